@@ -1,0 +1,1 @@
+//! The host side of a NIC: PCIe, IOMMU and host memory.

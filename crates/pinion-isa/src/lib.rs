@@ -1,0 +1,1 @@
+//! RISC-V harts: decode, execute, CSRs, privilege, PMP, disassembly, ELF images.

@@ -1,0 +1,1 @@
+//! Frames, captures, TAP devices and traffic generators.

@@ -1,0 +1,1 @@
+//! The simulation kernel: time, clocks, event wheel, FIFOs, slabs, histograms, configuration.

@@ -1,0 +1,1 @@
+//! A PsPIN-like NIC: matching, MPQ engine, dispatcher, clusters, commands, memories.

@@ -1,0 +1,1 @@
+//! The pinion command and its library.
