@@ -1,0 +1,125 @@
+//! What can be wrong with a configuration, where, and what to do about it.
+
+use std::fmt;
+
+/// Points into a file: where it is and what stands there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// Names the file.
+    pub file: String,
+    /// Counts lines from 1.
+    pub line: usize,
+    /// Counts characters from 1.
+    pub column: usize,
+    /// Holds the line, without the blanks around it.
+    pub text: String,
+}
+
+impl Location {
+    /// Finds line and column of the byte `offset` in `text`.
+    pub fn of(file: &str, text: &str, offset: usize) -> Self {
+        let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+        let before = &text[..offset.unwrap_or(0)];
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line_text = text[start..].lines().next().unwrap_or("");
+        Self {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[start..].chars().count() + 1,
+            text: line_text.trim().to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, line {}, column {}", self.file, self.line, self.column)?;
+        if !self.text.is_empty() {
+            write!(f, " (`{}`)", self.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells what is wrong with a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {path}")]
+    Read {
+        /// Names the file.
+        path: String,
+        /// Tells why.
+        source: std::io::Error,
+    },
+    /// The text is not TOML.
+    #[error("{at}: {problem}")]
+    Syntax {
+        /// Tells where.
+        at: Location,
+        /// Tells what the parser expected.
+        problem: String,
+    },
+    /// A key means nothing here.
+    #[error("{at}: unknown key `{key}`{}", suggestion(nearest, valid))]
+    UnknownKey {
+        /// Tells where.
+        at: Location,
+        /// Names the key.
+        key: String,
+        /// Names the most similar valid key.
+        nearest: Option<String>,
+        /// Lists every valid key of that table.
+        valid: Vec<String>,
+    },
+    /// A value has the wrong type or is out of its range, or a key is missing.
+    #[error("{at}: `{key}`: {problem}")]
+    Invalid {
+        /// Tells where.
+        at: Location,
+        /// Names the key.
+        key: String,
+        /// Tells what is wrong with its value.
+        problem: String,
+    },
+    /// An override is not of the form `key=value`, or its value does not fit.
+    #[error("override `{text}`: {problem}")]
+    Override {
+        /// Repeats the override.
+        text: String,
+        /// Tells what is wrong with it.
+        problem: String,
+    },
+    /// An override names a key the file does not have.
+    #[error("override `{text}`: {file} has no key `{key}`{}", suggestion(nearest, &[]))]
+    UnknownOverride {
+        /// Repeats the override.
+        text: String,
+        /// Names the file.
+        file: String,
+        /// Names the key.
+        key: String,
+        /// Names the most similar key the file has.
+        nearest: Option<String>,
+    },
+}
+
+fn suggestion(nearest: &Option<String>, valid: &[String]) -> String {
+    let mut text = String::new();
+    if let Some(nearest) = nearest {
+        text.push_str(&format!("; nearest valid key: `{nearest}`"));
+    }
+    if valid.len() > 1 {
+        text.push_str(&format!("; valid here: {}", valid.join(", ")));
+    }
+    text
+}
+
+/// Finds the candidate most similar to `word`.
+pub(super) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let score = |candidate: &str| strsim::damerau_levenshtein(word, candidate);
+    candidates.into_iter().min_by_key(|candidate| score(candidate)).map(str::to_owned)
+}

@@ -1,0 +1,144 @@
+//! What the loader promises: annotations stripped, overrides checked, errors with a place.
+
+use serde::Deserialize;
+
+use super::*;
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Machine {
+    name: String,
+    cluster: Cluster,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Cluster {
+    count: u32,
+    l1_bytes: Bytes,
+    timeout: Duration,
+    #[serde(default)]
+    latencies: Vec<u32>,
+}
+
+const GOOD: &str = r#"name = "pspin"
+
+[cluster]
+count = { value = 4, unit = "clusters", source = "paper, table II" }
+l1_bytes = { value = "1MiB", source = "paper, table II", note = "64 banks" }
+timeout = "100us"
+latencies = [1, 2]
+"#;
+
+fn load_with(text: &str, overrides: &[&str]) -> Result<Loaded<Machine>, ConfigError> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    load("pspin.toml", text, &overrides)
+}
+
+#[test]
+fn strips_annotations_and_keeps_them() {
+    let loaded = load_with(GOOD, &[]).unwrap();
+    assert_eq!(loaded.value.cluster.count, 4);
+    assert_eq!(loaded.value.cluster.l1_bytes, Bytes(1 << 20));
+    assert_eq!(loaded.value.cluster.timeout.ps, 100_000_000);
+    let keys: Vec<&str> = loaded.entries.iter().map(|entry| entry.key.as_str()).collect();
+    let expected =
+        ["name", "cluster.count", "cluster.l1_bytes", "cluster.timeout", "cluster.latencies"];
+    assert_eq!(keys, expected);
+    let count = &loaded.entries[1];
+    assert_eq!((count.value.as_str(), count.unit.as_deref()), ("4", Some("clusters")));
+    assert_eq!(count.source.as_deref(), Some("paper, table II"));
+    assert_eq!(loaded.entries[2].note.as_deref(), Some("64 banks"));
+    assert_eq!(loaded.entries[4].value, "[1, 2]");
+}
+
+#[test]
+fn overrides_replace_values_of_either_notation() {
+    let loaded = load_with(
+        GOOD,
+        &["cluster.count=8", "name=wide", "cluster.l1_bytes = 64KiB", "cluster.count=16"],
+    )
+    .unwrap();
+    assert_eq!(loaded.value.cluster.count, 16);
+    assert_eq!(loaded.value.name, "wide");
+    assert_eq!(loaded.value.cluster.l1_bytes, Bytes(65_536));
+    assert!(loaded.entries[1].overridden && !loaded.entries[3].overridden);
+    assert_eq!(loaded.entries[1].value, "16");
+}
+
+#[test]
+fn refuses_an_override_of_an_unknown_key() {
+    let error = load_with(GOOD, &["cluster.cont=8"]).unwrap_err();
+    let ConfigError::UnknownOverride { nearest, .. } = &error else { panic!("{error}") };
+    assert_eq!(nearest.as_deref(), Some("cluster.count"));
+    assert!(error.to_string().contains("pspin.toml has no key `cluster.cont`"), "{error}");
+}
+
+#[test]
+fn refuses_an_override_that_is_not_one_or_does_not_fit() {
+    for bad in ["cluster.count", "=8", "cluster.count=", "cluster.count=\"8", "cluster.count=many"]
+    {
+        let error = load_with(GOOD, &[bad]).unwrap_err();
+        assert!(matches!(&error, ConfigError::Override { text, .. } if text == bad), "{error}");
+    }
+}
+
+#[test]
+fn names_place_and_nearest_key_of_an_unknown_key() {
+    let error = load_with(&GOOD.replace("timeout =", "timeuot ="), &[]).unwrap_err();
+    let ConfigError::UnknownKey { at, key, nearest, .. } = &error else { panic!("{error}") };
+    assert_eq!((at.line, at.column, key.as_str()), (6, 1, "timeuot"));
+    assert_eq!(at.text, "timeuot = \"100us\"");
+    assert_eq!(nearest.as_deref(), Some("timeout"));
+}
+
+#[test]
+fn names_place_of_an_unknown_annotation() {
+    let error = load_with(&GOOD.replace("unit =", "unti ="), &[]).unwrap_err();
+    let ConfigError::UnknownKey { at, nearest, .. } = &error else { panic!("{error}") };
+    assert_eq!((at.line, at.column), (4, 22));
+    assert_eq!(nearest.as_deref(), Some("unit"));
+}
+
+#[test]
+fn names_place_and_key_of_an_ill_typed_value() {
+    for (from, to, line, key) in [
+        ("value = 4", "value = \"four\"", 4, "cluster.count"),
+        ("value = 4", "value = -4", 4, "cluster.count"),
+        ("\"1MiB\"", "\"1 megabyte\"", 5, "cluster.l1_bytes"),
+        ("\"100us\"", "100", 6, "cluster.timeout"),
+    ] {
+        let error = load_with(&GOOD.replace(from, to), &[]).unwrap_err();
+        let ConfigError::Invalid { at, key: found, .. } = &error else { panic!("{error}") };
+        assert_eq!((at.line, found.as_str()), (line, key), "{error}");
+    }
+}
+
+#[test]
+fn names_the_table_that_lacks_a_key() {
+    let error = load_with(&GOOD.replace("timeout = \"100us\"", ""), &[]).unwrap_err();
+    let ConfigError::Invalid { at, key, problem } = &error else { panic!("{error}") };
+    assert_eq!((at.line, key.as_str()), (3, "cluster"));
+    assert!(problem.contains("missing field `timeout`"), "{problem}");
+}
+
+#[test]
+fn names_place_of_a_syntax_error() {
+    let error = load_with(&GOOD.replace("timeout =", "timeout"), &[]).unwrap_err();
+    let ConfigError::Syntax { at, .. } = &error else { panic!("{error}") };
+    assert_eq!(at.line, 6);
+}
+
+#[test]
+fn points_at_a_leaf_for_later_checks() {
+    let loaded = load_with(GOOD, &[]).unwrap();
+    let error = loaded.error_at("cluster.timeout", "too short");
+    let ConfigError::Invalid { at, .. } = &error else { panic!("{error}") };
+    assert_eq!(at.line, 6);
+}
+
+#[test]
+fn a_missing_file_keeps_its_cause() {
+    let error = load_file::<Machine>(Path::new("/nonexistent/pspin.toml"), &[]).unwrap_err();
+    assert!(std::error::Error::source(&error).is_some());
+}
