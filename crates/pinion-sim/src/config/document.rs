@@ -1,4 +1,5 @@
-//! A parsed file: annotated TOML and overrides come in, a plain tree with spans and the list of leaves go out.
+//! A parsed file: annotated TOML and overrides come in, a plain tree with spans and the list of
+//! leaves go out.
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -27,7 +28,7 @@ impl<'a> Document<'a> {
         overrides: &'a [Override<'a>],
     ) -> Result<Self, ConfigError> {
         let mut root = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
-            at: Location::of(origin, text, error.span().map_or(0, |span| span.start)),
+            at: Box::new(Location::of(origin, text, error.span().map_or(0, |span| span.start))),
             problem: error.message().to_owned(),
         })?;
         let mut document = Self {
@@ -50,8 +51,8 @@ impl<'a> Document<'a> {
         T::deserialize(toml::Deserializer::from(root)).map_err(|error| self.explain(&error))
     }
 
-    fn at(&self, offset: usize) -> Location {
-        Location::of(self.origin, self.text, offset)
+    fn at(&self, offset: usize) -> Box<Location> {
+        Box::new(Location::of(self.origin, self.text, offset))
     }
 
     fn visit_table(&mut self, prefix: &str, table: &mut DeTable<'a>) -> Result<(), ConfigError> {
@@ -176,7 +177,8 @@ impl<'a> Document<'a> {
         ConfigError::Invalid { at: self.at(offset), key, problem }
     }
 
-    /// Names the table whose header stands at `offset`, for errors about a table as a whole (a missing key).
+    /// Names the table whose header stands at `offset`, for errors about a table as a whole (a
+    /// missing key).
     fn table_at(&self, offset: usize) -> String {
         let line = self.text[offset.min(self.text.len())..].lines().next().unwrap_or("");
         match line.trim().trim_matches(['[', ']']) {

@@ -56,7 +56,7 @@ pub enum ConfigError {
     #[error("{at}: {problem}")]
     Syntax {
         /// Tells where.
-        at: Location,
+        at: Box<Location>,
         /// Tells what the parser expected.
         problem: String,
     },
@@ -64,7 +64,7 @@ pub enum ConfigError {
     #[error("{at}: unknown key `{key}`{}", suggestion(nearest, valid))]
     UnknownKey {
         /// Tells where.
-        at: Location,
+        at: Box<Location>,
         /// Names the key.
         key: String,
         /// Names the most similar valid key.
@@ -76,7 +76,7 @@ pub enum ConfigError {
     #[error("{at}: `{key}`: {problem}")]
     Invalid {
         /// Tells where.
-        at: Location,
+        at: Box<Location>,
         /// Names the key.
         key: String,
         /// Tells what is wrong with its value.

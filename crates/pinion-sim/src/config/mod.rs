@@ -1,8 +1,9 @@
 //! The one TOML loader: machine files and app manifests.
 //!
-//! In: the text of a file and a list of overrides (`cluster.count=8`). Out: the caller's typed structure and the list
-//! of every leaf with its annotation, in file order, for `pinion machine show`. Every error tells file, line, column,
-//! the line itself and, for an unknown key, the nearest valid one.
+//! In: the text of a file and a list of overrides (`cluster.count=8`). Out: the caller's typed
+//! structure and the list of every leaf with its annotation, in file order, for `pinion machine
+//! show`. Every error tells file, line, column, the line itself and, for an unknown key, the
+//! nearest valid one.
 //!
 //! A leaf may be written plainly (`count = 4`) or with where it comes from:
 //!
@@ -10,10 +11,11 @@
 //! count = { value = 4, unit = "clusters", source = "paper, table II", note = "…" }
 //! ```
 //!
-//! Any table with a `value` that is not itself a table is such a leaf; `unit`, `source` and `note` are optional, other keys
-//! are refused. The structure sees plain values only, so it must not have a field named `value`. Quantities whose unit
-//! is a scale go into the value (`"64KiB"`, `"100us"`, see [`units`]); `unit` is for the reader.
-//! Structures should say `#[serde(deny_unknown_fields)]`: that is what makes a misspelt key an error.
+//! Any table with a `value` that is not itself a table is such a leaf; `unit`, `source` and `note`
+//! are optional, other keys are refused. The structure sees plain values only, so it must not have
+//! a field named `value`. Quantities whose unit is a scale go into the value (`"64KiB"`, `"100us"`,
+//! see [`units`]); `unit` is for the reader. Structures should say `#[serde(deny_unknown_fields)]`: that is
+//! what makes a misspelt key an error.
 
 mod document;
 mod error;
@@ -60,8 +62,9 @@ pub struct Loaded<T> {
 }
 
 impl<T> Loaded<T> {
-    /// Makes an error that points at the leaf `key`, for checks that come after loading (a handler that does not exist,
-    /// a size that does not fit). Falls back to the start of the file when there is no such leaf.
+    /// Makes an error that points at the leaf `key`, for checks that come after loading (a handler
+    /// that does not exist, a size that does not fit). Falls back to the first leaf under `key`,
+    /// then to the start of the file.
     pub fn error_at(&self, key: &str, problem: impl Into<String>) -> ConfigError {
         let offset = self
             .entries
@@ -70,7 +73,7 @@ impl<T> Loaded<T> {
             .or_else(|| self.entries.iter().find(|entry| entry.key.starts_with(key)))
             .map_or(0, |entry| entry.span.start);
         ConfigError::Invalid {
-            at: Location::of(&self.origin, &self.text, offset),
+            at: Box::new(Location::of(&self.origin, &self.text, offset)),
             key: key.to_owned(),
             problem: problem.into(),
         }
@@ -101,8 +104,8 @@ pub fn load_file<T: DeserializeOwned>(
     load(&origin, &text, overrides)
 }
 
-/// Loads TOML text named `origin` in messages, applies `overrides` (each `key=value` in TOML's value syntax, a bare word
-/// being a string) and gives the typed value and its entries.
+/// Loads TOML text named `origin` in messages, applies `overrides` (each `key=value` in TOML's
+/// value syntax, a bare word being a string) and gives the typed value and its entries.
 ///
 /// # Errors
 /// Syntax errors, unknown keys (in the text or in an override), ill-typed values.

@@ -32,7 +32,7 @@ fn parse(text: &str) -> Result<Override<'_>, ConfigError> {
     Ok(Override { text, key, value })
 }
 
-/// Tells whether a value that is not TOML may stand for itself as a string (`drop`, `64KiB`, `a/b.toml`).
+/// Tells whether a value that is not TOML may stand for itself as a string (`drop`, `64KiB`).
 fn is_bare_word(value: &str) -> bool {
     value.chars().all(|c| c.is_alphanumeric() || "_-./:+%,=".contains(c))
 }

@@ -13,11 +13,13 @@ pub struct QuantityError {
     expected: &'static str,
 }
 
-/// A number of bytes, written as an integer or as `"512B"`, `"64KiB"`, `"4MiB"`, `"1GiB"`, `"10kB"`, `"2MB"`, `"1GB"`.
+/// A number of bytes, written as an integer or as `"512B"`, `"64KiB"`, `"4MiB"`, `"1GiB"`, `"10kB"`,
+/// `"2MB"`, `"1GB"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
-/// A length of time in integer picoseconds, written as `"1500ps"`, `"250ns"`, `"1.5us"`, `"10ms"` or `"2s"`.
+/// A length of time in integer picoseconds, written as `"1500ps"`, `"250ns"`, `"1.5us"`, `"10ms"`
+/// or `"2s"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration {
     /// Counts picoseconds.
