@@ -14,8 +14,8 @@
 //! Any table with a `value` that is not itself a table is such a leaf; `unit`, `source` and `note`
 //! are optional, other keys are refused. The structure sees plain values only, so it must not have
 //! a field named `value`. Quantities whose unit is a scale go into the value (`"64KiB"`, `"100us"`,
-//! see [`units`]); `unit` is for the reader. Structures should say `#[serde(deny_unknown_fields)]`: that is
-//! what makes a misspelt key an error.
+//! see [`units`]); `unit` is for the reader. Structures should say
+//! `#[serde(deny_unknown_fields)]`: that is what makes a misspelt key an error.
 
 mod document;
 mod error;
