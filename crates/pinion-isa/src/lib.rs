@@ -1,1 +1,32 @@
 //! RISC-V harts: decode, execute, CSRs, privilege, PMP, disassembly, ELF images.
+//!
+//! A [`Hart`] holds architectural state and says what each instruction does, without timing and
+//! without memory. Whoever drives it (a core model of a machine, or a plain functional loop)
+//! takes instructions from a [`DecodedProgram`], calls [`Hart::execute`], performs the
+//! memory [`Access`] it may get back, and calls [`Hart::complete`]. The register width is a
+//! parameter ([`Xlen`]: `u32` or `u64`).
+
+mod access;
+pub mod csr;
+mod decode;
+mod exception;
+mod extensions;
+mod hart;
+mod instruction;
+mod pmp;
+mod program;
+mod xlen;
+
+pub use access::{Access, AmoOp, MemoryKind, Reservation};
+pub use csr::{CsrFile, csr_name, csr_number};
+pub use decode::{decode, is_compressed};
+pub use exception::{Cause, Exception};
+pub use extensions::Extensions;
+pub use hart::{Hart, HartConfig, Outcome, Privilege};
+pub use instruction::{Class, Instruction, Op};
+pub use pmp::{
+    AccessKind, PMP_ENTRIES, PMP_EXECUTE, PMP_LOCK, PMP_MODE, PMP_NA4, PMP_NAPOT, PMP_READ,
+    PMP_TOR, PMP_WRITE, Pmp,
+};
+pub use program::DecodedProgram;
+pub use xlen::Xlen;

@@ -1,0 +1,184 @@
+//! CSR instructions, and which register exists, may be read or written, and holds what.
+
+use super::{Hart, Outcome};
+use crate::csr::{INTERRUPTS, mstatus, number};
+use crate::{Cause, Exception, Extensions, Instruction, Op, Privilege, Xlen};
+
+impl<X: Xlen> Hart<X> {
+    pub(super) fn execute_csr(&mut self, i: &Instruction) -> Outcome<X> {
+        let immediate = (i.imm >> 16 & 31) as u8;
+        let (operand, writes) = match i.op {
+            Op::Csrrw => (self.get(i.rs1), true),
+            Op::Csrrs | Op::Csrrc => (self.get(i.rs1), i.rs1 != 0),
+            Op::Csrrwi => (X::from_u32(u32::from(immediate)), true),
+            _ => (X::from_u32(u32::from(immediate)), immediate != 0),
+        };
+        let csr = i.csr();
+        let read_only = csr >> 10 == 3;
+        let too_privileged = csr >> 8 & 3 > self.privilege as u16;
+        let old = match self.read_csr(csr) {
+            Some(old) if !(too_privileged || writes && read_only) => old,
+            _ => return illegal(csr_bits(i)),
+        };
+        if writes {
+            let new = match i.op {
+                Op::Csrrw | Op::Csrrwi => operand,
+                Op::Csrrs | Op::Csrrsi => old | operand,
+                _ => old & !operand,
+            };
+            self.write_csr(csr, new);
+        }
+        self.set_x(i.rd, old);
+        self.retired(i, Outcome::Csr)
+    }
+
+    /// Reads a CSR as the present privilege sees it; `None` when there is none to see.
+    ///
+    /// The privilege coded in the number (bits 9:8) is not checked here.
+    pub fn read_csr(&self, csr: u16) -> Option<X> {
+        let c = &self.csr;
+        let cycle = c.cycle.wrapping_add(c.cycle_offset);
+        let instret = self.instret.wrapping_add(c.instret_offset);
+        let rv32 = X::BITS == 32;
+        Some(match csr {
+            number::MSTATUS => X::from_u32(c.mstatus) | self.user_width(),
+            number::MSTATUSH if rv32 => X::ZERO,
+            number::MISA => c.misa,
+            number::MIE => X::from_u32(c.mie),
+            number::MIP => X::from_u32(c.mip),
+            number::MTVEC => c.mtvec,
+            number::MCOUNTEREN if self.has(Extensions::USER_MODE) => X::from_u32(c.mcounteren),
+            number::MSCRATCH => c.mscratch,
+            number::MEPC => c.mepc,
+            number::MCAUSE => c.mcause,
+            number::MTVAL => c.mtval,
+            number::PMPCFG0..=number::PMPCFG3 if rv32 || csr & 1 == 0 => self.read_pmp_config(csr),
+            number::PMPADDR0..=number::PMPADDR15 => {
+                self.pmp.address(usize::from(csr - number::PMPADDR0))
+            }
+            number::MCYCLE => X::from_u64(cycle),
+            number::MINSTRET => X::from_u64(instret),
+            number::MCYCLEH if rv32 => X::from_u64(cycle >> 32),
+            number::MINSTRETH if rv32 => X::from_u64(instret >> 32),
+            number::CYCLE if self.counter_open(0) => X::from_u64(cycle),
+            number::INSTRET if self.counter_open(2) => X::from_u64(instret),
+            number::CYCLEH if rv32 && self.counter_open(0) => X::from_u64(cycle >> 32),
+            number::INSTRETH if rv32 && self.counter_open(2) => X::from_u64(instret >> 32),
+            number::MVENDORID => X::from_u32(c.mvendorid),
+            number::MARCHID => c.marchid,
+            number::MIMPID => c.mimpid,
+            number::MHARTID => c.mhartid,
+            number::UHARTID if self.has(Extensions::PULP_CSR) => c.mhartid,
+            number::PRIVLV if self.has(Extensions::PULP_CSR) => X::from_u32(self.privilege as u32),
+            _ => return None,
+        })
+    }
+
+    /// Writes a CSR as software does: bits and registers that are read-only stay.
+    pub fn write_csr(&mut self, csr: u16, value: X) {
+        let low = value.to_u32();
+        let cycle = self.csr.cycle;
+        let instret = self.instret.wrapping_add(1); // counted when this instruction retires
+        let c = &mut self.csr;
+        match csr {
+            number::MSTATUS => self.write_mstatus(low),
+            number::MIE => c.mie = low & INTERRUPTS,
+            number::MTVEC => c.mtvec = value & c.mtvec_mask,
+            number::MCOUNTEREN => c.mcounteren = low & 0b101,
+            number::MSCRATCH => c.mscratch = value,
+            number::MEPC => c.mepc = value & !X::from_u32(1 | self.target_mask),
+            number::MCAUSE => c.mcause = value,
+            number::MTVAL => c.mtval = value,
+            number::PMPCFG0..=number::PMPCFG3 => self.write_pmp_config(csr, value),
+            number::PMPADDR0..=number::PMPADDR15 => {
+                self.pmp.write_address(usize::from(csr - number::PMPADDR0), value);
+            }
+            number::MCYCLE => c.cycle_offset = with_low(cycle, c.cycle_offset, value),
+            number::MCYCLEH => c.cycle_offset = with_high(cycle, c.cycle_offset, low),
+            number::MINSTRET => c.instret_offset = with_low(instret, c.instret_offset, value),
+            number::MINSTRETH => c.instret_offset = with_high(instret, c.instret_offset, low),
+            _ => {}
+        }
+    }
+
+    fn has(&self, extension: Extensions) -> bool {
+        self.extensions().has(extension)
+    }
+
+    fn counter_open(&self, bit: u32) -> bool {
+        self.privilege == Privilege::Machine || self.csr.mcounteren >> bit & 1 != 0
+    }
+
+    /// The UXL field of RV64's `mstatus`: user mode is 64 bits wide too.
+    fn user_width(&self) -> X {
+        if X::BITS == 64 && self.has(Extensions::USER_MODE) {
+            X::from_u64(2 << 32)
+        } else {
+            X::ZERO
+        }
+    }
+
+    fn write_mstatus(&mut self, value: u32) {
+        let user = self.has(Extensions::USER_MODE);
+        let old = self.csr.mstatus;
+        let mut new = value & mstatus::WRITABLE;
+        let unsupported = match new & mstatus::MPP {
+            mstatus::MPP => false,
+            0 => !user,
+            _ => true,
+        };
+        if unsupported {
+            new = new & !mstatus::MPP | old & mstatus::MPP;
+        }
+        if !user {
+            new &= !(mstatus::MPRV | mstatus::TW);
+        }
+        self.csr.mstatus = new;
+    }
+
+    fn read_pmp_config(&self, csr: u16) -> X {
+        let first = 4 * usize::from(csr - number::PMPCFG0);
+        (0..X::BITS as usize / 8).fold(X::ZERO, |value, byte| {
+            let config = X::from_u32(u32::from(self.pmp.config(first + byte)));
+            value | config.shift_left(8 * byte as u32)
+        })
+    }
+
+    fn write_pmp_config(&mut self, csr: u16, value: X) {
+        let first = 4 * usize::from(csr - number::PMPCFG0);
+        for byte in 0..X::BITS as usize / 8 {
+            let config = value.shift_right(8 * byte as u32).to_u32() as u8;
+            self.pmp.write_config(first + byte, config);
+        }
+    }
+}
+
+/// The offset that makes a counter read as `value` in its low register.
+fn with_low<X: Xlen>(count: u64, offset: u64, value: X) -> u64 {
+    let shown = count.wrapping_add(offset);
+    let high = if X::BITS == 32 { shown >> 32 << 32 } else { 0 };
+    (high | value.to_u64()).wrapping_sub(count)
+}
+
+/// The offset that makes a counter read as `value` in its upper 32 bits.
+fn with_high(count: u64, offset: u64, value: u32) -> u64 {
+    let shown = count.wrapping_add(offset);
+    (u64::from(value) << 32 | shown & 0xffff_ffff).wrapping_sub(count)
+}
+
+pub(super) fn illegal<X: Xlen>(bits: u32) -> Outcome<X> {
+    Outcome::Trap(Exception::new(Cause::IllegalInstruction, X::from_u32(bits)))
+}
+
+/// Encodes a CSR instruction again, for `mtval`.
+fn csr_bits(i: &Instruction) -> u32 {
+    let (funct3, source) = match i.op {
+        Op::Csrrw => (1, u32::from(i.rs1)),
+        Op::Csrrs => (2, u32::from(i.rs1)),
+        Op::Csrrc => (3, u32::from(i.rs1)),
+        Op::Csrrwi => (5, i.imm as u32 >> 16 & 31),
+        Op::Csrrsi => (6, i.imm as u32 >> 16 & 31),
+        _ => (7, i.imm as u32 >> 16 & 31),
+    };
+    u32::from(i.csr()) << 20 | source << 15 | funct3 << 12 | u32::from(i.rd) << 7 | 0x73
+}
