@@ -1,3 +1,8 @@
-//! The simulation kernel: time, clocks, event wheel, FIFOs, slabs, histograms, configuration.
+//! The simulation kernel: time, clocks, the event wheel, configuration.
 
 pub mod config;
+pub mod time;
+pub mod wheel;
+
+pub use time::{Clock, Time};
+pub use wheel::Wheel;
