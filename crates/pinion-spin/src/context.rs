@@ -1,0 +1,49 @@
+//! Execution contexts: which handlers a message's packets run and what they may touch
+//! (paper §II-B and §III-A; C's `spin_ec_t`).
+
+/// Names an execution context of a NIC by its index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContextId(pub u32);
+
+/// Points at a handler in program memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handler {
+    /// The symbol's name, for reports.
+    pub name: String,
+    /// Where it starts.
+    pub address: u32,
+    /// How many bytes its code has.
+    pub bytes: u32,
+}
+
+/// Describes an execution context.
+#[derive(Clone, Debug, Default)]
+pub struct ExecutionContext {
+    /// Its name, for reports.
+    pub name: String,
+    /// Runs first, alone, on a message's first packet.
+    pub header_handler: Option<Handler>,
+    /// Runs on every packet, in parallel.
+    pub payload_handler: Option<Handler>,
+    /// Runs last, alone, on a message's last packet.
+    pub completion_handler: Option<Handler>,
+    /// Address of its part of the L2 handler memory.
+    pub handler_memory_address: u32,
+    /// Bytes of its part of the L2 handler memory.
+    pub handler_memory_bytes: u32,
+    /// Initial content of its handler memory, from its start; the rest is zero.
+    pub handler_memory_image: Vec<u8>,
+    /// Address of its host memory window, as commands name it.
+    pub host_memory_address: u64,
+    /// Bytes of its host memory window.
+    pub host_memory_bytes: u32,
+    /// Offset of its scratchpad behind each cluster's packet buffer.
+    pub scratchpad_offset: u32,
+    /// Bytes of its scratchpad in each cluster.
+    pub scratchpad_bytes: u32,
+    /// Cycles that a handler may run before the watchdog ends it; `None`: as long as it likes.
+    pub watchdog_cycles: Option<u64>,
+    /// Cycles without a packet after which an unfinished message may be evicted to make room for a
+    /// new one (paper §III-B3); `None`: never.
+    pub message_timeout_cycles: Option<u64>,
+}

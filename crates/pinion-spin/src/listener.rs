@@ -1,0 +1,328 @@
+//! What the units say happened. Statistics, captures, traces and reports listen; nobody listening
+//! costs nothing.
+
+use pinion_sim::Time;
+
+use crate::ContextId;
+
+/// Names the three kinds of handlers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HandlerKind {
+    /// First packet of a message.
+    Header,
+    /// Every packet of a message.
+    Payload,
+    /// Last packet of a message.
+    Completion,
+}
+
+/// Counts the cycles in which a core did not issue an instruction, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// A load's result was used by the next instruction.
+    pub load_use: u64,
+    /// Taken branches and jumps.
+    pub branch: u64,
+    /// Multi-cycle multiplications and divisions.
+    pub arithmetic: u64,
+    /// The instruction cache refilled.
+    pub fetch: u64,
+    /// An L1 bank was busy.
+    pub l1: u64,
+    /// An access outside the own L1: L2, another cluster's L1, program memory.
+    pub remote: u64,
+    /// A command could not be issued or was waited for.
+    pub command: u64,
+}
+
+impl Stalls {
+    /// Adds up all reasons.
+    pub const fn total(&self) -> u64 {
+        self.load_use
+            + self.branch
+            + self.arithmetic
+            + self.fetch
+            + self.l1
+            + self.remote
+            + self.command
+    }
+
+    /// Adds another count to this one.
+    pub const fn add(&mut self, other: &Self) {
+        self.load_use += other.load_use;
+        self.branch += other.branch;
+        self.arithmetic += other.arithmetic;
+        self.fetch += other.fetch;
+        self.l1 += other.l1;
+        self.remote += other.remote;
+        self.command += other.command;
+    }
+}
+
+/// Describes one handler execution.
+#[derive(Clone, Debug)]
+pub struct HandlerRecord {
+    /// Its packet's number.
+    pub packet: u64,
+    /// Its execution context.
+    pub context: ContextId,
+    /// Its kind.
+    pub kind: HandlerKind,
+    /// Cluster it ran on.
+    pub cluster: u32,
+    /// HPU within the cluster.
+    pub hpu: u32,
+    /// When the HPU took the task.
+    pub start: Time,
+    /// When it rang the doorbell.
+    pub end: Time,
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Cycles lost, by reason.
+    pub stalls: Stalls,
+    /// Whether it ended by an exception or the watchdog.
+    pub failed: bool,
+}
+
+/// Describes a packet's whole way; complete once its completion came back.
+#[derive(Clone, Debug, Default)]
+pub struct PacketRecord {
+    /// Its number: matched packets are counted from 0 in order of arrival.
+    pub packet: u64,
+    /// The tag its source gave.
+    pub tag: u64,
+    /// Its execution context.
+    pub context: ContextId,
+    /// Its message id.
+    pub message: u32,
+    /// Its bytes.
+    pub bytes: u32,
+    /// Whether it was its message's last.
+    pub end_of_message: bool,
+    /// When its last bit arrived.
+    pub arrival: Time,
+    /// When the inbound engine took it.
+    pub inbound: Time,
+    /// When its HER was handed to the packet scheduler.
+    pub her: Time,
+    /// When its first handler started, if one ran.
+    pub handler_start: Option<Time>,
+    /// When its last handler ended, if one ran.
+    pub handler_end: Option<Time>,
+    /// When its completion came back and its buffer was freed.
+    pub completion: Time,
+    /// When the first packet that its handlers sent had left, if one was sent.
+    pub departure: Option<Time>,
+    /// Cluster and HPU of its last handler.
+    pub hpu: Option<(u32, u32)>,
+    /// Instructions its handlers retired.
+    pub instructions: u64,
+    /// Cycles its handlers lost, by reason.
+    pub stalls: Stalls,
+    /// Whether a handler of it ended by an exception or the watchdog.
+    pub failed: bool,
+}
+
+/// Says why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DropReason {
+    /// It is larger than the machine takes.
+    TooLarge,
+    /// The L2 packet buffer was full and the machine is set to drop.
+    BufferFull,
+    /// No MPQ was free for its message.
+    NoQueue,
+    /// The message it belongs to was evicted.
+    Evicted,
+}
+
+impl DropReason {
+    /// Gives the reason's name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::BufferFull => "buffer_full",
+            Self::NoQueue => "no_queue",
+            Self::Evicted => "message_evicted",
+        }
+    }
+}
+
+/// Says how a handler went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// An exception with its `mcause`.
+    Exception {
+        /// Value of `mcause`.
+        cause: u32,
+    },
+    /// The watchdog ended it.
+    Watchdog {
+        /// Cycles it was allowed.
+        limit_cycles: u64,
+    },
+    /// A command was refused: it names memory outside the context, or nothing that exists.
+    BadCommand {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The trap vector leads nowhere: the HPU is lost.
+    HpuLost,
+}
+
+/// Says what happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A packet that no context matches goes to the host's network stack.
+    Unmatched {
+        /// Its arrival.
+        time: Time,
+        /// Its bytes as they arrived.
+        frame: &'a [u8],
+    },
+    /// A packet was dropped.
+    Dropped {
+        /// When.
+        time: Time,
+        /// Why.
+        reason: DropReason,
+        /// Its bytes as they arrived, where they are still known.
+        frame: &'a [u8],
+    },
+    /// A handler ended.
+    HandlerDone(&'a HandlerRecord),
+    /// A packet's completion came back: its buffer is free.
+    PacketDone(&'a PacketRecord),
+    /// The NIC outbound engine sent a packet.
+    Departed {
+        /// When its last bit left.
+        time: Time,
+        /// Its bytes.
+        frame: &'a [u8],
+        /// Number of the packet whose handler sent it.
+        packet: u64,
+    },
+    /// Data were written to host memory by a command.
+    HostWrite {
+        /// When.
+        time: Time,
+        /// Host address.
+        address: u64,
+        /// Data.
+        data: &'a [u8],
+        /// Number of the packet whose handler wrote it.
+        packet: u64,
+    },
+    /// A core wrote a byte to the standard output device.
+    Output {
+        /// When.
+        time: Time,
+        /// Cluster.
+        cluster: u32,
+        /// HPU within the cluster.
+        hpu: u32,
+        /// The byte.
+        byte: u8,
+    },
+    /// A handler went wrong; its packet is freed and its HPU goes on.
+    HandlerFault {
+        /// When.
+        time: Time,
+        /// Execution context.
+        context: ContextId,
+        /// Message id.
+        message: u32,
+        /// Packet number.
+        packet: u64,
+        /// Cluster.
+        cluster: u32,
+        /// HPU within the cluster.
+        hpu: u32,
+        /// What went wrong.
+        fault: Fault,
+        /// Program counter of the instruction.
+        pc: u32,
+        /// Address it touched, or other value of `mtval`.
+        address: u32,
+    },
+    /// An unfinished message was evicted: no packet came for its context's threshold.
+    MessageEvicted {
+        /// When.
+        time: Time,
+        /// Execution context.
+        context: ContextId,
+        /// Message id.
+        message: u32,
+    },
+    /// A unit did something: the fine trace, named as in the RTL's event logs.
+    Unit(UnitEvent),
+}
+
+/// Holds one entry of the fine trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitEvent {
+    /// Cycle, counted from when the machine was ready.
+    pub cycle: u64,
+    /// What happened.
+    pub kind: UnitEventKind,
+    /// Cluster, where there is one.
+    pub cluster: u32,
+    /// HPU, where there is one.
+    pub hpu: u32,
+    /// Message id or command interface.
+    pub id: u32,
+    /// Packet's address in L2 or other address.
+    pub address: u32,
+}
+
+/// Names the entries of the fine trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum UnitEventKind {
+    HerIn,
+    MpqArbitrated,
+    TaskOut,
+    ClusterTask,
+    DmaRequest,
+    DmaResponse,
+    HpuTask,
+    HpuGet,
+    CommandIssue,
+    CommandOut,
+    InterfaceCommand,
+    InterfaceResponse,
+    CommandResponse,
+    HpuFeedbackPush,
+    HpuFeedback,
+    FeedbackMpq,
+}
+
+/// Says what a listener wants to hear beside packets, faults and output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interest {
+    /// Hear [`Event::HandlerDone`].
+    pub handlers: bool,
+    /// Hear [`Event::HostWrite`].
+    pub host_writes: bool,
+    /// Hear [`Event::Unit`].
+    pub units: bool,
+}
+
+/// Hears what happens.
+pub trait Listener {
+    /// Says what to report beside packets, faults and output; asked once per `Nic::run`.
+    fn interest(&self) -> Interest {
+        Interest::default()
+    }
+
+    /// Hears one event.
+    fn hear(&mut self, event: &Event<'_>);
+}
+
+/// Listens to nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Deaf;
+
+impl Listener for Deaf {
+    fn hear(&mut self, _: &Event<'_>) {}
+}

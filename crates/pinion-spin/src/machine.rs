@@ -1,0 +1,447 @@
+//! Every number of a machine, as its file in `machines/` gives it with its source.
+//!
+//! The fields say unit and meaning; where a number comes from stands beside it in the file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// Describes a PsPIN-like machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// The machine's name.
+    pub name: String,
+    /// The clock of everything behind the Ethernet side.
+    pub clock: ClockSection,
+    /// How packets come in.
+    pub inbound: Inbound,
+    /// The matching engine.
+    pub matching: Matching,
+    /// The message processing queues.
+    pub mpq: Mpq,
+    /// The clusters.
+    pub cluster: Cluster,
+    /// The cores' pipeline.
+    pub core: Core,
+    /// The shared instruction cache of a cluster.
+    pub instruction_cache: InstructionCache,
+    /// Each cluster's L1 memory.
+    pub l1: L1,
+    /// The L2 memory for handlers' data.
+    pub l2_handler: Memory,
+    /// The L2 packet buffer.
+    pub l2_packet: Memory,
+    /// The program memory.
+    pub program: Program,
+    /// The clusters' DMA engines.
+    pub dma: Dma,
+    /// Commands that handlers issue.
+    pub command: Command,
+    /// The network side of the outbound engine.
+    pub network: Network,
+    /// The host's side of host DMA.
+    pub pcie: Pcie,
+    /// What stops handlers that misbehave.
+    pub protection: Protection,
+    /// Overrides that make the machine follow the published RTL where that lacks or breaks
+    /// something the paper describes; what `pinion calibrate` and `--faithful` apply.
+    #[serde(default)]
+    pub faithful: BTreeMap<String, String>,
+}
+
+/// Gives the clock.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockSection {
+    /// Frequency in MHz.
+    pub frequency_mhz: u64,
+}
+
+/// Says what happens when there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// The source waits.
+    BackPressure,
+    /// The packet is dropped and counted.
+    Drop,
+}
+
+/// Describes the NIC inbound engine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inbound {
+    /// Largest packet in bytes.
+    pub max_packet_bytes: u32,
+    /// Bytes written to the packet buffer per cycle.
+    pub port_bytes: u32,
+    /// Cycles from taking a packet to its HER, beside the cycles of its data.
+    pub latency_cycles: u64,
+    /// Alignment of packets in the buffer.
+    pub align_bytes: u32,
+    /// What happens when the packet buffer or the MPQs are full.
+    pub when_full: WhenFull,
+}
+
+/// Describes the matching engine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Matching {
+    /// Rulesets, one per execution context.
+    pub rulesets: u32,
+    /// Rules per ruleset, without the end-of-message rule.
+    pub rules: u32,
+    /// Bytes of a packet it can see.
+    pub reach_bytes: u32,
+    /// Cycles it takes.
+    pub latency_cycles: u64,
+    /// Compares words as the artifact's hardware does: bytes swapped.
+    pub swapped_compare: bool,
+}
+
+/// Describes the MPQ engine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mpq {
+    /// Number of queues: messages in flight. A power of two.
+    pub count: u32,
+    /// HER cells shared by all queues.
+    pub shared_cells: u32,
+    /// HER cells of each queue's own.
+    pub static_cells: u32,
+    /// Lets message ids that differ in their upper bits share a queue, as the RTL does.
+    pub alias: bool,
+}
+
+/// Describes clusters and their schedulers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Number of clusters.
+    pub count: u32,
+    /// HPUs per cluster.
+    pub cores: u32,
+    /// HERs a cluster can buffer beside those running.
+    pub buffered_hers: u32,
+}
+
+/// Names the core models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CoreModel {
+    /// RI5CY: four stages, in order.
+    Ri5cy,
+}
+
+/// Describes the core's pipeline in cycles from one instruction to the next.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// The model.
+    pub model: CoreModel,
+    /// Extra cycles when the next instruction uses a load's result.
+    pub load_use_cycles: u64,
+    /// Taken branch.
+    pub branch_taken_cycles: u64,
+    /// Jump.
+    pub jump_cycles: u64,
+    /// `mul`.
+    pub mul_cycles: u64,
+    /// `mulh` and its unsigned forms.
+    pub mulh_cycles: u64,
+    /// Division: this and the leading zeros of the divisor's magnitude.
+    pub div_base_cycles: u64,
+    /// CSR access.
+    pub csr_cycles: u64,
+    /// Extra cycles of taking an exception.
+    pub trap_cycles: u64,
+    /// `mret`.
+    pub mret_cycles: u64,
+}
+
+/// Describes a cluster's shared instruction cache.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstructionCache {
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Ways.
+    pub ways: u32,
+    /// Bytes per line.
+    pub line_bytes: u32,
+    /// Cycles a core waits for a line that a jump leads to and that is not there.
+    pub miss_cycles: u64,
+    /// Cycles after a line's first instruction at which the next line's refill starts.
+    pub prefetch_after_cycles: u64,
+    /// Cycles of program memory port that a refill takes, in sixteenths.
+    pub refill_port_sixteenths: u64,
+    /// Cycles a line takes while the cache is off.
+    pub bypass_cycles: u64,
+}
+
+/// Describes a cluster's L1 memory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L1 {
+    /// Address of cluster 0's.
+    pub base: u32,
+    /// Distance between clusters' addresses.
+    pub stride: u32,
+    /// Address at which a cluster sees its own.
+    pub alias: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Number of 32-bit banks.
+    pub banks: u32,
+    /// Reserved bytes at the start.
+    pub reserved_bytes: u32,
+    /// Bytes for the runtime: stacks first.
+    pub runtime_bytes: u32,
+    /// Stack bytes per core.
+    pub stack_bytes: u32,
+    /// Bytes of packet buffer.
+    pub packet_buffer_bytes: u32,
+    /// Rings the packet buffer is cut into.
+    pub packet_buffer_rings: u32,
+    /// Allocation unit of the packet buffer.
+    pub packet_slot_bytes: u32,
+    /// Cycles an atomic operation holds its bank.
+    pub amo_cycles: u64,
+    /// Cycles of a load from another cluster's L1.
+    pub remote_load_cycles: u64,
+    /// Cycles of a store to another cluster's L1.
+    pub remote_store_cycles: u64,
+    /// Cycles of an atomic on another cluster's L1.
+    pub remote_amo_cycles: u64,
+    /// Cycles an access from outside holds the cluster's port.
+    pub remote_port_cycles: u64,
+}
+
+/// Describes an L2 memory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Address.
+    pub base: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Banks.
+    pub banks: u32,
+    /// Bytes per bank and cycle.
+    pub bank_bytes: u32,
+    /// Cycles of a core's load.
+    pub load_cycles: u64,
+    /// Cycles of a core's store.
+    pub store_cycles: u64,
+    /// Cycles of a core's atomic; 0: it knows none.
+    pub amo_cycles: u64,
+    /// Cycles a load holds the cores' port.
+    pub load_port_cycles: u64,
+    /// Cycles a store holds the cores' port.
+    pub store_port_cycles: u64,
+    /// Cycles an atomic holds the cores' port.
+    pub amo_port_cycles: u64,
+}
+
+/// Describes the program memory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// Address.
+    pub base: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Offset of the first instruction behind the interrupt vectors.
+    pub reset_offset: u32,
+    /// Cycles of a core's data access.
+    pub access_cycles: u64,
+}
+
+/// Describes the clusters' DMA engines and the port to L2 they share.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dma {
+    /// Bytes per cycle.
+    pub port_bytes: u32,
+    /// Cycles from request to completion, beside the cycles of its data.
+    pub latency_cycles: u64,
+    /// Cycles between two transfers of one engine, at least.
+    pub min_interval_cycles: u64,
+    /// Transfers a core may have in flight.
+    pub core_transfers: u32,
+    /// Cycles that a core's own transfers take beside those of the packet copies.
+    pub core_latency_cycles: u64,
+    /// Cycles per beat of a transfer within one L1: it is read, then written.
+    pub local_beat_cycles: u64,
+}
+
+/// Describes commands.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// Commands an HPU may have in flight.
+    pub per_hpu: u32,
+    /// Commands an interface may have in flight.
+    pub per_interface: u32,
+    /// Cycles from a slot's response until it takes the next command.
+    pub slot_turnaround_cycles: u64,
+    /// Cycles from an interface's response until the HPU sees it.
+    pub response_cycles: u64,
+    /// HostDirect: cycles in the interface.
+    pub host_direct_cycles: u64,
+    /// NIC send: cycles in the interface beside those of its data.
+    pub send_cycles: u64,
+    /// Host DMA: cycles in the interface beside those of its data.
+    pub host_dma_cycles: u64,
+    /// Extra cycles when the data come from L2.
+    pub from_l2_cycles: u64,
+    /// Extra cycles of a host DMA that reads host memory.
+    pub from_host_cycles: u64,
+    /// Extra cycles of port when the source changes.
+    pub source_switch_cycles: u64,
+    /// Bytes per cycle of the NIC-host interconnect.
+    pub port_bytes: u32,
+}
+
+/// Describes the link behind the outbound engine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Rate of the link in Mbit/s; 0: it does not throttle.
+    pub rate_mbit_s: u64,
+}
+
+/// Describes the host side of PCIe.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pcie {
+    /// Latency of an access in ps.
+    pub latency_ps: u64,
+    /// Rate in Mbit/s; 0: it does not throttle.
+    pub rate_mbit_s: u64,
+    /// Checks that commands stay within their context's host memory.
+    pub iommu: bool,
+}
+
+/// Says what the cores' physical memory protection lets a handler touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PmpPolicy {
+    /// Exactly its context's regions, its stack and its packet (paper §III-B2).
+    Context,
+    /// What the RTL's driver grants: among others every cluster's L1.
+    Rtl,
+}
+
+/// Describes what stops handlers that misbehave.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Protection {
+    /// What a handler may touch.
+    pub pmp: PmpPolicy,
+    /// Whether the HPU drivers have a watchdog.
+    pub watchdog: bool,
+    /// Cycles the watchdog allows where a context says nothing.
+    pub watchdog_cycles: u64,
+    /// Cycles without a packet after which a message may be evicted, where a context says nothing;
+    /// 0: never.
+    pub message_timeout_cycles: u64,
+    /// Checks commands against the context's memory.
+    pub check_commands: bool,
+    /// Stops a run in which no packet has moved for this many cycles; 0: never.
+    pub no_progress_cycles: u64,
+}
+
+impl Machine {
+    /// Gives the number of HPUs.
+    pub const fn hpus(&self) -> u32 {
+        self.cluster.count * self.cluster.cores
+    }
+
+    /// Gives the HERs a cluster takes: buffered and running.
+    pub const fn hers_per_cluster(&self) -> u32 {
+        self.cluster.buffered_hers + self.cluster.cores
+    }
+
+    /// Gives the offset of a cluster's packet buffer in its L1.
+    pub const fn packet_buffer_offset(&self) -> u32 {
+        self.l1.reserved_bytes + self.l1.runtime_bytes
+    }
+
+    /// Gives the offset of the scratchpads in a cluster's L1.
+    pub const fn scratchpad_offset(&self) -> u32 {
+        self.packet_buffer_offset() + self.l1.packet_buffer_bytes
+    }
+
+    /// Gives the bytes of a cluster's L1 that contexts' scratchpads share.
+    pub const fn scratchpad_bytes(&self) -> u32 {
+        self.l1.bytes.saturating_sub(self.scratchpad_offset())
+    }
+
+    /// Gives the reset address.
+    pub const fn reset_address(&self) -> u32 {
+        self.program.base + self.program.reset_offset
+    }
+
+    /// Checks that the numbers fit together.
+    ///
+    /// # Errors
+    /// The key of the number that does not fit, and why.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        let between = |key, value: u32, low: u32, high: u32| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err((key, format!("{value} is outside {low} to {high}")))
+        };
+        let power = |key, value: u32| {
+            if value.is_power_of_two() {
+                return Ok(());
+            }
+            Err((key, format!("{value} is not a power of two")))
+        };
+        between("clock.frequency_mhz", self.clock.frequency_mhz.min(1 << 20) as u32, 1, 100_000)?;
+        between("cluster.count", self.cluster.count, 1, 16)?;
+        between("cluster.cores", self.cluster.cores, 1, 16)?;
+        between("cluster.buffered_hers", self.cluster.buffered_hers, 1, 1024)?;
+        between("mpq.count", self.mpq.count, 1, 4096)?;
+        power("mpq.count", self.mpq.count)?;
+        between("mpq.shared_cells", self.mpq.shared_cells, 0, 1 << 20)?;
+        between("mpq.static_cells", self.mpq.static_cells, 1, 1)?;
+        between("matching.rulesets", self.matching.rulesets, 1, 256)?;
+        between("matching.rules", self.matching.rules, 1, 64)?;
+        between("matching.reach_bytes", self.matching.reach_bytes, 4, 4096)?;
+        between("l1.banks", self.l1.banks, 16, 1024)?;
+        power("l1.banks", self.l1.banks)?;
+        between("l1.bytes", self.l1.bytes, 4096, 2 << 20)?;
+        power("l1.packet_slot_bytes", self.l1.packet_slot_bytes)?;
+        between("l1.packet_buffer_rings", self.l1.packet_buffer_rings, 1, 64)?;
+        if self.scratchpad_offset() > self.l1.bytes {
+            return Err(("l1.packet_buffer_bytes", "the packet buffer ends behind L1".into()));
+        }
+        if self.cluster.cores * self.l1.stack_bytes > self.l1.runtime_bytes {
+            return Err(("l1.stack_bytes", "the stacks do not fit into the runtime area".into()));
+        }
+        let ring = self.l1.packet_buffer_bytes / self.l1.packet_buffer_rings;
+        between("inbound.max_packet_bytes", self.inbound.max_packet_bytes, 64, ring)?;
+        between("inbound.port_bytes", self.inbound.port_bytes, 1, 4096)?;
+        power("inbound.align_bytes", self.inbound.align_bytes)?;
+        between("dma.port_bytes", self.dma.port_bytes, 1, 4096)?;
+        between("command.port_bytes", self.command.port_bytes, 1, 4096)?;
+        between("command.per_hpu", self.command.per_hpu, 1, 32)?;
+        between("command.per_interface", self.command.per_interface, 1, 1024)?;
+        power("instruction_cache.line_bytes", self.instruction_cache.line_bytes)?;
+        between("instruction_cache.line_bytes", self.instruction_cache.line_bytes, 4, 256)?;
+        between("instruction_cache.ways", self.instruction_cache.ways, 1, 16)?;
+        let way = self.instruction_cache.bytes / self.instruction_cache.ways.max(1);
+        power("instruction_cache.bytes", way / self.instruction_cache.line_bytes)?;
+        between("program.bytes", self.program.bytes, 1024, 1 << 20)?;
+        for (key, memory) in [("l2_handler", &self.l2_handler), ("l2_packet", &self.l2_packet)] {
+            if memory.bytes < 4096 || memory.base.checked_add(memory.bytes).is_none() {
+                return Err((key, "the memory is smaller than 4 KiB or wraps".into()));
+            }
+        }
+        Ok(())
+    }
+}

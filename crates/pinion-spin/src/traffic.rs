@@ -1,0 +1,56 @@
+//! What comes in from the wire: frames, offered one at a time, so that back-pressure reaches their
+//! source.
+
+use pinion_sim::Time;
+
+use crate::ContextId;
+
+/// Says which message a packet belongs to, when its source knows: then it bypasses the matching
+/// engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classification {
+    /// The execution context.
+    pub context: ContextId,
+    /// The message id.
+    pub message: u32,
+    /// Whether it is the message's last packet.
+    pub end_of_message: bool,
+    /// How many of its bytes are copied to L1 for the handler.
+    pub l1_bytes: u32,
+}
+
+/// Holds a frame and when it arrives.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Arrival of its last bit, since the machine was ready.
+    pub arrival: Time,
+    /// The frame from its first header on.
+    pub bytes: Vec<u8>,
+    /// The message it belongs to, or `None`: the matching engine decides.
+    pub classification: Option<Classification>,
+    /// Whatever the source wants to see again in the packet's record.
+    pub tag: u64,
+}
+
+/// Answers a NIC that asks for the next frame.
+#[derive(Clone, Debug)]
+pub enum Offer {
+    /// The next frame; arrivals never go back in time.
+    Frame(Frame),
+    /// None now; ask again when `Nic::run` is called again.
+    Nothing,
+    /// None any more.
+    End,
+}
+
+/// Supplies frames.
+pub trait Traffic {
+    /// Gives the next frame. The NIC asks only when it has room for one.
+    fn next(&mut self) -> Offer;
+}
+
+impl<F: FnMut() -> Offer> Traffic for F {
+    fn next(&mut self) -> Offer {
+        self()
+    }
+}
