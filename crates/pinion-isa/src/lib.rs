@@ -9,6 +9,7 @@
 mod access;
 pub mod csr;
 mod decode;
+pub mod elf;
 mod exception;
 mod extensions;
 mod hart;
