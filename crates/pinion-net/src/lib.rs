@@ -1,1 +1,36 @@
-//! Frames, captures, TAP devices and traffic generators.
+//! Frames, captures, TAP devices and traffic generators: everything between a file or a wire and
+//! the first byte that a modelled NIC sees.
+//!
+//! A packet's way in: a [`capture::CaptureReader`], a [`generator::Generator`] or a `tap::Tap`
+//! yields bytes; a [`pacing::Pacer`] says at which picosecond they reach the NIC. Its way out: a
+//! [`capture::CaptureWriter`] or the TAP device again. [`frame`] builds and takes apart headers
+//! for all of them and for tests.
+//!
+//! Times at this crate's border are integer picoseconds (`_ps`).
+
+pub mod capture;
+pub mod frame;
+pub mod generator;
+pub mod pacing;
+
+#[cfg(test)]
+mod testing;
+
+use thiserror::Error;
+
+/// Says what went wrong anywhere in this crate; the message is the inner error's.
+#[derive(Debug, Error)]
+pub enum NetError {
+    /// A frame could not be built or taken apart.
+    #[error(transparent)]
+    Frame(#[from] frame::FrameError),
+    /// A capture could not be read or written.
+    #[error(transparent)]
+    Capture(#[from] capture::CaptureError),
+    /// A generator specification is wrong.
+    #[error(transparent)]
+    Generator(#[from] generator::GeneratorError),
+    /// A rate is wrong.
+    #[error(transparent)]
+    Rate(#[from] pacing::RateError),
+}

@@ -1,0 +1,152 @@
+//! Synthetic traffic. In: a specification such as `udp,size=512,count=10000,rate=400g`. Out:
+//! [`TimedFrame`]s, the same for the same specification on every machine. Holds two random streams
+//! (sizes and payload apart, so that neither changes the other).
+//!
+//! A specification is a kind (`udp`, `icmp`, `raw` or `slmp`) and `key=value` pairs:
+//!
+//! | key | default | meaning |
+//! |---|---|---|
+//! | `size` | 512 | bytes of a frame without FCS (with `link=ip`: of the IP packet), or a mix such as `64:7/570:4/1518:1` (bytes:weight) |
+//! | `count` | 1000 | frames in all; must be `messages` × `packets` where both are given |
+//! | `messages` | 1 | messages, each a flow of its own |
+//! | `packets` | `count` / `messages` | frames of each message |
+//! | `order` | `sequential` | one message after the other; `interleaved`: all in turn; `interleaved:16`: 16 at a time in turn |
+//! | `rate` | `max` | bits a second (`400g`, `100m`), or `max`: all there at time 0 |
+//! | `wire` | `frame` | bits the rate counts: `frame` only, or `ethernet` with preamble, padding, FCS and gap |
+//! | `link` | `ethernet` | `ip`: frames begin with the IP header, as PsPIN's own drivers send them |
+//! | `src`, `dst` | 10.0.0.1, 10.0.0.2 | IPv4 addresses (not `raw`) |
+//! | `smac`, `dmac` | 02:00 and the IPv4 address | hardware addresses (`link=ethernet`) |
+//! | `sport` | 49152 | first source port; message m uses `sport` + m (`udp`, `slmp`) |
+//! | `dport` | 9000 | destination port (`udp`; `slmp` always uses 9330) |
+//! | `id` | 0 | first message id: SLMP's, ICMP's identifier, the number in `raw` frames |
+//! | `syn` | `ends` | which SLMP packets ask for acknowledgement: `none`, `ends`, `all` |
+//! | `payload` | `random` | `random`, `zero`, or `ramp` (0, 1, 2 … in every frame) |
+//! | `seed` | 1 | chooses sizes and random payload |
+//!
+//! What tells messages apart: `udp` the source port (and the source address once ports run out),
+//! `icmp` the identifier (the sequence number counts packets), `slmp` port and message id (offset
+//! and EOM flag are right), `raw` a big-endian u32 message and u32 packet number at the start.
+
+mod error;
+mod frames;
+mod parse;
+mod spec;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::GeneratorError;
+pub use spec::{GeneratorSpec, Kind, Order, Payload, SizeMix, Syn};
+
+use crate::capture::TimedFrame;
+use crate::frame::SlmpHeader;
+use crate::pacing::{Pacer, Pacing};
+use frames::FrameBuilder;
+use rand_core::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+/// Yields the frames of a specification.
+pub struct Generator {
+    spec: GeneratorSpec,
+    builder: FrameBuilder,
+    pacer: Pacer,
+    sizes: Pcg64Mcg,
+    /// SLMP offsets of the messages in the current group.
+    offsets: Vec<u32>,
+    next: u64,
+}
+
+/// Says where a frame stands: which message, which packet of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) message: u64,
+    pub(crate) packet: u64,
+    /// Index among the messages that take turns.
+    slot: usize,
+    is_last: bool,
+}
+
+impl Generator {
+    /// Starts at the first frame.
+    pub fn new(spec: GeneratorSpec) -> Self {
+        let offsets = match spec.kind {
+            Kind::Slmp => vec![0; spec.order.at_a_time(spec.messages) as usize],
+            _ => Vec::new(),
+        };
+        Self {
+            builder: FrameBuilder::new(&spec),
+            pacer: Pacer::new(Pacing::at(spec.rate, spec.wire)),
+            sizes: Pcg64Mcg::seed_from_u64(spec.seed),
+            offsets,
+            next: 0,
+            spec,
+        }
+    }
+
+    /// Returns the specification.
+    pub fn spec(&self) -> &GeneratorSpec {
+        &self.spec
+    }
+
+    /// Returns how many frames it yields in all.
+    pub fn total_frames(&self) -> u64 {
+        self.spec.total_frames()
+    }
+
+    /// Works out which packet of which message the k-th frame is. Messages are equally long, so
+    /// those that take turns start and end together, and no state is needed.
+    fn place(&self, k: u64) -> Position {
+        let (messages, packets) = (u64::from(self.spec.messages), self.spec.packets);
+        let turn = u64::from(self.spec.order.at_a_time(self.spec.messages));
+        let group_first = k / (turn * packets) * turn;
+        let within = k - group_first * packets;
+        let members = turn.min(messages - group_first);
+        let (slot, packet) = (within % members, within / members);
+        Position {
+            message: group_first + slot,
+            packet,
+            slot: slot as usize,
+            is_last: packet + 1 == packets,
+        }
+    }
+
+    fn slmp_header(&mut self, at: Position, bytes: usize) -> SlmpHeader {
+        let offset = &mut self.offsets[at.slot];
+        if at.packet == 0 {
+            *offset = 0;
+        }
+        let offset_bytes = *offset;
+        *offset = offset.wrapping_add(self.builder.body_bytes(bytes) as u32);
+        let mut flags = if at.is_last { SlmpHeader::EOM } else { 0 };
+        let is_end = at.packet == 0 || at.is_last;
+        if self.spec.syn == Syn::All || (self.spec.syn == Syn::Ends && is_end) {
+            flags |= SlmpHeader::SYN;
+        }
+        SlmpHeader { flags, message_id: self.spec.id.wrapping_add(at.message as u32), offset_bytes }
+    }
+}
+
+impl Iterator for Generator {
+    type Item = TimedFrame;
+
+    fn next(&mut self) -> Option<TimedFrame> {
+        if self.next >= self.total_frames() {
+            return None;
+        }
+        let at = self.place(self.next);
+        self.next += 1;
+        let bytes = self.spec.sizes.draw(&mut self.sizes);
+        let slmp = match self.spec.kind {
+            Kind::Slmp => self.slmp_header(at, bytes),
+            _ => SlmpHeader::default(),
+        };
+        let frame = self.builder.build(at, bytes, slmp);
+        let time_ps = self.pacer.arrival_ps(0, frame.len());
+        Some(TimedFrame::new(time_ps, frame))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.total_frames() - self.next).unwrap_or(usize::MAX);
+        (left, Some(left))
+    }
+}
