@@ -1,7 +1,7 @@
 //! RISC-V harts: decode, execute, CSRs, privilege, PMP, disassembly, ELF images.
 //!
 //! A [`Hart`] holds architectural state and says what each instruction does, without timing and
-//! without memory. Whoever drives it (a core model of a machine, or a plain functional loop)
+//! without memory. Whoever drives it (a core model of a machine, or [`flat::FlatMachine`])
 //! takes instructions from a [`DecodedProgram`], calls [`Hart::execute`], performs the
 //! memory [`Access`] it may get back, and calls [`Hart::complete`]. The register width is a
 //! parameter ([`Xlen`]: `u32` or `u64`).
@@ -9,9 +9,11 @@
 mod access;
 pub mod csr;
 mod decode;
+mod disassemble;
 pub mod elf;
 mod exception;
 mod extensions;
+pub mod flat;
 mod hart;
 mod instruction;
 mod pmp;
@@ -21,6 +23,7 @@ mod xlen;
 pub use access::{Access, AmoOp, MemoryKind, Reservation};
 pub use csr::{CsrFile, csr_name, csr_number};
 pub use decode::{decode, is_compressed};
+pub use disassemble::{REGISTER_NAMES, disassemble};
 pub use exception::{Cause, Exception};
 pub use extensions::Extensions;
 pub use hart::{Hart, HartConfig, Outcome, Privilege};

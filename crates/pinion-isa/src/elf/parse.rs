@@ -159,7 +159,9 @@ impl File<'_> {
             let length: u64 = entry.p_filesz(LE).into();
             sum.saturating_add(length)
         });
-        self.check_range(0, total, || "all segments together".into())?;
+        if total / 4 > self.bytes.len() as u64 {
+            return Err(self.damaged("its segments hold far more bytes than the file"));
+        }
         let segments = loaded()
             .map(|(index, entry)| self.segment::<E>(index, entry))
             .collect::<Result<Vec<_>, _>>()?;
@@ -228,8 +230,7 @@ impl File<'_> {
                     format!("section {} `{name}`", index.0)
                 })?;
             }
-            let flags: u64 = section.sh_flags(LE).0.into();
-            let occupies_memory = flags & 2 != 0 && size != 0;
+            let occupies_memory = section.sh_flags(LE).contains(elf::SHF_ALLOC) && size != 0;
             if occupies_memory {
                 sections.push(Section { name, address: section.sh_addr(LE).into(), size });
             }
