@@ -18,7 +18,6 @@
     .option push
     .option norvc
     .option norelax
-    .balign 256
     .globl vectors
 vectors:
     .rept 32
