@@ -1,0 +1,306 @@
+//! The engine. In: packets, one at a time, in the order they arrive. Out: a [`Verdict`] each.
+//! Holds a ruleset for each context and a bounded table of flows; allocates nothing per packet.
+
+use super::flow::{FlowKey, flow_key};
+use super::rule::word_at;
+use super::{Compare, EndOfMessage, Layout, Limits, MatchError, MessageId, Ruleset};
+use std::collections::HashMap;
+
+/// Most flows looked at to make room for a new one.
+const MOST_PROBES: usize = 64;
+
+/// Says what an execution context wants of the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextMatch {
+    /// Its packets, and where messages end.
+    pub ruleset: Ruleset,
+    /// What a message is.
+    pub message: MessageId,
+    /// Whether packets may go to it.
+    pub enabled: bool,
+}
+
+/// Says what becomes of a packet whose context is not enabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DisabledContext {
+    /// It goes to context 0 if that one is enabled, as FPsPIN's hardware does.
+    #[default]
+    GoesToContext0,
+    /// It takes the ordinary way.
+    IsPassed,
+}
+
+/// Names a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Message {
+    /// The whole id, unique in its context among live messages: the field's value, or a number
+    /// that each new message takes from a counter. Hardware uses its lowest bits.
+    pub id: u32,
+    /// The flow it is part of: the same number for the flow's later messages. 0 where messages are
+    /// not told apart by flow.
+    pub flow: u32,
+}
+
+/// Says where a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// To a context's handlers.
+    Matched {
+        /// The execution context.
+        context: u32,
+        /// The message.
+        message: Message,
+        /// Whether it is the message's last packet.
+        end_of_message: bool,
+    },
+    /// The ordinary way: no ruleset matches.
+    Unmatched,
+    /// The ordinary way: the context that matches is not enabled.
+    Disabled {
+        /// The context.
+        context: u32,
+    },
+    /// The ordinary way: it begins a flow, and the table is full of unfinished messages.
+    FlowsFull {
+        /// The context that matches.
+        context: u32,
+    },
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    key: FlowKey,
+    flow: u32,
+    message: u32,
+    /// Packets seen of the current message; 0 between messages.
+    seen: u32,
+}
+
+/// Matches packets to contexts and messages.
+#[derive(Debug)]
+pub struct MatchingEngine {
+    contexts: Vec<ContextMatch>,
+    limits: Limits,
+    layout: Layout,
+    compare: Compare,
+    disabled: DisabledContext,
+    index: HashMap<FlowKey, u32>,
+    flows: Vec<Flow>,
+    /// Where the search for a flow to forget goes on.
+    hand: usize,
+    next_flow: u32,
+    next_message: u32,
+}
+
+impl MatchingEngine {
+    /// Makes an engine with a ruleset for each context, in the contexts' order.
+    ///
+    /// # Errors
+    /// When the rulesets do not fit the engine's limits.
+    pub fn new(contexts: Vec<ContextMatch>, limits: Limits) -> Result<Self, MatchError> {
+        if contexts.len() > limits.rulesets as usize {
+            let needed = contexts.len();
+            return Err(MatchError::TooManyRulesets { needed, available: limits.rulesets });
+        }
+        for context in &contexts {
+            context.ruleset.check(&context.message, &limits)?;
+        }
+        let needs_table = contexts.iter().any(ContextMatch::needs_table);
+        let room = if needs_table { limits.flows as usize } else { 0 };
+        Ok(Self {
+            contexts,
+            limits,
+            layout: Layout::default(),
+            compare: Compare::default(),
+            disabled: DisabledContext::default(),
+            index: HashMap::with_capacity(room),
+            flows: Vec::with_capacity(room),
+            hand: 0,
+            next_flow: 0,
+            next_message: 0,
+        })
+    }
+
+    /// Sets what packets begin with.
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// Sets how words are compared.
+    pub fn compare(mut self, compare: Compare) -> Self {
+        self.compare = compare;
+        self
+    }
+
+    /// Sets what becomes of packets whose context is not enabled.
+    pub fn disabled_context(mut self, disabled: DisabledContext) -> Self {
+        self.disabled = disabled;
+        self
+    }
+
+    /// Enables or disables a context; a context without ruleset stays as it is.
+    pub fn set_enabled(&mut self, context: u32, enabled: bool) {
+        if let Some(entry) = self.contexts.get_mut(context as usize) {
+            entry.enabled = enabled;
+        }
+    }
+
+    /// Replaces a context's ruleset; flows seen so far are kept.
+    ///
+    /// # Errors
+    /// When it does not fit the engine's limits.
+    pub fn set_context(&mut self, context: u32, entry: ContextMatch) -> Result<(), MatchError> {
+        entry.ruleset.check(&entry.message, &self.limits)?;
+        let (needed, available) = (context as usize + 1, self.limits.rulesets);
+        if needed > available as usize {
+            return Err(MatchError::TooManyRulesets { needed, available });
+        }
+        if self.contexts.len() < needed {
+            self.contexts.resize_with(needed, ContextMatch::none);
+        }
+        if entry.needs_table() {
+            let room = self.limits.flows as usize - self.flows.len();
+            self.index.reserve(room);
+            self.flows.reserve(room);
+        }
+        self.contexts[context as usize] = entry;
+        Ok(())
+    }
+
+    /// Returns the number of flows in the table.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Says where a packet goes.
+    pub fn classify(&mut self, packet: &[u8]) -> Verdict {
+        let compare = self.compare;
+        let matches = |entry: &ContextMatch| entry.ruleset.matches(packet, compare);
+        let Some(matched) = self.contexts.iter().position(matches) else {
+            return Verdict::Unmatched;
+        };
+        let Some(context) = self.enabled_context(matched as u32) else {
+            return Verdict::Disabled { context: matched as u32 };
+        };
+        let ContextMatch { ruleset, message, .. } = &self.contexts[matched];
+        let (end, message) = (ruleset.end_of_message, *message);
+        let key = match message {
+            MessageId::PerPacket => {
+                let message = Message { id: self.take_message_number(), flow: 0 };
+                return Verdict::Matched { context, message, end_of_message: true };
+            }
+            MessageId::Field { offset_bytes, mask, shift } => {
+                let word = word_at(packet, offset_bytes as usize);
+                let id = (word & mask).checked_shr(shift).unwrap_or(0);
+                if !matches!(end, EndOfMessage::Packets(_)) {
+                    let end_of_message = self.ends(end, packet, 0);
+                    let message = Message { id, flow: 0 };
+                    return Verdict::Matched { context, message, end_of_message };
+                }
+                FlowKey::of_field(context, id)
+            }
+            MessageId::Flow(fields) => flow_key(context, packet, fields, self.layout),
+        };
+        let Some(slot) = self.find_or_add(key) else {
+            return Verdict::FlowsFull { context };
+        };
+        let id = self.message_of(slot, message);
+        let end_of_message = self.ends(end, packet, self.flows[slot].seen);
+        let flow = &mut self.flows[slot];
+        flow.seen = if end_of_message { 0 } else { flow.seen.saturating_add(1) };
+        let stable = if matches!(message, MessageId::Flow(_)) { flow.flow } else { 0 };
+        let message = Message { id, flow: stable };
+        Verdict::Matched { context, message, end_of_message }
+    }
+
+    /// Ends a message early, because the NIC gave it up: the flow's next packet begins another.
+    pub fn end_message(&mut self, context: u32, id: u32) {
+        let is_it = |flow: &&mut Flow| flow.key.context == context && flow.message == id;
+        if let Some(flow) = self.flows.iter_mut().find(is_it) {
+            flow.seen = 0;
+        }
+    }
+
+    fn enabled_context(&self, matched: u32) -> Option<u32> {
+        let enabled = |context: u32| self.contexts[context as usize].enabled;
+        match self.disabled {
+            _ if enabled(matched) => Some(matched),
+            DisabledContext::GoesToContext0 if enabled(0) => Some(0),
+            _ => None,
+        }
+    }
+
+    fn ends(&self, end: EndOfMessage, packet: &[u8], seen: u32) -> bool {
+        match end {
+            EndOfMessage::Always => true,
+            EndOfMessage::Never => false,
+            EndOfMessage::Rule(rule) => rule.matches(packet, self.compare),
+            EndOfMessage::Packets(count) => seen + 1 >= count,
+        }
+    }
+
+    fn message_of(&mut self, slot: usize, message: MessageId) -> u32 {
+        let flow = &self.flows[slot];
+        let id = match message {
+            MessageId::Flow(_) if flow.seen == 0 => self.take_message_number(),
+            MessageId::Flow(_) => flow.message,
+            _ => flow.key.field,
+        };
+        self.flows[slot].message = id;
+        id
+    }
+
+    fn take_message_number(&mut self) -> u32 {
+        let number = self.next_message;
+        self.next_message = number.wrapping_add(1);
+        number
+    }
+
+    fn find_or_add(&mut self, key: FlowKey) -> Option<usize> {
+        if let Some(&slot) = self.index.get(&key) {
+            return Some(slot as usize);
+        }
+        let flow = Flow { key, flow: self.next_flow, message: 0, seen: 0 };
+        let slot = if self.flows.len() < self.limits.flows as usize {
+            self.flows.push(flow);
+            self.flows.len() - 1
+        } else {
+            let slot = self.find_idle()?;
+            self.index.remove(&self.flows[slot].key);
+            self.flows[slot] = flow;
+            slot
+        };
+        self.next_flow = self.next_flow.wrapping_add(1);
+        self.index.insert(key, slot as u32);
+        Some(slot)
+    }
+
+    /// Finds a flow that is between messages, going round the table from the last one found.
+    fn find_idle(&mut self) -> Option<usize> {
+        for _ in 0..self.flows.len().min(MOST_PROBES) {
+            let slot = self.hand;
+            self.hand = (self.hand + 1) % self.flows.len();
+            if self.flows[slot].seen == 0 {
+                return Some(slot);
+            }
+        }
+        None
+    }
+}
+
+impl ContextMatch {
+    /// Makes the entry of a context that is not programmed.
+    pub fn none() -> Self {
+        Self { ruleset: Ruleset::none(), message: MessageId::PerPacket, enabled: false }
+    }
+
+    fn needs_table(&self) -> bool {
+        let counted = matches!(self.ruleset.end_of_message, EndOfMessage::Packets(_));
+        match self.message {
+            MessageId::PerPacket => false,
+            MessageId::Flow(_) => true,
+            MessageId::Field { .. } => counted,
+        }
+    }
+}
