@@ -20,7 +20,7 @@ fn udp_frames_have_the_size_rate_and_sums_asked_for() {
     assert_eq!(frames.len(), 100);
     for (i, frame) in frames.iter().enumerate() {
         assert_eq!(frame.bytes.len(), 512);
-        assert_eq!(frame.time_ps, i as u64 * 10_240);
+        assert_eq!(frame.time_ps, (i as u64 + 1) * 10_240);
         assert_eq!(verify_checksums(&frame.bytes).unwrap(), Checksums::ALL_GOOD);
         let Content::Udp { src_port, dst_port, .. } = parse(&frame.bytes).unwrap().content else {
             panic!("not UDP");

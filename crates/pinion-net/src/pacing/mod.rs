@@ -1,8 +1,9 @@
 //! Pacing: when each frame reaches the NIC. In: frame sizes and recorded times. Out: arrival times
 //! in picoseconds, never going back. Holds the bits sent so far, so that no rounding accumulates.
 //!
-//! The arrival time of a frame is the time its first byte arrives: the first frame arrives at 0,
-//! and at a fixed rate each later frame when the wire has carried everything before it.
+//! A frame has arrived when its last bit has: at a fixed rate that is when the wire has carried it
+//! and everything before it, the first frame's first bit being sent at time 0. A recorded time is
+//! taken as it is.
 
 mod rate;
 
@@ -32,6 +33,14 @@ impl WireBits {
             Self::Ethernet => 8 + frame_bytes.max(60) + 4 + 12,
         };
         bytes as u64 * 8
+    }
+
+    /// Returns the bits from the frame's first on the wire to the last of the frame itself.
+    fn until_arrived(self, frame_bytes: usize) -> u64 {
+        match self {
+            Self::Frame => self.of_frame(frame_bytes),
+            Self::Ethernet => self.of_frame(frame_bytes) - 12 * 8,
+        }
     }
 }
 
@@ -71,7 +80,7 @@ impl Pacer {
         Self { pacing, sent_bits: 0, last_ps: 0 }
     }
 
-    /// Returns when the next frame's first byte arrives; times beyond `u64::MAX` ps (213 days)
+    /// Returns when the next frame's last bit arrives; times beyond `u64::MAX` ps (213 days)
     /// stay there.
     pub fn arrival_ps(&mut self, recorded_ps: u64, frame_bytes: usize) -> u64 {
         match self.pacing {
@@ -79,7 +88,8 @@ impl Pacer {
             Pacing::Unlimited => {}
             Pacing::Fixed(rate, bits) => {
                 if let Some(bits_per_s) = rate.bits_per_s() {
-                    let ps = self.sent_bits * PS_PER_S / u128::from(bits_per_s);
+                    let arrived_bits = self.sent_bits + u128::from(bits.until_arrived(frame_bytes));
+                    let ps = (arrived_bits * PS_PER_S).div_ceil(u128::from(bits_per_s));
                     self.last_ps = u64::try_from(ps).unwrap_or(u64::MAX);
                     self.sent_bits += u128::from(bits.of_frame(frame_bytes));
                 }
@@ -101,20 +111,21 @@ mod tests {
     fn frames_of_64_bytes_at_400_gbit_s_are_1280_ps_apart() {
         let mut pacer = at("400g", WireBits::Frame);
         let times: Vec<u64> = (0..4).map(|_| pacer.arrival_ps(0, 64)).collect();
-        assert_eq!(times, [0, 1280, 2560, 3840]);
+        assert_eq!(times, [1280, 2560, 3840, 5120]);
     }
 
     #[test]
     fn ethernet_counts_preamble_padding_fcs_and_gap() {
         let mut pacer = at("10g", WireBits::Ethernet);
-        pacer.arrival_ps(0, 42);
-        assert_eq!(pacer.arrival_ps(0, 42), 67_200); // 84 bytes: 14.88 M frames a second
+        let first = pacer.arrival_ps(0, 42);
+        assert_eq!(first, 57_600); // 8 + 60 + 4 bytes
+        assert_eq!(pacer.arrival_ps(0, 42) - first, 67_200); // 14.88 M frames a second
     }
 
     #[test]
     fn a_rate_that_does_not_divide_does_not_drift() {
         let mut pacer = at("300g", WireBits::Frame);
-        let last = (0..=3_000_000).map(|_| pacer.arrival_ps(0, 100)).last().unwrap();
+        let last = (0..3_000_000).map(|_| pacer.arrival_ps(0, 100)).last().unwrap();
         assert_eq!(last, 3_000_000 * 800 * 1000 / 300);
     }
 
