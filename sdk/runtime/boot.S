@@ -129,6 +129,12 @@ set_up_stack:
     sw      t2, 4(sp)                    /* hpu_gid */
     sw      t0, 8(sp)                    /* cluster_id */
     sw      t1, 12(sp)                   /* hpu_id */
+#ifdef PINION_STACK_CHECK
+    lui     t2, %hi(__stack_bytes)
+    addi    t2, t2, %lo(__stack_bytes)
+    sub     t2, sp, t2
+    sw      zero, 16(t2)                 /* the stack's lowest word */
+#endif
     ret
 
 /* ---- The loop: ten bytes, one instruction-cache line. -------------------------------------------------------- */
@@ -136,25 +142,25 @@ set_up_stack:
     .globl hpu_loop
     .type hpu_loop, @function
 hpu_loop:
-    lw      a5, 0(s1)                    /* handler's address; the load waits for a task */
+1:  lw      a5, 0(s1)                    /* handler's address; the load waits for a task */
     mv      a0, sp
     jalr    a5
 #ifdef PINION_STACK_CHECK
     lui     t0, %hi(__stack_bytes)
     addi    t0, t0, %lo(__stack_bytes)
     sub     t0, sp, t0
-    lw      t1, 16(t0)                   /* lowest word of the stack: nobody has written it */
+    lw      t1, 16(t0)                   /* the stack's lowest word: still as set_up_stack left it? */
     bnez    t1, stack_overrun
 #endif
     lw      a5, PINION_DRIVER_DOORBELL(s1)
-    j       hpu_loop
+    j       1b
 #ifdef PINION_STACK_CHECK
 stack_overrun:
     sw      zero, 16(t0)
     li      t1, 24                       /* first cause number left to the implementation */
     sw      t1, PINION_DRIVER_ERROR(s1)
     lw      a5, PINION_DRIVER_DOORBELL(s1)
-    j       hpu_loop
+    j       1b
 #endif
 
 /* ---- Traps: serve cycles(); for everything else drop the handler, report why, take the next task. ------------- */

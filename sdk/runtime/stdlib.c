@@ -115,8 +115,11 @@ int rand(void)
 
 void abort(void)
 {
-    for (;;)
+    for (;;) {
+#ifdef __riscv
         __asm__ volatile("ebreak");
+#endif
+    }
 }
 
 void exit(int status)
