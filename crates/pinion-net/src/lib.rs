@@ -1,7 +1,7 @@
 //! Frames, captures, TAP devices and traffic generators: everything between a file or a wire and
 //! the first byte that a modelled NIC sees.
 //!
-//! A packet's way in: a [`capture::CaptureReader`], a [`generator::Generator`] or a `tap::Tap`
+//! A packet's way in: a [`capture::CaptureReader`], a [`generator::Generator`] or a [`tap::Tap`]
 //! yields bytes; a [`pacing::Pacer`] says at which picosecond they reach the NIC. Its way out: a
 //! [`capture::CaptureWriter`] or the TAP device again. [`frame`] builds and takes apart headers
 //! for all of them and for tests.
@@ -12,6 +12,8 @@ pub mod capture;
 pub mod frame;
 pub mod generator;
 pub mod pacing;
+#[cfg(target_os = "linux")]
+pub mod tap;
 
 #[cfg(test)]
 mod testing;
@@ -33,4 +35,8 @@ pub enum NetError {
     /// A rate is wrong.
     #[error(transparent)]
     Rate(#[from] pacing::RateError),
+    /// A TAP device could not be opened or used.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Tap(#[from] tap::TapError),
 }
