@@ -1,0 +1,135 @@
+//! Compares our harts with QEMU on random programs: every block's registers by a running
+//! signature, then all of memory.
+//!
+//! A program is a few dozen blocks of random instructions of all extensions, partly in user mode
+//! under PMP, with traps, run round after round on registers that change each time. The seed is
+//! printed with the command that replays it; `PINION_DIFF_SEED` and `PINION_DIFF_INSTRUCTIONS`
+//! choose others.
+
+mod assembler;
+mod frame;
+mod generate;
+mod layout;
+mod qemu;
+mod random;
+
+use generate::Program;
+use pinion_isa::flat::{FlatMachine, Stop};
+use pinion_isa::{Extensions, HartConfig, Xlen, decode, disassemble};
+
+const BLOCKS: u32 = 64;
+const BLOCK_LENGTH: u32 = 400;
+/// Instructions of one program, about.
+const PROGRAM_INSTRUCTIONS: u64 = 2_000_000;
+
+fn environment(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.replace('_', "").parse(),
+    };
+    Some(parsed.unwrap_or_else(|_| panic!("{name}={text} is not a number")))
+}
+
+fn config(wide: bool) -> HartConfig {
+    HartConfig {
+        extensions: if wide { Extensions::RV64IMAC } else { Extensions::RV32IMAC },
+        mtvec_mask: !2,
+        ..HartConfig::default()
+    }
+}
+
+fn run_ours<X: Xlen>(program: &Program) -> FlatMachine<X> {
+    let wide = X::BITS == 64;
+    let base = X::from_u64(u64::from(layout::BASE));
+    let mut machine = FlatMachine::<X>::new(&config(wide), base, layout::BYTES);
+    machine.load(base, &program.memory).expect("it fits");
+    let code = &program.memory[..layout::CODE_BYTES as usize];
+    machine.load_code(base, code).expect("it fits");
+    let stop = machine.run(100 * PROGRAM_INSTRUCTIONS);
+    assert_eq!(stop, Stop::Finished(0), "our hart did not reach the end");
+    machine
+}
+
+fn word(memory: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(memory[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// Describes the first difference, down to the block and round.
+fn explain(program: &Program, ours: &[u8], theirs: &[u8], wide: bool) -> String {
+    let log = (layout::LOG - layout::BASE) as usize;
+    let differs = |index: usize| word(ours, log + 8 * index) != word(theirs, log + 8 * index);
+    let Some(entry) = (0..layout::LOG_ENTRIES as usize).find(|&index| differs(index)) else {
+        let trap_log = (layout::TRAP_LOG - layout::BASE) as usize;
+        let slots = trap_log..trap_log + layout::TRAP_LOG_BYTES as usize;
+        if let Some(at) = slots.step_by(32).find(|&at| ours[at..at + 32] != theirs[at..at + 32]) {
+            let seen = |memory: &[u8]| {
+                let values =
+                    [0, 8, 16, 24].map(|offset| format!("{:x}", word(memory, at + offset)));
+                values.join(" ")
+            };
+            return format!(
+                "a trap differs (mcause, mepc, mtval, mstatus):\nours {}\nQEMU {}",
+                seen(ours),
+                seen(theirs)
+            );
+        }
+        let at = ours.iter().zip(theirs).position(|(a, b)| a != b).unwrap_or(0) & !7;
+        let (us, them) = (word(ours, at), word(theirs, at));
+        return format!("memory differs first at offset {at:#x}: ours {us:#x}, QEMU {them:#x}");
+    };
+    let (round, block) = (entry / program.blocks.len(), entry % program.blocks.len());
+    let (start, end) = program.blocks[block];
+    let extensions = config(wide).extensions;
+    let mut text =
+        format!("the registers differ first after block {block} in round {round}; the block:\n");
+    let mut pc = start;
+    while pc < end {
+        let at = (pc - layout::BASE) as usize;
+        let bits = word(ours, at) as u32;
+        let instruction = decode(bits, extensions);
+        let assembly = disassemble(&instruction, u64::from(pc));
+        text.push_str(&format!("{pc:08x}: {bits:08x} {assembly}\n"));
+        pc += u32::from(instruction.length);
+    }
+    text
+}
+
+/// Runs random programs on both sides until enough instructions have been compared.
+fn compare<X: Xlen>(test: &str, instructions: u64) {
+    let wide = X::BITS == 64;
+    let Some(emulator) = qemu::find(wide) else { return };
+    let total = environment("PINION_DIFF_INSTRUCTIONS").unwrap_or(instructions);
+    let mut seed = environment("PINION_DIFF_SEED").unwrap_or(0x5049_4e49_4f4e);
+    let (mut executed, mut traps) = (0, 0);
+    while executed < total {
+        let replay = format!(
+            "PINION_DIFF_SEED={seed:#x} PINION_DIFF_INSTRUCTIONS=1 \
+             cargo test -p pinion-isa --test differential {test}"
+        );
+        println!("replay with: {replay}");
+        let rounds = (PROGRAM_INSTRUCTIONS / u64::from(BLOCKS * (BLOCK_LENGTH + 200))) as u32;
+        let program = generate::program(seed, wide, BLOCKS, BLOCK_LENGTH, rounds.max(1));
+        let ours = run_ours::<X>(&program);
+        let theirs = qemu::run(emulator, &program.memory);
+        if ours.memory() != theirs.memory {
+            let difference = explain(&program, ours.memory(), &theirs.memory, wide);
+            panic!("{difference}\nreplay with: {replay}");
+        }
+        executed += ours.hart.instret;
+        let save = (layout::SAVE - layout::BASE) as usize;
+        traps += word(ours.memory(), save + layout::TRAPS as usize) & 0xffff_ffff;
+        seed = seed.wrapping_add(1);
+    }
+    println!("{executed} instructions, {traps} traps: same registers and memory");
+}
+
+#[test]
+fn rv32_like_qemu() {
+    compare::<u32>("rv32_like_qemu", 10_000_000);
+}
+
+#[test]
+fn rv64_like_qemu() {
+    compare::<u64>("rv64_like_qemu", 2_000_000);
+}
