@@ -41,13 +41,8 @@ pub struct ExecutionContext {
     pub scratchpad_offset: u32,
     /// Bytes of its scratchpad in each cluster.
     pub scratchpad_bytes: u32,
-    /// Bytes of each matched packet copied to L1 before its handler starts; `None`: all of them.
-    /// A frame's own `Classification` goes before it.
+    /// Bytes of each packet that are copied to L1; `None`: all.
     pub l1_bytes: Option<u32>,
-    /// Bytes removed from the front of each packet the matching engine gives to this context,
-    /// before it is written to the packet buffer: 14 where handlers expect the IP header first,
-    /// as PsPIN alone does; 0 where they expect the Ethernet header, as FPsPIN does.
-    pub removed_header_bytes: u32,
     /// Cycles that a handler may run before the watchdog ends it; `None`: as long as it likes.
     pub watchdog_cycles: Option<u64>,
     /// Cycles without a packet after which an unfinished message may be evicted to make room for a
