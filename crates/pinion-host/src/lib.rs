@@ -1,1 +1,12 @@
-//! The host side of a NIC: PCIe, IOMMU and host memory.
+//! The host side of a NIC: memory, the PCIe link that leads to it, and the IOMMU that guards it.
+//!
+//! A handler's command crosses [`pcie::PcieLink`], which says when it is done; [`iommu::Iommu`]
+//! says whether its context may; [`memory::HostMemory`] holds the bytes.
+
+pub mod iommu;
+pub mod memory;
+pub mod pcie;
+
+pub use iommu::{Access, Iommu, IommuFault, Window};
+pub use memory::{HostMemory, MemoryError};
+pub use pcie::{PcieConfig, PcieLink};
