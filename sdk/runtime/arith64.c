@@ -124,29 +124,29 @@ uint64_t __bswapdi2(uint64_t value)
     return join(__bswapsi2(v.low), __bswapsi2(v.high));
 }
 
-/* Shift-and-subtract on two words; divisors and dividends that fit in one take the core's own divide. */
+/* The upper word by the core's own divide, the lower by shift and subtract, a bit at a time. */
 uint64_t __udivmoddi4(uint64_t dividend, uint64_t divisor, uint64_t *remainder)
 {
     halves_t n = { dividend }, d = { divisor };
-    uint32_t rest_high = 0, rest_low = 0, quotient_high = 0, quotient_low = 0;
+    uint32_t rest_high = 0, rest_low = n.high, quotient_high = 0, quotient_low = 0;
 
-    if (!n.high && !d.high) {
-        if (remainder)
-            *remainder = join(0, n.low % d.low);
-        return join(0, n.low / d.low);
+    if (!d.high) {
+        quotient_high = n.high / d.low;
+        rest_low = n.high % d.low;
+        if (!rest_low) {
+            if (remainder)
+                *remainder = join(0, n.low % d.low);
+            return join(quotient_high, n.low / d.low);
+        }
     }
-    for (int bit = 63; bit >= 0; bit--) {
-        uint32_t out = n.high >> 31;
-        n.high = n.high << 1 | n.low >> 31;
-        n.low <<= 1;
+    for (int bit = 0; bit < 32; bit++) {
         rest_high = rest_high << 1 | rest_low >> 31;
-        rest_low = rest_low << 1 | out;
-        quotient_high = quotient_high << 1 | quotient_low >> 31;
+        rest_low = rest_low << 1 | n.low >> 31;
+        n.low <<= 1;
         quotient_low <<= 1;
         if (rest_high > d.high || (rest_high == d.high && rest_low >= d.low)) {
-            uint32_t borrow = rest_low < d.low;
+            rest_high -= d.high + (rest_low < d.low);
             rest_low -= d.low;
-            rest_high -= d.high + borrow;
             quotient_low |= 1;
         }
     }
