@@ -2,6 +2,7 @@
 
 use crate::assembler::{Code, MRET, addi, b, csr, i, jal, mul, r, u, xor};
 use crate::layout::*;
+use crate::random::Random;
 
 const MSTATUS: u16 = 0x300;
 const MTVEC: u16 = 0x305;
@@ -26,19 +27,39 @@ pub struct Frame {
     pub sign: u32,
 }
 
-/// PMP entries for user mode: code may be executed; of the scratch page some may be written, some
-/// read, some neither.
-const PMP: [(u32, u32, u8); 6] = [
-    (BASE, CODE_BYTES, 0b101),
-    (SCRATCH, 0x400, 0b011),
-    (SCRATCH + 0x400, 0x400, 0b001),
-    (SCRATCH + 0x840, 0x40, 0),
-    (SCRATCH + 0x800, 0x200, 0b011),
-    (SCRATCH + 0xa00, 0x100, 0b111),
-];
+/// The eight PMP entries of a program, as registers hold them.
+pub struct Pmp {
+    config: [u8; 8],
+    address: [u32; 8],
+}
+
+impl Pmp {
+    /// Makes entries for user mode: code may be executed; of the scratch page random parts may be
+    /// read, written or neither.
+    pub fn random(random: &mut Random, wide: bool) -> Self {
+        let mut pmp =
+            Self { config: [0b11101; 8], address: [BASE >> 2 | ((CODE_BYTES >> 3) - 1); 8] };
+        for index in 1..8 {
+            // RV64 gets no borders within eight bytes: there QEMU lets sc.d fail without a fault.
+            let modes: &[u8] = if wide { &[0, 1, 3] } else { &[0, 1, 2, 3] };
+            let mode = if index == 7 { 3 } else { random.pick(modes) };
+            let bytes = if index == 7 { 0x1000 } else { 8 << random.below(8) };
+            let first = (SCRATCH + random.below(0x1000)) & !(bytes - 1);
+            pmp.address[index] = match mode {
+                3 => first >> 2 | ((bytes >> 3) - 1),
+                _ => (SCRATCH + random.below(0x1000)) >> 2 & !u32::from(wide),
+            };
+            // Nothing may be executed there: it holds no program.
+            let permissions = random.pick(&[0, 1, 3, 3]);
+            // The last entry covers the page, so that a good part of it can be used.
+            pmp.config[index] = mode << 3 | if index == 7 { 3 } else { permissions };
+        }
+        pmp
+    }
+}
 
 /// Writes the start of the program; execution falls through to what follows.
-pub fn begin(code: &mut Code, wide: bool) -> Frame {
+pub fn begin(code: &mut Code, pmp: &Pmp, wide: bool) -> Frame {
     code.word(csr(2, 5, MHARTID, 0));
     code.word(b(0, 5, 0, 12));
     code.word(WFI); // other harts sleep
@@ -46,7 +67,7 @@ pub fn begin(code: &mut Code, wide: bool) -> Frame {
     let skip = code.hole();
     code.align(256);
     let handler = code.here();
-    write_handler(code);
+    write_handler(code, wide);
     let sign = code.here();
     write_sign(code);
     code.land_jump(skip, 0);
@@ -55,7 +76,7 @@ pub fn begin(code: &mut Code, wide: bool) -> Frame {
     code.address(5, SAVE);
     code.word(csr(1, 0, MSCRATCH, 5));
     code.word(csr(1, 0, MCOUNTEREN, 0));
-    write_pmp(code, wide);
+    write_pmp(code, pmp, wide);
     for register in 1..32u8 {
         code.constant(register, 0x0101_0101u32.wrapping_mul(u32::from(register)));
     }
@@ -64,15 +85,12 @@ pub fn begin(code: &mut Code, wide: bool) -> Frame {
     Frame { sign }
 }
 
-fn write_pmp(code: &mut Code, wide: bool) {
-    let mut config = [0u8; 8];
-    for (index, (first, bytes, permissions)) in PMP.into_iter().enumerate() {
-        // Addresses have 34 bits; built by shifting, as bit 31 would be sign-extended on RV64.
-        code.constant(5, first >> 2 | ((bytes >> 3) - 1));
-        code.word(csr(1, 0, PMPADDR0 + index as u16, 5));
-        config[index] = 0b11000 | permissions;
+fn write_pmp(code: &mut Code, pmp: &Pmp, wide: bool) {
+    for (number, address) in (PMPADDR0..).zip(pmp.address) {
+        code.constant(5, address);
+        code.word(csr(1, 0, number, 5));
     }
-    let words = [&config[..4], &config[4..]]
+    let words = [&pmp.config[..4], &pmp.config[4..]]
         .map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")));
     code.constant(5, words[0]);
     if wide {
@@ -91,7 +109,13 @@ fn write_pmp(code: &mut Code, wide: bool) {
 ///
 /// After a fetch fault it goes on at `ra`; an environment call from user mode returns to machine
 /// mode.
-fn write_handler(code: &mut Code) {
+fn write_handler(code: &mut Code, wide: bool) {
+    let read = |code: &mut Code, rd: u8, register: u16| {
+        code.word(csr(2, rd, register, 0));
+        if wide && register == MSTATUS {
+            code.word(i(0x13, 1, rd, rd, 32)); // QEMU shows SXL even without supervisor mode
+        }
+    };
     code.word(csr(1, 31, MSCRATCH, 31));
     for register in 28..31 {
         code.save(register, 31, 8 * i32::from(register));
@@ -104,13 +128,13 @@ fn write_handler(code: &mut Code) {
     code.word(r(0x33, 7, 0, 29, 29, 28)); // and: wraps
     code.save(29, 31, TRAP_LOG_OFFSET);
     for (index, register) in [MCAUSE, MEPC, MTVAL, MSTATUS].into_iter().enumerate() {
-        code.word(csr(2, 28, register, 0));
+        read(code, 28, register);
         code.save(28, 30, 8 * index as i32);
     }
     code.restore(29, 31, TRAP_SIGNATURE);
     code.constant(28, MULTIPLIER);
     for register in [MCAUSE, MEPC, MTVAL, MSTATUS] {
-        code.word(csr(2, 30, register, 0));
+        read(code, 30, register);
         code.word(xor(29, 29, 30));
         code.word(mul(29, 29, 28));
         code.word(addi(29, 29, 0x123));
