@@ -8,9 +8,12 @@ use super::LinkType;
 use super::reader::{PS_PER_S, Record};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{
-    Block, InterfaceDescriptionBlock, OptionCode, SHB_MAGIC, parse_block_be, parse_block_le,
+    Block, EPB_MAGIC, EnhancedPacketBlock, IDB_MAGIC, InterfaceDescriptionBlock, OptionCode,
+    SHB_MAGIC, SPB_MAGIC, SimplePacketBlock, parse_block_be, parse_block_le,
 };
 
+/// The type of the packet block that enhanced packet blocks replaced.
+const OBSOLETE_PACKET: u32 = 2;
 /// The byte-order mark of a section header block, read in the section's own order.
 const BYTE_ORDER_MARK: u32 = 0x1a2b_3c4d;
 
@@ -62,45 +65,56 @@ impl Section {
         Ok(bytes)
     }
 
-    /// Interprets one whole block.
+    /// Interprets one whole block; kinds that carry no packet and no interface are passed over.
     pub(super) fn read_block(&mut self, block: &[u8]) -> Result<Option<Packet>, String> {
-        let parse = if self.big_endian { parse_block_be } else { parse_block_le };
         let kind = self.word(block, 0);
+        match kind {
+            SHB_MAGIC | IDB_MAGIC | EPB_MAGIC | SPB_MAGIC => {}
+            OBSOLETE_PACKET => {
+                let advice = "rewrite the file with `editcap -F pcapng`";
+                return Err(format!("it uses the obsolete packet block; {advice}"));
+            }
+            _ => return Ok(None),
+        }
+        let parse = if self.big_endian { parse_block_be } else { parse_block_le };
         let Ok((_, parsed)) = parse(block) else {
             return Err(format!("a block of type {kind:#010x} contradicts itself"));
         };
         match parsed {
             Block::SectionHeader(_) => self.interfaces.clear(),
             Block::InterfaceDescription(interface) => self.add_interface(&interface)?,
-            Block::EnhancedPacket(packet) => {
-                let captured = packet.caplen as usize;
-                let Some(bytes) = packet.data.get(..captured) else {
-                    return Err("a packet is longer than its block".into());
-                };
-                let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-                let interface = self.interface(packet.if_id)?;
-                return Ok(Some(Packet {
-                    link_number: interface.link_number,
-                    time_ps: interface.time_ps(ticks),
-                    original_bytes: packet.origlen,
-                    bytes: bytes.to_vec(),
-                }));
-            }
-            Block::SimplePacket(packet) => {
-                let interface = self.interface(0)?;
-                let snap = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-                let data = packet.packet_data();
-                let captured = data.len().min(snap as usize);
-                return Ok(Some(Packet {
-                    link_number: interface.link_number,
-                    time_ps: 0,
-                    original_bytes: packet.origlen,
-                    bytes: data[..captured].to_vec(),
-                }));
-            }
+            Block::EnhancedPacket(packet) => return self.enhanced(&packet).map(Some),
+            Block::SimplePacket(packet) => return self.simple(&packet).map(Some),
             _ => {}
         }
         Ok(None)
+    }
+
+    fn enhanced(&self, packet: &EnhancedPacketBlock) -> Result<Packet, String> {
+        let Some(bytes) = packet.data.get(..packet.caplen as usize) else {
+            return Err("a packet is longer than its block".into());
+        };
+        let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+        let interface = self.interface(packet.if_id)?;
+        Ok(Packet {
+            link_number: interface.link_number,
+            time_ps: interface.time_ps(ticks),
+            original_bytes: packet.origlen,
+            bytes: bytes.to_vec(),
+        })
+    }
+
+    /// Reads a packet that has no time and no captured length of its own.
+    fn simple(&self, packet: &SimplePacketBlock) -> Result<Packet, String> {
+        let interface = self.interface(0)?;
+        let snap_bytes = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
+        let data = packet.packet_data();
+        Ok(Packet {
+            link_number: interface.link_number,
+            time_ps: 0,
+            original_bytes: packet.origlen,
+            bytes: data[..data.len().min(snap_bytes as usize)].to_vec(),
+        })
     }
 
     fn add_interface(&mut self, block: &InterfaceDescriptionBlock) -> Result<(), String> {

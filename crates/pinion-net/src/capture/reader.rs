@@ -87,7 +87,8 @@ impl CaptureReader {
         let format = recognise(start, &path)?;
         let mut link = None;
         if let Format::Classic { header, .. } = &format {
-            let number = header.network.0 as u32 & 0x0fff_ffff;
+            // The upper half tells about an FCS (draft-ietf-opsawg-pcap, §4).
+            let number = header.network.0 as u32 & 0xffff;
             link = Some(supported(number, &path)?);
             source.consume(PCAP_HEADER_BYTES);
         }

@@ -248,6 +248,22 @@ fn a_simple_packet_block_is_read_and_a_missing_interface_is_damage() {
 }
 
 #[test]
+fn a_link_is_followed_and_obsolete_blocks_are_named() {
+    let folder = scratch("link");
+    let (target, link) = (folder.join("target.pcap"), folder.join("link.pcap"));
+    std::fs::write(&target, b"old").unwrap();
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    CaptureWriter::create(&link, LinkType::Ethernet).unwrap().finish().unwrap();
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(std::fs::read(&target).unwrap().len(), 24);
+    let mut image = Image { big: false, bytes: image(SHAPES[4], 1, &three()[..1], None) };
+    image.block(2, |b| b.bytes.extend([0; 24]));
+    let error = open(image.bytes).unwrap().find_map(Result::err).unwrap().to_string();
+    assert!(error.contains("after 1 whole packets") && error.contains("editcap"), "{error}");
+}
+
+#[test]
 fn random_damage_never_panics() {
     let mut random = Random::new(seed("capture"));
     for round in 0..4_000 {

@@ -35,7 +35,9 @@ impl CaptureWriter {
     /// # Errors
     /// [`CaptureError::Write`] when the folder is missing or not writable.
     pub fn create(path: impl AsRef<Path>, link: LinkType) -> Result<Self, CaptureError> {
-        let path = path.as_ref().to_path_buf();
+        // What a symbolic link points to is replaced, not the link.
+        let path = path.as_ref();
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let failed = |source| CaptureError::Write { path: path.clone(), source };
         let (file, temporary) = open_output(&path).map_err(failed)?;
         let mut header = Vec::with_capacity(24);
