@@ -4,9 +4,10 @@
 //! A program is a few dozen blocks of random instructions of all extensions, partly in user mode
 //! under PMP, with traps, run round after round on registers that change each time. The seed is
 //! printed with the command that replays it; `PINION_DIFF_SEED` and `PINION_DIFF_INSTRUCTIONS`
-//! choose others.
+//! choose others. Compiled programs are compared too; `PINION_DIFF_ELF` names more of them.
 
 mod assembler;
+mod elf;
 mod frame;
 mod generate;
 mod layout;
@@ -109,7 +110,7 @@ fn compare_once<X: Xlen>(emulator: &str, seed: u64, rounds: u32) -> Result<Compa
     let program = generate::program(seed, wide, BLOCKS, BLOCK_LENGTH, rounds);
     let ours = run_ours::<X>(&program);
     let theirs = qemu::run(emulator, &program.memory);
-    if ours.memory() != theirs.memory {
+    if ours.memory() != theirs.memory || theirs.code != Some(0) {
         return Err(explain(&program, ours.memory(), &theirs.memory, wide));
     }
     let traps = (layout::SAVE - layout::BASE) as usize + layout::TRAPS as usize;
@@ -156,4 +157,15 @@ fn rv32_like_qemu() {
 #[test]
 fn rv64_like_qemu() {
     compare::<u64>("rv64_like_qemu", 10_000_000);
+}
+
+#[test]
+fn compiled_programs_like_qemu() {
+    let Some(emulator) = qemu::find(false) else { return };
+    let mut programs = elf::compile();
+    let more = std::env::var_os("PINION_DIFF_ELF").unwrap_or_default();
+    programs.extend(std::env::split_paths(&more).filter(|path| !path.as_os_str().is_empty()));
+    for program in programs {
+        elf::compare(emulator, &program);
+    }
 }

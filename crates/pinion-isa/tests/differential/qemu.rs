@@ -60,6 +60,8 @@ pub struct Finished {
     pub memory: Vec<u8>,
     /// What went to the serial port.
     pub console: Vec<u8>,
+    /// The code given to the finisher; none when it was not reached.
+    pub code: Option<i32>,
 }
 
 /// Runs from the first byte of memory until the program stores to the finisher.
@@ -111,8 +113,9 @@ pub fn run(emulator: &str, memory: &[u8]) -> Finished {
     let mut after = std::fs::read(&ram.0).expect("the shared memory file can be read");
     after.truncate(memory.len());
     let console = std::fs::read(&serial.0).unwrap_or_default();
-    if !status.is_some_and(|status| status.success()) {
+    let code = status.and_then(|status| status.code());
+    if code.is_none() {
         eprintln!("{emulator} did not finish ({status:?})");
     }
-    Finished { memory: after, console }
+    Finished { memory: after, console, code }
 }

@@ -25,7 +25,7 @@ impl Random {
 
     /// Gives a number below `limit`.
     pub fn below(&mut self, limit: u32) -> u32 {
-        (u64::from(self.word()) * u64::from(limit) >> 32) as u32
+        ((u64::from(self.word()) * u64::from(limit)) >> 32) as u32
     }
 
     /// Gives a number from `low` to `high`, both included.
