@@ -6,14 +6,14 @@
 //!
 //! | key | default | meaning |
 //! |---|---|---|
-//! | `size` | 512 | bytes of a frame without FCS (with `link=ip`: of the IP packet), or a mix such as `64:7/570:4/1518:1` (bytes:weight) |
+//! | `size` | 512 | bytes of a frame without FCS, or a mix `64:7/570:4` (bytes:weight) |
 //! | `count` | 1000 | frames in all; must be `messages` × `packets` where both are given |
 //! | `messages` | 1 | messages, each a flow of its own |
 //! | `packets` | `count` / `messages` | frames of each message |
-//! | `order` | `sequential` | one message after the other; `interleaved`: all in turn; `interleaved:16`: 16 at a time in turn |
+//! | `order` | `sequential` | or `interleaved` (all in turn) or `interleaved:16` (16 at a time) |
 //! | `rate` | `max` | bits a second (`400g`, `100m`), or `max`: all there at time 0 |
-//! | `wire` | `frame` | bits the rate counts: `frame` only, or `ethernet` with preamble, padding, FCS and gap |
-//! | `link` | `ethernet` | `ip`: frames begin with the IP header, as PsPIN's own drivers send them |
+//! | `wire` | `frame` | bits the rate counts; `ethernet`: with preamble, padding, FCS, gap |
+//! | `link` | `ethernet` | `ip`: frames begin (and sizes count from) the IP header, as PsPIN's own |
 //! | `src`, `dst` | 10.0.0.1, 10.0.0.2 | IPv4 addresses (not `raw`) |
 //! | `smac`, `dmac` | 02:00 and the IPv4 address | hardware addresses (`link=ethernet`) |
 //! | `sport` | 49152 | first source port; message m uses `sport` + m (`udp`, `slmp`) |
