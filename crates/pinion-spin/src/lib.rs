@@ -3,16 +3,41 @@
 //!
 //! [`Nic`] is the node: build it from a [`Machine`], a program image and the
 //! [`ExecutionContext`]s, give it [`Traffic`], and a [`Listener`] hears what happens.
+//!
+//! | unit | file | paper |
+//! |---|---|---|
+//! | matching engine | `matching/` | §III-A1; FPsPIN §4.1 |
+//! | NIC inbound engine, packet buffer | `nic/ingress.rs`, `packet_buffer.rs` | §III-A |
+//! | MPQ engine | `mpq.rs` | §III-B1 |
+//! | task dispatcher | `task_dispatcher.rs` | §III-B1 |
+//! | cluster: scheduler, L1, DMA, instruction cache | `cluster/` | §III-B2 |
+//! | HPU: driver, protection, core | `hpu/`, `nic/execute.rs` | §III-B2, §III-B3 |
+//! | commands: HostDirect, NIC outbound, host DMA | `command.rs`, `nic/commands.rs` | §III-A |
+//! | memories and interconnects | `memory.rs`, `nic/memory_access.rs` | §III-A |
 
+mod arbiter;
+mod cluster;
+mod command;
 pub mod context;
+mod hpu;
 pub mod listener;
 pub mod machine;
 pub mod matching;
+mod memory;
+mod mpq;
 pub mod nic;
+mod packet_buffer;
+mod task;
+mod task_dispatcher;
+#[cfg(test)]
+mod testing;
 pub mod traffic;
 
 pub use context::{ContextId, ExecutionContext, Handler};
-pub use listener::{Event, HandlerKind, HandlerRecord, Interest, Listener, PacketRecord, Stalls};
+pub use listener::{
+    DropReason, Event, Fault, HandlerKind, HandlerRecord, Interest, Listener, PacketRecord, Stalls,
+    UnitEvent, UnitEventKind,
+};
 pub use machine::Machine;
 pub use nic::{Nic, Outcome, SetupError, Totals};
 pub use traffic::{Classification, Frame, Offer, Traffic};

@@ -26,6 +26,9 @@ pub struct Frame {
     pub arrival: Time,
     /// The frame from its first header on.
     pub bytes: Vec<u8>,
+    /// Bytes in front that the NIC's packets do not have: 14 where handlers see packets from the IP
+    /// header on (PsPIN), 0 where they see the Ethernet header (FPsPIN).
+    pub skip: u32,
     /// The message it belongs to, or `None`: the matching engine decides.
     pub classification: Option<Classification>,
     /// Whatever the source wants to see again in the packet's record.

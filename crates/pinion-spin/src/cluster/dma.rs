@@ -1,0 +1,186 @@
+//! A cluster's DMA engine: packet copies from L2 and the transfers that cores ask for.
+//!
+//! In: transfers, in order. Out: their completion cycles. Holds the queue of one engine; the port to
+//! L2 that all clusters' engines share grants transfers in the order they reach it. Makes nobody
+//! wait but later transfers. (Paper §III-B2; RTL: cluster DMA, dma_noc; latency 11 + beats.)
+
+use std::collections::VecDeque;
+
+use crate::Machine;
+
+/// Says who asked for a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requester {
+    /// The cluster's scheduler: a packet's copy to L1.
+    Scheduler,
+    /// A core, or the cluster's public port behind the last core.
+    Core(u32),
+}
+
+/// Describes a transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// Who asked.
+    pub requester: Requester,
+    /// Source address.
+    pub from: u32,
+    /// Destination address.
+    pub to: u32,
+    /// Bytes.
+    pub bytes: u32,
+    /// Which ports it needs.
+    pub route: Route,
+}
+
+/// Names the ways a transfer can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Reads L2.
+    FromL2,
+    /// Writes L2.
+    ToL2,
+    /// Reads and writes L2.
+    WithinL2,
+    /// Stays within the cluster's L1.
+    Local,
+    /// Goes to or comes from another cluster's L1.
+    Remote,
+}
+
+/// Grants the port between the clusters and L2, one direction each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SharedPorts {
+    read_free_at: u64,
+    write_free_at: u64,
+}
+
+/// Holds one cluster's engine.
+#[derive(Clone, Debug)]
+pub struct ClusterDma {
+    waiting: VecDeque<Transfer>,
+    running: VecDeque<Transfer>,
+    issue_from: u64,
+    last_done: u64,
+    port_bytes: u32,
+    latency_cycles: u64,
+    min_interval_cycles: u64,
+    core_latency_cycles: u64,
+    local_beat_cycles: u64,
+}
+
+/// Says when a transfer that was issued moves its data and when it is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Issued {
+    /// The transfer.
+    pub transfer: Transfer,
+    /// Cycle of its first beat.
+    pub first_beat: u64,
+    /// Its beats.
+    pub beats: u64,
+    /// Cycle of its completion.
+    pub done: u64,
+}
+
+impl ClusterDma {
+    /// Makes an idle engine.
+    pub fn new(machine: &Machine) -> Self {
+        Self {
+            waiting: VecDeque::with_capacity(64),
+            running: VecDeque::with_capacity(64),
+            issue_from: 0,
+            last_done: 0,
+            port_bytes: machine.dma.port_bytes,
+            latency_cycles: machine.dma.latency_cycles,
+            min_interval_cycles: machine.dma.min_interval_cycles,
+            core_latency_cycles: machine.dma.core_latency_cycles,
+            local_beat_cycles: machine.dma.local_beat_cycles,
+        }
+    }
+
+    /// Queues a transfer; gives the cycle at which `issue` should be called.
+    pub fn request(&mut self, now: u64, transfer: Transfer) -> u64 {
+        self.waiting.push_back(transfer);
+        self.issue_from.max(now)
+    }
+
+    /// Issues the next transfer if it is time.
+    pub fn issue(&mut self, now: u64, ports: &mut SharedPorts) -> Option<Issued> {
+        if now < self.issue_from {
+            return None;
+        }
+        let transfer = self.waiting.pop_front()?;
+        let beat = |address: u32| {
+            let span = u64::from(address % self.port_bytes) + u64::from(transfer.bytes);
+            span.div_ceil(u64::from(self.port_bytes))
+        };
+        let mut beats = beat(transfer.from).max(beat(transfer.to)).max(1);
+        let mut start = now;
+        match transfer.route {
+            Route::FromL2 => start = start.max(ports.read_free_at),
+            Route::ToL2 => start = start.max(ports.write_free_at),
+            Route::WithinL2 => start = start.max(ports.read_free_at).max(ports.write_free_at),
+            Route::Local => beats *= self.local_beat_cycles,
+            Route::Remote => {}
+        }
+        if matches!(transfer.route, Route::FromL2 | Route::WithinL2) {
+            ports.read_free_at = start + beats;
+        }
+        if matches!(transfer.route, Route::ToL2 | Route::WithinL2) {
+            ports.write_free_at = start + beats;
+        }
+        self.issue_from = start + beats.max(self.min_interval_cycles);
+        let extra = match transfer.requester {
+            Requester::Scheduler => 0,
+            Requester::Core(_) => self.core_latency_cycles,
+        };
+        let done = (start + self.latency_cycles + beats + extra).max(self.last_done);
+        self.last_done = done;
+        self.running.push_back(transfer);
+        Some(Issued { transfer, first_beat: done - beats - 1, beats, done })
+    }
+
+    /// Gives the cycle of the next issue, if transfers wait.
+    pub fn next_issue(&self) -> Option<u64> {
+        (!self.waiting.is_empty()).then_some(self.issue_from)
+    }
+
+    /// Takes the transfer that completes: they do so in the order they were issued.
+    pub fn complete(&mut self) -> Option<Transfer> {
+        self.running.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::machine;
+
+    fn copy(bytes: u32) -> Transfer {
+        let (from, to) = (0x1c40_0000, 0x1000_4400);
+        Transfer { requester: Requester::Scheduler, from, to, bytes, route: Route::FromL2 }
+    }
+
+    #[test]
+    fn takes_eleven_cycles_and_one_per_beat() {
+        let (mut dma, mut ports) = (ClusterDma::new(&machine()), SharedPorts::default());
+        for (at, bytes, cycles) in [(100, 64, 12), (200, 1024, 27), (300, 1025, 28)] {
+            dma.request(at, copy(bytes));
+            let issued = dma.issue(at, &mut ports).expect("idle");
+            assert_eq!(issued.done - at, cycles, "{bytes} bytes");
+            assert!(dma.complete().is_some());
+        }
+    }
+
+    #[test]
+    fn shares_the_port_between_clusters() {
+        let machine = machine();
+        let mut engines = [ClusterDma::new(&machine), ClusterDma::new(&machine)];
+        let mut ports = SharedPorts::default();
+        let mut done = Vec::new();
+        for engine in &mut engines {
+            engine.request(0, copy(1024));
+            done.extend(engine.issue(0, &mut ports).map(|issued| issued.done));
+        }
+        assert_eq!(done, [27, 43]);
+    }
+}

@@ -1,0 +1,93 @@
+//! The banks of a cluster's L1: who gets a bank in which cycle.
+//!
+//! In: accesses of the cores, of other clusters and of the DMA engine with the cycle they ask.
+//! Out: the cycle they are served. A bank serves one word per cycle in the order of asking; an
+//! atomic operation holds it longer; a DMA beat holds the banks it covers for its cycle. (Paper
+//! §III-B2; RTL: logarithmic interconnect, AMO shim, superbanks.)
+
+use crate::Machine;
+
+/// Decides when banks serve accesses.
+#[derive(Clone, Debug)]
+pub struct L1Banks {
+    free_at: Vec<u64>,
+    mask: u32,
+    amo_cycles: u64,
+    beat_bytes: u32,
+    windows: [Window; 2],
+    next_window: usize,
+}
+
+/// Says which banks DMA beats use: beat i, in cycle `start + i`, the superbank `first + i`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    start: u64,
+    beats: u64,
+    first: u32,
+}
+
+impl L1Banks {
+    /// Makes idle banks.
+    pub fn new(machine: &Machine) -> Self {
+        Self {
+            free_at: vec![0; machine.l1.banks as usize],
+            mask: machine.l1.banks - 1,
+            amo_cycles: machine.l1.amo_cycles,
+            beat_bytes: machine.dma.port_bytes,
+            windows: [Window::default(); 2],
+            next_window: 0,
+        }
+    }
+
+    /// Gives the cycle at which an access that asks in cycle `now` is served.
+    #[inline]
+    pub fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
+        let bank = (offset >> 2 & self.mask) as usize;
+        let mut grant = now.max(self.free_at[bank]);
+        for window in &self.windows {
+            if grant < window.start + window.beats && grant >= window.start {
+                grant += u64::from(self.beat_hits(window, grant, offset));
+            }
+        }
+        self.free_at[bank] = grant + if atomic { self.amo_cycles } else { 1 };
+        grant
+    }
+
+    fn beat_hits(&self, window: &Window, cycle: u64, offset: u32) -> bool {
+        let superbanks = ((self.mask + 1) * 4 / self.beat_bytes).max(1);
+        let beat = (cycle - window.start) as u32;
+        (window.first + beat) % superbanks == offset / self.beat_bytes % superbanks
+    }
+
+    /// Reserves the banks for a DMA transfer of `beats` beats from cycle `start`.
+    pub fn dma(&mut self, start: u64, beats: u64, offset: u32) {
+        let first = offset / self.beat_bytes;
+        self.windows[self.next_window] = Window { start, beats, first };
+        self.next_window = (self.next_window + 1) % self.windows.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::machine;
+
+    #[test]
+    fn serves_one_word_per_bank_and_cycle() {
+        let mut banks = L1Banks::new(&machine());
+        assert_eq!([banks.access(5, 0, false), banks.access(5, 4, false)], [5, 5]);
+        assert_eq!(banks.access(5, 0, false), 6);
+        assert_eq!(banks.access(5, 256, true), 7, "64 banks of 4 bytes: the same bank");
+        assert_eq!(banks.access(5, 0, false), 9, "an atomic holds it two cycles");
+    }
+
+    #[test]
+    fn yields_to_dma_beats() {
+        let mut banks = L1Banks::new(&machine());
+        banks.dma(10, 4, 0);
+        assert_eq!(banks.access(10, 0, false), 11);
+        assert_eq!(banks.access(10, 64, false), 10);
+        assert_eq!(banks.access(12, 128, false), 13);
+        assert_eq!(banks.access(14, 0, false), 14);
+    }
+}

@@ -1,0 +1,275 @@
+//! The command unit's interfaces: HostDirect, NIC outbound, host DMA.
+//!
+//! In: commands from the clusters, one per cycle and interface. Out: the cycle each is done. Holds
+//! how many are in flight and the ports their data go through. Makes commands wait when too many
+//! are in flight. (Paper §III-B2 and §III-A; RTL command frontend, off-cluster DMA, NIC outbound.)
+
+use std::collections::VecDeque;
+
+use crate::Machine;
+use crate::arbiter::{Requests, RoundRobin};
+use crate::hpu::driver::CommandWords;
+use crate::memory::Place;
+
+/// Names the kinds of commands, in the order of their interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Up to eight bytes written to host memory straight from the command.
+    HostDirect = 0,
+    /// A packet sent to the network.
+    Send = 1,
+    /// A transfer between NIC and host memory.
+    HostDma = 2,
+}
+
+/// Number of interfaces.
+pub const INTERFACES: usize = 3;
+
+/// Holds a command, decoded.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    /// What it does.
+    pub kind: Kind,
+    /// Address in the NIC.
+    pub nic_address: u32,
+    /// Address in host memory.
+    pub host_address: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// Whether it goes from the NIC to the host.
+    pub to_host: bool,
+    /// The data of a HostDirect.
+    pub data: u64,
+}
+
+/// Largest HostDirect in bytes.
+const HOST_DIRECT_BYTES: u32 = 8;
+
+impl Command {
+    /// Decodes the words a core wrote.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn decode(draft: &CommandWords) -> Result<Self, &'static str> {
+        let w = draft.words;
+        let wide = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let command = match draft.info >> 1 & 3 {
+            0 => Self {
+                kind: Kind::HostDma,
+                nic_address: w[2],
+                host_address: wide(w[1], w[0]),
+                bytes: w[3],
+                to_host: w[4] & 1 == 1,
+                data: 0,
+            },
+            1 => Self {
+                kind: Kind::Send,
+                nic_address: w[2],
+                host_address: 0,
+                bytes: w[4],
+                to_host: false,
+                data: 0,
+            },
+            2 => Self {
+                kind: Kind::HostDirect,
+                nic_address: 0,
+                host_address: wide(w[1], w[0]),
+                bytes: w[2] >> 1,
+                to_host: true,
+                data: wide(w[4], w[3]),
+            },
+            _ => return Err("no such command type"),
+        };
+        if command.kind == Kind::HostDirect && command.bytes > HOST_DIRECT_BYTES {
+            return Err("a HostDirect of more than 8 bytes");
+        }
+        Ok(command)
+    }
+}
+
+/// Serves the commands of one kind.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// Chooses among the clusters.
+    pub arbiter: RoundRobin,
+    /// Clusters whose next command is for this interface.
+    pub requests: Requests,
+    in_flight: u32,
+    /// Cycles from which slots are free again.
+    releases: VecDeque<u64>,
+    limit: u32,
+    port_free_at: u64,
+    last_source: Option<Place>,
+    last_done: u64,
+}
+
+/// Gives the timing of commands.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    send_cycles: u64,
+    host_dma_cycles: u64,
+    host_direct_cycles: u64,
+    from_l2_cycles: u64,
+    from_host_cycles: u64,
+    source_switch_cycles: u64,
+    turnaround_cycles: u64,
+    port_bytes: u32,
+}
+
+impl Timing {
+    /// Takes the numbers from a machine.
+    pub fn new(machine: &Machine) -> Self {
+        let command = &machine.command;
+        Self {
+            send_cycles: command.send_cycles,
+            host_dma_cycles: command.host_dma_cycles,
+            host_direct_cycles: command.host_direct_cycles,
+            from_l2_cycles: command.from_l2_cycles,
+            from_host_cycles: command.from_host_cycles,
+            source_switch_cycles: command.source_switch_cycles,
+            turnaround_cycles: command.slot_turnaround_cycles,
+            port_bytes: command.port_bytes,
+        }
+    }
+}
+
+impl Interface {
+    /// Makes an idle interface.
+    pub fn new(machine: &Machine) -> Self {
+        Self {
+            arbiter: RoundRobin::new(machine.cluster.count),
+            requests: Requests::new(machine.cluster.count),
+            in_flight: 0,
+            releases: VecDeque::with_capacity(machine.command.per_interface as usize),
+            limit: machine.command.per_interface,
+            port_free_at: 0,
+            last_source: None,
+            last_done: 0,
+        }
+    }
+
+    /// Says whether it can take a command at cycle `now`.
+    pub fn has_slot(&mut self, now: u64) -> bool {
+        while self.releases.front().is_some_and(|&at| at <= now) {
+            self.releases.pop_front();
+            self.in_flight -= 1;
+        }
+        self.in_flight < self.limit
+    }
+
+    /// Takes a command at cycle `now`; its data may not move before `not_before`. Gives the cycle it
+    /// is done, beside what the host or the network adds.
+    pub fn take(
+        &mut self,
+        now: u64,
+        not_before: u64,
+        command: &Command,
+        source: Option<Place>,
+        timing: &Timing,
+    ) -> u64 {
+        self.in_flight += 1;
+        let done = match command.kind {
+            Kind::HostDirect => now + timing.host_direct_cycles,
+            Kind::Send | Kind::HostDma => self.move_data(now.max(not_before), command, source, timing),
+        };
+        self.last_done = done.max(self.last_done + 1);
+        self.last_done
+    }
+
+    fn move_data(
+        &mut self,
+        now: u64,
+        command: &Command,
+        source: Option<Place>,
+        timing: &Timing,
+    ) -> u64 {
+        let port = u64::from(timing.port_bytes);
+        let span = |address: u64| (address % port + u64::from(command.bytes)).div_ceil(port);
+        let host_beats =
+            if command.kind == Kind::HostDma { span(command.host_address) } else { 0 };
+        let beats = span(u64::from(command.nic_address)).max(host_beats).max(1);
+        let mut start = now.max(self.port_free_at);
+        let (l2, memory) = match source {
+            Some(Place::L1 { cluster, .. }) => (0, Some(Place::L1 { cluster, offset: 0 })),
+            Some(_) => (timing.from_l2_cycles, Some(Place::L2Packet(0))),
+            None => (0, None),
+        };
+        if self.last_source != memory && self.last_source.is_some() && self.port_free_at == start {
+            start += timing.source_switch_cycles;
+        }
+        self.last_source = memory;
+        self.port_free_at = start + beats;
+        let base = match command.kind {
+            Kind::Send => timing.send_cycles,
+            _ if command.to_host => timing.host_dma_cycles,
+            _ => timing.host_dma_cycles + timing.from_host_cycles,
+        };
+        start + base + beats + l2
+    }
+
+    /// Notes that a command is done at cycle `now`; gives the cycle its slot is free.
+    pub fn release(&mut self, now: u64, timing: &Timing) -> u64 {
+        let at = now + timing.turnaround_cycles;
+        self.releases.push_back(at);
+        at
+    }
+
+    /// Gives the number of commands it holds.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::machine;
+
+    fn host_dma(bytes: u32) -> Command {
+        Command {
+            kind: Kind::HostDma,
+            nic_address: 0x1c40_0000,
+            host_address: 1 << 60,
+            bytes,
+            to_host: true,
+            data: 0,
+        }
+    }
+
+    #[test]
+    fn takes_the_measured_cycles() {
+        let machine = machine();
+        let timing = Timing::new(&machine);
+        let l1 = Some(Place::L1 { cluster: 0, offset: 0x4400 });
+        let l2 = Some(Place::L2Packet(0));
+        for (bytes, source, cycles) in [(64, l1, 15), (1024, l1, 30), (64, l2, 17), (1024, l2, 32)] {
+            let mut interface = Interface::new(&machine);
+            assert_eq!(interface.take(100, 0, &host_dma(bytes), source, &timing), 100 + cycles);
+        }
+    }
+
+    #[test]
+    fn holds_seven_commands() {
+        let machine = machine();
+        let timing = Timing::new(&machine);
+        let mut interface = Interface::new(&machine);
+        for now in 0..7 {
+            assert!(interface.has_slot(now));
+            interface.take(now, 0, &host_dma(64), None, &timing);
+        }
+        assert!(!interface.has_slot(7));
+        assert_eq!(interface.release(15, &timing), 17);
+        assert!(!interface.has_slot(16));
+        assert!(interface.has_slot(17));
+    }
+
+    #[test]
+    fn decodes_the_words() {
+        let direct = CommandWords { info: 4, words: [0x10, 0x1000_0000, 8 << 1 | 1, 2, 1, 0, 0] };
+        let command = Command::decode(&direct).expect("well formed");
+        assert_eq!(command.host_address, 0x1000_0000_0000_0010);
+        assert_eq!((command.bytes, command.data), (8, 0x1_0000_0002));
+        let words = [0; 7];
+        assert!(Command::decode(&CommandWords { info: 6, words }).is_err());
+    }
+}

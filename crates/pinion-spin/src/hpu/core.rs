@@ -1,0 +1,87 @@
+//! The core of an HPU: a hart and what its pipeline remembers between instructions.
+
+use pinion_isa::{Access, Extensions, Hart, HartConfig, Reservation};
+
+use super::Permissions;
+use crate::{Machine, Stalls};
+
+/// Says what a core waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Nothing: an event to go on is in the queue.
+    Nothing,
+    /// An event of the event unit.
+    Event,
+    /// A task.
+    Task,
+    /// Room for its completion: the one before has not left.
+    Completion,
+    /// Room to issue a command.
+    Issue,
+    /// A command.
+    Command(u32),
+    /// A slot for a DMA transfer.
+    Dma,
+    /// Nothing any more: the core has ended or is lost.
+    Ever,
+}
+
+/// Holds a core.
+#[derive(Clone, Debug)]
+pub struct Core {
+    /// The architectural state.
+    pub hart: Hart<u32>,
+    /// Its cluster.
+    pub cluster: u32,
+    /// Its number in the cluster.
+    pub index: u32,
+    /// The access it is to perform when it goes on.
+    pub pending: Option<Access<u32>>,
+    /// What it waits for.
+    pub waiting: Waiting,
+    /// Counts its stops: events for an earlier one are stale.
+    pub generation: u32,
+    /// Register that the last instruction loaded, if that is not used yet.
+    pub loaded: u8,
+    /// Line it executes.
+    pub line: u32,
+    /// Whether the last instruction jumped.
+    pub jumped: bool,
+    /// Cycle since which it waits.
+    pub since: u64,
+    /// Cycles lost since the task began.
+    pub stalls: Stalls,
+    /// What its task may touch.
+    pub permissions: Permissions,
+    /// What `lr` reserved.
+    pub reservation: Reservation<u32>,
+}
+
+/// Stands for no line.
+pub const NO_LINE: u32 = u32::MAX;
+
+impl Core {
+    /// Makes a core as reset leaves it.
+    pub fn new(machine: &Machine, cluster: u32, index: u32) -> Self {
+        let config = HartConfig {
+            extensions: Extensions::PSPIN,
+            hart_id: cluster << 5 | index, // bits 10:5 cluster, 4:0 core (RTL)
+            ..HartConfig::default()
+        };
+        Self {
+            hart: Hart::new(&config, machine.reset_address()),
+            cluster,
+            index,
+            pending: None,
+            waiting: Waiting::Nothing,
+            generation: 0,
+            loaded: 0,
+            line: NO_LINE,
+            jumped: true,
+            since: 0,
+            stalls: Stalls::default(),
+            permissions: Permissions::default(),
+            reservation: Reservation::NONE,
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The HPU driver: hands tasks to a core, takes its commands, holds its completion back until they
+//! are done, and watches how long a handler runs.
+//!
+//! In: tasks from the cluster's scheduler, the core's reads and writes of the registers at
+//! 0x1b205000, responses of commands. Out: completions, commands. Holds the running task, one
+//! completion that waits for its commands, the command slots and the DMA front end of its core.
+//! Makes the core wait: for a task, for a free command slot, for the completion before. (Paper
+//! §III-B2, §III-B3; RTL hpu_driver; register list in the SDK's hwsched.h.)
+
+use std::collections::VecDeque;
+
+use crate::task::Task;
+use crate::{ExecutionContext, Machine};
+
+/// Names the registers by their offset.
+pub mod register {
+    #![allow(missing_docs)]
+    pub const HANDLER: u32 = 0x00;
+    pub const HANDLER_SIZE: u32 = 0x04;
+    pub const FIRST_TASK: u32 = 0x08;
+    pub const LAST_TASK: u32 = 0x4c;
+    pub const DOORBELL: u32 = 0x50;
+    pub const ERROR: u32 = 0x54;
+    pub const ISSUE: u32 = 0x80;
+    pub const WAIT: u32 = 0x84;
+    pub const TEST: u32 = 0x88;
+    pub const INFO: u32 = 0x8c;
+    pub const WORDS: u32 = 0x90;
+    /// The task again, with scratchpad arrays as long as the machine has clusters: machines with more
+    /// than four do not fit into the published register file. (Ours.)
+    pub const WIDE_TASK: u32 = 0x100;
+}
+
+/// Holds a task that an HPU has.
+#[derive(Clone, Copy, Debug)]
+pub struct Running {
+    /// The task.
+    pub task: Task,
+    /// Index of its context.
+    pub context: u32,
+    /// Cycle it was assigned.
+    pub assigned: u64,
+    /// Cycle its handler started, once the core took it.
+    pub started: Option<u64>,
+    /// Instructions the core had retired then.
+    pub instret: u64,
+    /// Whether it went wrong.
+    pub failed: bool,
+}
+
+/// Holds the words of a command as the core wrote them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommandWords {
+    /// Type in bits 2:1, event in bit 0.
+    pub info: u32,
+    /// Words 0 to 6.
+    pub words: [u32; 7],
+}
+
+/// Holds a command slot.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommandSlot {
+    /// Whether it is taken.
+    pub busy: bool,
+    /// The command in it.
+    pub command: CommandWords,
+    /// Slot of the packet whose handler issued it.
+    pub packet: u32,
+    /// Index of the context.
+    pub context: u32,
+    /// Cycle it was issued.
+    pub issued: u64,
+}
+
+/// Holds a core's front end of the cluster's DMA engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DmaFrontEnd {
+    /// Source address.
+    pub source: u32,
+    /// Destination address.
+    pub destination: u32,
+    /// Bytes.
+    pub bytes: u32,
+    /// Transfers launched.
+    pub launched: u32,
+    /// Transfers done.
+    pub done: u32,
+}
+
+/// Holds the driver of one HPU.
+#[derive(Clone, Debug)]
+pub struct HpuDriver {
+    /// The task the core has or is to take.
+    pub running: Option<Running>,
+    /// Task without handler that waits to become a completion.
+    pub bounced: Option<Task>,
+    /// First cycle in which it may be given a task.
+    pub idle_from: u64,
+    /// Completion that waits to leave.
+    pub completion: Option<Task>,
+    /// First cycle in which that may leave.
+    pub completion_from: u64,
+    /// Command being written.
+    pub draft: CommandWords,
+    /// Result of the last test.
+    pub tested: u32,
+    /// Command slots.
+    pub slots: Vec<CommandSlot>,
+    /// Slots whose command has not left the HPU.
+    pub queue: VecDeque<u32>,
+    /// DMA front end.
+    pub dma: DmaFrontEnd,
+    registers: [u32; 80],
+    wide: u32,
+}
+
+impl HpuDriver {
+    /// Makes an idle driver.
+    pub fn new(machine: &Machine) -> Self {
+        Self {
+            running: None,
+            bounced: None,
+            idle_from: 0,
+            completion: None,
+            completion_from: 0,
+            draft: CommandWords::default(),
+            tested: 0,
+            slots: vec![CommandSlot::default(); machine.command.per_hpu as usize],
+            queue: VecDeque::with_capacity(machine.command.per_hpu as usize),
+            dma: DmaFrontEnd::default(),
+            registers: [0; 80],
+            wide: machine.cluster.count.max(4),
+        }
+    }
+
+    /// Says whether it can take a task at cycle `now`.
+    pub fn is_idle(&self, now: u64) -> bool {
+        self.running.is_none() && self.bounced.is_none() && self.idle_from <= now
+    }
+
+    /// Gives the number of commands under way.
+    pub fn commands_pending(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.busy).count()
+    }
+
+    /// Says whether its completion may leave at cycle `now`.
+    pub fn can_complete(&self, now: u64) -> bool {
+        self.completion.is_some()
+            && self.completion_from <= now
+            && self.dma.launched == self.dma.done
+            && self.commands_pending() == 0
+    }
+
+    /// Fills the task registers.
+    pub fn load_task(
+        &mut self,
+        machine: &Machine,
+        context: &ExecutionContext,
+        task: &Task,
+        packet: &TaskPacket,
+    ) {
+        let handler_bytes = context_handler_bytes(context, task.handler);
+        self.registers[0] = task.handler;
+        self.registers[1] = handler_bytes;
+        let scratchpad = |cluster: u32| {
+            machine.l1.base
+                + cluster * machine.l1.stride
+                + machine.scratchpad_offset()
+                + context.scratchpad_offset
+        };
+        let (l1_bytes, clusters) = (packet.l1_bytes, machine.cluster.count);
+        for (start, entries) in [(2, 4), (register::WIDE_TASK as usize / 4 - 32, self.wide)] {
+            let mut at = start;
+            let mut put = |value: u32| {
+                self.registers[at] = value;
+                at += 1;
+            };
+            put(context.handler_memory_address);
+            put(context.handler_memory_bytes);
+            put(task.l1_address);
+            put(l1_bytes);
+            for cluster in 0..entries {
+                put(if cluster < clusters { scratchpad(cluster) } else { 0 });
+            }
+            for cluster in 0..entries {
+                put(if cluster < clusters { context.scratchpad_bytes } else { 0 });
+            }
+            put((context.host_memory_address >> 32) as u32);
+            put(context.host_memory_address as u32);
+            put(context.host_memory_bytes);
+            put(packet.l2_address);
+            put(packet.message % clusters);
+            put(packet.message);
+        }
+    }
+
+    /// Reads a register that holds part of the task.
+    #[inline]
+    pub fn task_register(&self, offset: u32) -> u32 {
+        let index = if offset < 0x80 { offset / 4 } else { offset / 4 - 32 };
+        self.registers.get(index as usize).copied().unwrap_or(0)
+    }
+}
+
+/// Describes a task's packet as the registers show it.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskPacket {
+    /// Its address in L2.
+    pub l2_address: u32,
+    /// Bytes of it in L1.
+    pub l1_bytes: u32,
+    /// Its message id.
+    pub message: u32,
+}
+
+fn context_handler_bytes(context: &ExecutionContext, address: u32) -> u32 {
+    [&context.header_handler, &context.payload_handler, &context.completion_handler]
+        .into_iter()
+        .flatten()
+        .find(|handler| handler.address == address)
+        .map_or(0, |handler| handler.bytes)
+}

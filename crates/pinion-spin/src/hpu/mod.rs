@@ -1,0 +1,9 @@
+//! An HPU: a core with its driver, which hands it tasks and takes its commands.
+
+pub mod core;
+pub mod driver;
+pub mod permissions;
+
+pub use self::core::{Core, Waiting};
+pub use driver::HpuDriver;
+pub use permissions::Permissions;

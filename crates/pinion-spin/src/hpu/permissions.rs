@@ -1,0 +1,207 @@
+//! What a handler may touch: the regions the HPU driver drives into the core's physical memory
+//! protection for each task.
+//!
+//! In: the task and its context. Out: yes or no per access of user-mode code, and the range around
+//! an address for which the answer is the same. The default grants exactly the context's regions
+//! (paper §III-B2); the RTL's driver grants more (RTL hpu_driver).
+
+use crate::memory::PERIPHERALS;
+use crate::{ExecutionContext, Machine, machine::PmpPolicy};
+
+/// Names what an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// Load.
+    Read,
+    /// Store or atomic.
+    Write,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Region {
+    first: u32,
+    last: u32,
+    read: bool,
+    write: bool,
+}
+
+const REGIONS: usize = 32;
+
+/// Holds the regions of one task.
+#[derive(Clone, Debug)]
+pub struct Permissions {
+    regions: [Region; REGIONS],
+    count: usize,
+    /// Ranges found by the last look-ups, by right.
+    found: [(u32, u32); 2],
+}
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Self { regions: [Region::default(); REGIONS], count: 0, found: [NOTHING; 2] }
+    }
+}
+
+/// A range that contains no address.
+const NOTHING: (u32, u32) = (1, 0);
+const OUTPUT_DEVICE: (u32, u32) = (0x1a10_4000, 0x1000);
+const ALL_L1_BYTES: u32 = 16 << 20;
+const PAGE: u32 = 4096;
+const MIB: u32 = 1 << 20;
+
+/// Describes a task as far as protection is concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// Cluster of the HPU.
+    pub cluster: u32,
+    /// HPU within the cluster.
+    pub hpu: u32,
+    /// Packet in L1 and the bytes of it that are there.
+    pub l1_packet: (u32, u32),
+    /// Packet in L2 and its bytes.
+    pub l2_packet: (u32, u32),
+}
+
+impl Permissions {
+    /// Sets the regions for a task.
+    pub fn set(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
+        self.count = 0;
+        self.found = [NOTHING; 2];
+        self.grant(OUTPUT_DEVICE, false, true);
+        match machine.protection.pmp {
+            PmpPolicy::Context => self.set_context(machine, context, subject),
+            PmpPolicy::Rtl => self.set_rtl(machine, context, subject),
+        }
+    }
+
+    fn set_context(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
+        let l1 = |cluster| machine.l1.base + cluster * machine.l1.stride;
+        self.grant((machine.program.base, machine.program.bytes), true, false);
+        self.grant((PERIPHERALS, 0x1_0000), true, true);
+        let stacks = machine.l1.reserved_bytes;
+        let stack = stacks + subject.hpu * machine.l1.stack_bytes;
+        let after_stacks = stacks + machine.cluster.cores * machine.l1.stack_bytes;
+        let rest = machine.packet_buffer_offset() - after_stacks;
+        for base in [l1(subject.cluster), machine.l1.alias] {
+            self.grant((base + stack, machine.l1.stack_bytes), true, true);
+            self.grant((base + after_stacks, rest), true, true);
+        }
+        self.grant(subject.l1_packet, true, true);
+        self.grant(subject.l2_packet, true, true);
+        self.grant((context.handler_memory_address, context.handler_memory_bytes), true, true);
+        // The program's own data lie at the start of the L2 handler memory.
+        self.grant((machine.l2_handler.base, 64 << 10), true, true);
+        let scratchpad = machine.scratchpad_offset() + context.scratchpad_offset;
+        for cluster in 0..machine.cluster.count {
+            self.grant((l1(cluster) + scratchpad, context.scratchpad_bytes), true, true);
+        }
+        self.grant((machine.l1.alias + scratchpad, context.scratchpad_bytes), true, true);
+    }
+
+    fn set_rtl(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
+        let around = |address: u32, bytes: u32| (address & !(bytes - 1), bytes);
+        self.grant(around(machine.program.base, MIB), true, false);
+        self.grant((machine.l1.base, ALL_L1_BYTES), true, true);
+        self.grant((machine.l1.alias, ALL_L1_BYTES), true, true);
+        self.grant(around(subject.l1_packet.0, PAGE), true, true);
+        self.grant(around(subject.l2_packet.0, PAGE), true, true);
+        self.grant(around(context.handler_memory_address, MIB), true, true);
+        self.grant((machine.l2_handler.base, 64 << 10), true, true);
+    }
+
+    fn grant(&mut self, (first, bytes): (u32, u32), read: bool, write: bool) {
+        if bytes > 0 && self.count < REGIONS {
+            let last = first.saturating_add(bytes - 1);
+            self.regions[self.count] = Region { first, last, read, write };
+            self.count += 1;
+        }
+    }
+
+    /// Says whether the access is allowed.
+    #[inline]
+    pub fn allows(&mut self, address: u32, bytes: u8, right: Right) -> bool {
+        let last = address.wrapping_add(u32::from(bytes) - 1);
+        let (low, high) = self.found[right as usize];
+        if low <= address && last <= high && address <= last {
+            return true;
+        }
+        self.look_up(address, last, right)
+    }
+
+    fn look_up(&mut self, address: u32, last: u32, right: Right) -> bool {
+        let region = self.regions[..self.count].iter().find(|region| {
+            let granted = match right {
+                Right::Read => region.read,
+                Right::Write => region.write,
+            };
+            granted && region.first <= address && last <= region.last && address <= last
+        });
+        let Some(region) = region else { return false };
+        self.found[right as usize] = (region.first, region.last);
+        true
+    }
+
+    /// Says whether a command may read or write `bytes` bytes at `address`.
+    pub fn covers(&self, address: u32, bytes: u32, right: Right) -> bool {
+        let Some(last) = address.checked_add(bytes.saturating_sub(1)) else { return false };
+        self.regions[..self.count].iter().any(|region| {
+            let granted = match right {
+                Right::Read => region.read,
+                Right::Write => region.write,
+            };
+            granted && region.first <= address && last <= region.last
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::machine;
+
+    fn context() -> ExecutionContext {
+        ExecutionContext {
+            handler_memory_address: 0x1c30_0000,
+            handler_memory_bytes: 4096,
+            scratchpad_bytes: 4096,
+            ..ExecutionContext::default()
+        }
+    }
+
+    const SUBJECT: Subject = Subject {
+        cluster: 1,
+        hpu: 2,
+        l1_packet: (0x1040_4400, 64),
+        l2_packet: (0x1c40_0000, 1000),
+    };
+
+    #[test]
+    fn grants_exactly_the_context() {
+        let mut permissions = Permissions::default();
+        permissions.set(&machine(), &context(), &SUBJECT);
+        let mut may = |address, right| permissions.allows(address, 4, right);
+        assert!(may(0x1040_4400, Right::Write), "its packet");
+        assert!(!may(0x1040_4440, Right::Read), "the next packet");
+        assert!(may(0x1c40_0000 + 996, Right::Read));
+        assert!(!may(0x1c40_0000 + 998, Right::Read), "beyond its packet");
+        assert!(may(0x1040_0c00, Right::Write), "its stack");
+        assert!(!may(0x1040_0bfc, Right::Write), "the next core's stack");
+        assert!(may(0x1c30_0ffc, Right::Write));
+        assert!(!may(0x1c30_1000, Right::Write), "another context's memory");
+        assert!(may(0x10c1_4400, Right::Write), "its scratchpad in cluster 3");
+        assert!(!may(0x10c1_5400, Right::Write));
+        assert!(may(0x1d00_0100, Right::Read));
+        assert!(!may(0x1d00_0100, Right::Write), "programs are read only");
+    }
+
+    #[test]
+    fn the_rtl_grants_every_l1() {
+        let mut machine = machine();
+        machine.protection.pmp = PmpPolicy::Rtl;
+        let mut permissions = Permissions::default();
+        permissions.set(&machine, &context(), &SUBJECT);
+        assert!(permissions.allows(0x1000_0400, 4, Right::Write));
+        assert!(permissions.allows(0x1c30_1000, 4, Right::Write));
+        assert!(!permissions.allows(0x1c20_0000, 4, Right::Write));
+    }
+}

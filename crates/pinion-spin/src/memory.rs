@@ -1,0 +1,190 @@
+//! The memories' content and the address map as a core sees it.
+//!
+//! Holds bytes only: who may touch them and how long it takes is the interconnect's, the clusters'
+//! and the protection's affair.
+
+use crate::Machine;
+
+/// Says what lies at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A cluster's L1, with the offset in it.
+    L1 {
+        /// The cluster.
+        cluster: u32,
+        /// Offset.
+        offset: u32,
+    },
+    /// L2 handler memory, with the offset in it.
+    L2Handler(u32),
+    /// The L2 packet buffer, with the offset in it.
+    L2Packet(u32),
+    /// Program memory, with the offset in it.
+    Program(u32),
+    /// Peripherals of the core's own cluster, with the offset in them.
+    Peripheral(u32),
+    /// The standard output device, with the offset in it.
+    Output(u32),
+    /// SoC control.
+    SocControl,
+}
+
+/// Address of the own cluster's peripherals.
+pub const PERIPHERALS: u32 = 0x1b20_0000;
+const PERIPHERALS_BYTES: u32 = 0x1_0000;
+const SOC_CONTROL: u32 = 0x1a10_3000;
+const OUTPUT: u32 = 0x1a10_4000;
+const DEVICE_BYTES: u32 = 0x1000;
+
+/// Holds the bytes of all memories of a NIC.
+#[derive(Clone, Debug)]
+pub struct Memories {
+    map: Map,
+    l1: Vec<Vec<u8>>,
+    l2_handler: Vec<u8>,
+    l2_packet: Vec<u8>,
+    program: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Map {
+    l1_base: u32,
+    l1_stride_shift: u32,
+    l1_alias: u32,
+    l1_bytes: u32,
+    clusters: u32,
+    l2_handler: (u32, u32),
+    l2_packet: (u32, u32),
+    program: (u32, u32),
+}
+
+impl Memories {
+    /// Makes the memories of a machine, all zero.
+    pub fn new(machine: &Machine) -> Self {
+        let zeroed = |bytes: u32| vec![0; bytes as usize];
+        Self {
+            map: Map {
+                l1_base: machine.l1.base,
+                l1_stride_shift: machine.l1.stride.trailing_zeros(),
+                l1_alias: machine.l1.alias,
+                l1_bytes: machine.l1.bytes,
+                clusters: machine.cluster.count,
+                l2_handler: (machine.l2_handler.base, machine.l2_handler.bytes),
+                l2_packet: (machine.l2_packet.base, machine.l2_packet.bytes),
+                program: (machine.program.base, machine.program.bytes),
+            },
+            l1: (0..machine.cluster.count).map(|_| zeroed(machine.l1.bytes)).collect(),
+            l2_handler: zeroed(machine.l2_handler.bytes),
+            l2_packet: zeroed(machine.l2_packet.bytes),
+            program: zeroed(machine.program.bytes),
+        }
+    }
+
+    /// Finds what lies at an address; `own` is the asking core's cluster.
+    #[inline]
+    pub fn place(&self, address: u32, own: u32) -> Option<Place> {
+        let map = &self.map;
+        let offset = address.wrapping_sub(map.l1_base);
+        let cluster = offset >> map.l1_stride_shift;
+        if cluster < map.clusters {
+            let offset = offset & ((1 << map.l1_stride_shift) - 1);
+            return (offset < map.l1_bytes).then_some(Place::L1 { cluster, offset });
+        }
+        let offset = address.wrapping_sub(map.l1_alias);
+        if offset < map.l1_bytes {
+            return Some(Place::L1 { cluster: own, offset });
+        }
+        let within = |(base, bytes): (u32, u32)| {
+            let offset = address.wrapping_sub(base);
+            (offset < bytes).then_some(offset)
+        };
+        if let Some(offset) = within((PERIPHERALS, PERIPHERALS_BYTES)) {
+            return Some(Place::Peripheral(offset));
+        }
+        if let Some(offset) = within(map.l2_handler) {
+            return Some(Place::L2Handler(offset));
+        }
+        if let Some(offset) = within(map.l2_packet) {
+            return Some(Place::L2Packet(offset));
+        }
+        if let Some(offset) = within(map.program) {
+            return Some(Place::Program(offset));
+        }
+        if let Some(offset) = within((OUTPUT, DEVICE_BYTES)) {
+            return Some(Place::Output(offset));
+        }
+        within((SOC_CONTROL, DEVICE_BYTES)).map(|_| Place::SocControl)
+    }
+
+    /// Gives the bytes of a memory range, if it lies in one memory.
+    #[inline]
+    pub fn slice(&self, place: Place, bytes: u32) -> Option<&[u8]> {
+        let (memory, offset) = match place {
+            Place::L1 { cluster, offset } => (&self.l1[cluster as usize], offset),
+            Place::L2Handler(offset) => (&self.l2_handler, offset),
+            Place::L2Packet(offset) => (&self.l2_packet, offset),
+            Place::Program(offset) => (&self.program, offset),
+            Place::Peripheral(_) | Place::Output(_) | Place::SocControl => return None,
+        };
+        memory.get(offset as usize..offset as usize + bytes as usize)
+    }
+
+    /// Gives the bytes of a memory range for writing, if it lies in one memory.
+    #[inline]
+    pub fn slice_mut(&mut self, place: Place, bytes: u32) -> Option<&mut [u8]> {
+        let (memory, offset) = match place {
+            Place::L1 { cluster, offset } => (&mut self.l1[cluster as usize], offset),
+            Place::L2Handler(offset) => (&mut self.l2_handler, offset),
+            Place::L2Packet(offset) => (&mut self.l2_packet, offset),
+            Place::Program(offset) => (&mut self.program, offset),
+            Place::Peripheral(_) | Place::Output(_) | Place::SocControl => return None,
+        };
+        memory.get_mut(offset as usize..offset as usize + bytes as usize)
+    }
+
+    /// Gives the bytes at an address outside any cluster's own view.
+    pub fn read(&self, address: u32, bytes: u32) -> Option<&[u8]> {
+        self.slice(self.place(address, 0)?, bytes)
+    }
+
+    /// Writes bytes at an address outside any cluster's own view; `None` if it is no memory.
+    pub fn write(&mut self, address: u32, data: &[u8]) -> Option<()> {
+        let place = self.place(address, 0)?;
+        let bytes = u32::try_from(data.len()).ok()?;
+        self.slice_mut(place, bytes)?.copy_from_slice(data);
+        Some(())
+    }
+
+    /// Reads a little-endian value of up to four bytes.
+    #[inline]
+    pub fn load(&self, place: Place, bytes: u8) -> Option<u32> {
+        let slice = self.slice(place, u32::from(bytes))?;
+        Some(match *slice {
+            [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
+            [a, b] => u32::from(u16::from_le_bytes([a, b])),
+            [a] => u32::from(a),
+            _ => return None,
+        })
+    }
+
+    /// Writes a little-endian value of up to four bytes.
+    #[inline]
+    pub fn store(&mut self, place: Place, bytes: u8, value: u32) -> Option<()> {
+        let slice = self.slice_mut(place, u32::from(bytes))?;
+        match slice {
+            [_, _, _, _] => slice.copy_from_slice(&value.to_le_bytes()),
+            [_, _] => slice.copy_from_slice(&(value as u16).to_le_bytes()),
+            [byte] => *byte = value as u8,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Copies between two memory ranges; `None` if one of them is no memory.
+    pub fn copy(&mut self, from: Place, to: Place, bytes: u32, scratch: &mut Vec<u8>) -> Option<()> {
+        scratch.clear();
+        scratch.extend_from_slice(self.slice(from, bytes)?);
+        self.slice_mut(to, bytes)?.copy_from_slice(scratch);
+        Some(())
+    }
+}

@@ -1,0 +1,318 @@
+//! Runs cores: decode table, pipeline costs, fetches; ahead of the event queue until something
+//! shared is touched.
+//!
+//! A core's local time runs ahead while it executes instructions of its own. Before an access that
+//! others can see, or a fetch that misses, it compares its time with the next event's: if something
+//! is due before, it puts itself into the queue and goes on when its turn comes. So shared state is
+//! touched in the order of time, and private work costs no ordering. (RI5CY's pipeline: numbers in
+//! the machine file, pinned by the `pipeline` calibration rows.)
+
+use pinion_isa::{Cause, Class, Exception, Instruction, Outcome, Privilege};
+
+use super::Nic;
+use super::memory_access::Performed;
+use crate::hpu::core::NO_LINE;
+use crate::hpu::{Core, Waiting};
+use crate::listener::{Fault, Listener};
+use crate::Machine;
+
+/// Gives the cycles of instructions that always take the same.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// Cycles by class; 0: it depends.
+    by_class: [u64; 32],
+    load_use: u64,
+    branch_taken: u64,
+    jump: u64,
+    div_base: u64,
+    trap: u64,
+    mret: u64,
+    line_shift: u32,
+}
+
+/// Cycles a core may run ahead without touching anything shared: bounds how long a loop of its own
+/// keeps the queue waiting.
+const RUN_AHEAD_CYCLES: u64 = 4096;
+
+impl Costs {
+    /// Takes the numbers from a machine.
+    pub fn new(machine: &Machine) -> Self {
+        let core = &machine.core;
+        let mut by_class = [1; 32];
+        by_class[Class::Mul as usize] = core.mul_cycles;
+        by_class[Class::MulHigh as usize] = core.mulh_cycles;
+        by_class[Class::Div as usize] = 0;
+        by_class[Class::Csr as usize] = core.csr_cycles;
+        Self {
+            by_class,
+            load_use: core.load_use_cycles,
+            branch_taken: core.branch_taken_cycles,
+            jump: core.jump_cycles,
+            div_base: core.div_base_cycles,
+            trap: core.trap_cycles,
+            mret: core.mret_cycles,
+            line_shift: machine.instruction_cache.line_bytes.trailing_zeros(),
+        }
+    }
+
+    /// Gives the cycles of a division: RI5CY's divider skips the divisor's leading zeros one by one.
+    fn division(&self, core: &Core, instruction: &Instruction) -> u64 {
+        use pinion_isa::Op;
+        let divisor = core.hart.x[usize::from(instruction.rs2 & 31)];
+        let signed = matches!(instruction.op, Op::Div | Op::Rem);
+        let magnitude = if signed { (divisor as i32).unsigned_abs() } else { divisor };
+        self.div_base + u64::from(magnitude.leading_zeros())
+    }
+}
+
+impl Nic {
+    /// Lets a core go on at cycle `now` until it waits, or until others come first.
+    pub(super) fn run_core(&mut self, id: usize, now: u64, listener: &mut dyn Listener) {
+        let mut time = now;
+        if let Some(access) = self.cores[id].pending.take() {
+            match self.perform(id, &access, time, listener) {
+                Performed::Done { value, next } => {
+                    self.cores[id].hart.complete(&access, value);
+                    time = next;
+                }
+                Performed::Wait(waiting) => {
+                    let core = &mut self.cores[id];
+                    core.pending = Some(access);
+                    core.waiting = waiting;
+                    return;
+                }
+                Performed::Fault(exception) => time = self.trap(id, exception, time, listener),
+            }
+        }
+        let limit = now.saturating_add(RUN_AHEAD_CYCLES);
+        loop {
+            if self.cores[id].waiting == Waiting::Ever {
+                return;
+            }
+            match self.run_ahead(id, &mut time, limit) {
+                Stop::Access(access) => {
+                    if !self.is_private(id, &access) && self.others_first(time) {
+                        self.cores[id].pending = Some(access);
+                        return self.resume(id, time);
+                    }
+                    match self.perform(id, &access, time, listener) {
+                        Performed::Done { value, next } => {
+                            self.cores[id].hart.complete(&access, value);
+                            time = next;
+                        }
+                        Performed::Wait(waiting) => {
+                            let core = &mut self.cores[id];
+                            core.pending = Some(access);
+                            core.waiting = waiting;
+                            core.since = time;
+                            self.core_waits(id, time);
+                            return;
+                        }
+                        Performed::Fault(exception) => {
+                            time = self.trap(id, exception, time, listener);
+                        }
+                    }
+                }
+                Stop::Fetch(line) => {
+                    if self.others_first(time) {
+                        return self.resume(id, time);
+                    }
+                    time = self.fetch(id, line, time);
+                }
+                Stop::Trap(exception) => time = self.trap(id, exception, time, listener),
+                Stop::Undecoded => {
+                    if let Err(exception) = self.decode_at(id) {
+                        time = self.trap(id, exception, time, listener);
+                    }
+                }
+                Stop::FenceI => self.program.clear(),
+                Stop::Limit => return self.resume(id, time),
+            }
+        }
+    }
+
+    /// Says whether something is due before `time`.
+    #[inline]
+    fn others_first(&self, time: u64) -> bool {
+        time > self.horizon || self.wheel.next_cycle().is_some_and(|next| next < time)
+    }
+
+    /// Executes until something shared or unusual comes up.
+    #[inline]
+    fn run_ahead(&mut self, id: usize, time: &mut u64, limit: u64) -> Stop {
+        let core = &mut self.cores[id];
+        let cache = &mut self.clusters[core.cluster as usize].cache;
+        let costs = &self.costs;
+        let program = &self.program;
+        loop {
+            let pc = core.hart.pc;
+            let line = pc >> costs.line_shift;
+            if line != core.line {
+                if !cache.hit(line, *time) {
+                    return Stop::Fetch(line);
+                }
+                core.line = line;
+            }
+            let Some(instruction) = program.get(pc) else { return Stop::Undecoded };
+            if instruction.reads(core.loaded) {
+                *time += costs.load_use;
+                core.stalls.load_use += costs.load_use;
+            }
+            core.loaded = 0;
+            let mut cycles = costs.by_class[instruction.class as usize];
+            if cycles != 1 {
+                if cycles == 0 {
+                    cycles = costs.division(core, instruction);
+                }
+                core.stalls.arithmetic += cycles - 1;
+            } else if instruction.class == Class::Csr {
+                core.hart.csr.cycle = *time;
+            }
+            match core.hart.execute(instruction) {
+                Outcome::Next | Outcome::NotTaken => *time += cycles,
+                Outcome::Branched => {
+                    *time += costs.branch_taken;
+                    core.stalls.branch += costs.branch_taken - 1;
+                    core.jumped = true;
+                }
+                Outcome::Jumped => {
+                    *time += costs.jump;
+                    core.stalls.branch += costs.jump - 1;
+                    core.jumped = true;
+                }
+                Outcome::Access(access) => return Stop::Access(access),
+                Outcome::Csr | Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
+                Outcome::FenceI => {
+                    *time += cycles;
+                    return Stop::FenceI;
+                }
+                Outcome::Returned => {
+                    *time += costs.mret;
+                    core.jumped = true;
+                }
+                Outcome::Trap(exception) => return Stop::Trap(exception),
+            }
+            if core.jumped && *time >= limit {
+                return Stop::Limit;
+            }
+        }
+    }
+
+    /// Brings a line to a core; gives the cycle from which it can execute it.
+    fn fetch(&mut self, id: usize, line: u32, time: u64) -> u64 {
+        let core = &mut self.cores[id];
+        let cache = &mut self.clusters[core.cluster as usize].cache;
+        let start = cache.fetch(line, time, core.jumped, &mut self.program_port);
+        core.line = line;
+        core.jumped = false;
+        core.stalls.fetch += start - time;
+        start
+    }
+
+    /// Decodes the instruction at a core's program counter.
+    fn decode_at(&mut self, id: usize) -> Result<(), Exception<u32>> {
+        let pc = self.cores[id].hart.pc;
+        let fault = Exception::new(Cause::InstructionAccessFault, pc);
+        let offset = pc.wrapping_sub(self.machine.program.base);
+        if offset >= self.machine.program.bytes {
+            return Err(fault);
+        }
+        let whole = self.memories.read(pc, 4).map(|bytes| [bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let half = self.memories.read(pc, 2).map(|bytes| [bytes[0], bytes[1], 0, 0]);
+        let bytes = whole.or(half).ok_or(fault)?;
+        self.program.fill(pc, u32::from_le_bytes(bytes));
+        Ok(())
+    }
+
+    /// Takes a trap; gives the cycle of the next instruction.
+    fn trap(
+        &mut self,
+        id: usize,
+        exception: Exception<u32>,
+        time: u64,
+        listener: &mut dyn Listener,
+    ) -> u64 {
+        let core = &mut self.cores[id];
+        let pc = core.hart.pc;
+        core.loaded = 0;
+        core.jumped = true;
+        core.line = NO_LINE;
+        let in_handler = core.hart.privilege == Privilege::User;
+        let vector = core.hart.csr.mtvec;
+        let base = self.machine.program.base;
+        let vector_leads_nowhere = vector.wrapping_sub(base) >= self.machine.program.bytes;
+        let fetch_hangs = exception.cause == Cause::InstructionAccessFault
+            && self.machine.protection.pmp == crate::machine::PmpPolicy::Rtl;
+        if vector_leads_nowhere || !in_handler && self.drivers[id].running.is_some() || fetch_hangs {
+            self.lose_core(time, id, (pc, exception), listener);
+            return time;
+        }
+        self.cores[id].hart.take_trap(exception);
+        time + self.costs.trap
+    }
+
+    /// Gives up a core that cannot go on; its packet is freed all the same.
+    fn lose_core(
+        &mut self,
+        time: u64,
+        id: usize,
+        (pc, exception): (u32, Exception<u32>),
+        listener: &mut dyn Listener,
+    ) {
+        self.cores[id].waiting = Waiting::Ever;
+        if self.machine.protection.pmp == crate::machine::PmpPolicy::Rtl {
+            return; // the RTL hangs here, and so does its packet
+        }
+        self.report_fault(time, id, Fault::HpuLost, (pc, exception.value), listener);
+        self.end_task(time, id, listener);
+    }
+
+    /// Ends a handler whose time is over: an interrupt that no handler can mask, so the runtime's
+    /// trap handler drops it (paper §III-B3).
+    pub(super) fn watchdog(
+        &mut self,
+        now: u64,
+        id: usize,
+        assigned: u64,
+        listener: &mut dyn Listener,
+    ) {
+        let Some(running) = &self.drivers[id].running else { return };
+        if running.assigned != assigned || self.cores[id].waiting == Waiting::Ever {
+            return;
+        }
+        let context = &self.contexts[running.context as usize];
+        let limit_cycles =
+            context.watchdog_cycles.unwrap_or(self.machine.protection.watchdog_cycles);
+        let pc = self.cores[id].hart.pc;
+        self.report_fault(now, id, Fault::Watchdog { limit_cycles }, (pc, 0), listener);
+        let core = &mut self.cores[id];
+        core.pending = None;
+        core.loaded = 0;
+        core.jumped = true;
+        core.line = NO_LINE;
+        if core.hart.privilege != Privilege::User {
+            // Even the trap handler hangs: nothing but the driver can free the packet.
+            core.waiting = Waiting::Ever;
+            core.generation = core.generation.wrapping_add(1);
+            return self.end_task(now, id, listener);
+        }
+        core.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
+        self.resume(id, now + self.costs.trap);
+    }
+}
+
+/// Says why a core stopped running ahead.
+enum Stop {
+    /// It accesses memory.
+    Access(pinion_isa::Access<u32>),
+    /// It needs a line that is not there.
+    Fetch(u32),
+    /// It traps.
+    Trap(Exception<u32>),
+    /// Its next instruction is not decoded.
+    Undecoded,
+    /// It made stores visible to fetches.
+    FenceI,
+    /// It ran ahead far enough.
+    Limit,
+}

@@ -1,0 +1,303 @@
+//! The way in: frames from the wire, matching, the NIC inbound engine, HERs.
+//!
+//! A frame is asked for when the inbound engine can take one, so back-pressure reaches the source.
+//! A matched packet gets room in the packet buffer, is written there over the 512-bit port, and its
+//! HER goes to the MPQ engine when the write is complete. (Paper §III-A; latency 4 + beats.)
+
+use std::collections::VecDeque;
+
+use super::{Due, Nic, unit};
+use crate::listener::{DropReason, Event, Listener};
+use crate::machine::WhenFull;
+use crate::matching::Verdict;
+use crate::mpq::Refusal;
+use crate::task::{NO_PACKET, Packet};
+use crate::{Classification, ContextId, Frame, Offer, PacketRecord, Traffic, UnitEventKind};
+
+/// Holds the inbound engine.
+#[derive(Debug, Default)]
+pub struct Ingress {
+    /// Frame that waits for its arrival or for room.
+    waiting: Option<(Frame, Option<Classification>)>,
+    /// First cycle in which the engine can take the next packet.
+    take_from: u64,
+    /// Cycle at which the port to the packet buffer is free.
+    port_free: u64,
+    /// Packets that are being written, with the cycle that ends; HERs follow in this order.
+    writing: VecDeque<(u32, u64)>,
+    /// Whether the first of them waits for a cell or a queue.
+    blocked: bool,
+    next_packet: u64,
+    paused: bool,
+    ended: bool,
+}
+
+/// Packets that may be on their way into the packet buffer.
+const WRITING_LIMIT: usize = 1024;
+
+impl Ingress {
+    /// Lets the source be asked again.
+    pub fn reopen(&mut self) {
+        self.paused = false;
+    }
+
+    /// Stops asking the source until `reopen`.
+    pub fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Says whether the source said it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Gives the number of packets taken from the source but not yet in the packet buffer's books.
+    pub fn holds(&self) -> u32 {
+        u32::from(self.waiting.is_some())
+    }
+
+    /// Says whether the HER of the oldest packet waits for a cell or a queue.
+    pub fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+}
+
+impl Nic {
+    /// Lets the inbound engine look for a frame at `cycle`.
+    pub(super) fn wake_inbound(&mut self, cycle: u64) {
+        if self.wakes.inbound.request(cycle) {
+            self.wheel.push(cycle, Due::Inbound);
+        }
+    }
+
+    /// Takes frames as long as they have arrived and there is room.
+    pub(super) fn inbound(
+        &mut self,
+        now: u64,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) {
+        loop {
+            if self.ingress.waiting.is_none() {
+                if self.ingress.paused || self.ingress.ended {
+                    return;
+                }
+                match traffic.next() {
+                    Offer::Frame(frame) => {
+                        self.totals.packets_in += 1;
+                        self.totals.bytes_in += frame.bytes.len() as u64;
+                        self.ingress.waiting = Some((frame, None));
+                    }
+                    Offer::Nothing => {
+                        self.ingress.paused = true;
+                        return;
+                    }
+                    Offer::End => {
+                        self.ingress.ended = true;
+                        return;
+                    }
+                }
+            }
+            let Some((frame, known)) = &self.ingress.waiting else { return };
+            let arrival = self.epoch + self.clock.cycle_at(frame.arrival);
+            let matched = arrival + self.machine.matching.latency_cycles;
+            let from = matched.max(self.ingress.take_from);
+            if from > now {
+                return self.wake_inbound(from);
+            }
+            let classification = match known.or(frame.classification) {
+                Some(classification) => classification,
+                None => match self.classify(now, listener) {
+                    Some(classification) => classification,
+                    None => continue,
+                },
+            };
+            if !self.take(now, classification, listener) {
+                return;
+            }
+        }
+    }
+
+    /// Asks the matching engine about the waiting frame; `None`: it went another way.
+    fn classify(&mut self, now: u64, listener: &mut dyn Listener) -> Option<Classification> {
+        let time = self.time(now);
+        let (frame, known) = self.ingress.waiting.as_mut()?;
+        let skip = (frame.skip as usize).min(frame.bytes.len());
+        let packet = &frame.bytes[skip..];
+        if let Verdict::Matched { context, message, end_of_message } =
+            self.matching.classify(packet)
+        {
+            let bytes = packet.len() as u32;
+            let wanted = self.contexts.get(context as usize).and_then(|context| context.l1_bytes);
+            let classification = Classification {
+                context: ContextId(context),
+                message: message.id,
+                end_of_message,
+                l1_bytes: wanted.map_or(bytes, |wanted| wanted.min(bytes)),
+            };
+            *known = Some(classification);
+            return Some(classification);
+        }
+        self.totals.unmatched += 1;
+        listener.hear(&Event::Unmatched { time, frame: &frame.bytes });
+        self.ingress.waiting = None;
+        None
+    }
+
+    /// Takes the waiting frame into the packet buffer; `false`: it has to wait.
+    fn take(
+        &mut self,
+        now: u64,
+        classification: Classification,
+        listener: &mut dyn Listener,
+    ) -> bool {
+        let Some((frame, _)) = &self.ingress.waiting else { return false };
+        let skip = (frame.skip as usize).min(frame.bytes.len());
+        let bytes = (frame.bytes.len() - skip) as u32;
+        if bytes > self.machine.inbound.max_packet_bytes {
+            self.drop_waiting(now, DropReason::TooLarge, listener);
+            return true;
+        }
+        let room = self.ingress.writing.len() < WRITING_LIMIT;
+        let Some(address) = room.then(|| self.buffer.allocate(bytes)).flatten() else {
+            if self.machine.inbound.when_full == WhenFull::Drop {
+                self.drop_waiting(now, DropReason::BufferFull, listener);
+                return true;
+            }
+            return false; // a completion wakes the engine
+        };
+        let Some((frame, _)) = self.ingress.waiting.take() else { return false };
+        self.totals.matched += 1;
+        self.last_progress = now;
+        self.memories.write(address, &frame.bytes[skip..]);
+        let beats = u64::from(bytes.div_ceil(self.machine.inbound.port_bytes)).max(1);
+        let start = self.ingress.port_free.max(now + self.machine.inbound.latency_cycles);
+        self.ingress.port_free = start + beats;
+        self.ingress.take_from = now + 1;
+        let record = PacketRecord {
+            packet: self.ingress.next_packet,
+            tag: frame.tag,
+            context: classification.context,
+            message: classification.message,
+            bytes,
+            end_of_message: classification.end_of_message,
+            arrival: frame.arrival,
+            inbound: self.time(now),
+            ..PacketRecord::default()
+        };
+        self.ingress.next_packet += 1;
+        let slot = self.packets.insert(Packet {
+            record,
+            address,
+            l1_bytes: classification.l1_bytes.min(bytes),
+            next: NO_PACKET,
+            static_cell: false,
+        });
+        self.ingress.writing.push_back((slot, start + beats));
+        if self.ingress.writing.len() == 1 {
+            self.wake_her(start + beats);
+        }
+        true
+    }
+
+    fn drop_waiting(&mut self, now: u64, reason: DropReason, listener: &mut dyn Listener) {
+        if let Some((frame, known)) = self.ingress.waiting.take() {
+            if known.or(frame.classification).is_some() {
+                self.totals.matched += 1;
+            }
+            self.totals.count_drop(reason);
+            let time = self.time(now);
+            listener.hear(&Event::Dropped { time, reason, frame: &frame.bytes });
+        }
+    }
+
+    /// Lets the oldest packet's HER be handed over at `cycle`.
+    fn wake_her(&mut self, cycle: u64) {
+        if self.wakes.her.request(cycle) {
+            self.wheel.push(cycle, Due::Her);
+        }
+    }
+
+    /// Tries again to hand a HER over, after something was freed.
+    pub(super) fn retry_her(&mut self, now: u64) {
+        if self.ingress.blocked {
+            self.ingress.blocked = false;
+            self.wake_her(now);
+        }
+    }
+
+    /// Hands the HER of the oldest written packet to the MPQ engine, one per cycle.
+    pub(super) fn hand_her(&mut self, now: u64, listener: &mut dyn Listener) {
+        let Some(&(slot, _)) = self.ingress.writing.front() else { return };
+        let context = self.packets[slot].record.context;
+        let handlers = self.handlers[context.0 as usize];
+        let timeout = self.message_timeout(context);
+        if let Err(refusal) = self.mpq.accept(now, slot, &mut self.packets, handlers, timeout) {
+            return self.refuse_her(now, slot, refusal, listener);
+        }
+        let time = self.time(now);
+        let packet = &mut self.packets[slot];
+        packet.record.her = time;
+        let (message, address) = (packet.record.message, packet.address);
+        self.tell(listener, || unit(UnitEventKind::HerIn, now, 0, 0, message, address));
+        self.wake_schedule(now + 1);
+        self.next_her(now);
+    }
+
+    fn next_her(&mut self, now: u64) {
+        self.ingress.writing.pop_front();
+        if let Some(&(_, ready)) = self.ingress.writing.front() {
+            self.wake_her(ready.max(now + 1));
+        }
+        self.wake_inbound(now + 1);
+    }
+
+    fn message_timeout(&self, context: ContextId) -> u64 {
+        let general = self.machine.protection.message_timeout_cycles;
+        if general == 0 {
+            return u64::MAX;
+        }
+        self.contexts[context.0 as usize].message_timeout_cycles.unwrap_or(general)
+    }
+
+    /// Deals with a HER that the MPQ engine cannot take.
+    fn refuse_her(
+        &mut self,
+        now: u64,
+        slot: u32,
+        refusal: Refusal,
+        listener: &mut dyn Listener,
+    ) {
+        if refusal == Refusal::NoQueue {
+            if let Some(evicted) = self.mpq.evict(now) {
+                self.matching.end_message(evicted.context.0, evicted.message);
+                self.totals.evicted += 1;
+                let time = self.time(now);
+                let (context, message) = (evicted.context, evicted.message);
+                listener.hear(&Event::MessageEvicted { time, context, message });
+                return self.hand_her(now, listener);
+            }
+            if self.machine.inbound.when_full == WhenFull::Drop {
+                return self.drop_her(now, slot, listener);
+            }
+        }
+        self.ingress.blocked = true;
+        if refusal == Refusal::NoQueue {
+            // Nothing may ever complete: the oldest unfinished message must be given up in time.
+            if let Some(at) = self.mpq.next_eviction_cycle() {
+                self.wake_her(at.max(now + 1));
+            }
+        }
+    }
+
+    fn drop_her(&mut self, now: u64, slot: u32, listener: &mut dyn Listener) {
+        let (address, bytes) = (self.packets[slot].address, self.packets[slot].record.bytes);
+        self.totals.count_drop(DropReason::NoQueue);
+        let time = self.time(now);
+        let frame = self.memories.read(address, bytes).unwrap_or(&[]);
+        listener.hear(&Event::Dropped { time, reason: DropReason::NoQueue, frame });
+        self.packets.remove(slot);
+        self.buffer.free(address);
+        self.next_her(now);
+    }
+}

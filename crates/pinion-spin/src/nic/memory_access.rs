@@ -1,0 +1,236 @@
+//! What a core's loads, stores and atomics do and how long they take, by where they go.
+//!
+//! The own L1 answers in a cycle when the bank is free; the HPU's own registers likewise; L2, other
+//! clusters' L1 and program memory take the way through the PE interconnect, one access at a time per
+//! core, and share their ports. (Paper §III-A; cycles measured on the RTL, in the machine file.)
+
+use pinion_isa::{Access, Cause, Exception, MemoryKind, Privilege};
+
+use super::Nic;
+use crate::hpu::Waiting;
+use crate::hpu::driver::register;
+use crate::hpu::permissions::Right;
+use crate::listener::{Event, Listener};
+use crate::memory::{PERIPHERALS, Place};
+
+/// Says what became of an access.
+pub(super) enum Performed {
+    /// It was performed.
+    Done {
+        /// What was read.
+        value: u32,
+        /// Cycle of the next instruction.
+        next: u64,
+    },
+    /// The core waits; the access is performed when it goes on.
+    Wait(Waiting),
+    /// It is not allowed.
+    Fault(Exception<u32>),
+}
+
+/// Offset of the HPU driver in the cluster's peripherals.
+const DRIVER: u32 = 0x5000;
+
+impl Nic {
+    /// Says whether nobody else can see an access: a load of the task's registers.
+    #[inline]
+    pub(super) fn is_private(&self, _id: usize, access: &Access<u32>) -> bool {
+        let offset = access.address.wrapping_sub(PERIPHERALS + DRIVER);
+        (register::FIRST_TASK..=register::LAST_TASK).contains(&offset)
+            && access.kind == MemoryKind::Load
+    }
+
+    /// Performs an access at cycle `now`, which must be its turn.
+    #[inline]
+    pub(super) fn perform(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let core = &mut self.cores[id];
+        let writes = access.kind.writes();
+        if core.hart.privilege == Privilege::User {
+            let right = if writes { Right::Write } else { Right::Read };
+            let mut allowed = core.permissions.allows(access.address, access.bytes, right);
+            if matches!(access.kind, MemoryKind::Amo(_)) {
+                allowed &= core.permissions.allows(access.address, access.bytes, Right::Read);
+            }
+            if !allowed {
+                return fault(access);
+            }
+        }
+        match self.memories.place(access.address, core.cluster) {
+            Some(Place::L1 { cluster, offset }) if cluster == core.cluster => {
+                self.access_own_l1(id, access, offset, now)
+            }
+            Some(Place::Peripheral(offset)) => {
+                self.access_peripheral(id, access, offset, now, listener)
+            }
+            Some(Place::Output(offset)) => {
+                if writes && access.kind == MemoryKind::Store {
+                    let time = self.time(now);
+                    let (cluster, hpu) = (offset >> 7 & 0xf, offset >> 3 & 0xf);
+                    let byte = access.data as u8;
+                    listener.hear(&Event::Output { time, cluster, hpu, byte });
+                }
+                Performed::Done { value: 0, next: now + 1 }
+            }
+            Some(Place::SocControl) => Performed::Done { value: 0, next: now + 1 },
+            Some(place) => self.access_remote(id, access, place, now),
+            None => fault(access),
+        }
+    }
+
+    #[inline]
+    fn access_own_l1(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        offset: u32,
+        now: u64,
+    ) -> Performed {
+        let core = &mut self.cores[id];
+        let cluster = core.cluster;
+        let banks = &mut self.clusters[cluster as usize].banks;
+        let atomic = matches!(access.kind, MemoryKind::Amo(_));
+        let mut grant = banks.access(now, offset, atomic);
+        if access.split(4).is_some() {
+            grant = banks.access(grant + 1, offset + 4, false);
+        }
+        core.stalls.l1 += grant - now;
+        let mut next = grant + 1;
+        if atomic {
+            next = grant + self.machine.l1.amo_cycles;
+            core.stalls.l1 += self.machine.l1.amo_cycles - 1;
+        } else if access.kind != MemoryKind::Store {
+            core.loaded = access.rd;
+        }
+        match self.touch(id, access, Place::L1 { cluster, offset }) {
+            Some(value) => Performed::Done { value, next },
+            None => fault(access),
+        }
+    }
+
+    fn access_remote(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        place: Place,
+        now: u64,
+    ) -> Performed {
+        let atomic = matches!(access.kind, MemoryKind::Amo(_));
+        let store = !atomic && access.kind.writes();
+        let choose = |load, on_store, on_atomic| {
+            if atomic {
+                on_atomic
+            } else if store {
+                on_store
+            } else {
+                load
+            }
+        };
+        let memory_cycles = |memory: &crate::machine::Memory| {
+            (
+                choose(memory.load_cycles, memory.store_cycles, memory.amo_cycles),
+                choose(memory.load_port_cycles, memory.store_port_cycles, memory.amo_port_cycles),
+            )
+        };
+        let (l1, port);
+        let (cycles, port_cycles, free) = match place {
+            Place::L1 { cluster, .. } => {
+                l1 = &self.machine.l1;
+                let cycles =
+                    choose(l1.remote_load_cycles, l1.remote_store_cycles, l1.remote_amo_cycles);
+                let free = &mut self.clusters[cluster as usize].remote_port_free;
+                (cycles, l1.remote_port_cycles, free)
+            }
+            Place::L2Handler(_) => {
+                port = memory_cycles(&self.machine.l2_handler);
+                (port.0, port.1, &mut self.l2_ports[0])
+            }
+            Place::L2Packet(_) => {
+                port = memory_cycles(&self.machine.l2_packet);
+                (port.0, port.1, &mut self.l2_ports[1])
+            }
+            _ => {
+                if access.kind.writes() && self.cores[id].hart.privilege == Privilege::User {
+                    return fault(access);
+                }
+                (self.machine.program.access_cycles, 0, &mut self.l2_ports[0])
+            }
+        };
+        if atomic && cycles == 0 {
+            return fault(access); // this memory knows no atomics
+        }
+        let pieces = if access.split(4).is_some() { 2 } else { 1 };
+        let start = now.max(*free);
+        *free = start + port_cycles * pieces;
+        let next = start + cycles * pieces;
+        self.cores[id].stalls.remote += next - now - 1;
+        match self.touch(id, access, place) {
+            Some(value) => Performed::Done { value, next },
+            None => fault(access),
+        }
+    }
+
+    /// Reads or changes the bytes of an access.
+    #[inline]
+    fn touch(&mut self, id: usize, access: &Access<u32>, place: Place) -> Option<u32> {
+        match access.kind {
+            MemoryKind::Load => self.memories.load(place, access.bytes),
+            MemoryKind::Store => {
+                self.memories.store(place, access.bytes, access.data)?;
+                self.stored(access);
+                if let Place::Program(_) = place {
+                    self.program.invalidate(access.address, u64::from(access.bytes));
+                }
+                Some(0)
+            }
+            MemoryKind::Amo(op) => {
+                let old = self.memories.load(place, access.bytes)?;
+                let new = op.apply(old, access.data, access.bytes);
+                self.memories.store(place, access.bytes, new)?;
+                self.stored(access);
+                Some(old)
+            }
+            MemoryKind::LoadReserved => {
+                let value = self.memories.load(place, access.bytes)?;
+                self.cores[id].reservation.reserve(access.address);
+                self.reservations = true;
+                Some(value)
+            }
+            MemoryKind::StoreConditional => {
+                if !self.cores[id].reservation.take(access.address) {
+                    return Some(1);
+                }
+                self.memories.store(place, access.bytes, access.data)?;
+                self.stored(access);
+                Some(0)
+            }
+            MemoryKind::EventLoad => self.memories.load(place, access.bytes),
+        }
+    }
+
+    /// Ends the reservations that a store breaks.
+    #[inline]
+    fn stored(&mut self, access: &Access<u32>) {
+        if self.reservations {
+            for core in &mut self.cores {
+                core.reservation.snoop_store(access.address, u32::from(access.bytes));
+            }
+            self.reservations = self.cores.iter().any(|core| core.reservation.address().is_some());
+        }
+    }
+}
+
+/// Makes the exception of an access that is not allowed.
+pub(super) fn fault(access: &Access<u32>) -> Performed {
+    let cause = if access.kind.writes() {
+        Cause::StoreAccessFault
+    } else {
+        Cause::LoadAccessFault
+    };
+    Performed::Fault(Exception::new(cause, access.address))
+}

@@ -1,0 +1,303 @@
+//! The node: a whole NIC, its event queue and the way from one unit to the next.
+//!
+//! One thread runs a NIC. Units change state only in events, which are ordered by cycle and, within
+//! a cycle, by the order they were pushed; what one unit hands to another is seen a cycle later
+//! wherever a register lies between them. Cores run ahead of the queue until they touch something
+//! shared (`execute.rs`); only those touches are ordered.
+
+mod commands;
+mod execute;
+mod feedback;
+mod ingress;
+mod memory_access;
+mod peripherals;
+mod report;
+mod schedule;
+mod setup;
+mod wake;
+
+pub use report::Totals;
+pub use setup::SetupError;
+
+use pinion_host::HostMemory;
+use pinion_isa::DecodedProgram;
+use pinion_sim::{Clock, Time, Wheel};
+
+use crate::cluster::Cluster;
+use crate::cluster::dma::SharedPorts;
+use crate::cluster::instruction_cache::ProgramPort;
+use crate::hpu::{Core, HpuDriver};
+use crate::listener::{Event, Interest, Listener};
+use crate::matching::MatchingEngine;
+use crate::memory::Memories;
+use crate::mpq::{Handlers, MpqEngine};
+use crate::packet_buffer::PacketBuffer;
+use crate::task::{Packets, Task};
+use crate::task_dispatcher::TaskDispatcher;
+use crate::{ExecutionContext, Machine, Traffic, UnitEvent, UnitEventKind, command};
+
+use ingress::Ingress;
+use wake::Wake;
+
+/// Says how a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The traffic ended and nothing is inside any more.
+    Finished,
+    /// The given time was reached.
+    TimeReached,
+    /// The traffic has nothing now and nothing is inside.
+    Idle,
+    /// Packets are inside but nothing moves; the report says who waits for whom.
+    Stuck(String),
+}
+
+/// Says what is due.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    /// The inbound engine asks for a frame.
+    Inbound,
+    /// A packet was written to the packet buffer: its HER goes to the MPQ engine.
+    Her,
+    /// The MPQ engine and the dispatcher take a step.
+    Schedule,
+    /// A cluster's scheduler takes a task.
+    Accept(u32),
+    /// A cluster's DMA engine issues a transfer.
+    DmaIssue(u32),
+    /// A cluster's DMA engine completes a transfer.
+    DmaDone(u32),
+    /// A cluster's scheduler gives a task to an HPU.
+    Assign(u32),
+    /// A core goes on.
+    Core { core: u16, generation: u32 },
+    /// A cluster's completions leave.
+    ClusterFeedback(u32),
+    /// Completions reach the MPQ engine.
+    Feedback,
+    /// A cluster's commands leave.
+    ClusterCommand(u32),
+    /// A command interface takes a command.
+    Interface(u32),
+    /// A command is done in its interface.
+    CommandDone(u32),
+    /// An HPU learns that its command is done.
+    CommandResponse(u32),
+    /// A handler's time is over.
+    Watchdog { core: u16, assigned: u64 },
+}
+
+/// Simulates a whole NIC.
+#[derive(Debug)]
+pub struct Nic {
+    machine: Machine,
+    clock: Clock,
+    wheel: Wheel<Due>,
+    /// Cycle at which the cores had booted: time zero of everything reported.
+    epoch: u64,
+    /// Cycle up to which the current run may go.
+    horizon: u64,
+    contexts: Vec<ExecutionContext>,
+    handlers: Vec<Handlers>,
+    matching: MatchingEngine,
+    ingress: Ingress,
+    buffer: PacketBuffer,
+    packets: Packets,
+    mpq: MpqEngine,
+    dispatcher: TaskDispatcher,
+    /// Task between the MPQ engine and the dispatcher, with the cycle from which it may go on.
+    outgoing: Option<(Task, u64)>,
+    /// Cycle of the packet scheduler's last step.
+    last_schedule: u64,
+    clusters: Vec<Cluster>,
+    drivers: Vec<HpuDriver>,
+    cores: Vec<Core>,
+    costs: execute::Costs,
+    program: DecodedProgram<u32>,
+    program_port: ProgramPort,
+    dma_ports: SharedPorts,
+    /// Cycles at which the cores' ports to L2 handler memory and to the packet buffer are free.
+    l2_ports: [u64; 2],
+    memories: Memories,
+    host: HostMemory,
+    interfaces: Vec<command::Interface>,
+    command_timing: command::Timing,
+    egress: commands::Egress,
+    feedback_arbiter: crate::arbiter::RoundRobin,
+    feedback_requests: crate::arbiter::Requests,
+    wakes: Wakes,
+    totals: Totals,
+    last_progress: u64,
+    /// Whether some core holds a reservation.
+    reservations: bool,
+    scratch: Vec<u8>,
+    interest: Interest,
+    ended: bool,
+}
+
+#[derive(Debug, Default)]
+struct Wakes {
+    inbound: Wake,
+    her: Wake,
+    schedule: Wake,
+    accept: Vec<Wake>,
+    dma_issue: Vec<Wake>,
+    assign: Vec<Wake>,
+    cluster_feedback: Vec<Wake>,
+    feedback: Wake,
+    cluster_command: Vec<Wake>,
+    interface: Vec<Wake>,
+}
+
+impl Nic {
+    /// Runs until the traffic ends and everything is out, or `until` is reached.
+    pub fn run(
+        &mut self,
+        until: Time,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) -> Outcome {
+        self.interest = listener.interest();
+        self.horizon = if until == Time::MAX {
+            u64::MAX
+        } else {
+            self.clock.cycle_at(until).saturating_add(self.epoch)
+        };
+        let start = self.wheel.now();
+        self.ingress.reopen();
+        self.wake_inbound(start);
+        let limit = self.machine.protection.no_progress_cycles;
+        while let Some((now, due)) = self.wheel.pop_until(self.horizon) {
+            self.handle(now, due, traffic, listener);
+            if limit > 0 && now - self.last_progress > limit && self.inside() > 0 {
+                return Outcome::Stuck(self.describe_stuck(now));
+            }
+            if self.ended {
+                break;
+            }
+        }
+        self.end_of_run()
+    }
+
+    fn end_of_run(&mut self) -> Outcome {
+        if self.wheel.is_empty() || self.ended {
+            if self.inside() > 0 {
+                return Outcome::Stuck(self.describe_stuck(self.wheel.now()));
+            }
+            return if self.ingress.has_ended() { Outcome::Finished } else { Outcome::Idle };
+        }
+        Outcome::TimeReached
+    }
+
+    fn handle(
+        &mut self,
+        now: u64,
+        due: Due,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) {
+        match due {
+            Due::Core { core, generation } => {
+                let core = usize::from(core);
+                if self.cores[core].generation == generation {
+                    self.run_core(core, now, listener);
+                }
+            }
+            Due::Inbound => {
+                if self.wakes.inbound.take(now) {
+                    self.inbound(now, traffic, listener);
+                }
+            }
+            Due::Her => {
+                if self.wakes.her.take(now) {
+                    self.hand_her(now, listener);
+                }
+            }
+            Due::Schedule => {
+                if self.wakes.schedule.take(now) {
+                    self.schedule(now, listener);
+                }
+            }
+            Due::Accept(cluster) => {
+                if self.wakes.accept[cluster as usize].take(now) {
+                    self.accept(now, cluster, listener);
+                }
+            }
+            Due::DmaIssue(cluster) => {
+                if self.wakes.dma_issue[cluster as usize].take(now) {
+                    self.dma_issue(now, cluster);
+                }
+            }
+            Due::DmaDone(cluster) => self.dma_done(now, cluster, listener),
+            Due::Assign(cluster) => {
+                if self.wakes.assign[cluster as usize].take(now) {
+                    self.assign(now, cluster, listener);
+                }
+            }
+            Due::ClusterFeedback(cluster) => {
+                if self.wakes.cluster_feedback[cluster as usize].take(now) {
+                    self.cluster_feedback(now, cluster, listener);
+                }
+            }
+            Due::Feedback => {
+                if self.wakes.feedback.take(now) {
+                    self.feedback(now, listener);
+                }
+            }
+            Due::ClusterCommand(cluster) => {
+                if self.wakes.cluster_command[cluster as usize].take(now) {
+                    self.cluster_command(now, cluster, listener);
+                }
+            }
+            Due::Interface(interface) => {
+                if self.wakes.interface[interface as usize].take(now) {
+                    self.interface(now, interface, listener);
+                }
+            }
+            Due::CommandDone(command) => self.command_done(now, command, listener),
+            Due::CommandResponse(command) => self.command_response(now, command, listener),
+            Due::Watchdog { core, assigned } => {
+                self.watchdog(now, usize::from(core), assigned, listener);
+            }
+        }
+    }
+
+    /// Gives the simulated time since the machine was ready.
+    pub fn now(&self) -> Time {
+        self.time(self.wheel.now())
+    }
+
+    /// Turns a cycle into the time since the machine was ready.
+    fn time(&self, cycle: u64) -> Time {
+        self.clock.time(cycle.saturating_sub(self.epoch))
+    }
+
+    fn core_id(&self, cluster: u32, hpu: u32) -> usize {
+        (cluster * self.machine.cluster.cores + hpu) as usize
+    }
+
+    /// Says something to the fine trace, if anybody listens.
+    #[inline]
+    fn tell(&self, listener: &mut dyn Listener, event: impl FnOnce() -> UnitEvent) {
+        if self.interest.units {
+            let mut event = event();
+            event.cycle = event.cycle.saturating_sub(self.epoch);
+            listener.hear(&Event::Unit(event));
+        }
+    }
+
+    /// Lets a core go on at `cycle`.
+    fn resume(&mut self, core: usize, cycle: u64) {
+        let generation = {
+            let core = &mut self.cores[core];
+            core.generation = core.generation.wrapping_add(1);
+            core.waiting = crate::hpu::Waiting::Nothing;
+            core.generation
+        };
+        self.wheel.push(cycle, Due::Core { core: core as u16, generation });
+    }
+}
+
+fn unit(kind: UnitEventKind, cycle: u64, cluster: u32, hpu: u32, id: u32, address: u32) -> UnitEvent {
+    UnitEvent { cycle, kind, cluster, hpu, id, address }
+}

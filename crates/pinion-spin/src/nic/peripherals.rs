@@ -1,0 +1,353 @@
+//! A cluster's peripherals as its cores see them: HPU driver, DMA ports, event unit, timer,
+//! instruction cache control.
+
+use pinion_isa::{Access, MemoryKind};
+
+use super::memory_access::{Performed, fault};
+use super::{Due, Nic, unit};
+use crate::UnitEventKind;
+use crate::cluster::dma::{Requester, Route, Transfer};
+use crate::hpu::Waiting;
+use crate::hpu::driver::{DmaFrontEnd, register};
+use crate::hpu::permissions::{Right, Subject};
+use crate::listener::{Fault, Listener};
+use crate::memory::Place;
+
+/// Names the parts by their offset in a cluster's peripherals (RTL address map).
+mod part {
+    pub const CONTROL: u32 = 0x0000;
+    pub const TIMER: u32 = 0x0400;
+    pub const EVENT_UNIT: u32 = 0x0800;
+    pub const CACHE: u32 = 0x1400;
+    pub const PUBLIC_DMA: u32 = 0x1800;
+    pub const EVENT_UNIT_PRIVATE: u32 = 0x4000;
+    pub const DMA: u32 = 0x4400;
+    pub const DMA_END: u32 = 0x4800;
+    pub const DRIVER: u32 = 0x5000;
+}
+
+/// Names the registers of a DMA port.
+mod dma {
+    pub const SOURCE: u32 = 0x00;
+    pub const SOURCE_HIGH: u32 = 0x04;
+    pub const DESTINATION: u32 = 0x08;
+    pub const DESTINATION_HIGH: u32 = 0x0c;
+    pub const BYTES: u32 = 0x10;
+    pub const LAUNCH: u32 = 0x18;
+    pub const DONE: u32 = 0x20;
+}
+
+/// Offset of the timer's counter.
+const TIMER_COUNT: u32 = 0x08;
+
+impl Nic {
+    /// Performs an access to a cluster's peripherals.
+    pub(super) fn access_peripheral(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        offset: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        if matches!(access.kind, MemoryKind::Amo(_)) || access.is_misaligned() {
+            return fault(access);
+        }
+        let write = access.kind.writes();
+        let word = offset & !3;
+        let performed = match offset {
+            part::DRIVER.. => self.access_driver(id, write, word - part::DRIVER, access, now, listener),
+            part::DMA..part::DMA_END => self.access_dma(id, write, word - part::DMA, access, now, listener),
+            part::EVENT_UNIT_PRIVATE..part::DMA => {
+                self.access_events(id, access, word - part::EVENT_UNIT_PRIVATE, now)
+            }
+            part::PUBLIC_DMA..part::EVENT_UNIT_PRIVATE => {
+                self.access_dma(id, write, word - part::PUBLIC_DMA, access, now, listener)
+            }
+            part::CACHE..part::PUBLIC_DMA => {
+                if write && access.data != 0 {
+                    let cluster = self.cores[id].cluster as usize;
+                    self.clusters[cluster].cache.request_on();
+                }
+                done(0, now)
+            }
+            part::EVENT_UNIT..part::CACHE => done(0, now),
+            part::TIMER..part::EVENT_UNIT => {
+                let count = if word - part::TIMER == TIMER_COUNT { now as u32 } else { 0 };
+                done(count, now)
+            }
+            _ => {
+                if write && word == part::CONTROL && access.data & 1 == 1 {
+                    self.cores[id].waiting = Waiting::Ever;
+                    self.ended = true;
+                    return Performed::Wait(Waiting::Ever);
+                }
+                done(0, now)
+            }
+        };
+        if let Performed::Done { .. } = performed
+            && !write
+        {
+            self.cores[id].loaded = access.rd;
+        }
+        let shift = 8 * (access.address & 3);
+        match performed {
+            Performed::Done { value, next } => Performed::Done { value: value >> shift, next },
+            other => other,
+        }
+    }
+
+    fn access_events(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        offset: u32,
+        now: u64,
+    ) -> Performed {
+        let (cluster, index) = (self.cores[id].cluster, self.cores[id].index);
+        let events = &mut self.clusters[cluster as usize].events;
+        match access.kind {
+            MemoryKind::EventLoad => match events.take(index, offset) {
+                Some(value) => done(value, now),
+                None => Performed::Wait(Waiting::Event),
+            },
+            MemoryKind::Store => {
+                let awake = events.write(index, offset, access.data);
+                for core in 0..self.machine.cluster.cores {
+                    let core_id = self.core_id(cluster, core);
+                    if awake >> core & 1 == 1 && self.cores[core_id].waiting == Waiting::Event {
+                        self.resume(core_id, now + 1);
+                    }
+                }
+                done(0, now)
+            }
+            _ => done(events.read(index, offset), now),
+        }
+    }
+
+    fn access_driver(
+        &mut self,
+        id: usize,
+        write: bool,
+        offset: u32,
+        access: &Access<u32>,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        if write {
+            return self.write_driver(id, offset, access.data, now, listener);
+        }
+        let value = match offset {
+            register::HANDLER => return self.take_task(id, now, listener),
+            register::HANDLER_SIZE..=register::LAST_TASK => {
+                self.drivers[id].task_register(offset)
+            }
+            register::DOORBELL => {
+                if self.drivers[id].completion.is_some() {
+                    return Performed::Wait(Waiting::Completion);
+                }
+                self.end_task(now, id, listener);
+                0
+            }
+            register::ISSUE => match self.issue_command(now, id, listener) {
+                Some(command) => {
+                    let core = &mut self.cores[id];
+                    core.stalls.command += now - core.since.max(now.min(core.since)).min(now);
+                    command
+                }
+                None if self.drivers[id].running.is_none() => return fault(access),
+                None => return Performed::Wait(Waiting::Issue),
+            },
+            register::TEST => self.drivers[id].tested,
+            register::INFO => self.drivers[id].draft.info,
+            register::WIDE_TASK.. => self.drivers[id].task_register(offset),
+            _ => 0,
+        };
+        done(value, now)
+    }
+
+    fn write_driver(
+        &mut self,
+        id: usize,
+        offset: u32,
+        value: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let driver = &mut self.drivers[id];
+        let busy = |id: u32| driver.slots.get(id as usize).is_some_and(|slot| slot.busy);
+        match offset {
+            register::ERROR => {
+                let (mepc, mtval) = (self.cores[id].hart.csr.mepc, self.cores[id].hart.csr.mtval);
+                let interrupted = value >> 31 == 1; // the watchdog has reported this one
+                if !interrupted {
+                    let fault = Fault::Exception { cause: value };
+                    self.report_fault(now, id, fault, (mepc, mtval), listener);
+                }
+            }
+            register::WAIT if busy(value) => return Performed::Wait(Waiting::Command(value)),
+            register::TEST => driver.tested = u32::from(!busy(value)),
+            register::INFO => driver.draft.info = value,
+            _ => {
+                if let Some(word) = offset.checked_sub(register::WORDS)
+                    && let Some(entry) = driver.draft.words.get_mut(word as usize / 4)
+                {
+                    *entry = value;
+                }
+            }
+        }
+        done(0, now)
+    }
+
+    /// Answers the load of the handler's address.
+    fn take_task(&mut self, id: usize, now: u64, listener: &mut dyn Listener) -> Performed {
+        let Some(running) = self.drivers[id].running.as_mut().filter(|r| r.assigned < now) else {
+            let core = &mut self.cores[id];
+            let assigned = self.drivers[id].running.map(|running| running.assigned);
+            core.waiting = Waiting::Task;
+            if let Some(at) = assigned {
+                // Assigned in this very cycle: the answer comes with the next.
+                self.resume(id, at + 1);
+            }
+            return Performed::Wait(self.cores[id].waiting);
+        };
+        let core = &mut self.cores[id];
+        running.started = Some(now);
+        running.instret = core.hart.instret;
+        core.stalls = crate::Stalls::default();
+        let (task, context, assigned) = (running.task, running.context, running.assigned);
+        let (cluster, hpu) = (core.cluster, core.index);
+        let packet = &self.packets[task.packet];
+        let subject = Subject {
+            cluster,
+            hpu,
+            l1_packet: (task.l1_address, packet.l1_bytes),
+            l2_packet: (packet.address, packet.record.bytes),
+        };
+        let (message, address) = (packet.record.message, packet.address);
+        let context = &self.contexts[context as usize];
+        core.permissions.set(&self.machine, context, &subject);
+        if self.machine.protection.watchdog {
+            let limit = context.watchdog_cycles.unwrap_or(self.machine.protection.watchdog_cycles);
+            self.wheel.push(now + limit, Due::Watchdog { core: id as u16, assigned });
+        }
+        self.tell(listener, || unit(UnitEventKind::HpuGet, now, cluster, hpu, message, address));
+        done(task.handler, now)
+    }
+
+    fn access_dma(
+        &mut self,
+        id: usize,
+        write: bool,
+        offset: u32,
+        access: &Access<u32>,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let front = &mut self.drivers[id].dma;
+        if write {
+            match offset {
+                dma::SOURCE => front.source = access.data,
+                dma::DESTINATION => front.destination = access.data,
+                dma::BYTES => front.bytes = access.data,
+                dma::SOURCE_HIGH | dma::DESTINATION_HIGH => {}
+                _ => {}
+            }
+            return done(0, now);
+        }
+        let value = match offset {
+            dma::SOURCE => front.source,
+            dma::DESTINATION => front.destination,
+            dma::BYTES => front.bytes,
+            dma::DONE => front.done,
+            dma::LAUNCH => {
+                if front.launched - front.done >= self.machine.dma.core_transfers {
+                    return Performed::Wait(Waiting::Dma);
+                }
+                let front = *front;
+                return self.launch(id, &front, now, listener);
+            }
+            _ => 0,
+        };
+        done(value, now)
+    }
+
+    fn launch(
+        &mut self,
+        id: usize,
+        front: &DmaFrontEnd,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let cluster = self.cores[id].cluster;
+        let (from, to, bytes) = (front.source, front.destination, front.bytes);
+        let end = |address: u32| self.memories.place(address, cluster);
+        let inside = |place: Option<Place>| {
+            place.is_some_and(|place| self.memories.slice(place, bytes).is_some())
+        };
+        let (source, destination) = (end(from), end(to));
+        let mut wrong = None;
+        if !inside(source) || !inside(destination) {
+            wrong = Some("a DMA transfer leaves the NIC's memories");
+        } else if self.machine.protection.check_commands
+            && self.drivers[id].running.is_some()
+            && !(self.cores[id].permissions.covers(from, bytes, Right::Read)
+                && self.cores[id].permissions.covers(to, bytes, Right::Write))
+        {
+            wrong = Some("a DMA transfer touches what the handler may not touch");
+        }
+        let launched = front.launched + 1;
+        if let Some(what) = wrong {
+            let pc = self.cores[id].hart.pc;
+            self.report_fault(now, id, Fault::BadCommand { what }, (pc, from), listener);
+            // It counts as done, so nobody waits for it.
+            let front = &mut self.drivers[id].dma;
+            front.launched = launched;
+            front.done += 1;
+            return done(launched, now);
+        }
+        let in_l2 = |place: Option<Place>| !matches!(place, Some(Place::L1 { .. }));
+        let own = |place: Option<Place>| {
+            matches!(place, Some(Place::L1 { cluster: at, .. }) if at == cluster)
+        };
+        let route = match (in_l2(source), in_l2(destination)) {
+            (true, true) => Route::WithinL2,
+            (true, false) => Route::FromL2,
+            (false, true) => Route::ToL2,
+            (false, false) if own(source) && own(destination) => Route::Local,
+            (false, false) => Route::Remote,
+        };
+        self.drivers[id].dma.launched = launched;
+        let requester = Requester::Core(id as u32);
+        self.request_dma(now, cluster, Transfer { requester, from, to, bytes, route });
+        done(launched, now)
+    }
+
+    /// Notes that a core's transfer is done.
+    pub(super) fn core_transfer_done(&mut self, now: u64, core: usize) {
+        self.drivers[core].dma.done += 1;
+        if self.cores[core].waiting == Waiting::Dma {
+            self.resume(core, now + 1);
+        }
+        self.offer_completion(now, core);
+    }
+
+    /// Turns a cluster's instruction cache on once none of its cores fetches.
+    pub(super) fn core_waits(&mut self, id: usize, now: u64) {
+        let cluster = self.cores[id].cluster;
+        if !self.clusters[cluster as usize].cache.is_requested() {
+            return;
+        }
+        let first = self.core_id(cluster, 0);
+        let cores = first..first + self.machine.cluster.cores as usize;
+        let cores = &self.cores[cores];
+        if cores.iter().all(|core| core.waiting != Waiting::Nothing) {
+            let lines = cores.iter().map(|core| core.line);
+            self.clusters[cluster as usize].cache.turn_on(now, lines);
+        }
+    }
+}
+
+fn done(value: u32, now: u64) -> Performed {
+    Performed::Done { value, next: now + 1 }
+}

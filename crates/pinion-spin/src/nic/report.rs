@@ -1,0 +1,196 @@
+//! What a NIC can say of itself: counters, memory, and who waits for whom when nothing moves.
+
+use super::Nic;
+use crate::DropReason;
+use crate::hpu::Waiting;
+
+/// Counts what went through a NIC.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Packets taken from the traffic.
+    pub packets_in: u64,
+    /// Bytes of them.
+    pub bytes_in: u64,
+    /// Packets that matched a context.
+    pub matched: u64,
+    /// Packets handed to the host's network stack.
+    pub unmatched: u64,
+    /// Packets whose completion came back.
+    pub processed: u64,
+    /// Packets sent by commands.
+    pub packets_out: u64,
+    /// Bytes of them.
+    pub bytes_out: u64,
+    /// Writes to host memory.
+    pub host_writes: u64,
+    /// Bytes of them.
+    pub host_bytes: u64,
+    /// Packets dropped, by reason.
+    pub dropped: Vec<(DropReason, u64)>,
+    /// Unfinished messages evicted to make room.
+    pub evicted: u64,
+    /// Packets still inside.
+    pub resident: u64,
+    /// Instructions retired since the machine was ready.
+    pub instructions: u64,
+    /// Cycles in which an HPU had a task, summed over HPUs.
+    pub busy_cycles: u64,
+    /// Cycles since the machine was ready.
+    pub cycles: u64,
+    /// Lines that cores waited for since reset.
+    pub cache_misses: u64,
+    /// Handlers that ended by an exception or the watchdog, and refused commands.
+    pub faults: u64,
+}
+
+impl Totals {
+    /// Gives the packets dropped for any reason.
+    pub fn dropped_total(&self) -> u64 {
+        self.dropped.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Checks that every packet is accounted for.
+    ///
+    /// # Errors
+    /// The equation that does not hold, with its numbers.
+    pub fn conserved(&self) -> Result<(), String> {
+        let out = self.unmatched + self.processed + self.dropped_total() + self.resident;
+        if self.packets_in == out {
+            return Ok(());
+        }
+        Err(format!(
+            "packets in {} != unmatched {} + processed {} + dropped {} + resident {}",
+            self.packets_in,
+            self.unmatched,
+            self.processed,
+            self.dropped_total(),
+            self.resident
+        ))
+    }
+
+    pub(super) fn count_drop(&mut self, reason: DropReason) {
+        match self.dropped.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.dropped.push((reason, 1)),
+        }
+    }
+}
+
+impl Nic {
+    /// Gives the counters; [`Totals::conserved`] checks them.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            resident: u64::from(self.inside()),
+            instructions: self.cores.iter().map(|core| core.hart.instret).sum(),
+            cycles: self.wheel.now().saturating_sub(self.epoch),
+            cache_misses: self.clusters.iter().map(|cluster| cluster.cache.misses()).sum(),
+            ..self.totals.clone()
+        }
+    }
+
+    /// Gives the machine that is simulated.
+    pub fn machine(&self) -> &crate::Machine {
+        &self.machine
+    }
+
+    /// Gives the number of packets inside.
+    pub(super) fn inside(&self) -> u32 {
+        self.packets.live() + self.ingress.holds()
+    }
+
+    /// Reads host memory, as the host sees it.
+    pub fn read_host(&self, address: u64, buffer: &mut [u8]) {
+        if self.host.read(address, buffer).is_err() {
+            buffer.fill(0);
+        }
+    }
+
+    /// Writes host memory before or between runs, for handlers that read it; `false` if the address
+    /// space ends before.
+    #[must_use]
+    pub fn write_host(&mut self, address: u64, data: &[u8]) -> bool {
+        self.host.write(address, data).is_ok()
+    }
+
+    /// Reads NIC memory (L1, L2, program memory) by address; `false` if it lies outside.
+    #[must_use]
+    pub fn read_memory(&self, address: u32, buffer: &mut [u8]) -> bool {
+        let bytes = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+        self.memories.read(address, bytes).map(|found| buffer.copy_from_slice(found)).is_some()
+    }
+
+    /// Writes NIC memory by address; `false` if it lies outside.
+    #[must_use]
+    pub fn write_memory(&mut self, address: u32, data: &[u8]) -> bool {
+        self.program.invalidate(address, data.len() as u64);
+        self.memories.write(address, data).is_some()
+    }
+
+    /// Tells who waits for whom.
+    pub(super) fn describe_stuck(&self, now: u64) -> String {
+        let mut lines = vec![format!(
+            "nothing has moved since {}: {} packets are inside",
+            self.time(self.last_progress),
+            self.inside()
+        )];
+        if self.ingress.holds() > 0 {
+            lines.push(format!(
+                "the inbound engine holds a packet and waits for room in the packet buffer ({} of \
+                 {} bytes held)",
+                self.buffer.occupied_bytes(),
+                self.machine.l2_packet.bytes
+            ));
+        }
+        if self.ingress.is_blocked() {
+            lines.push("a HER waits for a free cell or queue of the MPQ engine".to_owned());
+        }
+        lines.extend(self.mpq.describe().into_iter().take(16));
+        for (cluster, occupancy) in self.dispatcher.occupancy().iter().enumerate() {
+            let (spilled, queued) = self.clusters[cluster].scheduler.waiting();
+            if *occupancy > 0 {
+                lines.push(format!(
+                    "cluster {cluster}: {occupancy} tasks, {} of them wait for L1 room, the copy or \
+                     an HPU",
+                    spilled + queued
+                ));
+            }
+        }
+        for (id, driver) in self.drivers.iter().enumerate() {
+            let core = &self.cores[id];
+            let Some(running) = &driver.running else { continue };
+            let packet = &self.packets[running.task.packet].record;
+            lines.push(format!(
+                "cluster {} HPU {}: {:?} handler of message {} (packet {}) {} at pc {:#010x}, for {} \
+                 cycles",
+                core.cluster,
+                core.index,
+                running.task.kind,
+                packet.message,
+                packet.packet,
+                describe(core.waiting),
+                core.hart.pc,
+                now - running.assigned
+            ));
+        }
+        for interface in 0..self.interfaces.len() {
+            let in_flight = self.interfaces[interface].in_flight();
+            if in_flight > 0 {
+                lines.push(format!("command interface {interface}: {in_flight} commands in flight"));
+            }
+        }
+        lines.join("\n  ")
+    }
+}
+
+fn describe(waiting: Waiting) -> String {
+    match waiting {
+        Waiting::Nothing => "runs".to_owned(),
+        Waiting::Event => "sleeps in the event unit".to_owned(),
+        Waiting::Task => "waits for its task".to_owned(),
+        Waiting::Completion => "waits until its last completion has left".to_owned(),
+        Waiting::Issue => "waits to issue a command".to_owned(),
+        Waiting::Command(id) => format!("waits for command {id}"),
+        Waiting::Dma => "waits for a DMA slot".to_owned(),
+        Waiting::Ever => "hangs for ever".to_owned(),
+    }
+}

@@ -1,0 +1,318 @@
+//! Builds a NIC: checks machine, program and contexts, loads memories, boots the cores.
+
+use pinion_host::HostMemory;
+use pinion_isa::elf::Image;
+use pinion_isa::{DecodedProgram, Extensions};
+use pinion_sim::{Clock, Wheel};
+
+use super::commands::Egress;
+use super::{Due, Nic, Totals, Wakes, execute, ingress::Ingress, wake::Wake};
+use crate::arbiter::{Requests, RoundRobin};
+use crate::cluster::Cluster;
+use crate::cluster::dma::SharedPorts;
+use crate::cluster::instruction_cache::ProgramPort;
+use crate::command::{INTERFACES, Interface, Timing};
+use crate::hpu::{Core, HpuDriver, Waiting};
+use crate::listener::{Deaf, Interest};
+use crate::matching::MatchingEngine;
+use crate::memory::Memories;
+use crate::mpq::{Handlers, MpqEngine};
+use crate::packet_buffer::PacketBuffer;
+use crate::task::Packets;
+use crate::task_dispatcher::TaskDispatcher;
+use crate::{ExecutionContext, Handler, Machine};
+
+/// Says why a NIC could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The machine's numbers do not fit together.
+    #[error("the machine's `{key}` cannot be used: {problem}")]
+    Machine {
+        /// The key in the machine file.
+        key: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The program has a segment outside the NIC's memories.
+    #[error(
+        "the program's segment at {address:#010x} ({bytes} bytes) lies outside the NIC's memories; \
+         was it linked with the SDK's linker script for this machine?"
+    )]
+    SegmentOutside {
+        /// Its address.
+        address: u32,
+        /// Its size.
+        bytes: u32,
+    },
+    /// Nothing stands at the reset address.
+    #[error(
+        "the program has no code at the reset address {address:#010x}, where every core starts; \
+         link it with the SDK's runtime"
+    )]
+    NoResetCode {
+        /// The reset address.
+        address: u32,
+    },
+    /// A handler lies outside the program memory.
+    #[error(
+        "handler `{handler}` of context `{context}` lies at {address:#010x}, outside the program \
+         memory ({base:#010x}, {bytes} bytes)"
+    )]
+    HandlerOutside {
+        /// The context's name.
+        context: String,
+        /// The handler's name.
+        handler: String,
+        /// Its address.
+        address: u32,
+        /// Address of the program memory.
+        base: u32,
+        /// Its size.
+        bytes: u32,
+    },
+    /// A context's memory does not fit.
+    #[error("context `{context}`: {what} does not fit: {problem}")]
+    DoesNotFit {
+        /// The context's name.
+        context: String,
+        /// Which of its memories.
+        what: &'static str,
+        /// How far off it is.
+        problem: String,
+    },
+    /// The cores never came to wait for tasks.
+    #[error("the program does not boot: {0}")]
+    NoBoot(String),
+}
+
+/// Host memory that handlers may touch in all, so that a run away handler cannot eat this computer's.
+const HOST_MEMORY_LIMIT_BYTES: u64 = 1 << 30;
+
+/// Cycles within which the cores must have booted.
+const BOOT_LIMIT_CYCLES: u64 = 2_000_000;
+
+impl Nic {
+    /// Builds a NIC, loads the program and boots its cores.
+    ///
+    /// `matching` decides about frames that come without classification.
+    ///
+    /// # Errors
+    /// If program or contexts do not fit the machine, or the program does not boot.
+    pub fn new(
+        machine: Machine,
+        program: &Image,
+        contexts: Vec<ExecutionContext>,
+        matching: MatchingEngine,
+    ) -> Result<Self, SetupError> {
+        machine.check().map_err(|(key, problem)| SetupError::Machine { key, problem })?;
+        for context in &contexts {
+            check_context(&machine, context)?;
+        }
+        let mut nic = Self::assemble(machine, contexts, matching);
+        nic.load(program)?;
+        nic.boot()?;
+        Ok(nic)
+    }
+
+    fn assemble(
+        machine: Machine,
+        contexts: Vec<ExecutionContext>,
+        matching: MatchingEngine,
+    ) -> Self {
+        let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
+        let wakes = |count: usize| vec![Wake::default(); count];
+        let each = clusters as usize;
+        let address = |handler: &Option<Handler>| handler.as_ref().map_or(0, |h| h.address);
+        Self {
+            clock: Clock::from_hz(machine.clock.frequency_mhz * 1_000_000),
+            wheel: Wheel::new(),
+            epoch: 0,
+            horizon: u64::MAX,
+            handlers: contexts
+                .iter()
+                .map(|context| Handlers {
+                    header: address(&context.header_handler),
+                    payload: address(&context.payload_handler),
+                    completion: address(&context.completion_handler),
+                })
+                .collect(),
+            contexts,
+            matching,
+            ingress: Ingress::default(),
+            buffer: PacketBuffer::new(
+                machine.l2_packet.base,
+                machine.l2_packet.bytes,
+                machine.inbound.align_bytes,
+            ),
+            packets: Packets::default(),
+            mpq: MpqEngine::new(&machine),
+            dispatcher: TaskDispatcher::new(&machine),
+            outgoing: None,
+            last_schedule: u64::MAX,
+            clusters: (0..clusters).map(|index| Cluster::new(&machine, index)).collect(),
+            drivers: (0..machine.hpus()).map(|_| HpuDriver::new(&machine)).collect(),
+            cores: (0..machine.hpus())
+                .map(|core| Core::new(&machine, core / cores, core % cores))
+                .collect(),
+            costs: execute::Costs::new(&machine),
+            program: DecodedProgram::new(
+                machine.program.base,
+                machine.program.bytes as usize,
+                Extensions::PSPIN,
+            ),
+            program_port: ProgramPort::default(),
+            dma_ports: SharedPorts::default(),
+            l2_ports: [0; 2],
+            memories: Memories::new(&machine),
+            host: HostMemory::new(HOST_MEMORY_LIMIT_BYTES),
+            interfaces: (0..INTERFACES).map(|_| Interface::new(&machine)).collect(),
+            command_timing: Timing::new(&machine),
+            egress: Egress::new(&machine),
+            feedback_arbiter: RoundRobin::new(clusters),
+            feedback_requests: Requests::new(clusters),
+            wakes: Wakes {
+                accept: wakes(each),
+                dma_issue: wakes(each),
+                assign: wakes(each),
+                cluster_feedback: wakes(each),
+                cluster_command: wakes(each),
+                interface: wakes(INTERFACES),
+                ..Wakes::default()
+            },
+            totals: Totals::default(),
+            last_progress: 0,
+            reservations: false,
+            scratch: Vec::with_capacity(machine.inbound.max_packet_bytes as usize),
+            interest: Interest::default(),
+            ended: false,
+            machine,
+        }
+    }
+
+    fn load(&mut self, program: &Image) -> Result<(), SetupError> {
+        for segment in &program.segments {
+            let address = segment.address as u32;
+            let bytes = segment.data.len() as u32;
+            let outside = SetupError::SegmentOutside { address, bytes: segment.memory_bytes as u32 };
+            if segment.memory_bytes == 0 {
+                continue;
+            }
+            let fits = u32::try_from(segment.memory_bytes)
+                .ok()
+                .and_then(|whole| self.memories.read(address, whole));
+            if fits.is_none() || self.memories.write(address, &segment.data).is_none() {
+                return Err(outside);
+            }
+            self.program.load(address, &segment.data);
+            let _ = bytes;
+        }
+        let reset = self.machine.reset_address();
+        if self.program.get(reset).is_none() {
+            return Err(SetupError::NoResetCode { address: reset });
+        }
+        for context in &self.contexts {
+            if !context.handler_memory_image.is_empty() {
+                let address = context.handler_memory_address;
+                self.memories.write(address, &context.handler_memory_image);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the cores from reset until all of them wait for tasks; that moment is time zero.
+    fn boot(&mut self) -> Result<(), SetupError> {
+        for core in 0..self.cores.len() {
+            self.wheel.push(0, Due::Core { core: core as u16, generation: 0 });
+        }
+        self.horizon = BOOT_LIMIT_CYCLES;
+        let mut nothing = || crate::Offer::Nothing;
+        while let Some((now, due)) = self.wheel.pop_until(BOOT_LIMIT_CYCLES) {
+            self.handle(now, due, &mut nothing, &mut Deaf);
+        }
+        let waiting = self.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
+        if waiting != self.cores.len() {
+            let odd = self.cores.iter().find(|core| core.waiting != Waiting::Task);
+            let (id, pc, what) = odd.map_or((0, 0, Waiting::Ever), |core| {
+                (core.cluster * self.machine.cluster.cores + core.index, core.hart.pc, core.waiting)
+            });
+            return Err(SetupError::NoBoot(format!(
+                "after {BOOT_LIMIT_CYCLES} cycles {waiting} of {} cores wait for tasks; core {id} \
+                 is at {pc:#010x} ({}); the runtime must load the driver's register 0x1b205000",
+                self.cores.len(),
+                match what {
+                    Waiting::Nothing => "running",
+                    Waiting::Event => "sleeping in the event unit",
+                    Waiting::Ever => "lost after a trap without a handler",
+                    _ => "waiting",
+                }
+            )));
+        }
+        self.epoch = self.wheel.now() + 1;
+        self.last_progress = self.epoch;
+        // An event at the epoch moves the queue there: nothing is due before time zero.
+        self.wakes.inbound.request(self.epoch);
+        self.wheel.push(self.epoch, Due::Inbound);
+        self.ingress.pause();
+        self.wheel.pop_until(self.epoch);
+        self.wakes.inbound.take(self.epoch);
+        self.totals = Totals::default();
+        for core in &mut self.cores {
+            core.hart.instret = 0;
+        }
+        Ok(())
+    }
+}
+
+fn check_context(machine: &Machine, context: &ExecutionContext) -> Result<(), SetupError> {
+    let not = |what, problem: String| {
+        Err(SetupError::DoesNotFit { context: context.name.clone(), what, problem })
+    };
+    let (base, bytes) = (machine.program.base, machine.program.bytes);
+    let handlers =
+        [&context.header_handler, &context.payload_handler, &context.completion_handler];
+    for handler in handlers.into_iter().flatten() {
+        let end = handler.address.checked_add(handler.bytes);
+        if handler.address < base || end.is_none_or(|end| end > base + bytes) {
+            return Err(SetupError::HandlerOutside {
+                context: context.name.clone(),
+                handler: handler.name.clone(),
+                address: handler.address,
+                base,
+                bytes,
+            });
+        }
+    }
+    let memory = &machine.l2_handler;
+    let end = context.handler_memory_address.checked_add(context.handler_memory_bytes);
+    if context.handler_memory_bytes > 0
+        && (context.handler_memory_address < memory.base
+            || end.is_none_or(|end| end > memory.base + memory.bytes))
+    {
+        let (at, size) = (context.handler_memory_address, context.handler_memory_bytes);
+        return not(
+            "handler memory",
+            format!("{size} bytes at {at:#010x} are not within L2 handler memory"),
+        );
+    }
+    if context.handler_memory_image.len() > context.handler_memory_bytes as usize {
+        let (image, size) = (context.handler_memory_image.len(), context.handler_memory_bytes);
+        return not(
+            "the handler memory's image",
+            format!("it has {image} bytes, the handler memory {size}"),
+        );
+    }
+    let end = context.scratchpad_offset.checked_add(context.scratchpad_bytes);
+    if end.is_none_or(|end| end > machine.scratchpad_bytes()) {
+        return not(
+            "scratchpad",
+            format!(
+                "{} bytes at offset {} exceed the {} bytes that each L1 has",
+                context.scratchpad_bytes,
+                context.scratchpad_offset,
+                machine.scratchpad_bytes()
+            ),
+        );
+    }
+    Ok(())
+}

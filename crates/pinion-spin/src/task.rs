@@ -1,0 +1,94 @@
+//! What travels between the units: packets by number, tasks, and the slab that holds packets.
+
+use crate::{HandlerKind, PacketRecord};
+
+/// Stands for no packet.
+pub const NO_PACKET: u32 = u32::MAX;
+
+/// Describes a task: run this handler on this packet (RTL: handler_task_t).
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// Slot of the packet.
+    pub packet: u32,
+    /// Which of the context's handlers.
+    pub kind: HandlerKind,
+    /// Its address; 0: none, the task completes without running.
+    pub handler: u32,
+    /// Queue it came from.
+    pub queue: u32,
+    /// Whether the packet is freed when the task is done (RTL: trigger_feedback).
+    pub frees: bool,
+    /// Where its bytes lie in L1, as an absolute address.
+    pub l1_address: u32,
+    /// Slots of the L1 packet buffer it holds.
+    pub l1_slots: u32,
+}
+
+/// Holds a packet while it is inside.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// What is known of its way so far.
+    pub record: PacketRecord,
+    /// Its address in the L2 packet buffer.
+    pub address: u32,
+    /// Its bytes that are copied to L1.
+    pub l1_bytes: u32,
+    /// Next packet of the same queue, or the next free slot.
+    pub next: u32,
+    /// Whether it holds its queue's own cell.
+    pub static_cell: bool,
+}
+
+/// Holds the packets that are inside, by slot.
+#[derive(Clone, Debug, Default)]
+pub struct Packets {
+    slots: Vec<Packet>,
+    free: Option<u32>,
+    live: u32,
+}
+
+impl Packets {
+    /// Puts a packet into a slot.
+    pub fn insert(&mut self, packet: Packet) -> u32 {
+        self.live += 1;
+        match self.free {
+            Some(slot) => {
+                let entry = &mut self.slots[slot as usize];
+                self.free = (entry.next != NO_PACKET).then_some(entry.next);
+                *entry = packet;
+                slot
+            }
+            None => {
+                self.slots.push(packet);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Empties a slot; its content stays readable until the next `insert`.
+    pub fn remove(&mut self, slot: u32) {
+        self.live -= 1;
+        self.slots[slot as usize].next = self.free.unwrap_or(NO_PACKET);
+        self.free = Some(slot);
+    }
+
+    /// Gives the number of packets inside.
+    pub fn live(&self) -> u32 {
+        self.live
+    }
+}
+
+impl std::ops::Index<u32> for Packets {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, slot: u32) -> &Packet {
+        &self.slots[slot as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Packets {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut Packet {
+        &mut self.slots[slot as usize]
+    }
+}
