@@ -166,7 +166,7 @@ def test_compiler(folder, compiler, command):
     check_elf(elf, names)
     if elf.symbols["__host_data"][0] >= 0x1C010000:
         raise Failure("__host_data lies where handlers do not reach it")
-    elf = Elf(compile_app(folder, compiler, command, "ethernet", [HERE / "behaviour.c"]))
+    elf = Elf(compile_app(folder, compiler, command, "ethernet", [HERE / "behaviour/behaviour.c"]))
     check_elf(elf, ["promises_ph", "illegal_ph", "overrun_ph", "endless_ph"])
     compile_app(folder, compiler, command, "ethernet", [HERE / "fpspin_names.c"], {"NB_CLUSTERS": 2})
     compile_app(folder, compiler, command, "ip", [HERE / "pspin_names.c"], {"NB_CLUSTERS": 8, "NB_CORES": 4, "CORES": 4})

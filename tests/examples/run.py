@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Runs applications that say what they must give (expect.toml; see sdk/MANIFEST.md) and compares.
+
+    python3 tests/examples/run.py [--pinion PATH] [--cc gcc|zig]... [FOLDER]...
+
+Default: every folder of examples/ and tests/sdk/behaviour, with every compiler that is installed. Exit status 0 when all
+is as expected.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RUN_SECONDS = 120
+
+
+class Difference(Exception):
+    """What is not as expected."""
+
+
+def read_frames(path):
+    """Frames of a pcap file, in order; both byte orders and both resolutions."""
+    data = path.read_bytes()
+    if len(data) < 24:
+        raise Difference(f"{path} is no capture")
+    order = "<" if struct.unpack_from("<I", data)[0] in (0xA1B2C3D4, 0xA1B23C4D) else ">"
+    frames, at = [], 24
+    while at + 16 <= len(data):
+        captured = struct.unpack_from(order + "I", data, at + 8)[0]
+        frames.append(data[at + 16:at + 16 + captured])
+        at += 16 + captured
+    return frames
+
+
+def compare_frames(what, found, wanted):
+    if found == wanted:
+        return
+    missing = [f for f in wanted if f not in found]
+    extra = [f for f in found if f not in wanted]
+    text = f"{what}: {len(found)} frames, expected {len(wanted)}; {len(missing)} missing, {len(extra)} unexpected"
+    for name, frames in (("missing", missing), ("unexpected", extra)):
+        if frames:
+            text += f"\n  first {name}: {frames[0][:64].hex()}"
+    raise Difference(text)
+
+
+def compare_memory(expected, folder, found):
+    offset = expected.get("offset", 0)
+    if "file" in expected:
+        wanted = (folder / expected["file"]).read_bytes()
+    else:
+        wanted = b"".join(struct.pack("<I", word) for word in expected["words"])
+    part = found[offset:offset + len(wanted)]
+    if part != wanted:
+        at = next((i for i, (a, b) in enumerate(zip(part, wanted)) if a != b), len(part))
+        raise Difference(
+            f"host memory of {expected['context']} differs at {offset + at:#x}: "
+            f"{part[at:at + 16].hex()}, expected {wanted[at:at + 16].hex()}"
+        )
+
+
+def run(pinion, folder, compiler, expected):
+    """Runs once; raises Difference."""
+    with tempfile.TemporaryDirectory(prefix="pinion-example-") as name:
+        out = Path(name)
+        command = [pinion, "run", folder, "--pcap-in", folder / expected["input"], "--cc", compiler, "--quiet",
+                   "--pcap-out", out / "out.pcap", "--unmatched-out", out / "unmatched.pcap", "--json", out / "summary.json"]
+        memories = expected.get("host_memory", [])
+        for context in sorted({memory["context"] for memory in memories}):
+            command += ["--host-dump", f"{context}={out / context}"]
+        command += expected.get("options", [])
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=RUN_SECONDS)
+        if done.returncode != expected.get("exit_status", 0):
+            raise Difference(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        if "output" in expected:
+            found, wanted = read_frames(out / "out.pcap"), read_frames(folder / expected["output"])
+            compare_frames("output", sorted(found), sorted(wanted))
+        if "unmatched" in expected:
+            compare_frames("unmatched", read_frames(out / "unmatched.pcap"), read_frames(folder / expected["unmatched"]))
+        packets = json.loads((out / "summary.json").read_text())["packets"]
+        for key, wanted in expected.get("packets", {}).items():
+            if packets.get(key) != wanted:
+                raise Difference(f"packets {key}: {packets.get(key)}, expected {wanted}")
+        lines = (done.stdout + done.stderr).splitlines()
+        for text, wanted in expected.get("printed", {}).items():
+            found = sum(text in line for line in lines)
+            if found != wanted:
+                raise Difference(f'{found} lines with "{text}", expected {wanted}')
+        for memory in memories:
+            compare_memory(memory, folder, (out / memory["context"]).read_bytes())
+
+
+def find_pinion(given):
+    if given:
+        return given
+    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
+    for build in ("release", "debug"):
+        if (target / build / "pinion").exists():
+            return target / build / "pinion"
+    found = shutil.which("pinion")
+    if not found:
+        sys.exit("there is no pinion: run `cargo build --release -p pinion`, or name it with --pinion PATH")
+    return found
+
+
+def installed_compilers():
+    if shutil.which("riscv64-unknown-elf-gcc"):
+        yield "gcc"
+    for python in (REPOSITORY / ".toolchain/venv/bin/python", "python3"):
+        try:
+            if not subprocess.run([python, "-c", "import ziglang"], capture_output=True).returncode:
+                yield "zig"
+                return
+        except FileNotFoundError:
+            continue
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pinion", help="the command to test [default: target/release or target/debug]")
+    parser.add_argument("--cc", action="append", choices=["gcc", "zig"], help="compilers [default: all installed]")
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    pinion = find_pinion(arguments.pinion)
+    compilers = arguments.cc or list(installed_compilers())
+    if not compilers:
+        sys.exit("no RISC-V compiler is installed; `pinion doctor` tells how to get one")
+    folders = arguments.folders or sorted((REPOSITORY / "examples").iterdir()) + [REPOSITORY / "tests/sdk/behaviour"]
+    failures = 0
+    for folder in (f.resolve() for f in folders if (f / "expect.toml").exists()):
+        expectation = tomllib.loads((folder / "expect.toml").read_text())
+        for compiler in compilers:
+            for expected in expectation["run"]:
+                title = f"{folder.name} {expected['input']} {compiler}"
+                try:
+                    run(pinion, folder, compiler, expected)
+                    print(f"ok   {title}")
+                except (Difference, OSError, subprocess.TimeoutExpired) as problem:
+                    failures += 1
+                    print(f"FAIL {title}: {problem}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
