@@ -74,6 +74,14 @@ struct Flow {
     message: u32,
     /// Packets seen of the current message; 0 between messages.
     seen: u32,
+    /// Whether the NIC gave the current message up: its further packets get another id.
+    given_up: bool,
+}
+
+impl Flow {
+    fn begins_message(&self) -> bool {
+        self.seen == 0 || self.given_up
+    }
 }
 
 /// Matches packets to contexts and messages.
@@ -86,6 +94,8 @@ pub struct MatchingEngine {
     disabled: DisabledContext,
     index: HashMap<FlowKey, u32>,
     flows: Vec<Flow>,
+    /// Which flow each unfinished message with a number of ours belongs to.
+    live: HashMap<u32, u32>,
     /// Where the search for a flow to forget goes on.
     hand: usize,
     next_flow: u32,
@@ -115,6 +125,7 @@ impl MatchingEngine {
             disabled: DisabledContext::default(),
             index: HashMap::with_capacity(room),
             flows: Vec::with_capacity(room),
+            live: HashMap::with_capacity(room),
             hand: 0,
             next_flow: 0,
             next_message: 0,
@@ -163,6 +174,7 @@ impl MatchingEngine {
             let room = self.limits.flows as usize - self.flows.len();
             self.index.reserve(room);
             self.flows.reserve(room);
+            self.live.reserve(self.limits.flows as usize - self.live.len());
         }
         self.contexts[context as usize] = entry;
         Ok(())
@@ -198,27 +210,30 @@ impl MatchingEngine {
                     let message = Message { id, flow: 0 };
                     return Verdict::Matched { context, message, end_of_message };
                 }
-                FlowKey::of_field(context, id)
+                FlowKey::of_field(matched as u32, id)
             }
-            MessageId::Flow(fields) => flow_key(context, packet, fields, self.layout),
+            MessageId::Flow(fields) => flow_key(matched as u32, packet, fields, self.layout),
         };
         let Some(slot) = self.find_or_add(key) else {
             return Verdict::FlowsFull { context };
         };
-        let id = self.message_of(slot, message);
         let end_of_message = self.ends(end, packet, self.flows[slot].seen);
+        let message = match message {
+            MessageId::Flow(_) => self.message_of_flow(slot, end_of_message),
+            _ => Message { id: key.field, flow: 0 },
+        };
         let flow = &mut self.flows[slot];
         flow.seen = if end_of_message { 0 } else { flow.seen.saturating_add(1) };
-        let stable = if matches!(message, MessageId::Flow(_)) { flow.flow } else { 0 };
-        let message = Message { id, flow: stable };
         Verdict::Matched { context, message, end_of_message }
     }
 
-    /// Ends a message early, because the NIC gave it up: the flow's next packet begins another.
-    pub fn end_message(&mut self, context: u32, id: u32) {
-        let is_it = |flow: &&mut Flow| flow.key.context == context && flow.message == id;
-        if let Some(flow) = self.flows.iter_mut().find(is_it) {
-            flow.seen = 0;
+    /// Notes that the NIC gave up an unfinished message: the next packet of its flow gets a new
+    /// id. What counts packets goes on counting, so that the flow's later messages end where they
+    /// should. Needs no call for messages that ended by themselves, and does nothing for ids that
+    /// packets carry.
+    pub fn end_message(&mut self, _context: u32, id: u32) {
+        if let Some(slot) = self.live.remove(&id) {
+            self.flows[slot as usize].given_up = true;
         }
     }
 
@@ -236,19 +251,23 @@ impl MatchingEngine {
             EndOfMessage::Always => true,
             EndOfMessage::Never => false,
             EndOfMessage::Rule(rule) => rule.matches(packet, self.compare),
-            EndOfMessage::Packets(count) => seen + 1 >= count,
+            EndOfMessage::Packets(count) => seen.saturating_add(1) >= count,
         }
     }
 
-    fn message_of(&mut self, slot: usize, message: MessageId) -> u32 {
-        let flow = &self.flows[slot];
-        let id = match message {
-            MessageId::Flow(_) if flow.seen == 0 => self.take_message_number(),
-            MessageId::Flow(_) => flow.message,
-            _ => flow.key.field,
-        };
-        self.flows[slot].message = id;
-        id
+    fn message_of_flow(&mut self, slot: usize, end_of_message: bool) -> Message {
+        let begins = self.flows[slot].begins_message();
+        if begins {
+            self.flows[slot].message = self.take_message_number();
+            self.flows[slot].given_up = false;
+        }
+        let Flow { message: id, flow, .. } = self.flows[slot];
+        if end_of_message {
+            self.live.remove(&id);
+        } else if begins {
+            self.live.insert(id, slot as u32);
+        }
+        Message { id, flow }
     }
 
     fn take_message_number(&mut self) -> u32 {
@@ -261,7 +280,8 @@ impl MatchingEngine {
         if let Some(&slot) = self.index.get(&key) {
             return Some(slot as usize);
         }
-        let flow = Flow { key, flow: self.next_flow, message: 0, seen: 0 };
+        let (flow, message) = (self.next_flow, 0);
+        let flow = Flow { key, flow, message, seen: 0, given_up: false };
         let slot = if self.flows.len() < self.limits.flows as usize {
             self.flows.push(flow);
             self.flows.len() - 1
@@ -276,12 +296,12 @@ impl MatchingEngine {
         Some(slot)
     }
 
-    /// Finds a flow that is between messages, going round the table from the last one found.
+    /// Finds a flow without a message in progress, going round the table from the last one found.
     fn find_idle(&mut self) -> Option<usize> {
         for _ in 0..self.flows.len().min(MOST_PROBES) {
             let slot = self.hand;
             self.hand = (self.hand + 1) % self.flows.len();
-            if self.flows[slot].seen == 0 {
+            if self.flows[slot].begins_message() {
                 return Some(slot);
             }
         }

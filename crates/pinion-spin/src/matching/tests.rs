@@ -308,8 +308,10 @@ fn counted_flows_get_a_new_id_for_each_message_and_keep_their_flow() {
     assert_eq!(see(7), (0, 0, 0, true));
     assert_eq!(see(7), (0, 2, 0, false));
     assert_eq!(see(8), (0, 1, 1, true));
+    me.end_message(0, 0); // ended by itself long ago
     me.end_message(0, 2);
-    assert_eq!(matched(me.classify(&udp(7, 2))), (0, 3, 0, false));
+    assert_eq!(matched(me.classify(&udp(7, 2))), (0, 3, 0, true), "the count goes on");
+    assert_eq!(matched(me.classify(&udp(7, 2))), (0, 4, 0, false));
 }
 
 #[test]
@@ -336,6 +338,12 @@ fn a_full_table_forgets_idle_flows_only() {
     assert_eq!(matched(me.classify(&udp(3, 2))), (0, 2, 2, false));
     assert_eq!(me.flows(), 2);
     assert!(matched(me.classify(&udp(1, 2))).3, "the unfinished one is still known");
+    let mut me = engine(&[(&["udp"], "flow", "never")], limits);
+    me.classify(&udp(1, 2));
+    me.classify(&udp(2, 2));
+    assert_eq!(me.classify(&udp(3, 2)), Verdict::FlowsFull { context: 0 });
+    me.end_message(0, 1);
+    assert_eq!(matched(me.classify(&udp(3, 2))), (0, 2, 2, false), "in the given-up one's place");
 }
 
 #[test]
