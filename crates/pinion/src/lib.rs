@@ -1,1 +1,30 @@
-//! The pinion command and its library.
+//! Pinion as a library: what the command `pinion` does, for programs and tests.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use pinion::{app, report::Outputs, run, traffic::Packets};
+//!
+//! let app = app::App::load(Path::new("examples/icmp_echo"), &app::Options::default())?;
+//! let packets = Packets::generate("icmp,count=100", None, None)?;
+//! let finished = run::run(&app, packets, &Outputs::default(), &mut run::Unobserved)?;
+//! println!("{}", finished.summary.to_text());
+//! # Ok::<(), pinion::Error>(())
+//! ```
+//!
+//! An [`app::App`] is a manifest, a machine and a program that fit each other; [`traffic::Packets`]
+//! supply frames; [`run::run`] gives a [`report::Summary`]; [`calibration`] compares with the
+//! hardware; [`live`] runs on a TAP device.
+
+pub mod app;
+pub mod assets;
+pub mod build;
+pub mod calibration;
+pub mod error;
+#[cfg(target_os = "linux")]
+pub mod live;
+pub mod manifest;
+pub mod report;
+pub mod run;
+pub mod traffic;
+
+pub use error::{Error, Result};

@@ -1,0 +1,40 @@
+//! Embeds `sdk/` and `machines/`, so that an installed `pinion` works without the repository.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let root = root.join("../..");
+    let mut table = String::from("&[\n");
+    for folder in ["sdk", "machines"] {
+        println!("cargo::rerun-if-changed={}", root.join(folder).display());
+        let mut files = Vec::new();
+        collect(&root.join(folder), &mut files);
+        files.sort();
+        for file in files {
+            let name = file.strip_prefix(&root).expect("found below the root");
+            let path = file.canonicalize().expect("the file was just listed");
+            writeln!(table, "    ({:?}, include_bytes!({:?})),", name.display().to_string(), path)
+                .expect("writing to a string cannot fail");
+        }
+    }
+    table.push_str("]\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("assets.rs"), table).expect("OUT_DIR can be written");
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        match path.is_dir() {
+            _ if hidden => {}
+            true if entry.file_name() == "build" || entry.file_name() == "tests" => {}
+            true => collect(&path, files),
+            false => files.push(path),
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! An application on a machine: manifest, machine file and program come together, are checked
+//! against each other, and give a NIC that is ready to run.
+
+use std::fs;
+use std::path::PathBuf;
+
+use pinion_isa::elf::Image;
+use pinion_sim::config::Loaded;
+use pinion_spin::matching::{Compare, ContextMatch, Limits, MatchingEngine, Ruleset};
+use pinion_spin::{ExecutionContext, Handler, Machine, Nic};
+
+use crate::assets;
+use crate::build::{self, Built, Layout};
+use crate::error::{Error, Result};
+use crate::manifest::{self, Context, Manifest, PacketStart, Watchdog};
+use crate::traffic::ETHERNET_HEADER_BYTES;
+
+/// Is the first address of host memory as commands name it (PsPIN's `PCIE_START_ADDR`).
+pub const HOST_MEMORY_BASE: u64 = 0x1000_0000_0000_0000;
+/// Separates contexts' host memory windows: a page, as an IOMMU maps it.
+const HOST_ALIGN_BYTES: u64 = 4096;
+/// Counts bytes at the start of L2 handler memory that every context's handlers may reach (RTL
+/// `hpu_driver`: the program's constants and variables).
+const L2_STATIC_BYTES: u64 = 0x10000;
+
+/// Tells how to load an application.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Names the machine, instead of the manifest's.
+    pub machine: Option<String>,
+    /// Changes numbers of the machine (`cluster.count=8`).
+    pub overrides: Vec<String>,
+    /// Follows the RTL where that lacks or breaks what the paper describes.
+    pub faithful: bool,
+    /// Names an ELF to run instead of building.
+    pub elf: Option<PathBuf>,
+    /// Tells how to build.
+    pub build: build::Options,
+}
+
+/// Holds an application that fits its machine.
+pub struct App {
+    /// Is the application's manifest.
+    pub manifest: Manifest,
+    /// Is the machine and how its file was written.
+    pub machine: Loaded<Machine>,
+    /// Is the program.
+    pub image: Image,
+    /// Tells where the program came from.
+    pub built: Built,
+    /// Holds the contexts with their places in memory.
+    pub contexts: Vec<ExecutionContext>,
+    /// Holds the contexts' initial host memory.
+    host_images: Vec<Vec<u8>>,
+}
+
+/// Loads and checks a machine.
+///
+/// # Errors
+/// When there is no such machine, its file is wrong, or its numbers do not fit together.
+pub fn load_machine(name: &str, overrides: &[String], faithful: bool) -> Result<Loaded<Machine>> {
+    let mut machine: Loaded<Machine> = assets::load_machine(name, overrides)?;
+    if faithful {
+        let pairs = machine.value.faithful.iter();
+        let mut all: Vec<String> = pairs.map(|(key, value)| format!("{key}={value}")).collect();
+        all.extend(overrides.iter().cloned());
+        machine = assets::load_machine(name, &all)?;
+    }
+    let checked = machine.value.check();
+    checked.map_err(|(key, problem)| machine.error_at(key, problem))?;
+    Ok(machine)
+}
+
+impl App {
+    /// Loads manifest and machine, builds the program unless it is up to date, and checks that
+    /// everything fits.
+    ///
+    /// # Errors
+    /// Everything that can be wrong before a run.
+    pub fn load(path: &std::path::Path, options: &Options) -> Result<Self> {
+        let manifest = manifest::load(path)?;
+        let name = options.machine.as_deref().unwrap_or(&manifest.app.machine);
+        let machine = load_machine(name, &options.overrides, options.faithful)?;
+        let built = match &options.elf {
+            Some(elf) => Built { elf: elf.clone(), compiler: None, messages: Vec::new() },
+            None => build::build(&manifest, &layout(&machine.value), &options.build)?,
+        };
+        let image = Image::read(&built.elf)?;
+        check_program(&image, &built, &machine.value)?;
+        let contexts = place(&manifest, &machine.value, &image)?;
+        let host_images = host_images(&manifest)?;
+        let app = Self { manifest, machine, image, built, contexts, host_images };
+        app.engine()?;
+        Ok(app)
+    }
+
+    /// Builds a NIC with the program loaded and its cores booted.
+    ///
+    /// # Errors
+    /// When program or contexts do not fit the machine.
+    pub fn nic(&self) -> Result<Nic> {
+        let engine = self.engine()?;
+        let machine = self.machine.value.clone();
+        let mut nic =
+            Nic::new(machine, &self.image, self.contexts.clone(), engine).map_err(|error| {
+                Error::part(format!("cannot load {}", self.built.elf.display()), error)
+            })?;
+        for (context, image) in self.contexts.iter().zip(&self.host_images) {
+            nic.write_host(context.host_memory_address, image);
+        }
+        Ok(nic)
+    }
+
+    /// Counts the bytes of program memory that the program takes.
+    pub fn program_bytes(&self) -> u64 {
+        program_end(&self.image).saturating_sub(u64::from(self.machine.value.program.base))
+    }
+
+    /// Counts the bytes in front of a frame that handlers do not see.
+    pub fn skipped_bytes(&self) -> u32 {
+        match self.manifest.app.packet {
+            PacketStart::Ethernet => 0,
+            PacketStart::Ip => ETHERNET_HEADER_BYTES as u32,
+        }
+    }
+
+    /// Lists the contexts' names.
+    pub fn context_names(&self) -> Vec<String> {
+        self.contexts.iter().map(|context| context.name.clone()).collect()
+    }
+
+    /// Finds a context by name.
+    pub fn context(&self, name: &str) -> Option<&ExecutionContext> {
+        self.contexts.iter().find(|context| context.name == name)
+    }
+
+    fn engine(&self) -> Result<MatchingEngine> {
+        let matching = &self.machine.value.matching;
+        let limits = Limits {
+            rulesets: matching.rulesets,
+            rules: matching.rules,
+            reach_bytes: matching.reach_bytes,
+            ..Limits::default()
+        };
+        let compare = match matching.swapped_compare {
+            true => Compare::Swapped,
+            false => Compare::BigEndian,
+        };
+        for (index, context) in self.manifest.contexts.iter().enumerate() {
+            let checked = ruleset(context).check(&context.message, &limits);
+            checked.map_err(|error| {
+                let key = format!("context[{index}].match");
+                self.manifest.error_at(&key, error.to_string())
+            })?;
+        }
+        let contexts = self.manifest.contexts.iter().map(context_match).collect();
+        let engine = MatchingEngine::new(contexts, limits)
+            .map_err(|error| self.manifest.error_at("context", error.to_string()))?;
+        Ok(engine.compare(compare))
+    }
+}
+
+fn ruleset(context: &Context) -> Ruleset {
+    Ruleset {
+        mode: context.mode,
+        rules: context.rules.clone(),
+        end_of_message: context.end_of_message,
+    }
+}
+
+/// Lists the numbers a program is compiled and linked against.
+pub fn layout(machine: &Machine) -> Layout {
+    Layout::new([
+        ("PROGRAM_ORIGIN", u64::from(machine.program.base)),
+        ("PROGRAM_BYTES", u64::from(machine.program.bytes)),
+        ("L2_ORIGIN", u64::from(machine.l2_handler.base)),
+        ("L2_BYTES", static_bytes(machine)),
+        ("L2_STATIC_BYTES", L2_STATIC_BYTES),
+        ("L1_RUNTIME_OFFSET", u64::from(machine.l1.reserved_bytes)),
+        ("L1_RUNTIME_BYTES", u64::from(machine.l1.runtime_bytes)),
+        ("STACK_BYTES", u64::from(machine.l1.stack_bytes)),
+        ("CORES", u64::from(machine.cluster.cores)),
+        ("NB_CLUSTERS", u64::from(machine.cluster.count)),
+        ("NB_CORES", u64::from(machine.cluster.cores)),
+    ])
+}
+
+/// Counts the bytes of L2 handler memory before the contexts' own begins: three quarters, as in
+/// PsPIN's map (0x1c300000 of 4 MiB).
+fn static_bytes(machine: &Machine) -> u64 {
+    u64::from(machine.l2_handler.bytes) / 4 * 3
+}
+
+fn program_end(image: &Image) -> u64 {
+    let executable = image.segments.iter().filter(|segment| segment.flags.execute);
+    executable.map(|segment| segment.load_address + segment.memory_bytes).max().unwrap_or(0)
+}
+
+/// Refuses a program that does not fit into program memory.
+fn check_program(image: &Image, built: &Built, machine: &Machine) -> Result<()> {
+    let base = u64::from(machine.program.base);
+    let limit = base + u64::from(machine.program.bytes);
+    let end = program_end(image);
+    if end > limit {
+        return Err(Error::program(
+            &built.elf,
+            format!(
+                "it is too large: its code reaches {end:#x}, and program memory ends at \
+                 {limit:#x} ({} bytes); leave code out, compile with -Os, or use a machine with \
+                 more (--set program.bytes=…)",
+                machine.program.bytes
+            ),
+        ));
+    }
+    if !(base..limit).contains(&image.entry) {
+        return Err(Error::program(
+            &built.elf,
+            format!(
+                "it starts at {:#x}, outside program memory ({base:#x} to {limit:#x}): it was \
+                 not linked for this machine",
+                image.entry
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Gives every context its places in NIC and host memory.
+fn place(manifest: &Manifest, machine: &Machine, image: &Image) -> Result<Vec<ExecutionContext>> {
+    let l2_end = u64::from(machine.l2_handler.base) + u64::from(machine.l2_handler.bytes);
+    let mut l2 = Region {
+        next: u64::from(machine.l2_handler.base) + static_bytes(machine),
+        end: l2_end,
+        what: "the L2 handler memory that contexts share",
+    };
+    let mut scratchpad = Region {
+        next: 0,
+        end: u64::from(machine.scratchpad_bytes()),
+        what: "the part of each cluster's L1 that contexts' scratchpads share",
+    };
+    let mut host = Region { next: HOST_MEMORY_BASE, end: u64::MAX, what: "host memory" };
+    let mut contexts = Vec::new();
+    for (index, context) in manifest.contexts.iter().enumerate() {
+        let refuse = |key: &str, problem: String| {
+            manifest.error_at(&format!("context[{index}].{key}"), problem)
+        };
+        let handler = |key: &'static str, symbol: &Option<String>| {
+            let found = symbol.as_ref().map(|symbol| find_handler(image, machine, symbol));
+            found.transpose().map_err(|problem| refuse(key, problem))
+        };
+        let handler_memory_bytes = context.handler_memory_bytes.next_multiple_of(8);
+        let handler_memory = l2.take(handler_memory_bytes, natural_align(handler_memory_bytes));
+        let scratchpad_bytes = context.scratchpad_bytes.next_multiple_of(8);
+        let scratchpad_offset = scratchpad.take(scratchpad_bytes, natural_align(scratchpad_bytes));
+        let host_memory = host.take(context.host_memory_bytes, HOST_ALIGN_BYTES);
+        contexts.push(ExecutionContext {
+            name: context.name.clone(),
+            header_handler: handler("header", &context.header)?,
+            payload_handler: handler("payload", &context.payload)?,
+            completion_handler: handler("completion", &context.completion)?,
+            handler_memory_address: narrow(handler_memory)
+                .map_err(|problem| refuse("handler_memory", problem))?,
+            handler_memory_bytes: handler_memory_bytes as u32,
+            handler_memory_image: read_image(&context.handler_memory_image)?,
+            host_memory_address: host_memory.map_err(|problem| refuse("host_memory", problem))?,
+            host_memory_bytes: u32::try_from(context.host_memory_bytes).map_err(|_| {
+                refuse("host_memory", "the largest window has 4 GiB less a byte".to_owned())
+            })?,
+            scratchpad_offset: narrow(scratchpad_offset)
+                .map_err(|problem| refuse("scratchpad", problem))?,
+            scratchpad_bytes: scratchpad_bytes as u32,
+            l1_bytes: context.l1_bytes.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX)),
+            watchdog_cycles: watchdog_cycles(context.watchdog, machine),
+            message_timeout_cycles: Some(machine.protection.message_timeout_cycles)
+                .filter(|cycles| *cycles > 0),
+        });
+    }
+    Ok(contexts)
+}
+
+/// A part of memory that contexts get pieces of.
+struct Region {
+    next: u64,
+    end: u64,
+    what: &'static str,
+}
+
+impl Region {
+    fn take(&mut self, bytes: u64, align: u64) -> std::result::Result<u64, String> {
+        let start = self.next.next_multiple_of(align);
+        let end = start.checked_add(bytes).filter(|end| *end <= self.end);
+        self.next = end.ok_or_else(|| {
+            format!(
+                "{bytes} bytes do not fit: {} has {} left",
+                self.what,
+                self.end.saturating_sub(start)
+            )
+        })?;
+        Ok(start)
+    }
+}
+
+/// Aligns a region so that one naturally aligned PMP entry can cover it.
+fn natural_align(bytes: u64) -> u64 {
+    bytes.checked_next_power_of_two().unwrap_or(1 << 20).clamp(64, 1 << 20)
+}
+
+fn narrow(address: std::result::Result<u64, String>) -> std::result::Result<u32, String> {
+    u32::try_from(address?).map_err(|_| "the address has more than 32 bits".to_owned())
+}
+
+fn watchdog_cycles(watchdog: Watchdog, machine: &Machine) -> Option<u64> {
+    let cycles = match watchdog {
+        Watchdog::Cycles(cycles) => cycles,
+        Watchdog::Time(time) => {
+            let cycles = u128::from(time.ps) * u128::from(machine.clock.frequency_mhz);
+            u64::try_from(cycles.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+        }
+    };
+    (cycles > 0).then_some(cycles)
+}
+
+/// Finds a handler's code.
+fn find_handler(
+    image: &Image,
+    machine: &Machine,
+    symbol: &str,
+) -> std::result::Result<Handler, String> {
+    let found = image.require(symbol).map_err(|error| error.to_string())?;
+    let base = u64::from(machine.program.base);
+    let memory = base..base + u64::from(machine.program.bytes);
+    if !memory.contains(&found.address) {
+        return Err(format!(
+            "`{symbol}` lies at {:#x} in {}, outside program memory ({:#x} to {:#x}): is it a \
+             function?",
+            found.address, image.name, memory.start, memory.end
+        ));
+    }
+    Ok(Handler {
+        name: symbol.to_owned(),
+        address: found.address as u32,
+        bytes: u32::try_from(found.size).unwrap_or(u32::MAX),
+    })
+}
+
+fn read_image(path: &Option<PathBuf>) -> Result<Vec<u8>> {
+    match path {
+        None => Ok(Vec::new()),
+        Some(path) => fs::read(path).map_err(|error| Error::file("read", path, error)),
+    }
+}
+
+fn host_images(manifest: &Manifest) -> Result<Vec<Vec<u8>>> {
+    manifest.contexts.iter().map(|context| read_image(&context.host_memory_image)).collect()
+}
+
+/// Tells the matching engine about a context.
+fn context_match(context: &Context) -> ContextMatch {
+    ContextMatch { ruleset: ruleset(context), message: context.message, enabled: true }
+}

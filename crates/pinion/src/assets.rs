@@ -1,0 +1,116 @@
+//! Finds the SDK and the machine files: `PINION_SDK` first, then the repository the executable was
+//! built in, then the copies embedded in the executable, unpacked once into the user's cache.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use pinion_sim::config::{self, Loaded};
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+
+/// Holds `sdk/…` and `machines/…` as they were when this crate was built.
+static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+
+/// Finds the folder with the SDK's headers, runtime and settings.
+///
+/// # Errors
+/// When `PINION_SDK` names no SDK, or the embedded one cannot be unpacked.
+pub fn sdk_dir() -> Result<PathBuf> {
+    if let Some(dir) = env::var_os("PINION_SDK").map(PathBuf::from) {
+        if dir.join("sdk.toml").is_file() {
+            return Ok(dir);
+        }
+        return Err(Error::Usage(format!(
+            "PINION_SDK is {}, where there is no sdk.toml; set it to the sdk folder or unset it",
+            dir.display()
+        )));
+    }
+    match repository() {
+        Some(root) => Ok(root.join("sdk")),
+        None => unpack(),
+    }
+}
+
+/// Finds the repository the executable lies in (`target/…/pinion`).
+pub fn repository() -> Option<PathBuf> {
+    let executable = env::current_exe().ok()?;
+    let is_root = |dir: &&Path| dir.join("sdk/sdk.toml").is_file() && dir.join("machines").is_dir();
+    executable.ancestors().find(is_root).map(Path::to_owned)
+}
+
+/// Unpacks the embedded SDK into the user's cache, under a name made of its contents.
+fn unpack() -> Result<PathBuf> {
+    let target = cache_dir().join(format!("sdk-{:016x}", digest()));
+    if target.join("sdk.toml").is_file() {
+        return Ok(target);
+    }
+    let staging = target.with_extension(format!("{}", std::process::id()));
+    for (name, bytes) in EMBEDDED {
+        let Some(name) = name.strip_prefix("sdk/") else { continue };
+        let path = staging.join(name);
+        let parent = path.parent().unwrap_or(&staging);
+        fs::create_dir_all(parent).map_err(|error| Error::file("create", parent, error))?;
+        fs::write(&path, bytes).map_err(|error| Error::file("write", &path, error))?;
+    }
+    if let Err(error) = fs::rename(&staging, &target) {
+        // Another process may have been faster; its copy is the same.
+        let _ = fs::remove_dir_all(&staging);
+        if !target.join("sdk.toml").is_file() {
+            return Err(Error::file("create", &target, error));
+        }
+    }
+    Ok(target)
+}
+
+fn cache_dir() -> PathBuf {
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+    cache.unwrap_or_else(env::temp_dir).join("pinion")
+}
+
+/// Digests the embedded files (FNV-1a).
+fn digest() -> u64 {
+    let bytes = EMBEDDED.iter().flat_map(|(name, bytes)| name.bytes().chain(bytes.iter().copied()));
+    fnv1a(bytes)
+}
+
+/// Digests bytes (FNV-1a, 64 bits): enough to notice a change, no protection against malice.
+pub(crate) fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Loads the machine `name`: a file, when it looks like a path, else one of the machines Pinion
+/// comes with.
+///
+/// # Errors
+/// When there is no such machine, its file is wrong or an override does not fit.
+pub fn load_machine<T: DeserializeOwned>(name: &str, overrides: &[String]) -> Result<Loaded<T>> {
+    if name.contains('/') || name.ends_with(".toml") {
+        return Ok(config::load_file(Path::new(name), overrides)?);
+    }
+    let relative = format!("machines/{name}.toml");
+    if let Some(file) = repository().map(|root| root.join(&relative)).filter(|file| file.is_file())
+    {
+        let text = fs::read_to_string(&file).map_err(|error| Error::file("read", &file, error))?;
+        return Ok(config::load(&relative, &text, overrides)?);
+    }
+    let embedded = EMBEDDED.iter().find(|(file, _)| *file == relative);
+    let text = embedded.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok());
+    match text {
+        Some(text) => Ok(config::load(&relative, text, overrides)?),
+        None => Err(Error::Usage(format!(
+            "there is no machine `{name}`; there are {}, or give the path of a machine file \
+             (./{name}.toml)",
+            machines().join(", ")
+        ))),
+    }
+}
+
+/// Lists the machines Pinion comes with.
+pub fn machines() -> Vec<String> {
+    let name = |file: &str| Some(file.strip_prefix("machines/")?.strip_suffix(".toml")?.to_owned());
+    EMBEDDED.iter().filter_map(|(file, _)| name(file)).collect()
+}

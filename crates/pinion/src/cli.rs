@@ -1,0 +1,183 @@
+//! The command line: every verb and option, with the text `--help` shows.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Runs packet handlers inside a simulated network interface, on real packets, at cycle level.
+#[derive(Debug, Parser)]
+#[command(name = "pinion", version, about, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run an application on a capture or on generated packets
+    Run(RunArgs),
+    /// Run an application live on a TAP device, until Ctrl-C
+    Up(UpArgs),
+    /// Make a new application: a folder with a small, complete example
+    New(NewArgs),
+    /// Compile an application and check its handlers
+    Build(BuildArgs),
+    /// Compare this model's cycles with the hardware's, row by row
+    Calibrate(CalibrateArgs),
+    /// Show machines
+    Machine(MachineArgs),
+    /// Tell what is installed, what is missing and how to get it
+    Doctor,
+}
+
+/// Chooses the application and how it is built.
+#[derive(Debug, Args)]
+pub struct AppArgs {
+    /// Folder with an app.toml, or the manifest itself
+    #[arg(value_name = "APP")]
+    pub app: PathBuf,
+    /// Compiler for the NIC's cores: gcc, zig or the path of one
+    #[arg(long, value_name = "CC")]
+    pub cc: Option<String>,
+    /// Machine: a name (see `pinion machine list`) or a machine file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+    /// Change a number of the machine, for example cluster.count=8 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// Chooses what is written beside the summary.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Write the packets that left the NIC to a pcap file
+    #[arg(long, value_name = "FILE")]
+    pub pcap_out: Option<PathBuf>,
+    /// Write the packets that matched no context to a pcap file
+    #[arg(long, value_name = "FILE")]
+    pub unmatched_out: Option<PathBuf>,
+    /// Write the summary as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write one line per packet as CSV
+    #[arg(long, value_name = "FILE")]
+    pub packets: Option<PathBuf>,
+    /// Print a table per handler
+    #[arg(long)]
+    pub handlers: bool,
+    /// Write a context's host memory at the end of the run (repeatable)
+    #[arg(long, value_name = "CONTEXT=FILE")]
+    pub host_dump: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub app: AppArgs,
+    /// Run this ELF instead of building the sources
+    #[arg(long, value_name = "FILE", conflicts_with = "cc")]
+    pub elf: Option<PathBuf>,
+    /// Packets from a pcap or pcapng file
+    #[arg(long, value_name = "FILE", conflicts_with = "generate")]
+    pub pcap_in: Option<PathBuf>,
+    /// Packets made to order, for example udp,size=512,count=10000,rate=400g
+    #[arg(long, value_name = "SPEC")]
+    pub generate: Option<String>,
+    /// When packets arrive: recorded, max or a rate such as 100g [default: recorded for a capture]
+    #[arg(long, value_name = "recorded|max|RATE")]
+    pub pace: Option<String>,
+    /// Seed of the generator
+    #[arg(long, value_name = "N", requires = "generate")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub report: ReportArgs,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct UpArgs {
+    #[command(flatten)]
+    pub app: AppArgs,
+    /// Run this ELF instead of building the sources
+    #[arg(long, value_name = "FILE", conflicts_with = "cc")]
+    pub elf: Option<PathBuf>,
+    /// TAP device; it is made when it does not exist
+    #[arg(long, value_name = "NAME")]
+    pub tap: String,
+    /// The host's address on the device; every other address of the network is the NIC's
+    #[arg(long, value_name = "ADDRESS/BITS")]
+    pub address: Option<String>,
+    /// Second TAP device that stands for the NIC's host interface: unmatched frames go there, and
+    /// what the host sends there leaves through the wire
+    #[arg(long, value_name = "NAME")]
+    pub host_tap: Option<String>,
+    /// Drop frames that waited longer for the simulation, in host time
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    pub bound: String,
+    /// Stop after this time instead of at Ctrl-C
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// Folder to make; its last part is the application's name
+    #[arg(value_name = "NAME")]
+    pub name: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    #[command(flatten)]
+    pub app: AppArgs,
+    /// Where the ELF goes [default: build/NAME.elf beside the manifest]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Build even when nothing has changed
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// Folder with rows.csv, scenarios/, results/ and elf/ [default: the project's own set]
+    #[arg(long, value_name = "DIR")]
+    pub set: Option<PathBuf>,
+    /// Write the comparison as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+    /// Only rows whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub row: Option<String>,
+    /// Rows run at a time [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Print the table as Markdown
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MachineArgs {
+    #[command(subcommand)]
+    pub command: MachineVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum MachineVerb {
+    /// Show every number of a machine with its source
+    Show {
+        /// Name or machine file
+        #[arg(value_name = "NAME|FILE", default_value = "pspin")]
+        machine: String,
+        /// Change a number (repeatable)
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
+    /// List the machines
+    List,
+}

@@ -1,0 +1,170 @@
+//! `pinion run APP`: an application on a capture or on generated packets.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pinion::Error;
+use pinion::app::App;
+use pinion::error::Result;
+use pinion::report::{Outputs, Sink, Summary, write_whole};
+use pinion::run::{self, Finished, Observer, Progress, Range};
+use pinion::traffic::{Pace, Packets};
+use pinion_sim::Time;
+
+use super::Status;
+use super::build;
+use crate::cli::{ReportArgs, RunArgs};
+use crate::output;
+
+/// Shows the progress bar on runs longer than this.
+const BAR_AFTER: Duration = Duration::from_secs(1);
+
+pub fn run(args: &RunArgs) -> Result<Status> {
+    let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
+    let packets = packets(args, pace)?;
+    let mut options = build::options(&args.app);
+    options.elf = args.elf.clone();
+    let app = App::load(&args.app.app, &options)?;
+    build::show_messages(&app);
+    let dumps = dumps(&args.report, &app)?;
+    let mut watch = Watch::new(!args.quiet);
+    let finished = run::run(&app, packets, &outputs(&args.report), &mut watch)?;
+    watch.clear();
+    conclude(&args.report, &app, &finished, &dumps)
+}
+
+fn packets(args: &RunArgs, pace: Option<Pace>) -> Result<Packets> {
+    match (&args.pcap_in, &args.generate) {
+        (Some(path), _) => Packets::from_capture(path, pace),
+        (None, Some(spec)) => Packets::generate(spec, args.seed, pace),
+        (None, None) => Err(Error::Usage(
+            "there are no packets: give --pcap-in FILE or --generate SPEC, for example \
+             --generate 'udp,size=512,count=10000,rate=400g'"
+                .to_owned(),
+        )),
+    }
+}
+
+/// Turns the arguments about outputs into the library's.
+pub fn outputs(args: &ReportArgs) -> Outputs {
+    Outputs {
+        pcap_out: args.pcap_out.clone(),
+        unmatched_out: args.unmatched_out.clone(),
+        packets: args.packets.clone(),
+        handlers: args.handlers,
+    }
+}
+
+/// Reads and checks `--host-dump CONTEXT=FILE`.
+pub fn dumps(args: &ReportArgs, app: &App) -> Result<Vec<(String, PathBuf)>> {
+    let parse = |text: &String| {
+        let (context, file) = text
+            .split_once('=')
+            .ok_or_else(|| Error::Usage(format!("--host-dump {text}: write it as CONTEXT=FILE")))?;
+        if app.context(context).is_none() {
+            let names = app.context_names().join(", ");
+            return Err(Error::Usage(format!(
+                "--host-dump {text}: there is no context `{context}`, but {names}"
+            )));
+        }
+        Ok((context.to_owned(), PathBuf::from(file)))
+    };
+    args.host_dump.iter().map(parse).collect()
+}
+
+/// Prints the summary, writes what belongs to the end of a run, and gives the exit status.
+pub fn conclude(
+    args: &ReportArgs,
+    app: &App,
+    finished: &Finished,
+    dumps: &[(String, PathBuf)],
+) -> Result<Status> {
+    for (context, file) in dumps {
+        write_whole(file, &finished.host_memory(app, context, Range::ALL)?)?;
+    }
+    write_json(args, &finished.summary)?;
+    output::print(&finished.summary.to_text());
+    Ok(if finished.summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+}
+
+/// Writes the summary as JSON, if asked to.
+pub fn write_json(args: &ReportArgs, summary: &Summary) -> Result<()> {
+    let Some(path) = &args.json else { return Ok(()) };
+    let text = format!("{:#}\n", summary.to_json());
+    write_whole(path, text.as_bytes())
+}
+
+/// Shows handlers' output and progress, and notices Ctrl-C.
+pub struct Watch {
+    interrupted: Arc<AtomicBool>,
+    bar: Option<ProgressBar>,
+    may_show: bool,
+}
+
+impl Watch {
+    /// Starts to watch; a bar is shown on a terminal only.
+    pub fn new(may_show: bool) -> Self {
+        let may_show = may_show && std::io::stderr().is_terminal();
+        Self { interrupted: interrupt_flag(), bar: None, may_show }
+    }
+
+    /// Removes the bar.
+    pub fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        if !self.may_show || progress.host < BAR_AFTER {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| new_bar(progress.total));
+        bar.set_position(progress.packets);
+        bar.set_message(progress.simulated.to_string());
+    }
+}
+
+/// Makes a flag that Ctrl-C sets; a second Ctrl-C ends the process at once.
+pub fn interrupt_flag() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&flag);
+    // Without a handler Ctrl-C just ends the process: no reason not to run.
+    let _ = ctrlc::set_handler(move || {
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    flag
+}
+
+fn new_bar(total: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    let template = match total {
+        Some(_) => "{bar:30} {human_pos} of {human_len} packets, {msg} simulated, {eta} left",
+        None => "{spinner} {human_pos} packets, {msg} simulated, {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template);
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+impl Sink for Watch {
+    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
+        let line = format!("[{time} cluster {cluster} HPU {hpu}] {text}\n");
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::print(&line)),
+            None => output::print(&line),
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn goes_on(&mut self, progress: &Progress) -> bool {
+        self.show(progress);
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,78 @@
+//! `pinion up APP`: an application live on a TAP device.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pinion::Error;
+use pinion::app::App;
+use pinion::error::Result;
+use pinion::live::{self, Observer, Options};
+use pinion_net::tap::InterfaceAddress;
+use pinion_sim::Time;
+use pinion_sim::config;
+
+use super::run::{dumps, interrupt_flag, outputs, write_json};
+use super::{Status, build};
+use crate::cli::UpArgs;
+use crate::output;
+
+pub fn run(args: &UpArgs) -> Result<Status> {
+    let options = Options {
+        tap: args.tap.clone(),
+        address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
+        host_tap: args.host_tap.clone(),
+        bound: time("--bound", &args.bound)?,
+        duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
+    };
+    let mut load = build::options(&args.app);
+    load.elf = args.elf.clone();
+    let app = App::load(&args.app.app, &load)?;
+    build::show_messages(&app);
+    if !dumps(&args.report, &app)?.is_empty() {
+        return Err(Error::Usage("--host-dump goes with `pinion run`".to_owned()));
+    }
+    let mut watch = Watch { interrupted: interrupt_flag() };
+    greet(args, &app);
+    let summary = live::run(&app, &options, &outputs(&args.report), &mut watch)?;
+    write_json(&args.report, &summary)?;
+    output::print(&summary.to_text());
+    Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+}
+
+fn greet(args: &UpArgs, app: &App) {
+    let name = &app.manifest.app.name;
+    let text = match &args.address {
+        Some(address) => format!(
+            "{name} on {}: the host is {address}, every other address of that network is the \
+             NIC's. Ctrl-C ends.\n",
+            args.tap
+        ),
+        None => format!("{name} on {}. Ctrl-C ends.\n", args.tap),
+    };
+    output::print(&text);
+}
+
+fn time(option: &str, text: &str) -> Result<Duration> {
+    let time: config::Duration =
+        text.parse().map_err(|error| Error::Usage(format!("{option}: {error}")))?;
+    Ok(Duration::from_nanos(time.ps / 1000))
+}
+
+struct Watch {
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Observer for Watch {
+    fn goes_on(&mut self) -> bool {
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
+        output::print(&format!("[{time} cluster {cluster} HPU {hpu}] {text}\n"));
+    }
+
+    fn notice(&mut self, text: &str) {
+        eprintln!("pinion: {text}");
+    }
+}

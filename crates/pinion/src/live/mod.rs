@@ -1,0 +1,330 @@
+//! Live runs: frames that the kernel sends out of a TAP device arrive at the NIC, and what handlers
+//! send goes back to the kernel.
+//!
+//! Simulated time is the host's time as long as nothing is inside the NIC (idle time costs nothing);
+//! while packets are inside, the simulation takes longer than the hardware would, and frames wait
+//! in a bounded [`queue`]. Frames that match no context go to the NIC's host side: a second TAP
+//! device if there is one, else a stand-in that answers [`arp`] and counts the rest.
+
+mod arp;
+mod queue;
+
+use std::time::{Duration, Instant};
+
+use pinion_net::capture::LinkType;
+use pinion_net::tap::{InterfaceAddress, Tap, TapError};
+use pinion_sim::Time;
+use pinion_spin::{Nic, Outcome};
+
+use crate::app::App;
+use crate::error::Result;
+use crate::report::{Collector, Ending, Outputs, Sink, Summary};
+use crate::run::links;
+
+use arp::Responder;
+use queue::Queue;
+
+pub use arp::NIC_MAC;
+
+/// Waits at most this long for a frame before looking whether to stop.
+const LONGEST_WAIT: Duration = Duration::from_millis(50);
+/// Is the simulated time after which the device is looked at again while packets are inside.
+const SLICE_PS: u64 = 20_000_000;
+/// Reads at most this many frames at a time.
+const BATCH: usize = 256;
+/// Says that the simulation cannot keep up when a frame waited this long.
+const NOTICEABLE_WAIT: Duration = Duration::from_millis(20);
+/// Repeats that at most this often.
+const NOTICE_EVERY: Duration = Duration::from_secs(5);
+
+/// Tells how to run live.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Names the TAP device.
+    pub tap: String,
+    /// Is the kernel's address on it.
+    pub address: Option<InterfaceAddress>,
+    /// Names the device of the NIC's host side.
+    pub host_tap: Option<String>,
+    /// Is how long a frame may wait for the simulation.
+    pub bound: Duration,
+    /// Ends the run after this time.
+    pub duration: Option<Duration>,
+}
+
+/// Watches a live run.
+pub trait Observer {
+    /// Is asked many times a second; answers whether to go on.
+    fn goes_on(&mut self) -> bool;
+    /// Takes a line of a handler's standard output.
+    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str);
+    /// Takes a remark about how the run goes.
+    fn notice(&mut self, text: &str);
+}
+
+/// Runs an application on a TAP device until the observer stops it or the time is over.
+///
+/// # Errors
+/// When a device cannot be opened or is lost, or an output fails.
+pub fn run(
+    app: &App,
+    options: &Options,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let tap = Tap::open(&options.tap, options.address)?;
+    let host_tap = options.host_tap.as_deref().map(|name| Tap::open(name, None)).transpose()?;
+    let nic = app.nic()?;
+    let collector = Collector::new(outputs, links(app, LinkType::Ethernet), app.context_names())?;
+    let skip = app.skipped_bytes();
+    let device = Device {
+        responder: Responder { kernel: options.address },
+        strips_ethernet: skip > 0,
+        buffer: vec![
+            0;
+            tap.max_frame_bytes().max(host_tap.as_ref().map_or(0, Tap::max_frame_bytes))
+        ],
+        tap,
+        host_tap,
+        error: None,
+        refused: 0,
+        answered: 0,
+    };
+    let live = Live {
+        nic,
+        collector,
+        device,
+        queue: Queue::new(options.bound, skip),
+        working: (Time::ZERO, Duration::ZERO),
+        last_notice: None,
+        is_stuck: None,
+    };
+    live.run(app, options, observer)
+}
+
+struct Live {
+    nic: Nic,
+    collector: Collector,
+    device: Device,
+    queue: Queue,
+    /// Simulated time with packets inside, and the host time it took.
+    working: (Time, Duration),
+    last_notice: Option<Instant>,
+    is_stuck: Option<String>,
+}
+
+impl Live {
+    fn run(mut self, app: &App, options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
+        let start = Instant::now();
+        let is_over = || options.duration.is_some_and(|limit| start.elapsed() >= limit);
+        let mut is_idle = true;
+        while observer.goes_on() && !is_over() && self.is_stuck.is_none() {
+            if is_idle && self.queue.is_empty() {
+                self.device.wait()?;
+            }
+            self.device.read_into(&mut self.queue)?;
+            is_idle = self.simulate(is_idle, observer)?;
+            self.give_notice(observer);
+        }
+        let remarks = self.remarks(options);
+        let stats = self.collector.finish(&mut Passing { device: &mut self.device, observer })?;
+        let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
+        let names = (app.manifest.app.name.as_str(), app.machine.value.name.as_str());
+        let machine = &app.machine.value;
+        let ended = (ending, self.nic.now(), start.elapsed());
+        let totals = self.nic.totals();
+        let mut summary = Summary::new(names, app.context_names(), machine, totals, stats, ended);
+        summary.working = self.working;
+        summary.remarks = remarks;
+        Ok(summary)
+    }
+
+    /// Simulates for a slice; tells whether nothing is inside any more.
+    fn simulate(&mut self, was_idle: bool, observer: &mut dyn Observer) -> Result<bool> {
+        if was_idle && self.queue.is_empty() {
+            return Ok(true);
+        }
+        let started = Instant::now();
+        let before = self.nic.now();
+        let until = before.max(self.queue.newest_arrival()) + Time::from_ps(SLICE_PS);
+        self.queue.first_given = None;
+        let mut passing = Passing { device: &mut self.device, observer };
+        let mut ears = self.collector.ears(&mut passing);
+        let outcome = self.nic.run(until, &mut self.queue, &mut ears);
+        self.device.take_error()?;
+        if let Some(error) = self.collector.take_error() {
+            return Err(error);
+        }
+        let from = if was_idle { self.queue.first_given.unwrap_or(before) } else { before };
+        self.working.0 = self.working.0 + self.nic.now().since(from.max(before));
+        self.working.1 += started.elapsed();
+        Ok(match outcome {
+            Outcome::Stuck(report) => {
+                self.is_stuck = Some(report);
+                true
+            }
+            Outcome::TimeReached => false,
+            Outcome::Idle | Outcome::Finished => true,
+        })
+    }
+
+    /// Says, now and then, that the simulation cannot keep up.
+    fn give_notice(&mut self, observer: &mut dyn Observer) {
+        let waited = std::mem::take(&mut self.queue.recent_wait);
+        let is_due = self.last_notice.is_none_or(|last| last.elapsed() >= NOTICE_EVERY);
+        if waited < NOTICEABLE_WAIT || !is_due {
+            return;
+        }
+        self.last_notice = Some(Instant::now());
+        observer.notice(&format!(
+            "the simulation does not keep up: it is {:.0} times slower than the hardware while \
+             packets are inside; frames wait {} ms, {} dropped so far",
+            self.slowdown(),
+            waited.as_millis(),
+            self.queue.late + self.queue.overflowed
+        ));
+    }
+
+    fn slowdown(&self) -> f64 {
+        let simulated = self.working.0.ps() as f64 / 1e12;
+        if simulated > 0.0 { self.working.1.as_secs_f64() / simulated } else { 0.0 }
+    }
+
+    fn remarks(&self, options: &Options) -> Vec<String> {
+        let queue = &self.queue;
+        let mut remarks = vec![format!(
+            "live on {}: {:.0} times slower than the hardware while packets were inside; longest \
+             wait {:.1} ms",
+            self.device.tap.name(),
+            self.slowdown(),
+            queue.longest_wait.as_secs_f64() * 1e3
+        )];
+        if queue.late + queue.overflowed > 0 {
+            remarks.push(format!(
+                "dropped before the NIC: {} frames that waited longer than {} ms, {} that found \
+                 the queue full",
+                queue.late,
+                options.bound.as_millis(),
+                queue.overflowed
+            ));
+        }
+        if self.device.answered > 0 {
+            remarks.push(format!("ARP requests answered: {}", self.device.answered));
+        }
+        if self.device.refused > 0 {
+            remarks.push(format!("frames the kernel did not take: {}", self.device.refused));
+        }
+        remarks
+    }
+}
+
+/// The NIC's surroundings: the wire and the host side.
+struct Device {
+    tap: Tap,
+    host_tap: Option<Tap>,
+    responder: Responder,
+    strips_ethernet: bool,
+    buffer: Vec<u8>,
+    error: Option<TapError>,
+    /// Counts frames the kernel did not take.
+    refused: u64,
+    /// Counts ARP requests answered.
+    answered: u64,
+}
+
+impl Device {
+    /// Waits for a frame, a short while.
+    fn wait(&self) -> Result<()> {
+        let limit = match self.host_tap {
+            // Only one device can be waited for; the other is looked at every millisecond.
+            Some(_) => Duration::from_millis(1),
+            None => LONGEST_WAIT,
+        };
+        self.tap.wait(Some(limit))?;
+        Ok(())
+    }
+
+    /// Reads what is there: frames from the wire for the NIC, frames from the host for the wire.
+    fn read_into(&mut self, queue: &mut Queue) -> Result<()> {
+        for _ in 0..BATCH {
+            let Some(bytes) = self.tap.read(&mut self.buffer)? else { break };
+            queue.push(&self.buffer[..bytes]);
+        }
+        let Some(host) = &mut self.host_tap else { return Ok(()) };
+        for _ in 0..BATCH {
+            let Some(bytes) = host.read(&mut self.buffer)? else { break };
+            let taken = self.tap.write(&self.buffer[..bytes])?;
+            self.refused += u64::from(!taken);
+        }
+        Ok(())
+    }
+
+    /// Puts a frame on the wire.
+    fn send(&mut self, frame: &[u8]) {
+        let written = match self.strips_ethernet {
+            false => self.tap.write(frame),
+            true => {
+                let framed = with_header(frame, self.tap.mac());
+                self.tap.write(&framed)
+            }
+        };
+        self.note(written);
+    }
+
+    /// Takes a frame that no context matches.
+    fn take_unmatched(&mut self, frame: &[u8]) {
+        if let Some(host) = &mut self.host_tap {
+            let written = host.write(frame);
+            self.note(written);
+        } else if let Some(answer) = self.responder.answer(frame) {
+            self.answered += 1;
+            let written = self.tap.write(&answer);
+            self.note(written);
+        }
+    }
+
+    fn note(&mut self, written: std::result::Result<bool, TapError>) {
+        match written {
+            Ok(taken) => self.refused += u64::from(!taken),
+            // A handler may send anything; what is no frame does not reach the wire.
+            Err(TapError::NotAFrame { .. }) => self.refused += 1,
+            Err(error) => self.error = Some(error),
+        }
+    }
+
+    fn take_error(&mut self) -> Result<()> {
+        match self.error.take() {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Puts an Ethernet header before a packet that starts at the IP header.
+fn with_header(packet: &[u8], kernel: [u8; 6]) -> Vec<u8> {
+    let kind: [u8; 2] = match packet.first().map(|byte| byte >> 4) {
+        Some(6) => [0x86, 0xdd],
+        _ => [0x08, 0x00],
+    };
+    [&kernel[..], &NIC_MAC, &kind, packet].concat()
+}
+
+/// Passes on what happens during a slice.
+struct Passing<'a> {
+    device: &'a mut Device,
+    observer: &'a mut dyn Observer,
+}
+
+impl Sink for Passing<'_> {
+    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
+        self.observer.line(time, cluster, hpu, text);
+    }
+
+    fn departed(&mut self, _time: Time, frame: &[u8]) {
+        self.device.send(frame);
+    }
+
+    fn unmatched(&mut self, _time: Time, frame: &[u8]) {
+        self.device.take_unmatched(frame);
+    }
+}

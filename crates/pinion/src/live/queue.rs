@@ -1,0 +1,129 @@
+//! Frames that were read from the device and wait for the simulation. In: frames and when they were
+//! read. Out: frames for the NIC. Holds a bounded number of them; drops those that find it full or
+//! that waited longer than a bound, and counts them.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use pinion_sim::Time;
+use pinion_spin::{Frame, Offer, Traffic};
+
+/// Is the number of frames that may wait.
+const CAPACITY: usize = 4096;
+
+/// Holds waiting frames.
+#[derive(Debug)]
+pub struct Queue {
+    waiting: VecDeque<(Instant, Vec<u8>)>,
+    start: Instant,
+    bound: Duration,
+    skip: u32,
+    last_arrival: Time,
+    /// Counts frames taken by the NIC.
+    pub given: u64,
+    /// Counts frames dropped because they waited too long.
+    pub late: u64,
+    /// Counts frames dropped because too many waited.
+    pub overflowed: u64,
+    /// Is the longest time a frame waited before the NIC took it.
+    pub longest_wait: Duration,
+    /// Is the longest wait since somebody last took notice.
+    pub recent_wait: Duration,
+    /// Is when the first frame arrived that was given since somebody last reset it.
+    pub first_given: Option<Time>,
+}
+
+impl Queue {
+    /// Makes an empty queue; simulated time starts now.
+    pub fn new(bound: Duration, skip: u32) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            start: Instant::now(),
+            bound,
+            skip,
+            last_arrival: Time::ZERO,
+            given: 0,
+            late: 0,
+            overflowed: 0,
+            longest_wait: Duration::ZERO,
+            recent_wait: Duration::ZERO,
+            first_given: None,
+        }
+    }
+
+    /// Adds a frame that was just read.
+    pub fn push(&mut self, frame: &[u8]) {
+        if self.waiting.len() >= CAPACITY {
+            self.overflowed += 1;
+        } else {
+            self.waiting.push_back((Instant::now(), frame.to_vec()));
+        }
+    }
+
+    /// Tells whether no frame waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Gives when the newest waiting frame arrives.
+    pub fn newest_arrival(&self) -> Time {
+        self.waiting.back().map_or(Time::ZERO, |(read, _)| self.arrival(*read))
+    }
+
+    /// Gives when a frame read at `instant` arrives in simulated time, which is the host's.
+    fn arrival(&self, instant: Instant) -> Time {
+        let elapsed = instant.saturating_duration_since(self.start).as_nanos();
+        Time::from_ps(u64::try_from(elapsed * 1000).unwrap_or(u64::MAX))
+    }
+}
+
+impl Traffic for Queue {
+    fn next(&mut self) -> Offer {
+        while let Some((read, bytes)) = self.waiting.pop_front() {
+            let waited = read.elapsed();
+            if waited > self.bound {
+                self.late += 1;
+                continue;
+            }
+            self.longest_wait = self.longest_wait.max(waited);
+            self.recent_wait = self.recent_wait.max(waited);
+            self.last_arrival = self.last_arrival.max(self.arrival(read));
+            self.first_given.get_or_insert(self.last_arrival);
+            let frame = Frame {
+                arrival: self.last_arrival,
+                bytes,
+                skip: self.skip,
+                classification: None,
+                tag: self.given,
+            };
+            self.given += 1;
+            return Offer::Frame(frame);
+        }
+        Offer::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_frames_are_dropped_and_counted() {
+        let mut queue = Queue::new(Duration::from_millis(5), 0);
+        queue.push(&[1; 60]);
+        std::thread::sleep(Duration::from_millis(10));
+        queue.push(&[2; 60]);
+        let Offer::Frame(frame) = queue.next() else { panic!("a frame waits") };
+        assert_eq!((frame.bytes[0], queue.late), (2, 1));
+        assert!(matches!(queue.next(), Offer::Nothing));
+    }
+
+    #[test]
+    fn the_queue_is_bounded() {
+        let mut queue = Queue::new(Duration::from_secs(5), 0);
+        for _ in 0..=CAPACITY {
+            queue.push(&[0; 60]);
+        }
+        assert_eq!(queue.overflowed, 1);
+    }
+}

@@ -1,0 +1,102 @@
+//! The summary for machines: the keys are a promise, new ones may be added.
+
+use serde_json::{Value, json};
+
+use pinion_spin::listener::{DropReason, Fault as FaultKind};
+
+use super::collector::Fault;
+use super::handlers::kind_name;
+use super::summary::{Ending, Summary};
+
+const REASONS: [DropReason; 4] =
+    [DropReason::TooLarge, DropReason::BufferFull, DropReason::NoQueue, DropReason::Evicted];
+
+impl Summary {
+    /// Gives the summary as JSON.
+    pub fn to_json(&self) -> Value {
+        let totals = &self.totals;
+        let dropped =
+            |reason: DropReason| (reason.name().to_owned(), json!(self.dropped_for(reason)));
+        let dropped: serde_json::Map<String, Value> = REASONS.into_iter().map(dropped).collect();
+        json!({
+            "app": self.app,
+            "machine": self.machine,
+            "ending": match &self.ending {
+                Ending::Finished => "finished",
+                Ending::Interrupted => "interrupted",
+                Ending::Stuck(_) => "stuck",
+            },
+            "simulated_ns": self.simulated.ns(),
+            "active_ns": self.active.ns(),
+            "host_seconds": self.host.as_secs_f64(),
+            "slowdown": self.slowdown(),
+            "cycles": totals.cycles,
+            "instructions": totals.instructions,
+            "ipc": self.ipc(),
+            "simulated_mips": self.simulated_mips(),
+            "packets": {
+                "in": totals.packets_in,
+                "matched": totals.matched,
+                "processed": totals.processed,
+                "out": totals.packets_out,
+                "to_host": totals.unmatched,
+                "dropped": dropped,
+                "resident": totals.resident,
+                "handler_errors": totals.faults,
+            },
+            "bytes": {
+                "in": totals.bytes_in,
+                "processed": self.processed_bytes,
+                "out": totals.bytes_out,
+                "to_host_memory": totals.host_bytes,
+            },
+            "host_writes": totals.host_writes,
+            "latency_ns": self.latency,
+            "arrival_to_departure_ns": self.transit,
+            "throughput_gbit_s": self.throughput_gbit_s(),
+            "out_gbit_s": self.out_gbit_s(),
+            "hpus": self.hpus,
+            "hpu_utilisation": self.hpu_utilisation(),
+            "faults": self.faults.iter().map(fault).collect::<Vec<_>>(),
+            "handlers": self.handlers_json(),
+            "remarks": self.remarks,
+        })
+    }
+
+    fn handlers_json(&self) -> Vec<Value> {
+        let row = |row: &super::HandlerRow| {
+            let (context, kind) = self.handler_name(row);
+            json!({
+                "context": context,
+                "handler": kind_name(kind),
+                "runs": row.runs,
+                "failed": row.failed,
+                "instructions": row.instructions,
+                "stall_cycles": row.stalls.total(),
+                "duration_ns": row.quantiles(),
+            })
+        };
+        self.handlers.iter().map(row).collect()
+    }
+}
+
+fn fault(fault: &Fault) -> Value {
+    let (kind, cause) = match fault.kind {
+        FaultKind::Exception { cause } => ("exception", json!(cause)),
+        FaultKind::Watchdog { limit_cycles } => ("watchdog", json!(limit_cycles)),
+        FaultKind::BadCommand { what } => ("bad_command", json!(what)),
+        FaultKind::HpuLost => ("hpu_lost", Value::Null),
+    };
+    json!({
+        "ns": fault.time.ns(),
+        "kind": kind,
+        "cause": cause,
+        "context": fault.context.0,
+        "message": fault.message,
+        "packet": fault.packet,
+        "cluster": fault.cluster,
+        "hpu": fault.hpu,
+        "pc": fault.pc,
+        "address": fault.address,
+    })
+}

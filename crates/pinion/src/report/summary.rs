@@ -1,0 +1,188 @@
+//! What a run amounts to: counters and distributions come in, the numbers people compare go out.
+
+use std::time::Duration;
+
+use pinion_sim::Time;
+use pinion_spin::listener::DropReason;
+use pinion_spin::{HandlerKind, Machine, Outcome, Totals};
+
+use super::collector::{Fault, Stats};
+use super::handlers::HandlerRow;
+use super::histogram::Quantiles;
+
+/// Tells how a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// All packets are through.
+    Finished,
+    /// The user or a time limit ended it.
+    Interrupted,
+    /// Packets are inside and nothing moves; tells who waits for whom.
+    Stuck(String),
+}
+
+/// Holds everything a summary shows.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Names the application.
+    pub app: String,
+    /// Names the machine.
+    pub machine: String,
+    /// Names the contexts.
+    pub contexts: Vec<String>,
+    /// Tells how the run ended.
+    pub ending: Ending,
+    /// Holds the NIC's counters.
+    pub totals: Totals,
+    /// Counts bytes of processed packets.
+    pub processed_bytes: u64,
+    /// Is the distribution of times from HER to completion.
+    pub latency: Option<Quantiles>,
+    /// Is the distribution of times from arrival to departure.
+    pub transit: Option<Quantiles>,
+    /// Is the time from the first arrival to the last thing that happened.
+    pub active: Time,
+    /// Is the simulated time of the whole run.
+    pub simulated: Time,
+    /// Is the time the host took.
+    pub host: Duration,
+    /// Is the simulated time that was worked on and the host time it took: of a live run only the
+    /// time with packets inside.
+    pub working: (Time, Duration),
+    /// Counts HPUs.
+    pub hpus: u32,
+    /// Holds the first faults.
+    pub faults: Vec<Fault>,
+    /// Holds a row per handler, if asked for.
+    pub handlers: Vec<HandlerRow>,
+    /// Tells what does not add up, if something does not.
+    pub imbalance: Option<String>,
+    /// Names what else must be said (frames dropped by a live run, the slowdown).
+    pub remarks: Vec<String>,
+}
+
+impl Summary {
+    /// Puts a summary together.
+    pub fn new(
+        names: (&str, &str),
+        contexts: Vec<String>,
+        machine: &Machine,
+        totals: Totals,
+        stats: Stats,
+        ended: (Ending, Time, Duration),
+    ) -> Self {
+        let (ending, simulated, host) = ended;
+        let start = stats.first_arrival.unwrap_or_default();
+        let end = stats.last_completion.max(stats.last_departure).max(stats.last_arrival);
+        let handlers = stats.handlers.into_iter().map(|(key, mut row)| {
+            row.key = Some(key);
+            row
+        });
+        Self {
+            app: names.0.to_owned(),
+            machine: names.1.to_owned(),
+            contexts,
+            ending,
+            imbalance: imbalance(&totals),
+            processed_bytes: stats.processed_bytes,
+            latency: stats.latency.quantiles(),
+            transit: stats.transit.quantiles(),
+            active: end.since(start),
+            simulated,
+            host,
+            working: (simulated, host),
+            hpus: machine.hpus(),
+            faults: stats.faults,
+            handlers: handlers.collect(),
+            totals,
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Gives the rate of processed packets in Gbit/s, from the first arrival to the last event.
+    pub fn throughput_gbit_s(&self) -> f64 {
+        gbit_s(self.processed_bytes, self.active)
+    }
+
+    /// Gives the rate of packets sent in Gbit/s over the same time.
+    pub fn out_gbit_s(&self) -> f64 {
+        gbit_s(self.totals.bytes_out, self.active)
+    }
+
+    /// Gives the part of HPU cycles with a task, from the first arrival to the last event.
+    pub fn hpu_utilisation(&self) -> f64 {
+        let share = self.active.ps() as f64 / self.simulated.ps().max(1) as f64;
+        let cycles = self.totals.cycles as f64 * share * f64::from(self.hpus);
+        ratio(self.totals.busy_cycles as f64, cycles)
+    }
+
+    /// Gives instructions per cycle of a busy HPU.
+    pub fn ipc(&self) -> f64 {
+        ratio(self.totals.instructions as f64, self.totals.busy_cycles as f64)
+    }
+
+    /// Gives how much slower than the hardware the run was.
+    pub fn slowdown(&self) -> f64 {
+        ratio(self.working.1.as_secs_f64(), self.working.0.ps() as f64 / 1e12)
+    }
+
+    /// Gives millions of simulated instructions per second of the host.
+    pub fn simulated_mips(&self) -> f64 {
+        ratio(self.totals.instructions as f64 / 1e6, self.working.1.as_secs_f64())
+    }
+
+    /// Counts dropped packets.
+    pub fn dropped(&self) -> u64 {
+        self.totals.dropped.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Counts the packets dropped for a reason.
+    pub fn dropped_for(&self, reason: DropReason) -> u64 {
+        let of_reason = self.totals.dropped.iter().filter(|(other, _)| *other == reason);
+        of_reason.map(|(_, count)| count).sum()
+    }
+
+    /// Tells whether handlers failed, or the run did.
+    pub fn has_failures(&self) -> bool {
+        let stuck = matches!(self.ending, Ending::Stuck(_));
+        self.totals.faults > 0 || stuck || self.imbalance.is_some()
+    }
+
+    pub(super) fn handler_name(&self, row: &HandlerRow) -> (String, HandlerKind) {
+        let (context, kind) = row.key.unwrap_or((Default::default(), HandlerKind::Payload));
+        let name = self.contexts.get(context.0 as usize).cloned().unwrap_or_default();
+        (name, kind)
+    }
+}
+
+/// Maps the NIC's outcome at the end of a run.
+impl From<Outcome> for Ending {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Finished | Outcome::Idle => Self::Finished,
+            Outcome::TimeReached => Self::Interrupted,
+            Outcome::Stuck(report) => Self::Stuck(report),
+        }
+    }
+}
+
+/// Checks that packets in = unmatched + processed + dropped + resident.
+fn imbalance(totals: &Totals) -> Option<String> {
+    let dropped: u64 = totals.dropped.iter().map(|(_, count)| count).sum();
+    let accounted = totals.unmatched + totals.processed + dropped + totals.resident;
+    (accounted != totals.packets_in).then(|| {
+        format!(
+            "packets do not add up: {} came in, but {} are accounted for ({} to host, {} \
+             processed, {dropped} dropped, {} inside); this is a defect of pinion",
+            totals.packets_in, accounted, totals.unmatched, totals.processed, totals.resident
+        )
+    })
+}
+
+fn gbit_s(bytes: u64, time: Time) -> f64 {
+    ratio(bytes as f64 * 8.0, time.ns())
+}
+
+fn ratio(over: f64, under: f64) -> f64 {
+    if under > 0.0 { over / under } else { 0.0 }
+}

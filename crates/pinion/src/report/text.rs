@@ -1,0 +1,238 @@
+//! The summary for people: a dozen aligned lines.
+
+use std::fmt::Write as _;
+
+use pinion_spin::listener::Fault as FaultKind;
+
+use super::collector::Fault;
+use super::handlers::kind_name;
+use super::histogram::Quantiles;
+use super::summary::{Ending, Summary};
+
+impl Summary {
+    /// Gives the summary as text.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.write_text(&mut text).expect("writing to a string cannot fail");
+        text
+    }
+
+    fn write_text(&self, out: &mut String) -> std::fmt::Result {
+        let totals = &self.totals;
+        let ending = match &self.ending {
+            Ending::Finished => "",
+            Ending::Interrupted => ", interrupted",
+            Ending::Stuck(_) => ", stopped: nothing moves",
+        };
+        writeln!(out, "{} on {}{ending}", self.app, self.machine)?;
+        let (packets_in, bytes_in) = (count(totals.packets_in), bytes(totals.bytes_in));
+        let (packets_out, bytes_out) = (count(totals.packets_out), bytes(totals.bytes_out));
+        writeln!(out, "  packets in    {packets_in:>12}  {bytes_in}")?;
+        writeln!(out, "    matched     {:>12}", count(totals.matched))?;
+        let processed = count(totals.processed);
+        writeln!(out, "    processed   {processed:>12}  {}", bytes(self.processed_bytes))?;
+        writeln!(out, "    to host     {:>12}", count(totals.unmatched))?;
+        writeln!(out, "    dropped     {:>12}  {}", count(self.dropped()), self.reasons())?;
+        if totals.resident > 0 {
+            writeln!(out, "    inside      {:>12}", count(totals.resident))?;
+        }
+        writeln!(out, "  packets out   {packets_out:>12}  {bytes_out}")?;
+        if totals.host_writes > 0 {
+            let (writes, written) = (count(totals.host_writes), bytes(totals.host_bytes));
+            writeln!(out, "  host writes   {writes:>12}  {written}")?;
+        }
+        writeln!(
+            out,
+            "  throughput    {:>12}  Gbit/s processed, {} Gbit/s out",
+            number(self.throughput_gbit_s()),
+            number(self.out_gbit_s())
+        )?;
+        self.write_latencies(out)?;
+        writeln!(
+            out,
+            "  HPUs          {:>12}  {:.1} % busy from first arrival to last completion",
+            self.hpus,
+            self.hpu_utilisation() * 100.0
+        )?;
+        let instructions = count(totals.instructions);
+        writeln!(out, "  instructions  {instructions:>12}  IPC {:.2}", self.ipc())?;
+        writeln!(
+            out,
+            "  time          {:>12}  simulated; host {}, slowdown {}, {:.1} MIPS",
+            self.simulated.to_string(),
+            seconds(self.host.as_secs_f64()),
+            count(self.slowdown().round() as u64),
+            self.simulated_mips()
+        )?;
+        self.write_handlers(out)?;
+        self.write_trouble(out)
+    }
+
+    fn reasons(&self) -> String {
+        let some = self.totals.dropped.iter().filter(|(_, number)| *number > 0);
+        let each = some.map(|(reason, number)| format!("{} {}", reason.name(), count(*number)));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
+    fn write_latencies(&self, out: &mut String) -> std::fmt::Result {
+        let head = ["min", "mean", "p50", "p99", "max"].map(|name| format!("{name:>10}"));
+        writeln!(out, "  latency, ns              {}", head.concat())?;
+        let mut line = |name: &str, quantiles: &Option<Quantiles>| match quantiles {
+            None => writeln!(out, "    {name:<23}{:>10}", "none"),
+            Some(q) => {
+                let cells = [q.min, q.mean, q.p50, q.p99, q.max];
+                let cells = cells.map(|ns| format!("{:>10}", number(ns)));
+                writeln!(out, "    {name:<23}{}", cells.concat())
+            }
+        };
+        line("HER to completion", &self.latency)?;
+        line("arrival to departure", &self.transit)
+    }
+
+    fn write_handlers(&self, out: &mut String) -> std::fmt::Result {
+        if self.handlers.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "  handlers{:>38}{:>10}{:>10}{:>12}{:>8}{:>8}",
+            "runs", "mean ns", "p99 ns", "instr/run", "IPC", "failed"
+        )?;
+        for row in &self.handlers {
+            let (context, kind) = self.handler_name(row);
+            let quantiles = row.quantiles();
+            let cycles = row.instructions + row.stalls.total();
+            writeln!(
+                out,
+                "    {:<32}{:>10}{:>10}{:>10}{:>12}{:>8.2}{:>8}",
+                format!("{context} {}", kind_name(kind)),
+                count(row.runs),
+                number(quantiles.mean),
+                number(quantiles.p99),
+                number(row.instructions as f64 / row.runs.max(1) as f64),
+                row.instructions as f64 / cycles.max(1) as f64,
+                count(row.failed),
+            )?;
+            let total = row.stalls.total().max(1) as f64;
+            let stalls = &row.stalls;
+            let kinds = [
+                ("load-use", stalls.load_use),
+                ("branch", stalls.branch),
+                ("arithmetic", stalls.arithmetic),
+                ("fetch", stalls.fetch),
+                ("L1", stalls.l1),
+                ("remote", stalls.remote),
+                ("command", stalls.command),
+            ];
+            let some = kinds.iter().filter(|(_, cycles)| *cycles > 0);
+            let parts = some
+                .map(|(name, cycles)| format!("{name} {:.0} %", *cycles as f64 / total * 100.0));
+            let parts: Vec<String> = parts.collect();
+            if !parts.is_empty() {
+                writeln!(out, "      waits: {}", parts.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
+        if self.totals.faults > 0 {
+            writeln!(out, "  handler errors {:>11}", count(self.totals.faults))?;
+            for fault in &self.faults {
+                writeln!(out, "    {}", self.describe(fault))?;
+            }
+            let more = self.totals.faults.saturating_sub(self.faults.len() as u64);
+            if more > 0 && !self.faults.is_empty() {
+                writeln!(out, "    and {} more", count(more))?;
+            }
+        }
+        if let Ending::Stuck(report) = &self.ending {
+            writeln!(out, "  nothing moves any more:")?;
+            for line in report.lines() {
+                writeln!(out, "    {line}")?;
+            }
+        }
+        for line in self.imbalance.iter().chain(&self.remarks) {
+            writeln!(out, "  {line}")?;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, fault: &Fault) -> String {
+        let context = self.contexts.get(fault.context.0 as usize).map_or("?", String::as_str);
+        let what = match fault.kind {
+            FaultKind::Exception { cause } => {
+                format!("{} (address {:#010x})", exception_name(cause), fault.address)
+            }
+            FaultKind::Watchdog { limit_cycles } => {
+                format!("stopped by the watchdog after {} cycles", count(limit_cycles))
+            }
+            FaultKind::BadCommand { what } => format!("bad command: {what}"),
+            FaultKind::HpuLost => "trap vector leads nowhere: the HPU is lost".to_owned(),
+        };
+        format!(
+            "{}: {what} at pc {:#010x}, context {context}, message {}, packet {}, cluster {} \
+             HPU {}",
+            fault.time, fault.pc, fault.message, fault.packet, fault.cluster, fault.hpu
+        )
+    }
+}
+
+/// Names an exception by its `mcause` (RISC-V privileged architecture, table of exception codes).
+fn exception_name(cause: u32) -> String {
+    match cause {
+        0 => "instruction address misaligned".to_owned(),
+        1 => "instruction fetch not allowed".to_owned(),
+        2 => "illegal instruction".to_owned(),
+        3 => "breakpoint".to_owned(),
+        4 => "load address misaligned".to_owned(),
+        5 => "load not allowed".to_owned(),
+        6 => "store address misaligned".to_owned(),
+        7 => "store not allowed".to_owned(),
+        8 | 11 => "environment call".to_owned(),
+        _ => format!("exception {cause}"),
+    }
+}
+
+/// Writes a count with thousands separated.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("{} B", count(bytes))
+}
+
+fn number(value: f64) -> String {
+    match value {
+        value if value >= 10_000.0 => count(value.round() as u64),
+        value => format!("{value:.1}"),
+    }
+}
+
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => format!("{:.1} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_separators() {
+        assert_eq!(count(7), "7");
+        assert_eq!(count(1_000), "1,000");
+        assert_eq!(count(12_345_678), "12,345,678");
+    }
+}

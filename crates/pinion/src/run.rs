@@ -1,0 +1,204 @@
+//! A run: an application, packets and outputs come in, the summary goes out.
+//!
+//! The simulation advances in slices of simulated time, so that an [`Observer`] can show progress
+//! and stop it in between; the slices change no result.
+
+use std::time::{Duration, Instant};
+
+use pinion_net::capture::LinkType;
+use pinion_sim::Time;
+use pinion_spin::{Nic, Outcome};
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::manifest::PacketStart;
+use crate::report::{Collector, Ending, Links, Outputs, Sink, Summary};
+use crate::traffic::Packets;
+
+/// Aims at slices of this much host time.
+const SLICE_HOST: Duration = Duration::from_millis(50);
+/// Is the first slice: short, because nothing is known yet.
+const FIRST_SLICE_PS: u64 = 10_000_000;
+
+/// Watches a run: hears what comes out and may stop it.
+pub trait Observer: Sink {
+    /// Is called after each slice; answers whether to go on.
+    fn goes_on(&mut self, _progress: &Progress) -> bool {
+        true
+    }
+}
+
+/// Tells how far a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Counts packets taken from the source.
+    pub packets: u64,
+    /// Counts the packets there are, where that is known.
+    pub total: Option<u64>,
+    /// Is the simulated time.
+    pub simulated: Time,
+    /// Is the time the run has taken so far.
+    pub host: Duration,
+}
+
+/// Watches nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unobserved;
+
+impl Sink for Unobserved {}
+impl Observer for Unobserved {}
+
+/// Holds a finished run: its summary and the machine as it was left.
+pub struct Finished {
+    /// Sums the run up.
+    pub summary: Summary,
+    nic: Nic,
+}
+
+impl Finished {
+    /// Reads a context's host memory.
+    ///
+    /// # Errors
+    /// When there is no such context, or it has less memory.
+    pub fn host_memory(&self, app: &App, context: &str, range: Range) -> Result<Vec<u8>> {
+        let found = find(app, context)?;
+        let range = range.within(u64::from(found.host_memory_bytes), context, "host memory")?;
+        let mut bytes = vec![0; (range.1 - range.0) as usize];
+        self.nic.read_host(found.host_memory_address + range.0, &mut bytes);
+        Ok(bytes)
+    }
+
+    /// Reads a context's handler memory.
+    ///
+    /// # Errors
+    /// When there is no such context, or it has less memory.
+    pub fn handler_memory(&self, app: &App, context: &str, range: Range) -> Result<Vec<u8>> {
+        let found = find(app, context)?;
+        let range =
+            range.within(u64::from(found.handler_memory_bytes), context, "handler memory")?;
+        let mut bytes = vec![0; (range.1 - range.0) as usize];
+        let address = found.handler_memory_address + range.0 as u32;
+        if !self.nic.read_memory(address, &mut bytes) {
+            return Err(Error::Usage(format!("context {context} has no memory at {address:#x}")));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Selects bytes of a context's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// Is the first byte.
+    pub offset: u64,
+    /// Counts bytes; `None` takes all.
+    pub bytes: Option<u64>,
+}
+
+impl Range {
+    /// Selects everything.
+    pub const ALL: Self = Self { offset: 0, bytes: None };
+
+    fn within(self, limit: u64, context: &str, what: &str) -> Result<(u64, u64)> {
+        let end = match self.bytes {
+            Some(bytes) => self.offset.checked_add(bytes),
+            None => Some(limit),
+        };
+        let end = end.filter(|end| *end <= limit && self.offset <= *end).ok_or_else(|| {
+            Error::Usage(format!(
+                "context {context} has {limit} bytes of {what}, too few for offset {}",
+                self.offset
+            ))
+        })?;
+        Ok((self.offset, end))
+    }
+}
+
+fn find<'a>(app: &'a App, name: &str) -> Result<&'a pinion_spin::ExecutionContext> {
+    app.context(name).ok_or_else(|| {
+        Error::Usage(format!(
+            "there is no context `{name}`; {} has {}",
+            app.manifest.app.name,
+            app.context_names().join(", ")
+        ))
+    })
+}
+
+/// Tells what packets begin with on both sides of an application.
+pub fn links(app: &App, input: LinkType) -> Links {
+    let out = match app.manifest.app.packet {
+        PacketStart::Ethernet => LinkType::Ethernet,
+        PacketStart::Ip => LinkType::RawIp,
+    };
+    Links { out, input }
+}
+
+/// Runs an application on packets until all are through, or the observer stops it.
+///
+/// # Errors
+/// When an input or an output fails; no output is then left under its final name.
+pub fn run(
+    app: &App,
+    packets: Packets,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+) -> Result<Finished> {
+    let start = Instant::now();
+    let mut packets = packets.skip(app.skipped_bytes());
+    let mut nic = app.nic()?;
+    let links = links(app, packets.link());
+    let mut collector = Collector::new(outputs, links, app.context_names())?;
+    let mut slice = Slice::new();
+    let ending = loop {
+        let until = slice.end(nic.now());
+        let outcome = nic.run(until, &mut packets, &mut collector.ears(observer));
+        if let Some(error) = packets.take_error().or_else(|| collector.take_error()) {
+            return Err(error);
+        }
+        if outcome != Outcome::TimeReached {
+            break Ending::from(outcome);
+        }
+        slice.adapt();
+        let progress = Progress {
+            packets: packets.given(),
+            total: packets.total(),
+            simulated: nic.now(),
+            host: start.elapsed(),
+        };
+        if !observer.goes_on(&progress) {
+            break Ending::Interrupted;
+        }
+    };
+    let stats = collector.finish(observer)?;
+    let ended = (ending, nic.now(), start.elapsed());
+    let names = (app.manifest.app.name.as_str(), app.machine.value.name.as_str());
+    let totals = nic.totals();
+    let machine = &app.machine.value;
+    let summary = Summary::new(names, app.context_names(), machine, totals, stats, ended);
+    Ok(Finished { summary, nic })
+}
+
+/// Chooses slices of simulated time that take about [`SLICE_HOST`].
+struct Slice {
+    length_ps: u64,
+    started: Instant,
+}
+
+impl Slice {
+    fn new() -> Self {
+        Self { length_ps: FIRST_SLICE_PS, started: Instant::now() }
+    }
+
+    fn end(&mut self, now: Time) -> Time {
+        self.started = Instant::now();
+        Time::from_ps(now.ps().saturating_add(self.length_ps))
+    }
+
+    fn adapt(&mut self) {
+        let took = self.started.elapsed();
+        if took < SLICE_HOST / 2 {
+            self.length_ps = self.length_ps.saturating_mul(2);
+        } else if took > SLICE_HOST * 2 {
+            self.length_ps = (self.length_ps / 2).max(FIRST_SLICE_PS);
+        }
+    }
+}

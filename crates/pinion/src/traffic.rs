@@ -1,0 +1,199 @@
+//! Where a run's packets come from: a capture or a generator and a pace come in, frames with arrival
+//! times go out, one at a time, as the NIC asks for them.
+//!
+//! Frames always reach the NIC with an Ethernet header, because matching rules count from there: raw
+//! IP packets get one made up (zero addresses, type IPv4 or IPv6).
+
+use std::path::Path;
+
+use pinion_net::capture::{CaptureReader, LinkType, TimedFrame};
+use pinion_net::generator::{Generator, GeneratorSpec};
+use pinion_net::pacing::{Pacer, Pacing, Rate, WireBits};
+use pinion_sim::Time;
+use pinion_spin::{Frame, Offer, Traffic};
+
+use crate::error::{Error, Result};
+
+/// Counts the bytes of an Ethernet header.
+pub const ETHERNET_HEADER_BYTES: usize = 14;
+
+/// Supplies a run's packets.
+pub struct Packets {
+    origin: Origin,
+    pacer: Pacer,
+    link: LinkType,
+    skip: u32,
+    given: u64,
+    error: Option<Error>,
+    stopped: bool,
+}
+
+enum Origin {
+    Capture(Box<CaptureReader>),
+    Generator(Box<Generator>),
+}
+
+/// Tells when packets arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace(Pacing);
+
+impl std::str::FromStr for Pace {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "recorded" {
+            return Ok(Self(Pacing::AsRecorded));
+        }
+        let rate: Rate = text.parse().map_err(|_| {
+            Error::Usage(format!(
+                "--pace {text}: write recorded, max or a rate such as 100g, 2.5g or 500m"
+            ))
+        })?;
+        Ok(Self(Pacing::at(rate, WireBits::Frame)))
+    }
+}
+
+impl Packets {
+    /// Reads packets from a capture, as recorded unless a pace is given.
+    ///
+    /// # Errors
+    /// When the file is missing or no capture.
+    pub fn from_capture(path: &Path, pace: Option<Pace>) -> Result<Self> {
+        let reader = CaptureReader::open(path)?;
+        let link = reader.link_type();
+        let pacing = pace.map_or(Pacing::AsRecorded, |pace| pace.0);
+        Ok(Self::new(Origin::Capture(Box::new(reader)), link, pacing))
+    }
+
+    /// Makes packets by a specification; a pace replaces the specification's rate.
+    ///
+    /// # Errors
+    /// When the specification is wrong.
+    pub fn generate(spec: &str, seed: Option<u64>, pace: Option<Pace>) -> Result<Self> {
+        let mut spec: GeneratorSpec = spec.parse()?;
+        if let Some(seed) = seed {
+            spec.seed = seed;
+        }
+        let pacing = match pace {
+            None => Pacing::AsRecorded,
+            Some(Pace(Pacing::AsRecorded)) => {
+                return Err(Error::Usage(
+                    "--pace recorded goes with --pcap-in; generated packets take a rate or max"
+                        .to_owned(),
+                ));
+            }
+            Some(Pace(pacing)) => pacing,
+        };
+        let link = spec.link;
+        Ok(Self::new(Origin::Generator(Box::new(Generator::new(spec))), link, pacing))
+    }
+
+    fn new(origin: Origin, link: LinkType, pacing: Pacing) -> Self {
+        let pacer = Pacer::new(pacing);
+        Self { origin, pacer, link, skip: 0, given: 0, error: None, stopped: false }
+    }
+
+    /// Makes handlers see packets without this many bytes in front.
+    pub(crate) fn skip(mut self, bytes: u32) -> Self {
+        self.skip = bytes;
+        self
+    }
+
+    /// Gives what the packets begin with where they come from.
+    pub fn link(&self) -> LinkType {
+        self.link
+    }
+
+    /// Gives how many packets were taken so far.
+    pub fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// Gives how many packets there are, where that is known.
+    pub fn total(&self) -> Option<u64> {
+        match &self.origin {
+            Origin::Capture(_) => None,
+            Origin::Generator(generator) => Some(generator.total_frames()),
+        }
+    }
+
+    /// Ends the traffic early: what is inside the NIC still gets through.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Takes the error that ended the traffic, if one did.
+    pub fn take_error(&mut self) -> Option<Error> {
+        self.error.take()
+    }
+
+    fn next_frame(&mut self) -> Result<Option<TimedFrame>> {
+        match &mut self.origin {
+            Origin::Capture(reader) => Ok(reader.next_frame()?),
+            Origin::Generator(generator) => Ok(generator.next()),
+        }
+    }
+}
+
+impl Traffic for Packets {
+    fn next(&mut self) -> Offer {
+        if self.stopped {
+            return Offer::End;
+        }
+        match self.next_frame() {
+            Ok(Some(frame)) => {
+                let arrival = self.pacer.arrival_ps(frame.time_ps, frame.bytes.len());
+                let tag = self.given;
+                self.given += 1;
+                Offer::Frame(Frame {
+                    arrival: Time::from_ps(arrival),
+                    bytes: with_ethernet(frame.bytes, self.link),
+                    skip: self.skip,
+                    classification: None,
+                    tag,
+                })
+            }
+            Ok(None) => Offer::End,
+            Err(error) => {
+                self.error = Some(error);
+                self.stopped = true;
+                Offer::End
+            }
+        }
+    }
+}
+
+/// Puts an Ethernet header before a raw IP packet.
+fn with_ethernet(bytes: Vec<u8>, link: LinkType) -> Vec<u8> {
+    if link == LinkType::Ethernet {
+        return bytes;
+    }
+    let kind: [u8; 2] = match bytes.first().map(|byte| byte >> 4) {
+        Some(6) => [0x86, 0xdd],
+        _ => [0x08, 0x00],
+    };
+    let mut frame = vec![0; ETHERNET_HEADER_BYTES];
+    frame[12..].copy_from_slice(&kind);
+    frame.extend(bytes);
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_ip_gets_a_header() {
+        let frame = with_ethernet(vec![0x45, 0, 0, 20], LinkType::RawIp);
+        assert_eq!(frame[12..16], [0x08, 0x00, 0x45, 0]);
+        assert_eq!(with_ethernet(vec![1, 2], LinkType::Ethernet), [1, 2]);
+    }
+
+    #[test]
+    fn a_pace_is_recorded_max_or_a_rate() {
+        for good in ["recorded", "max", "100g"] {
+            assert!(good.parse::<Pace>().is_ok(), "{good}");
+        }
+        assert!("fast".parse::<Pace>().is_err());
+    }
+}
