@@ -12,9 +12,11 @@ pub const REGISTER_NAMES: [&str; 32] = [
 
 /// Writes an instruction found at `pc` in assembler syntax; branch and jump targets are absolute.
 pub fn disassemble(i: &Instruction, pc: u64) -> String {
-    if let Some(text) = pseudo(i, pc) {
-        return text;
-    }
+    pseudo(i, pc).unwrap_or_else(|| disassemble_plain(i, pc))
+}
+
+/// Writes an instruction as [`disassemble`] does, without pseudo-instructions.
+pub fn disassemble_plain(i: &Instruction, pc: u64) -> String {
     let (rd, rs1, rs2) = (register(i.rd), register(i.rs1), register(i.rs2));
     let (name, imm) = (i.op.mnemonic(), i.imm);
     match i.class {

@@ -23,7 +23,7 @@ mod xlen;
 pub use access::{Access, AmoOp, MemoryKind, Reservation};
 pub use csr::{CsrFile, csr_name, csr_number};
 pub use decode::{decode, is_compressed};
-pub use disassemble::{REGISTER_NAMES, disassemble};
+pub use disassemble::{REGISTER_NAMES, disassemble, disassemble_plain};
 pub use exception::{Cause, Exception};
 pub use extensions::Extensions;
 pub use hart::{Hart, HartConfig, Outcome, Privilege};
