@@ -122,12 +122,10 @@ impl Nic {
     fn classify(&mut self, now: u64, listener: &mut dyn Listener) -> Option<Classification> {
         let time = self.time(now);
         let (frame, known) = self.ingress.waiting.as_mut()?;
-        let skip = (frame.skip as usize).min(frame.bytes.len());
-        let packet = &frame.bytes[skip..];
-        if let Verdict::Matched { context, message, end_of_message } =
-            self.matching.classify(packet)
-        {
-            let bytes = packet.len() as u32;
+        // Rules count from the frame's first header, whichever of them handlers see.
+        let verdict = self.matching.classify(&frame.bytes);
+        if let Verdict::Matched { context, message, end_of_message } = verdict {
+            let bytes = (frame.bytes.len() as u32).saturating_sub(frame.skip);
             let wanted = self.contexts.get(context as usize).and_then(|context| context.l1_bytes);
             let classification = Classification {
                 context: ContextId(context),
