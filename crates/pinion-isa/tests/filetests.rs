@@ -18,7 +18,7 @@ use std::path::Path;
 
 use pinion_isa::flat::{FlatMachine, Stop};
 use pinion_isa::{
-    Extensions, HartConfig, Privilege, REGISTER_NAMES, Xlen, csr_number, decode, disassemble,
+    Extensions, HartConfig, Op, Privilege, REGISTER_NAMES, Xlen, csr_number, decode, disassemble,
 };
 
 const BASE: u64 = 0x1000;
@@ -33,6 +33,13 @@ struct Case {
     code: Vec<(u32, String)>,
     before: BTreeMap<String, String>,
     after: BTreeMap<String, String>,
+}
+
+impl Case {
+    fn config(&self) -> HartConfig {
+        let extensions = if self.wide { Extensions::RV64IMAC } else { Extensions::PSPIN };
+        HartConfig { extensions, trap_misaligned: self.strict, ..HartConfig::default() }
+    }
 }
 
 fn parse(text: &str) -> Vec<Case> {
@@ -98,14 +105,12 @@ struct Run<X> {
 
 impl<X: Xlen> Run<X> {
     fn prepare(case: &Case) -> FlatMachine<X> {
-        let extensions = if case.wide { Extensions::RV64IMAC } else { Extensions::PSPIN };
-        let trap_misaligned = case.strict;
-        let config = HartConfig { extensions, trap_misaligned, ..HartConfig::default() };
+        let config = case.config();
         let mut machine = FlatMachine::<X>::new(&config, X::from_u64(BASE), MEMORY_BYTES);
         machine.stop_on_trap = true;
         let mut code = Vec::new();
         for (word, text) in &case.code {
-            let instruction = decode(*word, extensions);
+            let instruction = decode(*word, config.extensions);
             let pc = BASE + code.len() as u64;
             assert_eq!(&disassemble(&instruction, pc), text, "case `{}`", case.name);
             code.extend(&word.to_le_bytes()[..usize::from(instruction.length)]);
@@ -198,10 +203,13 @@ fn mode(name: &str) -> Privilege {
     }
 }
 
-fn run_file(name: &str) {
+fn read(name: &str) -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests");
-    let text = std::fs::read_to_string(folder.join(name)).expect("the file can be read");
-    let cases = parse(&text);
+    parse(&std::fs::read_to_string(folder.join(name)).expect("the file can be read"))
+}
+
+fn run_file(name: &str) {
+    let cases = read(name);
     assert!(!cases.is_empty());
     let mut report = String::new();
     for case in &cases {
@@ -219,6 +227,20 @@ fn run_file(name: &str) {
 macro_rules! files {
     ($($test:ident $file:literal,)*) => {
         $(#[test] fn $test() { run_file($file); })*
+
+        #[test]
+        fn every_operation_has_a_case() {
+            let mut missing = Op::ALL.to_vec();
+            for file in [$($file,)*] {
+                for case in read(file) {
+                    let extensions = case.config().extensions;
+                    for (word, _) in &case.code {
+                        missing.retain(|op| *op != decode(*word, extensions).op);
+                    }
+                }
+            }
+            assert!(missing.is_empty(), "{missing:?}");
+        }
 
         #[test]
         fn every_file_is_run() {

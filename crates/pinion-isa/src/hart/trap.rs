@@ -69,3 +69,87 @@ impl<X: Xlen> Hart<X> {
         self.retired(i, Outcome::WaitForInterrupt)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csr::number;
+    use crate::{DecodedProgram, HartConfig};
+
+    fn hart() -> Hart<u32> {
+        let mut hart = Hart::new(&HartConfig { mtvec_mask: !2, ..HartConfig::default() }, 0x1000);
+        hart.csr.mtvec = 0x2000;
+        hart
+    }
+
+    #[test]
+    fn a_trap_saves_where_and_why() {
+        let mut hart = hart();
+        hart.privilege = Privilege::User;
+        hart.csr.mstatus = MIE;
+        hart.take_trap(Exception::new(Cause::LoadAccessFault, 0xdead));
+        assert_eq!((hart.csr.mepc, hart.csr.mcause, hart.csr.mtval), (0x1000, 5, 0xdead));
+        assert_eq!((hart.pc, hart.privilege), (0x2000, Privilege::Machine));
+        assert_eq!(hart.csr.mstatus, MPIE, "MPP is user, interrupts are off");
+        assert_eq!(hart.instret, 0);
+        hart.take_trap(Exception::new(Cause::Breakpoint, 0));
+        assert_eq!(hart.csr.mstatus, MPP, "MPP is machine");
+    }
+
+    #[test]
+    fn trap_and_return_restore_privilege_and_interrupts() {
+        let mut hart = hart();
+        hart.privilege = Privilege::User;
+        hart.csr.mstatus = MIE;
+        hart.take_trap(Exception::new(Cause::EnvironmentCallFromUser, 0));
+        let mret = DecodedProgram::from_bytes(
+            0x2000u32,
+            &0x3020_0073u32.to_le_bytes(),
+            crate::Extensions::PSPIN,
+        );
+        let outcome = hart.execute(mret.get(0x2000).expect("decoded"));
+        assert_eq!(outcome, Outcome::Returned);
+        assert_eq!((hart.pc, hart.privilege), (0x1000, Privilege::User));
+        assert_eq!(hart.csr.mstatus, MIE | MPIE);
+    }
+
+    #[test]
+    fn interrupts_wait_until_enabled_and_the_most_urgent_goes_first() {
+        let mut hart = hart();
+        hart.csr.mip = 1 << 7 | 1 << 3;
+        assert_eq!(hart.pending_interrupt(), None, "not enabled one by one");
+        hart.csr.mie = 1 << 7 | 1 << 3 | 1 << 11;
+        assert_eq!(hart.pending_interrupt(), None, "not enabled in machine mode");
+        let cause = |hart: &Hart<u32>| hart.pending_interrupt().map(|exception| exception.cause);
+        hart.privilege = Privilege::User;
+        assert_eq!(cause(&hart), Some(Cause::MachineSoftwareInterrupt));
+        hart.privilege = Privilege::Machine;
+        hart.csr.mstatus |= MIE;
+        hart.csr.mip |= 1 << 11;
+        assert_eq!(cause(&hart), Some(Cause::MachineExternalInterrupt));
+        hart.csr.mip = 1 << 7;
+        assert_eq!(cause(&hart), Some(Cause::MachineTimerInterrupt));
+    }
+
+    #[test]
+    fn vectored_interrupts_spread_and_exceptions_do_not() {
+        let mut hart = hart();
+        hart.write_csr(number::MTVEC, 0x2001);
+        hart.take_trap(Exception::new(Cause::MachineTimerInterrupt, 0));
+        assert_eq!((hart.pc, hart.csr.mcause), (0x2000 + 4 * 7, 0x8000_0007));
+        hart.take_trap(Exception::new(Cause::LoadAccessFault, 0));
+        assert_eq!(hart.pc, 0x2000);
+    }
+
+    #[test]
+    fn jumps_must_be_aligned_without_compressed_instructions() {
+        let extensions = crate::Extensions::RV32IMAC.without(crate::Extensions::C);
+        let config = HartConfig { extensions, ..HartConfig::default() };
+        let mut hart = Hart::<u32>::new(&config, 0x1000);
+        hart.x[1] = 0x2002;
+        let jalr = crate::decode(0x0000_80e7, extensions);
+        let misaligned = Exception::new(Cause::InstructionMisaligned, 0x2002);
+        assert_eq!(hart.execute(&jalr), Outcome::Trap(misaligned));
+        assert_eq!((hart.x[1], hart.pc), (0x2002, 0x1000));
+    }
+}
