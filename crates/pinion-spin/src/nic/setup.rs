@@ -192,7 +192,7 @@ impl Nic {
 
     fn load(&mut self, program: &Image) -> Result<(), SetupError> {
         for segment in &program.segments {
-            let address = segment.address as u32;
+            let address = segment.load_address as u32;
             let bytes = segment.data.len() as u32;
             let outside = SetupError::SegmentOutside { address, bytes: segment.memory_bytes as u32 };
             if segment.memory_bytes == 0 {
