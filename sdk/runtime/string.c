@@ -59,6 +59,10 @@ PLAIN void *memset(void *to, int byte, size_t bytes)
     uint8_t *out = to;
     uint32_t word = (uint8_t)byte * 0x01010101u;
 
+    for (; bytes >= 16; bytes -= 16, out += 16) {
+        any_word_t *o = (any_word_t *)out;
+        o[0] = o[1] = o[2] = o[3] = word;
+    }
     for (; bytes >= 4; bytes -= 4, out += 4)
         *(any_word_t *)out = word;
     while (bytes--)
