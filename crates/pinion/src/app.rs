@@ -106,7 +106,8 @@ impl App {
                 Error::part(format!("cannot load {}", self.built.elf.display()), error)
             })?;
         for (context, image) in self.contexts.iter().zip(&self.host_images) {
-            nic.write_host(context.host_memory_address, image);
+            let written = nic.write_host(context.host_memory_address, image);
+            debug_assert!(written, "contexts' windows lie within host memory");
         }
         Ok(nic)
     }

@@ -45,6 +45,9 @@ pub struct AppArgs {
     /// Change a number of the machine, for example cluster.count=8 (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Follow the published hardware where it lacks or breaks what the paper describes
+    #[arg(long)]
+    pub faithful: bool,
 }
 
 /// Chooses what is written beside the summary.

@@ -59,68 +59,31 @@ impl Finished {
     /// Reads a context's host memory.
     ///
     /// # Errors
-    /// When there is no such context, or it has less memory.
-    pub fn host_memory(&self, app: &App, context: &str, range: Range) -> Result<Vec<u8>> {
-        let found = find(app, context)?;
-        let range = range.within(u64::from(found.host_memory_bytes), context, "host memory")?;
-        let mut bytes = vec![0; (range.1 - range.0) as usize];
-        self.nic.read_host(found.host_memory_address + range.0, &mut bytes);
-        Ok(bytes)
-    }
-
-    /// Reads a context's handler memory.
-    ///
-    /// # Errors
-    /// When there is no such context, or it has less memory.
-    pub fn handler_memory(&self, app: &App, context: &str, range: Range) -> Result<Vec<u8>> {
-        let found = find(app, context)?;
-        let range =
-            range.within(u64::from(found.handler_memory_bytes), context, "handler memory")?;
-        let mut bytes = vec![0; (range.1 - range.0) as usize];
-        let address = found.handler_memory_address + range.0 as u32;
-        if !self.nic.read_memory(address, &mut bytes) {
-            return Err(Error::Usage(format!("context {context} has no memory at {address:#x}")));
-        }
-        Ok(bytes)
-    }
-}
-
-/// Selects bytes of a context's memory.
-#[derive(Debug, Clone, Copy)]
-pub struct Range {
-    /// Is the first byte.
-    pub offset: u64,
-    /// Counts bytes; `None` takes all.
-    pub bytes: Option<u64>,
-}
-
-impl Range {
-    /// Selects everything.
-    pub const ALL: Self = Self { offset: 0, bytes: None };
-
-    fn within(self, limit: u64, context: &str, what: &str) -> Result<(u64, u64)> {
-        let end = match self.bytes {
-            Some(bytes) => self.offset.checked_add(bytes),
-            None => Some(limit),
-        };
-        let end = end.filter(|end| *end <= limit && self.offset <= *end).ok_or_else(|| {
+    /// When there is no such context.
+    pub fn host_memory(&self, app: &App, name: &str) -> Result<Vec<u8>> {
+        let context = app.context(name).ok_or_else(|| {
             Error::Usage(format!(
-                "context {context} has {limit} bytes of {what}, too few for offset {}",
-                self.offset
+                "there is no context `{name}`; {} has {}",
+                app.manifest.app.name,
+                app.context_names().join(", ")
             ))
         })?;
-        Ok((self.offset, end))
+        let mut bytes = vec![0; context.host_memory_bytes as usize];
+        self.nic.read_host(context.host_memory_address, &mut bytes);
+        Ok(bytes)
     }
 }
 
-fn find<'a>(app: &'a App, name: &str) -> Result<&'a pinion_spin::ExecutionContext> {
-    app.context(name).ok_or_else(|| {
-        Error::Usage(format!(
-            "there is no context `{name}`; {} has {}",
-            app.manifest.app.name,
-            app.context_names().join(", ")
-        ))
-    })
+fn too_large(app: &App, time: Time, bytes: usize) -> Error {
+    let machine = &app.machine.value;
+    let limit = machine.inbound.max_packet_bytes;
+    Error::Usage(format!(
+        "the packet that arrives at {time} has {} bytes, and {} takes packets of up to {limit}; \
+         leave it out, or change the machine with --set inbound.max_packet_bytes={}",
+        bytes.saturating_sub(app.skipped_bytes() as usize),
+        machine.name,
+        bytes.next_power_of_two()
+    ))
 }
 
 /// Tells what packets begin with on both sides of an application.
@@ -153,6 +116,9 @@ pub fn run(
         let outcome = nic.run(until, &mut packets, &mut collector.ears(observer));
         if let Some(error) = packets.take_error().or_else(|| collector.take_error()) {
             return Err(error);
+        }
+        if let Some((time, bytes)) = collector.too_large() {
+            return Err(too_large(app, time, bytes));
         }
         if outcome != Outcome::TimeReached {
             break Ending::from(outcome);

@@ -32,6 +32,7 @@ pub fn options(args: &AppArgs) -> Options {
     let mut options = Options {
         machine: args.machine.clone(),
         overrides: args.set.clone(),
+        faithful: args.faithful,
         ..Options::default()
     };
     options.build.cc = args.cc.clone();

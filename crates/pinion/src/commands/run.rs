@@ -11,7 +11,7 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
 use pinion::report::{Outputs, Sink, Summary, write_whole};
-use pinion::run::{self, Finished, Observer, Progress, Range};
+use pinion::run::{self, Finished, Observer, Progress};
 use pinion::traffic::{Pace, Packets};
 use pinion_sim::Time;
 
@@ -84,7 +84,7 @@ pub fn conclude(
     dumps: &[(String, PathBuf)],
 ) -> Result<Status> {
     for (context, file) in dumps {
-        write_whole(file, &finished.host_memory(app, context, Range::ALL)?)?;
+        write_whole(file, &finished.host_memory(app, context)?)?;
     }
     write_json(args, &finished.summary)?;
     output::print(&finished.summary.to_text());

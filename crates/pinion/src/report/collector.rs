@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pinion_net::capture::{CaptureWriter, LinkType};
 use pinion_sim::Time;
-use pinion_spin::listener::Fault as FaultKind;
+use pinion_spin::listener::{DropReason, Fault as FaultKind};
 use pinion_spin::{ContextId, Event, HandlerKind, Interest, Listener, PacketRecord};
 
 use crate::error::{Error, Result};
@@ -78,6 +78,7 @@ pub struct Collector {
     wants_handlers: bool,
     lines: BTreeMap<(u32, u32), Vec<u8>>,
     error: Option<Error>,
+    too_large: Option<(Time, usize)>,
     pub(crate) stats: Stats,
 }
 
@@ -134,6 +135,7 @@ impl Collector {
             wants_handlers: outputs.handlers,
             lines: BTreeMap::new(),
             error: None,
+            too_large: None,
             stats: Stats::default(),
         })
     }
@@ -146,6 +148,11 @@ impl Collector {
     /// Takes the error that made an output stop, if one did.
     pub fn take_error(&mut self) -> Option<Error> {
         self.error.take()
+    }
+
+    /// Gives arrival and bytes of the first packet that was larger than the machine takes.
+    pub fn too_large(&self) -> Option<(Time, usize)> {
+        self.too_large
     }
 
     /// Completes the outputs and gives what was counted.
@@ -248,7 +255,12 @@ impl Listener for Ears<'_> {
                 sink.unmatched(time, frame);
                 collector.unmatched(time, frame);
             }
-            Event::Dropped { time, .. } => collector.arrived(time),
+            Event::Dropped { time, reason, frame } => {
+                collector.arrived(time);
+                if reason == DropReason::TooLarge {
+                    collector.too_large.get_or_insert((time, frame.len()));
+                }
+            }
             Event::HandlerDone(record) => {
                 let key = (record.context, record.kind);
                 collector.stats.handlers.entry(key).or_default().add(record);

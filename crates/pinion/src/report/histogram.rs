@@ -1,14 +1,17 @@
 //! A distribution of times: values come in, minimum, mean, maximum and percentiles go out. Holds one
-//! counter per bucket; buckets are at most 1/8192 of their value wide, and exact up to 16 ns.
+//! counter per bucket that occurred; buckets are exact up to 1 us and at most a millionth of their
+//! value wide beyond.
+
+use std::collections::HashMap;
 
 use pinion_sim::Time;
 
-const SUB_BITS: u32 = 13;
+const SUB_BITS: u32 = 20;
 
 /// Counts how often each time occurred.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
-    buckets: Vec<u32>,
+    buckets: HashMap<u64, u64>,
     count: u64,
     sum_ps: u128,
     min_ps: u64,
@@ -34,11 +37,7 @@ impl Histogram {
     /// Counts one time.
     pub fn record(&mut self, time: Time) {
         let ps = time.ps();
-        let index = bucket(ps);
-        if index >= self.buckets.len() {
-            self.buckets.resize(index + 1, 0);
-        }
-        self.buckets[index] = self.buckets[index].saturating_add(1);
+        *self.buckets.entry(lowest(ps)).or_default() += 1;
         self.min_ps = if self.count == 0 { ps } else { self.min_ps.min(ps) };
         self.max_ps = self.max_ps.max(ps);
         self.count += 1;
@@ -55,39 +54,36 @@ impl Histogram {
         if self.count == 0 {
             return None;
         }
+        let mut buckets: Vec<(u64, u64)> = self.buckets.iter().map(|(&k, &v)| (k, v)).collect();
+        buckets.sort_unstable();
         let ns = |ps: u64| Time::from_ps(ps).ns();
         Some(Quantiles {
             min: ns(self.min_ps),
             mean: self.sum_ps as f64 / self.count as f64 / 1000.0,
-            p50: ns(self.percentile_ps(50)),
-            p99: ns(self.percentile_ps(99)),
+            p50: ns(self.percentile_ps(&buckets, 50)),
+            p99: ns(self.percentile_ps(&buckets, 99)),
             max: ns(self.max_ps),
         })
     }
 
     /// Gives the smallest recorded time that at least `percent` of all are within.
-    fn percentile_ps(&self, percent: u64) -> u64 {
+    fn percentile_ps(&self, buckets: &[(u64, u64)], percent: u64) -> u64 {
         let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1);
         let mut seen = 0;
-        for (index, count) in self.buckets.iter().enumerate() {
+        for (ps, count) in buckets {
             seen += u128::from(*count);
             if seen >= rank {
-                return lowest(index).clamp(self.min_ps, self.max_ps);
+                return (*ps).clamp(self.min_ps, self.max_ps);
             }
         }
         self.max_ps
     }
 }
 
-fn bucket(ps: u64) -> usize {
-    let exponent = (64 - ps.leading_zeros()).saturating_sub(SUB_BITS + 1);
-    ((u64::from(exponent) << SUB_BITS) + (ps >> exponent)) as usize
-}
-
-fn lowest(index: usize) -> u64 {
-    let index = index as u64;
-    let exponent = (index >> SUB_BITS).saturating_sub(1);
-    (index - (exponent << SUB_BITS)) << exponent
+/// Gives the lowest time of the bucket that `ps` falls into.
+fn lowest(ps: u64) -> u64 {
+    let dropped_bits = (64 - ps.leading_zeros()).saturating_sub(SUB_BITS);
+    ps >> dropped_bits << dropped_bits
 }
 
 #[cfg(test)]
@@ -95,18 +91,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_hold_what_they_say() {
-        for ps in [0, 1, 8191, 8192, 16_383, 16_384, 27_000, 1_000_003, 1 << 40, u64::MAX / 3] {
-            let low = lowest(bucket(ps));
-            assert!(low <= ps && ps - low <= ps >> SUB_BITS, "{ps}: {low}");
-            assert_eq!(bucket(low), bucket(ps));
+    fn buckets_are_narrow() {
+        for ps in [0, 1, 27_000, 496_992, 1_000_003, 1 << 40, u64::MAX / 3] {
+            let low = lowest(ps);
+            assert!(low <= ps && ps - low <= ps >> (SUB_BITS - 1), "{ps}: {low}");
+            assert_eq!(lowest(low), low);
         }
+        assert_eq!(lowest(999_999), 999_999);
     }
 
     #[test]
     fn percentiles_are_ranks() {
         let mut histogram = Histogram::default();
-        for ns in 1..=100 {
+        for ns in (1..=100).rev() {
             histogram.record(Time::from_ns(ns));
         }
         let quantiles = histogram.quantiles().unwrap();

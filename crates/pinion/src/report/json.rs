@@ -30,7 +30,7 @@ impl Summary {
             "active_ns": self.active.ns(),
             "host_seconds": self.host.as_secs_f64(),
             "slowdown": self.slowdown(),
-            "cycles": totals.cycles,
+            "cycles": self.cycles,
             "instructions": totals.instructions,
             "ipc": self.ipc(),
             "simulated_mips": self.simulated_mips(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pinion_sim::Time;
+use pinion_sim::{Clock, Time};
 use pinion_spin::listener::DropReason;
 use pinion_spin::{HandlerKind, Machine, Outcome, Totals};
 
@@ -51,6 +51,10 @@ pub struct Summary {
     pub working: (Time, Duration),
     /// Counts HPUs.
     pub hpus: u32,
+    /// Counts the machine's cycles in the simulated time.
+    pub cycles: u64,
+    /// Counts the machine's cycles from the first arrival to the last thing that happened.
+    pub active_cycles: u64,
     /// Holds the first faults.
     pub faults: Vec<Fault>,
     /// Holds a row per handler, if asked for.
@@ -71,9 +75,11 @@ impl Summary {
         stats: Stats,
         ended: (Ending, Time, Duration),
     ) -> Self {
-        let (ending, simulated, host) = ended;
+        let (ending, now, host) = ended;
         let start = stats.first_arrival.unwrap_or_default();
         let end = stats.last_completion.max(stats.last_departure).max(stats.last_arrival);
+        // A timer that runs out behind the last packet is not part of the run.
+        let simulated = if ending == Ending::Finished { end } else { now };
         let handlers = stats.handlers.into_iter().map(|(key, mut row)| {
             row.key = Some(key);
             row
@@ -92,6 +98,8 @@ impl Summary {
             host,
             working: (simulated, host),
             hpus: machine.hpus(),
+            cycles: cycles(machine, simulated),
+            active_cycles: cycles(machine, end.since(start)),
             faults: stats.faults,
             handlers: handlers.collect(),
             totals,
@@ -111,8 +119,7 @@ impl Summary {
 
     /// Gives the part of HPU cycles with a task, from the first arrival to the last event.
     pub fn hpu_utilisation(&self) -> f64 {
-        let share = self.active.ps() as f64 / self.simulated.ps().max(1) as f64;
-        let cycles = self.totals.cycles as f64 * share * f64::from(self.hpus);
+        let cycles = self.active_cycles as f64 * f64::from(self.hpus);
         ratio(self.totals.busy_cycles as f64, cycles)
     }
 
@@ -133,7 +140,7 @@ impl Summary {
 
     /// Counts dropped packets.
     pub fn dropped(&self) -> u64 {
-        self.totals.dropped.iter().map(|(_, count)| count).sum()
+        self.totals.dropped_total()
     }
 
     /// Counts the packets dropped for a reason.
@@ -166,17 +173,14 @@ impl From<Outcome> for Ending {
     }
 }
 
-/// Checks that packets in = unmatched + processed + dropped + resident.
+/// Tells which packets are unaccounted for, if any are.
 fn imbalance(totals: &Totals) -> Option<String> {
-    let dropped: u64 = totals.dropped.iter().map(|(_, count)| count).sum();
-    let accounted = totals.unmatched + totals.processed + dropped + totals.resident;
-    (accounted != totals.packets_in).then(|| {
-        format!(
-            "packets do not add up: {} came in, but {} are accounted for ({} to host, {} \
-             processed, {dropped} dropped, {} inside); this is a defect of pinion",
-            totals.packets_in, accounted, totals.unmatched, totals.processed, totals.resident
-        )
-    })
+    let problem = totals.conserved().err()?;
+    Some(format!("packets do not add up: {problem}; this is a defect of pinion, please report it"))
+}
+
+fn cycles(machine: &Machine, time: Time) -> u64 {
+    Clock::from_hz(machine.clock.frequency_mhz.max(1) * 1_000_000).cycle_at(time)
 }
 
 fn gbit_s(bytes: u64, time: Time) -> f64 {

@@ -32,7 +32,8 @@ impl Summary {
         let processed = count(totals.processed);
         writeln!(out, "    processed   {processed:>12}  {}", bytes(self.processed_bytes))?;
         writeln!(out, "    to host     {:>12}", count(totals.unmatched))?;
-        writeln!(out, "    dropped     {:>12}  {}", count(self.dropped()), self.reasons())?;
+        let dropped = format!("    dropped     {:>12}  {}", count(self.dropped()), self.reasons());
+        writeln!(out, "{}", dropped.trim_end())?;
         if totals.resident > 0 {
             writeln!(out, "    inside      {:>12}", count(totals.resident))?;
         }

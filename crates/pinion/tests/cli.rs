@@ -1,0 +1,396 @@
+//! The command from outside: every mistake gives one paragraph, status 2 and no output file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("pinion-cli-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// An application with a prebuilt program: nothing needs a compiler.
+    fn app(&self, manifest: &str) -> PathBuf {
+        self.write("app/app.toml", manifest);
+        self.write("app/app.elf", program(&HANDLERS));
+        self.0.join("app")
+    }
+
+    fn pinion(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_pinion"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .env("PINION_SDK", sdk())
+            .output()
+            .unwrap()
+    }
+
+    /// Runs and expects one paragraph that contains all of `parts`, status 2, and no new file.
+    fn refuses(&self, arguments: &[&str], parts: &[&str]) {
+        let before = self.files();
+        let output = self.pinion(arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert_eq!(text.trim_end().lines().count(), 1, "{arguments:?}: {text}");
+        assert!(text.starts_with("pinion: "), "{arguments:?}: {text}");
+        for part in parts {
+            assert!(text.contains(part), "{arguments:?}: no `{part}` in {text}");
+        }
+        assert!(output.stdout.is_empty(), "{arguments:?}: {:?}", output.stdout);
+        assert_eq!(self.files(), before, "{arguments:?}: files were left");
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        fn walk(dir: &Path, files: &mut Vec<PathBuf>) {
+            for entry in fs::read_dir(dir).unwrap().flatten() {
+                match entry.path() {
+                    path if path.is_dir() => walk(&path, files),
+                    path => files.push(path),
+                }
+            }
+        }
+        let mut files = Vec::new();
+        walk(&self.0, &mut files);
+        files.sort();
+        files
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn sdk() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk")
+}
+
+fn example(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    path.display().to_string()
+}
+
+fn has_gcc() -> bool {
+    let found = Command::new("riscv64-unknown-elf-gcc").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("riscv64-unknown-elf-gcc is not installed: nothing tested");
+    }
+    found
+}
+
+const MANIFEST: &str = r#"[app]
+name = "app"
+elf = "app.elf"
+
+[[context]]
+name = "all"
+match = ["icmp.echo"]
+payload = "good_ph"
+"#;
+
+/// Outputs whose names must stay free.
+const OUTPUTS: [&str; 8] = [
+    "--pcap-out",
+    "out.pcap",
+    "--json",
+    "out.json",
+    "--packets",
+    "out.csv",
+    "--handlers",
+    "--quiet",
+];
+
+/// Symbols of the prebuilt program.
+const HANDLERS: [(&str, u32); 2] = [("good_ph", 0x1d00_0080), ("table", 0x1c00_0000)];
+
+/// Makes a small RV32 executable: a loop at the reset address, and the symbols.
+fn program(symbols: &[(&str, u32)]) -> Vec<u8> {
+    let code: Vec<u8> = [0x6f_u32; 8].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut names = vec![0];
+    let mut table = vec![0; 16];
+    for (name, address) in symbols {
+        table.extend((names.len() as u32).to_le_bytes());
+        table.extend(address.to_le_bytes());
+        table.extend(4_u32.to_le_bytes());
+        table.extend([0x12, 0, 0xf1, 0xff]); // global function, absolute
+        names.extend(name.bytes().chain([0]));
+    }
+    let section_names = b"\0.symtab\0.strtab\0.shstrtab\0";
+    let (code_at, table_at) = (84, 84 + code.len() as u32);
+    let names_at = table_at + table.len() as u32;
+    let section_names_at = names_at + names.len() as u32;
+    let sections_at = (section_names_at + section_names.len() as u32).next_multiple_of(4);
+    let mut file = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    for half in [2_u16, 243] {
+        file.extend(half.to_le_bytes());
+    }
+    for word in [1, 0x1d00_0080, 52, sections_at, 0] {
+        file.extend(word.to_le_bytes());
+    }
+    for half in [52_u16, 32, 1, 40, 4, 3] {
+        file.extend(half.to_le_bytes());
+    }
+    let length = code.len() as u32;
+    for word in [1, code_at, 0x1d00_0080, 0x1d00_0080, length, length, 5, 4] {
+        file.extend(word.to_le_bytes());
+    }
+    file.extend(&code);
+    file.extend(&table);
+    file.extend(&names);
+    file.extend(section_names);
+    file.resize(sections_at as usize, 0);
+    let entries = [
+        [0; 10],
+        [1, 2, 0, 0, table_at, table.len() as u32, 2, 1, 4, 16],
+        [9, 3, 0, 0, names_at, names.len() as u32, 0, 0, 1, 0],
+        [17, 3, 0, 0, section_names_at, section_names.len() as u32, 0, 0, 1, 0],
+    ];
+    for word in entries.as_flattened() {
+        file.extend(word.to_le_bytes());
+    }
+    file
+}
+
+#[test]
+fn mistakes_in_the_arguments() {
+    let folder = Folder::new("arguments");
+    folder.app(MANIFEST);
+    folder.refuses(&["run", "app"], &["--pcap-in", "--generate"]);
+    folder.refuses(&["run", "app", "--generate", "udp,sise=4"], &["sise"]);
+    folder
+        .refuses(&["run", "app", "--generate", "udp", "--pace", "fast"], &["--pace fast", "100g"]);
+    folder.refuses(&["run", "app", "--generate", "udp", "--pace", "recorded"], &["--pcap-in"]);
+    folder.refuses(
+        &["run", "app", "--generate", "udp", "--machine", "pspim"],
+        &["no machine `pspim`", "pspin"],
+    );
+    folder.refuses(
+        &["run", "app", "--generate", "udp", "--set", "cluster.cont=8"],
+        &["cluster.cont", "nearest valid key: `cluster.count`"],
+    );
+    folder.refuses(
+        &["run", "app", "--generate", "udp", "--set", "cluster.count=many"],
+        &["override `cluster.count=many`", "invalid type"],
+    );
+    folder.refuses(
+        &["run", "app", "--generate", "udp", "--set", "cluster.count=0"],
+        &["cluster.count", "line "],
+    );
+    folder.refuses(
+        &["run", "app", "--generate", "udp", "--host-dump", "none=x.bin"],
+        &["no context `none`", "all"],
+    );
+    folder.refuses(&["run", "gone", "--generate", "udp"], &["cannot read gone"]);
+    folder.refuses(&["machine", "show", "pspin", "--set", "mpq"], &["KEY=VALUE"]);
+    folder.refuses(&["calibrate", "--set", "gone"], &["gone", "rows.csv"]);
+    folder.refuses(&["new", "app"], &["app exists already"]);
+    folder.refuses(&["new", "8ball"], &["cannot name an application"]);
+}
+
+#[test]
+fn mistakes_in_programs() {
+    let folder = Folder::new("programs");
+    let run = |extra: &[&str], parts: &[&str]| {
+        let arguments =
+            [&["run", "app", "--generate", "icmp,count=4"], &OUTPUTS[..], extra].concat();
+        folder.refuses(&arguments, parts);
+    };
+    let own = std::env::current_exe().unwrap().display().to_string();
+    folder.app(MANIFEST);
+    run(&["--elf", "gone.elf"], &["cannot read gone.elf"]);
+    run(&["--elf", &own], &["this core"]);
+    folder.write("text.elf", "#!/bin/sh\n");
+    run(&["--elf", "text.elf"], &["text.elf is not an ELF file"]);
+    folder.write("cut.elf", &program(&HANDLERS)[..100]);
+    run(&["--elf", "cut.elf"], &["cut.elf is truncated"]);
+    run(&["--set", "program.base=0x1d100000"], &["outside program memory"]);
+    let reset = ["--set", "program.bytes=1024", "--set", "program.reset_offset=0"];
+    folder.write("large.elf", program_at(0x1d00_03f0));
+    run(&[&["--elf", "large.elf"], &reset[..]].concat(), &["too large", "1024 bytes"]);
+    folder.app(&MANIFEST.replace("good_ph", "god_ph"));
+    run(&[], &["line 8", "no symbol `god_ph`", "did you mean `good_ph`"]);
+    folder.app(&MANIFEST.replace("good_ph", "table"));
+    run(&[], &["line 8", "0x1c000000", "outside program memory"]);
+}
+
+/// The prebuilt program, linked elsewhere.
+fn program_at(address: u32) -> Vec<u8> {
+    let mut file = program(&HANDLERS);
+    file[60..64].copy_from_slice(&address.to_le_bytes());
+    file[64..68].copy_from_slice(&address.to_le_bytes());
+    file
+}
+
+#[test]
+fn mistakes_in_manifests_and_machine_files() {
+    let folder = Folder::new("manifests");
+    let run = |extra: &[&str], parts: &[&str]| {
+        let arguments =
+            [&["run", "app", "--generate", "icmp,count=4"], &OUTPUTS[..], extra].concat();
+        folder.refuses(&arguments, parts);
+    };
+    folder.app(&MANIFEST.replace("payload", "paylaod"));
+    run(&[], &["app.toml, line 8, column 1", "nearest valid key: `payload`"]);
+    folder.app(&MANIFEST.replace("\"all\"", "7"));
+    run(&[], &["line 6", "expected a string"]);
+    folder.app(&MANIFEST.replace("icmp.echo", "u32(40, 1, 1, 1)"));
+    run(&[], &["line 7", "u32(40", "sees the first"]);
+    let rules: Vec<String> = (0..9).map(|word| format!("\"u32({word}, 1, 1, 1)\"")).collect();
+    let many = format!("match = [{}]", rules.join(", "));
+    folder.app(&MANIFEST.replace("match = [\"icmp.echo\"]", &many));
+    run(&[], &["line 7", "comparisons", "matching.rules"]);
+    folder.app(&MANIFEST.replace("payload", "handler_memory = \"2MiB\"\npayload"));
+    run(&[], &["line 8", "do not fit"]);
+    folder.app(MANIFEST);
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/pspin.toml");
+    let machine = fs::read_to_string(machine).unwrap();
+    folder.write("odd.toml", machine.replace("frequency_mhz", "frequenzy_mhz"));
+    run(&["--machine", "odd.toml"], &["odd.toml, line", "nearest valid key: `frequency_mhz`"]);
+    folder.write("odd.toml", machine.replace("[clock]", "[clock"));
+    run(&["--machine", "odd.toml"], &["odd.toml, line"]);
+}
+
+#[test]
+fn mistakes_in_captures() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("captures");
+    let app = example("icmp_echo");
+    let elf = folder.0.join("app.elf").display().to_string();
+    let built = folder.pinion(&["build", &app, "--out", &elf]);
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let refuses = |extra: &[&str], parts: &[&str]| {
+        let arguments = [&["run", &app, "--elf", &elf], &OUTPUTS[..], extra].concat();
+        folder.refuses(&arguments, parts);
+    };
+    let good = fs::read(Path::new(&app).join("ping.pcap")).unwrap();
+    refuses(&["--pcap-in", "gone.pcap"], &["cannot open the capture gone.pcap"]);
+    folder.write("foreign.pcap", "GIF89a, which is no capture at all");
+    refuses(&["--pcap-in", "foreign.pcap"], &["foreign.pcap is not a pcap"]);
+    folder.write("header.pcap", &good[..20]);
+    refuses(&["--pcap-in", "header.pcap"], &["ends within the capture's header"]);
+    folder.write("cut.pcap", &good[..good.len() - 10]);
+    refuses(&["--pcap-in", "cut.pcap"], &["ends within packet 100", "99 whole packets"]);
+    refuses(
+        &["--generate", "icmp,size=3000,count=4"],
+        &["3000 bytes", "up to 2048", "inbound.max_packet_bytes"],
+    );
+}
+
+#[test]
+fn a_missing_or_failing_compiler() {
+    let folder = Folder::new("compilers");
+    folder.write("app/app.toml", MANIFEST.replace("elf = \"app.elf\"", "sources = [\"app.c\"]"));
+    folder.write("app/app.c", "int broken(void) { return missing; }\n");
+    folder.refuses(&["build", "app", "--cc", "/nowhere/gcc"], &["/nowhere/gcc", "--cc takes"]);
+    let bare = Command::new(env!("CARGO_BIN_EXE_pinion"))
+        .args(["build", "app"])
+        .current_dir(&folder.0)
+        .env("PINION_SDK", sdk())
+        .env("PATH", "/nowhere")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&bare.stderr);
+    assert_eq!(bare.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("apt-get install gcc-riscv64-unknown-elf") || text.contains("zig"),
+        "{text}"
+    );
+    if !has_gcc() {
+        return;
+    }
+    let output = folder.pinion(&["build", "app"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("app.c:1:27: error: 'missing' undeclared"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("pinion: "), "{text}");
+    assert!(!folder.0.join("app/build/app.elf").exists());
+    folder.write(
+        "app/app.c",
+        "__attribute__((used)) int big(void) { asm(\".space 65536\"); return 0; }\n",
+    );
+    let output = folder.pinion(&["build", "app"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+}
+
+#[test]
+fn a_device_without_permission_tells_what_to_run() {
+    use std::os::unix::process::CommandExt as _;
+    let folder = Folder::new("tap");
+    folder.app(MANIFEST);
+    let output = Command::new(env!("CARGO_BIN_EXE_pinion"))
+        .args(["up", "app", "--tap", "pinion-cli0", "--address", "10.254.0.1/24"])
+        .current_dir(&folder.0)
+        .env("PINION_SDK", sdk())
+        .uid(65_534)
+        .output();
+    // Without root the user cannot be changed (and lacks the right anyway); a folder that others
+    // cannot enter hides the executable from them.
+    let Ok(output) = output else { return };
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("TAP"), "{text}");
+}
+
+#[test]
+fn a_new_application_builds_and_runs() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("new");
+    let made = folder.pinion(&["new", "my_filter"]);
+    assert!(made.status.success());
+    let built = folder.pinion(&["build", "my_filter"]);
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    assert!(built.stderr.is_empty(), "{}", String::from_utf8_lossy(&built.stderr));
+    let again = folder.pinion(&["build", "my_filter"]);
+    assert!(String::from_utf8_lossy(&again.stdout).contains("up to date"));
+    let spec = "udp,size=512,count=1000,messages=10,rate=400g";
+    let run = folder.pinion(
+        &[
+            &["run", "my_filter", "--generate", spec],
+            &OUTPUTS[..],
+            &["--host-dump", "my_filter=host.bin"],
+        ]
+        .concat(),
+    );
+    let text = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{text}{}", String::from_utf8_lossy(&run.stderr));
+    assert!(text.contains("HER to completion") && text.contains("handlers"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.0.join("out.json")).unwrap()).unwrap();
+    assert_eq!(json["packets"]["in"], 1000);
+    assert_eq!(json["packets"]["processed"], 1000);
+    assert_eq!(json["packets"]["out"], 1000);
+    let lines = fs::read_to_string(folder.0.join("out.csv")).unwrap().lines().count();
+    assert_eq!(lines, 1001);
+    assert!(folder.0.join("host.bin").metadata().unwrap().len() == 1 << 20);
+}
+
+#[test]
+fn machines_are_shown_with_their_sources() {
+    let folder = Folder::new("machine");
+    let shown = folder.pinion(&["machine", "show", "pspin", "--set", "cluster.count=8"]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    let line = text.lines().find(|line| line.starts_with("cluster.count ")).unwrap();
+    assert!(line.contains("8*") && line.contains("set on the command line"), "{line}");
+    assert!(text.lines().any(|line| line.starts_with("cluster.cores ") && line.contains("paper")));
+    assert!(folder.pinion(&["machine", "list"]).stdout.starts_with(b"pspin"));
+    assert!(folder.pinion(&["doctor"]).status.success());
+}
