@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the packets of the examples, the frames and memory contents expected from them, and the filter's table.
+"""Makes the examples' packets, the frames and memory contents expected, and the filter's table.
 
 Always the same bytes; standard library only. Run it after changing an example:
 
@@ -48,7 +48,9 @@ def ethernet(source, destination, ether_type, payload):
 
 
 def ipv4(source, destination, protocol, payload, identification, ttl=64):
-    head = struct.pack(">BBHHHBB", 0x45, 0, 20 + len(payload), identification, 0x4000, ttl, protocol)
+    head = struct.pack(
+        ">BBHHHBB", 0x45, 0, 20 + len(payload), identification, 0x4000, ttl, protocol
+    )
     total = checksum(head + b"\0\0" + source + destination)
     return head + struct.pack(">H", total) + source + destination + payload
 
@@ -62,7 +64,9 @@ def udp(source, destination, source_port, destination_port, payload):
     length = 8 + len(payload)
     ports = struct.pack(">HHH", source_port, destination_port, length)
     pseudo = source + destination + struct.pack(">BBH", 0, 17, length)
-    return ports + struct.pack(">H", checksum(pseudo + ports + b"\0\0" + payload) or 0xFFFF) + payload
+    return (
+        ports + struct.pack(">H", checksum(pseudo + ports + b"\0\0" + payload) or 0xFFFF) + payload
+    )
 
 
 def ping(kind, sequence, payload, reply=False):
@@ -80,7 +84,7 @@ def udp_frame(source_port, destination_port, payload, identification, back=False
 
 
 def write_pcap(name, frames, gap_ns):
-    """Frames gap_ns apart, in a capture with nanosecond timestamps; name is relative to this folder."""
+    """Frames gap_ns apart, with nanosecond timestamps; the name is relative to this folder."""
     out = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)]
     for index, frame in enumerate(frames):
         seconds, nanoseconds = divmod(index * gap_ns, 10**9)
@@ -144,7 +148,8 @@ def make_reduce():
             frames.append(udp_frame(7000 + message, 9100, payload, packet * messages + message))
     write_pcap("reduce/traffic.pcap", frames, 200)
     memory = b"".join(
-        struct.pack(f"<II{elements}I", message, elements, *sums[message]) for message in range(messages)
+        struct.pack(f"<II{elements}I", message, elements, *sums[message])
+        for message in range(messages)
     )
     (HERE / "reduce/expected.bin").write_bytes(memory)
     flags = ", ".join(f"1, {elements}" for _ in range(messages))
@@ -163,7 +168,9 @@ def make_to_host():
     frames = [udp_frame(8000, 9200, random.bytes(22 + 960 * i // 31), i) for i in range(count)]
     write_pcap("to_host/traffic.pcap", frames, 2 * US)
     memory = b"".join(
-        (struct.pack("<II", index + 1, len(frame)).ljust(frame_offset, b"\0") + frame).ljust(slot_bytes, b"\0")
+        (struct.pack("<II", index + 1, len(frame)).ljust(frame_offset, b"\0") + frame).ljust(
+            slot_bytes, b"\0"
+        )
         for index, frame in enumerate(frames)
     )
     (HERE / "to_host/expected.bin").write_bytes(memory)

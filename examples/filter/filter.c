@@ -1,9 +1,12 @@
-/* Looks up each UDP packet's source address and destination port in a hash table and does what the entry says:
- * deliver to the host, forward to the network, or drop. What is not in the table is dropped.
+/* Looks up each UDP packet's source address and destination port in a hash table and does what the
+ * entry says: deliver to the host, forward to the network, or drop. What is not in the table is
+ * dropped.
  *
- * Handler memory: 1,024 entries of {u32 source address, u32 destination port, u32 action, u32 packets}, open addressing
- * with linear probing, at most 8 steps; action 0 marks a free entry. The image is made by ../make_pcaps.py.
- * Host memory: a slot of 1 KiB per entry (modulo what fits), from 4 KiB on, with the last packet it delivered.
+ * Handler memory: 1,024 entries of {u32 source address, u32 destination port, u32 action, u32
+ * packets}, open addressing with linear probing, at most 8 steps; action 0 marks a free entry. The
+ * image is made by ../make_pcaps.py.
+ * Host memory: a slot of 1 KiB per entry (modulo what fits), from 4 KiB on, with the last packet it
+ * delivered.
  */
 #include <handler.h>
 #include <packets.h>
@@ -61,6 +64,7 @@ __handler__ void filter_ph(handler_args_t *args)
         uint32_t slots = (task->host_mem_size - SLOTS_OFFSET) / SLOT_BYTES;
         uint32_t slot = (uint32_t)(entry - table) % slots;
 
-        spin_dma_to_host(host + SLOTS_OFFSET + slot * SLOT_BYTES, (uint32_t)task->l2_pkt_mem, bytes, 0, &command);
+        spin_dma_to_host(host + SLOTS_OFFSET + slot * SLOT_BYTES, (uint32_t)task->l2_pkt_mem, bytes,
+                         0, &command);
     }
 }

@@ -13,8 +13,10 @@ __handler__ void icmp_echo_ph(handler_args_t *args)
     uint32_t ip_bytes = ntohs(packet->ip_hdr.length);
     spin_cmd_t send;
 
-    /* Short frames carry padding behind the IP packet; a frame with less than its IP header promises is no ping. */
-    if (ip_bytes < sizeof(ip_hdr_t) + sizeof(icmp_hdr_t) || sizeof(eth_hdr_t) + ip_bytes > frame_bytes)
+    /* Short frames carry padding behind the IP packet; a frame with less than its IP header
+     * promises is no ping. */
+    if (ip_bytes < sizeof(ip_hdr_t) + sizeof(icmp_hdr_t) ||
+        sizeof(eth_hdr_t) + ip_bytes > frame_bytes)
         return;
 
     mac_addr_t mac = packet->eth_hdr.src;

@@ -1,8 +1,8 @@
-/* A receive ring: each packet goes to the next slot of 2 KiB in host memory, and then its length, so that the host
- * sees a length only when the packet is there.
+/* A receive ring: each packet goes to the next slot of 2 KiB in host memory, and then its length,
+ * so that the host sees a length only when the packet is there.
  *
- * Slot: u32 sequence number + 1, u32 bytes; the frame from byte 64 on. The number of slots is what the host memory
- * holds. Handler memory: u32 packets so far.
+ * Slot: u32 sequence number + 1, u32 bytes; the frame from byte 64 on. The number of slots is what
+ * the host memory holds. Handler memory: u32 packets so far.
  */
 #include <handler.h>
 

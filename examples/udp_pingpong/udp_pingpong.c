@@ -1,8 +1,10 @@
-/* Sends each UDP packet back to where it came from. Swapping addresses and ports leaves both checksums valid. */
+/* Sends each UDP packet back to where it came from. Swapping addresses and ports leaves both
+ * checksums valid. */
 #include <handler.h>
 #include <packets.h>
 
-/* Writes the headers of `from`, with source and destination exchanged, to `to`, which may be the same. */
+/* Writes the headers of `from`, with source and destination exchanged, to `to`, which may be the
+ * same. */
 static inline void turn_around(const pkt_hdr_t *from, pkt_hdr_t *to)
 {
     mac_addr_t mac = from->eth_hdr.src;
@@ -27,7 +29,8 @@ __handler__ void pingpong_l1_ph(handler_args_t *args)
     spin_send_packet(packet, task->pkt_mem_size, &send);
 }
 
-/* Reads the copy of the headers in L1, which is near, and writes the packet in L2, from where it leaves. */
+/* Reads the copy of the headers in L1, which is near, and writes the packet in L2, from where it
+ * leaves. */
 __handler__ void pingpong_l2_ph(handler_args_t *args)
 {
     task_t *task = args->task;

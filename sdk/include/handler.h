@@ -2,10 +2,11 @@
  *
  *     __handler__ void name_ph(handler_args_t *args) { … }
  *
- * A handler runs to its end on one HPU, in user mode, with 1 KiB of stack. It reaches its packet in L1 and L2, its
- * context's handler memory and scratchpads, and the program's own data; anything else stops it. The task completes
- * when the handler has returned and all its commands and cluster DMA transfers are done: waiting for them is needed
- * only before their data are used or overwritten.
+ * A handler runs to its end on one HPU, in user mode, with 1 KiB of stack. It reaches its packet in
+ * L1 and L2, its context's handler memory and scratchpads, and the program's own data; anything
+ * else stops it. The task completes when the handler has returned and all its commands and cluster
+ * DMA transfers are done: waiting for them is needed only before their data are used or
+ * overwritten.
  */
 #ifndef PINION_HANDLER_H
 #define PINION_HANDLER_H
@@ -31,15 +32,15 @@
 #define SPIN_FAIL 1
 
 /* Finds the payload of an IP/UDP packet that starts at its IP header. */
-#define GET_IP_UDP_PLD(pkt_ptr, pkt_pld_ptr, pkt_pld_len)                                      \
-    {                                                                                          \
-        ip_hdr_t *pinion_ip = (ip_hdr_t *)(pkt_ptr);                                           \
-        pkt_pld_len = pinion_ip->length - sizeof(ip_hdr_t) - sizeof(udp_hdr_t);                \
-        pkt_pld_ptr = (uint8_t *)(pkt_ptr) + pinion_ip->ihl * 4 + sizeof(udp_hdr_t);           \
+#define GET_IP_UDP_PLD(pkt_ptr, pkt_pld_ptr, pkt_pld_len)                            \
+    {                                                                                \
+        ip_hdr_t *pinion_ip = (ip_hdr_t *)(pkt_ptr);                                 \
+        pkt_pld_len = pinion_ip->length - sizeof(ip_hdr_t) - sizeof(udp_hdr_t);      \
+        pkt_pld_ptr = (uint8_t *)(pkt_ptr) + pinion_ip->ihl * 4 + sizeof(udp_hdr_t); \
     }
 
-/* The task: the HPU driver's own registers, read in place. They are volatile because the driver decodes whole words
- * only and a compiler may narrow other loads. */
+/* The task: the HPU driver's own registers, read in place. They are volatile because the driver
+ * decodes whole words only and a compiler may narrow other loads. */
 typedef struct task {
     void *volatile handler_mem; /* L2 */
     volatile size_t handler_mem_size;
@@ -64,15 +65,17 @@ typedef struct handler_args {
 
 typedef void (*handler_fn)(handler_args_t *);
 
-/* May be defined by the application: called once, in machine mode, by core 0 of cluster 0 before the first packet. */
+/* May be defined by the application: called once, in machine mode, by core 0 of cluster 0 before
+ * the first packet. */
 void init_handlers(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem_ptr);
 
-/* ---- Cluster DMA ---------------------------------------------------------------------------------------------- */
+/* ---- Cluster DMA ---- */
 
 typedef dma_t spin_dma_t;
 
 /* Starts a copy of `size` > 0 bytes. */
-static inline int spin_dma(void *source, void *dest, size_t size, int direction, int options, spin_dma_t *xfer)
+static inline int spin_dma(void *source, void *dest, size_t size, int direction, int options,
+                           spin_dma_t *xfer)
 {
     (void)direction;
     (void)options;
@@ -96,7 +99,7 @@ static inline int spin_dma_test(spin_dma_t xfer, uint32_t *completed)
     return SPIN_OK;
 }
 
-/* ---- Locks ---------------------------------------------------------------------------------------------------- */
+/* ---- Locks ---- */
 
 typedef futex_t spin_lock_t;
 
@@ -154,11 +157,11 @@ static inline int spin_rw_lock_w_unlock(spin_rw_lock_t *rwlock)
     return spin_lock_unlock(&rwlock->glock);
 }
 
-/* ---- Commands: at most four of an HPU are outstanding, the next one waits -------------------------------------- */
+/* ---- Commands: at most four of an HPU are outstanding, the next one waits ---- */
 
 typedef uint32_t spin_cmd_t;
 
-/* Issues the command whose words are written; a null handle is allowed for who does not ask again. */
+/* Issues the command whose words are written; the handle may be null. */
 static inline int pinion_issue(uint32_t info, spin_cmd_t *handle)
 {
     MMIO_WRITE(CMD_INFO, info);
@@ -186,7 +189,8 @@ static inline int spin_cmd_test(spin_cmd_t handle, bool *completed)
     return SPIN_OK;
 }
 
-static inline int pinion_send(uint32_t dest, uint32_t flow, void *data, uint32_t length, spin_cmd_t *handle)
+static inline int pinion_send(uint32_t dest, uint32_t flow, void *data, uint32_t length,
+                              spin_cmd_t *handle)
 {
     MMIO_WRITE(CMD_WORD0, dest);
     MMIO_WRITE(CMD_WORD1, flow);
@@ -208,8 +212,8 @@ static inline int spin_rdma_put(uint32_t dest, void *data, uint32_t length, spin
     return pinion_send(dest, 1, data, length, handle);
 }
 
-static inline int pinion_host_dma(uint64_t host_addr, uint32_t nic_addr, uint32_t length, uint32_t to_host,
-                                  bool event, spin_cmd_t *xfer)
+static inline int pinion_host_dma(uint64_t host_addr, uint32_t nic_addr, uint32_t length,
+                                  uint32_t to_host, bool event, spin_cmd_t *xfer)
 {
     MMIO_WRITE(CMD_WORD0, (uint32_t)host_addr);
     MMIO_WRITE(CMD_WORD1, (uint32_t)(host_addr >> 32));
@@ -220,15 +224,15 @@ static inline int pinion_host_dma(uint64_t host_addr, uint32_t nic_addr, uint32_
 }
 
 /* Copies `length` bytes at `nic_addr` (L1 or L2) to host memory. */
-static inline int spin_dma_to_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length, bool generate_event,
-                                   spin_cmd_t *xfer)
+static inline int spin_dma_to_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length,
+                                   bool generate_event, spin_cmd_t *xfer)
 {
     return pinion_host_dma(host_addr, nic_addr, length, 1, generate_event, xfer);
 }
 
 /* Copies `length` bytes of host memory to `nic_addr` (L1 or L2). */
-static inline int spin_dma_from_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length, bool generate_event,
-                                     spin_cmd_t *xfer)
+static inline int spin_dma_from_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length,
+                                     bool generate_event, spin_cmd_t *xfer)
 {
     return pinion_host_dma(host_addr, nic_addr, length, 0, generate_event, xfer);
 }

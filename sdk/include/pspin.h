@@ -12,7 +12,8 @@
 #include "spin_conf.h"
 
 #define MEM_ALIGNMENT 4
-#define ALIGN_UP(number, alignment) ((((uint32_t)(number)) + ((alignment) - 1)) & ~((alignment) - 1))
+#define ALIGN_UP(number, alignment) \
+    ((((uint32_t)(number)) + ((alignment) - 1)) & ~((alignment) - 1))
 #define DMA_MAX_XFER_SIZE 32768
 #define DMA_NULL 0
 
@@ -43,8 +44,8 @@ static inline unsigned store_conditional(volatile uint32_t *const addr, const ui
     return failed;
 }
 
-/* Replaces `expected` by `replacement`. Returns 0 if done, -1 if another value was there, above 0 if somebody came in
- * between. */
+/* Replaces `expected` by `replacement`. Returns 0 if done, -1 if another value was there, above 0
+ * if somebody came in between. */
 static inline int compare_and_swap(volatile uint32_t *const addr, const uint32_t expected,
                                    const uint32_t replacement)
 {
@@ -52,12 +53,15 @@ static inline int compare_and_swap(volatile uint32_t *const addr, const uint32_t
 }
 
 /* Defines NAME(addr, value): applies INSTRUCTION atomically, returns what was there before. */
-#define PINION_AMO(name, type, instruction)                                                                     \
-    static inline type name(volatile type *const addr, const type value)                                       \
-    {                                                                                                           \
-        type before;                                                                                            \
-        __asm__ volatile(instruction " %0, %1, (%2)" : "=r"(before) : "r"(value), "r"(addr) : "memory");        \
-        return before;                                                                                          \
+#define PINION_AMO(name, type, instruction)                              \
+    static inline type name(volatile type *const addr, const type value) \
+    {                                                                    \
+        type before;                                                     \
+        __asm__ volatile(instruction " %0, %1, (%2)"                     \
+                         : "=r"(before)                                  \
+                         : "r"(value), "r"(addr)                         \
+                         : "memory");                                    \
+        return before;                                                   \
     }
 
 PINION_AMO(amo_swap, uint32_t, "amoswap.w")
@@ -130,7 +134,8 @@ static inline uint32_t cycles(void)
     return a0;
 }
 
-/* What a host program and handlers share in NIC memory: a flag per HPU, and performance counters. */
+/* What a host program and handlers share in NIC memory: a flag per HPU, and performance counters.
+ */
 #define MAX_COUNTERS 16
 
 struct perf_counter {

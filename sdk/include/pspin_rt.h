@@ -41,10 +41,10 @@
 #define PULP_CSR_PMPADDR14 0x3be
 #define PULP_CSR_PMPADDR15 0x3bf
 
-/* Environment call: up to seven arguments in a0 to a6, the number in a7, the result in a0. The runtime's trap
- * handler uses t0 and t1. */
-static inline uint32_t pinion_ecall(uint32_t number, uint32_t arg0, uint32_t arg1, uint32_t arg2, uint32_t arg3,
-                                    uint32_t arg4, uint32_t arg5, uint32_t arg6)
+/* Environment call: up to seven arguments in a0 to a6, the number in a7, the result in a0. The
+ * runtime's trap handler uses t0 and t1. */
+static inline uint32_t pinion_ecall(uint32_t number, uint32_t arg0, uint32_t arg1, uint32_t arg2,
+                                    uint32_t arg3, uint32_t arg4, uint32_t arg5, uint32_t arg6)
 {
     register uint32_t a0 __asm__("a0") = arg0;
     register uint32_t a1 __asm__("a1") = arg1;

@@ -1,5 +1,5 @@
-/* The cluster's DMA engine: copies between this cluster's L1, other clusters' L1 and L2, any direction.
- * A transfer's id grows with each launch on the same port; done = all ids up to it. */
+/* The cluster's DMA engine: copies between this cluster's L1, other clusters' L1 and L2, any
+ * direction. A transfer's id grows with each launch on the same port; done = all ids up to it. */
 #ifndef PINION_SPIN_DMA_H
 #define PINION_SPIN_DMA_H
 
@@ -21,10 +21,12 @@ typedef volatile struct {
 } pinion_dma_port_t;
 
 #define PINION_OWN_DMA ((pinion_dma_port_t *)PINION_DMA_PORT)
-#define PINION_PUBLIC_DMA(cluster) \
-    ((pinion_dma_port_t *)(PINION_L1_BASE + PINION_DMA_PUBLIC_OFFSET + (cluster) * PINION_L1_STRIDE))
+#define PINION_PUBLIC_DMA(cluster)                                     \
+    ((pinion_dma_port_t *)(PINION_L1_BASE + PINION_DMA_PUBLIC_OFFSET + \
+                           (cluster) * PINION_L1_STRIDE))
 
-static inline uint32_t pinion_dma_launch(pinion_dma_port_t *port, void *from, void *to, uint32_t bytes)
+static inline uint32_t pinion_dma_launch(pinion_dma_port_t *port, void *from, void *to,
+                                         uint32_t bytes)
 {
     __asm__ volatile("" ::: "memory");
     port->source = (uint32_t)(uintptr_t)from;
@@ -72,14 +74,16 @@ static inline char spin__tf_completed(uint32_t transfer)
 }
 
 /* The same through the port that all cores of a cluster share; `cluster` may be another one. */
-static inline uint32_t spin__public_memcpy_nonblk(void *from, void *to, uint32_t bytes, uint32_t cluster)
+static inline uint32_t spin__public_memcpy_nonblk(void *from, void *to, uint32_t bytes,
+                                                  uint32_t cluster)
 {
     return pinion_dma_launch(PINION_PUBLIC_DMA(cluster), from, to, bytes);
 }
 
 static inline void spin__public_memcpy(void *from, void *to, uint32_t bytes, uint32_t cluster)
 {
-    pinion_dma_wait(PINION_PUBLIC_DMA(cluster), spin__public_memcpy_nonblk(from, to, bytes, cluster));
+    pinion_dma_wait(PINION_PUBLIC_DMA(cluster),
+                    spin__public_memcpy_nonblk(from, to, bytes, cluster));
 }
 
 static inline void spin__public_wait_for_tf_completion(uint32_t transfer, uint32_t cluster)

@@ -14,26 +14,28 @@
 
 #define STRINGIFY(x) #x
 #define read_csr(csr, value) __asm__ volatile("csrr %0, " STRINGIFY(csr) : "=r"(value))
-#define write_csr(csr, value) __asm__ volatile("csrw " STRINGIFY(csr) ", %0" ::"rK"(value) : "memory")
+#define write_csr(csr, value) \
+    __asm__ volatile("csrw " STRINGIFY(csr) ", %0" ::"rK"(value) : "memory")
 #define clear_csr(csr, mask) __asm__ volatile("csrc " STRINGIFY(csr) ", %0" ::"rK"(mask) : "memory")
 #define read_register(name, value) __asm__ volatile("mv %0, " STRINGIFY(name) : "=r"(value))
-#define write_register(name, value) __asm__ volatile("mv " STRINGIFY(name) ", %0" ::"r"(value) : "memory")
+#define write_register(name, value) \
+    __asm__ volatile("mv " STRINGIFY(name) ", %0" ::"r"(value) : "memory")
 
 /* Puts a label into the assembly, to find a place in a trace. */
 #define LABEL(name) __asm__ volatile(#name ":" ::: "memory")
 
 /* Ends the program: the whole machine's run. */
-#define TERMINATE                                    \
-    {                                                \
-        *(volatile unsigned int *)0x1b200000 = 1;    \
+#define TERMINATE                                 \
+    {                                             \
+        *(volatile unsigned int *)0x1b200000 = 1; \
     }
 
 #ifdef CHECK_ASSERTS
-#define ASSERT(condition)                                                                     \
-    if (!(condition)) {                                                                       \
-        printf("%s:%d: assertion failed: %s\n", __FILE__, __LINE__, #condition);              \
-        for (;;)                                                                              \
-            TERMINATE                                                                         \
+#define ASSERT(condition)                                                        \
+    if (!(condition)) {                                                          \
+        printf("%s:%d: assertion failed: %s\n", __FILE__, __LINE__, #condition); \
+        for (;;)                                                                 \
+            TERMINATE                                                            \
     }
 #else
 #define ASSERT(condition)

@@ -1,5 +1,6 @@
-/* The 64-bit helpers a compiler may call on RV32IM, so that neither libgcc nor compiler-rt is needed for integers.
- * They must not use the operators that call them: everything works on 32-bit halves. */
+/* The 64-bit helpers a compiler may call on RV32IM, so that neither libgcc nor compiler-rt is
+ * needed for integers. They must not use the operators that call them: everything works on 32-bit
+ * halves. */
 #include "pinion_rt.h"
 
 typedef union {
@@ -57,9 +58,11 @@ int64_t __ashrdi3(int64_t value, int by)
     halves_t v = { .integer = value };
 
     if (by & 32)
-        v = (halves_t){ .low = (uint32_t)((int32_t)v.high >> (by & 31)), .high = (uint32_t)((int32_t)v.high >> 31) };
+        v = (halves_t){ .low = (uint32_t)((int32_t)v.high >> (by & 31)),
+                        .high = (uint32_t)((int32_t)v.high >> 31) };
     else if (by != 0)
-        v = (halves_t){ .low = v.low >> by | v.high << (32 - by), .high = (uint32_t)((int32_t)v.high >> by) };
+        v = (halves_t){ .low = v.low >> by | v.high << (32 - by),
+                        .high = (uint32_t)((int32_t)v.high >> by) };
     return v.integer;
 }
 

@@ -2,9 +2,11 @@
  *
  * In:    every core at _start in machine mode, nothing else set up; sections placed by the loader.
  * Out:   user mode in hpu_loop, for ever.
- * Holds: s1 = HPU driver, sp = this HPU's handler_args_t at the top of its stack, tp = hart id, mscratch = sp.
- * Waits: cores other than 0 sleep in the event unit until core 0 of their cluster has turned the instruction cache
- *        on; core 0 of the other clusters polls boot_done in L2 while core 0 of cluster 0 runs init_handlers.
+ * Holds: s1 = HPU driver, sp = this HPU's handler_args_t at the top of its stack, tp = hart id,
+ *        mscratch = sp.
+ * Waits: cores other than 0 sleep in the event unit until core 0 of their cluster has turned the
+ *        instruction cache on; core 0 of the other clusters polls boot_done in L2 while core 0 of
+ *        cluster 0 runs init_handlers.
  */
 #include "pinion_map.h"
 
@@ -13,7 +15,7 @@
 #define MSTATUS_MPP 0x1800
 #define CAUSE_ECALL_U 8
 
-/* ---- The 32 vectors. No interrupt is ever enabled; every entry leads to the trap handler. -------------------- */
+/* ---- The 32 vectors. No interrupt is ever enabled; all lead to the trap handler. ---- */
     .section .vectors, "ax"
     .option push
     .option norvc
@@ -25,7 +27,7 @@ vectors:
     .endr
     .option pop
 
-/* ---- Reset entry: origin of program memory + 0x80. ----------------------------------------------------------- */
+/* ---- Reset entry: origin of program memory + 0x80. ---- */
     .section .boot, "ax"
     .globl _start
     .type _start, @function
@@ -34,7 +36,7 @@ _start:
     csrw    mscratch, zero               /* tells the trap handler that there is no stack yet */
     la      t0, vectors
     csrw    mtvec, t0
-    csrw    MCOUNTINHIBIT, zero          /* count cycles; a core without this register traps and skips */
+    csrw    MCOUNTINHIBIT, zero          /* count cycles; without this register: trap, skip */
     call    set_up_stack
     csrw    mscratch, sp
     li      s0, PINION_EVENT_UNIT
@@ -65,7 +67,8 @@ _start:
     srli    t0, tp, 5
     bnez    t0, await_init
     addi    sp, sp, -16
-    addi    a0, sp, 0                    /* &hh, &ph, &th, &handler_mem: the host picks handlers by name */
+    addi    a0, sp, 0                    /* &hh, &ph, &th, &handler_mem, for nobody: the host
+                                          * finds handlers by name */
     addi    a1, sp, 4
     addi    a2, sp, 8
     addi    a3, sp, 12
@@ -90,7 +93,7 @@ release:                                 /* and wake the others. */
     sw      zero, PINION_EVENT_DISPATCH(s0)
     j       enter_user
 sleep:
-    .insn i 0x03, 0x6, t0, s0, PINION_EVENT_DISPATCH    /* event load word: returns after the dispatch */
+    .insn i 0x03, 0x6, t0, s0, PINION_EVENT_DISPATCH /* event load: until the dispatch */
 
 /* Drops to user mode in the loop, with a fresh stack. */
 enter_user:
@@ -102,7 +105,8 @@ enter_user:
     csrw    mepc, t0
     mret
 
-/* Points sp at this HPU's handler_args_t, freshly written, 16 bytes below the top of its stack. Uses t0 to t3. */
+/* Points sp at this HPU's handler_args_t, freshly written, 16 bytes below the top of its stack.
+ * Uses t0 to t3. */
 set_up_stack:
     csrr    tp, MHARTID
     srli    t0, tp, 5
@@ -137,7 +141,7 @@ set_up_stack:
 #endif
     ret
 
-/* ---- The loop: ten bytes, one instruction-cache line. -------------------------------------------------------- */
+/* ---- The loop: ten bytes, one instruction-cache line. ---- */
     .balign 16
     .globl hpu_loop
     .type hpu_loop, @function
@@ -149,7 +153,7 @@ hpu_loop:
     lui     t0, %hi(__stack_bytes)
     addi    t0, t0, %lo(__stack_bytes)
     sub     t0, sp, t0
-    lw      t1, 16(t0)                   /* the stack's lowest word: still as set_up_stack left it? */
+    lw      t1, 16(t0)                   /* the stack's lowest word: still zero? */
     bnez    t1, stack_overrun
 #endif
     lw      a5, PINION_DRIVER_DOORBELL(s1)
@@ -163,7 +167,7 @@ stack_overrun:
     j       1b
 #endif
 
-/* ---- Traps: serve cycles(); for everything else drop the handler, report why, take the next task. ------------- */
+/* ---- Traps: serve cycles(); else report why, drop the handler, take the next task. ---- */
     .globl trap
     .type trap, @function
 trap:
@@ -193,12 +197,12 @@ trap_while_booting:                      /* machine mode: an optional register, 
     addi    t0, t0, 4
     csrw    mepc, t0
     mret
-init_failed:                             /* report, and let the packets come: handlers may still work */
+init_failed:                             /* report; the handlers may still work */
     li      s1, PINION_DRIVER
     sw      t0, PINION_DRIVER_ERROR(s1)
     j       init_returned
 
-/* ---- Set by core 0 of cluster 0 once init_handlers has returned; placed as a zero by the loader. --------------- */
+/* ---- Set by core 0 of cluster 0 once init_handlers has returned; loaded as zero. ---- */
     .section .data.boot_done, "aw"
     .balign 4
 boot_done:

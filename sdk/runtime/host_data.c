@@ -1,4 +1,5 @@
-/* What a handler shares with its host program through NIC memory, and the request numbers of fpspin_host_req. */
+/* What a handler shares with its host program through NIC memory, and the request numbers of
+ * fpspin_host_req. */
 #include "pspin.h"
 #include "spin_conf.h"
 

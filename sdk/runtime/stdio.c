@@ -1,5 +1,5 @@
-/* Formatted output. One engine writes characters to a buffer or, one byte store each, to the standard-output device
- * of this HPU. Takes less than 200 bytes of stack. */
+/* Formatted output. One engine writes characters to a buffer or, one byte store each, to the
+ * standard-output device of this HPU. Takes about 250 bytes of stack. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,8 @@ static unsigned divide(uint64_t *value, unsigned base)
     return low % base;
 }
 
-static void put_number(sink_t *out, const spec_t *spec, uint64_t value, bool negative, unsigned base, char a)
+static void put_number(sink_t *out, const spec_t *spec, uint64_t value, bool negative,
+                       unsigned base, char a)
 {
     char digits[22], prefix[2];
     int count = 0, prefixes = 0, zeros = 0;
@@ -76,7 +77,8 @@ static void put_number(sink_t *out, const spec_t *spec, uint64_t value, bool neg
         prefix[prefixes++] = '0';
         prefix[prefixes++] = (char)(a + 'x' - 'a');
     }
-    if (spec->alternate && base == 8 && spec->precision <= count && (count == 0 || digits[count - 1] != '0'))
+    if (spec->alternate && base == 8 && spec->precision <= count &&
+        (count == 0 || digits[count - 1] != '0'))
         digits[count++] = '0';
     if (spec->precision > count)
         zeros = spec->precision - count;
@@ -197,6 +199,11 @@ static void read_spec(spec_t *spec, const char **format, va_list *args)
     }
 }
 
+static unsigned base_of(char letter)
+{
+    return letter == 'u' ? 10 : letter == 'o' ? 8 : 16;
+}
+
 static void put_signed(sink_t *out, spec_t *spec, int64_t value)
 {
     put_number(out, spec, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0, 10, 'a');
@@ -217,8 +224,8 @@ static void convert(sink_t *out, spec_t *spec, char letter, va_list *args)
     case 'x':
     case 'X':
         spec->sign = 0;
-        put_number(out, spec, take_unsigned(args, spec->length), false,
-                   letter == 'u' ? 10 : letter == 'o' ? 8 : 16, letter == 'X' ? 'A' : 'a');
+        put_number(out, spec, take_unsigned(args, spec->length), false, base_of(letter),
+                   letter == 'X' ? 'A' : 'a');
         return;
     case 'p':
         spec->alternate = true;

@@ -36,7 +36,8 @@ static unsigned long scan(const char *text, char **end, int base, int *negative)
     *negative = *text == '-';
     if (*text == '-' || *text == '+')
         text++;
-    if ((base == 0 || base == 16) && text[0] == '0' && (text[1] | 32) == 'x' && isxdigit((unsigned char)text[2])) {
+    if ((base == 0 || base == 16) && text[0] == '0' && (text[1] | 32) == 'x' &&
+        isxdigit((unsigned char)text[2])) {
         base = 16;
         text += 2;
     }

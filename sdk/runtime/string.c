@@ -1,5 +1,5 @@
-/* memcpy family and strings. Words are moved at any alignment; the cores split a misaligned access in two, which is
- * still half the cost of bytes. */
+/* memcpy family and strings. Words are moved at any alignment; the cores split a misaligned access
+ * in two, which is still half the cost of bytes. */
 #include <string.h>
 #include "pinion_rt.h"
 

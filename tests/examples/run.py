@@ -3,8 +3,8 @@
 
     python3 tests/examples/run.py [--pinion PATH] [--cc gcc|zig]... [FOLDER]...
 
-Default: every folder of examples/ and tests/sdk/behaviour, with every compiler that is installed. Exit status 0 when all
-is as expected.
+Default: every folder of examples/ and tests/sdk/behaviour, with every compiler that is installed.
+Exit status 0 when all is as expected.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def read_frames(path):
     frames, at = [], 24
     while at + 16 <= len(data):
         captured = struct.unpack_from(order + "I", data, at + 8)[0]
-        frames.append(data[at + 16:at + 16 + captured])
+        frames.append(data[at + 16 : at + 16 + captured])
         at += 16 + captured
     return frames
 
@@ -45,7 +45,8 @@ def compare_frames(what, found, wanted):
         return
     missing = [f for f in wanted if f not in found]
     extra = [f for f in found if f not in wanted]
-    text = f"{what}: {len(found)} frames, expected {len(wanted)}; {len(missing)} missing, {len(extra)} unexpected"
+    text = f"{what}: {len(found)} frames, expected {len(wanted)}; "
+    text += f"{len(missing)} missing, {len(extra)} unexpected"
     for name, frames in (("missing", missing), ("unexpected", extra)):
         if frames:
             text += f"\n  first {name}: {frames[0][:64].hex()}"
@@ -58,7 +59,7 @@ def compare_memory(expected, folder, found):
         wanted = (folder / expected["file"]).read_bytes()
     else:
         wanted = b"".join(struct.pack("<I", word) for word in expected["words"])
-    part = found[offset:offset + len(wanted)]
+    part = found[offset : offset + len(wanted)]
     if part != wanted:
         at = next((i for i, (a, b) in enumerate(zip(part, wanted)) if a != b), len(part))
         raise Difference(
@@ -71,20 +72,40 @@ def run(pinion, folder, compiler, expected):
     """Runs once; raises Difference."""
     with tempfile.TemporaryDirectory(prefix="pinion-example-") as name:
         out = Path(name)
-        command = [pinion, "run", folder, "--pcap-in", folder / expected["input"], "--cc", compiler, "--quiet",
-                   "--pcap-out", out / "out.pcap", "--unmatched-out", out / "unmatched.pcap", "--json", out / "summary.json"]
+        command = [
+            pinion,
+            "run",
+            folder,
+            "--pcap-in",
+            folder / expected["input"],
+            "--cc",
+            compiler,
+            "--quiet",
+            "--pcap-out",
+            out / "out.pcap",
+            "--unmatched-out",
+            out / "unmatched.pcap",
+            "--json",
+            out / "summary.json",
+        ]
         memories = expected.get("host_memory", [])
         for context in sorted({memory["context"] for memory in memories}):
             command += ["--host-dump", f"{context}={out / context}"]
         command += expected.get("options", [])
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=RUN_SECONDS)
+        done = subprocess.run(
+            [str(part) for part in command], capture_output=True, text=True, timeout=RUN_SECONDS
+        )
         if done.returncode != expected.get("exit_status", 0):
             raise Difference(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
         if "output" in expected:
             found, wanted = read_frames(out / "out.pcap"), read_frames(folder / expected["output"])
             compare_frames("output", sorted(found), sorted(wanted))
         if "unmatched" in expected:
-            compare_frames("unmatched", read_frames(out / "unmatched.pcap"), read_frames(folder / expected["unmatched"]))
+            compare_frames(
+                "unmatched",
+                read_frames(out / "unmatched.pcap"),
+                read_frames(folder / expected["unmatched"]),
+            )
         packets = json.loads((out / "summary.json").read_text())["packets"]
         for key, wanted in expected.get("packets", {}).items():
             if packets.get(key) != wanted:
@@ -107,7 +128,9 @@ def find_pinion(given):
             return target / build / "pinion"
     found = shutil.which("pinion")
     if not found:
-        sys.exit("there is no pinion: run `cargo build --release -p pinion`, or name it with --pinion PATH")
+        sys.exit(
+            "there is no pinion: run `cargo build --release -p pinion`, or give --pinion PATH"
+        )
     return found
 
 
@@ -125,15 +148,21 @@ def installed_compilers():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pinion", help="the command to test [default: target/release or target/debug]")
-    parser.add_argument("--cc", action="append", choices=["gcc", "zig"], help="compilers [default: all installed]")
+    parser.add_argument(
+        "--pinion", help="the command to test [default: target/release or target/debug]"
+    )
+    parser.add_argument(
+        "--cc", action="append", choices=["gcc", "zig"], help="compilers [default: all installed]"
+    )
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
     pinion = find_pinion(arguments.pinion)
     compilers = arguments.cc or list(installed_compilers())
     if not compilers:
         sys.exit("no RISC-V compiler is installed; `pinion doctor` tells how to get one")
-    folders = arguments.folders or sorted((REPOSITORY / "examples").iterdir()) + [REPOSITORY / "tests/sdk/behaviour"]
+    folders = arguments.folders or sorted((REPOSITORY / "examples").iterdir()) + [
+        REPOSITORY / "tests/sdk/behaviour"
+    ]
     failures = 0
     for folder in (f.resolve() for f in folders if (f / "expect.toml").exists()):
         expectation = tomllib.loads((folder / "expect.toml").read_text())

@@ -1,4 +1,5 @@
-/* Uses every name of the FPsPIN handler interface the way existing sources do; it must compile without change. */
+/* Uses every name of the FPsPIN handler interface the way existing sources do; it must compile
+ * without change. */
 #include "pspin.h"
 #include <handler.h>
 #include <packets.h>
@@ -47,7 +48,8 @@ __handler__ void names_hh(handler_args_t *args)
     uint16_t flags = ntohs(hdrs->slmp_hdr.flags);
 
     if (!SYN(flags) || ACK(flags))
-        printf("flags %#x, offset %d, %d bytes\n", flags, ntohl(hdrs->slmp_hdr.pkt_off), SLMP_PAYLOAD_LEN(hdrs));
+        printf("flags %#x, offset %d, %d bytes\n", flags, ntohl(hdrs->slmp_hdr.pkt_off),
+               SLMP_PAYLOAD_LEN(hdrs));
 }
 
 __handler__ void names_ph(handler_args_t *args)
@@ -59,7 +61,8 @@ __handler__ void names_ph(handler_args_t *args)
     uint64_t host = HOST_ADDR(args) + CORE_COUNT * PAGE_SIZE;
     spin_cmd_t cmd;
 
-    spin_dma_to_host(host + ntohl(hdrs->slmp_hdr.pkt_off), (uint32_t)payload, SLMP_PAYLOAD_LEN(hdrs), 0, &cmd);
+    spin_dma_to_host(host + ntohl(hdrs->slmp_hdr.pkt_off), (uint32_t)payload,
+                     SLMP_PAYLOAD_LEN(hdrs), 0, &cmd);
     if (fpspin_check_host_mem(args)) {
         spin_dma_to_host(HOST_PLD_ADDR(args), (uint32_t)payload, 64, 1, &cmd);
         spin_cmd_wait(cmd);
@@ -82,7 +85,8 @@ __handler__ void names_th(handler_args_t *args)
     hdr_t *icmp = (hdr_t *)hdrs;
 
     if (EOM(ntohs(hdrs->slmp_hdr.flags)))
-        fpspin_host_req(args, ntohl(hdrs->slmp_hdr.pkt_off) + ntohs(udp->udp_hdr.length) + icmp->icmp_hdr.type);
+        fpspin_host_req(args, ntohl(hdrs->slmp_hdr.pkt_off) + ntohs(udp->udp_hdr.length) +
+                                  icmp->icmp_hdr.type);
     printf("%u %d %d\n", HPU_ID(args), MAX_COUNTERS, DMA_ALIGN);
 }
 

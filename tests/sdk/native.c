@@ -1,5 +1,6 @@
-/* Tests the parts of the SDK that need no NIC, on the host, against the host's own C library and operators. The runtime's
- * objects come with every symbol prefixed by rt_. Prints the seed of a failing case; argument 1 is the seed. */
+/* Tests the parts of the SDK that need no NIC, on the host, against the host's own C library and
+ * operators. The runtime's objects come with every symbol prefixed by rt_. Prints the seed of a
+ * failing case; argument 1 is the seed. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,16 +81,16 @@ static void check(int good, const char *what)
     exit(1);
 }
 
-#define SAME_TEXT(...)                                                                      \
-    do {                                                                                    \
-        char ours[80], theirs[80];                                                          \
-        size_t room = draw() % sizeof(ours);                                                \
-        memset(ours, 'x', sizeof(ours));                                                    \
-        memset(theirs, 'x', sizeof(theirs));                                                \
+#define SAME_TEXT(...)                                                                         \
+    do {                                                                                       \
+        char ours[80], theirs[80];                                                             \
+        size_t room = draw() % sizeof(ours);                                                   \
+        memset(ours, 'x', sizeof(ours));                                                       \
+        memset(theirs, 'x', sizeof(theirs));                                                   \
         int a = rt_snprintf(ours, room, __VA_ARGS__), b = snprintf(theirs, room, __VA_ARGS__); \
-        if (a != b || memcmp(ours, theirs, sizeof(ours)))                                   \
-            fprintf(stderr, "\"%.*s\" (%d) for \"%.*s\" (%d)\n", 79, ours, a, 79, theirs, b); \
-        check(a == b && !memcmp(ours, theirs, sizeof(ours)), "snprintf " #__VA_ARGS__);     \
+        if (a != b || memcmp(ours, theirs, sizeof(ours)))                                      \
+            fprintf(stderr, "\"%.*s\" (%d) for \"%.*s\" (%d)\n", 79, ours, a, 79, theirs, b);  \
+        check(a == b && !memcmp(ours, theirs, sizeof(ours)), "snprintf " #__VA_ARGS__);        \
     } while (0)
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -106,7 +107,8 @@ static void test_one_number(void)
     uint64_t value = draw_edgy();
 
     for (const char *flag = "-0+ #"; *flag; flag++)
-        if (draw() % 3 == 0 && !(*flag == '#' && strchr("diu", letter)) && !(strchr("+ ", *flag) && strchr("uxXo", letter)))
+        if (draw() % 3 == 0 && !(*flag == '#' && strchr("diu", letter)) &&
+            !(strchr("+ ", *flag) && strchr("uxXo", letter)))
             strncat(format, flag, 1);
     if (draw() % 2)
         sprintf(format + strlen(format), "%d", (int)(draw() % 30));
@@ -148,17 +150,20 @@ static void test_arithmetic(void)
         check(rt___popcountdi2(a) == __builtin_popcountll(a), "__popcountdi2");
         check(rt___bswapdi2(a) == __builtin_bswap64(a), "__bswapdi2");
         if (a)
-            check(rt___clzdi2(a) == __builtin_clzll(a) && rt___ctzdi2(a) == __builtin_ctzll(a), "__clzdi2, __ctzdi2");
+            check(rt___clzdi2(a) == __builtin_clzll(a) && rt___ctzdi2(a) == __builtin_ctzll(a),
+                  "__clzdi2, __ctzdi2");
         if ((uint32_t)a)
-            check(rt___clzsi2((uint32_t)a) == __builtin_clz((uint32_t)a)
-                      && rt___ctzsi2((uint32_t)a) == __builtin_ctz((uint32_t)a), "__clzsi2, __ctzsi2");
+            check(rt___clzsi2((uint32_t)a) == __builtin_clz((uint32_t)a) &&
+                      rt___ctzsi2((uint32_t)a) == __builtin_ctz((uint32_t)a),
+                  "__clzsi2, __ctzsi2");
         if (!b)
             continue;
         check(rt___udivdi3(a, b) == a / b && rt___umoddi3(a, b) == a % b, "__udivdi3, __umoddi3");
         if ((int64_t)a == INT64_MIN && (int64_t)b == -1)
             continue;
-        check(rt___divdi3((int64_t)a, (int64_t)b) == (int64_t)a / (int64_t)b
-                  && rt___moddi3((int64_t)a, (int64_t)b) == (int64_t)a % (int64_t)b, "__divdi3, __moddi3");
+        check(rt___divdi3((int64_t)a, (int64_t)b) == (int64_t)a / (int64_t)b &&
+                  rt___moddi3((int64_t)a, (int64_t)b) == (int64_t)a % (int64_t)b,
+              "__divdi3, __moddi3");
     }
 }
 
@@ -181,7 +186,8 @@ static void test_memory(void)
         rt_memmove(ours + a, ours + b, bytes);
         memmove(theirs + a, theirs + b, bytes);
         check(!memcmp(ours, theirs, sizeof(ours)), "memmove");
-        check(sign(rt_memcmp(ours + a, from + b, bytes)) == sign(memcmp(ours + a, from + b, bytes)), "memcmp");
+        check(sign(rt_memcmp(ours + a, from + b, bytes)) == sign(memcmp(ours + a, from + b, bytes)),
+              "memcmp");
         check(rt_memchr(ours + a, 'b', bytes) == memchr(ours + a, 'b', bytes), "memchr");
         rt_memset(ours + b, (int)a, bytes);
         memset(theirs + b, (int)a, bytes);
@@ -216,15 +222,20 @@ static void test_strings(void)
 
 static void test_numbers_in_text(void)
 {
-    static const char *const texts[] = { "0", " 12", "-7x", "0x1F", "0x", "077", "08", "", "+", "99999999999999999999",
-                                         "-9223372036854775808", "zz", "1010" };
+    static const char *const texts[] = {
+        "0", " 12", "-7x", "0x1F", "0x", "077", "08", "", "+", "zz", "1010",
+        "99999999999999999999", "-9223372036854775808",
+    };
     static const int bases[] = { 0, 2, 8, 10, 16, 36 };
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         for (size_t k = 0; k < sizeof(bases) / sizeof(*bases); k++) {
             char *ours, *theirs;
-            check(rt_strtol(texts[i], &ours, bases[k]) == strtol(texts[i], &theirs, bases[k]) && ours == theirs, "strtol");
-            check(rt_strtoul(texts[i], &ours, bases[k]) == strtoul(texts[i], &theirs, bases[k]) && ours == theirs,
+            check(rt_strtol(texts[i], &ours, bases[k]) == strtol(texts[i], &theirs, bases[k]) &&
+                      ours == theirs,
+                  "strtol");
+            check(rt_strtoul(texts[i], &ours, bases[k]) == strtoul(texts[i], &theirs, bases[k]) &&
+                      ours == theirs,
                   "strtoul");
         }
     }
@@ -253,10 +264,12 @@ static void test_checksum(void)
         uint64_t kind = draw() % 4;
         for (size_t k = 0; k < sizeof(data); k++)
             data[k] = kind == 0 ? 0 : kind == 1 ? 0xff : (uint8_t)draw();
-        check(ip_checksum(data + offset, length) == plain_checksum(data + offset, length), "ip_checksum");
+        check(ip_checksum(data + offset, length) == plain_checksum(data + offset, length),
+              "ip_checksum");
     }
     check(htons(0x1234) == 0x3412 && ntohl(0x12345678) == 0x78563412, "htons, ntohl");
-    check(sizeof(slmp_pkt_hdr_t) == 52 && sizeof(pkt_hdr_t) == 42 && sizeof(eth_hdr_t) == 14, "header sizes");
+    check(sizeof(slmp_pkt_hdr_t) == 52 && sizeof(pkt_hdr_t) == 42 && sizeof(eth_hdr_t) == 14,
+          "header sizes");
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
-/* Uses every name of the PsPIN handler interface the way existing sources do; it must compile without change. */
+/* Uses every name of the PsPIN handler interface the way existing sources do; it must compile
+ * without change. */
 #include <handler.h>
 #include <packets.h>
 #include <spin_conf.h>
@@ -8,7 +9,8 @@
 #define TABLE_WORDS 64
 #define EVERYTHING_USED(x) ((void)(x))
 
-volatile __attribute__((section(".l2_handler_data"))) uint8_t handler_mem[] = { 0xde, 0xad, 0xbe, 0xef };
+volatile
+    __attribute__((section(".l2_handler_data"))) uint8_t handler_mem[] = { 0xde, 0xad, 0xbe, 0xef };
 uint32_t tiny __attribute__((section(".data_tiny_l1"))) = 0x1234;
 uint32_t zeroed[4];
 uint32_t initialised[2] = { 1, 2 };
@@ -29,7 +31,10 @@ void callable(void)
     printf("callable\n");
 }
 
-float scale(float x) { return x * 1.5f + 1.0f; }
+float scale(float x)
+{
+    return x * 1.5f + 1.0f;
+}
 
 __handler__ void names_hh(handler_args_t *args)
 {
@@ -52,8 +57,8 @@ __handler__ void names_hh(handler_args_t *args)
     futex_unlock(&state->futex);
     futex_lock_s(&state->futex);
     futex_unlock(&state->futex);
-    printf("%d %#x %ld %lu %p %s %llu\n", args->cluster_id, args->task->pkt_mem, args->task->pkt_mem_size,
-           args->task->flow_id, state, "text", 1ull << 40);
+    printf("%d %#x %ld %lu %p %s %llu\n", args->cluster_id, args->task->pkt_mem,
+           args->task->pkt_mem_size, args->task->flow_id, state, "text", 1ull << 40);
     SPIN_PRINTF("value %d\n", 1);
     DEBUG_PRINT("nothing\n");
     ASSERT(state != NULL);
@@ -101,9 +106,11 @@ __handler__ void names_ph(handler_args_t *args)
     spin_write_to_host(host_address, 0x0102030405060708ull, &cmd);
     spin_host_write(host_address, (uint64_t)1, false);
 
-    if (spin_dma((void *)table, (void *)task->scratchpad[args->cluster_id], 64, SPIN_DMA_EXT2LOC, 0, &xfer) == SPIN_OK)
+    if (spin_dma((void *)table, (void *)task->scratchpad[args->cluster_id], 64, SPIN_DMA_EXT2LOC, 0,
+                 &xfer) == SPIN_OK)
         spin_dma_wait(xfer);
-    spin_dma((void *)task->scratchpad[args->cluster_id], (void *)table, 64, SPIN_DMA_LOC2EXT, 0, &xfer);
+    spin_dma((void *)task->scratchpad[args->cluster_id], (void *)table, 64, SPIN_DMA_LOC2EXT, 0,
+             &xfer);
     spin_dma_test(xfer, &dma_done);
     xfer = spin__memcpy_nonblk(table, payload, 4);
     spin__wait_for_tf_completion(xfer);
@@ -130,9 +137,11 @@ __handler__ void names_ph(handler_args_t *args)
     compare_and_swap(&table[1], 1, 2);
     rt_time_wait_cycles(100);
     asm_mem_fence();
-    table[FAST_MOD(first, TABLE_WORDS)] = FAST_DIV(first, 2) + DIV_CEIL(first, 3u) + MIN(first, 4u) + MAX(first, 5u);
+    table[FAST_MOD(first, TABLE_WORDS)] =
+        FAST_DIV(first, 2) + DIV_CEIL(first, 3u) + MIN(first, 4u) + MAX(first, 5u);
     table[1] = ALIGN_UP(first, 64) + narrow + handler_mem[0] + tiny + zeroed[1] + initialised[1];
-    table[2] = rt_core_id() + NB_CORES * rt_cluster_id() + CORE_COUNT + NB_CLUSTERS + NUM_CLUSTER_HPUS + PKT_SIZE;
+    table[2] = rt_core_id() + NB_CORES * rt_cluster_id() + CORE_COUNT + NB_CLUSTERS +
+               NUM_CLUSTER_HPUS + PKT_SIZE;
     table[3] = (uint32_t)scale((float)first);
     (void)(functions[0])();
 }

@@ -1,4 +1,5 @@
-/* Frames that start at the Ethernet header, as FPsPIN gives them: fields are big-endian as on the wire. */
+/* Frames that start at the Ethernet header, as FPsPIN gives them: fields are big-endian as on the
+ * wire. */
 #ifndef PACKETS_H
 #define PACKETS_H
 
@@ -82,7 +83,8 @@ static inline uint32_t bswap_32(uint32_t value)
 #define ntohl(value) bswap_32(value)
 
 /* Bytes of payload behind the SLMP header of the packet at `hdrs`. */
-#define SLMP_PAYLOAD_LEN(hdrs) (ntohs((hdrs)->udp_hdr.length) - sizeof(udp_hdr_t) - sizeof(slmp_hdr_t))
+#define SLMP_PAYLOAD_LEN(hdrs) \
+    (ntohs((hdrs)->udp_hdr.length) - sizeof(udp_hdr_t) - sizeof(slmp_hdr_t))
 
 /* One's complement sum of two words: the carry comes back in at the bottom. */
 static inline uint32_t pinion_sum(uint32_t a, uint32_t b)
@@ -92,8 +94,9 @@ static inline uint32_t pinion_sum(uint32_t a, uint32_t b)
     return sum + (sum < b);
 }
 
-/* Returns the Internet checksum (RFC 1071) of `length` bytes, ready to be stored in a header. The sum of 16-bit words
- * may be taken in 32-bit words and in the machine's byte order, and folded at the end. */
+/* Returns the Internet checksum (RFC 1071) of `length` bytes, ready to be stored in a header. The
+ * sum of 16-bit words may be taken in 32-bit words and in the machine's byte order, and folded at
+ * the end. */
 static inline uint16_t ip_checksum(void *data, size_t length)
 {
     typedef uint32_t __attribute__((aligned(1), may_alias)) word_t;
@@ -101,7 +104,8 @@ static inline uint16_t ip_checksum(void *data, size_t length)
     const uint8_t *at = (const uint8_t *)data;
     uint32_t sum = 0xffff;
 
-    if (((uintptr_t)at & 3) == 2 && length >= 2) { /* headers behind Ethernet's 14 bytes: align, words are faster */
+    /* Behind Ethernet's 14 bytes: aligned words are faster. */
+    if (((uintptr_t)at & 3) == 2 && length >= 2) {
         sum += *(const half_t *)at;
         at += 2;
         length -= 2;

@@ -1,5 +1,5 @@
-/* A handler's requests to its host program. Page h of the context's host memory belongs to HPU h: a flag in the
- * first eight bytes, a payload from byte 64 on. Include behind handler.h. */
+/* A handler's requests to its host program. Page h of the context's host memory belongs to HPU h: a
+ * flag in the first eight bytes, a payload from byte 64 on. Include behind handler.h. */
 #ifndef PINION_SPIN_HOST_H
 #define PINION_SPIN_HOST_H
 
@@ -38,7 +38,8 @@ static inline bool fpspin_check_host_mem(handler_args_t *args)
     return HOST_ADDR(args) != 0 && args->task->host_mem_size >= CORE_COUNT * PAGE_SIZE;
 }
 
-/* Tells the host program that `len` bytes are in this HPU's page, waits for its answer, returns the answer's flag. */
+/* Tells the host program that `len` bytes are in this HPU's page, waits for its answer, returns the
+ * answer's flag. */
 static inline fpspin_flag_t fpspin_host_req(handler_args_t *args, uint32_t len)
 {
     fpspin_flag_t request = { .data = 0 }, response;
@@ -56,7 +57,8 @@ static inline fpspin_flag_t fpspin_host_req(handler_args_t *args, uint32_t len)
         response.data = __host_data.flag[HPU_ID(args)];
     } while (response.dma_id != number);
     if (response.hpu_id != HPU_ID(args))
-        printf("host answered HPU %u, this is HPU %u\n", (unsigned)response.hpu_id, (unsigned)HPU_ID(args));
+        printf("host answered HPU %u, this is HPU %u\n", (unsigned)response.hpu_id,
+               (unsigned)HPU_ID(args));
     return response;
 }
 

@@ -1,5 +1,5 @@
-/* A failed assertion prints its text and place and ends the handler with a breakpoint exception (cause 3).
- * Included again it follows NDEBUG again, as the standard says. */
+/* A failed assertion prints its text and place and ends the handler with a breakpoint exception
+ * (cause 3). Included again it follows NDEBUG again, as the standard says. */
 #undef assert
 #ifdef NDEBUG
 #define assert(condition) ((void)0)
@@ -10,6 +10,7 @@
 #ifndef PINION_ASSERT_H
 #define PINION_ASSERT_H
 #define static_assert _Static_assert
-void __assert_fail(const char *condition, const char *file, int line) __attribute__((noreturn, cold));
+void __assert_fail(const char *condition, const char *file, int line)
+    __attribute__((noreturn, cold));
 void __assert(const char *condition, const char *file, int line) __attribute__((noreturn, cold));
 #endif

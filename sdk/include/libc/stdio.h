@@ -1,5 +1,5 @@
 /* Formatted output to the machine's standard-output device, one stream per HPU.
- * Understood: %d i u x X o c s p, flags - 0 + space #, width, precision, *, lengths hh h l ll z j t.
+ * Understood: %d i u x X o c s p; flags - 0 + space #; width, precision, *; lengths hh h l ll z j.
  * A floating-point conversion takes its argument and prints "(float)". */
 #ifndef PINION_STDIO_H
 #define PINION_STDIO_H
@@ -21,7 +21,8 @@ int fprintf(FILE *stream, const char *restrict format, ...) __attribute__((forma
 int snprintf(char *restrict to, size_t bytes, const char *restrict format, ...)
     __attribute__((format(printf, 3, 4)));
 int vsnprintf(char *restrict to, size_t bytes, const char *restrict format, va_list args);
-int sprintf(char *restrict to, const char *restrict format, ...) __attribute__((format(printf, 2, 3)));
+int sprintf(char *restrict to, const char *restrict format, ...)
+    __attribute__((format(printf, 2, 3)));
 int putchar(int c);
 int putc(int c, FILE *stream);
 int fputc(int c, FILE *stream);

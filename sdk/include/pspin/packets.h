@@ -1,5 +1,5 @@
-/* Packets that start at the IP header, as PsPIN's own traffic has them: fields are plain little-endian numbers, the
- * version is in the low half of the first byte. */
+/* Packets that start at the IP header, as PsPIN's own traffic has them: fields are plain
+ * little-endian numbers, the version is in the low half of the first byte. */
 #ifndef PACKETS_H
 #define PACKETS_H
 

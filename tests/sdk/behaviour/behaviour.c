@@ -1,7 +1,8 @@
-/* What the runtime promises: init_handlers runs once, before any packet; .data, .bss and .data_tiny_l1 have their first
- * values, in every cluster; cycles() returns and goes forward; 64-bit and floating-point arithmetic work; a fault ends the
- * handler and nothing else, so that promises_ph still prints "good 0" on the same HPU. The cause each faulting handler is
- * to be reported with stands in its comment. */
+/* What the runtime promises: init_handlers runs once, before any packet; .data, .bss and
+ * .data_tiny_l1 have their first values, in every cluster; cycles() returns and goes forward;
+ * 64-bit and floating-point arithmetic work; a fault ends the handler and nothing else, so that
+ * promises_ph still prints "good 0" on the same HPU. The cause each faulting handler is to be
+ * reported with stands in its comment. */
 #include <assert.h>
 #include <handler.h>
 #include <packets.h>
@@ -27,12 +28,14 @@ __handler__ void promises_ph(handler_args_t *args)
         broken = 2;
     else if (cycles() - before - 1 > 10000)
         broken = 3;
-    else if (args->hpu_gid != args->cluster_id * NB_CORES + args->hpu_id || rt_core_id() != args->hpu_id
-             || rt_cluster_id() != args->cluster_id)
+    else if (args->hpu_gid != args->cluster_id * NB_CORES + args->hpu_id ||
+             rt_core_id() != args->hpu_id || rt_cluster_id() != args->cluster_id)
         broken = 4;
-    else if (snprintf(text, sizeof(text), "%s-%03d-%#x", "ab", 7, 255) != 11 || strcmp(text, "ab-007-0xff"))
+    else if (snprintf(text, sizeof(text), "%s-%03d-%#x", "ab", 7, 255) != 11 ||
+             strcmp(text, "ab-007-0xff"))
         broken = 5;
-    else if (large / divisor != 81985283260u || large % divisor != 637115u || large * divisor != 0x7530eca8640f838dull)
+    else if (large / divisor != 81985283260u || large % divisor != 637115u ||
+             large * divisor != 0x7530eca8640f838dull)
         broken = 6;
     else if ((int)((float)args->hpu_gid * 1.5f * 2.0f) != (int)args->hpu_gid * 3)
         broken = 7;
@@ -84,7 +87,8 @@ __handler__ void assertion_ph(handler_args_t *args)
 __handler__ void disorder_ph(handler_args_t *args)
 {
     (void)args;
-    __asm__ volatile("li s0, -1\n\tli s1, -1\n\tli tp, 0\n\tli gp, 3\n\tli sp, 0\n\tsw zero, 0(sp)");
+    __asm__ volatile(
+        "li s0, -1\n\tli s1, -1\n\tli tp, 0\n\tli gp, 3\n\tli sp, 0\n\tsw zero, 0(sp)");
 }
 
 /* Overruns its stack of 1 KiB by some 300 bytes. Cause 7 where the PMP guards stacks; cause 24 with

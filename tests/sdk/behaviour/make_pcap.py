@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes traffic.pcap: packets for handlers that fail, each followed by four for promises_ph.
 
-    python3 tests/sdk/behaviour/make_pcap.py
+python3 tests/sdk/behaviour/make_pcap.py
 """
 
 import sys
