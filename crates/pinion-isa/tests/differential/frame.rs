@@ -76,6 +76,7 @@ pub fn begin(code: &mut Code, pmp: &Pmp, wide: bool) -> Frame {
     code.address(5, SAVE);
     code.word(csr(1, 0, MSCRATCH, 5));
     code.word(csr(1, 0, MCOUNTEREN, 0));
+    code.word(csr(1, 0, MSTATUS, 0)); // reset leaves MPP open
     write_pmp(code, pmp, wide);
     for register in 1..32u8 {
         code.constant(register, 0x0101_0101u32.wrapping_mul(u32::from(register)));
