@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::manifest::PacketStart;
 use crate::report::{Collector, Ending, Links, Outputs, Sink, Summary};
-use crate::traffic::Packets;
+use crate::traffic::{ETHERNET_HEADER_BYTES, Packets};
 
 /// Aims at slices of this much host time.
 const SLICE_HOST: Duration = Duration::from_millis(50);
@@ -137,7 +137,11 @@ pub fn run(
     let stats = collector.finish(observer)?;
     let ended = (ending, nic.now(), start.elapsed());
     let names = (app.manifest.app.name.as_str(), app.machine.value.name.as_str());
-    let totals = nic.totals();
+    let mut totals = nic.totals();
+    if links.input == LinkType::RawIp {
+        // Headers made up on the way in are not counted.
+        totals.bytes_in -= totals.packets_in * ETHERNET_HEADER_BYTES as u64;
+    }
     let machine = &app.machine.value;
     let summary = Summary::new(names, app.context_names(), machine, totals, stats, ended);
     Ok(Finished { summary, nic })

@@ -89,6 +89,7 @@ pub fn run(
         error: None,
         refused: 0,
         answered: 0,
+        dropped_before: dropped_by_kernel(&options.tap),
     };
     let live = Live {
         nic,
@@ -97,6 +98,7 @@ pub fn run(
         queue: Queue::new(options.bound, skip),
         working: (Time::ZERO, Duration::ZERO),
         last_notice: None,
+        noticed_drops: 0,
         is_stuck: None,
     };
     live.run(app, options, observer)
@@ -110,6 +112,7 @@ struct Live {
     /// Simulated time with packets inside, and the host time it took.
     working: (Time, Duration),
     last_notice: Option<Instant>,
+    noticed_drops: u64,
     is_stuck: Option<String>,
 }
 
@@ -163,7 +166,8 @@ impl Live {
                 self.is_stuck = Some(report);
                 true
             }
-            Outcome::TimeReached => false,
+            // Timers may still run, but time that passes without packets is the host's.
+            Outcome::TimeReached => self.nic.totals().resident == 0,
             Outcome::Idle | Outcome::Finished => true,
         })
     }
@@ -171,17 +175,20 @@ impl Live {
     /// Says, now and then, that the simulation cannot keep up.
     fn give_notice(&mut self, observer: &mut dyn Observer) {
         let waited = std::mem::take(&mut self.queue.recent_wait);
+        let dropped = self.queue.late + self.queue.overflowed;
+        let is_noticeable = waited >= NOTICEABLE_WAIT || dropped > self.noticed_drops;
         let is_due = self.last_notice.is_none_or(|last| last.elapsed() >= NOTICE_EVERY);
-        if waited < NOTICEABLE_WAIT || !is_due {
+        if !is_noticeable || !is_due {
             return;
         }
         self.last_notice = Some(Instant::now());
+        self.noticed_drops = dropped;
         observer.notice(&format!(
             "the simulation does not keep up: it is {:.0} times slower than the hardware while \
              packets are inside; frames wait {} ms, {} dropped so far",
             self.slowdown(),
             waited.as_millis(),
-            self.queue.late + self.queue.overflowed
+            dropped
         ));
     }
 
@@ -208,6 +215,11 @@ impl Live {
                 queue.overflowed
             ));
         }
+        let device = &self.device;
+        let unread = dropped_by_kernel(device.tap.name()).saturating_sub(device.dropped_before);
+        if unread > 0 {
+            remarks.push(format!("dropped by the kernel, whose queue was full: {unread} frames"));
+        }
         if self.device.answered > 0 {
             remarks.push(format!("ARP requests answered: {}", self.device.answered));
         }
@@ -230,6 +242,15 @@ struct Device {
     refused: u64,
     /// Counts ARP requests answered.
     answered: u64,
+    /// Counts frames the kernel had dropped on the device when the run began.
+    dropped_before: u64,
+}
+
+/// Counts frames the kernel dropped because nobody read them from the device in time.
+fn dropped_by_kernel(device: &str) -> u64 {
+    let path = format!("/sys/class/net/{device}/statistics/tx_dropped");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.trim().parse().unwrap_or(0)
 }
 
 impl Device {
