@@ -125,6 +125,15 @@ impl App {
         }
     }
 
+    /// Names the function that an address lies in, and how far into it: `reduce_ph+0x1c`.
+    pub fn describe_address(&self, address: u32) -> Option<String> {
+        let symbol = self.image.symbol_at(u64::from(address))?;
+        match u64::from(address) - symbol.address {
+            0 => Some(symbol.name.clone()),
+            offset => Some(format!("{}+{offset:#x}", symbol.name)),
+        }
+    }
+
     /// Lists the contexts' names.
     pub fn context_names(&self) -> Vec<String> {
         self.contexts.iter().map(|context| context.name.clone()).collect()

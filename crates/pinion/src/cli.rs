@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// Runs packet handlers inside a simulated network interface, on real packets, at cycle level.
 #[derive(Debug, Parser)]
-#[command(name = "pinion", version, about, max_term_width = 100)]
+#[command(name = "pinion", version, about)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Verb,
@@ -68,9 +68,6 @@ pub struct ReportArgs {
     /// Print a table per handler
     #[arg(long)]
     pub handlers: bool,
-    /// Write a context's host memory at the end of the run (repeatable)
-    #[arg(long, value_name = "CONTEXT=FILE")]
-    pub host_dump: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -94,12 +91,29 @@ pub struct RunArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub report: ReportArgs,
+    /// Write a context's host memory at the end of the run (repeatable)
+    #[arg(long, value_name = "CONTEXT=FILE")]
+    pub host_dump: Vec<String>,
     /// No progress bar
     #[arg(long)]
     pub quiet: bool,
 }
 
+/// What `pinion up --help` says at its end.
+const UP_NOTES: &str = "\
+The TAP device is the wire: what the kernel sends out of it arrives at the NIC, what handlers
+send comes back to the kernel. The kernel has the address given; the NIC answers ARP for every
+other address of that network, so that `ping 10.11.0.2` needs nothing else. Packets that match no
+context go to the NIC's host side: with --host-tap to a second device, which may be given to a
+network namespace and has the kernel's whole stack behind it; without, ARP is answered and the
+rest counted.
+
+Simulated time is the host's while nothing is inside the NIC. When the simulation cannot keep up,
+it says so and by how much; frames that waited longer than --bound are dropped and counted. Ctrl-C
+ends with the summary.";
+
 #[derive(Debug, Args)]
+#[command(after_long_help = UP_NOTES)]
 pub struct UpArgs {
     #[command(flatten)]
     pub app: AppArgs,

@@ -136,14 +136,12 @@ pub fn run(
     };
     let stats = collector.finish(observer)?;
     let ended = (ending, nic.now(), start.elapsed());
-    let names = (app.manifest.app.name.as_str(), app.machine.value.name.as_str());
     let mut totals = nic.totals();
     if links.input == LinkType::RawIp {
         // Headers made up on the way in are not counted.
         totals.bytes_in -= totals.packets_in * ETHERNET_HEADER_BYTES as u64;
     }
-    let machine = &app.machine.value;
-    let summary = Summary::new(names, app.context_names(), machine, totals, stats, ended);
+    let summary = Summary::new(app, totals, stats, ended);
     Ok(Finished { summary, nic })
 }
 

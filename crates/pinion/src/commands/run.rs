@@ -30,7 +30,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     options.elf = args.elf.clone();
     let app = App::load(&args.app.app, &options)?;
     build::show_messages(&app);
-    let dumps = dumps(&args.report, &app)?;
+    let dumps = dumps(&args.host_dump, &app)?;
     let mut watch = Watch::new(!args.quiet);
     let finished = run::run(&app, packets, &outputs(&args.report), &mut watch)?;
     watch.clear();
@@ -60,7 +60,7 @@ pub fn outputs(args: &ReportArgs) -> Outputs {
 }
 
 /// Reads and checks `--host-dump CONTEXT=FILE`.
-pub fn dumps(args: &ReportArgs, app: &App) -> Result<Vec<(String, PathBuf)>> {
+fn dumps(texts: &[String], app: &App) -> Result<Vec<(String, PathBuf)>> {
     let parse = |text: &String| {
         let (context, file) = text
             .split_once('=')
@@ -73,11 +73,11 @@ pub fn dumps(args: &ReportArgs, app: &App) -> Result<Vec<(String, PathBuf)>> {
         }
         Ok((context.to_owned(), PathBuf::from(file)))
     };
-    args.host_dump.iter().map(parse).collect()
+    texts.iter().map(parse).collect()
 }
 
 /// Prints the summary, writes what belongs to the end of a run, and gives the exit status.
-pub fn conclude(
+fn conclude(
     args: &ReportArgs,
     app: &App,
     finished: &Finished,

@@ -12,7 +12,7 @@ use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 use pinion_sim::config;
 
-use super::run::{dumps, interrupt_flag, outputs, write_json};
+use super::run::{interrupt_flag, outputs, write_json};
 use super::{Status, build};
 use crate::cli::UpArgs;
 use crate::output;
@@ -29,9 +29,6 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     load.elf = args.elf.clone();
     let app = App::load(&args.app.app, &load)?;
     build::show_messages(&app);
-    if !dumps(&args.report, &app)?.is_empty() {
-        return Err(Error::Usage("--host-dump goes with `pinion run`".to_owned()));
-    }
     let mut watch = Watch { interrupted: interrupt_flag() };
     greet(args, &app);
     let summary = live::run(&app, &options, &outputs(&args.report), &mut watch)?;

@@ -132,11 +132,9 @@ impl Live {
         let remarks = self.remarks(options);
         let stats = self.collector.finish(&mut Passing { device: &mut self.device, observer })?;
         let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
-        let names = (app.manifest.app.name.as_str(), app.machine.value.name.as_str());
-        let machine = &app.machine.value;
         let ended = (ending, self.nic.now(), start.elapsed());
         let totals = self.nic.totals();
-        let mut summary = Summary::new(names, app.context_names(), machine, totals, stats, ended);
+        let mut summary = Summary::new(app, totals, stats, ended);
         summary.working = self.working;
         summary.remarks = remarks;
         Ok(summary)

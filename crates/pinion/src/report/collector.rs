@@ -51,6 +51,8 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Points at the instruction.
     pub pc: u32,
+    /// Names the function around the instruction and how far into it that is, where known.
+    pub place: Option<String>,
     /// Is the address it touched.
     pub address: u32,
 }
@@ -157,7 +159,8 @@ impl Collector {
 
     /// Completes the outputs and gives what was counted.
     pub fn finish(mut self, sink: &mut dyn Sink) -> Result<Stats> {
-        for ((cluster, hpu), line) in std::mem::take(&mut self.lines) {
+        let unfinished = std::mem::take(&mut self.lines).into_iter();
+        for ((cluster, hpu), line) in unfinished.filter(|(_, line)| !line.is_empty()) {
             let text = String::from_utf8_lossy(&line).into_owned();
             sink.line(self.stats.last_completion, cluster, hpu, &text);
         }
@@ -284,8 +287,19 @@ impl Listener for Ears<'_> {
                 pc,
                 address,
             } => {
-                let fault =
-                    Fault { time, context, message, packet, cluster, hpu, kind, pc, address };
+                let place = None;
+                let fault = Fault {
+                    time,
+                    context,
+                    message,
+                    packet,
+                    cluster,
+                    hpu,
+                    kind,
+                    pc,
+                    place,
+                    address,
+                };
                 sink.fault(&fault);
                 collector.fault(fault);
             }

@@ -1,15 +1,19 @@
 //! The table per handler: every execution comes in, one row per handler goes out.
 
 use pinion_sim::Time;
-use pinion_spin::{ContextId, HandlerKind, HandlerRecord, Stalls};
+use pinion_spin::{HandlerKind, HandlerRecord, Stalls};
 
 use super::histogram::{Histogram, Quantiles};
 
 /// Sums up the executions of one handler.
 #[derive(Debug, Clone, Default)]
 pub struct HandlerRow {
-    /// Identifies the handler.
-    pub key: Option<(ContextId, HandlerKind)>,
+    /// Names its context.
+    pub context: String,
+    /// Names its function.
+    pub symbol: String,
+    /// Names its kind: header, payload or completion.
+    pub kind: &'static str,
     /// Counts executions.
     pub runs: u64,
     /// Counts executions that ended by an exception or the watchdog.

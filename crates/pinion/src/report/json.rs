@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use pinion_spin::listener::{DropReason, Fault as FaultKind};
 
 use super::collector::Fault;
-use super::handlers::kind_name;
 use super::summary::{Ending, Summary};
 
 const REASONS: [DropReason; 4] =
@@ -57,7 +56,7 @@ impl Summary {
             "out_gbit_s": self.out_gbit_s(),
             "hpus": self.hpus,
             "hpu_utilisation": self.hpu_utilisation(),
-            "faults": self.faults.iter().map(fault).collect::<Vec<_>>(),
+            "faults": self.faults.iter().map(|fault| self.fault_json(fault)).collect::<Vec<_>>(),
             "handlers": self.handlers_json(),
             "remarks": self.remarks,
         })
@@ -65,10 +64,10 @@ impl Summary {
 
     fn handlers_json(&self) -> Vec<Value> {
         let row = |row: &super::HandlerRow| {
-            let (context, kind) = self.handler_name(row);
             json!({
-                "context": context,
-                "handler": kind_name(kind),
+                "context": row.context,
+                "handler": row.symbol,
+                "kind": row.kind,
                 "runs": row.runs,
                 "failed": row.failed,
                 "instructions": row.instructions,
@@ -78,25 +77,26 @@ impl Summary {
         };
         self.handlers.iter().map(row).collect()
     }
-}
 
-fn fault(fault: &Fault) -> Value {
-    let (kind, cause) = match fault.kind {
-        FaultKind::Exception { cause } => ("exception", json!(cause)),
-        FaultKind::Watchdog { limit_cycles } => ("watchdog", json!(limit_cycles)),
-        FaultKind::BadCommand { what } => ("bad_command", json!(what)),
-        FaultKind::HpuLost => ("hpu_lost", Value::Null),
-    };
-    json!({
-        "ns": fault.time.ns(),
-        "kind": kind,
-        "cause": cause,
-        "context": fault.context.0,
-        "message": fault.message,
-        "packet": fault.packet,
-        "cluster": fault.cluster,
-        "hpu": fault.hpu,
-        "pc": fault.pc,
-        "address": fault.address,
-    })
+    fn fault_json(&self, fault: &Fault) -> Value {
+        let (kind, cause) = match fault.kind {
+            FaultKind::Exception { cause } => ("exception", json!(cause)),
+            FaultKind::Watchdog { limit_cycles } => ("watchdog", json!(limit_cycles)),
+            FaultKind::BadCommand { what } => ("bad_command", json!(what)),
+            FaultKind::HpuLost => ("hpu_lost", Value::Null),
+        };
+        json!({
+            "ns": fault.time.ns(),
+            "kind": kind,
+            "cause": cause,
+            "context": self.contexts.get(fault.context.0 as usize),
+            "message": fault.message,
+            "packet": fault.packet,
+            "cluster": fault.cluster,
+            "hpu": fault.hpu,
+            "pc": fault.pc,
+            "place": fault.place,
+            "address": fault.address,
+        })
+    }
 }

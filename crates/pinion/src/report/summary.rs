@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use pinion_sim::{Clock, Time};
 use pinion_spin::listener::DropReason;
-use pinion_spin::{HandlerKind, Machine, Outcome, Totals};
+use pinion_spin::{ExecutionContext, HandlerKind, Machine, Outcome, Totals};
+
+use crate::app::App;
 
 use super::collector::{Fault, Stats};
-use super::handlers::HandlerRow;
+use super::handlers::{HandlerRow, kind_name};
 use super::histogram::Quantiles;
 
 /// Tells how a run ended.
@@ -66,28 +68,35 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Puts a summary together.
+    /// Puts a summary together: how the run ended, at which simulated time, after how much time
+    /// of the host.
     pub fn new(
-        names: (&str, &str),
-        contexts: Vec<String>,
-        machine: &Machine,
+        app: &App,
         totals: Totals,
         stats: Stats,
-        ended: (Ending, Time, Duration),
+        (ending, now, host): (Ending, Time, Duration),
     ) -> Self {
-        let (ending, now, host) = ended;
+        let machine = &app.machine.value;
         let start = stats.first_arrival.unwrap_or_default();
         let end = stats.last_completion.max(stats.last_departure).max(stats.last_arrival);
         // A timer that runs out behind the last packet is not part of the run.
         let simulated = if ending == Ending::Finished { end } else { now };
-        let handlers = stats.handlers.into_iter().map(|(key, mut row)| {
-            row.key = Some(key);
+        let handlers = stats.handlers.into_iter().map(|((context, kind), mut row)| {
+            if let Some(context) = app.contexts.get(context.0 as usize) {
+                row.context.clone_from(&context.name);
+                row.symbol = symbol(context, kind).to_owned();
+            }
+            row.kind = kind_name(kind);
             row
         });
+        let faults = stats.faults.into_iter().map(|mut fault| {
+            fault.place = app.describe_address(fault.pc);
+            fault
+        });
         Self {
-            app: names.0.to_owned(),
-            machine: names.1.to_owned(),
-            contexts,
+            app: app.manifest.app.name.clone(),
+            machine: machine.name.clone(),
+            contexts: app.context_names(),
             ending,
             imbalance: imbalance(&totals),
             processed_bytes: stats.processed_bytes,
@@ -100,7 +109,7 @@ impl Summary {
             hpus: machine.hpus(),
             cycles: cycles(machine, simulated),
             active_cycles: cycles(machine, end.since(start)),
-            faults: stats.faults,
+            faults: faults.collect(),
             handlers: handlers.collect(),
             totals,
             remarks: Vec::new(),
@@ -154,12 +163,6 @@ impl Summary {
         let stuck = matches!(self.ending, Ending::Stuck(_));
         self.totals.faults > 0 || stuck || self.imbalance.is_some()
     }
-
-    pub(super) fn handler_name(&self, row: &HandlerRow) -> (String, HandlerKind) {
-        let (context, kind) = row.key.unwrap_or((Default::default(), HandlerKind::Payload));
-        let name = self.contexts.get(context.0 as usize).cloned().unwrap_or_default();
-        (name, kind)
-    }
 }
 
 /// Maps the NIC's outcome at the end of a run.
@@ -177,6 +180,16 @@ impl From<Outcome> for Ending {
 fn imbalance(totals: &Totals) -> Option<String> {
     let problem = totals.conserved().err()?;
     Some(format!("packets do not add up: {problem}; this is a defect of pinion, please report it"))
+}
+
+/// Names a context's handler of a kind.
+fn symbol(context: &ExecutionContext, kind: HandlerKind) -> &str {
+    let handler = match kind {
+        HandlerKind::Header => &context.header_handler,
+        HandlerKind::Payload => &context.payload_handler,
+        HandlerKind::Completion => &context.completion_handler,
+    };
+    handler.as_ref().map_or("", |handler| &handler.name)
 }
 
 fn cycles(machine: &Machine, time: Time) -> u64 {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pinion_spin::listener::Fault as FaultKind;
 
 use super::collector::Fault;
-use super::handlers::kind_name;
+use super::handlers::HandlerRow;
 use super::histogram::Quantiles;
 use super::summary::{Ending, Summary};
 
@@ -94,19 +94,27 @@ impl Summary {
         if self.handlers.is_empty() {
             return Ok(());
         }
+        let name = |row: &HandlerRow| format!("{} ({}, {})", row.symbol, row.context, row.kind);
+        let width = self.handlers.iter().map(|row| name(row).len()).max().unwrap_or(0);
         writeln!(
             out,
-            "  handlers{:>38}{:>10}{:>10}{:>12}{:>8}{:>8}",
-            "runs", "mean ns", "p99 ns", "instr/run", "IPC", "failed"
+            "  {:<1$}{2:>10}{3:>10}{4:>10}{5:>12}{6:>8}{7:>8}",
+            "handlers",
+            width + 2,
+            "runs",
+            "mean ns",
+            "p99 ns",
+            "instr/run",
+            "IPC",
+            "failed"
         )?;
         for row in &self.handlers {
-            let (context, kind) = self.handler_name(row);
             let quantiles = row.quantiles();
             let cycles = row.instructions + row.stalls.total();
             writeln!(
                 out,
-                "    {:<32}{:>10}{:>10}{:>10}{:>12}{:>8.2}{:>8}",
-                format!("{context} {}", kind_name(kind)),
+                "    {:width$}{:>10}{:>10}{:>10}{:>12}{:>8.2}{:>8}",
+                name(row),
                 count(row.runs),
                 number(quantiles.mean),
                 number(quantiles.p99),
@@ -171,9 +179,10 @@ impl Summary {
             FaultKind::BadCommand { what } => format!("bad command: {what}"),
             FaultKind::HpuLost => "trap vector leads nowhere: the HPU is lost".to_owned(),
         };
+        let place = fault.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
         format!(
-            "{}: {what} at pc {:#010x}, context {context}, message {}, packet {}, cluster {} \
-             HPU {}",
+            "{}: {what} at pc {:#010x}{place}, context {context}, message {}, packet {}, cluster \
+             {} HPU {}",
             fault.time, fault.pc, fault.message, fault.packet, fault.cluster, fault.hpu
         )
     }
