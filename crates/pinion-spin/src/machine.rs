@@ -266,12 +266,15 @@ pub struct Dma {
     pub port_bytes: u32,
     /// Cycles from request to completion, beside the cycles of its data.
     pub latency_cycles: u64,
-    /// Cycles between two transfers of one engine, at least.
-    pub min_interval_cycles: u64,
+    /// Half cycles that a burst keeps an engine beside one per beat; long bursts take a cycle per
+    /// beat in any case.
+    pub burst_overhead_halves: u64,
     /// Transfers a core may have in flight.
     pub core_transfers: u32,
     /// Cycles that a core's own transfers take beside those of the packet copies.
     pub core_latency_cycles: u64,
+    /// Extra cycles of the shared port per transfer that reads L2 handler memory.
+    pub handler_memory_cycles: u64,
     /// Cycles per beat of a transfer within one L1: it is read, then written.
     pub local_beat_cycles: u64,
 }
@@ -300,6 +303,8 @@ pub struct Command {
     pub from_host_cycles: u64,
     /// Extra cycles of port when the source changes.
     pub source_switch_cycles: u64,
+    /// Read bursts that the NIC-host port to L2 takes during one inbound write burst.
+    pub reads_per_inbound_burst: u32,
     /// Bytes per cycle of the NIC-host interconnect.
     pub port_bytes: u32,
 }

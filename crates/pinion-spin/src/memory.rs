@@ -181,7 +181,13 @@ impl Memories {
     }
 
     /// Copies between two memory ranges; `None` if one of them is no memory.
-    pub fn copy(&mut self, from: Place, to: Place, bytes: u32, scratch: &mut Vec<u8>) -> Option<()> {
+    pub fn copy(
+        &mut self,
+        from: Place,
+        to: Place,
+        bytes: u32,
+        scratch: &mut Vec<u8>,
+    ) -> Option<()> {
         scratch.clear();
         scratch.extend_from_slice(self.slice(from, bytes)?);
         self.slice_mut(to, bytes)?.copy_from_slice(scratch);

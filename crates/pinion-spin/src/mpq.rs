@@ -116,11 +116,6 @@ impl MpqEngine {
         }
     }
 
-    /// Gives the number of queues that hold a message.
-    pub fn busy(&self) -> u32 {
-        self.busy
-    }
-
     /// Says whether a queue is ready or about to be.
     pub fn has_work(&self) -> bool {
         !self.ready.is_empty() || !self.staged.is_empty()
@@ -247,8 +242,7 @@ impl MpqEngine {
         queue.running += 1;
         let ready = Self::is_ready(queue);
         self.ready.set(index, ready);
-        let task =
-            Task { packet, kind, handler, queue: index, frees, l1_address: 0, l1_slots: 0 };
+        let task = Task { packet, kind, handler, queue: index, frees, l1_address: 0, l1_slots: 0 };
         Some((task, state))
     }
 
@@ -288,8 +282,7 @@ impl MpqEngine {
         let queue = &mut self.queues[index as usize];
         if queue.length > 0 {
             // Only possible when ids repeat or alias: the next message begins at once.
-            queue.state =
-                if queue.handlers.header == 0 { State::Payload } else { State::Header };
+            queue.state = if queue.handlers.header == 0 { State::Payload } else { State::Header };
             return;
         }
         queue.state = State::Free;

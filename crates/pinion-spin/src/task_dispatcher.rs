@@ -29,12 +29,7 @@ impl TaskDispatcher {
     }
 
     /// Chooses a cluster for a task of `message` at cycle `now` and counts it there.
-    pub fn dispatch(
-        &mut self,
-        now: u64,
-        message: u32,
-        ready: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
+    pub fn dispatch(&mut self, now: u64, message: u32, ready: impl Fn(u32) -> bool) -> Option<u32> {
         while let Some(&(from, cluster)) = self.staged.front() {
             if from > now {
                 break;
@@ -43,7 +38,8 @@ impl TaskDispatcher {
             self.occupancy[cluster as usize] -= 1;
         }
         let clusters = self.occupancy.len() as u32;
-        let takes = |&cluster: &u32| self.occupancy[cluster as usize] < self.limit && ready(cluster);
+        let takes =
+            |&cluster: &u32| self.occupancy[cluster as usize] < self.limit && ready(cluster);
         let home = message % clusters;
         let chosen = Some(home).filter(takes).or_else(|| {
             (0..clusters).filter(takes).min_by_key(|&cluster| self.occupancy[cluster as usize])

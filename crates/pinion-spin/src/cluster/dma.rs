@@ -8,6 +8,9 @@ use std::collections::VecDeque;
 
 use crate::Machine;
 
+/// AXI bursts do not cross pages.
+const PAGE_BYTES: u32 = 4096;
+
 /// Says who asked for a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requester {
@@ -35,8 +38,10 @@ pub struct Transfer {
 /// Names the ways a transfer can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// Reads L2.
+    /// Reads L2 packet or program memory.
     FromL2,
+    /// Reads L2 handler memory.
+    FromHandlerMemory,
     /// Writes L2.
     ToL2,
     /// Reads and writes L2.
@@ -59,13 +64,15 @@ pub struct SharedPorts {
 pub struct ClusterDma {
     waiting: VecDeque<Transfer>,
     running: VecDeque<Transfer>,
-    issue_from: u64,
+    /// Half cycles from which the engine can issue the next transfer.
+    issue_from_halves: u64,
     last_done: u64,
     port_bytes: u32,
     latency_cycles: u64,
-    min_interval_cycles: u64,
+    burst_overhead_halves: u64,
     core_latency_cycles: u64,
     local_beat_cycles: u64,
+    handler_memory_cycles: u64,
 }
 
 /// Says when a transfer that was issued moves its data and when it is done.
@@ -87,25 +94,26 @@ impl ClusterDma {
         Self {
             waiting: VecDeque::with_capacity(64),
             running: VecDeque::with_capacity(64),
-            issue_from: 0,
+            issue_from_halves: 0,
             last_done: 0,
             port_bytes: machine.dma.port_bytes,
             latency_cycles: machine.dma.latency_cycles,
-            min_interval_cycles: machine.dma.min_interval_cycles,
+            burst_overhead_halves: machine.dma.burst_overhead_halves,
             core_latency_cycles: machine.dma.core_latency_cycles,
             local_beat_cycles: machine.dma.local_beat_cycles,
+            handler_memory_cycles: machine.dma.handler_memory_cycles,
         }
     }
 
     /// Queues a transfer; gives the cycle at which `issue` should be called.
     pub fn request(&mut self, now: u64, transfer: Transfer) -> u64 {
         self.waiting.push_back(transfer);
-        self.issue_from.max(now)
+        self.next_cycle().max(now)
     }
 
     /// Issues the next transfer if it is time.
     pub fn issue(&mut self, now: u64, ports: &mut SharedPorts) -> Option<Issued> {
-        if now < self.issue_from {
+        if now < self.next_cycle() {
             return None;
         }
         let transfer = self.waiting.pop_front()?;
@@ -116,7 +124,7 @@ impl ClusterDma {
         let mut beats = beat(transfer.from).max(beat(transfer.to)).max(1);
         let mut start = now;
         match transfer.route {
-            Route::FromL2 => start = start.max(ports.read_free_at),
+            Route::FromL2 | Route::FromHandlerMemory => start = start.max(ports.read_free_at),
             Route::ToL2 => start = start.max(ports.write_free_at),
             Route::WithinL2 => start = start.max(ports.read_free_at).max(ports.write_free_at),
             Route::Local => beats *= self.local_beat_cycles,
@@ -125,10 +133,14 @@ impl ClusterDma {
         if matches!(transfer.route, Route::FromL2 | Route::WithinL2) {
             ports.read_free_at = start + beats;
         }
+        if transfer.route == Route::FromHandlerMemory {
+            ports.read_free_at = start + beats + self.handler_memory_cycles;
+        }
         if matches!(transfer.route, Route::ToL2 | Route::WithinL2) {
             ports.write_free_at = start + beats;
         }
-        self.issue_from = start + beats.max(self.min_interval_cycles);
+        self.issue_from_halves =
+            self.issue_from_halves.max(2 * start) + self.service_halves(&transfer, beats);
         let extra = match transfer.requester {
             Requester::Scheduler => 0,
             Requester::Core(_) => self.core_latency_cycles,
@@ -139,9 +151,23 @@ impl ClusterDma {
         Some(Issued { transfer, first_beat: done - beats - 1, beats, done })
     }
 
+    fn next_cycle(&self) -> u64 {
+        self.issue_from_halves.div_ceil(2)
+    }
+
+    /// Gives the half cycles for which a transfer keeps the engine: each of its bursts, which end at
+    /// page boundaries, takes its beats, but short ones more: the engine's two sides take turns.
+    fn service_halves(&self, transfer: &Transfer, beats: u64) -> u64 {
+        let to_page = u64::from((PAGE_BYTES - transfer.from % PAGE_BYTES) / self.port_bytes);
+        let first = beats.min(to_page.max(1));
+        let burst = |beats: u64| (2 * beats).max(beats + self.burst_overhead_halves);
+        let rest = beats - first;
+        burst(first) + if rest > 0 { burst(rest) } else { 0 }
+    }
+
     /// Gives the cycle of the next issue, if transfers wait.
     pub fn next_issue(&self) -> Option<u64> {
-        (!self.waiting.is_empty()).then_some(self.issue_from)
+        (!self.waiting.is_empty()).then_some(self.next_cycle())
     }
 
     /// Takes the transfer that completes: they do so in the order they were issued.

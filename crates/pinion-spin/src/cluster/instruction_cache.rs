@@ -9,17 +9,29 @@
 use crate::Machine;
 
 /// Counts the use of the program memory's port, in sixteenths of a cycle.
+///
+/// Refills that cores wait for go before those asked for ahead.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProgramPort {
+    awaited_free_at: u64,
     free_at: u64,
 }
 
 impl ProgramPort {
-    /// Takes the port at `now` for a refill; gives the cycles it had to wait.
+    /// Takes the port for a refill that a core waits for; gives the cycles it has to wait more.
     fn take(&mut self, now: u64, sixteenths: u64) -> u64 {
+        let start = self.awaited_free_at.max(now * 16);
+        self.awaited_free_at = start + sixteenths;
+        self.free_at = self.free_at.max(now * 16) + sixteenths;
+        start.div_ceil(16) - now
+    }
+
+    /// Takes the port for a refill asked for ahead, which is sent at `sent`; gives the cycles it has
+    /// to wait after that.
+    fn take_ahead(&mut self, now: u64, sent: u64, sixteenths: u64) -> u64 {
         let start = self.free_at.max(now * 16);
         self.free_at = start + sixteenths;
-        start.div_ceil(16) - now
+        start.div_ceil(16).saturating_sub(sent)
     }
 }
 
@@ -40,6 +52,7 @@ pub struct InstructionCache {
     ways: usize,
     sets_mask: u32,
     miss_cycles: u64,
+    ahead_after: u64,
     ahead_cycles: u64,
     port_sixteenths: u64,
     bypass_cycles: u64,
@@ -59,6 +72,7 @@ impl InstructionCache {
             ways,
             sets_mask: (entries / ways) as u32 - 1,
             miss_cycles: config.miss_cycles,
+            ahead_after: config.prefetch_after_cycles,
             ahead_cycles: config.miss_cycles + 2 * config.prefetch_after_cycles,
             port_sixteenths: config.refill_port_sixteenths,
             bypass_cycles: config.bypass_cycles,
@@ -141,7 +155,7 @@ impl InstructionCache {
                 if entry.ready > now && jumped && entry.ahead {
                     // A jump drops what was asked for ahead and asks anew.
                     entry.ahead = false;
-                    entry.ready = now + self.miss_cycles + port.take(now, self.port_sixteenths);
+                    entry.ready = now + self.miss_cycles;
                 }
                 entry.ready.max(now)
             }
@@ -153,7 +167,9 @@ impl InstructionCache {
         };
         self.misses += u64::from(start > now);
         if self.find(line + 1).is_none() {
-            let ready = start + self.ahead_cycles + port.take(start, self.port_sixteenths);
+            let ready = start
+                + self.ahead_cycles
+                + port.take_ahead(now, start + self.ahead_after, self.port_sixteenths);
             self.fill(line + 1, now, ready, true);
         }
         start

@@ -47,8 +47,10 @@ pub struct Core {
     pub line: u32,
     /// Whether the last instruction jumped.
     pub jumped: bool,
-    /// Cycle since which it waits.
+    /// Cycle at which its pending access was first due.
     pub since: u64,
+    /// Whether its last access had to wait.
+    pub waited: bool,
     /// Cycles lost since the task began.
     pub stalls: Stalls,
     /// What its task may touch.
@@ -68,6 +70,8 @@ impl Core {
             hart_id: cluster << 5 | index, // bits 10:5 cluster, 4:0 core (RTL)
             ..HartConfig::default()
         };
+        let mut permissions = Permissions::default();
+        permissions.set_idle(machine, cluster, index);
         Self {
             hart: Hart::new(&config, machine.reset_address()),
             cluster,
@@ -79,8 +83,9 @@ impl Core {
             line: NO_LINE,
             jumped: true,
             since: 0,
+            waited: false,
             stalls: Stalls::default(),
-            permissions: Permissions::default(),
+            permissions,
             reservation: Reservation::NONE,
         }
     }

@@ -66,10 +66,6 @@ pub struct CommandSlot {
     pub command: CommandWords,
     /// Slot of the packet whose handler issued it.
     pub packet: u32,
-    /// Index of the context.
-    pub context: u32,
-    /// Cycle it was issued.
-    pub issued: u64,
 }
 
 /// Holds a core's front end of the cluster's DMA engine.

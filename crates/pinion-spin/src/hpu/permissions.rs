@@ -74,6 +74,13 @@ impl Permissions {
         }
     }
 
+    /// Sets what the runtime needs before the first task: the peripherals and its own stack.
+    pub fn set_idle(&mut self, machine: &Machine, cluster: u32, hpu: u32) {
+        let packet = (0, 0);
+        let subject = Subject { cluster, hpu, l1_packet: packet, l2_packet: packet };
+        self.set(machine, &ExecutionContext::default(), &subject);
+    }
+
     fn set_context(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
         let l1 = |cluster| machine.l1.base + cluster * machine.l1.stride;
         self.grant((machine.program.base, machine.program.bytes), true, false);

@@ -14,6 +14,7 @@ use crate::hpu::Waiting;
 use crate::hpu::driver::CommandSlot;
 use crate::hpu::permissions::Right;
 use crate::listener::{Event, Fault, Listener};
+use crate::memory::Place;
 use crate::{Machine, UnitEventKind};
 
 /// Packets that may wait for the link; the outbound engine waits beyond (published model: 32).
@@ -116,8 +117,6 @@ impl Nic {
             busy: true,
             command: draft,
             packet: running.task.packet,
-            context: running.context,
-            issued: now,
         };
         driver.queue.push_back(id);
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
@@ -247,7 +246,11 @@ impl Nic {
         let draft = self.slot(command).command;
         let Ok(decoded) = Command::decode(&draft) else { return now + 1 };
         let source = self.memories.place(decoded.nic_address, 0);
-        let not_before = if decoded.kind == Kind::Send { self.egress.not_before() } else { 0 };
+        let mut not_before = if decoded.kind == Kind::Send { self.egress.not_before() } else { 0 };
+        if decoded.kind != Kind::HostDirect && !matches!(source, Some(Place::L1 { .. })) {
+            let from = self.interfaces[interface as usize].next_start(now.max(not_before));
+            not_before = self.ingress.read_start(from);
+        }
         let done = self.interfaces[interface as usize].take(
             now,
             not_before,
@@ -362,13 +365,10 @@ impl Nic {
         self.drivers[core].slots[id as usize].busy = false;
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
         self.tell(listener, || unit(UnitEventKind::CommandResponse, now, cluster, hpu, id, 0));
-        let waited = match self.cores[core].waiting {
-            Waiting::Issue => true,
-            Waiting::Command(waited) => waited == id,
-            _ => false,
-        };
-        if waited {
-            self.resume(core, now + 1);
+        match self.cores[core].waiting {
+            Waiting::Issue => self.resume(core, now + 1),
+            Waiting::Command(waited) if waited == id => self.resume(core, now),
+            _ => {}
         }
         self.offer_completion(now, core);
     }

@@ -7,14 +7,14 @@
 //! touched in the order of time, and private work costs no ordering. (RI5CY's pipeline: numbers in
 //! the machine file, pinned by the `pipeline` calibration rows.)
 
-use pinion_isa::{Cause, Class, Exception, Instruction, Outcome, Privilege};
+use pinion_isa::{Access, Cause, Class, Exception, Instruction, Outcome, Privilege};
 
 use super::Nic;
 use super::memory_access::Performed;
+use crate::Machine;
 use crate::hpu::core::NO_LINE;
 use crate::hpu::{Core, Waiting};
 use crate::listener::{Fault, Listener};
-use crate::Machine;
 
 /// Gives the cycles of instructions that always take the same.
 #[derive(Clone, Debug)]
@@ -72,15 +72,12 @@ impl Nic {
         if let Some(access) = self.cores[id].pending.take() {
             match self.perform(id, &access, time, listener) {
                 Performed::Done { value, next } => {
-                    self.cores[id].hart.complete(&access, value);
+                    let core = &mut self.cores[id];
+                    core.waited = next > core.since + 1;
+                    core.hart.complete(&access, value);
                     time = next;
                 }
-                Performed::Wait(waiting) => {
-                    let core = &mut self.cores[id];
-                    core.pending = Some(access);
-                    core.waiting = waiting;
-                    return;
-                }
+                Performed::Wait(waiting) => return self.suspend(id, access, waiting, time),
                 Performed::Fault(exception) => time = self.trap(id, exception, time, listener),
             }
         }
@@ -91,22 +88,20 @@ impl Nic {
             }
             match self.run_ahead(id, &mut time, limit) {
                 Stop::Access(access) => {
+                    self.cores[id].since = time;
                     if !self.is_private(id, &access) && self.others_first(time) {
                         self.cores[id].pending = Some(access);
                         return self.resume(id, time);
                     }
                     match self.perform(id, &access, time, listener) {
                         Performed::Done { value, next } => {
-                            self.cores[id].hart.complete(&access, value);
+                            let core = &mut self.cores[id];
+                            core.waited = next > time + 1;
+                            core.hart.complete(&access, value);
                             time = next;
                         }
                         Performed::Wait(waiting) => {
-                            let core = &mut self.cores[id];
-                            core.pending = Some(access);
-                            core.waiting = waiting;
-                            core.since = time;
-                            self.core_waits(id, time);
-                            return;
+                            return self.suspend(id, access, waiting, time);
                         }
                         Performed::Fault(exception) => {
                             time = self.trap(id, exception, time, listener);
@@ -129,6 +124,13 @@ impl Nic {
                 Stop::Limit => return self.resume(id, time),
             }
         }
+    }
+
+    /// Leaves a core waiting; whoever has what it waits for lets it go on.
+    fn suspend(&mut self, id: usize, access: Access<u32>, waiting: Waiting, time: u64) {
+        let core = &mut self.cores[id];
+        (core.pending, core.waiting) = (Some(access), waiting);
+        self.core_waits(id, time);
     }
 
     /// Says whether something is due before `time`.
@@ -176,8 +178,11 @@ impl Nic {
                     core.jumped = true;
                 }
                 Outcome::Jumped => {
-                    *time += costs.jump;
-                    core.stalls.branch += costs.jump - 1;
+                    // A jump leaves in the decode stage: behind an access that waits it costs no
+                    // bubble of its own.
+                    let bubbles = if core.waited { 0 } else { costs.jump - 1 };
+                    *time += 1 + bubbles;
+                    core.stalls.branch += bubbles;
                     core.jumped = true;
                 }
                 Outcome::Access(access) => return Stop::Access(access),
@@ -192,6 +197,7 @@ impl Nic {
                 }
                 Outcome::Trap(exception) => return Stop::Trap(exception),
             }
+            core.waited = false;
             if core.jumped && *time >= limit {
                 return Stop::Limit;
             }
@@ -243,7 +249,8 @@ impl Nic {
         let vector_leads_nowhere = vector.wrapping_sub(base) >= self.machine.program.bytes;
         let fetch_hangs = exception.cause == Cause::InstructionAccessFault
             && self.machine.protection.pmp == crate::machine::PmpPolicy::Rtl;
-        if vector_leads_nowhere || !in_handler && self.drivers[id].running.is_some() || fetch_hangs {
+        if vector_leads_nowhere || !in_handler && self.drivers[id].running.is_some() || fetch_hangs
+        {
             self.lose_core(time, id, (pc, exception), listener);
             return time;
         }
@@ -304,7 +311,7 @@ impl Nic {
 /// Says why a core stopped running ahead.
 enum Stop {
     /// It accesses memory.
-    Access(pinion_isa::Access<u32>),
+    Access(Access<u32>),
     /// It needs a line that is not there.
     Fetch(u32),
     /// It traps.

@@ -2,11 +2,11 @@
 //! hears of it, and a packet that is done is freed.
 
 use super::{Due, Nic, unit};
+use crate::UnitEventKind;
 use crate::cluster::SPILL_ENTRIES;
 use crate::hpu::Waiting;
 use crate::listener::{Event, Fault, HandlerRecord, Listener};
 use crate::task::Task;
-use crate::UnitEventKind;
 
 impl Nic {
     /// Ends the running task of a core at cycle `now`: what the doorbell does.

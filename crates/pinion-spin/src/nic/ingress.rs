@@ -12,7 +12,9 @@ use crate::machine::WhenFull;
 use crate::matching::Verdict;
 use crate::mpq::Refusal;
 use crate::task::{NO_PACKET, Packet};
-use crate::{Classification, ContextId, Frame, Offer, PacketRecord, Traffic, UnitEventKind};
+use crate::{
+    Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traffic, UnitEventKind,
+};
 
 /// Holds the inbound engine.
 #[derive(Debug, Default)]
@@ -28,6 +30,10 @@ pub struct Ingress {
     /// Whether the first of them waits for a cell or a queue.
     blocked: bool,
     next_packet: u64,
+    /// The inbound write burst during which reads were counted last: its end, and the reads.
+    read_burst: (u64, u32),
+    /// Reads that the port takes during one write burst.
+    reads_per_burst: u32,
     paused: bool,
     ended: bool,
 }
@@ -36,6 +42,29 @@ pub struct Ingress {
 const WRITING_LIMIT: usize = 1024;
 
 impl Ingress {
+    /// Makes an idle engine.
+    pub fn new(machine: &Machine) -> Self {
+        Self { reads_per_burst: machine.command.reads_per_inbound_burst, ..Self::default() }
+    }
+
+    /// Gives the cycle at which a read burst of L2 that could start at `from` gets the port that it
+    /// shares with the inbound writes: the port takes only so many read bursts per write burst.
+    pub fn read_start(&mut self, from: u64) -> u64 {
+        let mut start = from;
+        loop {
+            if start >= self.read_burst.0 {
+                let writing = self.writing.iter().find(|&&(_, end)| end > start);
+                let Some(&(_, end)) = writing else { return start };
+                self.read_burst = (end, 0);
+            }
+            if self.read_burst.1 < self.reads_per_burst {
+                self.read_burst.1 += 1;
+                return start;
+            }
+            start = self.read_burst.0;
+        }
+    }
+
     /// Lets the source be asked again.
     pub fn reopen(&mut self) {
         self.paused = false;
@@ -259,13 +288,7 @@ impl Nic {
     }
 
     /// Deals with a HER that the MPQ engine cannot take.
-    fn refuse_her(
-        &mut self,
-        now: u64,
-        slot: u32,
-        refusal: Refusal,
-        listener: &mut dyn Listener,
-    ) {
+    fn refuse_her(&mut self, now: u64, slot: u32, refusal: Refusal, listener: &mut dyn Listener) {
         if refusal == Refusal::NoQueue {
             if let Some(evicted) = self.mpq.evict(now) {
                 self.matching.end_message(evicted.context.0, evicted.message);

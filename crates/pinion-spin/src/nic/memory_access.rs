@@ -100,11 +100,8 @@ impl Nic {
             grant = banks.access(grant + 1, offset + 4, false);
         }
         core.stalls.l1 += grant - now;
-        let mut next = grant + 1;
-        if atomic {
-            next = grant + self.machine.l1.amo_cycles;
-            core.stalls.l1 += self.machine.l1.amo_cycles - 1;
-        } else if access.kind != MemoryKind::Store {
+        let next = grant + 1;
+        if access.kind != MemoryKind::Store {
             core.loaded = access.rd;
         }
         match self.touch(id, access, Place::L1 { cluster, offset }) {
@@ -137,6 +134,8 @@ impl Nic {
                 choose(memory.load_port_cycles, memory.store_port_cycles, memory.amo_port_cycles),
             )
         };
+        // Reads and writes have channels of their own; an atomic is a write that answers.
+        let direction = usize::from(access.kind.writes());
         let (l1, port);
         let (cycles, port_cycles, free) = match place {
             Place::L1 { cluster, .. } => {
@@ -148,17 +147,17 @@ impl Nic {
             }
             Place::L2Handler(_) => {
                 port = memory_cycles(&self.machine.l2_handler);
-                (port.0, port.1, &mut self.l2_ports[0])
+                (port.0, port.1, &mut self.l2_ports[0][direction])
             }
             Place::L2Packet(_) => {
                 port = memory_cycles(&self.machine.l2_packet);
-                (port.0, port.1, &mut self.l2_ports[1])
+                (port.0, port.1, &mut self.l2_ports[1][direction])
             }
             _ => {
                 if access.kind.writes() && self.cores[id].hart.privilege == Privilege::User {
                     return fault(access);
                 }
-                (self.machine.program.access_cycles, 0, &mut self.l2_ports[0])
+                (self.machine.program.access_cycles, 0, &mut self.l2_ports[0][direction])
             }
         };
         if atomic && cycles == 0 {
@@ -227,10 +226,6 @@ impl Nic {
 
 /// Makes the exception of an access that is not allowed.
 pub(super) fn fault(access: &Access<u32>) -> Performed {
-    let cause = if access.kind.writes() {
-        Cause::StoreAccessFault
-    } else {
-        Cause::LoadAccessFault
-    };
+    let cause = if access.kind.writes() { Cause::StoreAccessFault } else { Cause::LoadAccessFault };
     Performed::Fault(Exception::new(cause, access.address))
 }

@@ -116,8 +116,9 @@ pub struct Nic {
     program: DecodedProgram<u32>,
     program_port: ProgramPort,
     dma_ports: SharedPorts,
-    /// Cycles at which the cores' ports to L2 handler memory and to the packet buffer are free.
-    l2_ports: [u64; 2],
+    /// Cycles at which the cores' ports to L2 handler memory and to the packet buffer are free, for
+    /// reads and for writes.
+    l2_ports: [[u64; 2]; 2],
     memories: Memories,
     host: HostMemory,
     interfaces: Vec<command::Interface>,
@@ -169,7 +170,9 @@ impl Nic {
         let limit = self.machine.protection.no_progress_cycles;
         while let Some((now, due)) = self.wheel.pop_until(self.horizon) {
             self.handle(now, due, traffic, listener);
-            if limit > 0 && now - self.last_progress > limit && self.inside() > 0 {
+            // A frame that has yet to arrive is no packet that waits.
+            let still = now.saturating_sub(self.last_progress);
+            if limit > 0 && still > limit && self.packets.live() > 0 {
                 return Outcome::Stuck(self.describe_stuck(now));
             }
             if self.ended {
@@ -298,6 +301,13 @@ impl Nic {
     }
 }
 
-fn unit(kind: UnitEventKind, cycle: u64, cluster: u32, hpu: u32, id: u32, address: u32) -> UnitEvent {
+fn unit(
+    kind: UnitEventKind,
+    cycle: u64,
+    cluster: u32,
+    hpu: u32,
+    id: u32,
+    address: u32,
+) -> UnitEvent {
     UnitEvent { cycle, kind, cluster, hpu, id, address }
 }

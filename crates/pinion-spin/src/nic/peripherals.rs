@@ -56,8 +56,12 @@ impl Nic {
         let write = access.kind.writes();
         let word = offset & !3;
         let performed = match offset {
-            part::DRIVER.. => self.access_driver(id, write, word - part::DRIVER, access, now, listener),
-            part::DMA..part::DMA_END => self.access_dma(id, write, word - part::DMA, access, now, listener),
+            part::DRIVER.. => {
+                self.access_driver(id, write, word - part::DRIVER, access, now, listener)
+            }
+            part::DMA..part::DMA_END => {
+                self.access_dma(id, write, word - part::DMA, access, now, listener)
+            }
             part::EVENT_UNIT_PRIVATE..part::DMA => {
                 self.access_events(id, access, word - part::EVENT_UNIT_PRIVATE, now)
             }
@@ -139,9 +143,7 @@ impl Nic {
         }
         let value = match offset {
             register::HANDLER => return self.take_task(id, now, listener),
-            register::HANDLER_SIZE..=register::LAST_TASK => {
-                self.drivers[id].task_register(offset)
-            }
+            register::HANDLER_SIZE..=register::LAST_TASK => self.drivers[id].task_register(offset),
             register::DOORBELL => {
                 if self.drivers[id].completion.is_some() {
                     return Performed::Wait(Waiting::Completion);
@@ -150,11 +152,7 @@ impl Nic {
                 0
             }
             register::ISSUE => match self.issue_command(now, id, listener) {
-                Some(command) => {
-                    let core = &mut self.cores[id];
-                    core.stalls.command += now - core.since.max(now.min(core.since)).min(now);
-                    command
-                }
+                Some(command) => command,
                 None if self.drivers[id].running.is_none() => return fault(access),
                 None => return Performed::Wait(Waiting::Issue),
             },
@@ -199,19 +197,14 @@ impl Nic {
         done(0, now)
     }
 
-    /// Answers the load of the handler's address.
+    /// Answers the load of the handler's address. A task assigned in this very cycle is there in the
+    /// next: then the core waits that long.
     fn take_task(&mut self, id: usize, now: u64, listener: &mut dyn Listener) -> Performed {
-        let Some(running) = self.drivers[id].running.as_mut().filter(|r| r.assigned < now) else {
-            let core = &mut self.cores[id];
-            let assigned = self.drivers[id].running.map(|running| running.assigned);
-            core.waiting = Waiting::Task;
-            if let Some(at) = assigned {
-                // Assigned in this very cycle: the answer comes with the next.
-                self.resume(id, at + 1);
-            }
-            return Performed::Wait(self.cores[id].waiting);
+        let Some(running) = self.drivers[id].running.as_mut() else {
+            return Performed::Wait(Waiting::Task);
         };
         let core = &mut self.cores[id];
+        let now = now.max(running.assigned + 1);
         running.started = Some(now);
         running.instret = core.hart.instret;
         core.stalls = crate::Stalls::default();
@@ -307,11 +300,12 @@ impl Nic {
             return done(launched, now);
         }
         let in_l2 = |place: Option<Place>| !matches!(place, Some(Place::L1 { .. }));
-        let own = |place: Option<Place>| {
-            matches!(place, Some(Place::L1 { cluster: at, .. }) if at == cluster)
-        };
+        let own = |place: Option<Place>| matches!(place, Some(Place::L1 { cluster: at, .. }) if at == cluster);
         let route = match (in_l2(source), in_l2(destination)) {
             (true, true) => Route::WithinL2,
+            (true, false) if matches!(source, Some(Place::L2Handler(_))) => {
+                Route::FromHandlerMemory
+            }
             (true, false) => Route::FromL2,
             (false, true) => Route::ToL2,
             (false, false) if own(source) && own(destination) => Route::Local,

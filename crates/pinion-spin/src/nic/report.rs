@@ -175,7 +175,8 @@ impl Nic {
         for interface in 0..self.interfaces.len() {
             let in_flight = self.interfaces[interface].in_flight();
             if in_flight > 0 {
-                lines.push(format!("command interface {interface}: {in_flight} commands in flight"));
+                lines
+                    .push(format!("command interface {interface}: {in_flight} commands in flight"));
             }
         }
         lines.join("\n  ")

@@ -1,12 +1,12 @@
 //! From the MPQ engine to an HPU: arbitration, dispatch, the cluster's scheduler, the copy to L1.
 
 use super::{Due, Nic, unit};
+use crate::UnitEventKind;
 use crate::cluster::dma::{Requester, Route, Transfer};
 use crate::hpu::Waiting;
 use crate::hpu::driver::{Running, TaskPacket};
 use crate::listener::Listener;
 use crate::task::Task;
-use crate::UnitEventKind;
 
 impl Nic {
     /// Lets MPQ engine and dispatcher take a step at `cycle`.
@@ -59,9 +59,7 @@ impl Nic {
         let Some(cluster) = self.dispatcher.dispatch(now, message, ready) else { return false };
         self.clusters[cluster as usize].scheduler.offer(now, task);
         self.wake_accept(now + 1, cluster);
-        self.tell(listener, || {
-            unit(UnitEventKind::TaskOut, now, cluster, 0, message, address)
-        });
+        self.tell(listener, || unit(UnitEventKind::TaskOut, now, cluster, 0, message, address));
         true
     }
 
@@ -79,9 +77,7 @@ impl Nic {
         let Some((task, bytes)) = scheduler.accept(now, bytes) else { return };
         let packet = &self.packets[task.packet];
         let (message, address) = (packet.record.message, packet.address);
-        self.tell(listener, || {
-            unit(UnitEventKind::ClusterTask, now, cluster, 0, message, address)
-        });
+        self.tell(listener, || unit(UnitEventKind::ClusterTask, now, cluster, 0, message, address));
         if bytes > 0 {
             self.tell(listener, || {
                 unit(UnitEventKind::DmaRequest, now, cluster, 0, message, address)
@@ -193,9 +189,7 @@ impl Nic {
         let packet = &self.packets[task.packet];
         let (message, address) = (packet.record.message, packet.address);
         let context = packet.record.context.0;
-        self.tell(listener, || {
-            unit(UnitEventKind::HpuTask, now, cluster, hpu, message, address)
-        });
+        self.tell(listener, || unit(UnitEventKind::HpuTask, now, cluster, hpu, message, address));
         let driver = &mut self.drivers[core];
         if task.handler == 0 {
             // No handler: the driver sends the completion straight back, once it can.
@@ -203,8 +197,7 @@ impl Nic {
             driver.idle_from = now + 1;
             return self.drain_bounced(now, core);
         }
-        let shown =
-            TaskPacket { l2_address: address, l1_bytes: packet.l1_bytes, message };
+        let shown = TaskPacket { l2_address: address, l1_bytes: packet.l1_bytes, message };
         driver.load_task(&self.machine, &self.contexts[context as usize], &task, &shown);
         driver.running = Some(Running {
             task,

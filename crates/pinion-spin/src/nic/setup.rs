@@ -139,7 +139,7 @@ impl Nic {
                 .collect(),
             contexts,
             matching,
-            ingress: Ingress::default(),
+            ingress: Ingress::new(&machine),
             buffer: PacketBuffer::new(
                 machine.l2_packet.base,
                 machine.l2_packet.bytes,
@@ -163,7 +163,7 @@ impl Nic {
             ),
             program_port: ProgramPort::default(),
             dma_ports: SharedPorts::default(),
-            l2_ports: [0; 2],
+            l2_ports: [[0; 2]; 2],
             memories: Memories::new(&machine),
             host: HostMemory::new(HOST_MEMORY_LIMIT_BYTES),
             interfaces: (0..INTERFACES).map(|_| Interface::new(&machine)).collect(),
@@ -194,7 +194,8 @@ impl Nic {
         for segment in &program.segments {
             let address = segment.load_address as u32;
             let bytes = segment.data.len() as u32;
-            let outside = SetupError::SegmentOutside { address, bytes: segment.memory_bytes as u32 };
+            let outside =
+                SetupError::SegmentOutside { address, bytes: segment.memory_bytes as u32 };
             if segment.memory_bytes == 0 {
                 continue;
             }
@@ -269,8 +270,7 @@ fn check_context(machine: &Machine, context: &ExecutionContext) -> Result<(), Se
         Err(SetupError::DoesNotFit { context: context.name.clone(), what, problem })
     };
     let (base, bytes) = (machine.program.base, machine.program.bytes);
-    let handlers =
-        [&context.header_handler, &context.payload_handler, &context.completion_handler];
+    let handlers = [&context.header_handler, &context.payload_handler, &context.completion_handler];
     for handler in handlers.into_iter().flatten() {
         let end = handler.address.checked_add(handler.bytes);
         if handler.address < base || end.is_none_or(|end| end > base + bytes) {
