@@ -1,7 +1,8 @@
-//! The command `pinion`: parses the arguments, runs one verb, says what went wrong in one paragraph.
+//! The command `pinion`: parses the arguments, runs one verb, says what went wrong in one
+//! paragraph.
 //!
-//! Exit status: 0 success; 1 a comparison failed (`calibrate`); 2 a mistake in what was given; 3 the
-//! run ended and handlers had failed.
+//! Exit status: 0 success; 1 a comparison failed (`calibrate`); 2 a mistake in what was given; 3
+//! the run ended and handlers had failed.
 
 mod cli;
 mod commands;

@@ -1,8 +1,8 @@
-//! Where a run's packets come from: a capture or a generator and a pace come in, frames with arrival
-//! times go out, one at a time, as the NIC asks for them.
+//! Where a run's packets come from: a capture or a generator and a pace come in, frames with
+//! arrival times go out, one at a time, as the NIC asks for them.
 //!
-//! Frames always reach the NIC with an Ethernet header, because matching rules count from there: raw
-//! IP packets get one made up (zero addresses, type IPv4 or IPv6).
+//! Frames always reach the NIC with an Ethernet header, because matching rules count from there:
+//! raw IP packets get one made up (zero addresses, type IPv4 or IPv6).
 
 use std::path::Path;
 

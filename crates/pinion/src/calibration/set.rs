@@ -1,5 +1,5 @@
-//! A set of ground truth on disk: `rows.csv`, `scenarios/`, `results/` and `elf/` come in, typed rows
-//! go out.
+//! A set of ground truth on disk: `rows.csv`, `scenarios/`, `results/` and `elf/` come in, typed
+//! rows go out.
 
 use std::path::{Path, PathBuf};
 

@@ -125,7 +125,8 @@ impl Watch {
         }
         let bar = self.bar.get_or_insert_with(|| new_bar(progress.total));
         bar.set_position(progress.packets);
-        bar.set_message(progress.simulated.to_string());
+        let left = progress.total.map_or(String::new(), |total| remaining(progress, total));
+        bar.set_message(format!("{} simulated{left}", progress.simulated));
     }
 }
 
@@ -145,11 +146,17 @@ pub fn interrupt_flag() -> Arc<AtomicBool> {
 fn new_bar(total: Option<u64>) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
     let template = match total {
-        Some(_) => "{bar:30} {human_pos} of {human_len} packets, {msg} simulated, {eta} left",
-        None => "{spinner} {human_pos} packets, {msg} simulated, {elapsed}",
+        Some(_) => "{bar:30} {human_pos} of {human_len} packets, {msg}",
+        None => "{spinner} {human_pos} packets, {msg}",
     };
     let style = ProgressStyle::with_template(template);
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Tells how long the rest takes at the pace so far.
+fn remaining(progress: &Progress, total: u64) -> String {
+    let left = total.saturating_sub(progress.packets) as f64 / progress.packets.max(1) as f64;
+    format!(", {:.0} s left", progress.host.as_secs_f64() * left)
 }
 
 impl Sink for Watch {

@@ -1,10 +1,10 @@
 //! Live runs: frames that the kernel sends out of a TAP device arrive at the NIC, and what handlers
 //! send goes back to the kernel.
 //!
-//! Simulated time is the host's time as long as nothing is inside the NIC (idle time costs nothing);
-//! while packets are inside, the simulation takes longer than the hardware would, and frames wait
-//! in a bounded [`queue`]. Frames that match no context go to the NIC's host side: a second TAP
-//! device if there is one, else a stand-in that answers [`arp`] and counts the rest.
+//! Simulated time is the host's time as long as nothing is inside the NIC (idle time costs
+//! nothing); while packets are inside, the simulation takes longer than the hardware would, and
+//! frames wait in a bounded [`queue`]. Frames that match no context go to the NIC's host side: a
+//! second TAP device if there is one, else a stand-in that answers [`arp`] and counts the rest.
 
 mod arp;
 mod queue;

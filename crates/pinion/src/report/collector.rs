@@ -74,7 +74,8 @@ pub struct Collector {
     names: Vec<String>,
     pcap_out: Option<CaptureWriter>,
     unmatched_out: Option<CaptureWriter>,
-    /// Bytes to remove from the front of unmatched frames: an Ethernet header made up on the way in.
+    /// Bytes to remove from the front of unmatched frames: an Ethernet header made up on the way
+    /// in.
     made_up_bytes: usize,
     packet_file: Option<PacketFile>,
     wants_handlers: bool,

@@ -1,6 +1,6 @@
-//! A distribution of times: values come in, minimum, mean, maximum and percentiles go out. Holds one
-//! counter per bucket that occurred; buckets are exact up to 1 us and at most a millionth of their
-//! value wide beyond.
+//! A distribution of times: values come in, minimum, mean, maximum and percentiles go out. Holds
+//! one counter per bucket that occurred; buckets are exact up to 1 us and at most a millionth of
+//! their value wide beyond.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! One line per packet, as CSV: records of completed packets come in, a file goes out. It grows under
-//! a temporary name and gets its final one when the run ends.
+//! One line per packet, as CSV: records of completed packets come in, a file goes out. It grows
+//! under a temporary name and gets its final one when the run ends.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
