@@ -1,0 +1,172 @@
+//! Finds a compiler for the NIC's cores: Debian's gcc when it is installed, else the zig compiler
+//! of the `ziglang` wheel in a project-local environment; `--cc` chooses.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fmt};
+
+use crate::error::{Error, Result};
+
+use super::sdk::{CompilerFlags, Sdk};
+
+/// Names the project-local Python environment with the zig compiler.
+pub const ZIG_ENVIRONMENT: &str = ".toolchain/venv";
+
+/// Tells which flags of the SDK a compiler takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// GNU compiler.
+    Gcc,
+    /// Zig's C compiler.
+    Zig,
+}
+
+/// Names a compiler as a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiler {
+    /// Tells which flags it takes.
+    pub family: Family,
+    /// Holds the program and its first arguments.
+    pub command: Vec<String>,
+}
+
+impl fmt::Display for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.command.join(" "))
+    }
+}
+
+impl Compiler {
+    /// Finds the compiler that `--cc` asks for (`gcc`, `zig` or the path of one), or the default.
+    ///
+    /// # Errors
+    /// When it is not there; the message tells how to get one.
+    pub fn find(choice: Option<&str>, sdk: &Sdk) -> Result<Self> {
+        match choice {
+            None => find_gcc(sdk).or_else(|| find_zig(sdk)).ok_or_else(|| none_found(sdk)),
+            Some("gcc") => find_gcc(sdk).ok_or_else(|| {
+                Error::CompilerMissing(format!(
+                    "{} is not installed: as root, apt-get install gcc-riscv64-unknown-elf \
+                     picolibc-riscv64-unknown-elf; or use --cc zig",
+                    sdk.file.value.gcc.command.join(" ")
+                ))
+            }),
+            Some("zig") => find_zig(sdk).ok_or_else(|| {
+                Error::CompilerMissing(format!(
+                    "the zig compiler is not installed: {}",
+                    zig_instructions(sdk)
+                ))
+            }),
+            Some(path) => given(path),
+        }
+    }
+
+    pub(super) fn flags<'a>(&self, sdk: &'a Sdk) -> &'a CompilerFlags {
+        match self.family {
+            Family::Gcc => &sdk.file.value.gcc,
+            Family::Zig => &sdk.file.value.zig,
+        }
+    }
+
+    /// Finds the file that is run, to notice when it changes.
+    pub(super) fn executable(&self) -> Option<PathBuf> {
+        on_path(&self.command[0])
+    }
+}
+
+/// Tells how to get the zig compiler.
+pub fn zig_instructions(sdk: &Sdk) -> String {
+    let wheel = sdk.zig_wheel().unwrap_or("ziglang");
+    format!(
+        "python3 -m venv {ZIG_ENVIRONMENT} && {ZIG_ENVIRONMENT}/bin/pip install {wheel} (`make \
+         setup` in the repository does it)"
+    )
+}
+
+/// Looks for the GNU compiler the SDK names.
+pub fn find_gcc(sdk: &Sdk) -> Option<Compiler> {
+    let command = sdk.file.value.gcc.command.clone();
+    on_path(command.first()?)?;
+    Some(Compiler { family: Family::Gcc, command })
+}
+
+/// Looks for the zig compiler: the project-local environment, then what Python or the path have.
+pub fn find_zig(sdk: &Sdk) -> Option<Compiler> {
+    let local = zig_environment().map(|python| python.display().to_string());
+    let python = local.or_else(|| has_module("python3").then(|| "python3".to_owned()));
+    let mut command = sdk.file.value.zig.command.clone();
+    match python {
+        Some(python) => *command.first_mut()? = python,
+        None if on_path("zig").is_some() => command = vec!["zig".to_owned(), "cc".to_owned()],
+        None => return None,
+    }
+    Some(Compiler { family: Family::Zig, command })
+}
+
+/// Finds the Python of the project-local environment, searching upwards from the current folder
+/// and in the repository.
+pub fn zig_environment() -> Option<PathBuf> {
+    let here = env::current_dir().ok();
+    let folders = here.iter().flat_map(|dir| dir.ancestors().map(Path::to_owned));
+    let repository = crate::assets::repository();
+    folders
+        .chain(repository)
+        .map(|dir| dir.join(ZIG_ENVIRONMENT).join("bin/python"))
+        .find(|python| python.exists() && environment_has_zig(python))
+}
+
+fn environment_has_zig(python: &Path) -> bool {
+    let Some(root) = python.parent().and_then(Path::parent) else { return false };
+    let Ok(versions) = std::fs::read_dir(root.join("lib")) else { return false };
+    versions.flatten().any(|entry| entry.path().join("site-packages/ziglang").is_dir())
+}
+
+fn has_module(python: &str) -> bool {
+    let status = Command::new(python)
+        .args(["-c", "import ziglang"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+fn given(path: &str) -> Result<Compiler> {
+    if on_path(path).is_none() {
+        return Err(Error::CompilerMissing(format!(
+            "there is no compiler `{path}`; --cc takes gcc, zig or the path of a RISC-V compiler"
+        )));
+    }
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    if name.unwrap_or_default().starts_with("zig") {
+        return Ok(Compiler {
+            family: Family::Zig,
+            command: vec![path.to_owned(), "cc".to_owned()],
+        });
+    }
+    Ok(Compiler { family: Family::Gcc, command: vec![path.to_owned()] })
+}
+
+fn none_found(sdk: &Sdk) -> Error {
+    Error::CompilerMissing(format!(
+        "no compiler for the NIC's RISC-V cores is installed: as root, apt-get install \
+         gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf; without root, {}; `pinion doctor` \
+         tells what is there",
+        zig_instructions(sdk)
+    ))
+}
+
+/// Finds an executable as a shell would.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|path| is_executable(path));
+    }
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|dir| dir.join(program)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |meta: std::fs::Metadata| meta.is_file() && meta.permissions().mode() & 0o111 != 0;
+    std::fs::metadata(path).is_ok_and(mode)
+}
