@@ -81,6 +81,11 @@ impl App {
         let manifest = manifest::load(path)?;
         let name = options.machine.as_deref().unwrap_or(&manifest.app.machine);
         let machine = load_machine(name, &options.overrides, options.faithful)?;
+        if manifest.app.elf.is_some() && (options.build.cc.is_some() || options.build.out.is_some())
+        {
+            let problem = "the program was made elsewhere: --cc and --out do not apply";
+            return Err(manifest.error_at("app.elf", problem).into());
+        }
         let built = match &options.elf {
             Some(elf) => Built { elf: elf.clone(), compiler: None, messages: Vec::new() },
             None => build::build(&manifest, &layout(&machine.value), &options.build)?,

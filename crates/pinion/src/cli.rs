@@ -174,7 +174,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Print the table as Markdown
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 }
 

@@ -36,6 +36,7 @@ pub fn run(args: &NewArgs) -> Result<Status> {
     write(&folder.join("app.toml"), &fill(MANIFEST))?;
     write(&folder.join(format!("{symbol}.c")), &fill(SOURCE))?;
     write(&folder.join("README.md"), &fill(README))?;
+    write(&folder.join(".gitignore"), "build/\n")?;
     let shown = folder.display();
     output::print(&format!(
         "{shown}: app.toml, {symbol}.c and README.md are there. Next:\n  \

@@ -3,8 +3,8 @@
 //!
 //! Simulated time is the host's time as long as nothing is inside the NIC (idle time costs
 //! nothing); while packets are inside, the simulation takes longer than the hardware would, and
-//! frames wait in a bounded [`queue`]. Frames that match no context go to the NIC's host side: a
-//! second TAP device if there is one, else a stand-in that answers [`arp`] and counts the rest.
+//! frames wait in a bounded queue. Frames that match no context go to the NIC's host side: a
+//! second TAP device if there is one, else a stand-in that answers ARP requests and counts the rest.
 
 mod arp;
 mod queue;
