@@ -56,6 +56,8 @@ pub struct InstructionCache {
     ahead_cycles: u64,
     port_sixteenths: u64,
     bypass_cycles: u64,
+    /// Counts changes of what is held: what cores remember of an older state may be wrong.
+    version: u32,
     on: bool,
     requested: bool,
     misses: u64,
@@ -76,6 +78,7 @@ impl InstructionCache {
             ahead_cycles: config.miss_cycles + 2 * config.prefetch_after_cycles,
             port_sixteenths: config.refill_port_sixteenths,
             bypass_cycles: config.bypass_cycles,
+            version: 0,
             on: false,
             requested: false,
             misses: 0,
@@ -85,6 +88,12 @@ impl InstructionCache {
     /// Asks for the cache to be turned on: it happens once no core of the cluster fetches.
     pub fn request_on(&mut self) {
         self.requested = true;
+    }
+
+    /// Gives the number of the current state: it changes whenever a line is replaced.
+    #[inline]
+    pub fn version(&self) -> u32 {
+        self.version
     }
 
     /// Says whether it waits to be turned on.
@@ -123,6 +132,7 @@ impl InstructionCache {
             if entry.line == EMPTY { 0 } else { entry.used + 1 }
         });
         if let Some(victim) = victim {
+            self.version = self.version.wrapping_add(1);
             self.entries[victim] = Entry { line, ready, used: now, ahead };
         }
     }

@@ -33,6 +33,8 @@ pub struct Core {
     pub hart: Hart<u32>,
     /// Its cluster.
     pub cluster: u32,
+    /// Address of its cluster's L1.
+    pub l1_base: u32,
     /// Its number in the cluster.
     pub index: u32,
     /// The access it is to perform when it goes on.
@@ -45,6 +47,9 @@ pub struct Core {
     pub loaded: u8,
     /// Line it executes.
     pub line: u32,
+    /// Lines it reached lately and found there with their successors, by their lowest bits, and the
+    /// state of the cache they were found in.
+    pub recent: [(u32, u32); RECENT_LINES],
     /// Whether the last instruction jumped.
     pub jumped: bool,
     /// Cycle at which its pending access was first due.
@@ -58,6 +63,9 @@ pub struct Core {
     /// What `lr` reserved.
     pub reservation: Reservation<u32>,
 }
+
+/// Lines a core remembers.
+pub const RECENT_LINES: usize = 8;
 
 /// Stands for no line.
 pub const NO_LINE: u32 = u32::MAX;
@@ -75,12 +83,14 @@ impl Core {
         Self {
             hart: Hart::new(&config, machine.reset_address()),
             cluster,
+            l1_base: machine.l1.base + cluster * machine.l1.stride,
             index,
             pending: None,
             waiting: Waiting::Nothing,
             generation: 0,
             loaded: 0,
             line: NO_LINE,
+            recent: [(NO_LINE, 0); RECENT_LINES],
             jumped: true,
             since: 0,
             waited: false,

@@ -12,14 +12,14 @@ use pinion_isa::{Access, Cause, Class, Exception, Instruction, Outcome, Privileg
 use super::Nic;
 use super::memory_access::Performed;
 use crate::Machine;
-use crate::hpu::core::NO_LINE;
+use crate::hpu::core::{NO_LINE, RECENT_LINES};
 use crate::hpu::{Core, Waiting};
 use crate::listener::{Fault, Listener};
 
 /// Gives the cycles of instructions that always take the same.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    /// Cycles by class; 0: it depends.
+    /// Cycles by class; 0: it depends; [`MEMORY`]: it accesses memory.
     by_class: [u64; 32],
     load_use: u64,
     branch_taken: u64,
@@ -34,6 +34,9 @@ pub struct Costs {
 /// keeps the queue waiting.
 const RUN_AHEAD_CYCLES: u64 = 4096;
 
+/// Stands for the cycles of an instruction that accesses memory.
+const MEMORY: u64 = u64::MAX;
+
 impl Costs {
     /// Takes the numbers from a machine.
     pub fn new(machine: &Machine) -> Self {
@@ -43,6 +46,16 @@ impl Costs {
         by_class[Class::MulHigh as usize] = core.mulh_cycles;
         by_class[Class::Div as usize] = 0;
         by_class[Class::Csr as usize] = core.csr_cycles;
+        for class in [
+            Class::Load,
+            Class::Store,
+            Class::LoadReserved,
+            Class::StoreConditional,
+            Class::Amo,
+            Class::EventLoad,
+        ] {
+            by_class[class as usize] = MEMORY;
+        }
         Self {
             by_class,
             load_use: core.load_use_cycles,
@@ -70,37 +83,28 @@ impl Nic {
     pub(super) fn run_core(&mut self, id: usize, now: u64, listener: &mut dyn Listener) {
         let mut time = now;
         if let Some(access) = self.cores[id].pending.take() {
+            let since = self.cores[id].since;
             match self.perform(id, &access, time, listener) {
-                Performed::Done { value, next } => {
-                    let core = &mut self.cores[id];
-                    core.waited = next > core.since + 1;
-                    core.hart.complete(&access, value);
-                    time = next;
-                }
+                Performed::Done { value, next } => time = self.finish(id, &access, value, since, next),
                 Performed::Wait(waiting) => return self.suspend(id, access, waiting, time),
                 Performed::Fault(exception) => time = self.trap(id, exception, time, listener),
             }
         }
         let limit = now.saturating_add(RUN_AHEAD_CYCLES);
-        loop {
-            if self.cores[id].waiting == Waiting::Ever {
-                return;
-            }
-            match self.run_ahead(id, &mut time, limit) {
-                Stop::Access(access) => {
-                    self.cores[id].since = time;
-                    if !self.is_private(id, &access) && self.others_first(time) {
-                        self.cores[id].pending = Some(access);
-                        return self.resume(id, time);
-                    }
+        while self.cores[id].waiting != Waiting::Ever {
+            let turn = self.turn();
+            match self.run_ahead(id, &mut time, limit, turn) {
+                Stop::Access(instruction) => {
+                    // The instruction does nothing yet but say what it accesses.
+                    let Outcome::Access(access) = self.cores[id].hart.execute(&instruction) else {
+                        continue;
+                    };
                     match self.perform(id, &access, time, listener) {
                         Performed::Done { value, next } => {
-                            let core = &mut self.cores[id];
-                            core.waited = next > time + 1;
-                            core.hart.complete(&access, value);
-                            time = next;
+                            time = self.finish(id, &access, value, time, next);
                         }
                         Performed::Wait(waiting) => {
+                            self.cores[id].since = time;
                             return self.suspend(id, access, waiting, time);
                         }
                         Performed::Fault(exception) => {
@@ -108,8 +112,9 @@ impl Nic {
                         }
                     }
                 }
+                Stop::Turn => return self.resume(id, time),
                 Stop::Fetch(line) => {
-                    if self.others_first(time) {
+                    if time > turn {
                         return self.resume(id, time);
                     }
                     time = self.fetch(id, line, time);
@@ -121,9 +126,17 @@ impl Nic {
                     }
                 }
                 Stop::FenceI => self.program.clear(),
-                Stop::Limit => return self.resume(id, time),
             }
         }
+    }
+
+    /// Finishes an access that was due at `since`; gives the cycle of the next instruction.
+    #[inline]
+    fn finish(&mut self, id: usize, access: &Access<u32>, value: u32, since: u64, next: u64) -> u64 {
+        let core = &mut self.cores[id];
+        core.waited = next > since + 1;
+        core.hart.complete(access, value);
+        next
     }
 
     /// Leaves a core waiting; whoever has what it waits for lets it go on.
@@ -133,15 +146,16 @@ impl Nic {
         self.core_waits(id, time);
     }
 
-    /// Says whether something is due before `time`.
+    /// Gives the last cycle in which a core may touch something shared now: whatever is due before
+    /// goes first.
     #[inline]
-    fn others_first(&self, time: u64) -> bool {
-        time > self.horizon || self.wheel.next_cycle().is_some_and(|next| next < time)
+    fn turn(&self) -> u64 {
+        self.wheel.next_cycle().map_or(self.horizon, |next| next.min(self.horizon))
     }
 
     /// Executes until something shared or unusual comes up.
     #[inline]
-    fn run_ahead(&mut self, id: usize, time: &mut u64, limit: u64) -> Stop {
+    fn run_ahead(&mut self, id: usize, time: &mut u64, limit: u64, turn: u64) -> Stop {
         let core = &mut self.cores[id];
         let cache = &mut self.clusters[core.cluster as usize].cache;
         let costs = &self.costs;
@@ -150,8 +164,12 @@ impl Nic {
             let pc = core.hart.pc;
             let line = pc >> costs.line_shift;
             if line != core.line {
-                if !cache.hit(line, *time) {
-                    return Stop::Fetch(line);
+                let recent = &mut core.recent[line as usize % RECENT_LINES];
+                if *recent != (line, cache.version()) {
+                    if !cache.hit(line, *time) {
+                        return Stop::Fetch(line);
+                    }
+                    *recent = (line, cache.version());
                 }
                 core.line = line;
             }
@@ -163,6 +181,12 @@ impl Nic {
             core.loaded = 0;
             let mut cycles = costs.by_class[instruction.class as usize];
             if cycles != 1 {
+                if cycles == MEMORY {
+                    if *time > turn && !Self::is_private(&core.hart, instruction) {
+                        return Stop::Turn;
+                    }
+                    return Stop::Access(*instruction);
+                }
                 if cycles == 0 {
                     cycles = costs.division(core, instruction);
                 }
@@ -185,7 +209,6 @@ impl Nic {
                     core.stalls.branch += bubbles;
                     core.jumped = true;
                 }
-                Outcome::Access(access) => return Stop::Access(access),
                 Outcome::Csr | Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
                 Outcome::FenceI => {
                     *time += cycles;
@@ -196,10 +219,12 @@ impl Nic {
                     core.jumped = true;
                 }
                 Outcome::Trap(exception) => return Stop::Trap(exception),
+                // Every class that accesses memory costs MEMORY.
+                Outcome::Access(_) => return Stop::Access(*instruction),
             }
             core.waited = false;
             if core.jumped && *time >= limit {
-                return Stop::Limit;
+                return Stop::Turn;
             }
         }
     }
@@ -310,8 +335,10 @@ impl Nic {
 
 /// Says why a core stopped running ahead.
 enum Stop {
-    /// It accesses memory.
-    Access(Access<u32>),
+    /// It accesses memory, and it is its turn.
+    Access(Instruction),
+    /// Others come first, or it ran ahead far enough.
+    Turn,
     /// It needs a line that is not there.
     Fetch(u32),
     /// It traps.
@@ -320,6 +347,4 @@ enum Stop {
     Undecoded,
     /// It made stores visible to fetches.
     FenceI,
-    /// It ran ahead far enough.
-    Limit,
 }

@@ -4,7 +4,7 @@
 //! clusters' L1 and program memory take the way through the PE interconnect, one access at a time per
 //! core, and share their ports. (Paper §III-A; cycles measured on the RTL, in the machine file.)
 
-use pinion_isa::{Access, Cause, Exception, MemoryKind, Privilege};
+use pinion_isa::{Access, Cause, Class, Exception, Hart, Instruction, MemoryKind, Privilege};
 
 use super::Nic;
 use crate::hpu::Waiting;
@@ -32,12 +32,14 @@ pub(super) enum Performed {
 const DRIVER: u32 = 0x5000;
 
 impl Nic {
-    /// Says whether nobody else can see an access: a load of the task's registers.
+    /// Says whether nobody else can see what a memory instruction does: a load of the task's registers.
     #[inline]
-    pub(super) fn is_private(&self, _id: usize, access: &Access<u32>) -> bool {
-        let offset = access.address.wrapping_sub(PERIPHERALS + DRIVER);
+    pub(super) fn is_private(hart: &Hart<u32>, instruction: &Instruction) -> bool {
+        let base = hart.x[usize::from(instruction.rs1 & 31)];
+        let address = base.wrapping_add(instruction.imm as u32);
+        let offset = address.wrapping_sub(PERIPHERALS + DRIVER);
         (register::FIRST_TASK..=register::LAST_TASK).contains(&offset)
-            && access.kind == MemoryKind::Load
+            && instruction.class == Class::Load
     }
 
     /// Performs an access at cycle `now`, which must be its turn.
@@ -53,13 +55,15 @@ impl Nic {
         let writes = access.kind.writes();
         if core.hart.privilege == Privilege::User {
             let right = if writes { Right::Write } else { Right::Read };
-            let mut allowed = core.permissions.allows(access.address, access.bytes, right);
-            if matches!(access.kind, MemoryKind::Amo(_)) {
-                allowed &= core.permissions.allows(access.address, access.bytes, Right::Read);
-            }
-            if !allowed {
+            // What may be written may be read, but for the output device, which an atomic does not
+            // reach: so one look is enough for atomics.
+            if !core.permissions.allows(access.address, access.bytes, right) {
                 return fault(access);
             }
+        }
+        let offset = access.address.wrapping_sub(core.l1_base);
+        if offset < self.machine.l1.bytes {
+            return self.access_own_l1(id, access, offset, now);
         }
         match self.memories.place(access.address, core.cluster) {
             Some(Place::L1 { cluster, offset }) if cluster == core.cluster => {
@@ -68,8 +72,9 @@ impl Nic {
             Some(Place::Peripheral(offset)) => {
                 self.access_peripheral(id, access, offset, now, listener)
             }
+            Some(Place::Output(_)) if matches!(access.kind, MemoryKind::Amo(_)) => fault(access),
             Some(Place::Output(offset)) => {
-                if writes && access.kind == MemoryKind::Store {
+                if access.kind == MemoryKind::Store {
                     let time = self.time(now);
                     let (cluster, hpu) = (offset >> 7 & 0xf, offset >> 3 & 0xf);
                     let byte = access.data as u8;
