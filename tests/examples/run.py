@@ -9,8 +9,6 @@ Exit status 0 when all is as expected.
 
 import argparse
 import json
-import os
-import shutil
 import struct
 import subprocess
 import sys
@@ -19,6 +17,9 @@ import tomllib
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+from common import find_pinion, installed_compilers  # noqa: E402
+
 RUN_SECONDS = 120
 
 
@@ -119,37 +120,10 @@ def run(pinion, folder, compiler, expected):
             compare_memory(memory, folder, (out / memory["context"]).read_bytes())
 
 
-def find_pinion(given):
-    if given:
-        return given
-    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
-    for build in ("release", "debug"):
-        if (target / build / "pinion").exists():
-            return target / build / "pinion"
-    found = shutil.which("pinion")
-    if not found:
-        sys.exit(
-            "there is no pinion: run `cargo build --release -p pinion`, or give --pinion PATH"
-        )
-    return found
-
-
-def installed_compilers():
-    if shutil.which("riscv64-unknown-elf-gcc"):
-        yield "gcc"
-    for python in (REPOSITORY / ".toolchain/venv/bin/python", "python3"):
-        try:
-            if not subprocess.run([python, "-c", "import ziglang"], capture_output=True).returncode:
-                yield "zig"
-                return
-        except FileNotFoundError:
-            continue
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--pinion", help="the command to test [default: target/release or target/debug]"
+        "--pinion", help="the command to test [default: the newest in target/]"
     )
     parser.add_argument(
         "--cc", action="append", choices=["gcc", "zig"], help="compilers [default: all installed]"
@@ -157,7 +131,7 @@ def main():
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
     pinion = find_pinion(arguments.pinion)
-    compilers = arguments.cc or list(installed_compilers())
+    compilers = arguments.cc or installed_compilers()
     if not compilers:
         sys.exit("no RISC-V compiler is installed; `pinion doctor` tells how to get one")
     folders = arguments.folders or sorted((REPOSITORY / "examples").iterdir()) + [

@@ -1,0 +1,38 @@
+# The README's two commands are `make demo` and `make test`; both bring what is missing.
+.PHONY: help demo test setup build install calibration book clean
+
+help:
+	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
+	@echo "make test         run every test"
+	@echo "make setup        only bring what demo and test need"
+	@echo "make install      put the command \`pinion\` into cargo's bin folder"
+	@echo "make calibration  bring the calibration table and the book's outputs up to date"
+	@echo "make book         build the book (needs mdbook: cargo install mdbook)"
+	@echo "make clean        remove everything that was built; .toolchain stays"
+
+demo:
+	@scripts/demo.sh
+
+test: setup
+	@python3 scripts/test.py
+
+setup:
+	@scripts/setup.sh test
+
+build:
+	cargo build --release --locked --package pinion
+
+install:
+	cargo install --locked --path crates/pinion
+
+# Both write into the working copy: look at the difference before committing it.
+calibration:
+	PINION_BLESS=1 cargo test --locked --package pinion --test calibration
+	python3 tests/docs/run.py --write
+
+book:
+	mdbook build docs
+
+clean:
+	cargo clean
+	rm -rf out docs/book examples/*/build tests/sdk/behaviour/build

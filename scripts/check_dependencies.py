@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Checks the Rust dependencies against deny.toml: licences, duplicates, where they come from.
+
+    python3 scripts/check_dependencies.py
+
+Needs only cargo and Python, and takes no time; `cargo deny check` does the same and more where it is
+installed. Also checks that Cargo.lock is current, names no other registry than the public one and
+has a checksum for every package. Exit status 0 when all is well.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def satisfied(expression, allowed):
+    """Tells whether an SPDX expression can be met with allowed licences."""
+    tokens = re.findall(r"\(|\)|[^\s()/]+|/", expression)
+
+    def either():
+        result = both()
+        while tokens and tokens[0] in ("OR", "/"):
+            tokens.pop(0)
+            right = both()
+            result = result or right
+        return result
+
+    def both():
+        result = one()
+        while tokens and tokens[0] == "AND":
+            tokens.pop(0)
+            right = one()
+            result = result and right
+        return result
+
+    def one():
+        token = tokens.pop(0)
+        if token == "(":
+            result = either()
+            tokens.pop(0)
+            return result
+        if tokens and tokens[0] == "WITH":
+            token = f"{token} WITH {tokens[1]}"
+            del tokens[:2]
+        return token in allowed
+
+    return either()
+
+
+def check_licences(packages, allowed):
+    for package in packages:
+        name = f"{package['name']} {package['version']}"
+        if not package["license"]:
+            yield f"{name} states no licence"
+        elif not satisfied(package["license"], allowed):
+            yield f"{name} is under {package['license']}; deny.toml allows {', '.join(allowed)}"
+
+
+def check_duplicates(packages, skipped):
+    versions = {}
+    for package in packages:
+        versions.setdefault(package["name"], []).append(package["version"])
+    for name, found in versions.items():
+        kept = [v for v in found if not any(is_named(s, name, v) for s in skipped)]
+        if len(kept) > 1:
+            yield f"{name} is there {len(kept)} times: {', '.join(kept)}; see cargo tree -i {name}"
+
+
+def is_named(specification, name, version):
+    wanted, _, prefix = specification["crate"].partition("@")
+    return wanted == name and (version + ".").startswith(prefix + ".")
+
+
+def check_lock(lock, registries):
+    for package in lock["package"]:
+        name, source = f"{package['name']} {package['version']}", package.get("source")
+        if source is None:
+            if not package["name"].startswith("pinion"):
+                yield f"{name} comes from a path"
+            continue
+        kind, _, address = source.partition("+")
+        if kind != "registry" or address not in registries:
+            yield f"{name} comes from {source}"
+        if not re.fullmatch("[0-9a-f]{64}", package.get("checksum", "")):
+            yield f"{name} has no checksum"
+
+
+def main():
+    rules = tomllib.loads((REPOSITORY / "deny.toml").read_text())
+    lock = tomllib.loads((REPOSITORY / "Cargo.lock").read_text())
+    done = subprocess.run(
+        ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        print(done.stderr, end="")
+        return 1
+    packages = json.loads(done.stdout)["packages"]
+    checks = {
+        "licences": check_licences(packages, rules["licenses"]["allow"]),
+        "duplicates": check_duplicates(packages, rules["bans"]["skip"]),
+        "lock file": check_lock(lock, rules["sources"]["allow-registry"]),
+    }
+    problems = {name: list(found) for name, found in checks.items()}
+    for name, found in problems.items():
+        print(f"{'FAIL' if found else 'ok  '} {name} of {len(packages)} packages")
+        for problem in found:
+            print(f"     {problem}")
+    return 1 if any(problems.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

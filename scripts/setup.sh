@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Brings what a build or the tests need and what is not there yet; quick when all is there.
+#
+#   scripts/setup.sh demo    a compiler for the NIC's RISC-V cores
+#   scripts/setup.sh test    both compilers, QEMU, tshark and network tools
+#
+# As root on Debian missing packages are installed without asking. Without root, or when that
+# fails, the compiler is the `ziglang` wheel (pinned in sdk/sdk.toml) in .toolchain/venv; tests
+# whose tools are missing then say so and are left out. Nothing outside the project is changed
+# without root.
+set -u
+cd "$(dirname "$0")/.."
+readonly environment=.toolchain/venv
+readonly purpose=${1:-test}
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$*"; exit 2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+check_given() {
+    have cargo || die "Rust is missing: install it from https://rustup.rs (1.85 or newer), then" \
+        "start again"
+    local version
+    version=$(cargo --version | cut -d' ' -f2)
+    [ "$(printf '%s\n1.85\n' "$version" | sort -V | head -n1)" = 1.85 ] ||
+        die "Rust $version is too old, 1.85 is needed: rustup update stable"
+    have python3 || die "Python 3 is missing: install python3 (3.11 or newer)"
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        die "$(python3 --version) is too old, 3.11 is needed"
+    have cc || die "a C compiler is missing: install gcc or clang, so that \`cc\` exists"
+}
+
+# Debian packages whose program is missing: PROGRAM PACKAGE...
+missing_packages() {
+    local program packages
+    while read -r program packages; do
+        have "$program" || printf '%s\n' $packages
+    done <<'EOF'
+riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf
+EOF
+    [ "$purpose" = test ] || return 0
+    while read -r program packages; do
+        have "$program" || printf '%s\n' $packages
+    done <<'EOF'
+qemu-system-riscv32 qemu-system-misc
+tshark tshark
+ip iproute2
+ping iputils-ping
+objcopy binutils
+EOF
+}
+
+install_packages() {
+    local packages
+    packages=$(missing_packages | tr '\n' ' ')
+    [ -n "$packages" ] || return 0
+    if ! have apt-get || [ "$(id -u)" != 0 ]; then
+        say "not installed (needs root and apt): $packages"
+        return 0
+    fi
+    say "installing $packages"
+    mkdir -p .toolchain
+    local log=.toolchain/apt.log
+    export DEBIAN_FRONTEND=noninteractive
+    # The lists may be absent (a fresh container) or stale: look for the packages first.
+    try_apt install $packages >"$log" 2>&1 && return 0
+    { try_apt update && try_apt install $packages; } >>"$log" 2>&1 && return 0
+    say "apt-get failed ($log), going on without; its last words:"
+    tail -n 3 "$log" >&2
+}
+
+try_apt() {
+    local verb=$1
+    shift
+    apt-get "$verb" -y -q -o DPkg::Lock::Timeout=120 -o Acquire::Retries=2 \
+        $([ "$verb" = install ] && echo --no-install-recommends) "$@" </dev/null
+}
+
+has_zig() { "$environment/bin/python" -c 'import ziglang' >/dev/null 2>&1; }
+
+# Debian's python3 may come without ensurepip (python3-venv) or without pip: three ways.
+install_zig() {
+    has_zig && return 0
+    local wheel log=.toolchain/pip.log
+    wheel=$(python3 -c 'import tomllib
+print(tomllib.load(open("sdk/sdk.toml", "rb"))["zig"]["wheel"])') || return 1
+    say "installing $wheel in $environment (80 MB)"
+    mkdir -p .toolchain
+    {
+        python3 -m venv --clear "$environment" && "$environment/bin/python" -m pip install \
+            --no-input --disable-pip-version-check --no-deps "$wheel"
+    } >"$log" 2>&1 </dev/null
+    has_zig && return 0
+    {
+        python3 -m venv --clear --without-pip "$environment" && python3 -m pip install \
+            --no-input --disable-pip-version-check --no-deps --target \
+            "$("$environment/bin/python" -c 'import site; print(site.getsitepackages()[0])')" \
+            "$wheel"
+    } >>"$log" 2>&1 </dev/null
+    has_zig && return 0
+    say "$wheel could not be installed ($log):"
+    tail -n 3 "$log" >&2
+    return 1
+}
+
+check_given
+install_packages
+case $purpose in
+demo) have riscv64-unknown-elf-gcc || install_zig ;;
+test) install_zig || say "tests with the zig compiler are left out" ;;
+*) die "unknown purpose \`$purpose\`: demo or test" ;;
+esac
+have riscv64-unknown-elf-gcc || has_zig || die "there is no compiler for the NIC's RISC-V cores." \
+    "Either (as root) apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf, or" \
+    "make pip work (as root: apt-get install python3-pip python3-venv) and start again"

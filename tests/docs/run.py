@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""Does what the documentation says and compares; checks the book's links and what it quotes.
+
+    python3 tests/docs/run.py [--pinion PATH] [--write] [PAGE]...
+
+In the README and every page of the book, in order and in one empty folder per page:
+
+- a fenced block ```LANGUAGE file=PATH is written to PATH;
+- a block ```console is run: lines behind `$ ` by a shell that lives as long as the page, the other
+  lines must come out in this order. `…` stands for any text, in a line or as a line. A command must
+  succeed unless `$ echo $?` follows. ```console root and ```console again are not run.
+
+Numbers are those of Debian 12's gcc 12.2; with another compiler every number matches every other.
+--write puts what came out into the pages. Exit status 0 when all is as it must be.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+from common import find_pinion, installed_compilers  # noqa: E402
+
+BOOK = REPOSITORY / "docs/src"
+SECONDS = 120
+FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
+NUMBER = re.compile(r"\d[\d,.]*")
+REFERENCE_COMPILER = "12.2.0"
+VERDICT = re.compile(r"\d+ of \d+ rows within 5 % or 2 ns; median error [\d.]+ %\.")
+
+
+class Failure(Exception):
+    """What is not as the page says."""
+
+
+class Block:
+    """A fenced block: language, what follows it, and the lines with the first one's number."""
+
+    def __init__(self, language, attributes, first):
+        self.language, self.attributes, self.first = language, attributes.split(), first
+        self.lines = []
+
+    def file(self):
+        return next((a[5:] for a in self.attributes if a.startswith("file=")), None)
+
+    def is_run(self):
+        return self.language == "console" and not {"root", "again"} & set(self.attributes)
+
+
+def blocks(text):
+    found, current = [], None
+    for number, line in enumerate(text.split("\n")):
+        fence = FENCE.match(line)
+        if current is not None and line == "```":
+            found.append(current)
+            current = None
+        elif current is not None:
+            current.lines.append(line)
+        elif fence:
+            current = Block(fence[1], fence[2], number + 1)
+    if current is not None:
+        raise Failure(f"line {current.first}: the block does not end")
+    return found
+
+
+def commands(block):
+    """Pairs of a command and its expected lines, each with its line number."""
+    pairs = []
+    for number, line in enumerate(block.lines, block.first):
+        if line.startswith("$ "):
+            pairs.append((line[2:], []))
+        elif pairs and pairs[-1][0].endswith("\\") and not pairs[-1][1]:
+            pairs[-1] = (pairs[-1][0] + "\n" + line.removeprefix("> "), [])
+        elif pairs:
+            pairs[-1][1].append((number, line))
+        else:
+            raise Failure(f"line {number + 1}: output before the first command")
+    return pairs
+
+
+class Shell:
+    """A shell in a folder of its own that keeps its state from command to command."""
+
+    MARK = "-- end of output, status "
+
+    def __init__(self, folder, pinion):
+        tools = folder / "bin"
+        tools.mkdir()
+        (tools / "pinion").symlink_to(pinion)
+        self.folder = folder / "pinion"
+        self.folder.mkdir()
+        shutil.copytree(
+            REPOSITORY / "examples",
+            self.folder / "examples",
+            ignore=shutil.ignore_patterns("build", "*.py"),
+        )
+        shutil.copytree(REPOSITORY / "machines", self.folder / "machines")
+        if (REPOSITORY / ".toolchain").exists():
+            (self.folder / ".toolchain").symlink_to(REPOSITORY / ".toolchain")
+        self.process = subprocess.Popen(
+            ["bash", "--norc"],
+            cwd=self.folder,
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.status = 0
+
+    def run(self, command):
+        """Gives the lines of output and the status."""
+        self.process.stdin.write(
+            f"{{ (exit {self.status})\n{command}\n}} 2>&1 </dev/null\n"
+            f"printf '\\n{self.MARK}%s\\n' $?\n"
+        )
+        self.process.stdin.flush()
+        lines = []
+        late = threading.Timer(SECONDS, self.process.kill)
+        late.start()
+        for line in self.process.stdout:
+            if line.startswith(self.MARK):
+                self.status = int(line.removeprefix(self.MARK))
+                break
+            lines.append(line.rstrip("\n"))
+        else:
+            raise Failure(f"`{command}` ended the shell, or took longer than {SECONDS} s")
+        late.cancel()
+        if lines and not lines[-1]:
+            lines.pop()
+        return lines, self.status
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def pattern(line, loose):
+    """A regular expression for an expected line: `…` is a group, blanks and numbers may be loose."""
+    parts = []
+    for part in line.split("…"):
+        pieces = NUMBER.split(part) if loose else [part]
+        parts.append(r"-?\d[\d,.]*".join(flexible(piece, loose) for piece in pieces))
+    return re.compile("(.*)".join(parts) + r"\s*$")
+
+
+def flexible(text, loose):
+    return re.sub(r"(\\ )+", r"\\s*", re.escape(text)) if loose else re.escape(text)
+
+
+def compare(expected, found, loose):
+    """Matches expected lines to found ones in order; gives (line number, found line) pairs."""
+    at, pairs = 0, []
+    for number, line in expected:
+        if line.strip() == "…":
+            continue
+        matching = pattern(line, loose)
+        while at < len(found) and not matching.match(found[at]):
+            at += 1
+        if at == len(found):
+            output = "\n       ".join(found)
+            raise Failure(f"line {number + 1}: `{line}` did not come out, but\n       {output}")
+        pairs.append((number, found[at], matching.match(found[at])))
+        at += 1
+    return pairs
+
+
+def refreshed(line, found, match):
+    """The found line with `…` where the expected one has it."""
+    if "…" not in line:
+        return found.rstrip()
+    pieces, at = [], 0
+    for group in range(1, match.re.groups + 1):
+        pieces.append(found[at : match.start(group)] + "…")
+        at = match.end(group)
+    return ("".join(pieces) + found[at:]).rstrip()
+
+
+def run_page(path, pinion, loose, write):
+    """Runs a page's blocks; gives the number of commands run."""
+    text = path.read_text()
+    lines, count = text.split("\n"), 0
+    found_blocks = [b for b in blocks(text) if b.file() or b.is_run()]
+    if not found_blocks:
+        return 0
+    with tempfile.TemporaryDirectory(prefix="pinion-docs-") as name:
+        shell = Shell(Path(name), pinion)
+        try:
+            for block in found_blocks:
+                if block.file():
+                    target = shell.folder / block.file()
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_text("\n".join(block.lines) + "\n")
+                    continue
+                pairs = commands(block)
+                for index, (command, expected) in enumerate(pairs):
+                    found, status = shell.run(command)
+                    count += 1
+                    follows = pairs[index + 1][0] if index + 1 < len(pairs) else ""
+                    if status and follows != "echo $?":
+                        output = "\n       ".join(found)
+                        raise Failure(f"`{command}` ended with {status}:\n       {output}")
+                    for number, line, match in compare(expected, found, loose or write):
+                        lines[number] = refreshed(lines[number], line, match)
+        finally:
+            shell.close()
+    if write:
+        path.write_text("\n".join(lines))
+    return count
+
+
+def headings(text):
+    """The anchors of a page, as mdBook and GitHub make them."""
+    found = re.findall(r"^#+ +(.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in found}
+
+
+def link_problems(path):
+    """Links to files and headings that do not exist."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S)
+    targets = re.findall(r"\]\(([^)\s]+)\)|\{\{#include ([^}\s]+)\}\}|<img src=\"([^\"]+)\"", text)
+    for target in (next(filter(None, found)) for found in targets):
+        if re.match(r"https?://|mailto:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (path.parent / name).resolve() if name else path
+        if not file.exists():
+            yield f"{target}: no such file"
+        elif not file.is_relative_to(REPOSITORY):
+            yield f"{target}: outside the repository"
+        elif anchor and file.suffix == ".md" and anchor not in headings(file.read_text()):
+            yield f"{target}: no such heading"
+
+
+def summary_problems():
+    """Pages that the book's SUMMARY.md does not list."""
+    listed = set(re.findall(r"\]\(([^)]+)\)", (BOOK / "SUMMARY.md").read_text()))
+    included = set()
+    for page in BOOK.glob("*.md"):
+        included |= set(re.findall(r"\{\{#include ([^}\s]+)\}\}", page.read_text()))
+    for page in sorted(BOOK.rglob("*.md")):
+        name = str(page.relative_to(BOOK))
+        if name not in listed | included | {"SUMMARY.md"}:
+            yield f"{name} is not in SUMMARY.md"
+
+
+def quotation_problems(write):
+    """What README and book say about calibration must be what the table says."""
+    verdict = (BOOK / "calibration-table.md").read_text().strip().splitlines()[-1]
+    for page in (REPOSITORY / "README.md", BOOK / "trust.md"):
+        text = page.read_text()
+        if write:
+            page.write_text(VERDICT.sub(verdict, text))
+        elif VERDICT.findall(text) != [verdict]:
+            yield f"{page.name} does not say once: {verdict}"
+
+
+def is_reference_compiler():
+    compiler = "riscv64-unknown-elf-gcc"
+    if not shutil.which(compiler):
+        return False
+    done = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() == REFERENCE_COMPILER
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pinion", help="the command to test [default: the newest in target/]")
+    parser.add_argument("--write", action="store_true", help="put what came out into the pages")
+    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE")
+    arguments = parser.parse_args()
+    pinion = find_pinion(arguments.pinion)
+    failures = 0
+
+    def report(what, problems):
+        nonlocal failures
+        problems = list(problems)
+        failures += bool(problems)
+        print(f"{'FAIL' if problems else 'ok  '} {what}")
+        for problem in problems:
+            print(f"     {problem}")
+
+    pages = [page.resolve() for page in arguments.pages] or [
+        REPOSITORY / "README.md",
+        *sorted(BOOK.rglob("*.md")),
+    ]
+    loose = not is_reference_compiler()
+    for page in pages:
+        name = page.relative_to(REPOSITORY)
+        if not installed_compilers():
+            print(f"skip {name}: no RISC-V compiler")
+            continue
+        try:
+            count = run_page(page, pinion, loose, arguments.write)
+            if count:
+                report(f"{name}: {count} commands", [])
+        except (Failure, OSError) as problem:
+            report(name, [problem])
+    if not arguments.pages:
+        texts = [*sorted(REPOSITORY.glob("*.md")), *sorted(BOOK.rglob("*.md"))]
+        texts += sorted(REPOSITORY.glob("examples/*/README.md")) + [REPOSITORY / "sdk/README.md"]
+        found = [f"{t.relative_to(REPOSITORY)}: {p}" for t in texts for p in link_problems(t)]
+        report(f"links of {len(texts)} pages", found)
+        report("every page is in SUMMARY.md", summary_problems())
+        report("what is quoted from the calibration", quotation_problems(arguments.write))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
