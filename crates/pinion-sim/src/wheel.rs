@@ -11,6 +11,8 @@ use std::collections::BinaryHeap;
 const SLOTS: usize = 4096;
 const MASK: u64 = SLOTS as u64 - 1;
 const WORDS: usize = SLOTS / 64;
+const NONE: u64 = u64::MAX;
+const _: () = assert!(WORDS == 64, "one bit per word fits into a word");
 
 /// Orders events by cycle, then by the order of pushing.
 #[derive(Debug)]
@@ -18,6 +20,10 @@ pub struct Wheel<E> {
     slots: Vec<Vec<E>>,
     /// Bit per slot: has events that were not popped.
     occupied: [u64; WORDS],
+    /// Bit per word of `occupied`: is not zero.
+    occupied_words: u64,
+    /// Cycle of the next event, or [`NONE`].
+    next: u64,
     /// Cycle of the last popped event; nothing may be pushed before it.
     now: u64,
     /// How many events of the current slot were popped.
@@ -63,6 +69,8 @@ impl<E: Copy> Wheel<E> {
         Self {
             slots: (0..SLOTS).map(|_| Vec::new()).collect(),
             occupied: [0; WORDS],
+            occupied_words: 0,
+            next: NONE,
             now: 0,
             cursor: 0,
             far: BinaryHeap::new(),
@@ -92,6 +100,7 @@ impl<E: Copy> Wheel<E> {
     pub fn push(&mut self, cycle: u64, event: E) {
         let at = cycle.max(self.now);
         self.len += 1;
+        self.next = self.next.min(at);
         if at - self.now < SLOTS as u64 {
             self.place(at, event);
         } else {
@@ -105,59 +114,68 @@ impl<E: Copy> Wheel<E> {
         let slot = (at & MASK) as usize;
         self.slots[slot].push(event);
         self.occupied[slot / 64] |= 1 << (slot % 64);
+        self.occupied_words |= 1 << (slot / 64);
     }
 
     /// Gives the cycle of the next event.
     #[inline]
     pub fn next_cycle(&self) -> Option<u64> {
-        if self.cursor < self.slots[(self.now & MASK) as usize].len() {
-            return Some(self.now);
-        }
-        if self.len == 0 {
-            return None;
-        }
-        let near = self.next_occupied();
-        match (near, self.far.peek()) {
-            (Some(near), Some(Reverse(far))) => Some(near.min(far.at)),
-            (Some(near), None) => Some(near),
-            (None, far) => far.map(|Reverse(far)| far.at),
-        }
+        (self.next != NONE).then_some(self.next)
     }
 
     /// Finds the next occupied slot after the current one, as a cycle.
     #[inline]
     fn next_occupied(&self) -> Option<u64> {
         let start = ((self.now + 1) & MASK) as usize;
-        let (mut word, bit) = (start / 64, start % 64);
+        let (word, bit) = (start / 64, start % 64);
+        let mut found = word;
         let mut bits = self.occupied[word] & (u64::MAX << bit);
-        for _ in 0..=WORDS {
-            if bits != 0 {
-                let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
-                let distance = slot.wrapping_sub(self.now) & MASK;
-                // Distance 0 is the current slot, whose events were all popped.
-                return (distance != 0).then(|| self.now + distance);
+        if bits == 0 {
+            // The words behind it, then those before, then its own lower bits.
+            let behind = self.occupied_words & u64::MAX.checked_shl(word as u32 + 1).unwrap_or(0);
+            let words = if behind != 0 { behind } else { self.occupied_words };
+            if words == 0 {
+                return None;
             }
-            word = (word + 1) % WORDS;
-            bits = self.occupied[word];
+            found = words.trailing_zeros() as usize;
+            bits = self.occupied[found];
         }
-        None
+        let slot = (found * 64) as u64 + u64::from(bits.trailing_zeros());
+        let distance = slot.wrapping_sub(self.now) & MASK;
+        // Distance 0 is the current slot, whose events were all popped.
+        (distance != 0).then(|| self.now + distance)
+    }
+
+    /// Computes the cycle of the next event.
+    fn find_next(&self) -> u64 {
+        if self.cursor < self.slots[(self.now & MASK) as usize].len() {
+            return self.now;
+        }
+        let far = self.far.peek().map_or(NONE, |Reverse(far)| far.at);
+        self.next_occupied().map_or(far, |near| near.min(far))
     }
 
     /// Takes the next event if it is due at or before `until`.
     #[inline]
     pub fn pop_until(&mut self, until: u64) -> Option<(u64, E)> {
-        let slot = (self.now & MASK) as usize;
-        if self.cursor >= self.slots[slot].len() {
-            let next = self.next_cycle().filter(|&next| next <= until)?;
-            self.advance(next);
-        } else if self.now > until {
+        if self.next > until || self.next == NONE {
             return None;
         }
-        let slot = (self.now & MASK) as usize;
-        let event = self.slots[slot][self.cursor];
+        if self.next != self.now || self.cursor >= self.current().len() {
+            self.advance(self.next);
+        }
+        let event = self.current()[self.cursor];
         self.cursor += 1;
         self.len -= 1;
+        if self.cursor >= self.current().len() {
+            self.next = self.find_next();
+        }
         Some((self.now, event))
+    }
+
+    #[inline]
+    fn current(&self) -> &[E] {
+        &self.slots[(self.now & MASK) as usize]
     }
 
     /// Moves to `cycle`, which must be the next event's or, with no event before it, any later one.
@@ -165,6 +183,9 @@ impl<E: Copy> Wheel<E> {
         let slot = (self.now & MASK) as usize;
         self.slots[slot].clear();
         self.occupied[slot / 64] &= !(1 << (slot % 64));
+        if self.occupied[slot / 64] == 0 {
+            self.occupied_words &= !(1 << (slot / 64));
+        }
         self.cursor = 0;
         self.now = cycle;
         // What waited in the heap was pushed before anything that is pushed into the slot from now

@@ -54,6 +54,8 @@ pub struct Core {
     pub jumped: bool,
     /// Cycle at which its pending access was first due.
     pub since: u64,
+    /// Cycle of the instruction after its access to another cluster's L1, while that is on its way.
+    pub arrives: Option<u64>,
     /// Whether its last access had to wait.
     pub waited: bool,
     /// Cycles lost since the task began.
@@ -93,6 +95,7 @@ impl Core {
             recent: [(NO_LINE, 0); RECENT_LINES],
             jumped: true,
             since: 0,
+            arrives: None,
             waited: false,
             stalls: Stalls::default(),
             permissions,

@@ -26,6 +26,8 @@ pub mod register {
     pub const TEST: u32 = 0x88;
     pub const INFO: u32 = 0x8c;
     pub const WORDS: u32 = 0x90;
+    /// End of the command words.
+    pub const END: u32 = 0xac;
     /// The task again, with scratchpad arrays as long as the machine has clusters: machines with more
     /// than four do not fit into the published register file. (Ours.)
     pub const WIDE_TASK: u32 = 0x100;
@@ -187,6 +189,18 @@ impl HpuDriver {
             put(packet.l2_address);
             put(packet.message % clusters);
             put(packet.message);
+        }
+    }
+
+    /// Writes a register of the command being made.
+    #[inline]
+    pub fn write_draft(&mut self, offset: u32, value: u32) {
+        if offset == register::INFO {
+            self.draft.info = value;
+        } else if let Some(word) = offset.checked_sub(register::WORDS)
+            && let Some(entry) = self.draft.words.get_mut(word as usize / 4)
+        {
+            *entry = value;
         }
     }
 

@@ -1,19 +1,24 @@
 //! Runs cores: decode table, pipeline costs, fetches; ahead of the event queue until something
 //! shared is touched.
 //!
-//! A core's local time runs ahead while it executes instructions of its own. Before an access that
-//! others can see, or a fetch that misses, it compares its time with the next event's: if something
-//! is due before, it puts itself into the queue and goes on when its turn comes. So shared state is
-//! touched in the order of time, and private work costs no ordering. (RI5CY's pipeline: numbers in
+//! A core's local time runs ahead while it executes instructions of its own. Accesses to its own
+//! cluster's L1 are ordered within the cluster (`lanes.rs`); before any other access that others can
+//! see, and before a fetch that misses, it puts itself into the queue and goes on when its turn
+//! comes. So shared state is touched in the order of time, and private work costs no ordering. (RI5CY's pipeline: numbers in
 //! the machine file, pinned by the `pipeline` calibration rows.)
 
-use pinion_isa::{Access, Cause, Class, Exception, Instruction, Outcome, Privilege};
+use pinion_isa::{
+    Access, Cause, Class, Exception, Instruction, MemoryKind, Op, Outcome, Privilege,
+};
 
 use super::Nic;
-use super::memory_access::Performed;
+use super::lanes::is_plain;
+use super::memory_access::{DRIVER, Performed};
 use crate::Machine;
 use crate::hpu::core::{NO_LINE, RECENT_LINES};
+use crate::hpu::driver::register;
 use crate::hpu::{Core, Waiting};
+use crate::memory::PERIPHERALS;
 use crate::listener::{Fault, Listener};
 
 /// Gives the cycles of instructions that always take the same.
@@ -28,6 +33,8 @@ pub struct Costs {
     trap: u64,
     mret: u64,
     line_shift: u32,
+    l1_bytes: u32,
+    l1_alias: u32,
 }
 
 /// Cycles a core may run ahead without touching anything shared: bounds how long a loop of its own
@@ -65,12 +72,37 @@ impl Costs {
             trap: core.trap_cycles,
             mret: core.mret_cycles,
             line_shift: machine.instruction_cache.line_bytes.trailing_zeros(),
+            l1_bytes: machine.l1.bytes,
+            l1_alias: machine.l1.alias,
         }
+    }
+
+    /// Says where a memory instruction goes.
+    #[inline]
+    fn destination(&self, core: &Core, instruction: &Instruction) -> Stop {
+        let atomic = !matches!(instruction.class, Class::Load | Class::Store);
+        let offset = if atomic { 0 } else { instruction.imm as u32 };
+        let address = core.hart.x[usize::from(instruction.rs1 & 31)].wrapping_add(offset);
+        let own = address.wrapping_sub(core.l1_base) < self.l1_bytes
+            || address.wrapping_sub(self.l1_alias) < self.l1_bytes;
+        if own && is_plain(instruction.class) {
+            return Stop::OwnL1;
+        }
+        let register = address.wrapping_sub(PERIPHERALS + DRIVER);
+        let private = match instruction.op {
+            Op::Lw => (register::FIRST_TASK..=register::LAST_TASK).contains(&register),
+            Op::Sw => (register::INFO..register::END).contains(&register),
+            _ => false,
+        };
+        // Every policy lets handlers reach their peripherals.
+        if private && register % 4 == 0 {
+            return Stop::Private;
+        }
+        Stop::Shared
     }
 
     /// Gives the cycles of a division: RI5CY's divider skips the divisor's leading zeros one by one.
     fn division(&self, core: &Core, instruction: &Instruction) -> u64 {
-        use pinion_isa::Op;
         let divisor = core.hart.x[usize::from(instruction.rs2 & 31)];
         let signed = matches!(instruction.op, Op::Div | Op::Rem);
         let magnitude = if signed { (divisor as i32).unsigned_abs() } else { divisor };
@@ -79,7 +111,8 @@ impl Costs {
 }
 
 impl Nic {
-    /// Lets a core go on at cycle `now` until it waits, or until others come first.
+    /// Lets a core go on at cycle `now`: performs what it was to do in this cycle, then lets it run
+    /// ahead.
     pub(super) fn run_core(&mut self, id: usize, now: u64, listener: &mut dyn Listener) {
         let mut time = now;
         if let Some(access) = self.cores[id].pending.take() {
@@ -89,45 +122,62 @@ impl Nic {
                 Performed::Wait(waiting) => return self.suspend(id, access, waiting, time),
                 Performed::Fault(exception) => time = self.trap(id, exception, time, listener),
             }
-        }
-        let limit = now.saturating_add(RUN_AHEAD_CYCLES);
-        while self.cores[id].waiting != Waiting::Ever {
-            let turn = self.turn();
-            match self.run_ahead(id, &mut time, limit, turn) {
-                Stop::Access(instruction) => {
-                    // The instruction does nothing yet but say what it accesses.
-                    let Outcome::Access(access) = self.cores[id].hart.execute(&instruction) else {
-                        continue;
-                    };
-                    match self.perform(id, &access, time, listener) {
-                        Performed::Done { value, next } => {
-                            time = self.finish(id, &access, value, time, next);
-                        }
-                        Performed::Wait(waiting) => {
-                            self.cores[id].since = time;
-                            return self.suspend(id, access, waiting, time);
-                        }
-                        Performed::Fault(exception) => {
-                            time = self.trap(id, exception, time, listener);
-                        }
-                    }
-                }
-                Stop::Turn => return self.resume(id, time),
-                Stop::Fetch(line) => {
-                    if time > turn {
-                        return self.resume(id, time);
-                    }
-                    time = self.fetch(id, line, time);
-                }
-                Stop::Trap(exception) => time = self.trap(id, exception, time, listener),
-                Stop::Undecoded => {
-                    if let Err(exception) = self.decode_at(id) {
-                        time = self.trap(id, exception, time, listener);
-                    }
-                }
-                Stop::FenceI => self.program.clear(),
+        } else {
+            match self.step_shared(id, now, listener) {
+                Some(next) => time = next,
+                None => return,
             }
         }
+        if self.cores[id].waiting != Waiting::Ever {
+            self.advance(id, time, listener);
+        }
+    }
+
+    /// Executes a core's next instruction in its turn, whatever it touches; gives the cycle of the
+    /// instruction after it, or `None`: the core waits.
+    fn step_shared(&mut self, id: usize, now: u64, listener: &mut dyn Listener) -> Option<u64> {
+        let core = &mut self.cores[id];
+        let line = core.hart.pc >> self.costs.line_shift;
+        if line != core.line {
+            return Some(self.fetch(id, line, now));
+        }
+        let Some(instruction) = self.program.get(core.hart.pc) else {
+            return match self.decode_at(id) {
+                Ok(()) => Some(now),
+                Err(exception) => Some(self.trap(id, exception, now, listener)),
+            };
+        };
+        if self.costs.by_class[instruction.class as usize] != MEMORY {
+            return Some(now); // it only yielded
+        }
+        let Outcome::Access(access) = core.hart.execute(instruction) else { return Some(now) };
+        core.since = now;
+        match self.perform(id, &access, now, listener) {
+            Performed::Done { value, next } => Some(self.finish(id, &access, value, now, next)),
+            Performed::Wait(waiting) => {
+                self.suspend(id, access, waiting, now);
+                None
+            }
+            Performed::Fault(exception) => Some(self.trap(id, exception, now, listener)),
+        }
+    }
+
+    /// Performs an access to what is the core's alone; gives the cycle of the next instruction, or
+    /// `None` if it is not so simple.
+    pub(super) fn access_private(&mut self, id: usize, now: u64) -> Option<u64> {
+        let core = &mut self.cores[id];
+        let instruction = self.program.get(core.hart.pc)?;
+        let Outcome::Access(access) = core.hart.execute(instruction) else { return None };
+        let offset = access.address.wrapping_sub(PERIPHERALS + DRIVER);
+        let driver = &mut self.drivers[id];
+        let value = if access.kind == MemoryKind::Load {
+            core.loaded = access.rd;
+            driver.task_register(offset)
+        } else {
+            driver.write_draft(offset, access.data);
+            0
+        };
+        Some(self.finish(id, &access, value, now, now + 1))
     }
 
     /// Finishes an access that was due at `since`; gives the cycle of the next instruction.
@@ -146,20 +196,14 @@ impl Nic {
         self.core_waits(id, time);
     }
 
-    /// Gives the last cycle in which a core may touch something shared now: whatever is due before
-    /// goes first.
+    /// Executes until something is touched that is not the core's alone.
     #[inline]
-    fn turn(&self) -> u64 {
-        self.wheel.next_cycle().map_or(self.horizon, |next| next.min(self.horizon))
-    }
-
-    /// Executes until something shared or unusual comes up.
-    #[inline]
-    fn run_ahead(&mut self, id: usize, time: &mut u64, limit: u64, turn: u64) -> Stop {
+    pub(super) fn run_ahead(&mut self, id: usize, time: &mut u64) -> Stop {
         let core = &mut self.cores[id];
         let cache = &mut self.clusters[core.cluster as usize].cache;
         let costs = &self.costs;
         let program = &self.program;
+        let limit = time.saturating_add(RUN_AHEAD_CYCLES);
         loop {
             let pc = core.hart.pc;
             let line = pc >> costs.line_shift;
@@ -167,13 +211,13 @@ impl Nic {
                 let recent = &mut core.recent[line as usize % RECENT_LINES];
                 if *recent != (line, cache.version()) {
                     if !cache.hit(line, *time) {
-                        return Stop::Fetch(line);
+                        return Stop::Shared;
                     }
                     *recent = (line, cache.version());
                 }
                 core.line = line;
             }
-            let Some(instruction) = program.get(pc) else { return Stop::Undecoded };
+            let Some(instruction) = program.get(pc) else { return Stop::Shared };
             if instruction.reads(core.loaded) {
                 *time += costs.load_use;
                 core.stalls.load_use += costs.load_use;
@@ -182,10 +226,7 @@ impl Nic {
             let mut cycles = costs.by_class[instruction.class as usize];
             if cycles != 1 {
                 if cycles == MEMORY {
-                    if *time > turn && !Self::is_private(&core.hart, instruction) {
-                        return Stop::Turn;
-                    }
-                    return Stop::Access(*instruction);
+                    return costs.destination(core, instruction);
                 }
                 if cycles == 0 {
                     cycles = costs.division(core, instruction);
@@ -200,6 +241,9 @@ impl Nic {
                     *time += costs.branch_taken;
                     core.stalls.branch += costs.branch_taken - 1;
                     core.jumped = true;
+                    if *time >= limit {
+                        return Stop::Shared;
+                    }
                 }
                 Outcome::Jumped => {
                     // A jump leaves in the decode stage: behind an access that waits it costs no
@@ -208,24 +252,21 @@ impl Nic {
                     *time += 1 + bubbles;
                     core.stalls.branch += bubbles;
                     core.jumped = true;
+                    if *time >= limit {
+                        return Stop::Shared;
+                    }
                 }
                 Outcome::Csr | Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
-                Outcome::FenceI => {
-                    *time += cycles;
-                    return Stop::FenceI;
-                }
+                Outcome::FenceI => *time += cycles, // stores to program memory keep the table true
                 Outcome::Returned => {
                     *time += costs.mret;
                     core.jumped = true;
                 }
                 Outcome::Trap(exception) => return Stop::Trap(exception),
                 // Every class that accesses memory costs MEMORY.
-                Outcome::Access(_) => return Stop::Access(*instruction),
+                Outcome::Access(_) => return Stop::Shared,
             }
             core.waited = false;
-            if core.jumped && *time >= limit {
-                return Stop::Turn;
-            }
         }
     }
 
@@ -256,7 +297,7 @@ impl Nic {
     }
 
     /// Takes a trap; gives the cycle of the next instruction.
-    fn trap(
+    pub(super) fn trap(
         &mut self,
         id: usize,
         exception: Exception<u32>,
@@ -317,8 +358,9 @@ impl Nic {
             context.watchdog_cycles.unwrap_or(self.machine.protection.watchdog_cycles);
         let pc = self.cores[id].hart.pc;
         self.report_fault(now, id, Fault::Watchdog { limit_cycles }, (pc, 0), listener);
+        self.leave_lane(id);
         let core = &mut self.cores[id];
-        core.pending = None;
+        (core.pending, core.arrives) = (None, None);
         core.loaded = 0;
         core.jumped = true;
         core.line = NO_LINE;
@@ -333,18 +375,14 @@ impl Nic {
     }
 }
 
-/// Says why a core stopped running ahead.
-enum Stop {
-    /// It accesses memory, and it is its turn.
-    Access(Instruction),
-    /// Others come first, or it ran ahead far enough.
-    Turn,
-    /// It needs a line that is not there.
-    Fetch(u32),
+/// Says why a core stopped running ahead: what its next instruction does, or that it traps.
+pub(super) enum Stop {
+    /// It accesses the own cluster's L1.
+    OwnL1,
+    /// It accesses registers of the own HPU that nobody else sees.
+    Private,
+    /// It does something that others can see or that needs what all share.
+    Shared,
     /// It traps.
     Trap(Exception<u32>),
-    /// Its next instruction is not decoded.
-    Undecoded,
-    /// It made stores visible to fetches.
-    FenceI,
 }

@@ -4,14 +4,14 @@
 //! clusters' L1 and program memory take the way through the PE interconnect, one access at a time per
 //! core, and share their ports. (Paper §III-A; cycles measured on the RTL, in the machine file.)
 
-use pinion_isa::{Access, Cause, Class, Exception, Hart, Instruction, MemoryKind, Privilege};
+use pinion_isa::{Access, Exception, MemoryKind, Privilege};
 
 use super::Nic;
+use super::lanes::{LOOKAHEAD_CYCLES, denied};
 use crate::hpu::Waiting;
-use crate::hpu::driver::register;
 use crate::hpu::permissions::Right;
 use crate::listener::{Event, Listener};
-use crate::memory::{PERIPHERALS, Place};
+use crate::memory::Place;
 
 /// Says what became of an access.
 pub(super) enum Performed {
@@ -29,19 +29,9 @@ pub(super) enum Performed {
 }
 
 /// Offset of the HPU driver in the cluster's peripherals.
-const DRIVER: u32 = 0x5000;
+pub(super) const DRIVER: u32 = 0x5000;
 
 impl Nic {
-    /// Says whether nobody else can see what a memory instruction does: a load of the task's registers.
-    #[inline]
-    pub(super) fn is_private(hart: &Hart<u32>, instruction: &Instruction) -> bool {
-        let base = hart.x[usize::from(instruction.rs1 & 31)];
-        let address = base.wrapping_add(instruction.imm as u32);
-        let offset = address.wrapping_sub(PERIPHERALS + DRIVER);
-        (register::FIRST_TASK..=register::LAST_TASK).contains(&offset)
-            && instruction.class == Class::Load
-    }
-
     /// Performs an access at cycle `now`, which must be its turn.
     #[inline]
     pub(super) fn perform(
@@ -61,9 +51,11 @@ impl Nic {
                 return fault(access);
             }
         }
-        let offset = access.address.wrapping_sub(core.l1_base);
-        if offset < self.machine.l1.bytes {
-            return self.access_own_l1(id, access, offset, now);
+        if let Some(next) = core.arrives.take() {
+            // The access has come to the other cluster's L1.
+            let place = self.memories.place(access.address, core.cluster);
+            let value = place.and_then(|place| self.touch(id, access, place));
+            return value.map_or_else(|| fault(access), |value| Performed::Done { value, next });
         }
         match self.memories.place(access.address, core.cluster) {
             Some(Place::L1 { cluster, offset }) if cluster == core.cluster => {
@@ -173,6 +165,12 @@ impl Nic {
         *free = start + port_cycles * pieces;
         let next = start + cycles * pieces;
         self.cores[id].stalls.remote += next - now - 1;
+        if let Place::L1 { .. } = place {
+            // Its own cores may have run ahead by so much.
+            self.cores[id].arrives = Some(next);
+            self.resume(id, start + LOOKAHEAD_CYCLES);
+            return Performed::Wait(Waiting::Nothing);
+        }
         match self.touch(id, access, place) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),
@@ -181,7 +179,7 @@ impl Nic {
 
     /// Reads or changes the bytes of an access.
     #[inline]
-    fn touch(&mut self, id: usize, access: &Access<u32>, place: Place) -> Option<u32> {
+    pub(super) fn touch(&mut self, id: usize, access: &Access<u32>, place: Place) -> Option<u32> {
         match access.kind {
             MemoryKind::Load => self.memories.load(place, access.bytes),
             MemoryKind::Store => {
@@ -229,8 +227,7 @@ impl Nic {
     }
 }
 
-/// Makes the exception of an access that is not allowed.
+/// Answers an access that is not allowed.
 pub(super) fn fault(access: &Access<u32>) -> Performed {
-    let cause = if access.kind.writes() { Cause::StoreAccessFault } else { Cause::LoadAccessFault };
-    Performed::Fault(Exception::new(cause, access.address))
+    Performed::Fault(denied(access))
 }

@@ -9,6 +9,7 @@ mod commands;
 mod execute;
 mod feedback;
 mod ingress;
+mod lanes;
 mod memory_access;
 mod peripherals;
 mod report;
@@ -112,6 +113,9 @@ pub struct Nic {
     clusters: Vec<Cluster>,
     drivers: Vec<HpuDriver>,
     cores: Vec<Core>,
+    /// Cores whose next access goes to their own L1, by cluster, and when each cluster's is due.
+    lanes: Vec<lanes::Lane>,
+    lane_next: Vec<u64>,
     costs: execute::Costs,
     program: DecodedProgram<u32>,
     program_port: ProgramPort,
@@ -168,8 +172,7 @@ impl Nic {
         self.ingress.reopen();
         self.wake_inbound(start);
         let limit = self.machine.protection.no_progress_cycles;
-        while let Some((now, due)) = self.wheel.pop_until(self.horizon) {
-            self.handle(now, due, traffic, listener);
+        while let Some(now) = self.step(self.horizon, traffic, listener) {
             // A frame that has yet to arrive is no packet that waits.
             let still = now.saturating_sub(self.last_progress);
             if limit > 0 && still > limit && self.packets.live() > 0 {
@@ -182,8 +185,31 @@ impl Nic {
         self.end_of_run()
     }
 
+    /// Takes the next step due at or before `until`: an event of the queue, or a cluster's lane.
+    #[inline]
+    fn step(
+        &mut self,
+        until: u64,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) -> Option<u64> {
+        let (cluster, lane) = self.next_lane();
+        let lane_first = self.wheel.next_cycle().is_none_or(|event| event > lane);
+        if lane_first && lane != u64::MAX {
+            if lane > until {
+                return None;
+            }
+            self.run_lane(cluster, lane, listener);
+            return Some(lane);
+        }
+        let (now, due) = self.wheel.pop_until(until)?;
+        self.handle(now, due, traffic, listener);
+        Some(now)
+    }
+
     fn end_of_run(&mut self) -> Outcome {
-        if self.wheel.is_empty() || self.ended {
+        let nothing_due = self.wheel.is_empty() && self.next_lane().1 == u64::MAX;
+        if nothing_due || self.ended {
             if self.inside() > 0 {
                 return Outcome::Stuck(self.describe_stuck(self.wheel.now()));
             }

@@ -185,14 +185,7 @@ impl Nic {
             }
             register::WAIT if busy(value) => return Performed::Wait(Waiting::Command(value)),
             register::TEST => driver.tested = u32::from(!busy(value)),
-            register::INFO => driver.draft.info = value,
-            _ => {
-                if let Some(word) = offset.checked_sub(register::WORDS)
-                    && let Some(entry) = driver.draft.words.get_mut(word as usize / 4)
-                {
-                    *entry = value;
-                }
-            }
+            _ => driver.write_draft(offset, value),
         }
         done(0, now)
     }

@@ -6,6 +6,7 @@ use crate::cluster::dma::{Requester, Route, Transfer};
 use crate::hpu::Waiting;
 use crate::hpu::driver::{Running, TaskPacket};
 use crate::listener::Listener;
+use crate::memory::Place;
 use crate::task::Task;
 
 impl Nic {
@@ -139,6 +140,9 @@ impl Nic {
         if let (Some(from), Some(to)) = places {
             // Both ranges were checked when the transfer was launched.
             let _ = self.memories.copy(from, to, transfer.bytes, &mut self.scratch);
+            if let Place::Program(_) = to {
+                self.program.invalidate(transfer.to, u64::from(transfer.bytes));
+            }
         }
         match transfer.requester {
             Requester::Scheduler => {

@@ -6,6 +6,7 @@ use pinion_isa::{DecodedProgram, Extensions};
 use pinion_sim::{Clock, Wheel};
 
 use super::commands::Egress;
+use super::lanes::Lane;
 use super::{Due, Nic, Totals, Wakes, execute, ingress::Ingress, wake::Wake};
 use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::Cluster;
@@ -155,6 +156,8 @@ impl Nic {
             cores: (0..machine.hpus())
                 .map(|core| Core::new(&machine, core / cores, core % cores))
                 .collect(),
+            lanes: (0..clusters).map(|_| Lane::new(cores)).collect(),
+            lane_next: vec![u64::MAX; each],
             costs: execute::Costs::new(&machine),
             program: DecodedProgram::new(
                 machine.program.base,
@@ -228,9 +231,7 @@ impl Nic {
         }
         self.horizon = BOOT_LIMIT_CYCLES;
         let mut nothing = || crate::Offer::Nothing;
-        while let Some((now, due)) = self.wheel.pop_until(BOOT_LIMIT_CYCLES) {
-            self.handle(now, due, &mut nothing, &mut Deaf);
-        }
+        while self.step(BOOT_LIMIT_CYCLES, &mut nothing, &mut Deaf).is_some() {}
         let waiting = self.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
         if waiting != self.cores.len() {
             let odd = self.cores.iter().find(|core| core.waiting != Waiting::Task);
