@@ -6,8 +6,8 @@
 #
 # As root on Debian missing packages are installed without asking. Without root, or when that
 # fails, the compiler is the `ziglang` wheel (pinned in sdk/sdk.toml) in .toolchain/venv; tests
-# whose tools are missing then say so and are left out. Nothing outside the project is changed
-# without root.
+# whose tools are missing then say so and are left out. Without root nothing is installed outside
+# the project, but for rustfmt and clippy where rustup lacks them.
 set -u
 cd "$(dirname "$0")/.."
 readonly environment=.toolchain/venv
@@ -48,6 +48,8 @@ ip iproute2
 ping iputils-ping
 objcopy binutils
 EOF
+    # Debian's python3 makes no environments without it; the zig compiler wants one.
+    has_zig || python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
 }
 
 install_packages() {
@@ -55,11 +57,10 @@ install_packages() {
     packages=$(missing_packages | tr '\n' ' ')
     [ -n "$packages" ] || return 0
     if ! have apt-get || [ "$(id -u)" != 0 ]; then
-        say "not installed (needs root and apt): $packages"
+        [ "$purpose" = demo ] || say "left out, for they need root and apt: $packages"
         return 0
     fi
     say "installing $packages"
-    mkdir -p .toolchain
     local log=.toolchain/apt.log
     export DEBIAN_FRONTEND=noninteractive
     # The lists may be absent (a fresh container) or stale: look for the packages first.
@@ -85,7 +86,6 @@ install_zig() {
     wheel=$(python3 -c 'import tomllib
 print(tomllib.load(open("sdk/sdk.toml", "rb"))["zig"]["wheel"])') || return 1
     say "installing $wheel in $environment (80 MB)"
-    mkdir -p .toolchain
     {
         python3 -m venv --clear "$environment" && "$environment/bin/python" -m pip install \
             --no-input --disable-pip-version-check --no-deps "$wheel"
@@ -103,11 +103,28 @@ print(tomllib.load(open("sdk/sdk.toml", "rb"))["zig"]["wheel"])') || return 1
     return 1
 }
 
+# A minimal Rust has neither.
+install_components() {
+    local component
+    for component in fmt clippy; do
+        cargo $component --version >/dev/null 2>&1 && continue
+        have rustup && rustup component add ${component/fmt/rustfmt} >&2 </dev/null && continue
+        say "cargo $component is missing, its check is left out"
+    done
+}
+
 check_given
+mkdir -p .toolchain
+# Two at once: the second waits and finds all there.
+exec 9>.toolchain/lock
+have flock && flock 9
 install_packages
 case $purpose in
 demo) have riscv64-unknown-elf-gcc || install_zig ;;
-test) install_zig || say "tests with the zig compiler are left out" ;;
+test)
+    install_components
+    install_zig || say "tests with the zig compiler are left out"
+    ;;
 *) die "unknown purpose \`$purpose\`: demo or test" ;;
 esac
 have riscv64-unknown-elf-gcc || has_zig || die "there is no compiler for the NIC's RISC-V cores." \
