@@ -47,22 +47,16 @@ fn nic(program: &str, handler: &str) -> Nic {
     Nic::new(machine, &image, vec![context], engine).expect("it boots")
 }
 
-/// Offers `count` packets of `bytes` bytes in eight messages, `gap_ns` apart.
-fn traffic(count: u64, bytes: usize, gap_ns: u64) -> impl FnMut() -> Offer {
-    let mut next = 0;
-    move || {
-        if next == count {
-            return Offer::End;
-        }
-        let index = next;
-        next += 1;
+/// Makes `count` packets of `bytes` bytes in eight messages, `gap_ns` apart.
+fn frames(count: u64, bytes: usize, gap_ns: u64) -> Vec<Frame> {
+    let frame = |index: u64| {
         let mut state = 0x9e37_79b9u32.wrapping_mul(index as u32 + 1);
         let mut content = vec![0; bytes];
         for byte in &mut content {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             *byte = (state >> 24) as u8;
         }
-        Offer::Frame(Frame {
+        Frame {
             arrival: Time::from_ns(index * gap_ns),
             bytes: content,
             skip: 0,
@@ -73,23 +67,30 @@ fn traffic(count: u64, bytes: usize, gap_ns: u64) -> impl FnMut() -> Offer {
                 l1_bytes: bytes as u32,
             }),
             tag: 0,
-        })
-    }
+        }
+    };
+    (0..count).map(frame).collect()
 }
 
-/// Runs and gives the instructions retired.
-fn run(mut nic: Nic, count: u64, bytes: usize, gap_ns: u64) -> u64 {
-    let outcome = nic.run(Time::MAX, &mut traffic(count, bytes, gap_ns), &mut Deaf);
+/// Runs, and gives the NIC back so that taking it down is not measured.
+fn run(mut nic: Nic, frames: Vec<Frame>) -> Nic {
+    let mut frames = frames.into_iter();
+    let mut next = || frames.next().map_or(Offer::End, Offer::Frame);
+    let outcome = nic.run(Time::MAX, &mut next, &mut Deaf);
     assert_eq!(outcome, Outcome::Finished);
-    nic.totals().instructions
+    nic
 }
 
-fn bench(bencher: Bencher, (program, handler): (&str, &str), (count, bytes, gap_ns): (u64, usize, u64)) {
-    let instructions = run(nic(program, handler), count, bytes, gap_ns);
+type Load = (u64, usize, u64);
+
+fn bench(bencher: Bencher, (program, handler): (&str, &str), (count, bytes, gap_ns): Load) {
+    let inputs = || (nic(program, handler), frames(count, bytes, gap_ns));
+    let (first, load) = inputs();
+    let instructions = run(first, load).totals().instructions;
     bencher
         .counter(ItemsCount::new(instructions))
-        .with_inputs(|| nic(program, handler))
-        .bench_values(|nic| run(nic, count, bytes, gap_ns));
+        .with_inputs(inputs)
+        .bench_values(|(nic, frames)| run(nic, frames));
 }
 
 /// All 32 HPUs add 1,024 B packets word by word into L1 with atomics: the project's speed bar.

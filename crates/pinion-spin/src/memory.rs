@@ -155,6 +155,12 @@ impl Memories {
         Some(())
     }
 
+    /// Gives a cluster's L1.
+    #[inline]
+    pub fn l1_mut(&mut self, cluster: usize) -> &mut [u8] {
+        &mut self.l1[cluster]
+    }
+
     /// Reads a little-endian value of up to four bytes.
     #[inline]
     pub fn load(&self, place: Place, bytes: u8) -> Option<u32> {

@@ -16,6 +16,8 @@ pub struct L1Banks {
     beat_bytes: u32,
     windows: [Window; 2],
     next_window: usize,
+    /// Cycle from which no DMA beat comes.
+    quiet_from: u64,
 }
 
 /// Says which banks DMA beats use: beat i, in cycle `start + i`, the superbank `first + i`.
@@ -36,6 +38,7 @@ impl L1Banks {
             beat_bytes: machine.dma.port_bytes,
             windows: [Window::default(); 2],
             next_window: 0,
+            quiet_from: 0,
         }
     }
 
@@ -44,6 +47,10 @@ impl L1Banks {
     pub fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
         let bank = (offset >> 2 & self.mask) as usize;
         let mut grant = now.max(self.free_at[bank]);
+        if grant >= self.quiet_from {
+            self.free_at[bank] = grant + if atomic { self.amo_cycles } else { 1 };
+            return grant;
+        }
         for window in &self.windows {
             if grant < window.start + window.beats && grant >= window.start {
                 grant += u64::from(self.beat_hits(window, grant, offset));
@@ -63,6 +70,7 @@ impl L1Banks {
     pub fn dma(&mut self, start: u64, beats: u64, offset: u32) {
         let first = offset / self.beat_bytes;
         self.windows[self.next_window] = Window { start, beats, first };
+        self.quiet_from = self.quiet_from.max(start + beats);
         self.next_window = (self.next_window + 1) % self.windows.len();
     }
 }

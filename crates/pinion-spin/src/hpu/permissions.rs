@@ -124,6 +124,13 @@ impl Permissions {
         }
     }
 
+    /// Says whether the last look-up of this right found the region that holds the word.
+    #[inline]
+    pub fn found(&self, address: u32, right: Right) -> bool {
+        let (low, high) = self.found[right as usize];
+        low <= address && address <= high && high - address >= 3
+    }
+
     /// Says whether the access is allowed.
     #[inline]
     pub fn allows(&mut self, address: u32, bytes: u8, right: Right) -> bool {

@@ -113,11 +113,8 @@ impl Nic {
             return Some(id); // refused: it counts as done at once
         }
         let driver = &mut self.drivers[core];
-        driver.slots[id as usize] = CommandSlot {
-            busy: true,
-            command: draft,
-            packet: running.task.packet,
-        };
+        driver.slots[id as usize] =
+            CommandSlot { busy: true, command: draft, packet: running.task.packet };
         driver.queue.push_back(id);
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
         self.clusters[cluster as usize].command_requests.set(hpu, true);

@@ -8,18 +8,20 @@
 //! the machine file, pinned by the `pipeline` calibration rows.)
 
 use pinion_isa::{
-    Access, Cause, Class, Exception, Instruction, MemoryKind, Op, Outcome, Privilege,
+    Access, Cause, Class, DecodedProgram, Exception, Instruction, MemoryKind, Op, Outcome,
+    Privilege,
 };
 
 use super::Nic;
 use super::lanes::is_plain;
 use super::memory_access::{DRIVER, Performed};
 use crate::Machine;
+use crate::cluster::instruction_cache::InstructionCache;
 use crate::hpu::core::{NO_LINE, RECENT_LINES};
 use crate::hpu::driver::register;
 use crate::hpu::{Core, Waiting};
-use crate::memory::PERIPHERALS;
 use crate::listener::{Fault, Listener};
+use crate::memory::PERIPHERALS;
 
 /// Gives the cycles of instructions that always take the same.
 #[derive(Clone, Debug)]
@@ -118,7 +120,9 @@ impl Nic {
         if let Some(access) = self.cores[id].pending.take() {
             let since = self.cores[id].since;
             match self.perform(id, &access, time, listener) {
-                Performed::Done { value, next } => time = self.finish(id, &access, value, since, next),
+                Performed::Done { value, next } => {
+                    time = self.finish(id, &access, value, since, next)
+                }
                 Performed::Wait(waiting) => return self.suspend(id, access, waiting, time),
                 Performed::Fault(exception) => time = self.trap(id, exception, time, listener),
             }
@@ -182,7 +186,14 @@ impl Nic {
 
     /// Finishes an access that was due at `since`; gives the cycle of the next instruction.
     #[inline]
-    fn finish(&mut self, id: usize, access: &Access<u32>, value: u32, since: u64, next: u64) -> u64 {
+    fn finish(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        value: u32,
+        since: u64,
+        next: u64,
+    ) -> u64 {
         let core = &mut self.cores[id];
         core.waited = next > since + 1;
         core.hart.complete(access, value);
@@ -194,80 +205,6 @@ impl Nic {
         let core = &mut self.cores[id];
         (core.pending, core.waiting) = (Some(access), waiting);
         self.core_waits(id, time);
-    }
-
-    /// Executes until something is touched that is not the core's alone.
-    #[inline]
-    pub(super) fn run_ahead(&mut self, id: usize, time: &mut u64) -> Stop {
-        let core = &mut self.cores[id];
-        let cache = &mut self.clusters[core.cluster as usize].cache;
-        let costs = &self.costs;
-        let program = &self.program;
-        let limit = time.saturating_add(RUN_AHEAD_CYCLES);
-        loop {
-            let pc = core.hart.pc;
-            let line = pc >> costs.line_shift;
-            if line != core.line {
-                let recent = &mut core.recent[line as usize % RECENT_LINES];
-                if *recent != (line, cache.version()) {
-                    if !cache.hit(line, *time) {
-                        return Stop::Shared;
-                    }
-                    *recent = (line, cache.version());
-                }
-                core.line = line;
-            }
-            let Some(instruction) = program.get(pc) else { return Stop::Shared };
-            if instruction.reads(core.loaded) {
-                *time += costs.load_use;
-                core.stalls.load_use += costs.load_use;
-            }
-            core.loaded = 0;
-            let mut cycles = costs.by_class[instruction.class as usize];
-            if cycles != 1 {
-                if cycles == MEMORY {
-                    return costs.destination(core, instruction);
-                }
-                if cycles == 0 {
-                    cycles = costs.division(core, instruction);
-                }
-                core.stalls.arithmetic += cycles - 1;
-            } else if instruction.class == Class::Csr {
-                core.hart.csr.cycle = *time;
-            }
-            match core.hart.execute(instruction) {
-                Outcome::Next | Outcome::NotTaken => *time += cycles,
-                Outcome::Branched => {
-                    *time += costs.branch_taken;
-                    core.stalls.branch += costs.branch_taken - 1;
-                    core.jumped = true;
-                    if *time >= limit {
-                        return Stop::Shared;
-                    }
-                }
-                Outcome::Jumped => {
-                    // A jump leaves in the decode stage: behind an access that waits it costs no
-                    // bubble of its own.
-                    let bubbles = if core.waited { 0 } else { costs.jump - 1 };
-                    *time += 1 + bubbles;
-                    core.stalls.branch += bubbles;
-                    core.jumped = true;
-                    if *time >= limit {
-                        return Stop::Shared;
-                    }
-                }
-                Outcome::Csr | Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
-                Outcome::FenceI => *time += cycles, // stores to program memory keep the table true
-                Outcome::Returned => {
-                    *time += costs.mret;
-                    core.jumped = true;
-                }
-                Outcome::Trap(exception) => return Stop::Trap(exception),
-                // Every class that accesses memory costs MEMORY.
-                Outcome::Access(_) => return Stop::Shared,
-            }
-            core.waited = false;
-        }
     }
 
     /// Brings a line to a core; gives the cycle from which it can execute it.
@@ -372,6 +309,88 @@ impl Nic {
         }
         core.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
         self.resume(id, now + self.costs.trap);
+    }
+}
+
+/// Executes until something is touched that is not the core's alone.
+#[inline]
+pub(super) fn run_ahead(
+    core: &mut Core,
+    cache: &mut InstructionCache,
+    costs: &Costs,
+    program: &DecodedProgram<u32>,
+    time: &mut u64,
+) -> Stop {
+    let limit = time.saturating_add(RUN_AHEAD_CYCLES);
+    loop {
+        let pc = core.hart.pc;
+        let line = pc >> costs.line_shift;
+        if line != core.line {
+            let recent = &mut core.recent[line as usize % RECENT_LINES];
+            if *recent != (line, cache.version()) {
+                if !cache.hit(line, *time) {
+                    return Stop::Shared;
+                }
+                *recent = (line, cache.version());
+            }
+            core.line = line;
+        }
+        let Some(instruction) = program.get(pc) else { return Stop::Shared };
+        if instruction.reads(core.loaded) {
+            *time += costs.load_use;
+            core.stalls.load_use += costs.load_use;
+        }
+        core.loaded = 0;
+        let mut cycles = costs.by_class[instruction.class as usize];
+        if cycles != 1 {
+            if cycles == MEMORY {
+                return costs.destination(core, instruction);
+            }
+            if cycles == 0 {
+                cycles = costs.division(core, instruction);
+            }
+            core.stalls.arithmetic += cycles - 1;
+        } else if instruction.class == Class::Csr {
+            core.hart.csr.cycle = *time;
+        }
+        let outcome = core.hart.execute(instruction);
+        if matches!(outcome, Outcome::Next) {
+            *time += cycles;
+            core.waited = false;
+            continue;
+        }
+        match outcome {
+            Outcome::Next | Outcome::NotTaken => *time += cycles,
+            Outcome::Branched => {
+                *time += costs.branch_taken;
+                core.stalls.branch += costs.branch_taken - 1;
+                core.jumped = true;
+                if *time >= limit {
+                    return Stop::Shared;
+                }
+            }
+            Outcome::Jumped => {
+                // A jump leaves in the decode stage: behind an access that waits it costs no
+                // bubble of its own.
+                let bubbles = if core.waited { 0 } else { costs.jump - 1 };
+                *time += 1 + bubbles;
+                core.stalls.branch += bubbles;
+                core.jumped = true;
+                if *time >= limit {
+                    return Stop::Shared;
+                }
+            }
+            Outcome::Csr | Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
+            Outcome::FenceI => *time += cycles, // stores to program memory keep the table true
+            Outcome::Returned => {
+                *time += costs.mret;
+                core.jumped = true;
+            }
+            Outcome::Trap(exception) => return Stop::Trap(exception),
+            // Every class that accesses memory costs MEMORY.
+            Outcome::Access(_) => return Stop::Shared,
+        }
+        core.waited = false;
     }
 }
 

@@ -6,13 +6,16 @@
 //! most of what handlers do, cost no event at all. Everything else a core does goes through the
 //! queue at its exact cycle.
 
-use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege};
+use pinion_isa::{
+    Access, Cause, Class, DecodedProgram, Exception, MemoryKind, Op, Outcome, Privilege,
+};
 
 use super::Nic;
-use super::execute::Stop;
+use super::execute::{Stop, run_ahead};
+use crate::cluster::l1::L1Banks;
 use crate::hpu::permissions::Right;
+use crate::hpu::{Core, Waiting};
 use crate::listener::Listener;
-use crate::memory::Place;
 
 /// Cycles by which a cluster may run ahead of the others: the way of an access to another cluster's
 /// L1 takes longer (22 cycles in all, row remote_l1).
@@ -22,36 +25,52 @@ pub const LOOKAHEAD_CYCLES: u64 = 8;
 const CORES: usize = 16;
 
 /// Stands for no cycle: the core does not wait for its turn here.
-const NEVER: u64 = u64::MAX;
+const NEVER: u64 = u64::MAX >> (ORDER_BITS + CORE_BITS);
 
 /// Holds the cycles of the next own-L1 accesses of a cluster's cores.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    times: [u64; CORES],
+    /// By core: the cycle, then the order of entering, then the core, packed so that the least key
+    /// is the next to be served.
+    keys: [u64; CORES],
     cores: usize,
-    /// Core after the one that was served last: comes first among equals.
-    first: usize,
+    entered: u64,
 }
+
+const ORDER_BITS: u32 = 8;
+const CORE_BITS: u32 = 4;
 
 impl Lane {
     /// Makes an empty lane.
     pub fn new(cores: u32) -> Self {
-        Self { times: [NEVER; CORES], cores: cores as usize, first: 0 }
+        Self { keys: [u64::MAX; CORES], cores: cores as usize, entered: 0 }
     }
 
-    /// Gives the core whose turn it is and its cycle.
+    /// Puts a core in, to be served at `time`; among equals those who came first come first.
+    #[inline]
+    fn enter(&mut self, core: usize, time: u64) {
+        self.entered += 1;
+        let order = self.entered & ((1 << ORDER_BITS) - 1);
+        self.keys[core % CORES] =
+            (time << ORDER_BITS | order) << CORE_BITS | core as u64 % CORES as u64;
+    }
+
+    /// Takes a core out.
+    #[inline]
+    fn leave(&mut self, core: usize) {
+        self.keys[core % CORES] = u64::MAX;
+    }
+
+    /// Gives the core whose turn it is and its cycle, [`NEVER`] if there is none.
     #[inline]
     fn next(&self) -> (usize, u64) {
-        let (mut chosen, mut earliest) = (0, NEVER);
-        for (index, &time) in self.times[..self.cores].iter().enumerate() {
-            // Among equals the first at or after `first`, then the lowest.
-            let better = time < earliest
-                || time == earliest && chosen < self.first && index >= self.first;
-            if better {
-                (chosen, earliest) = (index, time);
-            }
+        let keys = &self.keys;
+        let four = |i: usize| keys[i].min(keys[i + 1]).min(keys[i + 2].min(keys[i + 3]));
+        let mut least = four(0).min(four(4));
+        if self.cores > 8 {
+            least = least.min(four(8).min(four(12)));
         }
-        (chosen, earliest)
+        (least as usize % CORES, least >> (ORDER_BITS + CORE_BITS))
     }
 }
 
@@ -60,111 +79,214 @@ impl Nic {
     pub(super) fn enter_lane(&mut self, id: usize, time: u64) {
         let core = &self.cores[id];
         let cluster = core.cluster as usize;
-        self.lanes[cluster].times[core.index as usize] = time;
+        self.lanes[cluster].enter(core.index as usize, time);
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
     }
 
     /// Takes a core out of its lane.
     pub(super) fn leave_lane(&mut self, id: usize) {
         let core = &self.cores[id];
-        self.lanes[core.cluster as usize].times[core.index as usize] = NEVER;
+        self.lanes[core.cluster as usize].leave(core.index as usize);
     }
 
     /// Gives the cluster whose lane is due first and the cycle.
     #[inline]
-    pub(super) fn next_lane(&self) -> (usize, u64) {
+    pub(super) fn next_lane(&self) -> Option<(usize, u64)> {
         let mut first = (0, NEVER);
         for (cluster, &time) in self.lane_next.iter().enumerate() {
             if time < first.1 {
                 first = (cluster, time);
             }
         }
-        first
+        (first.1 != NEVER).then_some(first)
     }
 
     /// Runs the cores of a cluster's lane, which is due at `now`, as far as nobody can see it.
     pub(super) fn run_lane(&mut self, cluster: usize, now: u64, listener: &mut dyn Listener) {
         let end = (now + LOOKAHEAD_CYCLES).min(self.horizon.saturating_add(1));
-        loop {
-            let (index, time) = self.lanes[cluster].next();
-            if time >= end || self.wheel.next_cycle().is_some_and(|event| event <= time) {
-                self.lane_next[cluster] = time;
-                return;
-            }
-            let cores = self.lanes[cluster].cores;
-            self.lanes[cluster].first = if index + 1 == cores { 0 } else { index + 1 };
-            self.lanes[cluster].times[index] = NEVER;
-            let id = cluster * cores + index;
-            let next = match self.step_own_l1(id, time) {
-                Ok(next) => next,
-                Err(exception) => self.trap(id, exception, time, listener),
-            };
-            self.advance(id, next, listener);
+        while let Some((index, stop, time)) = self.run_lane_until(cluster, end) {
+            let id = cluster * self.machine.cluster.cores as usize + index;
+            self.stopped(id, stop, time, listener);
         }
     }
 
-    /// Executes a core's next instruction, an access to its own L1 at `now`; gives the cycle of the
-    /// instruction after it.
-    #[inline]
-    fn step_own_l1(&mut self, id: usize, now: u64) -> Result<u64, Exception<u32>> {
-        let core = &mut self.cores[id];
-        // It was there when the core stopped at it.
-        let Some(instruction) = self.program.get(core.hart.pc) else { return Ok(now) };
-        let Outcome::Access(access) = core.hart.execute(instruction) else { return Ok(now) };
-        let writes = access.kind.writes();
-        if core.hart.privilege == Privilege::User {
-            let right = if writes { Right::Write } else { Right::Read };
-            // What may be written may be read too, in memory: one look is enough for atomics.
-            if !core.permissions.allows(access.address, access.bytes, right) {
-                return Err(denied(&access));
+    /// Runs a lane until its turn is over (`None`) or a core does something else than touching its
+    /// own L1: gives that core, why it stopped, and when.
+    fn run_lane_until(&mut self, cluster: usize, end: u64) -> Option<(usize, Stop, u64)> {
+        let bound = self.wheel.next_cycle().map_or(end, |event| event.min(end));
+        let units = &mut self.clusters[cluster];
+        let lane = &mut self.lanes[cluster];
+        let first = cluster * lane.cores;
+        let cores = &mut self.cores[first..first + lane.cores];
+        let l1 = self.memories.l1_mut(cluster);
+        let alias = self.machine.l1.alias;
+        loop {
+            let (index, mut time) = lane.next();
+            if time >= bound {
+                self.lane_next[cluster] = time;
+                return None;
+            }
+            lane.leave(index);
+            if self.reservations {
+                return Some((index, Stop::Shared, time)); // others' reservations may break
+            }
+            let core = &mut cores[index];
+            match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time) {
+                Ok(next) => time = next,
+                Err(stop) => return Some((index, stop, time)),
+            }
+            match run_ahead(core, &mut units.cache, &self.costs, &self.program, &mut time) {
+                Stop::OwnL1 => lane.enter(index, time),
+                stop => return Some((index, stop, time)),
             }
         }
-        let cluster = core.cluster;
-        let mut offset = access.address.wrapping_sub(core.l1_base);
-        if offset >= self.machine.l1.bytes {
-            offset = access.address.wrapping_sub(self.machine.l1.alias);
-        }
-        let atomic = matches!(access.kind, MemoryKind::Amo(_));
-        let banks = &mut self.clusters[cluster as usize].banks;
-        let mut grant = banks.access(now, offset, atomic);
-        if access.is_misaligned() && access.split(4).is_some() {
-            grant = banks.access(grant + 1, offset.wrapping_add(4), false);
-        }
-        core.stalls.l1 += grant - now;
-        core.waited = grant > now;
-        if access.kind != MemoryKind::Store {
-            core.loaded = access.rd;
-        }
-        let value = match self.touch(id, &access, Place::L1 { cluster, offset }) {
-            Some(value) => value,
-            None => return Err(denied(&access)),
-        };
-        self.cores[id].hart.complete(&access, value);
-        Ok(grant + 1)
     }
 
     /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
-    #[inline]
     pub(super) fn advance(&mut self, id: usize, mut time: u64, listener: &mut dyn Listener) {
-        loop {
-            match self.run_ahead(id, &mut time) {
-                Stop::OwnL1 => return self.enter_lane(id, time),
-                Stop::Private => {
-                    if let Some(next) = self.access_private(id, time) {
-                        time = next;
-                    } else {
-                        return self.resume(id, time);
-                    }
-                }
-                Stop::Shared => return self.resume(id, time),
-                Stop::Trap(exception) => {
-                    time = self.trap(id, exception, time, listener);
-                    if self.cores[id].waiting == crate::hpu::Waiting::Ever {
-                        return;
-                    }
-                }
-            }
+        let core = &mut self.cores[id];
+        let cache = &mut self.clusters[core.cluster as usize].cache;
+        let stop = run_ahead(core, cache, &self.costs, &self.program, &mut time);
+        self.stopped(id, stop, time, listener);
+    }
+
+    /// Puts a core that stopped at `time` where it waits.
+    fn stopped(&mut self, id: usize, stop: Stop, time: u64, listener: &mut dyn Listener) {
+        let next = match stop {
+            Stop::OwnL1 => return self.enter_lane(id, time),
+            Stop::Shared => return self.resume(id, time),
+            Stop::Private => match self.access_private(id, time) {
+                Some(next) => next,
+                None => return self.resume(id, time),
+            },
+            Stop::Trap(exception) => self.trap(id, exception, time, listener),
+        };
+        if self.cores[id].waiting != Waiting::Ever {
+            self.advance(id, next, listener);
         }
+    }
+}
+
+/// Executes a core's next instruction, an access to its own L1 at `now`; gives the cycle of the
+/// instruction after it, or why it cannot.
+#[inline(always)]
+fn step_own_l1(
+    core: &mut Core,
+    program: &DecodedProgram<u32>,
+    banks: &mut L1Banks,
+    l1: &mut [u8],
+    alias: u32,
+    now: u64,
+) -> Result<u64, Stop> {
+    let Some(instruction) = program.get(core.hart.pc) else { return Err(Stop::Shared) };
+    // Words are most of what handlers access, and need none of the generality below.
+    let hart = &mut core.hart;
+    let base = hart.x[usize::from(instruction.rs1 & 31)];
+    let (address, word) = match instruction.op {
+        Op::Lw => (base.wrapping_add(instruction.imm as u32), Word::Load),
+        Op::Sw => (base.wrapping_add(instruction.imm as u32), Word::Store),
+        Op::AmoAddW => (base, Word::Add),
+        _ => return step_any(core, program, banks, l1, alias, now),
+    };
+    let right = if matches!(word, Word::Load) { Right::Read } else { Right::Write };
+    let allowed = hart.privilege != Privilege::User || core.permissions.found(address, right);
+    let offset = address.wrapping_sub(core.l1_base) as usize;
+    let Some(bytes) = l1.get_mut(offset..offset + 4).filter(|_| allowed && offset % 4 == 0) else {
+        return step_any(core, program, banks, l1, alias, now);
+    };
+    let old = read(bytes);
+    let operand = hart.x[usize::from(instruction.rs2 & 31)];
+    match word {
+        Word::Load => {}
+        Word::Store => write(bytes, operand),
+        Word::Add => write(bytes, old.wrapping_add(operand)),
+    }
+    hart.set_x(instruction.rd, old); // a store's rd is 0
+    hart.pc = hart.pc.wrapping_add(u32::from(instruction.length));
+    hart.instret += 1;
+    core.loaded = instruction.rd;
+    let grant = banks.access(now, offset as u32, matches!(word, Word::Add));
+    core.stalls.l1 += grant - now;
+    core.waited = grant > now;
+    Ok(grant + 1)
+}
+
+/// Names what is done with a word.
+#[derive(Clone, Copy)]
+enum Word {
+    Load,
+    Store,
+    Add,
+}
+
+/// Executes any access to the own L1; see [`step_own_l1`].
+#[inline(never)]
+fn step_any(
+    core: &mut Core,
+    program: &DecodedProgram<u32>,
+    banks: &mut L1Banks,
+    l1: &mut [u8],
+    alias: u32,
+    now: u64,
+) -> Result<u64, Stop> {
+    let Some(instruction) = program.get(core.hart.pc) else { return Err(Stop::Shared) };
+    let Outcome::Access(access) = core.hart.execute(instruction) else { return Err(Stop::Shared) };
+    if core.hart.privilege == Privilege::User {
+        let right = if access.kind.writes() { Right::Write } else { Right::Read };
+        // What may be written may be read too, in memory: one look is enough for atomics.
+        if !core.permissions.allows(access.address, access.bytes, right) {
+            return Err(Stop::Trap(denied(&access)));
+        }
+    }
+    let mut offset = access.address.wrapping_sub(core.l1_base);
+    if offset as usize >= l1.len() {
+        offset = access.address.wrapping_sub(alias);
+    }
+    let start = offset as usize;
+    let Some(bytes) = l1.get_mut(start..start + usize::from(access.bytes)) else {
+        return Err(Stop::Trap(denied(&access)));
+    };
+    let (value, atomic) = match access.kind {
+        MemoryKind::Load => (read(bytes), false),
+        MemoryKind::Store => {
+            write(bytes, access.data);
+            (0, false)
+        }
+        MemoryKind::Amo(op) => {
+            let old = read(bytes);
+            write(bytes, op.apply(old, access.data, access.bytes));
+            (old, true)
+        }
+        _ => return Err(Stop::Shared),
+    };
+    let mut grant = banks.access(now, offset, atomic);
+    if access.is_misaligned() && access.split(4).is_some() {
+        grant = banks.access(grant + 1, offset.wrapping_add(4), false);
+    }
+    core.stalls.l1 += grant - now;
+    core.waited = grant > now;
+    core.loaded = access.rd; // 0 for stores
+    core.hart.complete(&access, value);
+    Ok(grant + 1)
+}
+
+#[inline(always)]
+fn read(bytes: &[u8]) -> u32 {
+    match *bytes {
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
+        [a, b] => u32::from(u16::from_le_bytes([a, b])),
+        [a] => u32::from(a),
+        _ => 0,
+    }
+}
+
+#[inline(always)]
+fn write(bytes: &mut [u8], value: u32) {
+    match bytes {
+        [_, _, _, _] => bytes.copy_from_slice(&value.to_le_bytes()),
+        [_, _] => bytes.copy_from_slice(&(value as u16).to_le_bytes()),
+        [byte] => *byte = value as u8,
+        _ => {}
     }
 }
 
@@ -184,14 +306,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_turns_among_equals() {
-        let mut lane = Lane::new(4);
+    fn serves_the_first_of_those_who_are_due() {
+        let mut lane = Lane::new(16);
         assert_eq!(lane.next().1, NEVER);
-        lane.times[..4].copy_from_slice(&[7, 5, 5, 9]);
-        assert_eq!(lane.next(), (1, 5));
-        lane.first = 2;
-        assert_eq!(lane.next(), (2, 5));
-        lane.first = 3;
-        assert_eq!(lane.next(), (1, 5));
+        for (core, time) in [(3, 7), (2, 5), (15, 5), (1, 5), (0, 9)] {
+            lane.enter(core, time);
+        }
+        let mut order = Vec::new();
+        while lane.next().1 != NEVER {
+            order.push(lane.next());
+            lane.leave(lane.next().0);
+        }
+        assert_eq!(order, [(2, 5), (15, 5), (1, 5), (3, 7), (0, 9)]);
     }
 }

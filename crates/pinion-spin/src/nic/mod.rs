@@ -193,9 +193,9 @@ impl Nic {
         traffic: &mut dyn Traffic,
         listener: &mut dyn Listener,
     ) -> Option<u64> {
-        let (cluster, lane) = self.next_lane();
-        let lane_first = self.wheel.next_cycle().is_none_or(|event| event > lane);
-        if lane_first && lane != u64::MAX {
+        if let Some((cluster, lane)) = self.next_lane()
+            && self.wheel.next_cycle().is_none_or(|event| event > lane)
+        {
             if lane > until {
                 return None;
             }
@@ -208,7 +208,7 @@ impl Nic {
     }
 
     fn end_of_run(&mut self) -> Outcome {
-        let nothing_due = self.wheel.is_empty() && self.next_lane().1 == u64::MAX;
+        let nothing_due = self.wheel.is_empty() && self.next_lane().is_none();
         if nothing_due || self.ended {
             if self.inside() > 0 {
                 return Outcome::Stuck(self.describe_stuck(self.wheel.now()));
