@@ -194,6 +194,16 @@ fn mistakes_in_the_arguments() {
         &["run", "app", "--generate", "udp", "--host-dump", "none=x.bin"],
         &["no context `none`", "all"],
     );
+    let both = ["--pcap-out", "a.x", "--json", "./a.x"];
+    folder.refuses(
+        &[&["run", "app", "--generate", "udp"], &both[..]].concat(),
+        &["--pcap-out", "--json", "a file of its own"],
+    );
+    folder.write("in.pcap", "kept");
+    folder.refuses(
+        &["run", "app", "--pcap-in", "in.pcap", "--pcap-out", "app/../in.pcap"],
+        &["overwrite", "--pcap-in"],
+    );
     folder.refuses(&["run", "gone", "--generate", "udp"], &["cannot read gone"]);
     folder.refuses(&["machine", "show", "pspin", "--set", "mpq"], &["KEY=VALUE"]);
     folder.refuses(&["calibrate", "--set", "gone"], &["gone", "rows.csv"]);

@@ -3,6 +3,7 @@
 mod build;
 mod calibrate;
 mod doctor;
+mod files;
 mod machine;
 mod new;
 mod run;

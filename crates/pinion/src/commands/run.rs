@@ -16,7 +16,7 @@ use pinion::traffic::{Pace, Packets};
 use pinion_sim::Time;
 
 use super::Status;
-use super::build;
+use super::{build, files};
 use crate::cli::{ReportArgs, RunArgs};
 use crate::output;
 
@@ -24,6 +24,7 @@ use crate::output;
 const BAR_AFTER: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RunArgs) -> Result<Status> {
+    keep_files_apart(args)?;
     let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
     let packets = packets(args, pace)?;
     let mut options = build::options(&args.app);
@@ -35,6 +36,16 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     let finished = run::run(&app, packets, &outputs(&args.report), &mut watch)?;
     watch.clear();
     conclude(&args.report, &app, &finished, &dumps)
+}
+
+fn keep_files_apart(args: &RunArgs) -> Result<()> {
+    let inputs = [("--pcap-in", &args.pcap_in), ("--elf", &args.elf)];
+    let inputs: Vec<_> =
+        inputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect();
+    let dumps = args.host_dump.iter().filter_map(|text| text.split_once('='));
+    let mut outputs = files::reports(&args.report);
+    outputs.extend(dumps.map(|(_, file)| ("--host-dump", PathBuf::from(file))));
+    files::keep_apart(&inputs, &outputs)
 }
 
 fn packets(args: &RunArgs, pace: Option<Pace>) -> Result<Packets> {

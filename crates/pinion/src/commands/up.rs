@@ -13,11 +13,12 @@ use pinion_sim::Time;
 use pinion_sim::config;
 
 use super::run::{interrupt_flag, outputs, write_json};
-use super::{Status, build};
+use super::{Status, build, files};
 use crate::cli::UpArgs;
 use crate::output;
 
 pub fn run(args: &UpArgs) -> Result<Status> {
+    files::keep_apart(&[], &files::reports(&args.report))?;
     let options = Options {
         tap: args.tap.clone(),
         address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
@@ -29,25 +30,23 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     load.elf = args.elf.clone();
     let app = App::load(&args.app.app, &load)?;
     build::show_messages(&app);
-    let mut watch = Watch { interrupted: interrupt_flag() };
-    greet(args, &app);
+    let mut watch = Watch { interrupted: interrupt_flag(), greeting: greeting(args, &app) };
     let summary = live::run(&app, &options, &outputs(&args.report), &mut watch)?;
     write_json(&args.report, &summary)?;
     output::print(&summary.to_text());
     Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
 }
 
-fn greet(args: &UpArgs, app: &App) {
+fn greeting(args: &UpArgs, app: &App) -> String {
     let name = &app.manifest.app.name;
-    let text = match &args.address {
+    match &args.address {
         Some(address) => format!(
             "{name} on {}: the host is {address}, every other address of that network is the \
              NIC's. Ctrl-C ends.\n",
             args.tap
         ),
         None => format!("{name} on {}. Ctrl-C ends.\n", args.tap),
-    };
-    output::print(&text);
+    }
 }
 
 fn time(option: &str, text: &str) -> Result<Duration> {
@@ -58,9 +57,14 @@ fn time(option: &str, text: &str) -> Result<Duration> {
 
 struct Watch {
     interrupted: Arc<AtomicBool>,
+    greeting: String,
 }
 
 impl Observer for Watch {
+    fn started(&mut self) {
+        output::print(&self.greeting);
+    }
+
     fn goes_on(&mut self) -> bool {
         !self.interrupted.load(Ordering::Relaxed)
     }

@@ -54,6 +54,8 @@ pub struct Options {
 
 /// Watches a live run.
 pub trait Observer {
+    /// Hears that the devices are open and frames are taken.
+    fn started(&mut self);
     /// Is asked many times a second; answers whether to go on.
     fn goes_on(&mut self) -> bool;
     /// Takes a line of a handler's standard output.
@@ -101,6 +103,7 @@ pub fn run(
         noticed_drops: 0,
         is_stuck: None,
     };
+    observer.started();
     live.run(app, options, observer)
 }
 
