@@ -1,0 +1,77 @@
+//! Keeps a command's files apart: options that name files come in, an error goes out when an output
+//! would overwrite an input or another output.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinion::Error;
+use pinion::error::Result;
+
+use crate::cli::ReportArgs;
+
+/// Is an option and the file it names.
+type Named = (&'static str, PathBuf);
+
+/// Lists the outputs that every run may have.
+pub fn reports(args: &ReportArgs) -> Vec<Named> {
+    [
+        ("--pcap-out", &args.pcap_out),
+        ("--unmatched-out", &args.unmatched_out),
+        ("--json", &args.json),
+        ("--packets", &args.packets),
+    ]
+    .into_iter()
+    .filter_map(|(option, path)| Some((option, path.clone()?)))
+    .collect()
+}
+
+/// Checks that no output is an input, and that no two outputs are the same file.
+///
+/// # Errors
+/// When they are. Devices such as `/dev/null` may be named as often as one likes.
+pub fn keep_apart(inputs: &[Named], outputs: &[Named]) -> Result<()> {
+    for (index, (option, path)) in outputs.iter().enumerate() {
+        let Some(place) = place(path) else { continue };
+        let is_same = |other: &&Named| self::place(&other.1).as_ref() == Some(&place);
+        if let Some((input, _)) = inputs.iter().find(is_same) {
+            return Err(Error::Usage(format!(
+                "{option} {} would overwrite what {input} reads; write to another file",
+                path.display()
+            )));
+        }
+        if let Some((other, _)) = outputs[..index].iter().find(is_same) {
+            return Err(Error::Usage(format!(
+                "{other} and {option} both write to {}; give each a file of its own",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Gives a file's one absolute name, whether it exists yet or not; `None` for devices and for what
+/// cannot be written anyway.
+fn place(path: &Path) -> Option<PathBuf> {
+    if let Ok(found) = fs::canonicalize(path) {
+        return found.is_file().then_some(found);
+    }
+    let folder = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+    Some(folder.join(path.file_name()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_are_kept_apart() {
+        let named = |option, path: &str| vec![(option, PathBuf::from(path))];
+        let twice = |path: &str| [named("--pcap-out", path), named("--json", path)].concat();
+        assert!(keep_apart(&[], &twice("out.x")).is_err());
+        assert!(keep_apart(&[], &twice("/dev/null")).is_ok());
+        let input = named("--pcap-in", "Cargo.toml");
+        assert!(keep_apart(&input, &named("--pcap-out", "src/../Cargo.toml")).is_err());
+        assert!(keep_apart(&input, &named("--pcap-out", "src/Cargo.toml")).is_ok());
+    }
+}
