@@ -59,6 +59,18 @@ impl<X: Xlen> DecodedProgram<X> {
         self.slots.get(self.slot(pc) as usize).filter(|instruction| instruction.length != 0)
     }
 
+    /// Gives the place of the instruction at `pc`, for [`Self::at`].
+    #[inline(always)]
+    pub fn place(&self, pc: X) -> u32 {
+        self.slot(pc) as u32
+    }
+
+    /// Gives the instruction at a place that [`Self::place`] gave.
+    #[inline(always)]
+    pub fn at(&self, place: u32) -> Option<&Instruction> {
+        self.slots.get(place as usize).filter(|instruction| instruction.length != 0)
+    }
+
     /// Decodes the bits found at `pc` and remembers the result if it lies in the range.
     ///
     /// The upper half of `word` only counts when the lower half begins a 32-bit instruction.

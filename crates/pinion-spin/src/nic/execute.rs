@@ -88,7 +88,7 @@ impl Costs {
         let own = address.wrapping_sub(core.l1_base) < self.l1_bytes
             || address.wrapping_sub(self.l1_alias) < self.l1_bytes;
         if own && is_plain(instruction.class) {
-            return Stop::OwnL1;
+            return Stop::OwnL1(address);
         }
         let register = address.wrapping_sub(PERIPHERALS + DRIVER);
         let private = match instruction.op {
@@ -313,7 +313,7 @@ impl Nic {
 }
 
 /// Executes until something is touched that is not the core's alone.
-#[inline]
+#[inline(always)]
 pub(super) fn run_ahead(
     core: &mut Core,
     cache: &mut InstructionCache,
@@ -396,8 +396,8 @@ pub(super) fn run_ahead(
 
 /// Says why a core stopped running ahead: what its next instruction does, or that it traps.
 pub(super) enum Stop {
-    /// It accesses the own cluster's L1.
-    OwnL1,
+    /// It accesses the own cluster's L1, at this address.
+    OwnL1(u32),
     /// It accesses registers of the own HPU that nobody else sees.
     Private,
     /// It does something that others can see or that needs what all share.

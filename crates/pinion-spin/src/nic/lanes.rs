@@ -33,6 +33,8 @@ pub struct Lane {
     /// By core: the cycle, then the order of entering, then the core, packed so that the least key
     /// is the next to be served.
     keys: [u64; CORES],
+    /// By core: the address it accesses, and the place of the instruction in the program.
+    accesses: [(u32, u32); CORES],
     cores: usize,
     entered: u64,
 }
@@ -43,12 +45,14 @@ const CORE_BITS: u32 = 4;
 impl Lane {
     /// Makes an empty lane.
     pub fn new(cores: u32) -> Self {
-        Self { keys: [u64::MAX; CORES], cores: cores as usize, entered: 0 }
+        let (keys, accesses) = ([u64::MAX; CORES], [(0, 0); CORES]);
+        Self { keys, accesses, cores: cores as usize, entered: 0 }
     }
 
     /// Puts a core in, to be served at `time`; among equals those who came first come first.
     #[inline]
-    fn enter(&mut self, core: usize, time: u64) {
+    fn enter(&mut self, core: usize, time: u64, access: (u32, u32)) {
+        self.accesses[core % CORES] = access;
         self.entered += 1;
         let order = self.entered & ((1 << ORDER_BITS) - 1);
         self.keys[core % CORES] =
@@ -76,10 +80,11 @@ impl Lane {
 
 impl Nic {
     /// Puts a core into its cluster's lane: its next access goes to its own L1 at `time`.
-    pub(super) fn enter_lane(&mut self, id: usize, time: u64) {
+    fn enter_lane(&mut self, id: usize, time: u64, address: u32) {
         let core = &self.cores[id];
+        let access = (address, self.program.place(core.hart.pc));
         let cluster = core.cluster as usize;
-        self.lanes[cluster].enter(core.index as usize, time);
+        self.lanes[cluster].enter(core.index as usize, time, access);
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
     }
 
@@ -131,12 +136,15 @@ impl Nic {
                 return Some((index, Stop::Shared, time)); // others' reservations may break
             }
             let core = &mut cores[index];
-            match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time) {
+            let access = lane.accesses[index];
+            match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time, access) {
                 Ok(next) => time = next,
                 Err(stop) => return Some((index, stop, time)),
             }
             match run_ahead(core, &mut units.cache, &self.costs, &self.program, &mut time) {
-                Stop::OwnL1 => lane.enter(index, time),
+                Stop::OwnL1(address) => {
+                    lane.enter(index, time, (address, self.program.place(core.hart.pc)));
+                }
                 stop => return Some((index, stop, time)),
             }
         }
@@ -153,7 +161,7 @@ impl Nic {
     /// Puts a core that stopped at `time` where it waits.
     fn stopped(&mut self, id: usize, stop: Stop, time: u64, listener: &mut dyn Listener) {
         let next = match stop {
-            Stop::OwnL1 => return self.enter_lane(id, time),
+            Stop::OwnL1(address) => return self.enter_lane(id, time, address),
             Stop::Shared => return self.resume(id, time),
             Stop::Private => match self.access_private(id, time) {
                 Some(next) => next,
@@ -177,15 +185,15 @@ fn step_own_l1(
     l1: &mut [u8],
     alias: u32,
     now: u64,
+    (address, place): (u32, u32),
 ) -> Result<u64, Stop> {
-    let Some(instruction) = program.get(core.hart.pc) else { return Err(Stop::Shared) };
+    let Some(instruction) = program.at(place) else { return Err(Stop::Shared) };
     // Words are most of what handlers access, and need none of the generality below.
     let hart = &mut core.hart;
-    let base = hart.x[usize::from(instruction.rs1 & 31)];
-    let (address, word) = match instruction.op {
-        Op::Lw => (base.wrapping_add(instruction.imm as u32), Word::Load),
-        Op::Sw => (base.wrapping_add(instruction.imm as u32), Word::Store),
-        Op::AmoAddW => (base, Word::Add),
+    let word = match instruction.op {
+        Op::Lw => Word::Load,
+        Op::Sw => Word::Store,
+        Op::AmoAddW => Word::Add,
         _ => return step_any(core, program, banks, l1, alias, now),
     };
     let right = if matches!(word, Word::Load) { Right::Read } else { Right::Write };
@@ -310,7 +318,7 @@ mod tests {
         let mut lane = Lane::new(16);
         assert_eq!(lane.next().1, NEVER);
         for (core, time) in [(3, 7), (2, 5), (15, 5), (1, 5), (0, 9)] {
-            lane.enter(core, time);
+            lane.enter(core, time, (0, 0));
         }
         let mut order = Vec::new();
         while lane.next().1 != NEVER {
