@@ -1,7 +1,7 @@
 //! The banks of a cluster's L1: who gets a bank in which cycle.
 //!
 //! In: accesses of the cores, of other clusters and of the DMA engine with the cycle they ask.
-//! Out: the cycle they are served. A bank serves one word per cycle in the order of asking; an
+//! Out: the cycle they are served. A bank serves one word per cycle, its cores in turn; an
 //! atomic operation holds it longer; a DMA beat holds the banks it covers for its cycle. (Paper
 //! §III-B2; RTL: logarithmic interconnect, AMO shim, superbanks.)
 
@@ -11,6 +11,8 @@ use crate::Machine;
 #[derive(Clone, Debug)]
 pub struct L1Banks {
     free_at: Vec<u64>,
+    /// By bank: counts what it served; its bits choose at each level of the arbitration tree.
+    served: Vec<u8>,
     mask: u32,
     amo_cycles: u64,
     beat_bytes: u32,
@@ -33,6 +35,7 @@ impl L1Banks {
     pub fn new(machine: &Machine) -> Self {
         Self {
             free_at: vec![0; machine.l1.banks as usize],
+            served: vec![0; machine.l1.banks as usize],
             mask: machine.l1.banks - 1,
             amo_cycles: machine.l1.amo_cycles,
             beat_bytes: machine.dma.port_bytes,
@@ -42,10 +45,35 @@ impl L1Banks {
         }
     }
 
+    #[inline]
+    fn bank(&self, address: u32) -> usize {
+        (address >> 2 & self.mask) as usize
+    }
+
+    /// Gives the cycle from which the bank of an address is free.
+    #[inline]
+    pub fn free_at(&self, address: u32) -> u64 {
+        self.free_at[self.bank(address)]
+    }
+
+    /// Gives a core's place among those who wait for the bank of an address: the arbitration tree
+    /// takes at each level the side that its counter's bit names (RTL: logarithmic interconnect).
+    #[inline]
+    pub fn order(&self, address: u32, core: usize) -> u64 {
+        u64::from((core as u8 ^ self.served[self.bank(address)]) % 16)
+    }
+
+    /// Notes that the bank of an address serves a core.
+    #[inline]
+    pub fn serve(&mut self, address: u32) {
+        let bank = self.bank(address);
+        self.served[bank] = self.served[bank].wrapping_add(1);
+    }
+
     /// Gives the cycle at which an access that asks in cycle `now` is served.
     #[inline]
     pub fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
-        let bank = (offset >> 2 & self.mask) as usize;
+        let bank = self.bank(offset);
         let mut grant = now.max(self.free_at[bank]);
         if grant >= self.quiet_from {
             self.free_at[bank] = grant + if atomic { self.amo_cycles } else { 1 };

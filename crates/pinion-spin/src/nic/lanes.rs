@@ -30,31 +30,30 @@ const NEVER: u64 = u64::MAX >> (ORDER_BITS + CORE_BITS);
 /// Holds the cycles of the next own-L1 accesses of a cluster's cores.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// By core: the cycle, then the order of entering, then the core, packed so that the least key
-    /// is the next to be served.
+    /// By core: the cycle, then its place in its bank's round robin, then the core, packed so that
+    /// the least key is the next to be served.
     keys: [u64; CORES],
     /// By core: the address it accesses, and the place of the instruction in the program.
     accesses: [(u32, u32); CORES],
     cores: usize,
-    entered: u64,
+    /// Bit per core: its access had to wait for its bank.
+    held: u32,
 }
 
-const ORDER_BITS: u32 = 8;
+const ORDER_BITS: u32 = 4;
 const CORE_BITS: u32 = 4;
 
 impl Lane {
     /// Makes an empty lane.
     pub fn new(cores: u32) -> Self {
         let (keys, accesses) = ([u64::MAX; CORES], [(0, 0); CORES]);
-        Self { keys, accesses, cores: cores as usize, entered: 0 }
+        Self { keys, accesses, cores: cores as usize, held: 0 }
     }
 
-    /// Puts a core in, to be served at `time`; among equals those who came first come first.
+    /// Puts a core in, to be served at `time`; `order` decides among equals.
     #[inline]
-    fn enter(&mut self, core: usize, time: u64, access: (u32, u32)) {
+    fn enter(&mut self, core: usize, time: u64, order: u64, access: (u32, u32)) {
         self.accesses[core % CORES] = access;
-        self.entered += 1;
-        let order = self.entered & ((1 << ORDER_BITS) - 1);
         self.keys[core % CORES] =
             (time << ORDER_BITS | order) << CORE_BITS | core as u64 % CORES as u64;
     }
@@ -83,8 +82,9 @@ impl Nic {
     fn enter_lane(&mut self, id: usize, time: u64, address: u32) {
         let core = &self.cores[id];
         let access = (address, self.program.place(core.hart.pc));
-        let cluster = core.cluster as usize;
-        self.lanes[cluster].enter(core.index as usize, time, access);
+        let (cluster, index) = (core.cluster as usize, core.index as usize);
+        let order = self.clusters[cluster].banks.order(address, index);
+        self.lanes[cluster].enter(index, time, order, access);
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
     }
 
@@ -137,13 +137,25 @@ impl Nic {
             }
             let core = &mut cores[index];
             let access = lane.accesses[index];
+            let free_at = units.banks.free_at(access.0);
+            if free_at > time {
+                // The bank is busy: those who wait for it take turns when it is free.
+                core.stalls.l1 += free_at - time;
+                lane.held |= 1 << index;
+                lane.enter(index, free_at, units.banks.order(access.0, index), access);
+                continue;
+            }
+            units.banks.serve(access.0);
             match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time, access) {
                 Ok(next) => time = next,
                 Err(stop) => return Some((index, stop, time)),
             }
+            core.waited |= lane.held >> index & 1 == 1;
+            lane.held &= !(1 << index);
             match run_ahead(core, &mut units.cache, &self.costs, &self.program, &mut time) {
                 Stop::OwnL1(address) => {
-                    lane.enter(index, time, (address, self.program.place(core.hart.pc)));
+                    let order = units.banks.order(address, index);
+                    lane.enter(index, time, order, (address, self.program.place(core.hart.pc)));
                 }
                 stop => return Some((index, stop, time)),
             }
@@ -317,14 +329,14 @@ mod tests {
     fn serves_the_first_of_those_who_are_due() {
         let mut lane = Lane::new(16);
         assert_eq!(lane.next().1, NEVER);
-        for (core, time) in [(3, 7), (2, 5), (15, 5), (1, 5), (0, 9)] {
-            lane.enter(core, time, (0, 0));
+        for (core, time, order) in [(3, 7, 0), (2, 5, 1), (15, 5, 0), (1, 5, 2), (0, 9, 0)] {
+            lane.enter(core, time, order, (0, 0));
         }
         let mut order = Vec::new();
         while lane.next().1 != NEVER {
             order.push(lane.next());
             lane.leave(lane.next().0);
         }
-        assert_eq!(order, [(2, 5), (15, 5), (1, 5), (3, 7), (0, 9)]);
+        assert_eq!(order, [(15, 5), (2, 5), (1, 5), (3, 7), (0, 9)]);
     }
 }
