@@ -131,8 +131,8 @@ impl Nic {
                 self.lane_next[cluster] = time;
                 return None;
             }
-            lane.leave(index);
             if self.reservations {
+                lane.leave(index);
                 return Some((index, Stop::Shared, time)); // others' reservations may break
             }
             let core = &mut cores[index];
@@ -145,6 +145,15 @@ impl Nic {
                 lane.enter(index, free_at, units.banks.order(access.0, index), access);
                 continue;
             }
+            let order = units.banks.order(access.0, index);
+            if lane.keys[index] >> CORE_BITS & 15 != order {
+                // The bank has served others since: its order among equals is another now.
+                lane.enter(index, time, order, access);
+                if lane.next().0 != index {
+                    continue;
+                }
+            }
+            lane.leave(index);
             units.banks.serve(access.0);
             match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time, access) {
                 Ok(next) => time = next,
