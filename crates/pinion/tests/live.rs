@@ -1,10 +1,9 @@
 //! A live run from outside: the kernel pings the NIC through a TAP device. Needs root, TAP devices,
 //! `ping` and a compiler; says so and passes where one is missing.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 const DEVICE: &str = "pinion-test0";
 
@@ -30,10 +29,20 @@ fn what_is_missing() -> Option<&'static str> {
     .find_map(|(name, there)| (!there).then_some(name))
 }
 
-/// Starts a live run and waits until the device is there.
-fn up(elf: &Path) -> Option<Child> {
+/// A live run that ends with its owner, also when the test fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a live run and waits until it says that the device is there.
+fn up(elf: &Path) -> Option<(Running, BufReader<ChildStdout>)> {
     let repository = repository();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_pinion"))
+    let child = Command::new(env!("CARGO_BIN_EXE_pinion"))
         .arg("up")
         .arg(repository.join("examples/icmp_echo"))
         .args(["--tap", DEVICE, "--address", "10.254.77.1/24", "--elf"])
@@ -43,19 +52,20 @@ fn up(elf: &Path) -> Option<Child> {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let start = Instant::now();
-    while !Path::new("/sys/class/net").join(DEVICE).exists() {
-        if let Some(status) = child.try_wait().unwrap() {
-            let mut text = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-            assert_eq!(status.code(), Some(2), "{text}");
-            eprintln!("no TAP device can be made here, nothing tested: {text}");
-            return None;
-        }
-        assert!(start.elapsed() < Duration::from_secs(20), "the device never came");
-        std::thread::sleep(Duration::from_millis(20));
+    let mut running = Running(child);
+    let child = &mut running.0;
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut greeting = String::new();
+    output.read_line(&mut greeting).unwrap();
+    if greeting.is_empty() {
+        let mut text = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(2), "{text}");
+        eprintln!("no TAP device can be made here, nothing tested: {text}");
+        return None;
     }
-    Some(child)
+    assert!(greeting.contains("Ctrl-C ends"), "{greeting}");
+    Some((running, output))
 }
 
 #[test]
@@ -74,20 +84,20 @@ fn the_kernel_pings_the_nic() {
         .output()
         .unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let Some(child) = up(&elf) else { return };
-    std::thread::sleep(Duration::from_millis(300));
+    let Some((mut running, mut output)) = up(&elf) else { return };
     let ping = Command::new("ping")
         .args(["-c", "10", "-i", "0.05", "-W", "5", "10.254.77.2"])
         .output()
         .unwrap();
-    let interrupted = succeeds("kill", &["-INT", &child.id().to_string()]);
-    let output = child.wait_with_output().unwrap();
+    let interrupted = succeeds("kill", &["-INT", &running.0.id().to_string()]);
+    let mut summary = String::new();
+    output.read_to_string(&mut summary).unwrap();
+    let status = running.0.wait().unwrap();
     for suffix in ["elf", "ld", "stamp"] {
         let _ = std::fs::remove_file(elf.with_extension(suffix));
     }
     let ping = String::from_utf8_lossy(&ping.stdout).into_owned();
-    let summary = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(interrupted && output.status.success(), "{summary}");
+    assert!(interrupted && status.success(), "{summary}");
     assert!(ping.contains("10 received"), "{ping}{summary}");
     let fastest = ping.lines().last().and_then(|line| line.split(['=', '/']).nth(4));
     let fastest_ms: f64 = fastest.and_then(|text| text.trim().parse().ok()).unwrap();
