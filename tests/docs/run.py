@@ -302,7 +302,7 @@ def main():
             if count:
                 report(f"{name}: {count} commands", [])
         except (Failure, OSError) as problem:
-            report(name, [problem])
+            report(name, [problem, "(where only numbers have changed, --write puts them in)"])
     if not arguments.pages:
         texts = [*sorted(REPOSITORY.glob("*.md")), *sorted(BOOK.rglob("*.md"))]
         texts += sorted(REPOSITORY.glob("examples/*/README.md")) + [REPOSITORY / "sdk/README.md"]
