@@ -10,9 +10,7 @@ use crate::Machine;
 /// Decides when banks serve accesses.
 #[derive(Clone, Debug)]
 pub struct L1Banks {
-    free_at: Vec<u64>,
-    /// By bank: counts what it served; its bits choose at each level of the arbitration tree.
-    served: Vec<u8>,
+    banks: Vec<Bank>,
     mask: u32,
     amo_cycles: u64,
     beat_bytes: u32,
@@ -20,6 +18,13 @@ pub struct L1Banks {
     next_window: usize,
     /// Cycle from which no DMA beat comes.
     quiet_from: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bank {
+    free_at: u64,
+    /// Counts what it served; its bits choose at each level of the arbitration tree.
+    served: u64,
 }
 
 /// Says which banks DMA beats use: beat i, in cycle `start + i`, the superbank `first + i`.
@@ -34,8 +39,7 @@ impl L1Banks {
     /// Makes idle banks.
     pub fn new(machine: &Machine) -> Self {
         Self {
-            free_at: vec![0; machine.l1.banks as usize],
-            served: vec![0; machine.l1.banks as usize],
+            banks: vec![Bank::default(); machine.l1.banks as usize],
             mask: machine.l1.banks - 1,
             amo_cycles: machine.l1.amo_cycles,
             beat_bytes: machine.dma.port_bytes,
@@ -50,41 +54,41 @@ impl L1Banks {
         (address >> 2 & self.mask) as usize
     }
 
-    /// Gives the cycle from which the bank of an address is free.
-    #[inline]
-    pub fn free_at(&self, address: u32) -> u64 {
-        self.free_at[self.bank(address)]
-    }
-
     /// Gives a core's place among those who wait for the bank of an address: the arbitration tree
     /// takes at each level the side that its counter's bit names (RTL: logarithmic interconnect).
     #[inline]
     pub fn order(&self, address: u32, core: usize) -> u64 {
-        u64::from((core as u8 ^ self.served[self.bank(address)]) % 16)
+        (core as u64 ^ self.banks[self.bank(address)].served) % 16
     }
 
-    /// Notes that the bank of an address serves a core.
+    /// Gives the cycle from which the bank of an address is free, and [`Self::order`].
     #[inline]
-    pub fn serve(&mut self, address: u32) {
-        let bank = self.bank(address);
-        self.served[bank] = self.served[bank].wrapping_add(1);
+    pub fn look(&self, address: u32, core: usize) -> (u64, u64) {
+        let bank = &self.banks[self.bank(address)];
+        (bank.free_at, (core as u64 ^ bank.served) % 16)
     }
 
     /// Gives the cycle at which an access that asks in cycle `now` is served.
     #[inline]
     pub fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
-        let bank = self.bank(offset);
-        let mut grant = now.max(self.free_at[bank]);
-        if grant >= self.quiet_from {
-            self.free_at[bank] = grant + if atomic { self.amo_cycles } else { 1 };
-            return grant;
+        let index = self.bank(offset);
+        let mut grant = now.max(self.banks[index].free_at);
+        if grant < self.quiet_from {
+            grant = self.behind_dma(grant, offset);
         }
+        let bank = &mut self.banks[index];
+        bank.free_at = grant + if atomic { self.amo_cycles } else { 1 };
+        bank.served += 1;
+        grant
+    }
+
+    #[inline(never)]
+    fn behind_dma(&self, mut grant: u64, offset: u32) -> u64 {
         for window in &self.windows {
             if grant < window.start + window.beats && grant >= window.start {
                 grant += u64::from(self.beat_hits(window, grant, offset));
             }
         }
-        self.free_at[bank] = grant + if atomic { self.amo_cycles } else { 1 };
         grant
     }
 

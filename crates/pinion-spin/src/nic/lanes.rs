@@ -137,15 +137,14 @@ impl Nic {
             }
             let core = &mut cores[index];
             let access = lane.accesses[index];
-            let free_at = units.banks.free_at(access.0);
+            let (free_at, order) = units.banks.look(access.0, index);
             if free_at > time {
                 // The bank is busy: those who wait for it take turns when it is free.
                 core.stalls.l1 += free_at - time;
                 lane.held |= 1 << index;
-                lane.enter(index, free_at, units.banks.order(access.0, index), access);
+                lane.enter(index, free_at, order, access);
                 continue;
             }
-            let order = units.banks.order(access.0, index);
             if lane.keys[index] >> CORE_BITS & 15 != order {
                 // The bank has served others since: its order among equals is another now.
                 lane.enter(index, time, order, access);
@@ -154,7 +153,6 @@ impl Nic {
                 }
             }
             lane.leave(index);
-            units.banks.serve(access.0);
             match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time, access) {
                 Ok(next) => time = next,
                 Err(stop) => return Some((index, stop, time)),
