@@ -94,6 +94,10 @@ pub struct HpuDriver {
     pub bounced: Option<Task>,
     /// First cycle in which it may be given a task.
     pub idle_from: u64,
+    /// Cycle at which the watchdog ends the running handler.
+    pub deadline: u64,
+    /// Cycle of the watchdog's event in the queue: there is at most one that counts.
+    pub alarm: Option<u64>,
     /// Completion that waits to leave.
     pub completion: Option<Task>,
     /// First cycle in which that may leave.
@@ -119,6 +123,8 @@ impl HpuDriver {
             running: None,
             bounced: None,
             idle_from: 0,
+            deadline: 0,
+            alarm: None,
             completion: None,
             completion_from: 0,
             draft: CommandWords::default(),
@@ -129,6 +135,16 @@ impl HpuDriver {
             registers: [0; 80],
             wide: machine.cluster.count.max(4),
         }
+    }
+
+    /// Lets the watchdog end the running handler at `deadline`; `true`: an event for it must be pushed.
+    pub fn arm(&mut self, deadline: u64) -> bool {
+        self.deadline = deadline;
+        let earlier = self.alarm.is_none_or(|alarm| alarm > deadline);
+        if earlier {
+            self.alarm = Some(deadline);
+        }
+        earlier
     }
 
     /// Says whether it can take a task at cycle `now`.

@@ -12,9 +12,9 @@ use pinion_isa::{
     Privilege,
 };
 
-use super::Nic;
 use super::lanes::is_plain;
 use super::memory_access::{DRIVER, Performed};
+use super::{Due, Nic};
 use crate::Machine;
 use crate::cluster::instruction_cache::InstructionCache;
 use crate::hpu::core::{NO_LINE, RECENT_LINES};
@@ -279,16 +279,21 @@ impl Nic {
 
     /// Ends a handler whose time is over: an interrupt that no handler can mask, so the runtime's
     /// trap handler drops it (paper §III-B3).
-    pub(super) fn watchdog(
-        &mut self,
-        now: u64,
-        id: usize,
-        assigned: u64,
-        listener: &mut dyn Listener,
-    ) {
-        let Some(running) = &self.drivers[id].running else { return };
-        if running.assigned != assigned || self.cores[id].waiting == Waiting::Ever {
+    pub(super) fn watchdog(&mut self, now: u64, id: usize, listener: &mut dyn Listener) {
+        let driver = &mut self.drivers[id];
+        if driver.alarm != Some(now) {
             return;
+        }
+        driver.alarm = None;
+        let Some(running) = &driver.running else { return };
+        if running.started.is_none() || self.cores[id].waiting == Waiting::Ever {
+            return;
+        }
+        if driver.deadline > now {
+            // The handler it was set for is done; the one that runs has longer.
+            let deadline = driver.deadline;
+            driver.arm(deadline);
+            return self.wheel.push(deadline, Due::Watchdog(id as u16));
         }
         let context = &self.contexts[running.context as usize];
         let limit_cycles =
@@ -309,6 +314,11 @@ impl Nic {
         }
         core.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
         self.resume(id, now + self.costs.trap);
+        // The trap handler has as long, lest it hangs in its turn.
+        let deadline = now.saturating_add(limit_cycles);
+        if self.drivers[id].arm(deadline) {
+            self.wheel.push(deadline, Due::Watchdog(id as u16));
+        }
     }
 }
 

@@ -55,7 +55,7 @@ impl Lane {
     fn enter(&mut self, core: usize, time: u64, order: u64, access: (u32, u32)) {
         self.accesses[core % CORES] = access;
         self.keys[core % CORES] =
-            (time << ORDER_BITS | order) << CORE_BITS | core as u64 % CORES as u64;
+            ((time << ORDER_BITS | order) << CORE_BITS) | (core % CORES) as u64;
     }
 
     /// Takes a core out.

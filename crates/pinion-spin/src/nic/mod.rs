@@ -85,7 +85,7 @@ enum Due {
     /// An HPU learns that its command is done.
     CommandResponse(u32),
     /// A handler's time is over.
-    Watchdog { core: u16, assigned: u64 },
+    Watchdog(u16),
 }
 
 /// Simulates a whole NIC.
@@ -285,9 +285,7 @@ impl Nic {
             }
             Due::CommandDone(command) => self.command_done(now, command, listener),
             Due::CommandResponse(command) => self.command_response(now, command, listener),
-            Due::Watchdog { core, assigned } => {
-                self.watchdog(now, usize::from(core), assigned, listener);
-            }
+            Due::Watchdog(core) => self.watchdog(now, usize::from(core), listener),
         }
     }
 

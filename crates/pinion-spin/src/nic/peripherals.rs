@@ -201,7 +201,7 @@ impl Nic {
         running.started = Some(now);
         running.instret = core.hart.instret;
         core.stalls = crate::Stalls::default();
-        let (task, context, assigned) = (running.task, running.context, running.assigned);
+        let (task, context) = (running.task, running.context);
         let (cluster, hpu) = (core.cluster, core.index);
         let packet = &self.packets[task.packet];
         let subject = Subject {
@@ -215,7 +215,9 @@ impl Nic {
         core.permissions.set(&self.machine, context, &subject);
         if self.machine.protection.watchdog {
             let limit = context.watchdog_cycles.unwrap_or(self.machine.protection.watchdog_cycles);
-            self.wheel.push(now + limit, Due::Watchdog { core: id as u16, assigned });
+            if self.drivers[id].arm(now.saturating_add(limit)) {
+                self.wheel.push(now.saturating_add(limit), Due::Watchdog(id as u16));
+            }
         }
         self.tell(listener, || unit(UnitEventKind::HpuGet, now, cluster, hpu, message, address));
         done(task.handler, now)
