@@ -8,13 +8,11 @@
 //!
 //! A ruleset belongs to the execution context of the same index; the lowest index that matches
 //! wins. [`compile_rules`] makes a ruleset's [`Rule`]s from names such as `udp.dport=9330`.
-//! [`MessageTable`] gives live messages the queues of the MPQ engine.
 
 mod engine;
 mod error;
 mod flow;
 mod message;
-mod message_table;
 mod names;
 mod rule;
 mod ruleset;
@@ -26,7 +24,6 @@ pub use engine::{ContextMatch, DisabledContext, MatchingEngine, Message, Verdict
 pub use error::MatchError;
 pub use flow::FlowFields;
 pub use message::{EndOfMessage, MessageId};
-pub use message_table::{MessageTable, TableFull};
 pub use names::{Layout, compile_rules, parse_rule};
 pub use rule::{Compare, Rule};
 pub use ruleset::{Limits, Mode, Ruleset};

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use pinion_host::{PcieConfig, PcieLink};
+use pinion_host::{Access, PcieConfig, PcieLink};
 
 use super::{Due, Nic, unit};
 use crate::cluster::SPILL_ENTRIES;
@@ -126,7 +126,7 @@ impl Nic {
     }
 
     /// Checks a command against what its handler may touch.
-    fn check_command(&self, core: usize, context: u32) -> Result<(), &'static str> {
+    fn check_command(&mut self, core: usize, context: u32) -> Result<(), &'static str> {
         let command = Command::decode(&self.drivers[core].draft)?;
         if command.kind != Kind::HostDirect {
             let right = if command.kind == Kind::HostDma && !command.to_host {
@@ -149,10 +149,9 @@ impl Nic {
             return Ok(());
         }
         if self.machine.pcie.iommu {
-            let context = &self.contexts[context as usize];
-            let offset = command.host_address.checked_sub(context.host_memory_address);
-            let end = offset.and_then(|offset| offset.checked_add(u64::from(command.bytes)));
-            if end.is_none_or(|end| end > u64::from(context.host_memory_bytes)) {
+            let access = if command.to_host { Access::Write } else { Access::Read };
+            let (address, bytes) = (command.host_address, u64::from(command.bytes));
+            if self.iommu.check(context, access, address, bytes).is_err() {
                 return Err("its host address is not within the context's host memory (IOMMU)");
             }
         }

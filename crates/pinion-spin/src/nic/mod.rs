@@ -20,7 +20,7 @@ mod wake;
 pub use report::Totals;
 pub use setup::SetupError;
 
-use pinion_host::HostMemory;
+use pinion_host::{HostMemory, Iommu};
 use pinion_isa::DecodedProgram;
 use pinion_sim::{Clock, Time, Wheel};
 
@@ -125,6 +125,7 @@ pub struct Nic {
     l2_ports: [[u64; 2]; 2],
     memories: Memories,
     host: HostMemory,
+    iommu: Iommu,
     interfaces: Vec<command::Interface>,
     command_timing: command::Timing,
     egress: commands::Egress,

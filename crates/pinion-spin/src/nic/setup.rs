@@ -1,6 +1,6 @@
 //! Builds a NIC: checks machine, program and contexts, loads memories, boots the cores.
 
-use pinion_host::HostMemory;
+use pinion_host::{HostMemory, Iommu, Window};
 use pinion_isa::elf::Image;
 use pinion_isa::{DecodedProgram, Extensions};
 use pinion_sim::{Clock, Wheel};
@@ -124,6 +124,11 @@ impl Nic {
         let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
         let wakes = |count: usize| vec![Wake::default(); count];
         let each = clusters as usize;
+        let mut iommu = Iommu::new();
+        for (index, context) in contexts.iter().enumerate() {
+            let bytes = u64::from(context.host_memory_bytes);
+            iommu.add_window(index as u32, Window::read_write(context.host_memory_address, bytes));
+        }
         let address = |handler: &Option<Handler>| handler.as_ref().map_or(0, |h| h.address);
         Self {
             clock: Clock::from_hz(machine.clock.frequency_mhz * 1_000_000),
@@ -169,6 +174,7 @@ impl Nic {
             l2_ports: [[0; 2]; 2],
             memories: Memories::new(&machine),
             host: HostMemory::new(HOST_MEMORY_LIMIT_BYTES),
+            iommu,
             interfaces: (0..INTERFACES).map(|_| Interface::new(&machine)).collect(),
             command_timing: Timing::new(&machine),
             egress: Egress::new(&machine),
