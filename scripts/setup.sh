@@ -18,12 +18,13 @@ die() { say "$*"; exit 2; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
 check_given() {
-    have cargo || die "Rust is missing: install it from https://rustup.rs (1.85 or newer), then" \
+    local version needed
+    needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    have cargo || die "Rust is missing: install it from https://rustup.rs ($needed or newer), then" \
         "start again"
-    local version
     version=$(cargo --version | cut -d' ' -f2)
-    [ "$(printf '%s\n1.85\n' "$version" | sort -V | head -n1)" = 1.85 ] ||
-        die "Rust $version is too old, 1.85 is needed: rustup update stable"
+    [ "$(printf '%s\n%s\n' "$version" "$needed" | sort -V | head -n1)" = "$needed" ] ||
+        die "Rust $version is too old, $needed is needed: rustup update stable"
     have python3 || die "Python 3 is missing: install python3 (3.11 or newer)"
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         die "$(python3 --version) is too old, 3.11 is needed"

@@ -225,10 +225,12 @@ impl<X: Xlen> FlatMachine<X> {
         let pc = self.hart.pc;
         let window = &self.windows[2];
         let offset = pc.to_u64().wrapping_sub(window.first);
-        if offset.wrapping_add(3) <= window.span && window.allowed && offset <= window.span {
-            if let Some(instruction) = self.program.get(pc) {
-                return Ok(*instruction);
-            }
+        if offset.wrapping_add(3) <= window.span
+            && window.allowed
+            && offset <= window.span
+            && let Some(instruction) = self.program.get(pc)
+        {
+            return Ok(*instruction);
         }
         self.fetch_slowly(pc)
     }

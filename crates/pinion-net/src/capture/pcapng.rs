@@ -59,7 +59,7 @@ impl Section {
             };
         }
         let bytes = self.word(head, 4) as usize;
-        if bytes < 12 || bytes % 4 != 0 {
+        if bytes < 12 || !bytes.is_multiple_of(4) {
             return Err(format!("its next block claims an impossible length of {bytes} bytes"));
         }
         Ok(bytes)

@@ -94,7 +94,8 @@ fn scaled(text: &str, suffixes: &[(&str, u64)]) -> Option<u64> {
 
 /// Writes a quantity with the largest suffix that divides it.
 fn write_scaled(f: &mut fmt::Formatter<'_>, amount: u64, suffixes: &[(&str, u64)]) -> fmt::Result {
-    let best = suffixes.iter().rev().find(|(_, scale)| amount != 0 && amount % scale == 0);
+    let best =
+        suffixes.iter().rev().find(|(_, scale)| amount != 0 && amount.is_multiple_of(*scale));
     let (name, scale) = best.copied().unwrap_or(suffixes[0]);
     write!(f, "{}{name}", amount / scale)
 }

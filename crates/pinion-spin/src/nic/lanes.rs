@@ -218,7 +218,9 @@ fn step_own_l1(
     let right = if matches!(word, Word::Load) { Right::Read } else { Right::Write };
     let allowed = hart.privilege != Privilege::User || core.permissions.found(address, right);
     let offset = address.wrapping_sub(core.l1_base) as usize;
-    let Some(bytes) = l1.get_mut(offset..offset + 4).filter(|_| allowed && offset % 4 == 0) else {
+    let Some(bytes) =
+        l1.get_mut(offset..offset + 4).filter(|_| allowed && offset.is_multiple_of(4))
+    else {
         return step_any(core, program, banks, l1, alias, now);
     };
     let old = read(bytes);
