@@ -191,12 +191,8 @@ impl Nic {
     /// Shows the oldest command of a cluster to its interface.
     fn offer_to_interface(&mut self, cycle: u64, cluster: u32, command: u32) {
         let draft = self.slot(command).command;
-        let interface = Command::decode(&draft).map_or(Kind::HostDma, |command| command.kind);
-        let interface = match interface {
-            Kind::HostDirect => 0,
-            Kind::Send => 1,
-            Kind::HostDma => 2,
-        };
+        let interface =
+            Command::decode(&draft).map_or(Kind::HostDma, |command| command.kind) as u32;
         self.interfaces[interface as usize].requests.set(cluster, true);
         self.wake_interface(cycle, interface);
     }
@@ -312,20 +308,15 @@ impl Nic {
             Kind::HostDirect => {
                 let bytes = command.data.to_le_bytes();
                 let data = &bytes[..command.bytes.min(8) as usize];
-                let _ = self.host.write(command.host_address, data);
-                self.note_host_write(time, command.host_address, data, number, listener);
+                self.write_to_host(time, command.host_address, data, number, listener);
             }
             Kind::HostDma if command.to_host => {
-                let Some(data) = self.memories.read(command.nic_address, command.bytes) else {
-                    return;
-                };
-                let _ = self.host.write(command.host_address, data);
-                self.totals.host_writes += 1;
-                self.totals.host_bytes += data.len() as u64;
-                if self.interest.host_writes {
-                    let (address, packet) = (command.host_address, number);
-                    listener.hear(&Event::HostWrite { time, address, data, packet });
-                }
+                let mut data = std::mem::take(&mut self.scratch);
+                data.clear();
+                let read = self.memories.read(command.nic_address, command.bytes);
+                data.extend_from_slice(read.unwrap_or(&[]));
+                self.write_to_host(time, command.host_address, &data, number, listener);
+                self.scratch = data;
             }
             Kind::HostDma => {
                 self.scratch.clear();
@@ -338,7 +329,7 @@ impl Nic {
         }
     }
 
-    fn note_host_write(
+    fn write_to_host(
         &mut self,
         time: pinion_sim::Time,
         address: u64,
@@ -346,6 +337,8 @@ impl Nic {
         packet: u64,
         listener: &mut dyn Listener,
     ) {
+        // Beyond the host memory's limit nothing is written; the handler cannot tell either.
+        let _ = self.host.write(address, data);
         self.totals.host_writes += 1;
         self.totals.host_bytes += data.len() as u64;
         if self.interest.host_writes {
