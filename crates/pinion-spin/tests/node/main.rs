@@ -1,0 +1,16 @@
+//! Whole-machine tests: a node built from the published machine and the calibration programs, given
+//! traffic, listened to.
+//!
+//! Random tests print their seed; `PINION_TEST_SEED=… cargo test -p pinion-spin --test node NAME`
+//! replays one.
+
+mod back_pressure;
+mod conservation;
+mod determinism;
+mod faults;
+mod harness;
+mod order;
+mod results;
+mod shapes;
+mod stalled;
+mod units;
