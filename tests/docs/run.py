@@ -251,6 +251,16 @@ def summary_problems():
             yield f"{name} is not in SUMMARY.md"
 
 
+def unit_problems():
+    """Source files that the page about the machine names and that do not exist."""
+    source = REPOSITORY / "crates/pinion-spin/src"
+    for line in (BOOK / "machine.md").read_text().splitlines():
+        if line.startswith("| ") and line.count("|") == 4:
+            for name in re.findall(r"`([\w/-]+(?:\.rs|/))`", line.split("|")[2]):
+                if not (source / name).exists():
+                    yield f"machine.md: there is no {name}"
+
+
 def quotation_problems(write):
     """What README and book say about calibration must be what the table says."""
     verdict = (BOOK / "calibration-table.md").read_text().strip().splitlines()[-1]
@@ -309,6 +319,7 @@ def main():
         found = [f"{t.relative_to(REPOSITORY)}: {p}" for t in texts for p in link_problems(t)]
         report(f"links of {len(texts)} pages", found)
         report("every page is in SUMMARY.md", summary_problems())
+        report("the units' files", unit_problems())
         report("what is quoted from the calibration", quotation_problems(arguments.write))
     return 1 if failures else 0
 
