@@ -1,7 +1,7 @@
 //! How fast a NIC is simulated: handlers of the calibration programs under full load, and idle time.
 //!
 //! `cargo bench -p pinion-spin` prints simulated instructions per second of one host core, beside the
-//! RTL's cycles per second in Verilator (about 250, paper §IV).
+//! RTL's cycles per second in Verilator, about 250.
 
 use std::path::PathBuf;
 
