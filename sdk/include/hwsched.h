@@ -1,46 +1,51 @@
-/* The HPU driver's registers. Only aligned 32-bit accesses reach them. */
+/* The HPU driver's registers, at PINION_DRIVER (0x1b205000). Only aligned 32-bit accesses reach
+ * them. */
 #ifndef PINION_HWSCHED_H
 #define PINION_HWSCHED_H
 
 #include <stdint.h>
 
+#include "pinion_map.h"
+
 #define MMIO_READ(address) (*(volatile uint32_t *)(address))
 #define MMIO_WRITE(address, value) (*(volatile uint32_t *)(address) = (value))
 
-#define HWSCHED_HANDLER_FUN_ADDR 0x1b205000
-#define HWSCHED_HANDLER_FUN_SIZE 0x1b205004
-#define HWSCHED_HANDLER_MEM_ADDR 0x1b205008
-#define HWSCHED_HANDLER_MEM_SIZE 0x1b20500c
-#define HWSCHED_PKT_ADDR 0x1b205010
-#define HWSCHED_PKT_SIZE 0x1b205014
-#define HWSCHED_SCRATCHPAD_0_ADDR 0x1b205018
-#define HWSCHED_SCRATCHPAD_1_ADDR 0x1b20501c
-#define HWSCHED_SCRATCHPAD_2_ADDR 0x1b205020
-#define HWSCHED_SCRATCHPAD_3_ADDR 0x1b205024
-#define HWSCHED_SCRATCHPAD_0_SIZE 0x1b205028
-#define HWSCHED_SCRATCHPAD_1_SIZE 0x1b20502c
-#define HWSCHED_SCRATCHPAD_2_SIZE 0x1b205030
-#define HWSCHED_SCRATCHPAD_3_SIZE 0x1b205034
-#define HWSCHED_HOST_MEM_ADDR_HIGH 0x1b205038
-#define HWSCHED_HOST_MEM_ADDR_LOW 0x1b20503c
-#define HWSCHED_HOST_MEM_SIZE 0x1b205040
-#define HWSCHED_HOST_L2_PKT_ADDR 0x1b205044
-#define HWSCHED_HOME_CLUSTER_ID 0x1b205048
-#define HWSCHED_FLOW_ID 0x1b20504c
-#define HWSCHED_DOORBELL 0x1b205050 /* a read ends the task */
-#define HWSCHED_ERROR 0x1b205054    /* write: report an error code */
+#define HWSCHED_HANDLER_FUN_ADDR (PINION_DRIVER + 0x00)
+#define HWSCHED_HANDLER_FUN_SIZE (PINION_DRIVER + 0x04)
+#define HWSCHED_HANDLER_MEM_ADDR (PINION_DRIVER + 0x08)
+#define HWSCHED_HANDLER_MEM_SIZE (PINION_DRIVER + 0x0c)
+#define HWSCHED_PKT_ADDR (PINION_DRIVER + 0x10)
+#define HWSCHED_PKT_SIZE (PINION_DRIVER + 0x14)
+#define HWSCHED_SCRATCHPAD_0_ADDR (PINION_DRIVER + 0x18)
+#define HWSCHED_SCRATCHPAD_1_ADDR (PINION_DRIVER + 0x1c)
+#define HWSCHED_SCRATCHPAD_2_ADDR (PINION_DRIVER + 0x20)
+#define HWSCHED_SCRATCHPAD_3_ADDR (PINION_DRIVER + 0x24)
+#define HWSCHED_SCRATCHPAD_0_SIZE (PINION_DRIVER + 0x28)
+#define HWSCHED_SCRATCHPAD_1_SIZE (PINION_DRIVER + 0x2c)
+#define HWSCHED_SCRATCHPAD_2_SIZE (PINION_DRIVER + 0x30)
+#define HWSCHED_SCRATCHPAD_3_SIZE (PINION_DRIVER + 0x34)
+#define HWSCHED_HOST_MEM_ADDR_HIGH (PINION_DRIVER + 0x38)
+#define HWSCHED_HOST_MEM_ADDR_LOW (PINION_DRIVER + 0x3c)
+#define HWSCHED_HOST_MEM_SIZE (PINION_DRIVER + 0x40)
+#define HWSCHED_HOST_L2_PKT_ADDR (PINION_DRIVER + 0x44)
+#define HWSCHED_HOME_CLUSTER_ID (PINION_DRIVER + 0x48)
+#define HWSCHED_FLOW_ID (PINION_DRIVER + 0x4c)
+#define HWSCHED_DOORBELL (PINION_DRIVER + 0x50) /* a read ends the task */
+#define HWSCHED_ERROR (PINION_DRIVER + 0x54)    /* write: report an error code */
 
-#define CMD_ISSUE 0x1b205080 /* a read issues; returns the command's id; may wait */
-#define CMD_WAIT 0x1b205084  /* write an id: waits for it */
-#define CMD_TEST 0x1b205088  /* write an id, read: 1 = done */
-#define CMD_INFO 0x1b20508c  /* bits 2:1 type, bit 0 event */
-#define CMD_WORD0 0x1b205090
-#define CMD_WORD1 0x1b205094
-#define CMD_WORD2 0x1b205098
-#define CMD_WORD3 0x1b20509c
-#define CMD_WORD4 0x1b2050a0
-#define CMD_WORD5 0x1b2050a4
-#define CMD_WORD6 0x1b2050a8
+#ifndef CMD_ISSUE
+#define CMD_ISSUE (PINION_DRIVER + 0x80) /* a read issues; returns the command's id; may wait */
+#endif
+#define CMD_WAIT (PINION_DRIVER + 0x84) /* write an id: waits for it */
+#define CMD_TEST (PINION_DRIVER + 0x88) /* write an id, read: 1 = done */
+#define CMD_INFO (PINION_DRIVER + 0x8c) /* bits 2:1 type, bit 0 event */
+#define CMD_WORD0 (PINION_DRIVER + 0x90)
+#define CMD_WORD1 (PINION_DRIVER + 0x94)
+#define CMD_WORD2 (PINION_DRIVER + 0x98)
+#define CMD_WORD3 (PINION_DRIVER + 0x9c)
+#define CMD_WORD4 (PINION_DRIVER + 0xa0)
+#define CMD_WORD5 (PINION_DRIVER + 0xa4)
+#define CMD_WORD6 (PINION_DRIVER + 0xa8)
 
 #define CMD_TYPE_HOST_DMA (0 << 1)
 #define CMD_TYPE_NIC_SEND (1 << 1)
