@@ -298,14 +298,11 @@ impl MpqEngine {
         let waits = |queue: &Queue| {
             queue.state == State::Payload && queue.length == 0 && queue.running == 0
         };
+        let overdue = |queue: &Queue| now - queue.last_access >= queue.timeout_cycles;
         let index = (0..self.queues.len())
-            .filter(|&index| waits(&self.queues[index]))
+            .filter(|&index| waits(&self.queues[index]) && overdue(&self.queues[index]))
             .min_by_key(|&index| self.queues[index].last_access)?;
-        let queue = &self.queues[index];
-        if now - queue.last_access < queue.timeout_cycles {
-            return None;
-        }
-        let (context, message) = queue.key;
+        let (context, message) = self.queues[index].key;
         self.release(index as u32);
         Some(Evicted { context, message })
     }
