@@ -108,7 +108,8 @@ impl Permissions {
     fn set_rtl(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
         let around = |address: u32, bytes: u32| (address & !(bytes - 1), bytes);
         self.grant(around(machine.program.base, MIB), true, false);
-        self.grant((machine.l1.base, ALL_L1_BYTES), true, true);
+        let all_l1 = ALL_L1_BYTES.max(machine.cluster.count * machine.l1.stride);
+        self.grant((machine.l1.base, all_l1), true, true);
         self.grant((machine.l1.alias, ALL_L1_BYTES), true, true);
         self.grant(around(subject.l1_packet.0, PAGE), true, true);
         self.grant(around(subject.l2_packet.0, PAGE), true, true);
