@@ -120,7 +120,8 @@ impl Nic {
         self.clusters[cluster as usize].command_requests.set(hpu, true);
         self.wake_cluster_command(now + 1, cluster);
         self.tell(listener, || {
-            unit(UnitEventKind::CommandIssue, now, cluster, hpu, id, draft.info >> 1 & 3)
+            let interface = Command::decode(&draft).map_or(3, |command| command.kind as u32);
+            unit(UnitEventKind::CommandIssue, now, cluster, hpu, id, interface)
         });
         Some(id)
     }
