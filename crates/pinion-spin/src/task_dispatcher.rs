@@ -54,7 +54,11 @@ impl TaskDispatcher {
     }
 
     /// Gives the tasks in each cluster.
-    pub fn occupancy(&self) -> &[u32] {
-        &self.occupancy
+    pub fn occupancy(&self) -> Vec<u32> {
+        let mut occupancy = self.occupancy.clone();
+        for &(_, cluster) in &self.staged {
+            occupancy[cluster as usize] -= 1;
+        }
+        occupancy
     }
 }

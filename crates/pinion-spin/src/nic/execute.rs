@@ -12,9 +12,9 @@ use pinion_isa::{
     Privilege,
 };
 
+use super::Nic;
 use super::lanes::is_plain;
 use super::memory_access::{DRIVER, Performed};
-use super::{Due, Nic};
 use crate::Machine;
 use crate::cluster::instruction_cache::InstructionCache;
 use crate::hpu::core::{NO_LINE, RECENT_LINES};
@@ -293,7 +293,7 @@ impl Nic {
             // The handler it was set for is done; the one that runs has longer.
             let deadline = driver.deadline;
             driver.arm(deadline);
-            return self.wheel.push(deadline, Due::Watchdog(id as u16));
+            return self.push_alarm(id, deadline);
         }
         let context = &self.contexts[running.context as usize];
         let limit_cycles =
@@ -317,7 +317,7 @@ impl Nic {
         // The trap handler has as long, lest it hangs in its turn.
         let deadline = now.saturating_add(limit_cycles);
         if self.drivers[id].arm(deadline) {
-            self.wheel.push(deadline, Due::Watchdog(id as u16));
+            self.push_alarm(id, deadline);
         }
     }
 }

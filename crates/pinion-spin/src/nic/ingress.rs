@@ -34,6 +34,7 @@ pub struct Ingress {
     read_burst: (u64, u32),
     /// Reads that the port takes during one write burst.
     reads_per_burst: u32,
+    /// Whether the source is not asked until `reopen`.
     paused: bool,
     ended: bool,
 }
@@ -44,7 +45,11 @@ const WRITING_LIMIT: usize = 1024;
 impl Ingress {
     /// Makes an idle engine.
     pub fn new(machine: &Machine) -> Self {
-        Self { reads_per_burst: machine.command.reads_per_inbound_burst, ..Self::default() }
+        Self {
+            reads_per_burst: machine.command.reads_per_inbound_burst,
+            paused: true,
+            ..Self::default()
+        }
     }
 
     /// Gives the cycle at which a read burst of L2 that could start at `from` gets the port that it
@@ -65,9 +70,9 @@ impl Ingress {
         }
     }
 
-    /// Lets the source be asked again.
-    pub fn reopen(&mut self) {
-        self.paused = false;
+    /// Lets the source be asked again; `true`: it is not being asked already.
+    pub fn reopen(&mut self) -> bool {
+        std::mem::take(&mut self.paused)
     }
 
     /// Stops asking the source until `reopen`.
@@ -166,6 +171,7 @@ impl Nic {
             return Some(classification);
         }
         self.totals.unmatched += 1;
+        self.last_progress = now;
         listener.hear(&Event::Unmatched { time, frame: &frame.bytes });
         self.ingress.waiting = None;
         None
@@ -233,6 +239,7 @@ impl Nic {
                 self.totals.matched += 1;
             }
             self.totals.count_drop(reason);
+            self.last_progress = now;
             let time = self.time(now);
             listener.hear(&Event::Dropped { time, reason, frame: &frame.bytes });
         }

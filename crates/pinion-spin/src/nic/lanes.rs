@@ -108,7 +108,7 @@ impl Nic {
 
     /// Runs the cores of a cluster's lane, which is due at `now`, as far as nobody can see it.
     pub(super) fn run_lane(&mut self, cluster: usize, now: u64, listener: &mut dyn Listener) {
-        let end = (now + LOOKAHEAD_CYCLES).min(self.horizon.saturating_add(1));
+        let end = now + LOOKAHEAD_CYCLES;
         while let Some((index, stop, time)) = self.run_lane_until(cluster, end) {
             let id = cluster * self.machine.cluster.cores as usize + index;
             self.stopped(id, stop, time, listener);

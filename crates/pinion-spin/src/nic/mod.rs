@@ -96,8 +96,6 @@ pub struct Nic {
     wheel: Wheel<Due>,
     /// Cycle at which the cores had booted: time zero of everything reported.
     epoch: u64,
-    /// Cycle up to which the current run may go.
-    horizon: u64,
     contexts: Vec<ExecutionContext>,
     handlers: Vec<Handlers>,
     matching: MatchingEngine,
@@ -139,6 +137,8 @@ pub struct Nic {
     scratch: Vec<u8>,
     interest: Interest,
     ended: bool,
+    /// Watchdog events in the queue.
+    alarms: usize,
 }
 
 #[derive(Debug, Default)]
@@ -164,19 +164,20 @@ impl Nic {
         listener: &mut dyn Listener,
     ) -> Outcome {
         self.interest = listener.interest();
-        self.horizon = if until == Time::MAX {
+        let horizon = if until == Time::MAX {
             u64::MAX
         } else {
             self.clock.cycle_at(until).saturating_add(self.epoch)
         };
-        let start = self.wheel.now();
-        self.ingress.reopen();
-        self.wake_inbound(start);
+        // Only a source that had nothing is asked anew: where runs are cut makes no difference.
+        if self.ingress.reopen() {
+            self.wake_inbound(self.wheel.now());
+        }
         let limit = self.machine.protection.no_progress_cycles;
-        while let Some(now) = self.step(self.horizon, traffic, listener) {
+        while let Some(now) = self.step(horizon, traffic, listener) {
             // A frame that has yet to arrive is no packet that waits.
             let still = now.saturating_sub(self.last_progress);
-            if limit > 0 && still > limit && self.packets.live() > 0 {
+            if limit > 0 && still > limit && self.is_waited_for() {
                 return Outcome::Stuck(self.describe_stuck(now));
             }
             if self.ended {
@@ -194,6 +195,9 @@ impl Nic {
         traffic: &mut dyn Traffic,
         listener: &mut dyn Listener,
     ) -> Option<u64> {
+        if self.is_quiet() {
+            return None;
+        }
         if let Some((cluster, lane)) = self.next_lane()
             && self.wheel.next_cycle().is_none_or(|event| event > lane)
         {
@@ -208,9 +212,21 @@ impl Nic {
         Some(now)
     }
 
+    /// Says whether packets wait, or cores run on without any.
+    fn is_waited_for(&self) -> bool {
+        self.packets.live() > 0 || self.ingress.holds() == 0 && !self.is_quiet()
+    }
+
+    /// Says whether nothing happens any more of itself. Watchdogs of handlers that are done do not
+    /// count: time need not go on for them.
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        let done = self.wheel.is_empty() || self.packets.live() == 0;
+        done && self.wheel.len() == self.alarms && self.next_lane().is_none()
+    }
+
     fn end_of_run(&mut self) -> Outcome {
-        let nothing_due = self.wheel.is_empty() && self.next_lane().is_none();
-        if nothing_due || self.ended {
+        if self.is_quiet() || self.ended {
             if self.inside() > 0 {
                 return Outcome::Stuck(self.describe_stuck(self.wheel.now()));
             }
@@ -286,7 +302,10 @@ impl Nic {
             }
             Due::CommandDone(command) => self.command_done(now, command, listener),
             Due::CommandResponse(command) => self.command_response(now, command, listener),
-            Due::Watchdog(core) => self.watchdog(now, usize::from(core), listener),
+            Due::Watchdog(core) => {
+                self.alarms -= 1;
+                self.watchdog(now, usize::from(core), listener);
+            }
         }
     }
 
@@ -302,6 +321,12 @@ impl Nic {
 
     fn core_id(&self, cluster: u32, hpu: u32) -> usize {
         (cluster * self.machine.cluster.cores + hpu) as usize
+    }
+
+    /// Lets a core's watchdog look at `cycle`.
+    fn push_alarm(&mut self, core: usize, cycle: u64) {
+        self.alarms += 1;
+        self.wheel.push(cycle, Due::Watchdog(core as u16));
     }
 
     /// Says something to the fine trace, if anybody listens.

@@ -4,7 +4,7 @@
 use pinion_isa::{Access, MemoryKind};
 
 use super::memory_access::{Performed, fault};
-use super::{Due, Nic, unit};
+use super::{Nic, unit};
 use crate::UnitEventKind;
 use crate::cluster::dma::{Requester, Route, Transfer};
 use crate::hpu::Waiting;
@@ -216,7 +216,7 @@ impl Nic {
         if self.machine.protection.watchdog {
             let limit = context.watchdog_cycles.unwrap_or(self.machine.protection.watchdog_cycles);
             if self.drivers[id].arm(now.saturating_add(limit)) {
-                self.wheel.push(now.saturating_add(limit), Due::Watchdog(id as u16));
+                self.push_alarm(id, now.saturating_add(limit));
             }
         }
         self.tell(listener, || unit(UnitEventKind::HpuGet, now, cluster, hpu, message, address));

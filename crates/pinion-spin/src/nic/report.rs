@@ -157,7 +157,18 @@ impl Nic {
         }
         for (id, driver) in self.drivers.iter().enumerate() {
             let core = &self.cores[id];
-            let Some(running) = &driver.running else { continue };
+            let Some(running) = &driver.running else {
+                if matches!(core.waiting, Waiting::Nothing | Waiting::Ever) {
+                    lines.push(format!(
+                        "cluster {} HPU {}: {} without a task at pc {:#010x}",
+                        core.cluster,
+                        core.index,
+                        describe(core.waiting),
+                        core.hart.pc
+                    ));
+                }
+                continue;
+            };
             let packet = &self.packets[running.task.packet].record;
             lines.push(format!(
                 "cluster {} HPU {}: {:?} handler of message {} (packet {}) {} at pc {:#010x}, for {} \

@@ -134,7 +134,6 @@ impl Nic {
             clock: Clock::from_hz(machine.clock.frequency_mhz * 1_000_000),
             wheel: Wheel::new(),
             epoch: 0,
-            horizon: u64::MAX,
             handlers: contexts
                 .iter()
                 .map(|context| Handlers {
@@ -195,6 +194,7 @@ impl Nic {
             scratch: Vec::with_capacity(machine.inbound.max_packet_bytes as usize),
             interest: Interest::default(),
             ended: false,
+            alarms: 0,
             machine,
         }
     }
@@ -235,7 +235,6 @@ impl Nic {
         for core in 0..self.cores.len() {
             self.wheel.push(0, Due::Core { core: core as u16, generation: 0 });
         }
-        self.horizon = BOOT_LIMIT_CYCLES;
         let mut nothing = || crate::Offer::Nothing;
         while self.step(BOOT_LIMIT_CYCLES, &mut nothing, &mut Deaf).is_some() {}
         let waiting = self.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
