@@ -12,6 +12,17 @@ use pinion_isa::flat::{FlatMachine, Stop};
 use crate::layout::{BASE, BYTES};
 use crate::{config, qemu};
 
+/// The compiler's name.
+pub const COMPILER: &str = "riscv64-unknown-elf-gcc";
+
+/// Says whether the compiler is there, or that tests are skipped.
+///
+/// # Panics
+/// When it is missing but required.
+pub fn compiler_found() -> bool {
+    qemu::installed(COMPILER, "gcc-riscv64-unknown-elf")
+}
+
 /// Runs an executable on both sides.
 ///
 /// # Panics
@@ -21,46 +32,54 @@ pub fn compare(emulator: &str, path: &Path) {
     assert_eq!(image.entry, u64::from(BASE), "{}: starts elsewhere", path.display());
     let mut machine = FlatMachine::<u32>::new(&config(false), BASE, BYTES);
     machine.load_image(&image).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    compare_machine(emulator, &image.name, machine);
+}
+
+/// Runs what is in a machine's memory on both sides; gives the machine after it.
+///
+/// # Panics
+/// When they disagree.
+pub fn compare_machine(
+    emulator: &str,
+    name: &str,
+    mut machine: FlatMachine<u32>,
+) -> FlatMachine<u32> {
     let before = machine.memory().to_vec();
     let stop = machine.run(1_000_000_000);
     let theirs = qemu::run(emulator, &before);
     let (ours, printed) = (String::from_utf8_lossy(&machine.console), &theirs.console);
-    assert_eq!(ours, String::from_utf8_lossy(printed), "{}: prints", path.display());
+    assert_eq!(ours, String::from_utf8_lossy(printed), "{name}: prints");
     let code = match stop {
         Stop::Finished(code) => i32::from(code),
-        other => panic!("{}: stopped with {other:?} at {:#x}", path.display(), machine.hart.pc),
+        other => panic!("{name}: stopped with {other:?} at {:#x}", machine.hart.pc),
     };
-    assert_eq!(theirs.code, Some(code), "{}: exit code", path.display());
+    assert_eq!(theirs.code, Some(code), "{name}: exit code");
     let differs = machine.memory().iter().zip(&theirs.memory).position(|(a, b)| a != b);
-    assert_eq!(differs, None, "{}: memory at that offset", path.display());
-    println!("{}: {} instructions agree", path.display(), machine.hart.instret);
+    assert_eq!(differs, None, "{name}: memory at that offset");
+    println!("{name}: {} instructions agree; it printed:\n{ours}", machine.hart.instret);
+    machine
 }
 
 /// Compiles the test programs in several ways; none without a compiler.
 pub fn compile() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let compiler = "riscv64-unknown-elf-gcc";
-    let mut programs = Vec::new();
-    for optimisation in ["-O0", "-O2", "-Os"] {
-        let elf = out.join(format!("mix{optimisation}.elf"));
-        // With the 2.2 specification CSR instructions belong to the base, and gcc 12 finds libgcc.
-        let status = Command::new(compiler)
-            .args(["-march=rv32imac", "-mabi=ilp32", "-misa-spec=2.2", optimisation])
-            .args(["-ffreestanding", "-nostdlib", "-nostartfiles", "-mstrict-align"])
-            .args(["start.S", "mix.c", "-T", "link.ld", "-Wl,--no-warn-rwx-segments", "-lgcc"])
-            .arg("-o")
-            .arg(&elf)
-            .current_dir(&folder)
-            .status();
-        match status {
-            Ok(status) if status.success() => programs.push(elf),
-            Ok(status) => panic!("{compiler} failed on tests/programs: {status}"),
-            Err(_) => {
-                eprintln!("skipped: {compiler} not found");
-                break;
-            }
-        }
+    if !compiler_found() {
+        return Vec::new();
     }
-    programs
+    ["-O0", "-O2", "-Os"].map(compile_mix).into()
+}
+
+fn compile_mix(optimisation: &str) -> PathBuf {
+    let elf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mix{optimisation}.elf"));
+    // With the 2.2 specification CSR instructions belong to the base, and gcc 12 finds libgcc.
+    let status = Command::new(COMPILER)
+        .args(["-march=rv32imac", "-mabi=ilp32", "-misa-spec=2.2", optimisation])
+        .args(["-ffreestanding", "-nostdlib", "-nostartfiles", "-mstrict-align"])
+        .args(["start.S", "mix.c", "-T", "link.ld", "-Wl,--no-warn-rwx-segments", "-lgcc"])
+        .arg("-o")
+        .arg(&elf)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs"))
+        .status()
+        .expect("the compiler can be started");
+    assert!(status.success(), "{COMPILER} failed on tests/programs: {status}");
+    elf
 }

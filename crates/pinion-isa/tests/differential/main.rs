@@ -4,10 +4,12 @@
 //! A program is a few dozen blocks of random instructions of all extensions, partly in user mode
 //! under PMP, with traps, run round after round on registers that change each time. The seed is
 //! printed with the command that replays it; `PINION_DIFF_SEED` and `PINION_DIFF_INSTRUCTIONS`
-//! choose others. Compiled programs are compared too; `PINION_DIFF_ELF` names more of them.
+//! choose others. Compiled programs are compared too, among them the handlers of the examples;
+//! `PINION_DIFF_ELF` names more of them.
 
 mod assembler;
 mod elf;
+mod examples;
 mod frame;
 mod generate;
 mod layout;
@@ -167,5 +169,16 @@ fn compiled_programs_like_qemu() {
     programs.extend(std::env::split_paths(&more).filter(|path| !path.as_os_str().is_empty()));
     for program in programs {
         elf::compare(emulator, &program);
+    }
+}
+
+#[test]
+fn examples_like_qemu() {
+    let Some(emulator) = qemu::find(false) else { return };
+    if !elf::compiler_found() {
+        return;
+    }
+    for example in examples::compile() {
+        example.compare(emulator);
     }
 }

@@ -19,20 +19,27 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// When it is missing but required (`CI` or `PINION_REQUIRE_QEMU` is set).
 pub fn find(wide: bool) -> Option<&'static str> {
     let name = if wide { "qemu-system-riscv64" } else { "qemu-system-riscv32" };
+    installed(name, "qemu-system-misc").then_some(name)
+}
+
+/// Says whether a program is there; if not, says loudly that tests are skipped.
+///
+/// # Panics
+/// When it is missing but required (`CI` or `PINION_REQUIRE_QEMU` is set).
+pub fn installed(name: &str, package: &str) -> bool {
     let found = Command::new(name)
         .arg("--version")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
-    if found {
-        return Some(name);
+    if !found {
+        let required =
+            ["CI", "PINION_REQUIRE_QEMU"].iter().any(|name| std::env::var_os(name).is_some());
+        assert!(!required, "{name} not found: install Debian's {package}");
+        eprintln!("skipped: {name} not found: install Debian's {package}");
     }
-    let required =
-        ["CI", "PINION_REQUIRE_QEMU"].iter().any(|name| std::env::var_os(name).is_some());
-    assert!(!required, "{name} not found: install Debian's qemu-system-misc");
-    eprintln!("skipped: {name} not found");
-    None
+    found
 }
 
 /// A file that disappears with its owner.
