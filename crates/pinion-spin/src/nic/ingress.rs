@@ -262,7 +262,11 @@ impl Nic {
 
     /// Hands the HER of the oldest written packet to the MPQ engine, one per cycle.
     pub(super) fn hand_her(&mut self, now: u64, listener: &mut dyn Listener) {
-        let Some(&(slot, _)) = self.ingress.writing.front() else { return };
+        self.ingress.blocked = false;
+        let Some(&(slot, ready)) = self.ingress.writing.front() else { return };
+        if ready > now {
+            return self.wake_her(ready);
+        }
         let context = self.packets[slot].record.context;
         let handlers = self.handlers[context.0 as usize];
         let timeout = self.message_timeout(context);
