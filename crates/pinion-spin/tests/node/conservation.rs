@@ -70,7 +70,9 @@ fn check(totals: &pinion_spin::Totals, heard: &Recorder, frames: &[Frame]) {
     for record in &heard.packets {
         let frame = &frames[record.tag as usize];
         assert_eq!(record.bytes as usize, frame.bytes.len());
-        assert!(record.arrival <= record.inbound && record.inbound < record.her);
+        assert!(record.arrival <= record.inbound, "{record:?}");
+        let written = record.her.since(record.inbound).ps() / 1000;
+        assert!(written >= 4 + u64::from(record.bytes.div_ceil(64)), "{record:?}");
         assert!(record.her < record.completion);
     }
 }

@@ -21,9 +21,8 @@ const PROGRAMS: [(&str, [&str; 3]); 4] = [
 fn setup(
     random: &mut Random,
     overrides: &[&str],
-    index: usize,
+    (program, handlers): (&'static str, [&'static str; 3]),
 ) -> (impl Fn() -> Nic + use<>, Vec<Frame>) {
-    let (program, handlers) = PROGRAMS[index];
     let mut all = overrides.to_vec();
     all.push("protection.message_timeout_cycles=2000");
     let machine = machine(&all);
@@ -36,8 +35,8 @@ fn setup(
 fn same_inputs_same_events() {
     let mut random = Random::seeded("same_inputs_same_events");
     for overrides in MACHINES {
-        for index in 0..PROGRAMS.len() {
-            let (make, frames) = setup(&mut random, overrides, index);
+        for program in PROGRAMS {
+            let (make, frames) = setup(&mut random, overrides, program);
             let first = finish(&mut make(), frames.clone());
             let second = finish(&mut make(), frames);
             assert_eq!(first.log, second.log);
@@ -70,11 +69,11 @@ fn run_in_pieces(
 fn pieces_make_no_difference() {
     let mut random = Random::seeded("pieces_make_no_difference");
     for overrides in MACHINES {
-        for index in 0..PROGRAMS.len() {
-            let (make, frames) = setup(&mut random, overrides, index);
+        for program in PROGRAMS {
+            let (make, frames) = setup(&mut random, overrides, program);
             let whole = finish(&mut make(), frames.clone());
             for longest_ns in [3, 40, 1000] {
-                let what = format!("{overrides:?} {:?} {longest_ns}", PROGRAMS[index]);
+                let what = format!("{overrides:?} {program:?} {longest_ns}");
                 let mut nic = make();
                 let pieces = run_in_pieces(&mut nic, &mut random, frames.clone(), longest_ns);
                 let differs =

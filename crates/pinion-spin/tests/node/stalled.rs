@@ -105,3 +105,19 @@ fn a_dropping_node_drops_instead() {
     assert_eq!(heard.dropped.len(), 1);
     assert_eq!(heard.dropped[0].0, DropReason::NoQueue);
 }
+
+/// Once a message was given up, packets are still written in full before their HER goes on.
+#[test]
+fn an_eviction_hurries_nobody() {
+    let image = image("empty");
+    let mut context = context(&image, ["", "ph", ""]);
+    context.message_timeout_cycles = Some(500);
+    let mut nic = build(machine(&["mpq.count=1"]), &image, vec![context]);
+    let mut frames = vec![packet(0, 1, false), packet(100, 2, true)];
+    frames.extend((0..10).map(|index| frame(510 + 9 * index, 3, false, vec![0; 2048])));
+    let heard = finish(&mut nic, frames);
+    assert_eq!(heard.evicted.len(), 1);
+    for record in heard.packets.iter().filter(|record| record.message == 3) {
+        assert!(record.her >= record.inbound + Time::from_ns(4 + 32), "{record:?}");
+    }
+}
