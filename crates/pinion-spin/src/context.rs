@@ -43,9 +43,9 @@ pub struct ExecutionContext {
     pub scratchpad_bytes: u32,
     /// Bytes of each packet that are copied to L1; `None`: all.
     pub l1_bytes: Option<u32>,
-    /// Cycles that a handler may run before the watchdog ends it; `None`: as long as it likes.
+    /// Cycles that a handler may run before the watchdog ends it; `None`: what the machine says.
     pub watchdog_cycles: Option<u64>,
     /// Cycles without a packet after which an unfinished message may be evicted to make room for a
-    /// new one (paper §III-B3); `None`: never.
+    /// new one (paper §III-B3); `None`: what the machine says; `u64::MAX`: never.
     pub message_timeout_cycles: Option<u64>,
 }

@@ -132,8 +132,6 @@ pub enum DropReason {
     BufferFull,
     /// No MPQ was free for its message.
     NoQueue,
-    /// The message it belongs to was evicted.
-    Evicted,
 }
 
 impl DropReason {
@@ -143,7 +141,6 @@ impl DropReason {
             Self::TooLarge => "too_large",
             Self::BufferFull => "buffer_full",
             Self::NoQueue => "no_queue",
-            Self::Evicted => "message_evicted",
         }
     }
 }

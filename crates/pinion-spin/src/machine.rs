@@ -430,6 +430,12 @@ impl Machine {
         }
         let ring = self.l1.packet_buffer_bytes / self.l1.packet_buffer_rings;
         between("inbound.max_packet_bytes", self.inbound.max_packet_bytes, 64, ring)?;
+        between(
+            "inbound.max_packet_bytes",
+            self.inbound.max_packet_bytes,
+            64,
+            self.l2_packet.bytes,
+        )?;
         between("inbound.port_bytes", self.inbound.port_bytes, 1, 4096)?;
         power("inbound.align_bytes", self.inbound.align_bytes)?;
         between("dma.port_bytes", self.dma.port_bytes, 1, 4096)?;

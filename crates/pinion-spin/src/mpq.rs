@@ -51,6 +51,8 @@ struct Queue {
     length: u32,
     running: u32,
     end_seen: bool,
+    /// Packets queued that end a message.
+    ends: u32,
     static_used: bool,
     last_access: u64,
     timeout_cycles: u64,
@@ -100,6 +102,7 @@ impl MpqEngine {
             length: 0,
             running: 0,
             end_seen: false,
+            ends: 0,
             static_used: false,
             last_access: 0,
             timeout_cycles: u64::MAX,
@@ -188,6 +191,7 @@ impl MpqEngine {
         queue.tail = slot;
         queue.length += 1;
         queue.end_seen |= end;
+        queue.ends += u32::from(end);
         queue.last_access = now;
         self.stage(now + 1, index);
         Ok(())
@@ -251,6 +255,7 @@ impl MpqEngine {
         let packet = &packets[queue.head];
         queue.head = packet.next;
         queue.length -= 1;
+        queue.ends -= u32::from(packet.record.end_of_message);
         if packet.static_cell {
             queue.static_used = false;
             return 0;
@@ -282,6 +287,7 @@ impl MpqEngine {
         let queue = &mut self.queues[index as usize];
         if queue.length > 0 {
             // Only possible when ids repeat or alias: the next message begins at once.
+            queue.end_seen = queue.ends > 0;
             queue.state = if queue.handlers.header == 0 { State::Payload } else { State::Header };
             return;
         }

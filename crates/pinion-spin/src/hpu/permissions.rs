@@ -84,7 +84,8 @@ impl Permissions {
     fn set_context(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
         let l1 = |cluster| machine.l1.base + cluster * machine.l1.stride;
         self.grant((machine.program.base, machine.program.bytes), true, false);
-        self.grant((PERIPHERALS, 0x1_0000), true, true);
+        // All peripherals but the control register, which ends the program for everybody.
+        self.grant((PERIPHERALS + 4, 0x1_0000 - 4), true, true);
         let stacks = machine.l1.reserved_bytes;
         let stack = stacks + subject.hpu * machine.l1.stack_bytes;
         let after_stacks = stacks + machine.cluster.cores * machine.l1.stack_bytes;

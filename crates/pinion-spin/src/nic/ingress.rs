@@ -139,7 +139,9 @@ impl Nic {
             if from > now {
                 return self.wake_inbound(from);
             }
-            let classification = match known.or(frame.classification) {
+            let known = known.or(frame.classification);
+            let exists = |known: &Classification| self.contexts.len() > known.context.0 as usize;
+            let classification = match known.filter(exists) {
                 Some(classification) => classification,
                 None => match self.classify(now, listener) {
                     Some(classification) => classification,

@@ -7,8 +7,8 @@ use pinion_spin::listener::{DropReason, Fault as FaultKind};
 use super::collector::Fault;
 use super::summary::{Ending, Summary};
 
-const REASONS: [DropReason; 4] =
-    [DropReason::TooLarge, DropReason::BufferFull, DropReason::NoQueue, DropReason::Evicted];
+const REASONS: [DropReason; 3] =
+    [DropReason::TooLarge, DropReason::BufferFull, DropReason::NoQueue];
 
 impl Summary {
     /// Gives the summary as JSON.
