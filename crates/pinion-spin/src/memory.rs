@@ -164,26 +164,13 @@ impl Memories {
     /// Reads a little-endian value of up to four bytes.
     #[inline]
     pub fn load(&self, place: Place, bytes: u8) -> Option<u32> {
-        let slice = self.slice(place, u32::from(bytes))?;
-        Some(match *slice {
-            [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
-            [a, b] => u32::from(u16::from_le_bytes([a, b])),
-            [a] => u32::from(a),
-            _ => return None,
-        })
+        read_value(self.slice(place, u32::from(bytes))?)
     }
 
     /// Writes a little-endian value of up to four bytes.
     #[inline]
     pub fn store(&mut self, place: Place, bytes: u8, value: u32) -> Option<()> {
-        let slice = self.slice_mut(place, u32::from(bytes))?;
-        match slice {
-            [_, _, _, _] => slice.copy_from_slice(&value.to_le_bytes()),
-            [_, _] => slice.copy_from_slice(&(value as u16).to_le_bytes()),
-            [byte] => *byte = value as u8,
-            _ => return None,
-        }
-        Some(())
+        write_value(self.slice_mut(place, u32::from(bytes))?, value)
     }
 
     /// Copies between two memory ranges; `None` if one of them is no memory.
@@ -199,4 +186,27 @@ impl Memories {
         self.slice_mut(to, bytes)?.copy_from_slice(scratch);
         Some(())
     }
+}
+
+/// Reads one, two or four bytes, little-endian.
+#[inline(always)]
+pub fn read_value(bytes: &[u8]) -> Option<u32> {
+    Some(match *bytes {
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
+        [a, b] => u32::from(u16::from_le_bytes([a, b])),
+        [a] => u32::from(a),
+        _ => return None,
+    })
+}
+
+/// Writes one, two or four bytes, little-endian.
+#[inline(always)]
+pub fn write_value(bytes: &mut [u8], value: u32) -> Option<()> {
+    match bytes {
+        [_, _, _, _] => bytes.copy_from_slice(&value.to_le_bytes()),
+        [_, _] => bytes.copy_from_slice(&(value as u16).to_le_bytes()),
+        [byte] => *byte = value as u8,
+        _ => return None,
+    }
+    Some(())
 }

@@ -5,6 +5,8 @@
 //! atomic operation holds it longer; a DMA beat holds the banks it covers for its cycle. (Paper
 //! §III-B2; RTL: logarithmic interconnect, AMO shim, superbanks.)
 
+use pinion_isa::{Access, MemoryKind};
+
 use crate::Machine;
 
 /// Decides when banks serve accesses.
@@ -64,8 +66,7 @@ impl L1Banks {
     /// Gives the cycle from which the bank of an address is free, and [`Self::order`].
     #[inline]
     pub fn look(&self, address: u32, core: usize) -> (u64, u64) {
-        let bank = &self.banks[self.bank(address)];
-        (bank.free_at, (core as u64 ^ bank.served) % 16)
+        (self.banks[self.bank(address)].free_at, self.order(address, core))
     }
 
     /// Gives the cycle at which an access that asks in cycle `now` is served.
@@ -80,6 +81,17 @@ impl L1Banks {
         bank.free_at = grant + if atomic { self.amo_cycles } else { 1 };
         bank.served += 1;
         grant
+    }
+
+    /// Gives the cycle at which the last word of an access is served: one that crosses a word takes
+    /// two.
+    #[inline]
+    pub fn serve(&mut self, now: u64, offset: u32, access: &Access<u32>) -> u64 {
+        let grant = self.access(now, offset, matches!(access.kind, MemoryKind::Amo(_)));
+        if access.split(4).is_none() {
+            return grant;
+        }
+        self.access(grant + 1, offset.wrapping_add(4), false)
     }
 
     #[inline(never)]

@@ -19,7 +19,6 @@ pub struct ClusterScheduler {
     rings: PacketRings,
     buffer_address: u32,
     last_accept: u64,
-    copied_at: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +45,6 @@ impl ClusterScheduler {
             ),
             buffer_address: base + machine.packet_buffer_offset(),
             last_accept: NEVER,
-            copied_at: 0,
         }
     }
 
@@ -84,7 +82,6 @@ impl ClusterScheduler {
         if let Some(entry) = self.queue.iter_mut().find(|entry| entry.ready.is_none()) {
             entry.ready = Some(now + 1);
         }
-        self.copied_at = now;
     }
 
     /// Gives the cycle from which the oldest task may go to an HPU.

@@ -75,11 +75,6 @@ impl Ingress {
         std::mem::take(&mut self.paused)
     }
 
-    /// Stops asking the source until `reopen`.
-    pub fn pause(&mut self) {
-        self.paused = true;
-    }
-
     /// Says whether the source said it has ended.
     pub fn has_ended(&self) -> bool {
         self.ended

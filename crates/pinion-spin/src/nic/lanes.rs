@@ -16,6 +16,7 @@ use crate::cluster::l1::L1Banks;
 use crate::hpu::permissions::Right;
 use crate::hpu::{Core, Waiting};
 use crate::listener::Listener;
+use crate::memory::{read_value, write_value};
 
 /// Cycles by which a cluster may run ahead of the others: the way of an access to another cluster's
 /// L1 takes longer (22 cycles in all, row remote_l1).
@@ -223,12 +224,15 @@ fn step_own_l1(
     else {
         return step_any(core, program, banks, l1, alias, now);
     };
-    let old = read(bytes);
+    let Some(old) = read_value(bytes) else { return Err(Stop::Shared) };
     let operand = hart.x[usize::from(instruction.rs2 & 31)];
-    match word {
-        Word::Load => {}
-        Word::Store => write(bytes, operand),
-        Word::Add => write(bytes, old.wrapping_add(operand)),
+    let new = match word {
+        Word::Load => None,
+        Word::Store => Some(operand),
+        Word::Add => Some(old.wrapping_add(operand)),
+    };
+    if let Some(new) = new {
+        write_value(bytes, new);
     }
     hart.set_x(instruction.rd, old); // a store's rd is 0
     hart.pc = hart.pc.wrapping_add(u32::from(instruction.length));
@@ -275,48 +279,22 @@ fn step_any(
     let Some(bytes) = l1.get_mut(start..start + usize::from(access.bytes)) else {
         return Err(Stop::Trap(denied(&access)));
     };
-    let (value, atomic) = match access.kind {
-        MemoryKind::Load => (read(bytes), false),
-        MemoryKind::Store => {
-            write(bytes, access.data);
-            (0, false)
-        }
-        MemoryKind::Amo(op) => {
-            let old = read(bytes);
-            write(bytes, op.apply(old, access.data, access.bytes));
-            (old, true)
-        }
+    let Some(old) = read_value(bytes) else { return Err(Stop::Shared) };
+    let new = match access.kind {
+        MemoryKind::Load => None,
+        MemoryKind::Store => Some(access.data),
+        MemoryKind::Amo(op) => Some(op.apply(old, access.data, access.bytes)),
         _ => return Err(Stop::Shared),
     };
-    let mut grant = banks.access(now, offset, atomic);
-    if access.is_misaligned() && access.split(4).is_some() {
-        grant = banks.access(grant + 1, offset.wrapping_add(4), false);
+    if let Some(new) = new {
+        write_value(bytes, new);
     }
+    let grant = banks.serve(now, offset, &access);
     core.stalls.l1 += grant - now;
     core.waited = grant > now;
     core.loaded = access.rd; // 0 for stores
-    core.hart.complete(&access, value);
+    core.hart.complete(&access, old); // a store has no register to put it in
     Ok(grant + 1)
-}
-
-#[inline(always)]
-fn read(bytes: &[u8]) -> u32 {
-    match *bytes {
-        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
-        [a, b] => u32::from(u16::from_le_bytes([a, b])),
-        [a] => u32::from(a),
-        _ => 0,
-    }
-}
-
-#[inline(always)]
-fn write(bytes: &mut [u8], value: u32) {
-    match bytes {
-        [_, _, _, _] => bytes.copy_from_slice(&value.to_le_bytes()),
-        [_, _] => bytes.copy_from_slice(&(value as u16).to_le_bytes()),
-        [byte] => *byte = value as u8,
-        _ => {}
-    }
 }
 
 /// Makes the exception of an access that is not allowed.

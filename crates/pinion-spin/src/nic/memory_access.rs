@@ -91,11 +91,7 @@ impl Nic {
         let core = &mut self.cores[id];
         let cluster = core.cluster;
         let banks = &mut self.clusters[cluster as usize].banks;
-        let atomic = matches!(access.kind, MemoryKind::Amo(_));
-        let mut grant = banks.access(now, offset, atomic);
-        if access.split(4).is_some() {
-            grant = banks.access(grant + 1, offset + 4, false);
-        }
+        let grant = banks.serve(now, offset, access);
         core.stalls.l1 += grant - now;
         let next = grant + 1;
         if access.kind != MemoryKind::Store {

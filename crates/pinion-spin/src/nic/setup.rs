@@ -202,7 +202,6 @@ impl Nic {
     fn load(&mut self, program: &Image) -> Result<(), SetupError> {
         for segment in &program.segments {
             let address = segment.load_address as u32;
-            let bytes = segment.data.len() as u32;
             let outside =
                 SetupError::SegmentOutside { address, bytes: segment.memory_bytes as u32 };
             if segment.memory_bytes == 0 {
@@ -215,7 +214,6 @@ impl Nic {
                 return Err(outside);
             }
             self.program.load(address, &segment.data);
-            let _ = bytes;
         }
         let reset = self.machine.reset_address();
         if self.program.get(reset).is_none() {
@@ -260,7 +258,6 @@ impl Nic {
         // An event at the epoch moves the queue there: nothing is due before time zero.
         self.wakes.inbound.request(self.epoch);
         self.wheel.push(self.epoch, Due::Inbound);
-        self.ingress.pause();
         self.wheel.pop_until(self.epoch);
         self.wakes.inbound.take(self.epoch);
         self.totals = Totals::default();
