@@ -2,10 +2,12 @@
 //! them (no preamble, no FCS). Holds nothing.
 //!
 //! Headers are those of Ethernet II, IPv4 (RFC 791), UDP (RFC 768), ICMP echo (RFC 792), ARP
-//! (RFC 826) and SLMP, FPsPIN's message protocol; etherparse knows the first five.
+//! (RFC 826), SLMP, FPsPIN's message protocol, and the nanoPU's ([`lnic`]); etherparse knows the
+//! first five.
 
 mod build;
 mod checksum;
+pub mod lnic;
 mod parse;
 mod slmp;
 

@@ -1,0 +1,1 @@
+//! What a hart has of the network: its local receive queue and the thread scheduler.

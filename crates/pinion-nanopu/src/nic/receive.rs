@@ -1,0 +1,1 @@
+//! The receive side: pins, ingress pipeline, reassembly, global receive queues, core selection.

@@ -1,0 +1,1 @@
+//! The transmit side: packetization, timers, packet generator, egress pipeline, pins.

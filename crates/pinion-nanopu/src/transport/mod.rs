@@ -1,0 +1,1 @@
+//! Transports: what the packet pipeline does with a header, in one trait.
