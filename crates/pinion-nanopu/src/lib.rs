@@ -10,6 +10,7 @@
 
 pub mod event;
 pub mod hart_interface;
+pub mod machine;
 pub mod nic;
 pub mod transport;
 

@@ -1,0 +1,3 @@
+//! Every number of a nanoPU node, as its file in `machines/` gives it with its source.
+
+pub mod transport;
