@@ -1,7 +1,7 @@
 //! Writes instructions as an assembler would read them, with the usual pseudo-instructions.
 
 use crate::csr::csr_name;
-use crate::{Class, Instruction, Op};
+use crate::{Class, FIRST_FLOAT_REGISTER, Instruction, Op};
 
 /// Names of the integer registers in the calling convention.
 pub const REGISTER_NAMES: [&str; 32] = [
@@ -9,6 +9,16 @@ pub const REGISTER_NAMES: [&str; 32] = [
     "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4",
     "t5", "t6",
 ];
+
+/// Names of the floating-point registers in the calling convention.
+pub const FLOAT_REGISTER_NAMES: [&str; 32] = [
+    "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2",
+    "fa3", "fa4", "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9",
+    "fs10", "fs11", "ft8", "ft9", "ft10", "ft11",
+];
+
+/// Names of the rounding modes; 7 is the dynamic one and is not written.
+const ROUNDING_NAMES: [&str; 5] = ["rne", "rtz", "rdn", "rup", "rmm"];
 
 /// Writes an instruction found at `pc` in assembler syntax; branch and jump targets are absolute.
 pub fn disassemble(i: &Instruction, pc: u64) -> String {
@@ -24,10 +34,10 @@ pub fn disassemble_plain(i: &Instruction, pc: u64) -> String {
         Class::Illegal => format!(".4byte {imm:#x}"),
         Class::Branch => format!("{name} {rs1},{rs2},{:#x}", target(i, pc)),
         Class::Jump => format!("{name} {rd},{:#x}", target(i, pc)),
-        Class::JumpRegister | Class::Load | Class::EventLoad => {
+        Class::JumpRegister | Class::Load | Class::EventLoad | Class::FloatLoad => {
             format!("{name} {rd},{imm}({rs1})")
         }
-        Class::Store => format!("{name} {rs2},{imm}({rs1})"),
+        Class::Store | Class::FloatStore => format!("{name} {rs2},{imm}({rs1})"),
         Class::LoadReserved => format!("{name}{} {rd},({rs1})", ordering(imm)),
         Class::StoreConditional | Class::Amo => {
             format!("{name}{} {rd},{rs2},({rs1})", ordering(imm))
@@ -37,11 +47,36 @@ pub fn disassemble_plain(i: &Instruction, pc: u64) -> String {
         Class::FenceI | Class::System => name.into(),
         Class::Alu => arithmetic(i),
         Class::Mul | Class::MulHigh | Class::Div => format!("{name} {rd},{rs1},{rs2}"),
+        Class::FloatAdd
+        | Class::FloatMul
+        | Class::FloatFused
+        | Class::FloatDiv
+        | Class::FloatSqrt
+        | Class::FloatToInt
+        | Class::IntToFloat
+        | Class::FloatMove => float(i),
     }
 }
 
+/// Names a register of either file.
 fn register(number: u8) -> &'static str {
-    REGISTER_NAMES[usize::from(number & 31)]
+    let names = if number < FIRST_FLOAT_REGISTER { REGISTER_NAMES } else { FLOAT_REGISTER_NAMES };
+    names[usize::from(number & 31)]
+}
+
+/// Writes a floating-point operation: its registers, and the rounding mode unless it is dynamic.
+fn float(i: &Instruction) -> String {
+    let mut text = format!("{} {},{}", i.op.mnemonic(), register(i.rd), register(i.rs1));
+    for source in [i.rs2, i.rs3].into_iter().filter(|source| *source != 0) {
+        text.push(',');
+        text.push_str(register(source));
+    }
+    let mode = ROUNDING_NAMES.get(usize::from(i.rounding_mode()));
+    if let Some(mode) = mode.filter(|_| i.op.rounds()) {
+        text.push(',');
+        text.push_str(mode);
+    }
+    text
 }
 
 fn target(i: &Instruction, pc: u64) -> u64 {
@@ -146,6 +181,13 @@ fn pseudo(i: &Instruction, pc: u64) -> Option<String> {
         (Op::Jalr, 1, _, _, 0) => format!("jalr {rs1}"),
         (Op::Jalr, 1, _, _, imm) => format!("jalr {imm}({rs1})"),
         (Op::Jalr, _, _, _, 0) => format!("jalr {rd},{rs1}"),
+        (Op::FsgnjS | Op::FsgnjD, _, a, b, _) if a == b => format!("fmv.{} {rd},{rs1}", format(i)),
+        (Op::FsgnjnS | Op::FsgnjnD, _, a, b, _) if a == b => {
+            format!("fneg.{} {rd},{rs1}", format(i))
+        }
+        (Op::FsgnjxS | Op::FsgnjxD, _, a, b, _) if a == b => {
+            format!("fabs.{} {rd},{rs1}", format(i))
+        }
         (Op::Csrrs, _, 0, _, _) => format!("csrr {rd},{}", csr(i)),
         (Op::Csrrw | Op::Csrrs | Op::Csrrc, 0, ..) => {
             format!("{} {},{rs1}", short_csr_name(i.op), csr(i))
@@ -155,6 +197,11 @@ fn pseudo(i: &Instruction, pc: u64) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// The letter of a floating-point operation's format.
+const fn format(i: &Instruction) -> char {
+    if i.op.float_bytes() == 4 { 's' } else { 'd' }
 }
 
 const fn short_csr_name(op: Op) -> &'static str {

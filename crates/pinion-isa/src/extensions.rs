@@ -25,6 +25,10 @@ impl Extensions {
     pub const USER_MODE: Self = Self(1 << 7);
     /// 64-bit registers: the RV64 instructions.
     pub const RV64: Self = Self(1 << 8);
+    /// Single-precision floating point.
+    pub const F: Self = Self(1 << 9);
+    /// Double-precision floating point; needs `F` too.
+    pub const D: Self = Self(1 << 10);
 
     /// RV32IMAC with Zicsr, Zifencei and user mode: the ratified instruction sets alone.
     pub const RV32IMAC: Self = Self(
@@ -32,6 +36,10 @@ impl Extensions {
     );
     /// RV64IMAC with Zicsr, Zifencei and user mode.
     pub const RV64IMAC: Self = Self(Self::RV32IMAC.0 | Self::RV64.0);
+    /// RV32IMAFDC with Zicsr, Zifencei and user mode.
+    pub const RV32GC: Self = Self(Self::RV32IMAC.0 | Self::F.0 | Self::D.0);
+    /// RV64IMAFDC with Zicsr, Zifencei and user mode: a core of the nanoPU, as Rocket is.
+    pub const RV64GC: Self = Self(Self::RV64IMAC.0 | Self::F.0 | Self::D.0);
     /// A core of PsPIN: RV32IMAC and PULP's event load and CSRs.
     pub const PSPIN: Self = Self(Self::RV32IMAC.0 | Self::PULP_EVENT_LOAD.0 | Self::PULP_CSR.0);
 
@@ -59,6 +67,12 @@ impl Extensions {
         }
         if self.has(Self::C) {
             letters |= 1 << 2;
+        }
+        if self.has(Self::D) {
+            letters |= 1 << 3;
+        }
+        if self.has(Self::F) {
+            letters |= 1 << 5;
         }
         if self.has(Self::M) {
             letters |= 1 << 12;

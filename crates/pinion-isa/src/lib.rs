@@ -16,6 +16,7 @@ mod extensions;
 pub mod flat;
 mod hart;
 mod instruction;
+mod op;
 mod pmp;
 mod program;
 mod xlen;
@@ -23,11 +24,12 @@ mod xlen;
 pub use access::{Access, AmoOp, MemoryKind, Reservation};
 pub use csr::{CsrFile, csr_name, csr_number};
 pub use decode::{decode, is_compressed};
-pub use disassemble::{REGISTER_NAMES, disassemble, disassemble_plain};
+pub use disassemble::{FLOAT_REGISTER_NAMES, REGISTER_NAMES, disassemble, disassemble_plain};
 pub use exception::{Cause, Exception};
 pub use extensions::Extensions;
 pub use hart::{Hart, HartConfig, Outcome, Privilege};
-pub use instruction::{Class, Instruction, Op};
+pub use instruction::{FIRST_FLOAT_REGISTER, Instruction};
+pub use op::{Class, Op};
 pub use pmp::{
     AccessKind, PMP_ENTRIES, PMP_EXECUTE, PMP_LOCK, PMP_MODE, PMP_NA4, PMP_NAPOT, PMP_READ,
     PMP_TOR, PMP_WRITE, Pmp,

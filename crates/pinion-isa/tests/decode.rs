@@ -2,14 +2,22 @@
 
 use pinion_isa::{Class, Extensions, Op, decode, disassemble, disassemble_plain};
 
-const CORES: [Extensions; 4] =
-    [Extensions::PSPIN, Extensions::RV32IMAC, Extensions::RV64IMAC, Extensions::NONE];
+const CORES: [Extensions; 6] = [
+    Extensions::PSPIN,
+    Extensions::RV32IMAC,
+    Extensions::RV64IMAC,
+    Extensions::RV32GC,
+    Extensions::RV64GC,
+    Extensions::NONE,
+];
 
 /// Checks what must hold of every pattern.
 fn check(word: u32) {
     for extensions in CORES {
         let i = decode(word, extensions);
-        assert!(i.rd < 32 && i.rs1 < 32 && i.rs2 < 32, "{word:#x}: {i:?}");
+        let [rs1, rs2, rs3] = i.sources();
+        let registers = if i.class.is_float() { 64 } else { 32 };
+        assert!([i.rd, rs1, rs2, rs3].iter().all(|n| *n < registers), "{word:#x}: {i:?}");
         let compressed = word & 3 != 3 && extensions.has(Extensions::C);
         assert_eq!(i.length, if compressed { 2 } else { 4 }, "{word:#x}: {i:?}");
         assert_eq!(i.class, i.op.class(), "{word:#x}: {i:?}");
@@ -59,7 +67,9 @@ fn every_field_combination_around_the_opcodes() {
 fn every_operation_can_be_reached() {
     let mut missing: Vec<Op> = Op::ALL.to_vec();
     let words = (0..128u32).flat_map(|opcode| {
-        (0..1024u32).map(move |functs| opcode | (functs & 7) << 12 | (functs >> 3) << 25)
+        (0..4096u32).map(move |functs| {
+            opcode | (functs & 7) << 12 | (functs >> 3 & 3) << 20 | (functs >> 5) << 25
+        })
     });
     let system = [0x73, 0x10_0073, 0x3020_0073, 0x1050_0073];
     for word in words.chain(system) {

@@ -1,5 +1,6 @@
 //! Expands 16-bit instructions (C extension) into their full forms.
 
+use super::float::{float, has_double};
 use crate::{Extensions, Instruction, Op};
 
 /// Says whether the bits begin a 16-bit instruction.
@@ -12,9 +13,9 @@ pub(super) const fn decode(parcel: u16, extensions: Extensions) -> Instruction {
     let word = parcel as u32;
     let rv64 = extensions.has(Extensions::RV64);
     let expanded = match word & 3 {
-        0 => quadrant_0(word, rv64),
+        0 => quadrant_0(word, rv64, extensions),
         1 => quadrant_1(word, rv64),
-        _ => quadrant_2(word, rv64),
+        _ => quadrant_2(word, rv64, extensions),
     };
     match expanded {
         Some(mut instruction) => {
@@ -76,8 +77,9 @@ const fn double_offset(word: u32) -> i32 {
     (bits(word, 10, 3, 3) | bits(word, 5, 2, 6)) as i32
 }
 
-const fn quadrant_0(word: u32, rv64: bool) -> Option<Instruction> {
+const fn quadrant_0(word: u32, rv64: bool, extensions: Extensions) -> Option<Instruction> {
     let (base, data) = (short(word), short_2(word));
+    let (single, double) = (extensions.has(Extensions::F), has_double(extensions));
     Some(match word >> 13 {
         0 => {
             let immediate = bits(word, 6, 1, 2)
@@ -89,10 +91,14 @@ const fn quadrant_0(word: u32, rv64: bool) -> Option<Instruction> {
             }
             Instruction::new(Op::Addi, data, 2, 0, immediate as i32)
         }
+        1 if double => Instruction::new(Op::Fld, float(data), base, 0, double_offset(word)),
         2 => Instruction::new(Op::Lw, data, base, 0, word_offset(word)),
         3 if rv64 => Instruction::new(Op::Ld, data, base, 0, double_offset(word)),
+        3 if single => Instruction::new(Op::Flw, float(data), base, 0, word_offset(word)),
+        5 if double => Instruction::new(Op::Fsd, 0, base, float(data), double_offset(word)),
         6 => Instruction::new(Op::Sw, 0, base, data, word_offset(word)),
         7 if rv64 => Instruction::new(Op::Sd, 0, base, data, double_offset(word)),
+        7 if single => Instruction::new(Op::Fsw, 0, base, float(data), word_offset(word)),
         _ => return None,
     })
 }
@@ -171,32 +177,49 @@ const fn arithmetic(word: u32, rv64: bool) -> Option<Instruction> {
     Some(Instruction::new(op, register, register, short_2(word), 0))
 }
 
-const fn quadrant_2(word: u32, rv64: bool) -> Option<Instruction> {
-    let register = full(word);
+const fn quadrant_2(word: u32, rv64: bool, extensions: Extensions) -> Option<Instruction> {
+    let (register, source) = (full(word), full_2(word));
+    let (single, double) = (extensions.has(Extensions::F), has_double(extensions));
     Some(match word >> 13 {
         0 => {
             let Some(amount) = shift_amount(word, rv64) else { return None };
             Instruction::new(Op::Slli, register, register, 0, amount)
         }
-        2 if register != 0 => {
-            let offset = bits(word, 4, 3, 2) | bits(word, 12, 1, 5) | bits(word, 2, 2, 6);
-            Instruction::new(Op::Lw, register, 2, 0, offset as i32)
-        }
+        1 if double => Instruction::new(Op::Fld, float(register), 2, 0, double_from_stack(word)),
+        2 if register != 0 => Instruction::new(Op::Lw, register, 2, 0, word_from_stack(word)),
         3 if rv64 && register != 0 => {
-            let offset = bits(word, 5, 2, 3) | bits(word, 12, 1, 5) | bits(word, 2, 3, 6);
-            Instruction::new(Op::Ld, register, 2, 0, offset as i32)
+            Instruction::new(Op::Ld, register, 2, 0, double_from_stack(word))
+        }
+        3 if !rv64 && single => {
+            Instruction::new(Op::Flw, float(register), 2, 0, word_from_stack(word))
         }
         4 => return jump_or_move(word),
-        6 => {
-            let offset = bits(word, 9, 4, 2) | bits(word, 7, 2, 6);
-            Instruction::new(Op::Sw, 0, 2, full_2(word), offset as i32)
-        }
-        7 if rv64 => {
-            let offset = bits(word, 10, 3, 3) | bits(word, 7, 3, 6);
-            Instruction::new(Op::Sd, 0, 2, full_2(word), offset as i32)
-        }
+        5 if double => Instruction::new(Op::Fsd, 0, 2, float(source), double_to_stack(word)),
+        6 => Instruction::new(Op::Sw, 0, 2, source, word_to_stack(word)),
+        7 if rv64 => Instruction::new(Op::Sd, 0, 2, source, double_to_stack(word)),
+        7 if single => Instruction::new(Op::Fsw, 0, 2, float(source), word_to_stack(word)),
         _ => return None,
     })
+}
+
+/// The offset of c.lwsp and c.flwsp.
+const fn word_from_stack(word: u32) -> i32 {
+    (bits(word, 4, 3, 2) | bits(word, 12, 1, 5) | bits(word, 2, 2, 6)) as i32
+}
+
+/// The offset of c.ldsp and c.fldsp.
+const fn double_from_stack(word: u32) -> i32 {
+    (bits(word, 5, 2, 3) | bits(word, 12, 1, 5) | bits(word, 2, 3, 6)) as i32
+}
+
+/// The offset of c.swsp and c.fswsp.
+const fn word_to_stack(word: u32) -> i32 {
+    (bits(word, 9, 4, 2) | bits(word, 7, 2, 6)) as i32
+}
+
+/// The offset of c.sdsp and c.fsdsp.
+const fn double_to_stack(word: u32) -> i32 {
+    (bits(word, 10, 3, 3) | bits(word, 7, 3, 6)) as i32
 }
 
 const fn jump_or_move(word: u32) -> Option<Instruction> {

@@ -1,11 +1,12 @@
-//! Turns instruction bits into [`Instruction`]s: 32-bit encodings here, 16-bit ones in
-//! `compressed`.
+//! Turns instruction bits into [`Instruction`]s: 32-bit encodings here, those of floating point in
+//! `float`, 16-bit ones in `compressed`.
 //!
 //! In: up to 32 bits at the program counter and the core's extensions. Out: an instruction, which
 //! is [`Op::Illegal`] with the bits in its immediate where the core has none. Every bit pattern
 //! decodes to something; nothing panics.
 
 mod compressed;
+mod float;
 
 use crate::{Extensions, Instruction, Op};
 
@@ -25,15 +26,19 @@ pub const fn decode(word: u32, extensions: Extensions) -> Instruction {
 const fn decode_word(word: u32, extensions: Extensions) -> Instruction {
     let decoded = match word & 0x7f {
         0x03 => load(word, extensions),
+        0x07 => float::load(word, extensions),
         0x0f => fence(word, extensions),
         0x13 => immediate(word, extensions),
         0x17 => Some(upper(Op::Auipc, word)),
         0x1b if is_rv64(extensions) => immediate_word(word),
         0x23 => store(word, extensions),
+        0x27 => float::store(word, extensions),
         0x2f if extensions.has(Extensions::A) => atomic(word, extensions),
         0x33 => register(word, extensions),
         0x37 => Some(upper(Op::Lui, word)),
         0x3b if is_rv64(extensions) => register_word(word, extensions),
+        0x43 | 0x47 | 0x4b | 0x4f => float::fused(word, extensions),
+        0x53 => float::operation(word, extensions),
         0x63 => branch(word),
         0x67 if funct3(word) == 0 => Some(i_type(Op::Jalr, word)),
         0x6f => Some(Instruction::new(Op::Jal, rd(word), 0, 0, j_immediate(word))),
