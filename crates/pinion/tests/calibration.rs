@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use pinion::app;
-use pinion::calibration::{self, Comparison, set::Set};
+use pinion::calibration::{self, Comparison, pspin, pspin::set::Set};
 
 /// Is the largest median error.
 const MEDIAN_BAR: f64 = 0.02;
@@ -19,7 +19,7 @@ fn compare() -> Vec<Comparison> {
     let set = Set::open(&repository().join("tests/calibration/pspin")).unwrap();
     let machine = app::load_machine("pspin", &[], true).unwrap();
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    calibration::compare(&set, &machine.value, None, jobs).unwrap()
+    pspin::compare(&set, &machine.value, None, jobs).unwrap()
 }
 
 #[test]
@@ -44,6 +44,6 @@ fn every_row_passes_and_the_book_says_so() {
 fn threads_change_no_result() {
     let set = Set::open(&repository().join("tests/calibration/pspin")).unwrap();
     let machine = app::load_machine("pspin", &[], true).unwrap();
-    let run = |jobs| calibration::compare(&set, &machine.value, Some("spread_64"), jobs).unwrap();
+    let run = |jobs| pspin::compare(&set, &machine.value, Some("spread_64"), jobs).unwrap();
     assert_eq!(run(1), run(4));
 }

@@ -1,32 +1,34 @@
 //! Our cycles against the hardware's: a set of ground truth comes in, one comparison per row and
-//! metric goes out. Timing comes from the units; nothing here knows any row by name.
+//! metric goes out.
 
-pub mod set;
+pub mod pspin;
 mod table;
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pinion_isa::elf::Image;
-use pinion_sim::Time;
-use pinion_spin::matching::{Limits, MatchingEngine};
-use pinion_spin::{
-    Classification, ContextId, Event, ExecutionContext, Frame, Handler, Listener, Machine, Nic,
-    Offer, Outcome,
-};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::app::HOST_MEMORY_BASE;
 use crate::error::{Error, Result};
-use set::{Row, ScenarioPacket, Set};
 pub use table::{markdown, median_error, text};
 
-/// Is the relative error a row may have.
+/// Is the relative error a number may have.
 pub const TOLERANCE: f64 = 0.05;
-/// Is the absolute error a row may have in any case, in ns.
-pub const TOLERANCE_NS: f64 = 2.0;
-/// Bounds a row's simulated time.
-const LONGEST: Time = Time::from_ns(1_000_000_000);
+/// Absorbs the rounding of decimal numbers.
+const ROUNDING: f64 = 1e-9;
+
+/// Tells what passes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tolerance {
+    /// Within [`TOLERANCE`], or no further away than this many units.
+    RelativeOr(f64),
+    /// No further away than this many units.
+    Absolute(f64),
+    /// Everything: the number is for information and does not count for the median.
+    Informative,
+}
 
 /// Compares one metric of one row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,7 +36,7 @@ pub struct Comparison {
     /// Names the row.
     pub row: String,
     /// Names the metric.
-    pub metric: &'static str,
+    pub metric: String,
     /// Is our number.
     pub ours: f64,
     /// Is the hardware's.
@@ -43,49 +45,61 @@ pub struct Comparison {
     pub error: f64,
     /// Tells whether the error is tolerated; always, where the metric is only informative.
     pub pass: bool,
+    /// Tells whether the metric counts for passing and for the median.
+    #[serde(skip)]
+    pub counts: bool,
+    /// Tells more about a difference, if there is more to tell.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
 }
 
 impl Comparison {
-    fn new(row: &Row, metric: &'static str, ours: f64, rtl: f64) -> Self {
+    /// Compares two numbers.
+    pub fn new(row: &str, metric: &str, ours: f64, rtl: f64, tolerance: Tolerance) -> Self {
+        let difference = (ours - rtl).abs();
         let error = if rtl == 0.0 { ours - rtl } else { ours / rtl - 1.0 };
-        let rounding = 1e-9;
-        let within =
-            error.abs() <= TOLERANCE + rounding || (ours - rtl).abs() <= TOLERANCE_NS + rounding;
-        let pass = within || !has_bar(metric);
-        Self { row: row.row.clone(), metric, ours, rtl, error, pass }
+        let within = |units: f64| difference <= units + ROUNDING;
+        let pass = match tolerance {
+            Tolerance::RelativeOr(units) => error.abs() <= TOLERANCE + ROUNDING || within(units),
+            Tolerance::Absolute(units) => within(units),
+            Tolerance::Informative => true,
+        };
+        Self {
+            row: row.to_owned(),
+            metric: metric.to_owned(),
+            ours,
+            rtl,
+            error,
+            pass,
+            counts: tolerance != Tolerance::Informative,
+            note: String::new(),
+        }
     }
 
-    /// Tells whether the metric counts for passing and for the median.
-    pub fn has_bar(&self) -> bool {
-        has_bar(self.metric)
+    /// Adds what there is to tell about the difference.
+    #[must_use]
+    pub fn with_note(mut self, note: String) -> Self {
+        self.note = note;
+        self
     }
 }
 
-fn has_bar(metric: &str) -> bool {
-    metric != "burst_latency_ns"
-}
-
-/// Compares every row of a set whose name contains `filter`, `jobs` rows at a time.
-///
-/// # Errors
-/// When the set is unreadable, or a row does not run at all.
-pub fn compare(
-    set: &Set,
-    machine: &Machine,
-    filter: Option<&str>,
+/// Compares rows, `jobs` at a time; the result is in the rows' order whatever `jobs` is.
+fn side_by_side<T: Sync>(
+    rows: &[T],
     jobs: usize,
+    compare: impl Fn(&T) -> Result<Vec<Comparison>> + Sync,
 ) -> Result<Vec<Comparison>> {
-    let rows = set.rows(filter)?;
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Option<Result<Vec<Comparison>>>>> =
         Mutex::new(rows.iter().map(|_| None).collect());
     std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, rows.len()) {
+        for _ in 0..jobs.clamp(1, rows.len().max(1)) {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(row) = rows.get(index) else { break };
-                    let result = compare_row(set, machine, row);
+                    let result = compare(row);
                     if let Ok(mut done) = done.lock() {
                         done[index] = Some(result);
                     }
@@ -101,161 +115,10 @@ pub fn compare(
     Ok(comparisons)
 }
 
-/// Holds when a packet's HER was handed over and when its completion came back.
-#[derive(Debug, Clone, Copy)]
-struct Passage {
-    her_ns: f64,
-    done_ns: f64,
-}
-
-fn compare_row(set: &Set, machine: &Machine, row: &Row) -> Result<Vec<Comparison>> {
-    let results = set.results(row)?;
-    let rtl: Vec<Passage> = results
-        .iter()
-        .map(|result| Passage { her_ns: result.her_ns, done_ns: result.done_ns })
-        .collect();
-    let ours = run_row(set, machine, row)?;
-    if ours.len() != rtl.len() {
-        let problem = format!("{} packets completed, {} on the hardware", ours.len(), rtl.len());
-        return Err(Error::Usage(format!("row {}: {problem}", row.row)));
-    }
-    let mut comparisons = Vec::new();
-    if row.scenario.starts_with("single_") || row.scenario.starts_with("slow_") {
-        comparisons.push(Comparison::new(row, "latency_ns", latency(&ours), latency(&rtl)));
-    } else {
-        comparisons.push(Comparison::new(row, "duration_ns", duration(&ours), duration(&rtl)));
-        let metric = "burst_latency_ns";
-        comparisons.push(Comparison::new(row, metric, latency(&ours), latency(&rtl)));
-    }
-    Ok(comparisons)
-}
-
-fn latency(passages: &[Passage]) -> f64 {
-    let sum: f64 = passages.iter().map(|passage| passage.done_ns - passage.her_ns).sum();
-    sum / passages.len() as f64
-}
-
-fn duration(passages: &[Passage]) -> f64 {
-    let first = passages.iter().map(|passage| passage.her_ns).fold(f64::INFINITY, f64::min);
-    let last = passages.iter().map(|passage| passage.done_ns).fold(f64::NEG_INFINITY, f64::max);
-    last - first
-}
-
-/// Runs a row's program on its packets.
-fn run_row(set: &Set, machine: &Machine, row: &Row) -> Result<Vec<Passage>> {
-    let path = set.program(row);
-    let image = Image::read(&path)?;
-    let context = context(&image, row)?;
-    let engine = MatchingEngine::new(Vec::new(), Limits::default())
-        .map_err(|error| Error::part("cannot set up the matching engine", error))?;
-    let mut nic = Nic::new(machine.clone(), &image, vec![context], engine)
-        .map_err(|error| Error::part(format!("cannot load {}", path.display()), error))?;
-    let scenario = set.scenario(row)?;
-    let mut passages = Passages::default();
-    let outcome = nic.run(LONGEST, &mut source(scenario), &mut passages);
-    if outcome != Outcome::Finished {
-        let report = match outcome {
-            Outcome::Stuck(report) => report,
-            _ => format!("it is not through after {LONGEST} of simulated time"),
-        };
-        return Err(Error::Usage(format!("row {} does not end: {report}", row.row)));
-    }
-    Ok(passages.0)
-}
-
-/// Makes the execution context that every row of the ground truth was measured with.
-fn context(image: &Image, row: &Row) -> Result<ExecutionContext> {
-    let handler = |name: &str| -> Result<Option<Handler>> {
-        if name.is_empty() {
-            return Ok(None);
-        }
-        let symbol = image.require(name)?;
-        Ok(Some(Handler {
-            name: name.to_owned(),
-            address: symbol.address as u32,
-            bytes: symbol.size as u32,
-        }))
-    };
-    Ok(ExecutionContext {
-        name: row.row.clone(),
-        header_handler: handler(&row.header_handler)?,
-        payload_handler: handler(&row.payload_handler)?,
-        completion_handler: handler(&row.completion_handler)?,
-        handler_memory_address: 0x1c30_0000,
-        handler_memory_bytes: 64 << 10,
-        host_memory_address: HOST_MEMORY_BASE,
-        host_memory_bytes: 256 << 20,
-        scratchpad_bytes: 16 << 10,
-        ..ExecutionContext::default()
-    })
-}
-
-/// Hands a scenario's packets over: each a cycle after the one before, or after its pause.
-fn source(scenario: Vec<ScenarioPacket>) -> impl FnMut() -> Offer {
-    let mut packets = scenario.into_iter();
-    let mut arrival_ns = 0;
-    move || {
-        let Some(packet) = packets.next() else { return Offer::End };
-        let frame = Frame {
-            arrival: Time::from_ns(arrival_ns),
-            bytes: set::contents(packet.packet, packet.bytes),
-            skip: 0,
-            classification: Some(Classification {
-                context: ContextId(0),
-                message: packet.message,
-                end_of_message: packet.end_of_message != 0,
-                l1_bytes: packet.l1_bytes,
-            }),
-            tag: u64::from(packet.packet),
-        };
-        arrival_ns += packet.wait_cycles.max(1);
-        Offer::Frame(frame)
-    }
-}
-
-/// Notes every packet's passage.
-#[derive(Debug, Default)]
-struct Passages(Vec<Passage>);
-
-impl Listener for Passages {
-    fn hear(&mut self, event: &Event<'_>) {
-        if let Event::PacketDone(record) = event {
-            self.0.push(Passage { her_ns: record.her.ns(), done_ns: record.completion.ns() });
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(scenario: &str) -> Row {
-        Row {
-            row: format!("x-{scenario}"),
-            program: "x".to_owned(),
-            header_handler: String::new(),
-            payload_handler: String::new(),
-            completion_handler: String::new(),
-            scenario: scenario.to_owned(),
-        }
-    }
-
-    #[test]
-    fn five_percent_or_two_nanoseconds_pass() {
-        let compare = |ours, rtl| Comparison::new(&row("single_64"), "latency_ns", ours, rtl).pass;
-        assert!(compare(29.0, 27.0) && !compare(29.1, 27.0));
-        assert!(compare(1050.0, 1000.0) && !compare(949.0, 1000.0));
-        assert!(Comparison::new(&row("burst_64"), "burst_latency_ns", 9.0, 100.0).pass);
-    }
-
-    #[test]
-    fn contents_are_the_documented_stream() {
-        let data = set::contents(0, 6);
-        assert_eq!(data.len(), 6);
-        let mut state = 0x9e37_79b9_u32;
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        assert_eq!(data[..4], state.to_le_bytes());
-    }
+/// Reads a table with a header line.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let what = || format!("cannot read {}", path.display());
+    let mut reader = csv::Reader::from_path(path).map_err(|error| Error::part(what(), error))?;
+    let records: std::result::Result<Vec<T>, csv::Error> = reader.deserialize().collect();
+    records.map_err(|error| Error::part(what(), error))
 }

@@ -6,7 +6,7 @@ use super::Comparison;
 
 /// Gives the median of the absolute errors, over the metrics that count.
 pub fn median_error(comparisons: &[Comparison]) -> f64 {
-    let counted = comparisons.iter().filter(|comparison| comparison.has_bar());
+    let counted = comparisons.iter().filter(|comparison| comparison.counts);
     let mut errors: Vec<f64> = counted.map(|comparison| comparison.error.abs()).collect();
     errors.sort_by(f64::total_cmp);
     match errors.len() {
@@ -24,7 +24,7 @@ pub fn text(comparisons: &[Comparison]) -> String {
         "row", "metric", "ours", "RTL", "error"
     );
     for comparison in comparisons {
-        let mark = match (comparison.has_bar(), comparison.pass) {
+        let mark = match (comparison.counts, comparison.pass) {
             (false, _) => "informative",
             (true, true) => "pass",
             (true, false) => "FAIL",
@@ -64,7 +64,7 @@ pub fn markdown(comparisons: &[Comparison]) -> String {
 }
 
 fn verdict(comparisons: &[Comparison]) -> String {
-    let counted: Vec<_> = comparisons.iter().filter(|comparison| comparison.has_bar()).collect();
+    let counted: Vec<_> = comparisons.iter().filter(|comparison| comparison.counts).collect();
     let passed = counted.iter().filter(|comparison| comparison.pass).count();
     format!(
         "{passed} of {} rows within 5 % or 2 ns; median error {:.2} %.\n",

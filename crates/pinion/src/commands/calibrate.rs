@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pinion::app;
-use pinion::calibration::{self, set::Set};
+use pinion::calibration::{self, pspin, pspin::set::Set};
 use pinion::error::{Error, Result};
 use pinion::report::write_whole;
 
@@ -22,7 +22,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Status> {
     if jobs == 0 {
         return Err(Error::Usage("--jobs 0: at least one row runs at a time".to_owned()));
     }
-    let rows = calibration::compare(&set, &machine.value, args.row.as_deref(), jobs)?;
+    let rows = pspin::compare(&set, &machine.value, args.row.as_deref(), jobs)?;
     let json = || {
         let value = serde_json::to_string_pretty(&rows);
         value.map(|text| text + "\n").map_err(|error| Error::part("cannot write JSON", error))

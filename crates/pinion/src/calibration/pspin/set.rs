@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
+use crate::calibration::read;
 use crate::error::{Error, Result};
 
 /// Names one row: a program with handlers and the packets it gets.
@@ -149,13 +149,6 @@ impl Set {
     pub fn program(&self, row: &Row) -> PathBuf {
         self.dir.join("elf").join(format!("{}.elf", row.program))
     }
-}
-
-fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let what = || format!("cannot read {}", path.display());
-    let mut reader = csv::Reader::from_path(path).map_err(|error| Error::part(what(), error))?;
-    let records: std::result::Result<Vec<T>, csv::Error> = reader.deserialize().collect();
-    records.map_err(|error| Error::part(what(), error))
 }
 
 /// Makes the contents of packet number `packet`: a xorshift32 stream, little-endian words.
