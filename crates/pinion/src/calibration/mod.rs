@@ -1,6 +1,7 @@
 //! Our cycles against the hardware's: a set of ground truth comes in, one comparison per row and
 //! metric goes out.
 
+pub mod nanopu;
 pub mod pspin;
 mod table;
 
