@@ -11,6 +11,7 @@
 pub mod capture;
 pub mod frame;
 pub mod generator;
+pub mod load;
 pub mod pacing;
 #[cfg(target_os = "linux")]
 pub mod tap;
@@ -32,6 +33,9 @@ pub enum NetError {
     /// A generator specification is wrong.
     #[error(transparent)]
     Generator(#[from] generator::GeneratorError),
+    /// A load is wrong.
+    #[error(transparent)]
+    Load(#[from] load::LoadError),
     /// A rate is wrong.
     #[error(transparent)]
     Rate(#[from] pacing::RateError),
