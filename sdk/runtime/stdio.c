@@ -3,16 +3,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include "pinion_map.h"
 #include "pinion_rt.h"
 
-/* Where characters go: to `device` if set, else to `at` as long as there is room for them. */
-typedef struct {
-    volatile uint8_t *device;
-    char *at;
-    size_t room;
-    int written;
-} sink_t;
+/* Where characters go: a machine's sink.h brings sink_t, emit, device and finish. */
+#ifdef PINION_NANOPU
+#include "../nanopu/runtime/sink.h"
+#else
+#include "sink.h"
+#endif
 
 /* One conversion: what the characters between % and the letter said. */
 typedef struct {
@@ -21,17 +19,6 @@ typedef struct {
     char sign; /* 0, '+' or ' ' */
     char length; /* 0, 'h', 'H' (hh), 'l', 'L' (64 bit) */
 } spec_t;
-
-static void emit(sink_t *out, char c)
-{
-    if (out->device) {
-        *out->device = (uint8_t)c;
-    } else if (out->room > 1) {
-        *out->at++ = c;
-        out->room--;
-    }
-    out->written++;
-}
 
 static void pad(sink_t *out, char c, int count)
 {
@@ -199,6 +186,17 @@ static void read_spec(spec_t *spec, const char **format, va_list *args)
     }
 }
 
+#ifdef PINION_NANOPU
+#include "../nanopu/runtime/double.h"
+#else
+static void put_double(sink_t *out, const spec_t *spec, char letter, double value)
+{
+    (void)letter;
+    (void)value;
+    put_text(out, spec, "(float)", 7);
+}
+#endif
+
 static unsigned base_of(char letter)
 {
     return letter == 'u' ? 10 : letter == 'o' ? 8 : 16;
@@ -247,8 +245,7 @@ static void convert(sink_t *out, spec_t *spec, char letter, va_list *args)
     case 'F':
     case 'g':
     case 'G':
-        (void)va_arg(*args, double);
-        put_text(out, spec, "(float)", 7);
+        put_double(out, spec, letter, va_arg(*args, double));
         return;
     default:
         emit(out, letter);
@@ -273,14 +270,6 @@ static int format_to(sink_t *out, const char *format, va_list *args)
     return out->written;
 }
 
-static sink_t device(void)
-{
-    uint32_t hart = hart_id();
-    uintptr_t address = PINION_STDOUT + (hart >> 5 << 7) + ((hart & 0x1f) << 3);
-
-    return (sink_t){ .device = (volatile uint8_t *)address };
-}
-
 int vprintf(const char *restrict format, va_list args)
 {
     sink_t out = device();
@@ -289,6 +278,7 @@ int vprintf(const char *restrict format, va_list args)
     va_copy(copy, args);
     format_to(&out, format, &copy);
     va_end(copy);
+    finish(&out);
     return out.written;
 }
 
@@ -351,6 +341,7 @@ int putchar(int c)
     sink_t out = device();
 
     emit(&out, (char)c);
+    finish(&out);
     return (uint8_t)c;
 }
 
@@ -373,6 +364,7 @@ int fputs(const char *s, FILE *stream)
     (void)stream;
     while (*s)
         emit(&out, *s++);
+    finish(&out);
     return 0;
 }
 

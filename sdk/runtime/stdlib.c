@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "pinion_map.h"
 #include "pinion_rt.h"
 
 int errno;
@@ -86,6 +85,10 @@ long atol(const char *text)
     return strtol(text, NULL, 10);
 }
 
+/* What a nanoPU has of its own stands in nanopu/runtime. */
+#ifndef PINION_NANOPU
+#include "pinion_map.h"
+
 /* One xorshift32 state per HPU, so that no run depends on which HPU draws first. */
 static uint32_t random_state[NB_CLUSTERS * NB_CORES];
 
@@ -139,3 +142,5 @@ void __assert(const char *condition, const char *file, int line)
 {
     __assert_fail(condition, file, line);
 }
+
+#endif

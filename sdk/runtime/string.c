@@ -10,6 +10,8 @@
 #define PLAIN __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #endif
 
+/* A nanoPU's cores trap on misaligned words: nanopu/runtime/memory.c. */
+#ifndef PINION_NANOPU
 PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
     uint8_t *out = to;
@@ -82,6 +84,7 @@ PLAIN int memcmp(const void *a, const void *b, size_t bytes)
             return *p - *q;
     return 0;
 }
+#endif
 
 PLAIN void *memchr(const void *in, int byte, size_t bytes)
 {

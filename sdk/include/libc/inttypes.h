@@ -11,6 +11,18 @@
 #define PRIi16 "i"
 #define PRIu16 "u"
 #define PRIx16 "x"
+#if __SIZEOF_LONG__ == 8
+#define PRId32 "d"
+#define PRIi32 "i"
+#define PRIu32 "u"
+#define PRIx32 "x"
+#define PRIX32 "X"
+#define PRId64 "ld"
+#define PRIi64 "li"
+#define PRIu64 "lu"
+#define PRIx64 "lx"
+#define PRIX64 "lX"
+#else
 #define PRId32 "ld"
 #define PRIi32 "li"
 #define PRIu32 "lu"
@@ -21,6 +33,7 @@
 #define PRIu64 "llu"
 #define PRIx64 "llx"
 #define PRIX64 "llX"
+#endif
 #define PRIxPTR "lx"
 #define PRIuPTR "lu"
 
