@@ -4,13 +4,15 @@
 //! A packet's way in: a [`capture::CaptureReader`], a [`generator::Generator`] or a [`tap::Tap`]
 //! yields bytes; a [`pacing::Pacer`] says at which picosecond they reach the NIC. Its way out: a
 //! [`capture::CaptureWriter`] or the TAP device again. [`frame`] builds and takes apart headers
-//! for all of them and for tests.
+//! for all of them and for tests. [`load`] sends requests to a node and measures the answers;
+//! [`link`] lies between two nodes, or a node and a source, and counts cycles of their clock.
 //!
 //! Times at this crate's border are integer picoseconds (`_ps`).
 
 pub mod capture;
 pub mod frame;
 pub mod generator;
+pub mod link;
 pub mod load;
 pub mod pacing;
 #[cfg(target_os = "linux")]
@@ -33,6 +35,9 @@ pub enum NetError {
     /// A generator specification is wrong.
     #[error(transparent)]
     Generator(#[from] generator::GeneratorError),
+    /// A link is wrong, or its tap cannot write.
+    #[error(transparent)]
+    Link(#[from] link::LinkError),
     /// A load is wrong.
     #[error(transparent)]
     Load(#[from] load::LoadError),

@@ -6,6 +6,10 @@
 //! the sender 2, buffer pointer 2, buffer size class 1, zeros 15. Homa's variant has the
 //! priority a grant gives behind the grant offset and one zero fewer.
 
+mod contradiction;
+
+pub use contradiction::Contradiction;
+
 use super::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
 
 /// Bytes of all headers of a frame.
@@ -111,7 +115,8 @@ pub enum NotLnic {
 }
 
 impl Header {
-    /// Takes a frame apart into its header and payload.
+    /// Takes a frame apart into its header and payload, which ends where the frame does. As on the
+    /// published hardware nothing is compared with anything; see [`Header::contradiction`] for that.
     ///
     /// # Errors
     /// [`NotLnic`] says what keeps it from being a frame of `protocol`.
@@ -154,11 +159,13 @@ impl Header {
         Ok((header, payload))
     }
 
-    /// Writes the headers of a frame with `payload_bytes` of payload.
+    /// Writes the headers of a frame with `payload_bytes` of payload. Beyond 65,485 bytes, more than
+    /// any frame has, the IPv4 header's length field ends at its largest value.
     pub fn write(&self, payload_bytes: usize) -> [u8; LNIC_HEADER_BYTES] {
         let mut head = [0; LNIC_HEADER_BYTES];
         let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
-        let ip_bytes = (LNIC_HEADER_BYTES - ETHERNET_HEADER_BYTES + payload_bytes) as u16;
+        let ip_bytes = LNIC_HEADER_BYTES - ETHERNET_HEADER_BYTES + payload_bytes;
+        let ip_bytes = u16::try_from(ip_bytes).unwrap_or(u16::MAX);
         let homa = usize::from(self.protocol == HOMA_PROTOCOL);
         put(0, &self.dst_mac);
         put(6, &self.src_mac);

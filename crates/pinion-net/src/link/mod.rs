@@ -1,0 +1,105 @@
+//! Links from point to point: between two nodes, or a node and a traffic source. In: frames at one
+//! end's pins. Out: the same frames at the other end's, later. Holds the frames under way; they wait
+//! for the wire where it is slower than the pins, and for the latency.
+//!
+//! What stands at an end is an [`Endpoint`]. A [`Pair`] runs two of them over a [`Link`] in windows
+//! no longer than the latency, so that nothing sent in a window arrives in it: the ends may run one
+//! after the other or at the same time, with the same result. A [`PortTap`] writes what passes a port
+//! to a capture.
+//!
+//! All times are cycles of the one clock that both ends count.
+
+mod lane;
+mod pair;
+mod peer;
+mod tap;
+
+#[cfg(test)]
+mod tests;
+
+pub use lane::{Lane, LaneCounts};
+pub use pair::{End, Pair};
+pub use peer::PeerEnd;
+pub use tap::PortTap;
+
+use crate::capture::CaptureError;
+use crate::pacing::Rate;
+use thiserror::Error;
+
+/// Bytes that a lane queues at most unless a link says otherwise.
+const QUEUE_BYTES: u64 = 1 << 20;
+
+/// Describes a link; both directions are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Cycles from a flit at one end's pins to the same flit at the other's; at least 1.
+    pub latency_cycles: u64,
+    /// What the wire carries in a second.
+    pub rate: Rate,
+    /// Cycles in a second, to which the rate is put in relation.
+    pub clock_hz: u64,
+    /// Bytes that wait for a wire slower than the pins before frames are dropped.
+    pub queue_bytes: u64,
+}
+
+impl Link {
+    /// Makes a link as fast as the pins.
+    pub fn new(latency_cycles: u64) -> Self {
+        Self { latency_cycles, rate: Rate::Unlimited, clock_hz: 1, queue_bytes: QUEUE_BYTES }
+    }
+
+    /// Makes the links of the published evaluation: 140 cycles at 3.2 GHz, which is 43.75 ns
+    /// (nanoPU paper, §4.1), at the speed of the pins.
+    pub fn published() -> Self {
+        Self::new(140)
+    }
+
+    /// Sets what the wire carries in a second, of so many cycles.
+    #[must_use]
+    pub fn at_rate(self, rate: Rate, clock_hz: u64) -> Self {
+        Self { rate, clock_hz, ..self }
+    }
+}
+
+/// Stands at an end of a link and can be run for a while.
+pub trait Endpoint {
+    /// Gives a frame whose first flit reaches the end's pins in cycle `first_flit`; further flits
+    /// follow without a gap. Frames come in order, and never for a cycle that was run.
+    fn arrive(&mut self, first_flit: u64, frame: &[u8]);
+
+    /// Runs all cycles before `until` and hands over each frame whose first flit reaches the pins in
+    /// them, with the cycles of its first and last flit; in order.
+    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8]));
+
+    /// Tells the first cycle in which something can happen; `None`: not before a frame arrives.
+    fn next_cycle(&mut self) -> Option<u64>;
+}
+
+impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
+    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
+        (**self).arrive(first_flit, frame);
+    }
+    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
+        (**self).run(until, send);
+    }
+    fn next_cycle(&mut self) -> Option<u64> {
+        (**self).next_cycle()
+    }
+}
+
+/// Says what is wrong with a link or with what uses it.
+#[derive(Debug, Error)]
+pub enum LinkError {
+    /// Windows need a latency.
+    #[error("a link has a latency of at least one cycle: the ends could not take turns otherwise")]
+    NoLatency,
+    /// A rate in relation to nothing.
+    #[error("a link's clock has 0 Hz, so its rate of {rate} bit/s means nothing; set the clock")]
+    NoClock {
+        /// The rate.
+        rate: Rate,
+    },
+    /// A tap cannot write.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+}
