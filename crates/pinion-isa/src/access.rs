@@ -89,9 +89,13 @@ pub struct Access<X> {
     pub bytes: u8,
     /// Whether a loaded value is sign-extended.
     pub signed: bool,
-    /// The register that gets the value; 0 for stores.
+    /// The register that gets the value, f0 to f31 being 32 to 63; 0 for stores.
+    ///
+    /// RV32 accesses doublewords of floating point in two halves, as two accesses: `complete` of
+    /// the first leaves the program counter where it is, and the instruction asks for the second
+    /// when it is executed again. A store's first half names the register stored here.
     pub rd: u8,
-    /// The instruction's length in bytes.
+    /// The instruction's length in bytes; 0 for the first of two halves.
     pub length: u8,
     /// The value to store or the operand of an AMO (upper bytes are not cleared).
     pub data: X,

@@ -15,6 +15,9 @@ macro_rules! csr_numbers {
 }
 
 csr_numbers! {
+    FFLAGS 0x001 "fflags",
+    FRM 0x002 "frm",
+    FCSR 0x003 "fcsr",
     UHARTID 0x014 "uhartid",
     MSTATUS 0x300 "mstatus",
     MISA 0x301 "misa",
@@ -22,6 +25,7 @@ csr_numbers! {
     MTVEC 0x305 "mtvec",
     MCOUNTEREN 0x306 "mcounteren",
     MSTATUSH 0x310 "mstatush",
+    MCOUNTINHIBIT 0x320 "mcountinhibit",
     MSCRATCH 0x340 "mscratch",
     MEPC 0x341 "mepc",
     MCAUSE 0x342 "mcause",
@@ -82,27 +86,33 @@ pub mod mstatus {
     pub const MPP_SHIFT: u32 = 11;
     /// The privilege before the trap.
     pub const MPP: u32 = 3 << MPP_SHIFT;
+    /// State of the floating-point registers and `fcsr`: 0 off, 1 initial, 2 clean, 3 dirty.
+    pub const FS: u32 = 3 << 13;
     /// Loads and stores use the privilege in MPP.
     pub const MPRV: u32 = 1 << 17;
     /// `wfi` is illegal in user mode.
     pub const TW: u32 = 1 << 21;
-    /// All bits that software can write.
+    /// All bits that software can write, and FS where there is floating point.
     pub const WRITABLE: u32 = MIE | MPIE | MPP | MPRV | TW;
 }
 
-/// Bits of `mie` and `mip` that exist: software, timer and external interrupt.
+/// Bits of `mie` and `mip` that every hart has: software, timer and external interrupt.
 pub const INTERRUPTS: u32 = 1 << 3 | 1 << 7 | 1 << 11;
+
+/// Bits of `mie` and `mip` that a platform may define (RISC-V privileged, section 3.1.9).
+pub const PLATFORM_INTERRUPTS: u32 = 0xffff << 16;
 
 /// Holds the registers' values. `cycle` is set by the core model before a CSR instruction runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsrFile<X> {
     /// Cycles since reset, as the core model counts them.
     pub cycle: u64,
-    /// What software's writes to `mcycle` add to `cycle`.
+    /// What software's writes to `mcycle` add to `cycle`; while it is inhibited its value.
     pub cycle_offset: u64,
-    /// What software's writes to `minstret` add to the hart's count.
+    /// What software's writes to `minstret` add to the hart's count; while it is inhibited its
+    /// value.
     pub instret_offset: u64,
-    /// `mstatus`, bits of [`mstatus`]; the upper half does not exist.
+    /// `mstatus`, bits of [`mstatus`]; SD and the upper half are made up when it is read.
     pub mstatus: u32,
     /// `mtvec`.
     pub mtvec: X,
@@ -130,8 +140,26 @@ pub struct CsrFile<X> {
     pub mimpid: X,
     /// `mhartid`.
     pub mhartid: X,
+    /// `mcountinhibit`: bit 0 stops `mcycle`, bit 2 `minstret`.
+    pub mcountinhibit: u32,
+    /// `fcsr`: flags in bits 4:0, the rounding mode in bits 7:5.
+    pub fcsr: u32,
+    /// Bits of `mie` and `mip` that exist.
+    pub interrupts: u32,
     /// `misa`, read-only.
     pub misa: X,
+}
+
+impl<X> CsrFile<X> {
+    /// Gives what `mcycle` is counted from: the cycle, or nothing while it is inhibited.
+    pub(crate) fn cycle_base(&self) -> u64 {
+        if self.mcountinhibit & 1 != 0 { 0 } else { self.cycle }
+    }
+
+    /// Gives what `minstret` is counted from, of the hart's count.
+    pub(crate) fn instret_base(&self, instret: u64) -> u64 {
+        if self.mcountinhibit & 4 != 0 { 0 } else { instret }
+    }
 }
 
 #[cfg(test)]

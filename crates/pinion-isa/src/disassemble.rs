@@ -71,8 +71,10 @@ fn float(i: &Instruction) -> String {
         text.push(',');
         text.push_str(register(source));
     }
+    // Where nothing can be lost assemblers write mode 0 and nobody mentions it.
+    let exact = matches!(i.op, Op::FcvtDS | Op::FcvtDW | Op::FcvtDWu) && i.rounding_mode() == 0;
     let mode = ROUNDING_NAMES.get(usize::from(i.rounding_mode()));
-    if let Some(mode) = mode.filter(|_| i.op.rounds()) {
+    if let Some(mode) = mode.filter(|_| i.op.rounds() && !exact) {
         text.push(',');
         text.push_str(mode);
     }

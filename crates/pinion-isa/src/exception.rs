@@ -4,45 +4,67 @@ use crate::Xlen;
 
 /// Names the cause of a trap, with the number `mcause` gets (RISC-V privileged, table 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
 pub enum Cause {
     /// A jump to an address that is not aligned to an instruction.
-    InstructionMisaligned = 0,
+    InstructionMisaligned,
     /// A fetch from where nothing may be executed.
-    InstructionAccessFault = 1,
+    InstructionAccessFault,
     /// An encoding, CSR or privileged instruction that is not allowed here.
-    IllegalInstruction = 2,
+    IllegalInstruction,
     /// `ebreak`.
-    Breakpoint = 3,
+    Breakpoint,
     /// A misaligned load or load-reserved, on a core that does not split it.
-    LoadMisaligned = 4,
+    LoadMisaligned,
     /// A load from where nothing may be read.
-    LoadAccessFault = 5,
+    LoadAccessFault,
     /// A misaligned store, store-conditional or atomic, on a core that does not split it.
-    StoreMisaligned = 6,
+    StoreMisaligned,
     /// A store or atomic to where nothing may be written.
-    StoreAccessFault = 7,
+    StoreAccessFault,
     /// `ecall` from user mode.
-    EnvironmentCallFromUser = 8,
+    EnvironmentCallFromUser,
     /// `ecall` from machine mode.
-    EnvironmentCallFromMachine = 11,
+    EnvironmentCallFromMachine,
     /// A machine software interrupt (bit 3 of `mip`).
-    MachineSoftwareInterrupt = 0x83,
+    MachineSoftwareInterrupt,
     /// A machine timer interrupt (bit 7 of `mip`).
-    MachineTimerInterrupt = 0x87,
+    MachineTimerInterrupt,
     /// A machine external interrupt (bit 11 of `mip`).
-    MachineExternalInterrupt = 0x8b,
+    MachineExternalInterrupt,
+    /// An interrupt that the platform defines: its bit of `mip`, 16 to 31.
+    PlatformInterrupt(u8),
 }
 
 impl Cause {
     /// Says whether this is an interrupt rather than an exception.
     pub const fn is_interrupt(self) -> bool {
-        self as u8 & 0x80 != 0
+        matches!(
+            self,
+            Self::MachineSoftwareInterrupt
+                | Self::MachineTimerInterrupt
+                | Self::MachineExternalInterrupt
+                | Self::PlatformInterrupt(_)
+        )
     }
 
     /// Gives the exception or interrupt code without the interrupt bit.
     pub const fn code(self) -> u8 {
-        self as u8 & 0x7f
+        match self {
+            Self::InstructionMisaligned => 0,
+            Self::InstructionAccessFault => 1,
+            Self::IllegalInstruction => 2,
+            Self::Breakpoint => 3,
+            Self::LoadMisaligned => 4,
+            Self::LoadAccessFault => 5,
+            Self::StoreMisaligned => 6,
+            Self::StoreAccessFault => 7,
+            Self::EnvironmentCallFromUser => 8,
+            Self::EnvironmentCallFromMachine => 11,
+            Self::MachineSoftwareInterrupt => 3,
+            Self::MachineTimerInterrupt => 7,
+            Self::MachineExternalInterrupt => 11,
+            Self::PlatformInterrupt(bit) => bit,
+        }
     }
 
     /// Gives the value of `mcause`.
@@ -53,7 +75,8 @@ impl Cause {
 
     /// Finds the cause that a value of `mcause` names.
     pub fn from_mcause<X: Xlen>(mcause: X) -> Option<Self> {
-        Self::ALL.into_iter().find(|cause| cause.mcause::<X>() == mcause)
+        let platform = (16..32).map(Self::PlatformInterrupt);
+        Self::ALL.into_iter().chain(platform).find(|cause| cause.mcause::<X>() == mcause)
     }
 
     /// Describes the cause in a few words.
@@ -72,10 +95,11 @@ impl Cause {
             Self::MachineSoftwareInterrupt => "machine software interrupt",
             Self::MachineTimerInterrupt => "machine timer interrupt",
             Self::MachineExternalInterrupt => "machine external interrupt",
+            Self::PlatformInterrupt(_) => "platform interrupt",
         }
     }
 
-    /// All causes.
+    /// All causes but the platform's interrupts.
     pub const ALL: [Self; 13] = [
         Self::InstructionMisaligned,
         Self::InstructionAccessFault,

@@ -29,6 +29,8 @@ impl Extensions {
     pub const F: Self = Self(1 << 9);
     /// Double-precision floating point; needs `F` too.
     pub const D: Self = Self(1 << 10);
+    /// `mcountinhibit`, which stops counters (RISC-V privileged 1.11 and later).
+    pub const COUNTER_INHIBIT: Self = Self(1 << 11);
 
     /// RV32IMAC with Zicsr, Zifencei and user mode: the ratified instruction sets alone.
     pub const RV32IMAC: Self = Self(
@@ -36,10 +38,11 @@ impl Extensions {
     );
     /// RV64IMAC with Zicsr, Zifencei and user mode.
     pub const RV64IMAC: Self = Self(Self::RV32IMAC.0 | Self::RV64.0);
-    /// RV32IMAFDC with Zicsr, Zifencei and user mode.
-    pub const RV32GC: Self = Self(Self::RV32IMAC.0 | Self::F.0 | Self::D.0);
-    /// RV64IMAFDC with Zicsr, Zifencei and user mode: a core of the nanoPU, as Rocket is.
-    pub const RV64GC: Self = Self(Self::RV64IMAC.0 | Self::F.0 | Self::D.0);
+    /// RV32IMAFDC with Zicsr, Zifencei, user mode and `mcountinhibit`.
+    pub const RV32GC: Self =
+        Self(Self::RV32IMAC.0 | Self::F.0 | Self::D.0 | Self::COUNTER_INHIBIT.0);
+    /// RV64IMAFDC with Zicsr, Zifencei, user mode and `mcountinhibit`: Rocket, the nanoPU's core.
+    pub const RV64GC: Self = Self(Self::RV32GC.0 | Self::RV64.0);
     /// A core of PsPIN: RV32IMAC and PULP's event load and CSRs.
     pub const PSPIN: Self = Self(Self::RV32IMAC.0 | Self::PULP_EVENT_LOAD.0 | Self::PULP_CSR.0);
 

@@ -1,8 +1,15 @@
 //! CSR instructions, and which register exists, may be read or written, and holds what.
 
 use super::{Hart, Outcome};
-use crate::csr::{INTERRUPTS, mstatus, number};
+use crate::csr::{mstatus, number};
 use crate::{Cause, Exception, Extensions, Instruction, Op, Privilege, Xlen};
+
+/// Exception flags in `fcsr`.
+const FLAGS: u32 = 0x1f;
+/// Lowest bit of the rounding mode in `fcsr`.
+const FRM_SHIFT: u32 = 5;
+/// The rounding mode in `fcsr`.
+const FRM: u32 = 7 << FRM_SHIFT;
 
 impl<X: Xlen> Hart<X> {
     pub(super) fn execute_csr(&mut self, i: &Instruction) -> Outcome<X> {
@@ -37,17 +44,23 @@ impl<X: Xlen> Hart<X> {
     /// The privilege coded in the number (bits 9:8) is not checked here.
     pub fn read_csr(&self, csr: u16) -> Option<X> {
         let c = &self.csr;
-        let cycle = c.cycle.wrapping_add(c.cycle_offset);
-        let instret = self.instret.wrapping_add(c.instret_offset);
+        let cycle = c.cycle_base().wrapping_add(c.cycle_offset);
+        let instret = c.instret_base(self.instret).wrapping_add(c.instret_offset);
         let rv32 = X::BITS == 32;
         Some(match csr {
-            number::MSTATUS => X::from_u32(c.mstatus) | self.user_width(),
+            number::FFLAGS if self.float_is_on() => X::from_u32(c.fcsr & FLAGS),
+            number::FRM if self.float_is_on() => X::from_u32(c.fcsr >> FRM_SHIFT),
+            number::FCSR if self.float_is_on() => X::from_u32(c.fcsr),
+            number::MSTATUS => X::from_u32(c.mstatus) | self.user_width() | self.some_dirty(),
             number::MSTATUSH if rv32 => X::ZERO,
             number::MISA => c.misa,
             number::MIE => X::from_u32(c.mie),
             number::MIP => X::from_u32(c.mip),
             number::MTVEC => c.mtvec,
             number::MCOUNTEREN if self.has(Extensions::USER_MODE) => X::from_u32(c.mcounteren),
+            number::MCOUNTINHIBIT if self.has(Extensions::COUNTER_INHIBIT) => {
+                X::from_u32(c.mcountinhibit)
+            }
             number::MSCRATCH => c.mscratch,
             number::MEPC => c.mepc,
             number::MCAUSE => c.mcause,
@@ -77,14 +90,19 @@ impl<X: Xlen> Hart<X> {
     /// Writes a CSR as software does: bits and registers that are read-only stay.
     pub fn write_csr(&mut self, csr: u16, value: X) {
         let low = value.to_u32();
-        let cycle = self.csr.cycle;
-        let instret = self.instret.wrapping_add(1); // counted when this instruction retires
+        let cycle = self.csr.cycle_base();
+        // This instruction is counted when it retires.
+        let instret = self.csr.instret_base(self.instret.wrapping_add(1));
         let c = &mut self.csr;
         match csr {
+            number::FFLAGS => self.write_fcsr(low, FLAGS),
+            number::FRM => self.write_fcsr(low << FRM_SHIFT, FRM),
+            number::FCSR => self.write_fcsr(low, FLAGS | FRM),
             number::MSTATUS => self.write_mstatus(low),
-            number::MIE => c.mie = low & INTERRUPTS,
+            number::MIE => c.mie = low & c.interrupts,
             number::MTVEC => c.mtvec = value & c.mtvec_mask,
             number::MCOUNTEREN => c.mcounteren = low & 0b101,
+            number::MCOUNTINHIBIT => self.write_inhibit(low & 0b101),
             number::MSCRATCH => c.mscratch = value,
             number::MEPC => c.mepc = value & !X::from_u32(1 | self.target_mask),
             number::MCAUSE => c.mcause = value,
@@ -118,10 +136,49 @@ impl<X: Xlen> Hart<X> {
         }
     }
 
+    /// The SD bit of `mstatus`: some state is dirty.
+    fn some_dirty(&self) -> X {
+        let dirty = self.csr.mstatus & mstatus::FS == mstatus::FS;
+        X::from_bool(dirty).shift_left(X::BITS - 1)
+    }
+
+    /// Says whether there are floating-point registers and `mstatus.FS` is not off.
+    pub(super) fn float_is_on(&self) -> bool {
+        self.csr.mstatus & mstatus::FS != 0
+    }
+
+    fn write_fcsr(&mut self, value: u32, mask: u32) {
+        if self.has(Extensions::F) {
+            self.csr.fcsr = self.csr.fcsr & !mask | value & mask;
+            self.csr.mstatus |= mstatus::FS;
+        }
+    }
+
+    /// Stops and starts counters; a stopped one's offset is its value.
+    fn write_inhibit(&mut self, new: u32) {
+        if !self.has(Extensions::COUNTER_INHIBIT) {
+            return;
+        }
+        let instret = self.instret.wrapping_add(1); // counted when this instruction retires
+        let c = &mut self.csr;
+        let changed = c.mcountinhibit ^ new;
+        for (bit, count, offset) in
+            [(1, c.cycle, &mut c.cycle_offset), (4, instret, &mut c.instret_offset)]
+        {
+            if changed & bit != 0 {
+                let stops = new & bit != 0;
+                *offset =
+                    if stops { offset.wrapping_add(count) } else { offset.wrapping_sub(count) };
+            }
+        }
+        c.mcountinhibit = new;
+    }
+
     fn write_mstatus(&mut self, value: u32) {
         let user = self.has(Extensions::USER_MODE);
         let old = self.csr.mstatus;
-        let mut new = value & mstatus::WRITABLE;
+        let state = if self.has(Extensions::F) { mstatus::FS } else { 0 };
+        let mut new = value & (mstatus::WRITABLE | state);
         let unsupported = match new & mstatus::MPP {
             mstatus::MPP => false,
             0 => !user,

@@ -24,10 +24,11 @@
 
 mod csr_access;
 mod execute;
+mod float;
 mod trap;
 
-use crate::csr::CsrFile;
-use crate::{Access, Exception, Extensions, Pmp, Xlen};
+use crate::csr::{CsrFile, INTERRUPTS, PLATFORM_INTERRUPTS};
+use crate::{Access, Exception, Extensions, FIRST_FLOAT_REGISTER, Pmp, Xlen};
 
 /// Names the privilege a hart runs at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,6 +52,8 @@ pub struct HartConfig {
     pub mtvec_mask: i32,
     /// Whether misaligned plain loads and stores trap; if not, memory splits them.
     pub trap_misaligned: bool,
+    /// Platform interrupts that exist beside the standard ones: bits 16 to 31 of `mip`, `mie`.
+    pub platform_interrupts: u32,
     /// `mvendorid`.
     pub vendor_id: u32,
     /// `marchid`.
@@ -68,6 +71,7 @@ impl Default for HartConfig {
             hart_id: 0,
             mtvec_mask: !0xff,
             trap_misaligned: false,
+            platform_interrupts: 0,
             vendor_id: 0,
             architecture_id: 0,
             implementation_id: 0,
@@ -106,7 +110,10 @@ pub enum Outcome<X> {
 }
 
 /// Holds the architectural state of one hart.
+///
+/// The order of its fields is kept: what every instruction uses comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Hart<X> {
     /// Integer registers; `x[0]` is always zero.
     pub x: [X; 32],
@@ -125,6 +132,11 @@ pub struct Hart<X> {
     target_mask: u32,
     /// Low address bits of a plain access that must be zero, before masking by its size.
     misaligned_mask: u32,
+    /// The first half of a doubleword that RV32 accesses in two, between the halves: what was
+    /// loaded, or 0 for a store.
+    half_done: Option<u32>,
+    /// Floating-point registers, NaN-boxed: a single-precision value has all upper bits set.
+    pub f: [u64; 32],
 }
 
 impl<X: Xlen> Hart<X> {
@@ -151,6 +163,9 @@ impl<X: Xlen> Hart<X> {
             marchid: X::from_u32(config.architecture_id),
             mimpid: X::from_u32(config.implementation_id),
             mhartid: X::from_u32(config.hart_id),
+            fcsr: 0,
+            interrupts: INTERRUPTS | config.platform_interrupts & PLATFORM_INTERRUPTS,
+            mcountinhibit: 0,
             misa: mxl | X::from_u32(config.extensions.misa_letters()),
         };
         Self {
@@ -163,6 +178,8 @@ impl<X: Xlen> Hart<X> {
             extensions: config.extensions,
             target_mask: if config.extensions.has(Extensions::C) { 0 } else { 2 },
             misaligned_mask: if config.trap_misaligned { 7 } else { 0 },
+            half_done: None,
+            f: [float::reset_value(config.extensions); 32],
         }
     }
 
@@ -204,6 +221,9 @@ impl<X: Xlen> Hart<X> {
     /// did not store, and ignored for stores.
     #[inline(always)]
     pub fn complete(&mut self, access: &Access<X>, value: X) {
+        if access.rd >= FIRST_FLOAT_REGISTER {
+            return self.complete_float(access, value);
+        }
         self.set_x(access.rd, value.extend(access.bytes, access.signed));
         self.retire(access.length);
     }

@@ -2,6 +2,7 @@
 
 use super::csr_access::illegal;
 use super::{Hart, Outcome};
+use crate::csr::PLATFORM_INTERRUPTS;
 use crate::csr::mstatus::{MIE, MPIE, MPP, MPP_SHIFT, MPRV, TW};
 use crate::{Cause, Exception, Instruction, Privilege, Xlen};
 
@@ -12,6 +13,7 @@ impl<X: Xlen> Hart<X> {
     /// The instruction at the program counter does not retire. The caller ends a reservation if
     /// its core does so.
     pub fn take_trap(&mut self, exception: Exception<X>) {
+        self.half_done = None;
         let c = &mut self.csr;
         c.mepc = self.pc;
         c.mcause = exception.cause.mcause();
@@ -35,6 +37,10 @@ impl<X: Xlen> Hart<X> {
         let enabled = self.privilege == Privilege::User || self.csr.mstatus & MIE != 0;
         let cause = match pending {
             _ if !enabled => return None,
+            // As Rocket orders them (its CSRFile): the platform's own first, from the highest.
+            _ if pending & PLATFORM_INTERRUPTS != 0 => {
+                Cause::PlatformInterrupt(31 - pending.leading_zeros() as u8)
+            }
             _ if pending & 1 << 11 != 0 => Cause::MachineExternalInterrupt,
             _ if pending & 1 << 3 != 0 => Cause::MachineSoftwareInterrupt,
             _ => Cause::MachineTimerInterrupt,

@@ -6,9 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use pinion_isa::Xlen;
 use pinion_isa::elf::Image;
 use pinion_isa::flat::{FlatMachine, Stop};
 
+use crate::generate::Kind;
 use crate::layout::{BASE, BYTES};
 use crate::{config, qemu};
 
@@ -27,26 +29,27 @@ pub fn compiler_found() -> bool {
 ///
 /// # Panics
 /// When they disagree.
-pub fn compare(emulator: &str, path: &Path) {
+pub fn compare<X: Xlen>(emulator: &str, path: &Path, kind: Kind) {
     let image = Image::read(path).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(image.entry, u64::from(BASE), "{}: starts elsewhere", path.display());
-    let mut machine = FlatMachine::<u32>::new(&config(false), BASE, BYTES);
+    let mut machine = FlatMachine::<X>::new(&config(kind, X::BITS == 64), X::from_u32(BASE), BYTES);
     machine.load_image(&image).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    compare_machine(emulator, &image.name, machine);
+    compare_machine(emulator, &image.name, machine, kind);
 }
 
 /// Runs what is in a machine's memory on both sides; gives the machine after it.
 ///
 /// # Panics
 /// When they disagree.
-pub fn compare_machine(
+pub fn compare_machine<X: Xlen>(
     emulator: &str,
     name: &str,
-    mut machine: FlatMachine<u32>,
-) -> FlatMachine<u32> {
+    mut machine: FlatMachine<X>,
+    kind: Kind,
+) -> FlatMachine<X> {
     let before = machine.memory().to_vec();
     let stop = machine.run(1_000_000_000);
-    let theirs = qemu::run(emulator, &before);
+    let theirs = qemu::run(emulator, &before, kind);
     let (ours, printed) = (String::from_utf8_lossy(&machine.console), &theirs.console);
     assert_eq!(ours, String::from_utf8_lossy(printed), "{name}: prints");
     let code = match stop {

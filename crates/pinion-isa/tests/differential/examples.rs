@@ -13,6 +13,7 @@ use pinion_isa::elf::Image;
 use pinion_isa::flat::FlatMachine;
 use toml::{Table, Value};
 
+use crate::generate::Kind;
 use crate::layout::BASE;
 use crate::{config, elf};
 
@@ -162,13 +163,14 @@ impl Example {
     pub fn compare(&self, emulator: &str) {
         let stack_top = self.image.require("stack_top").expect("link.ld defines it").address;
         assert!(stack_top <= u64::from(PLAN), "{}: program too long", self.image.name);
-        let mut machine = FlatMachine::<u32>::new(&config(false), BASE, MEMORY_BYTES);
+        let mut machine =
+            FlatMachine::<u32>::new(&config(Kind::Integer, false), BASE, MEMORY_BYTES);
         machine.load_image(&self.image).unwrap_or_else(|error| panic!("{error}"));
         let expected = read_toml(&self.folder.join("expect.toml"));
         let run = &expected["run"][0];
         let input = frames(&self.folder.join(run["input"].as_str().expect("a file")));
         self.prepare(&mut machine, &input);
-        let machine = elf::compare_machine(emulator, &self.image.name, machine);
+        let machine = elf::compare_machine(emulator, &self.image.name, machine, Kind::Integer);
         self.check(&machine, run);
     }
 

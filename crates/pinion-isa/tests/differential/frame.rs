@@ -35,19 +35,18 @@ pub struct Pmp {
 
 impl Pmp {
     /// Makes entries for user mode: code may be executed; of the scratch page random parts may be
-    /// read, written or neither.
-    pub fn random(random: &mut Random, wide: bool) -> Self {
+    /// read, written or neither; `coarse`ly by eight bytes.
+    pub fn random(random: &mut Random, coarse: bool) -> Self {
         let mut pmp =
             Self { config: [0b11101; 8], address: [BASE >> 2 | ((CODE_BYTES >> 3) - 1); 8] };
         for index in 1..8 {
-            // RV64 gets no borders within eight bytes: there QEMU lets sc.d fail without a fault.
-            let modes: &[u8] = if wide { &[0, 1, 3] } else { &[0, 1, 2, 3] };
+            let modes: &[u8] = if coarse { &[0, 1, 3] } else { &[0, 1, 2, 3] };
             let mode = if index == 7 { 3 } else { random.pick(modes) };
             let bytes = if index == 7 { 0x1000 } else { 8 << random.below(8) };
             let first = (SCRATCH + random.below(0x1000)) & !(bytes - 1);
             pmp.address[index] = match mode {
                 3 => first >> 2 | ((bytes >> 3) - 1),
-                _ => (SCRATCH + random.below(0x1000)) >> 2 & !u32::from(wide),
+                _ => (SCRATCH + random.below(0x1000)) >> 2 & !u32::from(coarse),
             };
             // Nothing may be executed there: it holds no program.
             let permissions = random.pick(&[0, 1, 3, 3]);

@@ -4,6 +4,7 @@
 use pinion_isa::{Class, Extensions, Instruction, Op, decode};
 
 use crate::assembler::{Code, ECALL, addi, csr, i, jal, r, s, u};
+use crate::float;
 use crate::frame::{self, BASES, Pmp};
 use crate::layout::*;
 use crate::random::Random;
@@ -25,23 +26,62 @@ pub struct Program {
     pub blocks: Vec<(u32, u32)>,
 }
 
+/// Says which instructions a program is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Integer instructions, without floating point on the core.
+    Integer,
+    /// Mostly floating point.
+    Float,
+}
+
+impl Kind {
+    /// Gives the core's extensions.
+    pub fn extensions(self, wide: bool) -> Extensions {
+        match (self, wide) {
+            (Self::Integer, false) => Extensions::RV32IMAC,
+            (Self::Integer, true) => Extensions::RV64IMAC,
+            (Self::Float, false) => Extensions::RV32GC,
+            (Self::Float, true) => Extensions::RV64GC,
+        }
+    }
+}
+
 /// Writes a program of `blocks` blocks of about `length` instructions, run `rounds` times.
-pub fn program(seed: u64, wide: bool, blocks: u32, length: u32, rounds: u32) -> Program {
+pub fn program(
+    seed: u64,
+    kind: Kind,
+    wide: bool,
+    blocks: u32,
+    length: u32,
+    rounds: u32,
+) -> Program {
     let mut generator = Generator {
         random: Random::new(seed),
         code: Code::new(BASE, wide),
-        extensions: if wide { Extensions::RV64IMAC } else { Extensions::RV32IMAC },
+        extensions: kind.extensions(wide),
         wide,
         user: false,
     };
-    let pmp = Pmp::random(&mut generator.random, wide);
+    // RV64 gets no borders within eight bytes: there QEMU lets sc.d fail without a fault. Nor does
+    // floating point: RV32 accesses a doubleword in halves.
+    let pmp = Pmp::random(&mut generator.random, wide || kind == Kind::Float);
     let frame = frame::begin(&mut generator.code, &pmp, wide);
+    if kind == Kind::Float {
+        generator.enable_float();
+    }
     let first = generator.code.here();
     let mut ranges = Vec::new();
     for _ in 0..blocks {
         let start = generator.code.here();
-        generator.block(length);
+        match kind {
+            Kind::Integer => generator.block(length),
+            Kind::Float => generator.float_block(length),
+        }
         ranges.push((start, generator.code.here()));
+        if kind == Kind::Float {
+            generator.fold_float_registers();
+        }
         frame::call_sign(&mut generator.code, &frame);
     }
     frame::end(&mut generator.code, first);
@@ -51,6 +91,11 @@ pub fn program(seed: u64, wide: bool, blocks: u32, length: u32, rounds: u32) -> 
     memory.resize(BYTES, 0);
     for byte in &mut memory[(SCRATCH - BASE) as usize..][..0x1000] {
         *byte = generator.random.word() as u8;
+    }
+    if kind == Kind::Float {
+        let table = float::table(&mut generator.random);
+        memory[(SCRATCH - BASE) as usize + float::TABLE as usize..][..table.len()]
+            .copy_from_slice(&table);
     }
     let mut put = |offset: i32, value: u64| {
         let at = (SAVE - BASE) as usize + offset as usize;
@@ -62,12 +107,12 @@ pub fn program(seed: u64, wide: bool, blocks: u32, length: u32, rounds: u32) -> 
     Program { memory, blocks: ranges }
 }
 
-struct Generator {
-    random: Random,
-    code: Code,
-    extensions: Extensions,
-    wide: bool,
-    user: bool,
+pub struct Generator {
+    pub random: Random,
+    pub code: Code,
+    pub extensions: Extensions,
+    pub wide: bool,
+    pub user: bool,
 }
 
 impl Generator {
@@ -89,7 +134,7 @@ impl Generator {
     }
 
     /// A register that may be overwritten.
-    fn destination(&mut self) -> u8 {
+    pub fn destination(&mut self) -> u8 {
         loop {
             let register = self.random.below(32) as u8;
             if !BASES.contains(&register) {
@@ -99,7 +144,7 @@ impl Generator {
     }
 
     /// A register that may be overwritten and holds what is written.
-    fn temporary(&mut self) -> u8 {
+    pub fn temporary(&mut self) -> u8 {
         loop {
             match self.destination() {
                 0 => {}
@@ -108,7 +153,7 @@ impl Generator {
         }
     }
 
-    fn source(&mut self) -> u8 {
+    pub fn source(&mut self) -> u8 {
         self.random.below(32) as u8
     }
 
@@ -123,7 +168,7 @@ impl Generator {
     }
 
     /// Writes something that does not branch.
-    fn straight(&mut self, kind: u32) {
+    pub fn straight(&mut self, kind: u32) {
         match kind {
             ..=30 => self.register_arithmetic(),
             31..=48 => self.immediate_arithmetic(),
@@ -259,6 +304,8 @@ impl Generator {
         let writes_base = BASES.contains(&instruction.rd);
         match instruction.class {
             Class::Illegal => self.random.one_in(24),
+            // Floating point is generated elsewhere.
+            class if class.is_float() => false,
             Class::Load | Class::Store => BASES.contains(&instruction.rs1) && !writes_base,
             Class::Branch | Class::Jump | Class::JumpRegister => false,
             Class::System => self.random.one_in(8),

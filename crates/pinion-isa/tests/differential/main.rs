@@ -10,13 +10,14 @@
 mod assembler;
 mod elf;
 mod examples;
+mod float;
 mod frame;
 mod generate;
 mod layout;
 mod qemu;
 mod random;
 
-use generate::Program;
+use generate::{Kind, Program};
 use pinion_isa::flat::{FlatMachine, Stop};
 use pinion_isa::{Extensions, HartConfig, Xlen, decode, disassemble};
 
@@ -34,18 +35,14 @@ fn environment(name: &str) -> Option<u64> {
     Some(parsed.unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }
 
-fn config(wide: bool) -> HartConfig {
-    HartConfig {
-        extensions: if wide { Extensions::RV64IMAC } else { Extensions::RV32IMAC },
-        mtvec_mask: !2,
-        ..HartConfig::default()
-    }
+fn config(kind: Kind, wide: bool) -> HartConfig {
+    HartConfig { extensions: kind.extensions(wide), mtvec_mask: !2, ..HartConfig::default() }
 }
 
-fn run_ours<X: Xlen>(program: &Program) -> FlatMachine<X> {
+fn run_ours<X: Xlen>(kind: Kind, program: &Program) -> FlatMachine<X> {
     let wide = X::BITS == 64;
     let base = X::from_u64(u64::from(layout::BASE));
-    let mut machine = FlatMachine::<X>::new(&config(wide), base, layout::BYTES);
+    let mut machine = FlatMachine::<X>::new(&config(kind, wide), base, layout::BYTES);
     machine.load(base, &program.memory).expect("it fits");
     let code = &program.memory[..layout::CODE_BYTES as usize];
     machine.load_code(base, code).expect("it fits");
@@ -59,7 +56,7 @@ fn word(memory: &[u8], at: usize) -> u64 {
 }
 
 /// Describes the first differences: a trap, a block, or else just a place in memory.
-fn explain(program: &Program, ours: &[u8], theirs: &[u8], wide: bool) -> String {
+fn explain(program: &Program, ours: &[u8], theirs: &[u8], extensions: Extensions) -> String {
     let trap_log = (layout::TRAP_LOG - layout::BASE) as usize;
     let mut traps = (trap_log..trap_log + layout::TRAP_LOG_BYTES as usize).step_by(32);
     let mut text = String::new();
@@ -79,7 +76,7 @@ fn explain(program: &Program, ours: &[u8], theirs: &[u8], wide: bool) -> String 
     if let Some(entry) = (0..layout::LOG_ENTRIES as usize).find(|&index| differs(index)) {
         let (round, block) = (entry / program.blocks.len(), entry % program.blocks.len());
         text.push_str(&format!("block {block} in round {round} ends with other registers:\n"));
-        text.push_str(&listing(program, block, config(wide).extensions));
+        text.push_str(&listing(program, block, extensions));
     }
     let at = ours.iter().zip(theirs).position(|(a, b)| a != b).unwrap_or(0) & !7;
     let (us, them) = (word(ours, at), word(theirs, at));
@@ -107,20 +104,25 @@ struct Compared {
 }
 
 /// Runs one program on both sides.
-fn compare_once<X: Xlen>(emulator: &str, seed: u64, rounds: u32) -> Result<Compared, String> {
+fn compare_once<X: Xlen>(
+    emulator: &str,
+    kind: Kind,
+    seed: u64,
+    rounds: u32,
+) -> Result<Compared, String> {
     let wide = X::BITS == 64;
-    let program = generate::program(seed, wide, BLOCKS, BLOCK_LENGTH, rounds);
-    let ours = run_ours::<X>(&program);
-    let theirs = qemu::run(emulator, &program.memory);
+    let program = generate::program(seed, kind, wide, BLOCKS, BLOCK_LENGTH, rounds);
+    let ours = run_ours::<X>(kind, &program);
+    let theirs = qemu::run(emulator, &program.memory, kind);
     if ours.memory() != theirs.memory || theirs.code != Some(0) {
-        return Err(explain(&program, ours.memory(), &theirs.memory, wide));
+        return Err(explain(&program, ours.memory(), &theirs.memory, kind.extensions(wide)));
     }
     let traps = (layout::SAVE - layout::BASE) as usize + layout::TRAPS as usize;
     Ok(Compared { executed: ours.hart.instret, traps: word(ours.memory(), traps) })
 }
 
 /// Runs random programs on both sides until enough instructions have been compared.
-fn compare<X: Xlen>(test: &str, instructions: u64) {
+fn compare<X: Xlen>(test: &str, kind: Kind, instructions: u64) {
     let Some(emulator) = qemu::find(X::BITS == 64) else { return };
     let total = environment("PINION_DIFF_INSTRUCTIONS").unwrap_or(instructions);
     let mut seed = environment("PINION_DIFF_SEED").unwrap_or(0x5049_4e49_4f4e);
@@ -132,7 +134,7 @@ fn compare<X: Xlen>(test: &str, instructions: u64) {
              cargo test -p pinion-isa --test differential {test}"
         );
         println!("replay with: {replay}");
-        match compare_once::<X>(emulator, seed, rounds) {
+        match compare_once::<X>(emulator, kind, seed, rounds) {
             Ok(compared) => {
                 all.executed += compared.executed;
                 all.traps += compared.traps;
@@ -141,7 +143,7 @@ fn compare<X: Xlen>(test: &str, instructions: u64) {
                 // Fewer rounds show it more plainly, if they show it at all.
                 let plain = [1, 4, 16]
                     .into_iter()
-                    .find_map(|rounds| compare_once::<X>(emulator, seed, rounds).err());
+                    .find_map(|rounds| compare_once::<X>(emulator, kind, seed, rounds).err());
                 panic!("{}\nreplay with: {replay}", plain.unwrap_or(difference));
             }
         }
@@ -153,12 +155,22 @@ fn compare<X: Xlen>(test: &str, instructions: u64) {
 
 #[test]
 fn rv32_like_qemu() {
-    compare::<u32>("rv32_like_qemu", 30_000_000);
+    compare::<u32>("rv32_like_qemu", Kind::Integer, 30_000_000);
 }
 
 #[test]
 fn rv64_like_qemu() {
-    compare::<u64>("rv64_like_qemu", 10_000_000);
+    compare::<u64>("rv64_like_qemu", Kind::Integer, 10_000_000);
+}
+
+#[test]
+fn rv32_float_like_qemu() {
+    compare::<u32>("rv32_float_like_qemu", Kind::Float, 10_000_000);
+}
+
+#[test]
+fn rv64_float_like_qemu() {
+    compare::<u64>("rv64_float_like_qemu", Kind::Float, 10_000_000);
 }
 
 #[test]
@@ -168,7 +180,7 @@ fn compiled_programs_like_qemu() {
     let more = std::env::var_os("PINION_DIFF_ELF").unwrap_or_default();
     programs.extend(std::env::split_paths(&more).filter(|path| !path.as_os_str().is_empty()));
     for program in programs {
-        elf::compare(emulator, &program);
+        elf::compare::<u32>(emulator, &program, Kind::Integer);
     }
 }
 

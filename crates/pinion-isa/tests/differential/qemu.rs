@@ -2,6 +2,7 @@
 //!
 //! QEMU's memory is a file that both sides map, so nothing needs to be printed.
 
+use crate::generate::Kind;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ pub struct Finished {
 ///
 /// # Panics
 /// When QEMU cannot be run or does not finish in time.
-pub fn run(emulator: &str, memory: &[u8]) -> Finished {
+pub fn run(emulator: &str, memory: &[u8], kind: Kind) -> Finished {
     let (ram, serial) = (Temporary::new(), Temporary::new());
     let mut file = OpenOptions::new()
         .create(true)
@@ -87,9 +88,11 @@ pub fn run(emulator: &str, memory: &[u8]) -> Finished {
     file.set_len(MEMORY_BYTES).expect("it can be extended");
     drop(file);
     let width = if emulator.ends_with("64") { "rv64" } else { "rv32" };
-    let off = ["zba", "zbb", "zbc", "zbs", "f", "d", "h", "s", "mmu"]
+    let off = ["zba", "zbb", "zbc", "zbs", "h", "s", "mmu"]
+        .iter()
+        .chain(if kind == Kind::Float { &[][..] } else { &["f", "d"] })
         .map(|extension| format!(",{extension}=false"))
-        .concat();
+        .collect::<String>();
     let backend = format!(
         "memory-backend-file,id=ram,size={MEMORY_BYTES},share=on,mem-path={}",
         ram.0.display()

@@ -1,0 +1,194 @@
+//! The host's arithmetic, where it gives the same bits and the flags are known.
+//!
+//! It is used when results are rounded to nearest even. A result well inside the normal range
+//! raises inexact or nothing. Inexact need not be known when the flag is up already, as it is in
+//! most programs after a few instructions; else the rounding error is computed, which the host
+//! does exactly: it is zero if the result is exact. Everything else goes to `soft`.
+
+use super::{Double, Environment, Format, Rounding, Single, flag, soft};
+
+/// Gives the operations of the host's type for a format.
+pub trait Host: Sized {
+    /// The host's type.
+    type Native: Copy + PartialEq;
+
+    /// Bits of the significand that the magnitude of operands and results must at least have above
+    /// the smallest normal number, so that rounding errors are normal numbers too.
+    #[doc(hidden)]
+    const MARGIN: u64;
+
+    /// Makes a native value of bits.
+    fn native(bits: u64) -> Self::Native;
+    /// Gives the bits of a native value.
+    fn bits(value: Self::Native) -> u64;
+    /// Adds.
+    fn add(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// Subtracts.
+    fn subtract(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// Multiplies.
+    fn multiply(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// Divides.
+    fn divide(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// Takes the square root.
+    fn square_root(a: Self::Native) -> Self::Native;
+    /// Computes a · b + c, rounding once.
+    fn fused(a: Self::Native, b: Self::Native, c: Self::Native) -> Self::Native;
+}
+
+macro_rules! implement_host {
+    ($format:ty, $native:ty, $bits:ty, $margin:expr) => {
+        impl Host for $format {
+            type Native = $native;
+            const MARGIN: u64 = $margin;
+
+            #[inline(always)]
+            fn native(bits: u64) -> $native {
+                <$native>::from_bits(bits as $bits)
+            }
+            #[inline(always)]
+            fn bits(value: $native) -> u64 {
+                u64::from(value.to_bits())
+            }
+            #[inline(always)]
+            fn add(a: $native, b: $native) -> $native {
+                a + b
+            }
+            #[inline(always)]
+            fn subtract(a: $native, b: $native) -> $native {
+                a - b
+            }
+            #[inline(always)]
+            fn multiply(a: $native, b: $native) -> $native {
+                a * b
+            }
+            #[inline(always)]
+            fn divide(a: $native, b: $native) -> $native {
+                a / b
+            }
+            #[inline(always)]
+            fn square_root(a: $native) -> $native {
+                a.sqrt()
+            }
+            #[inline(always)]
+            fn fused(a: $native, b: $native, c: $native) -> $native {
+                a.mul_add(b, c)
+            }
+        }
+    };
+}
+
+implement_host!(Single, f32, u32, 52);
+implement_host!(Double, f64, u64, 110);
+
+/// Says whether a magnitude lies in the range where the host's rounding errors are exact: normal,
+/// with room for twice the precision below, and some above.
+#[inline(always)]
+fn is_moderate<F: Format>(bits: u64) -> bool {
+    let magnitude = bits & !F::SIGN;
+    let unit = F::FRACTION + 1;
+    magnitude.wrapping_sub(F::MARGIN * unit) < F::INFINITY - (F::MARGIN + 2) * unit
+}
+
+/// Says whether the host may be asked, and whether inexact is up already.
+#[inline(always)]
+fn to_nearest(environment: &Environment) -> bool {
+    environment.rounding == Rounding::NearestEven
+}
+
+#[inline(always)]
+fn known_inexact(environment: &Environment) -> bool {
+    environment.flags & flag::INEXACT != 0
+}
+
+/// Raises inexact unless the rounding error is zero; gives the result's bits.
+#[inline(always)]
+fn settle<F: Format>(result: u64, error: F::Native, environment: &mut Environment) -> u64 {
+    let exact = F::bits(error) & !F::SIGN == 0;
+    environment.flags |= u8::from(!exact) * flag::INEXACT;
+    result
+}
+
+/// Adds two values.
+#[inline]
+pub fn add<F: Format>(a: u64, b: u64, environment: &mut Environment) -> u64 {
+    if to_nearest(environment) {
+        let (x, y) = (F::native(a), F::native(b));
+        let sum = F::add(x, y);
+        let result = F::bits(sum);
+        if is_moderate::<F>(result) {
+            if known_inexact(environment) {
+                return result;
+            }
+            if is_moderate::<F>(a) && is_moderate::<F>(b) {
+                // What each operand contributed to the sum, and what of it was lost.
+                let second = F::subtract(sum, x);
+                let first = F::subtract(sum, second);
+                let error = F::add(F::subtract(x, first), F::subtract(y, second));
+                return settle::<F>(result, error, environment);
+            }
+        }
+    }
+    soft::add::<F>(a, b, environment)
+}
+
+/// Multiplies two values.
+#[inline]
+pub fn multiply<F: Format>(a: u64, b: u64, environment: &mut Environment) -> u64 {
+    if to_nearest(environment) {
+        let (x, y) = (F::native(a), F::native(b));
+        let product = F::multiply(x, y);
+        let result = F::bits(product);
+        if is_moderate::<F>(result) {
+            if known_inexact(environment) {
+                return result;
+            }
+            let error = F::fused(x, y, F::native(result ^ F::SIGN));
+            return settle::<F>(result, error, environment);
+        }
+    }
+    soft::multiply::<F>(a, b, environment)
+}
+
+/// Computes a · b + c, rounding once.
+#[inline]
+pub fn fused<F: Format>(a: u64, b: u64, c: u64, environment: &mut Environment) -> u64 {
+    if to_nearest(environment) && known_inexact(environment) {
+        let result = F::bits(F::fused(F::native(a), F::native(b), F::native(c)));
+        if is_moderate::<F>(result) {
+            return result;
+        }
+    }
+    soft::fused::<F>(a, b, c, environment)
+}
+
+/// Divides a by b.
+#[inline]
+pub fn divide<F: Format>(a: u64, b: u64, environment: &mut Environment) -> u64 {
+    if to_nearest(environment) {
+        let (x, y) = (F::native(a), F::native(b));
+        let quotient = F::divide(x, y);
+        let result = F::bits(quotient);
+        if is_moderate::<F>(result) {
+            if known_inexact(environment) {
+                return result;
+            }
+            if is_moderate::<F>(a) {
+                let error = F::fused(F::native(result ^ F::SIGN), y, x);
+                return settle::<F>(result, error, environment);
+            }
+        }
+    }
+    soft::divide::<F>(a, b, environment)
+}
+
+/// Takes the square root.
+#[inline]
+pub fn square_root<F: Format>(a: u64, environment: &mut Environment) -> u64 {
+    if to_nearest(environment) && is_moderate::<F>(a) && !F::is_negative(a) {
+        let root = F::square_root(F::native(a));
+        let result = F::bits(root);
+        let error = F::fused(F::native(result ^ F::SIGN), root, F::native(a));
+        return settle::<F>(result, error, environment);
+    }
+    soft::square_root::<F>(a, environment)
+}

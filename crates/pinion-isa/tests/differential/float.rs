@@ -1,0 +1,330 @@
+//! Random floating-point instructions: on special values, on numbers close to each other, with all
+//! rounding modes, with flags clear and set, with `mstatus.FS` off now and then.
+
+use pinion_isa::{Op, decode};
+
+use crate::assembler::{ECALL, addi, csr, i, mul, r, s, xor};
+use crate::frame::{self, BASES};
+use crate::generate::Generator;
+use crate::layout::{SAVE, SCRATCH};
+use crate::random::Random;
+
+/// Where the table of special values lies in the scratch page; stores reach other parts.
+pub const TABLE: u32 = 0x400;
+/// Doubles and boxed singles in the table, as many of each.
+const ENTRIES: u32 = 64;
+
+const FFLAGS: u16 = 1;
+const FRM: u16 = 2;
+const FCSR: u16 = 3;
+const MSTATUS: u16 = 0x300;
+const DYNAMIC: u32 = 7;
+
+/// Exponent fields at which something changes: zero, subnormal, the smallest normal numbers, half
+/// of them (whose products are the smallest), one, integers' limits, the largest, infinite.
+const DOUBLE_EXPONENTS: [u64; 26] = [
+    0, 1, 2, 52, 53, 54, 106, 511, 512, 513, 896, 897, 969, 1021, 1022, 1023, 1024, 1053, 1054,
+    1075, 1085, 1086, 1534, 1535, 2046, 2047,
+];
+const SINGLE_EXPONENTS: [u64; 20] =
+    [0, 1, 2, 23, 24, 25, 48, 63, 64, 65, 125, 126, 127, 128, 157, 158, 189, 190, 254, 255];
+
+/// Makes a number of a format from a special exponent and a fraction of a special kind.
+fn special(random: &mut Random, fraction_bits: u32, exponents: &[u64], sign: u32) -> u64 {
+    let all = (1u64 << fraction_bits) - 1;
+    let fraction = match random.below(8) {
+        0 => 0,
+        1 => all,
+        2 => 1,
+        3 => all - 1,
+        4 => 1 << random.below(fraction_bits),
+        5 => all << random.below(fraction_bits),
+        6 => all >> random.below(fraction_bits),
+        _ => random.bits(),
+    };
+    let exponent = random.pick(exponents);
+    let negative = u64::from(random.one_in(2));
+    negative << sign | exponent << fraction_bits | fraction & all
+}
+
+/// Makes the table of special values.
+pub fn table(random: &mut Random) -> Vec<u8> {
+    let mut table = Vec::new();
+    for _ in 0..ENTRIES {
+        table.extend(special(random, 52, &DOUBLE_EXPONENTS, 63).to_le_bytes());
+    }
+    for _ in 0..ENTRIES {
+        let boxed = 0xffff_ffff << 32 | special(random, 23, &SINGLE_EXPONENTS, 31);
+        table.extend(boxed.to_le_bytes());
+    }
+    table
+}
+
+impl Generator {
+    /// Turns floating point on.
+    pub fn enable_float(&mut self) {
+        self.code.constant(5, 0x6000);
+        self.code.word(csr(2, 0, MSTATUS, 5));
+        for register in 0..32 {
+            self.load_special(register);
+        }
+    }
+
+    /// Writes one block: some instructions in machine mode, some in user mode.
+    pub fn float_block(&mut self, length: u32) {
+        for _ in 0..length / 2 {
+            self.float_step();
+        }
+        let temporary = self.destination();
+        frame::enter_user_mode(&mut self.code, temporary.max(9));
+        self.user = true;
+        for _ in 0..length / 8 {
+            self.float_step();
+        }
+        self.user = false;
+        self.code.word(ECALL);
+    }
+
+    /// Folds all floating-point registers and `fcsr` into the integer registers 5 and 6, with floating
+    /// point on from here.
+    pub fn fold_float_registers(&mut self) {
+        self.code.constant(7, 0x6000);
+        self.code.word(csr(2, 0, MSTATUS, 7));
+        self.code.word(csr(2, 5, FCSR, 0));
+        self.code.constant(6, 0x5851_f42d);
+        self.code.address(9, SAVE + 0x200);
+        for register in 0..32u8 {
+            self.code.word(s_float(3, 9, register, 0));
+            for offset in if self.wide { &[0][..] } else { &[0, 4] } {
+                self.code.restore(7, 9, *offset);
+                self.code.word(xor(5, 5, 7));
+                self.code.word(mul(5, 5, 6));
+                self.code.word(addi(5, 5, i32::from(register) + 1));
+            }
+        }
+    }
+
+    fn float_register(&mut self) -> u8 {
+        self.random.below(32) as u8
+    }
+
+    fn rounding(&mut self) -> u32 {
+        match self.random.below(64) {
+            0..=20 => DYNAMIC,
+            21..=36 => 0,
+            37..=62 => self.random.below(5),
+            _ => 5 + self.random.below(2),
+        }
+    }
+
+    /// Loads a special value, usually of the format named.
+    fn load_special(&mut self, register: u8) {
+        let offset = TABLE as i32 - 0x800 + 8 * self.random.below(2 * ENTRIES) as i32;
+        let double = self.random.one_in(2);
+        let word = match (double, self.random.below(8)) {
+            (_, 0) => i(0x07, 2, register, BASES[1], offset), // flw
+            _ => i(0x07, 3, register, BASES[1], offset),      // fld
+        };
+        self.code.word(word);
+    }
+
+    /// Moves an integer register, random as they are, or a conversion of it.
+    fn move_random(&mut self, register: u8) {
+        let source = self.source();
+        let kinds: &[u32] = if self.wide {
+            &[0x78, 0x79, 0x68, 0x69, 0x168, 0x169, 0x268, 0x269, 0x368, 0x369]
+        } else {
+            &[0x78, 0x78, 0x68, 0x69, 0x168, 0x169]
+        };
+        let kind = self.random.pick(kinds);
+        let mode = if kind & 0x7e == 0x78 { 0 } else { self.rounding() };
+        let word = r(0x53, mode, kind & 0x7f, register, source, (kind >> 8) as u8);
+        self.code.word(word);
+    }
+
+    /// Makes a double around one from an integer register: close numbers cancel.
+    fn near_one(&mut self, register: u8) {
+        if !self.wide {
+            return self.move_random(register);
+        }
+        let (temporary, source) = (self.temporary(), self.source());
+        let shift = self.random.below(48) as i32;
+        self.code.word(i(0x13, 1, temporary, source, shift)); // slli: few significant bits
+        self.code.word(i(0x13, 5, temporary, temporary, 8 + self.random.below(4) as i32)); // srli
+        let one = self.temporary();
+        self.code.word(addi(one, 0, 0x3ff));
+        self.code.word(i(0x13, 1, one, one, 52));
+        self.code.word(xor(temporary, temporary, one));
+        self.code.word(r(0x53, 0, 0x79, register, temporary, 0));
+    }
+
+    fn refresh(&mut self, register: u8) {
+        match self.random.below(8) {
+            0..4 => self.load_special(register),
+            4..6 => self.move_random(register),
+            _ => self.near_one(register),
+        }
+    }
+
+    /// Writes one instruction, or a few that belong together.
+    fn float_step(&mut self) {
+        match self.random.below(100) {
+            0..56 => self.operation(),
+            56..66 => self.residual(),
+            66..70 => {
+                let register = self.float_register();
+                self.refresh(register);
+            }
+            70..78 => self.access(),
+            78..86 => self.control(),
+            86..88 => self.switch_off(),
+            _ => {
+                // No integer stores but compressed ones, which do not reach the table.
+                let kinds = [10, 11, 12, 13, 31, 32, 33, 34, 49, 52, 78, 79, 80, 98];
+                let kind = self.random.pick(&kinds);
+                self.straight(kind);
+            }
+        }
+    }
+
+    /// Any operation.
+    fn operation(&mut self) {
+        let (rs1, rs2) = (self.float_register(), self.float_register());
+        let format = self.random.below(2);
+        for source in [rs1, rs2] {
+            if self.random.one_in(3) {
+                self.refresh(source);
+            }
+        }
+        if self.random.one_in(5) {
+            let (rd, rs3) = (self.float_register(), self.float_register());
+            let opcode = self.random.pick(&[0x43, 0x47, 0x4b, 0x4f]);
+            let funct7 = u32::from(rs3) << 2 | format;
+            let word = r(opcode, self.rounding(), funct7, rd, rs1, rs2);
+            return self.code.word(word);
+        }
+        loop {
+            let funct5 = self.random.pick(&[
+                0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 5, 8, 8, 0xb, 0xb, 0x14, 0x14, 0x18, 0x18, 0x1a,
+                0x1c, 0x1e,
+            ]);
+            let mode = match funct5 {
+                4 | 5 | 0x14 | 0x1c | 0x1e => self.random.below(3),
+                _ => self.rounding(),
+            };
+            let rs2 = match funct5 {
+                8 => 1 - format as u8,
+                0xb | 0x1c | 0x1e => 0,
+                0x18 | 0x1a => self.random.below(4) as u8,
+                _ => rs2,
+            };
+            let to_integer = matches!(funct5, 0x14 | 0x18 | 0x1c);
+            let rd = if to_integer { self.destination() } else { self.float_register() };
+            let word = r(0x53, mode, funct5 << 2 | format, rd, rs1, rs2);
+            if decode(word, self.extensions).op != Op::Illegal || self.random.one_in(50) {
+                return self.code.word(word);
+            }
+        }
+    }
+
+    /// The rounding error of a product, quotient, root or sum: where flags are decided.
+    fn residual(&mut self) {
+        let registers: [u8; 4] = std::array::from_fn(|_| self.float_register());
+        let [a, b, result, error] = registers;
+        for source in [a, b] {
+            if self.random.one_in(2) {
+                self.refresh(source);
+            }
+        }
+        let format = self.random.below(2);
+        let (first, second) = (self.rounding(), self.rounding());
+        let operation =
+            |funct5: u32, mode, rd, rs1, rs2| r(0x53, mode, funct5 << 2 | format, rd, rs1, rs2);
+        let fused = |opcode, rs1, rs2, rs3: u8| {
+            r(opcode, second, u32::from(rs3) << 2 | format, error, rs1, rs2)
+        };
+        let words = match self.random.below(4) {
+            0 => [operation(2, first, result, a, b), fused(0x47, a, b, result)],
+            1 => [operation(3, first, result, a, b), fused(0x4b, result, b, a)],
+            2 => [operation(0xb, first, result, a, 0), fused(0x4b, result, result, a)],
+            _ => [operation(0, first, result, a, b), operation(1, second, error, result, a)],
+        };
+        for word in words {
+            self.code.word(word);
+        }
+    }
+
+    /// A load or store, also a compressed one.
+    fn access(&mut self) {
+        let register = self.float_register();
+        let double = self.random.one_in(2);
+        if self.random.one_in(2) {
+            return self.compressed_access();
+        }
+        // The upper half of the page, or the lower's first quarter: not the table.
+        let offset =
+            if self.random.one_in(2) { -0x800 } else { 0 } + 8 * self.random.below(64) as i32;
+        let misaligned = !self.user && self.random.one_in(6);
+        let offset = offset + if misaligned { self.random.between(0, 7) } else { 0 };
+        let width = if double { 3 } else { 2 };
+        let word = match self.random.one_in(2) {
+            true => i(0x07, width, register, BASES[1], offset),
+            false => s_float(width, BASES[1], register, offset),
+        };
+        self.code.word(word);
+    }
+
+    fn compressed_access(&mut self) {
+        // c.fld and c.fsd, on RV32 c.flw and c.fsw; relative to s0 (x8, register field 0) or to the
+        // stack pointer, from which they do not reach the table either.
+        let functs: &[u16] = if self.wide { &[1, 5] } else { &[1, 3, 5, 7] };
+        let half = self.random.pick(functs) << 13;
+        let random = self.random.word() as u16;
+        let half =
+            if self.random.one_in(2) { half | random & 0x1c7c } else { half | random & 0x1ffc | 2 };
+        self.code.half(half);
+    }
+
+    /// Changes or reads `fcsr` and its parts.
+    fn control(&mut self) {
+        let (rd, source) = (self.destination(), self.source());
+        let mode = if self.random.one_in(12) { self.random.below(8) } else { self.random.below(5) };
+        let mode = if self.random.one_in(3) { 0 } else { mode };
+        let word = match self.random.below(8) {
+            0..3 => csr(5, rd, FRM, mode as u8), // csrrwi
+            3..5 => csr(5, rd, FFLAGS, 0),
+            5 => csr(self.random.pick(&[1, 2, 3]), rd, FFLAGS, source),
+            6 => csr(2, rd, self.random.pick(&[FFLAGS, FRM, FCSR]), 0),
+            _ => csr(5, rd, FCSR, self.random.below(32) as u8),
+        };
+        self.code.word(word);
+    }
+
+    /// Turns floating point off for a few instructions, in machine mode.
+    fn switch_off(&mut self) {
+        if self.user {
+            return;
+        }
+        let temporary = self.temporary();
+        self.code.constant(temporary, 0x6000);
+        self.code.word(csr(3, 0, MSTATUS, temporary));
+        for _ in 0..1 + self.random.below(4) {
+            match self.random.below(3) {
+                0 => self.operation(),
+                1 => self.access(),
+                _ => self.control(),
+            }
+        }
+        let temporary = self.temporary();
+        let state = self.random.pick(&[0x2000, 0x4000, 0x6000]);
+        self.code.constant(temporary, state);
+        self.code.word(csr(2, 0, MSTATUS, temporary));
+    }
+}
+
+/// Encodes a store of a floating-point register.
+fn s_float(width: u32, rs1: u8, rs2: u8, offset: i32) -> u32 {
+    s(width, rs1, rs2, offset) & !0x7f | 0x27
+}
+
+const _: () = assert!(TABLE + 16 * ENTRIES <= 0x800 && SCRATCH % 8 == 0);
