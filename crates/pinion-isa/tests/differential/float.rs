@@ -29,6 +29,30 @@ const DOUBLE_EXPONENTS: [u64; 26] = [
 const SINGLE_EXPONENTS: [u64; 20] =
     [0, 1, 2, 23, 24, 25, 48, 63, 64, 65, 125, 126, 127, 128, 157, 158, 189, 190, 254, 255];
 
+/// Doubles whose products, or conversions to single precision, lie just below the smallest normal
+/// number: whether they underflow depends on how they would round without that limit.
+const DOUBLE_EDGES: [u64; 8] = [
+    0x0010_0000_0000_0001,
+    0x001f_ffff_ffff_ffff,
+    0x3fe0_0000_0000_0000,
+    0x3fef_ffff_ffff_fffe,
+    0x3fef_ffff_ffff_ffff,
+    0x380f_ffff_ffff_ffff,
+    0x380f_ffff_e000_0000,
+    0x380f_ffff_f000_0000,
+];
+/// Singles of the same kind.
+const SINGLE_EDGES: [u64; 8] = [
+    0x0080_0001,
+    0x00ff_ffff,
+    0x3f00_0000,
+    0x3f7f_fffe,
+    0x3f7f_ffff,
+    0x8080_0001,
+    0x007f_ffff,
+    0x0080_0000,
+];
+
 /// Makes a number of a format from a special exponent and a fraction of a special kind.
 fn special(random: &mut Random, fraction_bits: u32, exponents: &[u64], sign: u32) -> u64 {
     let all = (1u64 << fraction_bits) - 1;
@@ -50,12 +74,15 @@ fn special(random: &mut Random, fraction_bits: u32, exponents: &[u64], sign: u32
 /// Makes the table of special values.
 pub fn table(random: &mut Random) -> Vec<u8> {
     let mut table = Vec::new();
-    for _ in 0..ENTRIES {
-        table.extend(special(random, 52, &DOUBLE_EXPONENTS, 63).to_le_bytes());
+    let mut doubles = DOUBLE_EDGES.to_vec();
+    doubles.resize_with(ENTRIES as usize, || special(random, 52, &DOUBLE_EXPONENTS, 63));
+    let mut singles = SINGLE_EDGES.to_vec();
+    singles.resize_with(ENTRIES as usize, || special(random, 23, &SINGLE_EXPONENTS, 31));
+    for value in doubles {
+        table.extend(value.to_le_bytes());
     }
-    for _ in 0..ENTRIES {
-        let boxed = 0xffff_ffff << 32 | special(random, 23, &SINGLE_EXPONENTS, 31);
-        table.extend(boxed.to_le_bytes());
+    for value in singles {
+        table.extend((0xffff_ffff << 32 | value).to_le_bytes());
     }
     table
 }
@@ -169,7 +196,8 @@ impl Generator {
     /// Writes one instruction, or a few that belong together.
     fn float_step(&mut self) {
         match self.random.below(100) {
-            0..56 => self.operation(),
+            0..3 => self.edge(),
+            3..56 => self.operation(),
             56..66 => self.residual(),
             66..70 => {
                 let register = self.float_register();
@@ -225,6 +253,27 @@ impl Generator {
                 return self.code.word(word);
             }
         }
+    }
+
+    /// A product or conversion about the smallest normal number, flags clear before it.
+    fn edge(&mut self) {
+        let format = self.random.below(2);
+        let [a, b, result] = std::array::from_fn(|_| self.float_register());
+        let first = TABLE as i32 - 0x800 + if format == 0 { 8 * ENTRIES as i32 } else { 0 };
+        for register in [a, b] {
+            let offset = first + 8 * self.random.below(8) as i32;
+            self.code.word(i(0x07, 3, register, BASES[1], offset));
+        }
+        self.code.word(csr(5, 0, FFLAGS, 0));
+        let mode = self.rounding();
+        let word = match (format, self.random.below(3)) {
+            (1, 0) => r(0x53, mode, 0x20, result, a, 1), // fcvt.s.d
+            (_, 1) => r(0x43, mode, u32::from(b) << 2 | format, result, a, b),
+            _ => r(0x53, mode, 0x08 | format, result, a, b),
+        };
+        self.code.word(word);
+        let flags = self.destination();
+        self.code.word(csr(2, flags, FFLAGS, 0));
     }
 
     /// The rounding error of a product, quotient, root or sum: where flags are decided.
