@@ -149,7 +149,7 @@ impl Record {
         let fields = Fields::of(&frame);
         let payload = frame.get(HEADER_BYTES..).unwrap_or(&[]);
         let words = match fields.is_data() {
-            true => payload.chunks_exact(8).take(WORDS_KEPT).map(word).collect(),
+            true => payload.chunks(8).take(WORDS_KEPT).map(word).collect(),
             false => Vec::new(),
         };
         Self {
@@ -177,12 +177,9 @@ impl Record {
     }
 }
 
-/// Reads a big-endian word; missing bytes are zero.
+/// Reads a big-endian number of up to eight bytes.
 pub fn word(bytes: &[u8]) -> u64 {
-    let mut all = [0; 8];
-    let length = bytes.len().min(8);
-    all[..length].copy_from_slice(&bytes[..length]);
-    u64::from_be_bytes(all)
+    bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// Holds an instruction that retired.

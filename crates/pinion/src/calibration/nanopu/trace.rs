@@ -6,6 +6,7 @@ use std::path::Path;
 use pinion_nanopu::event::Event;
 use serde::Deserialize;
 
+use super::observation::Commit;
 use crate::calibration::read;
 use crate::error::{Error, Result};
 
@@ -37,6 +38,29 @@ pub fn events(path: &Path) -> Result<Vec<(i64, Event)>> {
     }
     events.sort_by_key(|&(at, _)| at);
     Ok(events)
+}
+
+/// Reads the instructions that retired.
+///
+/// # Errors
+/// When the file is unreadable or malformed.
+pub fn commits(path: &Path) -> Result<Vec<Commit>> {
+    #[derive(Deserialize)]
+    struct Row {
+        cycle: i64,
+        core: u8,
+        pc: String,
+    }
+    let rows: Vec<Row> = read(path)?;
+    let mut commits = Vec::with_capacity(rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        let pc = u64::from_str_radix(&row.pc, 16).map_err(|_| {
+            let problem = format!("pc: `{}` is not in hex", row.pc);
+            Error::Usage(format!("{}, line {}: {problem}", path.display(), index + 2))
+        })?;
+        commits.push(Commit { at: row.cycle, hart: row.core, pc });
+    }
+    Ok(commits)
 }
 
 /// Finds the value of `name=` in a detail, in hex.
