@@ -16,6 +16,15 @@ pub fn median_error(comparisons: &[Comparison]) -> f64 {
     }
 }
 
+/// Says in a word how a comparison went.
+pub(super) fn mark(comparison: &Comparison) -> &'static str {
+    match (comparison.counts, comparison.pass) {
+        (false, _) => "informative",
+        (true, true) => "pass",
+        (true, false) => "FAIL",
+    }
+}
+
 /// Writes the table for a terminal.
 pub fn text(comparisons: &[Comparison]) -> String {
     let longest = comparisons.iter().map(|comparison| comparison.row.len()).max().unwrap_or(3);
@@ -24,11 +33,7 @@ pub fn text(comparisons: &[Comparison]) -> String {
         "row", "metric", "ours", "RTL", "error"
     );
     for comparison in comparisons {
-        let mark = match (comparison.counts, comparison.pass) {
-            (false, _) => "informative",
-            (true, true) => "pass",
-            (true, false) => "FAIL",
-        };
+        let mark = mark(comparison);
         let _ = writeln!(
             out,
             "{:longest$}  {:16}  {:>10.1}  {:>10.1}  {:>+7.1}%  {mark}",

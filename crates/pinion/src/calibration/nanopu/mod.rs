@@ -1,7 +1,9 @@
 //! Scenarios of a nanoPU node: a program, the frames it gets and a peer that answers; frames out,
 //! their cycles, and what the summary says of them are compared.
 
+pub mod compare;
 pub mod drive;
+pub mod frames;
 pub mod metrics;
 pub mod observation;
 pub mod peer;
@@ -11,15 +13,56 @@ pub mod services;
 pub mod set;
 pub mod stages;
 pub mod switches;
+pub mod table;
 mod trace;
 
 use pinion_isa::elf::Image;
 
-use crate::error::{Error, Result};
-use set::{Scenario, Set};
+use super::{Comparison, Tolerance};
+use crate::error::{Error, Result, paragraph};
+use compare::Truth;
+use observation::Observation;
+use set::{Scenario, ScriptFrame, Set};
 
-/// Names the scenario whose messages' ways are in the table of stages.
-pub const STAGES_SCENARIO: &str = "echo_8B";
+/// Runs scenarios on a model of the node.
+pub trait Runner: Sync {
+    /// Boots the program, plays the scenario and gives what was seen; see [`drive::run`].
+    ///
+    /// # Errors
+    /// When the program cannot be run or does not announce itself.
+    fn observe(
+        &self,
+        scenario: &Scenario,
+        script: &[ScriptFrame],
+        image: &Image,
+    ) -> Result<Observation>;
+}
+
+/// Compares every scenario of a set whose name contains `filter`, `jobs` at a time. A scenario that
+/// the model cannot run at all is a comparison that fails.
+///
+/// # Errors
+/// When the set is unreadable.
+pub fn compare(
+    set: &Set,
+    runner: &dyn Runner,
+    filter: Option<&str>,
+    jobs: usize,
+) -> Result<Vec<Comparison>> {
+    let scenarios = set.scenarios(filter)?;
+    super::side_by_side(&scenarios, jobs, |scenario| {
+        let truth = Truth::read(set, scenario)?;
+        let image = image(set, scenario)?;
+        Ok(match runner.observe(scenario, &truth.script, &image) {
+            Ok(ours) => compare::compare(&truth, &ours, &mrets(&image)),
+            Err(error) => {
+                let row = &scenario.name;
+                let fails = Comparison::new(row, "runs", 0.0, 1.0, Tolerance::Absolute(0.0));
+                vec![fails.with_note(paragraph(&error))]
+            }
+        })
+    })
+}
 
 /// Tells whether the program runs several threads on a hart, by its name.
 fn has_threads(scenario: &Scenario) -> bool {

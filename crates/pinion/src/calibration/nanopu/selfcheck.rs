@@ -116,7 +116,7 @@ fn the_hardwares_events_and_commits_give_its_thread_switches() {
 fn the_hardwares_events_give_its_stages() {
     let set = set();
     let table = super::stages::table(&set.stages().unwrap()).unwrap();
-    let name = super::STAGES_SCENARIO;
+    let name = "echo_8B";
     let scenario = set.scenarios(Some(name)).unwrap().into_iter().find(|s| s.name == name).unwrap();
     let seen = set.observed(&scenario).unwrap();
     let messages: std::collections::BTreeSet<usize> = table.iter().map(|row| row.0).collect();
@@ -129,4 +129,52 @@ fn the_hardwares_events_give_its_stages() {
         found.sort();
         assert_eq!(found, expected, "message {message}");
     }
+}
+
+#[test]
+fn the_hardware_passes_its_own_comparison() {
+    let set = set();
+    for scenario in set.scenarios(None).unwrap() {
+        let truth = super::compare::Truth::read(&set, &scenario).unwrap();
+        let comparisons = super::compare::compare(&truth, &truth.rtl, &[]);
+        for comparison in comparisons {
+            let from_commits = comparison.metric.contains("switch");
+            let informative = !comparison.counts;
+            assert!(comparison.pass || from_commits, "{comparison:?}");
+            let same = comparison.error.abs() < 1e-3;
+            assert!(same || from_commits || informative, "{comparison:?}");
+        }
+    }
+}
+
+#[test]
+fn a_delay_a_loss_and_a_surplus_are_found() {
+    let set = set();
+    let name = "echo_64B";
+    let scenario = set.scenarios(Some(name)).unwrap().into_iter().find(|s| s.name == name).unwrap();
+    let truth = super::compare::Truth::read(&set, &scenario).unwrap();
+    let failed = |ours| {
+        let comparisons = super::compare::compare(&truth, &ours, &[]);
+        let failed = comparisons.into_iter().filter(|comparison| !comparison.pass);
+        failed.map(|comparison| (comparison.metric, comparison.note)).collect::<Vec<_>>()
+    };
+    let last = truth.rtl.frames.iter().rposition(|frame| frame.is_data_out()).unwrap();
+    let mut late = truth.rtl.clone();
+    late.frames[last].first += 9;
+    late.frames[last].last += 9;
+    let found = failed(late);
+    assert_eq!(found[0].0, "frames_in_time");
+    assert!(found[0].1.contains("+9 cycles, 6 allowed"), "{found:?}");
+
+    let mut lost = truth.rtl.clone();
+    lost.frames.remove(last);
+    let found = failed(lost);
+    assert_eq!(found[0].0, "frames_out");
+    assert!(found[0].1.contains("never came"), "{found:?}");
+
+    let mut twice = truth.rtl.clone();
+    twice.frames.insert(9, truth.rtl.frames[8].clone());
+    let found = failed(twice);
+    assert_eq!(found[0].0, "frames_out");
+    assert!(found[0].1.contains("1 too many"), "{found:?}");
 }

@@ -8,6 +8,7 @@ mod applications;
 mod board;
 mod classes;
 mod echo;
+pub use echo::COLD_MESSAGES;
 pub mod messages;
 mod packets;
 mod rates;
