@@ -1,12 +1,13 @@
 //! The frames out of a scenario, ours against the hardware's: what they are, their order, and when
 //! their first and last flits passed the pins.
 //!
-//! A frame's time is judged by how long it took since what it depends on: for control frames the
-//! packet that they answer, otherwise the first injected frame after the last silence. How exact
+//! A frame's time is judged by how long it took since what it depends on: the packet that a control
+//! frame answers, the request that a reply is for, otherwise the first frame after the last silence. How exact
 //! it has to be is the set's word: 5 %, or the phase of the polling loop; more for what comes out of
 //! cold caches and for the timer's first round.
 
-use super::observation::{DATA, Direction, Observation, Record, crc32};
+use super::metrics::messages::{Message, messages};
+use super::observation::{Direction, Observation, Record, crc32};
 use super::set::Scenario;
 use crate::calibration::TOLERANCE;
 
@@ -162,9 +163,11 @@ fn cycle_words(scenario: &Scenario, reply: &Record, rtl: &Observation) -> std::o
 /// Gives what each frame's time may differ by.
 fn allowances(scenario: &Scenario, rtl: &Observation, out: &[&Record]) -> Vec<i64> {
     let warm = warm_from(rtl);
+    let requests = messages(rtl.requests());
+    let replies = messages(out.iter().copied().filter(|frame| frame.fields.is_data()));
     let allowance = |(index, frame): (usize, &&Record)| {
         let before = &out[..index];
-        let took = frame.first - cause(rtl, frame);
+        let took = frame.first - cause(rtl, frame, &requests, &replies);
         let share = (took.max(0) as f64 * TOLERANCE) as i64;
         let phase = if frame.first < warm { COLD_CYCLES } else { POLLING_CYCLES };
         let timer = match timeouts(scenario, before, frame) {
@@ -182,21 +185,23 @@ pub fn warm_from(rtl: &Observation) -> i64 {
     if warmed {
         return rtl.warm_from();
     }
-    let messages = super::metrics::messages::messages(rtl.requests());
+    let messages = messages(rtl.requests());
     messages.get(super::metrics::COLD_MESSAGES).map_or(i64::MAX, |message| message.first().first)
 }
 
 /// Gives when that began which a frame out depends on.
-fn cause(rtl: &Observation, frame: &Record) -> i64 {
-    if frame.fields.flags & DATA == 0 {
-        let injected = rtl.requests().filter(|request| request.first < frame.first);
-        let answered = injected.filter(|request| {
-            (request.fields.tx_msg_id, request.fields.pkt_offset, request.fields.src_context)
-                == (frame.fields.tx_msg_id, frame.fields.pkt_offset, frame.fields.dst_context)
-        });
-        if let Some(request) = answered.last() {
-            return request.first;
-        }
+fn cause(
+    rtl: &Observation,
+    frame: &Record,
+    requests: &[Message<'_>],
+    replies: &[Message<'_>],
+) -> i64 {
+    let cause = match frame.fields.is_data() {
+        true => asked(frame, requests, replies),
+        false => answered(rtl, frame),
+    };
+    if let Some(request) = cause {
+        return request.first;
     }
     let mut began = 0;
     let mut silent_since = i64::MIN / 2;
@@ -209,10 +214,44 @@ fn cause(rtl: &Observation, frame: &Record) -> i64 {
     began
 }
 
+/// Finds the packet that a control frame answers.
+fn answered<'a>(rtl: &'a Observation, frame: &Record) -> Option<&'a Record> {
+    let injected = rtl.requests().filter(|request| request.first < frame.first);
+    let answered = injected.filter(|request| {
+        (request.fields.tx_msg_id, request.fields.pkt_offset, request.fields.src_context)
+            == (frame.fields.tx_msg_id, frame.fields.pkt_offset, frame.fields.dst_context)
+    });
+    answered.last()
+}
+
+/// Finds the request of a packet of data: one that begins with the same two words or, where there
+/// are as many messages out as in, the one with the same number.
+fn asked<'a>(
+    frame: &Record,
+    requests: &[Message<'a>],
+    replies: &[Message<'_>],
+) -> Option<&'a Record> {
+    let begins_so = |request: &&Message<'_>| {
+        frame.words.len() >= 2
+            && request.packets[0].words.get(..2) == frame.words.get(..2)
+            && request.packets[0].first < frame.first
+    };
+    if let Some(request) = requests.iter().rfind(begins_so) {
+        return Some(request.packets[0]);
+    }
+    let is_it = |reply: &Message<'_>| {
+        let same = |packet: &&Record| packet.first == frame.first;
+        reply.packets.iter().any(same)
+    };
+    let number = replies.iter().position(is_it)?;
+    let one_each = requests.len() == replies.len();
+    requests.get(number).filter(|_| one_each).map(|request| request.packets[0])
+}
+
 /// Counts the timeouts that a frame has been through: how often it was sent before, at least a
 /// timeout apart, or how often its message's other packets were.
 fn timeouts(scenario: &Scenario, before: &[&Record], frame: &Record) -> i64 {
-    if frame.fields.flags & DATA == 0 {
+    if !frame.fields.is_data() {
         return 0;
     }
     let message = |record: &&&Record| {

@@ -17,6 +17,7 @@ pub struct Scenario {
     /// Names the scenario.
     pub name: String,
     /// Tells what it is about.
+    #[serde(default)]
     pub description: String,
     /// Names the program, from the set's folder.
     pub elf: PathBuf,
@@ -34,10 +35,12 @@ pub struct Scenario {
     #[serde(default)]
     pub replies: Vec<Reply>,
     /// Is when cycle 0 was on the hardware, counted from reset.
+    #[serde(default)]
     pub cycles_from_reset_to_cycle_0: u64,
     /// Is when the observation ended.
     pub last_cycle: i64,
     /// Counts the frames of the script that were injected before the end.
+    #[serde(default)]
     pub injected_frames: usize,
     /// Tells why the run ended.
     pub ended: Ended,
@@ -341,12 +344,12 @@ impl Set {
         })
     }
 
-    /// Reads the metrics of a scenario.
+    /// Reads the metrics of a scenario; none where the summary is missing.
     ///
     /// # Errors
-    /// When the summary is missing or malformed.
+    /// When the summary is malformed.
     pub fn summary(&self, scenario: &str) -> Result<Vec<Metric>> {
-        let mut metrics: Vec<Metric> = read(&self.dir.join("results/summary.csv"))?;
+        let mut metrics: Vec<Metric> = self.table("summary")?;
         metrics.retain(|metric| metric.scenario == scenario);
         Ok(metrics)
     }
@@ -467,4 +470,57 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
         return None;
     }
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = r#"[{"name": "one", "elf": "elf/one.elf", "harts": 1, "rtt_pkts": 2,
+        "timeout_cycles": 100, "ready_messages": 1, "acknowledge": {"enabled": true,
+        "delay_cycles": 100}, "last_cycle": 10, "ended": "stopped"}]"#;
+
+    /// Writes a set with this index and these frames.
+    fn set(name: &str, index: &str, frames: &str) -> Set {
+        let dir = std::env::temp_dir().join(format!("pinion-set-{name}-{}", std::process::id()));
+        for folder in ["scenarios", "results", "elf"] {
+            std::fs::create_dir_all(dir.join(folder)).unwrap();
+        }
+        std::fs::write(dir.join("elf/one.elf"), "").unwrap();
+        std::fs::write(dir.join("scenarios/index.json"), index).unwrap();
+        std::fs::write(dir.join("scenarios/one.csv"), frames).unwrap();
+        Set::open(&dir).unwrap()
+    }
+
+    fn problem<T>(result: Result<T>) -> String {
+        crate::error::paragraph(&result.err().unwrap())
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_set_is_told() {
+        let frames = "index,cycle,origin,label,frame_hex\n0,5,script,m0,08zz\n";
+        let good = set("good", SCENARIO, frames);
+        let scenario = good.scenarios(None).unwrap().remove(0);
+        assert_eq!((scenario.ended, scenario.replies.len()), (Ended::Stopped, 0));
+        let told = problem(good.script(&scenario));
+        assert!(told.contains("one.csv, line 2: frame_hex must be pairs of hex digits"), "{told}");
+        let told = problem(good.observed(&scenario));
+        assert!(told.contains("cannot read") && told.contains("results/one.csv"), "{told}");
+        let told = problem(good.scenarios(Some("two")));
+        assert!(told.contains("no scenario with `two` in its name"), "{told}");
+        std::fs::remove_dir_all(good.dir()).unwrap();
+
+        for (name, from, to, expected) in [
+            ("elf", "elf/one.elf", "elf/two.elf", "there is no"),
+            ("harts", "\"harts\": 1", "\"harts\": 0", "must be at least 1"),
+            ("name", "\"one\"", "\"../one\"", "fit for a file name"),
+            ("ended", "stopped", "tired", "unknown variant `tired`"),
+        ] {
+            let bad = set(name, &SCENARIO.replacen(from, to, 1), "");
+            let told = problem(bad.scenarios(None));
+            assert!(told.contains(expected) && told.contains("index.json"), "{told}");
+            std::fs::remove_dir_all(bad.dir()).unwrap();
+        }
+        assert!(problem(Set::open(Path::new("/nowhere"))).contains("scenarios/index.json"));
+    }
 }
