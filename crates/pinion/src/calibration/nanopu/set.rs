@@ -466,7 +466,7 @@ impl ResultRow {
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
-    if hex.is_empty() || hex.len() % 2 != 0 || !hex.is_ascii() {
+    if hex.is_empty() || !hex.len().is_multiple_of(2) || !hex.is_ascii() {
         return None;
     }
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()

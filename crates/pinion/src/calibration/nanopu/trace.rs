@@ -6,6 +6,7 @@ use std::path::Path;
 use pinion_nanopu::event::Event;
 use serde::Deserialize;
 
+#[cfg(test)]
 use super::observation::Commit;
 use crate::calibration::read;
 use crate::error::{Error, Result};
@@ -44,6 +45,7 @@ pub fn events(path: &Path) -> Result<Vec<(i64, Event)>> {
 ///
 /// # Errors
 /// When the file is unreadable or malformed.
+#[cfg(test)]
 pub fn commits(path: &Path) -> Result<Vec<Commit>> {
     #[derive(Deserialize)]
     struct Row {

@@ -13,8 +13,11 @@ const PEER_MAC: [u8; 6] = [0x08, 0x55, 0x66, 0x77, 0x88, 0x08];
 /// Is the node's MAC address.
 const NODE_MAC: [u8; 6] = [0x08, 0x11, 0x22, 0x33, 0x44, 0x08];
 
+/// Tells how long something between a request and its reply took.
+type Took = fn(&Message<'_>, &Message<'_>) -> i64;
+
 pub fn number(view: &View<'_>, metric: &str) -> Answer {
-    let times: [(&str, fn(&Message<'_>, &Message<'_>) -> i64); 3] = [
+    let times: [(&str, Took); 3] = [
         ("first_in_to_first_out_", |request, reply| reply.first().first - request.first().first),
         ("first_in_to_last_out_", |request, reply| reply.last().last - request.first().first),
         ("last_in_to_first_out_", |request, reply| reply.first().first - request.last().last),
