@@ -78,7 +78,18 @@ impl App {
     /// # Errors
     /// Everything that can be wrong before a run.
     pub fn load(path: &std::path::Path, options: &Options) -> Result<Self> {
-        let manifest = manifest::load(path)?;
+        Self::of(manifest::load(path)?, options)
+    }
+
+    /// Does the same for a manifest that is loaded already.
+    ///
+    /// # Errors
+    /// As [`App::load`].
+    pub fn of(manifest: Manifest, options: &Options) -> Result<Self> {
+        if manifest.nanoservice().is_some() {
+            let problem = "this is a nanoservice: it has no packet handlers to run on a sPIN NIC";
+            return Err(manifest.error_at("nanoservice", problem).into());
+        }
         let name = options.machine.as_deref().unwrap_or(&manifest.app.machine);
         let machine = load_machine(name, &options.overrides, options.faithful)?;
         if manifest.app.elf.is_some() && (options.build.cc.is_some() || options.build.out.is_some())
@@ -161,14 +172,14 @@ impl App {
             true => Compare::Swapped,
             false => Compare::BigEndian,
         };
-        for (index, context) in self.manifest.contexts.iter().enumerate() {
+        for (index, context) in self.manifest.contexts().iter().enumerate() {
             let checked = ruleset(context).check(&context.message, &limits);
             checked.map_err(|error| {
                 let key = format!("context[{index}].match");
                 self.manifest.error_at(&key, error.to_string())
             })?;
         }
-        let contexts = self.manifest.contexts.iter().map(context_match).collect();
+        let contexts = self.manifest.contexts().iter().map(context_match).collect();
         let engine = MatchingEngine::new(contexts, limits)
             .map_err(|error| self.manifest.error_at("context", error.to_string()))?;
         Ok(engine.compare(compare))
@@ -255,7 +266,7 @@ fn place(manifest: &Manifest, machine: &Machine, image: &Image) -> Result<Vec<Ex
     };
     let mut host = Region { next: HOST_MEMORY_BASE, end: u64::MAX, what: "host memory" };
     let mut contexts = Vec::new();
-    for (index, context) in manifest.contexts.iter().enumerate() {
+    for (index, context) in manifest.contexts().iter().enumerate() {
         let refuse = |key: &str, problem: String| {
             manifest.error_at(&format!("context[{index}].{key}"), problem)
         };
@@ -366,7 +377,7 @@ fn read_image(path: &Option<PathBuf>) -> Result<Vec<u8>> {
 }
 
 fn host_images(manifest: &Manifest) -> Result<Vec<Vec<u8>>> {
-    manifest.contexts.iter().map(|context| read_image(&context.host_memory_image)).collect()
+    manifest.contexts().iter().map(|context| read_image(&context.host_memory_image)).collect()
 }
 
 /// Tells the matching engine about a context.

@@ -20,7 +20,7 @@ pub enum Verb {
     Up(UpArgs),
     /// Make a new application: a folder with a small, complete example
     New(NewArgs),
-    /// Compile an application and check its handlers
+    /// Compile an application and check it
     Build(BuildArgs),
     /// Compare this model's cycles with the hardware's, row by row
     Calibrate(CalibrateArgs),
@@ -145,6 +145,9 @@ pub struct NewArgs {
     /// Folder to make; its last part is the application's name
     #[arg(value_name = "NAME")]
     pub name: PathBuf,
+    /// Make a program for a nanoPU instead of packet handlers
+    #[arg(long)]
+    pub nanoservice: bool,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,8 @@
 //! # Ok::<(), pinion::Error>(())
 //! ```
 //!
-//! An [`app::App`] is a manifest, a machine and a program that fit each other; [`traffic::Packets`]
+//! An [`app::App`] is a manifest, a machine and a program that fit each other, a
+//! [`service::Service`] the same for a nanoPU; [`traffic::Packets`]
 //! supply frames; [`run::run`] gives a [`report::Summary`]; [`calibration`] compares with the
 //! hardware; [`live`] runs on a TAP device.
 
@@ -25,6 +26,7 @@ pub mod live;
 pub mod manifest;
 pub mod report;
 pub mod run;
+pub mod service;
 pub mod traffic;
 
 pub use error::{Error, Result};

@@ -76,8 +76,8 @@ int start_thread(int (*fn)(), uint64_t id, uint64_t priority);
 
 /* Gives this hart to its threads: switched by the NIC's interrupt, or every TIME_SLICE_RTC_TICKS by
  * the timer. The thread with the lowest priority value starts. Do not return. */
-void scheduler_run(void);
-void scheduler_run_timer(void);
+void scheduler_run(void) __attribute__((noreturn));
+void scheduler_run_timer(void) __attribute__((noreturn));
 
 #ifdef __cplusplus
 }

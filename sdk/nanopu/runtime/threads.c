@@ -81,7 +81,7 @@ int start_thread(int (*fn)(), uint64_t id, uint64_t priority)
 
 /* Begins with the thread of the lowest priority value (then the lowest id), whether it has messages or
  * not: it may have to announce itself, and a pulse for a message that came earlier is lost. */
-static void run(uint64_t source)
+static void __attribute__((noreturn)) run(uint64_t source)
 {
     struct thread_t *areas = own_areas();
     struct thread_t *first = NULL;

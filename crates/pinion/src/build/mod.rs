@@ -5,6 +5,7 @@
 
 mod inputs;
 pub mod layout;
+pub mod network_registers;
 pub mod sdk;
 pub mod toolchain;
 
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use layout::Layout;
-pub use sdk::Sdk;
+pub use sdk::{Part, Sdk};
 pub use toolchain::{Compiler, Family};
 
 use crate::error::{Error, Result};
@@ -50,7 +51,7 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
         let elf = elf.clone();
         return Ok(Built { elf, compiler: None, messages: Vec::new() });
     }
-    let sdk = Sdk::find()?;
+    let sdk = Sdk::find(Part::of(manifest))?;
     let compiler = Compiler::find(options.cc.as_deref(), &sdk)?;
     let elf = options.out.clone().unwrap_or_else(|| {
         manifest.dir.join("build").join(&manifest.app.name).with_extension("elf")
@@ -72,6 +73,7 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
 /// Everything one call of the compiler needs.
 struct Job<'a> {
     app: &'a str,
+    part: Part,
     compiler: &'a Compiler,
     options: Vec<String>,
     sources: Vec<PathBuf>,
@@ -104,6 +106,7 @@ impl<'a> Job<'a> {
         options.extend(app.cflags.iter().cloned());
         Ok(Self {
             app: &app.name,
+            part: sdk.part,
             compiler,
             options,
             sources: sdk.runtime_sources().chain(app.sources.iter().cloned()).collect(),
@@ -148,6 +151,11 @@ impl<'a> Job<'a> {
                 app: self.app.to_owned(),
                 output: messages,
             });
+        }
+        if self.part == Part::Nanoservices {
+            network_registers::check_file(&partial, elf).inspect_err(|_| {
+                let _ = fs::remove_file(&partial);
+            })?;
         }
         fs::rename(&partial, elf).map_err(|error| Error::file("write", elf, error))?;
         Ok(messages)

@@ -1,5 +1,5 @@
-//! The SDK's own description of itself, `sdk/sdk.toml`: runtime sources, include folders, flags per
-//! compiler.
+//! The SDK's own description of itself, `sdk/sdk.toml` for handlers and `sdk/nanopu/sdk.toml` for
+//! nanoservices: runtime sources, include folders, flags per compiler.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,34 @@ use pinion_sim::config::{self, Loaded};
 use serde::Deserialize;
 
 use crate::error::Result;
-use crate::manifest::PacketStart;
+use crate::manifest::{Manifest, PacketStart, Target};
 
-/// Holds `sdk.toml` and the folder it lies in.
+/// Names a part of the SDK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// What handlers are built with.
+    Handlers,
+    /// What nanoservices are built with.
+    Nanoservices,
+}
+
+impl Part {
+    /// Tells which part an application is built with.
+    pub fn of(manifest: &Manifest) -> Self {
+        match manifest.target {
+            Target::Handlers(_) => Self::Handlers,
+            Target::Nanoservice(_) => Self::Nanoservices,
+        }
+    }
+}
+
+/// Holds a `sdk.toml` and the folder it lies in.
 #[derive(Debug)]
 pub struct Sdk {
-    /// Is the SDK's folder.
+    /// Is the folder.
     pub dir: PathBuf,
+    /// Tells which part of the SDK it is.
+    pub part: Part,
     pub(super) file: Loaded<SdkFile>,
 }
 
@@ -22,7 +43,7 @@ pub struct Sdk {
 #[serde(deny_unknown_fields)]
 pub(super) struct SdkFile {
     pub runtime: Runtime,
-    pub include: Include,
+    pub include: BTreeMap<String, Vec<PathBuf>>,
     pub link: Link,
     pub defines: BTreeMap<String, String>,
     pub flags: Flags,
@@ -34,14 +55,6 @@ pub(super) struct SdkFile {
 #[serde(deny_unknown_fields)]
 pub(super) struct Runtime {
     pub sources: Vec<PathBuf>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Include {
-    pub ethernet: Vec<PathBuf>,
-    pub ip: Vec<PathBuf>,
-    pub system: Vec<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -68,14 +81,17 @@ pub(super) struct CompilerFlags {
 }
 
 impl Sdk {
-    /// Loads the SDK found by [`crate::assets::sdk_dir`].
+    /// Loads a part of the SDK found by [`crate::assets::sdk_dir`].
     ///
     /// # Errors
     /// When there is none, or its `sdk.toml` is wrong.
-    pub fn find() -> Result<Self> {
-        let dir = crate::assets::sdk_dir()?;
+    pub fn find(part: Part) -> Result<Self> {
+        let dir = match part {
+            Part::Handlers => crate::assets::sdk_dir()?,
+            Part::Nanoservices => crate::assets::sdk_dir()?.join("nanopu"),
+        };
         let file = config::load_file(&dir.join("sdk.toml"), &[])?;
-        Ok(Self { dir, file })
+        Ok(Self { dir, part, file })
     }
 
     /// Names the pinned wheel that brings the zig compiler, if the SDK pins one.
@@ -87,17 +103,23 @@ impl Sdk {
         self.file.value.runtime.sources.iter().map(|path| self.dir.join(path))
     }
 
+    /// Lists the folders that an application's own come before.
     pub(super) fn include_dirs(&self, packet: PacketStart) -> Vec<PathBuf> {
-        let include = &self.file.value.include;
-        let dirs = match packet {
-            PacketStart::Ethernet => &include.ethernet,
-            PacketStart::Ip => &include.ip,
-        };
-        dirs.iter().map(|dir| self.dir.join(dir)).collect()
+        self.folders(match (self.part, packet) {
+            (Part::Nanoservices, _) => "service",
+            (Part::Handlers, PacketStart::Ethernet) => "ethernet",
+            (Part::Handlers, PacketStart::Ip) => "ip",
+        })
     }
 
+    /// Lists the folders of the C library's headers.
     pub(super) fn system_dirs(&self) -> Vec<PathBuf> {
-        self.file.value.include.system.iter().map(|dir| self.dir.join(dir)).collect()
+        self.folders("system")
+    }
+
+    fn folders(&self, purpose: &str) -> Vec<PathBuf> {
+        let folders = self.file.value.include.get(purpose).into_iter().flatten();
+        folders.map(|dir| self.dir.join(dir)).collect()
     }
 
     pub(super) fn link_template(&self) -> PathBuf {

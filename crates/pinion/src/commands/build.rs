@@ -1,9 +1,12 @@
-//! `pinion build APP`: compiles an application and checks its handlers.
+//! `pinion build APP`: compiles an application and checks its handlers, or its use of the network
+//! registers.
 
 use std::io::Write as _;
 
 use pinion::app::{App, Options};
+use pinion::build::Built;
 use pinion::error::Result;
+use pinion::service::{AnyApp, Service};
 
 use super::Status;
 use crate::cli::{AppArgs, BuildArgs};
@@ -13,18 +16,27 @@ pub fn run(args: &BuildArgs) -> Result<Status> {
     let mut options = options(&args.app);
     options.build.out = args.out.clone();
     options.build.force = args.force;
-    let app = App::load(&args.app.app, &options)?;
-    show_messages(&app);
-    let how = match &app.built.compiler {
+    let app = AnyApp::load(&args.app.app, &options)?;
+    show(app.built());
+    let how = match &app.built().compiler {
         Some(compiler) => format!("built with {compiler}"),
         None => "up to date".to_owned(),
     };
-    let program = app.program_bytes();
-    output::print(&format!(
-        "{}: {how}, {program} bytes of program memory\n",
-        app.built.elf.display()
-    ));
+    let what = match &app {
+        AnyApp::Handlers(app) => format!("{} bytes of program memory", app.program_bytes()),
+        AnyApp::Nanoservice(service) => describe(service),
+    };
+    output::print(&format!("{}: {how}, {what}\n", app.built().elf.display()));
     Ok(Status::Success)
+}
+
+fn describe(service: &Service) -> String {
+    let bytes = service.program_bytes();
+    match service.harts {
+        Some(1) => format!("{bytes} bytes of memory, 1 hart"),
+        Some(harts) => format!("{bytes} bytes of memory, {harts} harts"),
+        None => format!("{bytes} bytes of memory"),
+    }
 }
 
 /// Turns the arguments every verb with an application has into options.
@@ -41,5 +53,9 @@ pub fn options(args: &AppArgs) -> Options {
 
 /// Passes on what the compiler wrote.
 pub fn show_messages(app: &App) {
-    let _ = std::io::stderr().lock().write_all(&app.built.messages);
+    show(&app.built);
+}
+
+fn show(built: &Built) {
+    let _ = std::io::stderr().lock().write_all(&built.messages);
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use pinion::assets;
-use pinion::build::Sdk;
 use pinion::build::toolchain::{self, on_path};
+use pinion::build::{Part, Sdk};
 use pinion::error::Result;
 
 use super::Status;
@@ -21,7 +21,7 @@ struct Finding {
 }
 
 pub fn run() -> Result<Status> {
-    let sdk = Sdk::find()?;
+    let sdk = Sdk::find(Part::Handlers)?;
     let gcc = toolchain::find_gcc(&sdk);
     let zig = toolchain::find_zig(&sdk);
     let has_compiler = gcc.is_some() || zig.is_some();

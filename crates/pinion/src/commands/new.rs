@@ -10,9 +10,30 @@ use super::Status;
 use crate::cli::NewArgs;
 use crate::output;
 
-const MANIFEST: &str = include_str!("../../templates/app.toml");
-const SOURCE: &str = include_str!("../../templates/handlers.c");
-const README: &str = include_str!("../../templates/README.md");
+/// The files of a new application, and what its user may do next.
+struct Template {
+    manifest: &'static str,
+    source: &'static str,
+    readme: &'static str,
+    next: &'static [&'static str],
+}
+
+const HANDLERS: Template = Template {
+    manifest: include_str!("../../templates/app.toml"),
+    source: include_str!("../../templates/handlers.c"),
+    readme: include_str!("../../templates/README.md"),
+    next: &[
+        "pinion build @FOLDER@",
+        "pinion run @FOLDER@ --generate 'udp,size=512,count=10000,rate=400g'",
+    ],
+};
+
+const NANOSERVICE: Template = Template {
+    manifest: include_str!("../../templates/nanoservice/app.toml"),
+    source: include_str!("../../templates/nanoservice/service.c"),
+    readme: include_str!("../../templates/nanoservice/README.md"),
+    next: &["pinion build @FOLDER@"],
+};
 
 pub fn run(args: &NewArgs) -> Result<Status> {
     let folder = &args.name;
@@ -33,15 +54,16 @@ pub fn run(args: &NewArgs) -> Result<Status> {
     fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
     let symbol = name.replace('-', "_");
     let fill = |template: &str| template.replace("@NAME@", &name).replace("@SYMBOL@", &symbol);
-    write(&folder.join("app.toml"), &fill(MANIFEST))?;
-    write(&folder.join(format!("{symbol}.c")), &fill(SOURCE))?;
-    write(&folder.join("README.md"), &fill(README))?;
+    let template = if args.nanoservice { &NANOSERVICE } else { &HANDLERS };
+    write(&folder.join("app.toml"), &fill(template.manifest))?;
+    write(&folder.join(format!("{symbol}.c")), &fill(template.source))?;
+    write(&folder.join("README.md"), &fill(template.readme))?;
     write(&folder.join(".gitignore"), "build/\n")?;
-    let shown = folder.display();
+    let shown = folder.display().to_string();
+    let next = template.next.iter().map(|line| format!("\n  {}", line.replace("@FOLDER@", &shown)));
     output::print(&format!(
-        "{shown}: app.toml, {symbol}.c and README.md are there. Next:\n  \
-         pinion build {shown}\n  \
-         pinion run {shown} --generate 'udp,size=512,count=10000,rate=400g'\n"
+        "{shown}: app.toml, {symbol}.c and README.md are there. Next:{}\n",
+        next.collect::<String>()
     ));
     Ok(Status::Success)
 }

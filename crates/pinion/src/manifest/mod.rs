@@ -1,6 +1,8 @@
-//! The application manifest `app.toml`: a folder comes in, what to compile, which functions are
-//! handlers, which packets they get and how much memory go out, all checked. The keys are
-//! described in `sdk/MANIFEST.md`.
+//! The application manifest `app.toml`: a folder comes in, what to compile and for which machine go
+//! out, all checked: for handlers, which functions they are, which packets they get and how much
+//! memory; for a nanoservice, how many harts run it. The keys are described in `sdk/MANIFEST.md`.
+
+mod nanoservice;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +11,9 @@ use pinion_sim::config::{self, Bytes, ConfigError, Duration, Loaded};
 use pinion_spin::matching::{self, EndOfMessage, Layout, Limits, MessageId, Mode, Rule};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
+
+pub use nanoservice::Nanoservice;
+use nanoservice::RawNanoservice;
 
 /// Names the manifest inside an application's folder.
 pub const FILE_NAME: &str = "app.toml";
@@ -24,9 +29,18 @@ pub struct Manifest {
     pub dir: PathBuf,
     /// Describes what to compile.
     pub app: App,
-    /// Lists the execution contexts in order of priority.
-    pub contexts: Vec<Context>,
+    /// Tells what the program is: handlers or a nanoservice.
+    pub target: Target,
     loaded: Loaded<()>,
+}
+
+/// Tells what an application's program is, and with it on which kind of machine it runs.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// Packet handlers on a sPIN NIC; the execution contexts in order of priority.
+    Handlers(Vec<Context>),
+    /// A program on a nanoPU.
+    Nanoservice(Nanoservice),
 }
 
 /// Describes what to compile.
@@ -120,6 +134,7 @@ struct RawManifest {
     app: RawApp,
     #[serde(default)]
     context: Vec<RawContext>,
+    nanoservice: Option<RawNanoservice>,
 }
 
 #[derive(Deserialize)]
@@ -128,8 +143,7 @@ struct RawApp {
     name: Option<String>,
     sources: Option<Vec<PathBuf>>,
     elf: Option<PathBuf>,
-    #[serde(default)]
-    packet: PacketStart,
+    packet: Option<PacketStart>,
     #[serde(default)]
     include_dirs: Vec<PathBuf>,
     #[serde(default)]
@@ -235,30 +249,74 @@ pub fn load(app: &Path) -> Result<Manifest, ConfigError> {
     let mut raw = None;
     let loaded = config::load_file::<RawManifest>(&path, &[])?.map(|value| raw = Some(value));
     let raw = raw.expect("the loader gave a value");
-    let app = check_app(&loaded, raw.app, &dir)?;
-    if raw.context.is_empty() {
-        let problem = "there is no [[context]]: add one with name, match and payload";
+    let is_nanoservice = raw.nanoservice.is_some();
+    if is_nanoservice && !raw.context.is_empty() {
+        let problem = "give either [[context]]s with handlers or [nanoservice], not both";
+        return Err(loaded.error_at("nanoservice", problem));
+    }
+    if is_nanoservice && raw.app.packet.is_some() {
+        let problem = "packet is for handlers alone: a nanoservice reads messages";
+        return Err(loaded.error_at("app.packet", problem));
+    }
+    let machine = if is_nanoservice { nanoservice::DEFAULT_MACHINE } else { "pspin" };
+    let app = check_app(&loaded, raw.app, &dir, machine)?;
+    let target = match raw.nanoservice {
+        Some(service) => Target::Nanoservice(nanoservice::check(&loaded, service)?),
+        None => Target::Handlers(check_contexts(&loaded, raw.context, &dir)?),
+    };
+    Ok(Manifest { dir, app, target, loaded })
+}
+
+fn check_contexts(
+    loaded: &Loaded<()>,
+    raw: Vec<RawContext>,
+    dir: &Path,
+) -> Result<Vec<Context>, ConfigError> {
+    if raw.is_empty() {
+        let problem = "there is no [[context]]: add one with name, match and payload; or \
+                       [nanoservice] for a program on a nanoPU";
         return Err(loaded.error_at("app", problem));
     }
     let mut contexts: Vec<Context> = Vec::new();
-    for (index, context) in raw.context.into_iter().enumerate() {
+    for (index, context) in raw.into_iter().enumerate() {
         if contexts.iter().any(|other| other.name == context.name) {
             let problem = format!("there are two contexts named `{}`", context.name);
             return Err(loaded.error_at(&format!("context[{index}].name"), problem));
         }
-        contexts.push(check_context(&loaded, index, context, &dir)?);
+        contexts.push(check_context(loaded, index, context, dir)?);
     }
-    Ok(Manifest { dir, app, contexts, loaded })
+    Ok(contexts)
 }
 
 impl Manifest {
+    /// Lists the execution contexts; none for a nanoservice.
+    pub fn contexts(&self) -> &[Context] {
+        match &self.target {
+            Target::Handlers(contexts) => contexts,
+            Target::Nanoservice(_) => &[],
+        }
+    }
+
+    /// Gives what the manifest says about a nanoservice, if it describes one.
+    pub fn nanoservice(&self) -> Option<&Nanoservice> {
+        match &self.target {
+            Target::Handlers(_) => None,
+            Target::Nanoservice(service) => Some(service),
+        }
+    }
+
     /// Makes an error that points at a key of the manifest (`app.sources`, `context[0].payload`).
     pub fn error_at(&self, key: &str, problem: impl Into<String>) -> ConfigError {
         self.loaded.error_at(key, problem)
     }
 }
 
-fn check_app(loaded: &Loaded<()>, raw: RawApp, dir: &Path) -> Result<App, ConfigError> {
+fn check_app(
+    loaded: &Loaded<()>,
+    raw: RawApp,
+    dir: &Path,
+    machine: &str,
+) -> Result<App, ConfigError> {
     let name = match raw.name {
         Some(name) => name,
         None => folder_name(dir),
@@ -294,11 +352,11 @@ fn check_app(loaded: &Loaded<()>, raw: RawApp, dir: &Path) -> Result<App, Config
         name,
         sources: sources.iter().map(|path| dir.join(path)).collect(),
         elf: raw.elf.map(|path| dir.join(path)),
-        packet: raw.packet,
+        packet: raw.packet.unwrap_or_default(),
         include_dirs: raw.include_dirs.iter().map(|path| dir.join(path)).collect(),
         defines: raw.defines.into_iter().filter_map(define).collect(),
         cflags: raw.cflags,
-        machine: raw.machine.unwrap_or_else(|| "pspin".to_owned()),
+        machine: raw.machine.unwrap_or_else(|| machine.to_owned()),
     })
 }
 

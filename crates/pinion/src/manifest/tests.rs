@@ -25,7 +25,7 @@ payload = "echo_ph"
 fn defaults_are_the_documented_ones() {
     let manifest = load(&folder("defaults", GOOD)).unwrap();
     assert_eq!(manifest.app.defines, ["DEPTH=4", "LOUD=1", "NAME=x"]);
-    let context = &manifest.contexts[0];
+    let context = &manifest.contexts()[0];
     assert_eq!(context.handler_memory_bytes, 64 << 10);
     assert_eq!(context.host_memory_bytes, 1 << 20);
     assert_eq!(context.scratchpad_bytes, 4 << 10);
@@ -41,10 +41,10 @@ fn defaults_are_the_documented_ones() {
 #[test]
 fn watchdog_and_l1_bytes_take_numbers_and_texts() {
     let text = format!("{GOOD}watchdog = \"5000cycles\"\nl1_bytes = \"1KiB\"\n");
-    let context = load(&folder("texts", &text)).unwrap().contexts.remove(0);
+    let context = load(&folder("texts", &text)).unwrap().contexts()[0].clone();
     assert_eq!((context.watchdog, context.l1_bytes), (Watchdog::Cycles(5000), Some(1024)));
     let text = format!("{GOOD}watchdog = 0\nl1_bytes = 0\n");
-    let context = load(&folder("numbers", &text)).unwrap().contexts.remove(0);
+    let context = load(&folder("numbers", &text)).unwrap().contexts()[0].clone();
     assert_eq!((context.watchdog, context.l1_bytes), (Watchdog::Cycles(0), Some(0)));
 }
 
