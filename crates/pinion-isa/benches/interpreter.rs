@@ -74,7 +74,7 @@ fn bare_hart(bencher: Bencher, name: &str) {
                         *word = access.data;
                     }
                     let value = *word;
-                    hart.complete(&access, value);
+                    hart.complete_integer(&access, value);
                 }
                 Outcome::Trap(_) => return,
                 _ => {}

@@ -39,7 +39,7 @@ impl<X: Xlen> Hart<X> {
             _ if !enabled => return None,
             // As Rocket orders them (its CSRFile): the platform's own first, from the highest.
             _ if pending & PLATFORM_INTERRUPTS != 0 => {
-                Cause::PlatformInterrupt(31 - pending.leading_zeros() as u8)
+                Cause::PLATFORM[15 - pending.leading_zeros() as usize]
             }
             _ if pending & 1 << 11 != 0 => Cause::MachineExternalInterrupt,
             _ if pending & 1 << 3 != 0 => Cause::MachineSoftwareInterrupt,
@@ -135,6 +135,28 @@ mod tests {
         assert_eq!(cause(&hart), Some(Cause::MachineExternalInterrupt));
         hart.csr.mip = 1 << 7;
         assert_eq!(cause(&hart), Some(Cause::MachineTimerInterrupt));
+    }
+
+    #[test]
+    fn platform_interrupts_exist_where_configured_and_go_first() {
+        let config = HartConfig { platform_interrupts: 1 << 16 | 1 << 18, ..HartConfig::default() };
+        let mut hart = Hart::<u64>::new(&config, 0x1000);
+        hart.write_csr(number::MIE, u64::MAX);
+        assert_eq!(hart.read_csr(number::MIE), Some(1 << 16 | 1 << 18 | 1 << 11 | 1 << 7 | 1 << 3));
+        hart.csr.mstatus |= MIE;
+        hart.csr.mip = 1 << 16 | 1 << 11;
+        let interrupt = hart.pending_interrupt().expect("it is enabled");
+        assert_eq!(interrupt.cause, Cause::Platform16);
+        assert_eq!(Cause::platform_interrupt(16), Some(Cause::Platform16));
+        hart.csr.mip |= 1 << 18;
+        assert_eq!(hart.pending_interrupt().map(|other| other.cause), Some(Cause::Platform18));
+        hart.take_trap(interrupt);
+        assert_eq!(hart.csr.mcause, 1 << 63 | 16);
+        assert_eq!(Cause::from_mcause(hart.csr.mcause), Some(Cause::Platform16));
+        // The default hart has none.
+        let mut other = Hart::<u64>::new(&HartConfig::default(), 0x1000);
+        other.write_csr(number::MIE, u64::MAX);
+        assert_eq!(other.read_csr(number::MIE), Some(1 << 11 | 1 << 7 | 1 << 3));
     }
 
     #[test]
