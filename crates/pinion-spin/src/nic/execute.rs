@@ -196,7 +196,7 @@ impl Nic {
     ) -> u64 {
         let core = &mut self.cores[id];
         core.waited = next > since + 1;
-        core.hart.complete(access, value);
+        core.hart.complete_integer(access, value);
         next
     }
 

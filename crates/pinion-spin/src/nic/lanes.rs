@@ -293,7 +293,7 @@ fn step_any(
     core.stalls.l1 += grant - now;
     core.waited = grant > now;
     core.loaded = access.rd; // 0 for stores
-    core.hart.complete(&access, old); // a store has no register to put it in
+    core.hart.complete_integer(&access, old); // a store has no register to put it in
     Ok(grant + 1)
 }
 
