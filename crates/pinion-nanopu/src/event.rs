@@ -104,6 +104,11 @@ pub trait Listener {
     fn event(&mut self, at: Cycle, event: Event) {
         let _ = (at, event);
     }
+
+    /// Hears that `hart` retired the instruction at `pc` in cycle `at`, in order within a hart.
+    fn retired(&mut self, hart: u8, at: Cycle, pc: u64) {
+        let _ = (hart, at, pc);
+    }
 }
 
 /// Hears nothing.

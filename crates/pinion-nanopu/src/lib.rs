@@ -8,10 +8,13 @@
 //! Every unit counts cycles of the node's one clock ([`Cycle`]); what they say happened is an
 //! [`event::Event`].
 
+pub mod core;
 pub mod event;
 pub mod hart_interface;
 pub mod machine;
+pub mod memory;
 pub mod nic;
+pub mod node;
 pub mod transport;
 
 /// Counts cycles of the node's clock since reset.

@@ -1,0 +1,217 @@
+//! The data side of the pipeline: first-level cache, store buffer, atomics, devices.
+//!
+//! Rocket's data cache blocks: an access that misses, or that meets a store still on its way into
+//! the array, is taken back in the last stage and tried again (RTL DCache.scala: `s2_nack`).
+
+use pinion_isa::{Access, AccessKind, Cause, Exception, MemoryKind};
+
+use super::cache::State;
+use super::{Core, Network, PendingStore};
+use crate::Cycle;
+use crate::memory::{LINE_BYTES, Memory};
+
+/// Bits of an address that choose set and byte of a first-level cache, less those of a word: what
+/// the store buffer compares.
+const WORD_INDEX: u64 = 0x1ff;
+
+impl Core {
+    /// Performs a memory access of an instruction that decodes in `t`: gives the value read and the
+    /// cycle in which it decodes for the last time, or what it traps with.
+    #[inline(always)]
+    pub(super) fn access<N: Network>(
+        &mut self,
+        access: &Access<u64>,
+        t: Cycle,
+        memory: &mut Memory,
+        network: &N,
+    ) -> Result<(u64, Cycle), AccessEnd> {
+        let address = access.address;
+        let Some(offset) = memory.offset(address, access.bytes) else {
+            return self.access_device(access, t, memory);
+        };
+        if !self.allowed(access) {
+            return Err(AccessEnd::Trap(fault(access)));
+        }
+        let reads = !matches!(access.kind, MemoryKind::Store);
+        let writes = access.kind.writes();
+        let mut t = t;
+        if self.fence {
+            t = t.max(self.memory_busy);
+            self.fence = false;
+        }
+        if reads {
+            t = self.after_stores(t, address, access.bytes);
+        }
+        let line = address / LINE_BYTES;
+        let slot = self.data_cache.find(line);
+        let fits = |state| !writes || state != State::Shared;
+        match slot {
+            Some(slot) if fits(self.data_cache.state(slot)) => {
+                if writes {
+                    self.data_cache.set_state(slot, State::Dirty);
+                }
+            }
+            _ => {
+                let later = t + self.miss(line, writes, slot.is_some(), memory);
+                let first = t + self.timing.replay_cycles;
+                if later >= self.attention
+                    && let Some(pulse) = network.pulse(first, later)
+                {
+                    return Err(AccessEnd::Interrupted(pulse));
+                }
+                self.fetch = self.fetch.max(first);
+                t = later;
+            }
+        }
+        self.memory_busy = t + 4;
+        let old = memory.read(offset);
+        match access.kind {
+            MemoryKind::Load | MemoryKind::EventLoad => {}
+            MemoryKind::LoadReserved => self.reservation.reserve(address),
+            MemoryKind::Store => {
+                self.pend_store(t + 2, address, access.bytes);
+                self.store(offset, access, access.data, memory);
+            }
+            MemoryKind::StoreConditional => {
+                if !self.reservation.take(address) {
+                    return Ok((1, t));
+                }
+                self.pend_store(t + 2, address, access.bytes);
+                self.store(offset, access, access.data, memory);
+                return Ok((0, t));
+            }
+            MemoryKind::Amo(op) => {
+                self.pend_store(t + 3, address, access.bytes);
+                self.store(offset, access, op.apply(old, access.data, access.bytes), memory);
+            }
+        }
+        Ok((old, t))
+    }
+
+    #[inline(always)]
+    fn store(&mut self, offset: usize, access: &Access<u64>, value: u64, memory: &mut Memory) {
+        self.effects += 1;
+        memory.write(offset, access.bytes, value);
+        if memory.devices.is_to_host(access.address) {
+            memory.devices.store_to_host(value);
+            memory.serve_host();
+        }
+    }
+
+    #[inline(always)]
+    fn allowed(&self, access: &Access<u64>) -> bool {
+        if !self.protected {
+            return true;
+        }
+        let kind = if access.kind.writes() { AccessKind::Write } else { AccessKind::Read };
+        self.hart.pmp.check(
+            access.address,
+            u32::from(access.bytes),
+            kind,
+            self.hart.data_privilege(),
+        )
+    }
+
+    /// Gives the decode cycle of a load that may meet stores on their way into the array.
+    #[inline(always)]
+    fn after_stores(&mut self, t: Cycle, address: u64, bytes: u8) -> Cycle {
+        let word = address >> 3 & WORD_INDEX;
+        let mask = mask(address, bytes);
+        let run = if self.load_run.1 == t { self.load_run.0 } else { t };
+        let mut t = t;
+        for store in &self.stores {
+            let waits = t <= store.from || run <= store.from;
+            if waits && store.word == word && store.mask & mask != 0 {
+                t += self.timing.replay_cycles;
+                self.fetch = t;
+                self.stores = [PendingStore::default(); 2];
+                self.load_run = (t, t + 1);
+                return t;
+            }
+        }
+        self.load_run = (run, t + 1);
+        t
+    }
+
+    #[inline(always)]
+    fn pend_store(&mut self, from: Cycle, address: u64, bytes: u8) {
+        self.stores[0] = self.stores[1];
+        let word = address >> 3 & WORD_INDEX;
+        self.stores[1] = PendingStore { from, word, mask: mask(address, bytes) };
+    }
+
+    /// Fetches a line, or the right to write it; gives what that costs.
+    #[cold]
+    fn miss(&mut self, line: u64, write: bool, held: bool, memory: &mut Memory) -> Cycle {
+        let grant = memory.l2.acquire(line, self.id, write);
+        let mut cost = self.data_miss;
+        if !grant.hit {
+            cost += memory.costs.dram_cycles;
+        }
+        if grant.probe != 0 {
+            cost += memory.costs.probe_cycles;
+            memory.probes.push((grant.probe, line, !write));
+        }
+        if let Some((evicted, holders)) = grant.evicted {
+            self.data_cache.remove(evicted);
+            memory.probes.push((holders & !(1 << self.id), evicted, false));
+        }
+        let state = match (write, grant.exclusive) {
+            (true, _) => State::Dirty,
+            (false, true) => State::Exclusive,
+            (false, false) => State::Shared,
+        };
+        if held {
+            if let Some(slot) = self.data_cache.find(line) {
+                self.data_cache.set_state(slot, state);
+            }
+        } else if let Some(victim) = self.data_cache.insert(line, state) {
+            memory.l2.release(victim.line, self.id);
+            if victim.dirty {
+                cost += memory.costs.write_back_cycles;
+            }
+        }
+        cost
+    }
+
+    #[cold]
+    fn access_device(
+        &mut self,
+        access: &Access<u64>,
+        t: Cycle,
+        memory: &mut Memory,
+    ) -> Result<(u64, Cycle), AccessEnd> {
+        if !memory.devices.has(access.address) || !self.allowed(access) {
+            return Err(AccessEnd::Trap(fault(access)));
+        }
+        self.effects += 1;
+        let done = t + memory.costs.device_cycles;
+        match access.kind {
+            MemoryKind::Load => Ok((memory.devices.read(access.address, done), done)),
+            MemoryKind::Store => {
+                memory.devices.write(access.address, access.bytes, access.data);
+                self.attention = 0;
+                Ok((0, t))
+            }
+            _ => Err(AccessEnd::Trap(fault(access))),
+        }
+    }
+}
+
+/// Says why an access did not happen.
+#[derive(Debug)]
+pub(super) enum AccessEnd {
+    /// It is not allowed.
+    Trap(Exception<u64>),
+    /// An interrupt came in this cycle while it waited to be tried again.
+    Interrupted(Cycle),
+}
+
+fn mask(address: u64, bytes: u8) -> u8 {
+    (((1u16 << bytes) - 1) << (address & 7)) as u8
+}
+
+fn fault(access: &Access<u64>) -> Exception<u64> {
+    let cause = if access.kind.writes() { Cause::StoreAccessFault } else { Cause::LoadAccessFault };
+    Exception::new(cause, access.address)
+}

@@ -1,0 +1,232 @@
+//! A core: one hart, its pipeline's timing, its first-level caches.
+//!
+//! In: a decoded program, memory, a [`Network`] (the registers x30 and x31 and the network's
+//! CSRs), and how far it may run ahead. Out: instructions retired in the cycles in which the RTL
+//! retires them, words sent, CSRs written. Holds the hart's state, the pipeline's, the
+//! predictor's and the tags of its caches. What makes it wait: operands, the divider, cache misses,
+//! `wfi`, and the network when it needs to know what others have not done yet.
+//!
+//! The pipeline is Rocket's (fetch in three stages, decode, execute, memory, write-back), modelled by
+//! the cycle each instruction spends in decode: everything else lies at a fixed distance. An
+//! instruction decodes when the one before has left, its word has been fetched and its operands
+//! are ready; it retires three cycles later.
+
+pub mod cache;
+pub mod code;
+pub mod data;
+pub mod multiply_divide;
+pub mod network;
+pub mod predictor;
+pub mod run;
+
+use pinion_isa::{Hart, HartConfig, Reservation};
+
+use crate::Cycle;
+use crate::machine::core::{CacheSection, CoreSection};
+use cache::Cache;
+pub use network::Network;
+use predictor::Predictor;
+
+/// Cycles from the decode stage to retirement.
+pub const RETIRE: Cycle = 3;
+
+/// Says what a core is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// It executes.
+    Running,
+    /// It polls for a message, in a loop of `period` cycles, and nothing has come.
+    Polling {
+        /// Cycles of one turn.
+        period: Cycle,
+        /// Instructions of one turn.
+        instructions: u64,
+    },
+    /// It waits for an interrupt (`wfi`) since this cycle.
+    Waiting {
+        /// Cycle in which `wfi` retired.
+        since: Cycle,
+    },
+    /// It ended the program, or nothing can go on.
+    Stopped,
+}
+
+/// Describes a core.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreShape<'a> {
+    /// The pipeline's numbers.
+    pub core: &'a CoreSection,
+    /// The first-level instruction cache.
+    pub instruction_cache: &'a CacheSection,
+    /// The first-level data cache.
+    pub data_cache: &'a CacheSection,
+}
+
+/// A store that may still sit in front of the data array.
+#[derive(Clone, Copy, Debug, Default)]
+struct PendingStore {
+    /// Decode cycle from which a cycle without a load drains it.
+    from: Cycle,
+    /// Word in the cache's index range that it writes.
+    word: u64,
+    /// Bytes of the word.
+    mask: u8,
+}
+
+/// Where a polling loop was met last.
+#[derive(Clone, Debug)]
+struct Poll {
+    pc: u64,
+    at: Cycle,
+    period: Cycle,
+    retired: u64,
+    effects: u64,
+    history: u8,
+    registers: [u64; 32],
+}
+
+/// Holds one core.
+#[derive(Debug)]
+pub struct Core {
+    /// Its architectural state.
+    pub hart: Hart<u64>,
+    /// Its number.
+    pub id: u32,
+    /// What it does.
+    pub activity: Activity,
+    /// Cycle in which the last instruction was in decode.
+    decode: Cycle,
+    /// The core may be overtaken up to here without harm; at most `decode + 1`.
+    key: Cycle,
+    /// Instructions that would decode in this cycle or later wait.
+    limit: Cycle,
+    /// Cycle in which the current word entered the fetch queue.
+    fetch: Cycle,
+    /// Address of the current word, divided by four.
+    fetch_word: u64,
+    /// Line the current word lies in.
+    fetch_line: u64,
+    /// Decode cycle from which each register (x, then f) may be used or overwritten.
+    ready: [Cycle; 64],
+    /// A multiplication or division under way: register, and the cycle it wants the write port.
+    unit_register: u8,
+    unit_done: Cycle,
+    /// Decode cycle from which the floating-point divider is free.
+    float_divider_free: Cycle,
+    /// Cycles in which the floating-point write port is taken, a ring of bits.
+    float_ports: u64,
+    float_ports_base: Cycle,
+    stores: [PendingStore; 2],
+    /// First cycle of the present run of loads decoded back to back, and the cycle behind it.
+    load_run: (Cycle, Cycle),
+    /// Decode cycle behind the last memory access, for fences.
+    memory_busy: Cycle,
+    fence: bool,
+    predictor: Predictor,
+    instruction_cache: Cache,
+    data_cache: Cache,
+    reservation: Reservation<u64>,
+    /// Accesses and fetches must ask the memory protection.
+    protected: bool,
+    /// Cycles spent in `wfi`, which `mcycle` does not count.
+    stalled: Cycle,
+    /// Counts what a polling loop must not do: stores, pops, words sent, commands but idle.
+    effects: u64,
+    poll: Poll,
+    /// Counts reads of an empty receive queue.
+    pub empty_reads: u64,
+    /// Program counter and cycle of the first of them.
+    pub first_empty_read: Option<(u64, Cycle)>,
+    timing: CoreSection,
+    instruction_miss: Cycle,
+    data_miss: Cycle,
+    /// Earliest cycle in which an enabled interrupt may be up.
+    attention: Cycle,
+}
+
+impl Core {
+    /// Makes a core as reset leaves it.
+    pub fn new(id: u32, shape: CoreShape<'_>) -> Self {
+        let config = HartConfig {
+            extensions: pinion_isa::Extensions::RV64GC,
+            hart_id: id,
+            mtvec_mask: !2,
+            trap_misaligned: true,
+            platform_interrupts: 1 << network::INTERRUPT,
+            ..HartConfig::default()
+        };
+        let timing = shape.core.clone();
+        Self {
+            hart: Hart::new(&config, timing.reset_address),
+            id,
+            activity: Activity::Running,
+            decode: 0,
+            key: 0,
+            limit: 0,
+            fetch: 0,
+            fetch_word: u64::MAX,
+            fetch_line: u64::MAX,
+            ready: [0; 64],
+            unit_register: 0,
+            unit_done: 0,
+            float_divider_free: 0,
+            float_ports: 0,
+            float_ports_base: 0,
+            stores: [PendingStore::default(); 2],
+            load_run: (0, 0),
+            memory_busy: 0,
+            fence: false,
+            predictor: Predictor::new(
+                timing.branch_targets,
+                timing.branch_counters,
+                timing.return_addresses,
+            ),
+            instruction_cache: Cache::new(
+                shape.instruction_cache.sets,
+                shape.instruction_cache.ways,
+            ),
+            data_cache: Cache::new(shape.data_cache.sets, shape.data_cache.ways),
+            reservation: Reservation::NONE,
+            protected: false,
+            stalled: 0,
+            effects: 0,
+            poll: Poll {
+                pc: u64::MAX,
+                at: 0,
+                period: 0,
+                retired: 0,
+                effects: 0,
+                history: 0,
+                registers: [0; 32],
+            },
+            empty_reads: 0,
+            first_empty_read: None,
+            timing,
+            instruction_miss: shape.instruction_cache.miss_cycles,
+            data_miss: shape.data_cache.miss_cycles,
+            attention: 0,
+        }
+    }
+
+    /// Gives the cycle before which it will not act; `None` while only the network can wake it.
+    pub fn key(&self) -> Option<Cycle> {
+        matches!(self.activity, Activity::Running).then_some(self.key)
+    }
+
+    /// Gives the cycle in which its last instruction was in decode.
+    pub fn decode_cycle(&self) -> Cycle {
+        self.decode
+    }
+
+    /// Drops a line that another hart wants, or keeps it to read.
+    pub fn probe(&mut self, line: u64, keep: bool) {
+        if !keep {
+            self.data_cache.remove(line);
+            if self.reservation.address().is_some_and(|held| held / 64 == line) {
+                self.reservation.clear();
+            }
+        } else if let Some(slot) = self.data_cache.find(line) {
+            self.data_cache.set_state(slot, cache::State::Shared);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! How long Rocket's iterative multiplier and divider works on given operands
+//! (RTL MulDiv.scala: 8 bits of the multiplier a cycle, 1 bit of the quotient a cycle, both ending
+//! early).
+
+use pinion_isa::{Instruction, Op};
+
+/// Gives the cycles from the decode stage of a multiplication or division to that of the first
+/// instruction that may use its result, nothing else wanting the register file's port.
+pub fn result_after_cycles(instruction: &Instruction, a: u64, b: u64) -> u64 {
+    match instruction.op {
+        Op::Mul => 2 + multiply(a),
+        Op::Mulw => 2 + multiply(u64::from(a as u32)),
+        Op::Mulh | Op::Mulhsu | Op::Mulhu => 2 + 8,
+        Op::Div => 2 + divide(a, b, true, false),
+        Op::Divu => 2 + divide(a, b, false, false),
+        Op::Rem => 2 + divide(a, b, true, true),
+        Op::Remu => 2 + divide(a, b, false, true),
+        Op::Divw => 2 + divide(a as i32 as u64, b as i32 as u64, true, false),
+        Op::Divuw => 2 + divide(u64::from(a as u32), u64::from(b as u32), false, false),
+        Op::Remw => 2 + divide(a as i32 as u64, b as i32 as u64, true, true),
+        _ => 2 + divide(u64::from(a as u32), u64::from(b as u32), false, true),
+    }
+}
+
+/// Gives the cycles that the multiplier iterates: one per 8 bits of the first operand, at least two.
+fn multiply(a: u64) -> u64 {
+    let significant_bytes = u64::from(64 - a.leading_zeros()).div_ceil(8);
+    (significant_bytes.max(1) + 1).min(8)
+}
+
+/// Gives the cycles that the divider works, with those that turn signs around.
+fn divide(a: u64, b: u64, signed: bool, remainder: bool) -> u64 {
+    let negative = |value: u64| signed && (value as i64) < 0;
+    let (a_negative, b_negative) = (negative(a), negative(b));
+    let size = |value: u64, negative: bool| if negative { value.wrapping_neg() } else { value };
+    let (dividend, divisor) = (size(a, a_negative), size(b, b_negative));
+    let by_zero = divisor == 0;
+    let msb = |value: u64| 63 - (value | 1).leading_zeros();
+    // Positions of the quotient that are known to be zero are skipped in the first cycle; the
+    // difference of the positions wraps at six bits, as the hardware's does.
+    let skipped = u64::from(!msb(dividend).wrapping_sub(msb(divisor)) & 63);
+    let iterations = if by_zero || skipped == 0 { 65 } else { 66 - skipped };
+    let negate_result = if remainder { a_negative } else { a_negative != b_negative && !by_zero };
+    iterations + u64::from(a_negative || b_negative) + u64::from(negate_result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cycles(op: Op, a: u64, b: u64) -> u64 {
+        result_after_cycles(&Instruction::new(op, 1, 2, 3, 0), a, b)
+    }
+
+    #[test]
+    fn follows_the_rtl_on_measured_operands() {
+        // Rows of the calibration set's core_timing.csv, by test name.
+        assert_eq!(cycles(Op::Mul, 3, 3), 4, "t_mul_independent");
+        assert_eq!(cycles(Op::Mul, 1 << 32, 1), 8, "t_mul_chain_large");
+        assert_eq!(cycles(Op::Mulhu, u64::MAX, u64::MAX), 10, "t_mulhu_chain");
+        assert_eq!(cycles(Op::Div, 7, 3), 6, "t_div_small");
+        assert_eq!(cycles(Op::Div, 1_000_000_000_000_000_000, 3), 63, "t_div_chain_1e18");
+        assert_eq!(cycles(Op::Div, u64::MAX >> 1, 1), 67, "t_div_by_one");
+        assert_eq!(cycles(Op::Div, -1_000_000_000i64 as u64, 7), 34, "t_div_neg");
+        assert_eq!(cycles(Op::Div, 5, 0), 67, "t_div_by_zero");
+        assert_eq!(cycles(Op::Divw, 1_000_000_000, 3), 33, "t_divw_chain");
+        assert_eq!(cycles(Op::Remu, 1_000_000_000_000, 777), 35, "t_remu_chain");
+    }
+}

@@ -1,0 +1,177 @@
+//! What the harts of a node share: memory, the L2 in front of it, and the devices.
+//!
+//! In: misses of the first-level caches, accesses to devices. Out: what they cost in cycles, and
+//! which lines other harts must give up. The L2 knows which hart holds which line (it is
+//! inclusive); the data itself lies in one place, memory, because harts take turns in windows that
+//! are shorter than any program can tell apart without the network.
+
+mod devices;
+mod l2;
+
+pub use devices::{Devices, Exit};
+pub use l2::{Grant, L2};
+
+use pinion_isa::elf::Image;
+
+use crate::machine::core::MemorySection;
+
+/// Bytes of a cache line, in all caches.
+pub const LINE_BYTES: u64 = 64;
+/// Bytes kept behind memory so that eight bytes can be read anywhere in it.
+const PADDING: usize = 8;
+
+/// Holds memory, L2 and devices.
+#[derive(Debug)]
+pub struct Memory {
+    base: u64,
+    bytes: Vec<u8>,
+    /// The second-level cache.
+    pub l2: L2,
+    /// The devices.
+    pub devices: Devices,
+    /// What accesses cost.
+    pub costs: MemorySection,
+    /// What other harts' caches are to do before they run on: harts (bits), line, whether they may
+    /// keep it to read.
+    pub probes: Vec<(u32, u64, bool)>,
+}
+
+/// Says why a program cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the program's {bytes} bytes at {address:#x} do not fit into the node's memory from {base:#x} \
+     to {end:#x}; link it for this memory or give the machine more (memory.size)"
+)]
+pub struct OutsideMemory {
+    address: u64,
+    bytes: u64,
+    base: u64,
+    end: u64,
+}
+
+impl Memory {
+    /// Makes zeroed memory with an empty L2.
+    pub fn new(section: &MemorySection, harts: u32) -> Self {
+        Self {
+            base: section.base_address,
+            bytes: vec![0; section.size.0 as usize + PADDING],
+            l2: L2::new(section.l2_sets, section.l2_ways),
+            devices: Devices::new(harts, section.timebase_cycles),
+            costs: section.clone(),
+            probes: Vec::new(),
+        }
+    }
+
+    /// Copies a program into memory.
+    ///
+    /// # Errors
+    /// When a segment lies outside memory.
+    pub fn load(&mut self, image: &Image) -> Result<(), OutsideMemory> {
+        for segment in &image.segments {
+            let address = segment.load_address;
+            let size = (self.bytes.len() - PADDING) as u64;
+            let offset = address.wrapping_sub(self.base);
+            if offset > size || segment.memory_bytes.max(segment.data.len() as u64) > size - offset
+            {
+                return Err(OutsideMemory {
+                    address,
+                    bytes: segment.memory_bytes,
+                    base: self.base,
+                    end: self.base + size,
+                });
+            }
+            let at = offset as usize;
+            self.bytes[at..at + segment.data.len()].copy_from_slice(&segment.data);
+            if self.costs.l2_preloaded {
+                let last = address + segment.memory_bytes.max(1) - 1;
+                for line in address / LINE_BYTES..=last / LINE_BYTES {
+                    self.l2.preload(line);
+                }
+            }
+        }
+        self.devices.watch(image);
+        Ok(())
+    }
+
+    /// Gives the offset of `bytes` (at most 8) bytes at an address, if all lie in memory.
+    #[inline(always)]
+    pub fn offset(&self, address: u64, bytes: u8) -> Option<usize> {
+        let offset = address.wrapping_sub(self.base) as usize;
+        (offset.wrapping_add(usize::from(bytes)) <= self.bytes.len() - PADDING
+            && offset < self.bytes.len())
+        .then_some(offset)
+    }
+
+    /// Reads up to eight bytes at an offset that [`Self::offset`] gave; upper bytes are garbage.
+    #[inline(always)]
+    pub fn read(&self, offset: usize) -> u64 {
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.bytes[offset..offset + 8]);
+        u64::from_le_bytes(word)
+    }
+
+    /// Writes the low `bytes` bytes of a value at an offset that [`Self::offset`] gave.
+    #[inline(always)]
+    pub fn write(&mut self, offset: usize, bytes: u8, value: u64) {
+        match bytes {
+            8 => self.bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes()),
+            4 => self.bytes[offset..offset + 4].copy_from_slice(&(value as u32).to_le_bytes()),
+            2 => self.bytes[offset..offset + 2].copy_from_slice(&(value as u16).to_le_bytes()),
+            _ => self.bytes[offset] = value as u8,
+        }
+    }
+
+    /// Gives bytes of memory, as far as they exist.
+    pub fn bytes(&self, address: u64, length: usize) -> Option<&[u8]> {
+        let offset = usize::try_from(address.wrapping_sub(self.base)).ok()?;
+        self.bytes[..self.bytes.len() - PADDING].get(offset..offset.checked_add(length)?)
+    }
+
+    /// Copies bytes into memory, as far as it exists.
+    pub fn write_bytes(&mut self, address: u64, bytes: &[u8]) {
+        let offset = address.wrapping_sub(self.base) as usize;
+        let end = self.bytes.len() - PADDING;
+        if offset < end {
+            let fits = bytes.len().min(end - offset);
+            self.bytes[offset..offset + fits].copy_from_slice(&bytes[..fits]);
+        }
+    }
+
+    /// Does what a program asked for through `tohost` (the host target interface), if anything.
+    pub fn serve_host(&mut self) {
+        let Some(address) = self.devices.take_request() else { return };
+        let word = |memory: &Self, i: u64| {
+            memory.offset(address + 8 * i, 8).map_or(0, |offset| memory.read(offset))
+        };
+        let call = [0, 1, 2, 3].map(|i| word(self, i));
+        let result = match call[0] {
+            devices::SYS_WRITE => {
+                let length = call[3].min(1 << 20) as usize;
+                let text = self.bytes(call[2], length).map(<[u8]>::to_vec).unwrap_or_default();
+                self.devices.console.extend_from_slice(&text);
+                text.len() as u64
+            }
+            devices::SYS_EXIT => {
+                self.devices.exit = Some(Exit { code: call[1] });
+                0
+            }
+            devices::SYS_GETMAINVARS => {
+                let block = self.devices.main_variables(call[1], call[2] as usize);
+                let fits = !block.is_empty();
+                self.write_bytes(call[1], &block);
+                if fits { 0 } else { u64::MAX }
+            }
+            unknown => {
+                self.devices.unknown_calls += 1;
+                self.devices.last_unknown_call = unknown;
+                -38i64 as u64 // ENOSYS
+            }
+        };
+        if let Some(offset) = self.offset(address, 8) {
+            self.write(offset, 8, result);
+        }
+        if let Some(offset) = self.devices.from_host.and_then(|at| self.offset(at, 8)) {
+            self.write(offset, 8, 1);
+        }
+    }
+}

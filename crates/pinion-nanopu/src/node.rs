@@ -1,0 +1,473 @@
+//! A whole node: cores, their network interfaces, the NIC, memory; and the order of time among them.
+//!
+//! In: frames with the cycle of their first flit on the pins. Out: frames with the cycles of their
+//! first and last flit, what the program printed, how it ended. Nothing is simulated that does not
+//! happen: cores that poll or wait sleep until their network has something for them, and the NIC
+//! has one event per packet or 64 B word.
+//!
+//! The order of time. A core runs ahead until the NIC's next event, for nothing but those
+//! events and the core itself changes what it sees; what it writes (x31, CSRs) is posted with its
+//! cycle. The NIC runs ahead until a post could still come: an instruction that decodes in cycle
+//! *t* writes at *t* + 3 at the earliest. The core that lags most goes first. So every unit sees
+//! the others exactly as if all stepped cycle by cycle, at any number of host threads.
+
+mod port;
+
+use std::collections::VecDeque;
+
+use pinion_isa::elf::Image;
+use thiserror::Error;
+
+use crate::Cycle;
+use crate::core::code::Code;
+use crate::core::{Activity, Core, CoreShape, RETIRE};
+use crate::event::{Event, Listener};
+use crate::hart_interface::{Command, HartInterface};
+use crate::machine::node::Machine;
+use crate::machine::receive::ReceiveSectionError;
+use crate::machine::transmit::TransmitSectionError;
+use crate::memory::{Memory, OutsideMemory};
+use crate::nic::receive::{Receive, Requests};
+use crate::nic::transmit::Transmit;
+use crate::nic::{ControlRequest, Credit, Delivered};
+use crate::transport::{self, Address};
+use port::{Port, Post, PostKind};
+
+/// Takes the frames that leave a node.
+pub trait Sink {
+    /// Takes a frame whose first and last flit leave in these cycles.
+    fn frame(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]);
+}
+
+impl<F: FnMut(Cycle, Cycle, &[u8])> Sink for F {
+    fn frame(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]) {
+        self(first_flit, last_flit, frame);
+    }
+}
+
+/// Says why a node cannot be made.
+#[derive(Debug, Error)]
+pub enum NodeError {
+    /// The program does not fit into memory.
+    #[error(transparent)]
+    Program(#[from] OutsideMemory),
+    /// The receive side's numbers describe no machine.
+    #[error(transparent)]
+    Receive(#[from] ReceiveSectionError),
+    /// The transmit side's numbers describe no machine.
+    #[error(transparent)]
+    Transmit(#[from] TransmitSectionError),
+    /// Some other number describes no machine.
+    #[error("machine: {key} {problem}")]
+    Machine {
+        /// The number's key in the machine file.
+        key: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// Says how far a node has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It goes on.
+    Running,
+    /// Nothing happens any more until a frame comes.
+    Quiet,
+    /// The program ended itself with this code.
+    Exited {
+        /// The exit code.
+        code: u64,
+        /// The cycle in which it did.
+        at: Cycle,
+    },
+    /// The hardware would have stopped here (faithful machines only).
+    Stopped {
+        /// Why.
+        why: &'static str,
+        /// The cycle.
+        at: Cycle,
+    },
+}
+
+/// What the receive side asks of the transmit side.
+struct ToTransmit<'a>(&'a mut Transmit);
+
+impl Requests for ToTransmit<'_> {
+    fn control(&mut self, request: ControlRequest) {
+        self.0.control(request);
+    }
+    fn delivered(&mut self, delivered: Delivered) {
+        self.0.delivered(delivered);
+    }
+    fn credit(&mut self, credit: Credit) {
+        self.0.credit(credit);
+    }
+}
+
+/// Holds a node.
+pub struct Node {
+    cores: Vec<Core>,
+    interfaces: Vec<HartInterface>,
+    receive: Receive,
+    transmit: Transmit,
+    memory: Memory,
+    code: Code,
+    /// What each core wrote and the network has not seen yet, in order of time.
+    posts: Vec<VecDeque<Post>>,
+    /// Everything in the network before this cycle has happened.
+    now: Cycle,
+    skew: Cycle,
+    exited: Option<Cycle>,
+    back_pressure: bool,
+}
+
+impl Node {
+    /// Makes a node in reset, with a program in memory; its harts start in cycle 0.
+    ///
+    /// # Errors
+    /// [`NodeError`]: the program does not fit, or the machine is none.
+    pub fn new(machine: &Machine, address: Address, image: &Image) -> Result<Self, NodeError> {
+        check(machine)?;
+        let harts = machine.core.count as usize;
+        let shape = CoreShape {
+            core: &machine.core,
+            instruction_cache: &machine.instruction_cache,
+            data_cache: &machine.data_cache,
+        };
+        let cores: Vec<Core> = (0..machine.core.count).map(|id| Core::new(id, shape)).collect();
+        let mut memory = Memory::new(&machine.memory, machine.core.count);
+        memory.load(image)?;
+        let code_end = image
+            .segments
+            .iter()
+            .filter(|segment| segment.flags.execute)
+            .map(|segment| segment.load_address + segment.memory_bytes)
+            .max()
+            .unwrap_or(machine.memory.base_address);
+        let base = machine.memory.base_address;
+        let code = Code::new(base, code_end.saturating_sub(base), cores[0].hart.extensions());
+        let messages = machine.receive.reassembly.messages();
+        let receive =
+            Receive::new(&machine.receive, transport::build(&machine.transport, messages), harts)?;
+        let transmit = Transmit::new(
+            &machine.transmit,
+            harts,
+            usize::from(machine.hart_interface.contexts),
+            machine.transport.rtt_packets,
+            address,
+            transport::build(&machine.transport, messages),
+        )?;
+        Ok(Self {
+            interfaces: (0..harts)
+                .map(|hart| HartInterface::new(hart as u8, &machine.hart_interface))
+                .collect(),
+            posts: (0..harts).map(|_| VecDeque::new()).collect(),
+            cores,
+            receive,
+            transmit,
+            memory,
+            code,
+            now: 0,
+            skew: machine.limits.skew_cycles,
+            exited: None,
+            back_pressure: machine.transmit.fixes.tx_queue_full,
+        })
+    }
+
+    /// Takes a frame whose first flit is on the pins in cycle `first_flit`, which must not have
+    /// passed; frames come in order and do not overlap.
+    pub fn inject(&mut self, first_flit: Cycle, frame: &[u8]) {
+        self.receive.frame(first_flit, frame);
+    }
+
+    /// Runs everything that happens before cycle `end`. Frames go to `sink` when they are chosen,
+    /// with cycles that may lie somewhat ahead.
+    pub fn run_until(
+        &mut self,
+        end: Cycle,
+        sink: &mut impl Sink,
+        listener: &mut impl Listener,
+    ) -> Progress {
+        loop {
+            if let Some(progress) = self.ended() {
+                return progress;
+            }
+            let network = self.network_next();
+            let (core, key) = self.first_core();
+            if network <= key.saturating_add(RETIRE - 1) {
+                if network >= end {
+                    break;
+                }
+                self.advance(network, sink, listener);
+            } else {
+                if key >= end {
+                    break;
+                }
+                self.run_core(core, network, end, listener);
+            }
+        }
+        self.advance(end.saturating_sub(1).max(self.now), sink, listener);
+        let quiet = self.network_next() == Cycle::MAX && self.first_core().1 == Cycle::MAX;
+        if quiet { Progress::Quiet } else { Progress::Running }
+    }
+
+    fn ended(&self) -> Option<Progress> {
+        if let (Some(at), Some(exit)) = (self.exited, self.memory.devices.exit) {
+            return Some(Progress::Exited { code: exit.code, at });
+        }
+        if let Some((at, why)) = self.transmit.stopped() {
+            return Some(Progress::Stopped { why, at });
+        }
+        if let Some((at, stop)) = self.receive.stopped() {
+            return Some(Progress::Stopped { why: stop.describe(), at });
+        }
+        None
+    }
+
+    /// Gives the cycle of the network's next event, or the end of time.
+    fn network_next(&self) -> Cycle {
+        let posts = self.posts.iter().filter_map(|posts| posts.front().map(|post| post.at));
+        let rooms = self.interfaces.iter().filter_map(|interface| interface.next_room());
+        [self.receive.next_event(), self.transmit.next_event()]
+            .into_iter()
+            .flatten()
+            .chain(posts)
+            .chain(rooms)
+            .min()
+            .map_or(Cycle::MAX, |at| at.max(self.now))
+    }
+
+    /// Gives the core that lags most, and where it is; those that sleep lag nobody.
+    fn first_core(&self) -> (usize, Cycle) {
+        let mut first = (0, Cycle::MAX);
+        for (index, core) in self.cores.iter().enumerate() {
+            let key = core.key().unwrap_or_else(|| self.wake_cycle(index).unwrap_or(Cycle::MAX));
+            if key < first.1 {
+                first = (index, key);
+            }
+        }
+        first
+    }
+
+    /// Gives the cycle in which something happens that a sleeping core waits for.
+    fn wake_cycle(&self, index: usize) -> Option<Cycle> {
+        let (core, interface) = (&self.cores[index], &self.interfaces[index]);
+        let from = core.decode_cycle() + 1;
+        let enabled = core.enabled_interrupts();
+        let pulse = (enabled & 1 << crate::core::network::INTERRUPT != 0)
+            .then(|| interface.interrupt_at(from))
+            .flatten();
+        let timer = self.memory.devices.timer_at(index as u32);
+        let timer = (enabled & 1 << 7 != 0 && timer != Cycle::MAX).then(|| timer.max(from));
+        let software =
+            (enabled & 1 << 3 != 0 && self.memory.devices.software(index as u32)).then_some(from);
+        let words = match core.activity {
+            Activity::Polling { .. } => interface.ready_from(from + RETIRE),
+            _ => None,
+        };
+        [pulse, timer, software, words].into_iter().flatten().min()
+    }
+
+    /// Does everything in the network up to and including cycle `now`.
+    fn advance(&mut self, now: Cycle, sink: &mut impl Sink, listener: &mut impl Listener) {
+        for hart in 0..self.posts.len() {
+            self.take_posts(hart, now, listener);
+        }
+        self.receive.advance(
+            now,
+            &mut ToTransmit(&mut self.transmit),
+            &mut self.interfaces,
+            listener,
+        );
+        let mut out = |first: Cycle, last: Cycle, frame: &[u8]| sink.frame(first, last, frame);
+        self.transmit.advance(now, &mut out, listener);
+        self.now = self.now.max(now + 1);
+        for interface in &mut self.interfaces {
+            interface.advance(now, listener);
+        }
+    }
+
+    /// Lets the network see what a hart wrote up to cycle `now`.
+    fn take_posts(&mut self, hart: usize, now: Cycle, listener: &mut impl Listener) {
+        while let Some(post) = self.posts[hart].front().copied() {
+            if post.at > now {
+                break;
+            }
+            self.posts[hart].pop_front();
+            let interface = &mut self.interfaces[hart];
+            let (csr, value) = match post.kind {
+                PostKind::Word(word) => {
+                    let context = interface.context();
+                    self.transmit.word(hart as u8, context, word, post.at);
+                    continue;
+                }
+                PostKind::Csr { csr, value } => (csr, value),
+            };
+            match interface.write_csr(csr, value, post.at) {
+                Some(Command::Bind { context }) => {
+                    self.receive.bind(hart as u8, context, post.at);
+                }
+                Some(Command::MessageDone { context }) => {
+                    listener.event(post.at, Event::MessageDone { hart: hart as u8 });
+                    self.receive.message_done(hart as u8, context, post.at);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Hands over the words that a hart wrote up to cycle `to`, in which nothing can come before
+    /// them any more; the transmit side wants to know of them early.
+    fn take_words(&mut self, hart: usize, to: Cycle) {
+        let context = self.interfaces[hart].context();
+        while let Some(&Post { at, kind: PostKind::Word(word) }) = self.posts[hart].front() {
+            if at > to {
+                break;
+            }
+            self.transmit.word(hart as u8, context, word, at);
+            self.posts[hart].pop_front();
+        }
+    }
+
+    fn run_core(&mut self, index: usize, network: Cycle, end: Cycle, listener: &mut impl Listener) {
+        if self.cores[index].key().is_none() {
+            self.wake(index, listener);
+            return;
+        }
+        let others = self
+            .cores
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index)
+            .filter_map(|(_, core)| core.key())
+            .min()
+            .unwrap_or(Cycle::MAX);
+        let limit = network.min(end).min(others.saturating_add(self.skew));
+        // Others may still post from three cycles after their next instruction on; what that does
+        // reaches this core a cycle later at the earliest.
+        let known = network.min(others.saturating_add(RETIRE + 1));
+        let core = &mut self.cores[index];
+        let room = if self.back_pressure {
+            let posted = self.posts[index].iter().filter(|post| post.is_word()).count();
+            self.transmit.room(index as u8).saturating_sub(posted)
+        } else {
+            usize::MAX
+        };
+        let mut port = Port {
+            hart: index as u8,
+            interface: &mut self.interfaces[index],
+            posts: &mut self.posts[index],
+            known,
+            room,
+            listener,
+        };
+        core.run(limit, &mut self.code, &mut self.memory, &mut port);
+        let seen = core.decode_cycle() + RETIRE;
+        self.take_words(index, seen);
+        let core = &self.cores[index];
+        if let Activity::Polling { .. } = core.activity {
+            self.interfaces[index].hold_message_timer(core.decode_cycle());
+        }
+        if core.activity == Activity::Stopped && self.memory.devices.exit.is_some() {
+            self.exited.get_or_insert(core.decode_cycle() + RETIRE);
+        }
+        for (harts, line, keep) in std::mem::take(&mut self.memory.probes) {
+            for (other, core) in self.cores.iter_mut().enumerate() {
+                if harts >> other & 1 != 0 {
+                    core.probe(line, keep);
+                }
+            }
+        }
+    }
+
+    /// Wakes a sleeping core.
+    fn wake(&mut self, index: usize, listener: &mut impl Listener) {
+        let Some(at) = self.wake_cycle(index) else { return };
+        let core = &mut self.cores[index];
+        if let Activity::Polling { .. } = core.activity {
+            core.wake_from_poll(at.saturating_sub(1));
+            self.interfaces[index].release_message_timer(core.decode_cycle() + RETIRE);
+            return;
+        }
+        let mut port = Port {
+            hart: index as u8,
+            interface: &mut self.interfaces[index],
+            posts: &mut self.posts[index],
+            known: at,
+            room: usize::MAX,
+            listener,
+        };
+        core.wake_from_wfi(at, &self.memory, &mut port);
+    }
+
+    /// Gives the cycle up to which everything in the network has happened.
+    pub fn now(&self) -> Cycle {
+        self.now
+    }
+
+    /// Gives a core.
+    pub fn core(&self, hart: usize) -> &Core {
+        &self.cores[hart]
+    }
+
+    /// Counts the harts.
+    pub fn harts(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// Gives a hart's network interface.
+    pub fn interface(&self, hart: usize) -> &HartInterface {
+        &self.interfaces[hart]
+    }
+
+    /// Gives the receive side of the NIC.
+    pub fn receive(&self) -> &Receive {
+        &self.receive
+    }
+
+    /// Gives the transmit side of the NIC.
+    pub fn transmit(&self) -> &Transmit {
+        &self.transmit
+    }
+
+    /// Gives memory and devices.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Gives memory and devices, to set the program's arguments or look into it.
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+}
+
+/// Checks the numbers that no unit checks itself.
+fn check(machine: &Machine) -> Result<(), NodeError> {
+    let power = |key, value: u32| {
+        let problem = format!("must be a power of two, not {value}");
+        if value.is_power_of_two() { Ok(()) } else { Err(NodeError::Machine { key, problem }) }
+    };
+    power("instruction_cache.sets", machine.instruction_cache.sets)?;
+    power("data_cache.sets", machine.data_cache.sets)?;
+    power("memory.l2_sets", machine.memory.l2_sets)?;
+    let range = |key, value: u64, least: u64, most: u64| {
+        let problem = format!("must be from {least} to {most}, not {value}");
+        if (least..=most).contains(&value) {
+            Ok(())
+        } else {
+            Err(NodeError::Machine { key, problem })
+        }
+    };
+    range("core.count", machine.core.count.into(), 1, 32)?;
+    range("core.branch_targets", machine.core.branch_targets.into(), 1, 32)?;
+    range("core.return_addresses", machine.core.return_addresses.into(), 1, 64)?;
+    range("core.fetch_queue_words", machine.core.fetch_queue_words, 1, 64)?;
+    range("instruction_cache.ways", machine.instruction_cache.ways.into(), 1, 64)?;
+    range("data_cache.ways", machine.data_cache.ways.into(), 1, 64)?;
+    range("memory.l2_ways", machine.memory.l2_ways.into(), 1, 64)?;
+    range("memory.size", machine.memory.size.0, 1 << 16, 1 << 36)?;
+    range("clock.frequency_mhz", machine.clock.frequency_mhz, 1, 100_000)?;
+    range("limits.skew_cycles", machine.limits.skew_cycles, 1, 1 << 20)?;
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! Whole-machine tests of a nanoPU node.
+
+mod echo;
+mod support;
