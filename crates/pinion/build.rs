@@ -1,4 +1,4 @@
-//! Embeds `sdk/` and `machines/`, so that an installed `pinion` works without the repository.
+//! Embeds `sdk/`, `machines/` and `figures/`, so that an installed `pinion` works without the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let root = root.join("../..");
     let mut table = String::from("&[\n");
-    for folder in ["sdk", "machines"] {
+    for folder in ["sdk", "machines", "figures"] {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
         let mut files = Vec::new();
         collect(&root.join(folder), &mut files);

@@ -1,5 +1,6 @@
-//! Finds the SDK and the machine files: `PINION_SDK` first, then the repository the executable was
-//! built in, then the copies embedded in the executable, unpacked once into the user's cache.
+//! Finds the SDK, the machine files and the figures': `PINION_SDK` first, then the repository the
+//! executable was built in, then the copies embedded in the executable, unpacked once into the
+//! user's cache.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -9,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 
-/// Holds `sdk/…` and `machines/…` as they were when this crate was built.
+/// Holds `sdk/…`, `machines/…` and `figures/…` as they were when this crate was built.
 static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// Finds the folder with the SDK's headers, runtime and settings.
@@ -91,22 +92,32 @@ pub fn load_machine<T: DeserializeOwned>(name: &str, overrides: &[String]) -> Re
     if name.contains('/') || name.ends_with(".toml") {
         return Ok(config::load_file(Path::new(name), overrides)?);
     }
-    let relative = format!("machines/{name}.toml");
-    if let Some(file) = repository().map(|root| root.join(&relative)).filter(|file| file.is_file())
-    {
-        let text = fs::read_to_string(&file).map_err(|error| Error::file("read", &file, error))?;
-        return Ok(config::load(&relative, &text, overrides)?);
-    }
-    let embedded = EMBEDDED.iter().find(|(file, _)| *file == relative);
-    let text = embedded.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok());
-    match text {
-        Some(text) => Ok(config::load(&relative, text, overrides)?),
-        None => Err(Error::Usage(format!(
+    find(&format!("machines/{name}.toml"), overrides)?.ok_or_else(|| {
+        Error::Usage(format!(
             "there is no machine `{name}`; there are {}, or give the path of a machine file \
              (./{name}.toml)",
             machines().join(", ")
-        ))),
+        ))
+    })
+}
+
+/// Loads a TOML file that Pinion comes with, by its path in the repository.
+///
+/// # Errors
+/// When there is no such file, it is wrong or an override does not fit.
+pub fn load_file<T: DeserializeOwned>(relative: &str, overrides: &[String]) -> Result<Loaded<T>> {
+    find(relative, overrides)?
+        .ok_or_else(|| Error::Usage(format!("there is no `{relative}` in this build")))
+}
+
+fn find<T: DeserializeOwned>(relative: &str, overrides: &[String]) -> Result<Option<Loaded<T>>> {
+    if let Some(file) = repository().map(|root| root.join(relative)).filter(|file| file.is_file()) {
+        let text = fs::read_to_string(&file).map_err(|error| Error::file("read", &file, error))?;
+        return Ok(Some(config::load(relative, &text, overrides)?));
     }
+    let embedded = EMBEDDED.iter().find(|(file, _)| *file == relative);
+    let text = embedded.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok());
+    text.map(|text| Ok(config::load(relative, text, overrides)?)).transpose()
 }
 
 /// Lists the machines Pinion comes with.

@@ -24,6 +24,8 @@ pub enum Verb {
     Build(BuildArgs),
     /// Compare this model's cycles with the hardware's, row by row
     Calibrate(CalibrateArgs),
+    /// Make a published figure or table again, with the published values beside
+    Figure(FigureArgs),
     /// Show machines
     Machine(MachineArgs),
     /// Tell what is installed, what is missing and how to get it
@@ -179,6 +181,34 @@ pub struct CalibrateArgs {
     /// Print the table as Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct FigureArgs {
+    /// Figure, `list`, or `all`
+    #[arg(value_name = "NAME|list|all")]
+    pub name: String,
+    /// Folder for NAME.csv and NAME.svg
+    #[arg(long, value_name = "DIR", default_value = "figures-out")]
+    pub out: PathBuf,
+    /// Take a quick look: fewer points, shorter runs
+    #[arg(long)]
+    pub quick: bool,
+    /// Seed of all runs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Change a number of the machine, or with parameters.KEY=VALUE of the experiment (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Write everything as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+    /// Runs at a time [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Args)]

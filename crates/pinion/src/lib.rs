@@ -14,16 +14,18 @@
 //! An [`app::App`] is a manifest, a machine and a program that fit each other, a
 //! [`service::Service`] the same for a nanoPU; [`traffic::Packets`]
 //! supply frames; [`run::run`] gives a [`report::Summary`]; [`calibration`] compares with the
-//! hardware; [`live`] runs on a TAP device.
+//! hardware; [`figure`] makes published figures again; [`live`] runs on a TAP device.
 
 pub mod app;
 pub mod assets;
 pub mod build;
 pub mod calibration;
 pub mod error;
+pub mod figure;
 #[cfg(target_os = "linux")]
 pub mod live;
 pub mod manifest;
+pub mod nanoservice;
 pub mod report;
 pub mod run;
 pub mod service;

@@ -3,6 +3,7 @@
 mod build;
 mod calibrate;
 mod doctor;
+mod figure;
 mod files;
 mod machine;
 mod new;
@@ -43,6 +44,7 @@ pub fn dispatch(verb: &Verb) -> Result<Status> {
         Verb::New(args) => new::run(args),
         Verb::Build(args) => build::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
+        Verb::Figure(args) => figure::run(args),
         Verb::Machine(args) => machine::run(args),
         Verb::Doctor => doctor::run(),
     }

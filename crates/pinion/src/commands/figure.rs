@@ -1,0 +1,126 @@
+//! `pinion figure NAME|list|all`: a published figure made again: CSV, chart, and the published
+//! values beside ours.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pinion::error::{Error, Result};
+use pinion::figure::{self, Definition, Figure, Observer, Produced, Request, Verdict, chart};
+use pinion::report::write_whole;
+
+use super::{Status, run::interrupt_flag};
+use crate::cli::FigureArgs;
+use crate::output;
+
+pub fn run(args: &FigureArgs) -> Result<Status> {
+    match args.name.as_str() {
+        "list" => list(),
+        "all" => make(args, figure::figures()),
+        name => make(args, vec![figure::find(name)?]),
+    }
+}
+
+fn list() -> Result<Status> {
+    let mut rows = Vec::new();
+    for figure in figure::figures() {
+        let definition = Definition::load(figure.name(), &[])?;
+        rows.push(vec![figure.name().to_owned(), definition.title, definition.source]);
+    }
+    output::print_columns(&rows);
+    Ok(Status::Success)
+}
+
+fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
+    let mut request =
+        Request { seed: args.seed, quick: args.quick, set: args.set.clone(), ..Request::default() };
+    if let Some(jobs) = args.jobs {
+        if jobs == 0 {
+            return Err(Error::Usage("--jobs 0: at least one run goes at a time".to_owned()));
+        }
+        request.jobs = jobs;
+    }
+    let json_only = args.json.as_deref() == Some(Path::new("-"));
+    std::fs::create_dir_all(&args.out).map_err(|error| Error::file("create", &args.out, error))?;
+    let interrupted = interrupt_flag();
+    let mut all = Vec::new();
+    let mut unexplained = false;
+    for figure in figures {
+        let mut watch = Watch::new(figure.name(), !args.quiet, Arc::clone(&interrupted));
+        let produced = figure::produce(figure.as_ref(), &request, &mut watch);
+        watch.bar.finish_and_clear();
+        let produced = produced?;
+        let files = write(&args.out, &produced)?;
+        if !json_only {
+            print(&produced, &files);
+        }
+        unexplained |= produced.has_unexplained();
+        all.push(figure::to_json(&produced));
+    }
+    if let Some(path) = &args.json {
+        let value = match (all.len(), args.name.as_str()) {
+            (1, name) if name != "all" => all.remove(0),
+            _ => serde_json::Value::Array(all),
+        };
+        let text = format!("{value:#}\n");
+        match json_only {
+            true => output::print(&text),
+            false => write_whole(path, text.as_bytes())?,
+        }
+    }
+    Ok(if unexplained { Status::Mismatch } else { Status::Success })
+}
+
+/// Writes the table and the chart; gives the files.
+fn write(out: &Path, produced: &Produced) -> Result<[PathBuf; 2]> {
+    let svg = chart::draw(&produced.definition, &produced.table, &produced.comparisons)?;
+    let files = ["csv", "svg"].map(|kind| out.join(format!("{}.{kind}", produced.name)));
+    write_whole(&files[0], &produced.table.to_csv()?)?;
+    write_whole(&files[1], svg.as_bytes())?;
+    Ok(files)
+}
+
+fn print(produced: &Produced, files: &[PathBuf; 2]) {
+    let Produced { definition, table, comparisons, .. } = produced;
+    let look = if produced.quick { " (a quick look: differences mean little)" } else { "" };
+    output::print(&format!("{}{look}\n{}\n\n", definition.title, definition.source));
+    output::print_columns(&table.to_text());
+    output::print("\n");
+    output::print_columns(&figure::comparison_rows(comparisons));
+    let reasons = comparisons.iter().filter(|one| one.verdict == Verdict::Explained);
+    for comparison in reasons {
+        let reason = comparison.reason.as_deref().unwrap_or_default();
+        output::print(&format!("\n{}: {}\n", comparison.what, reason.trim()));
+    }
+    output::print(&format!("\n{}, {}\n", files[0].display(), files[1].display()));
+}
+
+/// Shows progress and notices Ctrl-C.
+struct Watch {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn new(name: &str, may_show: bool, interrupted: Arc<AtomicBool>) -> Self {
+        let shown = may_show && std::io::stderr().is_terminal();
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let template = "{prefix} {bar:30} {pos} of {len} runs, {eta} left, {msg}";
+        let style = ProgressStyle::with_template(template);
+        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar: bar.with_prefix(name.to_owned()), interrupted }
+    }
+}
+
+impl Observer for Watch {
+    fn progress(&mut self, done: usize, total: usize, label: &str) -> bool {
+        self.bar.set_length(total as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(label.to_owned());
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+}

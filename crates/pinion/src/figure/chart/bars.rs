@@ -1,0 +1,112 @@
+//! Groups of bars. In: a column of groups, one of names, one of numbers. Out: a bar for each name in
+//! each group, its number above it; published values as strokes across their bars.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::super::{Comparison, Definition, Drawn, Table};
+use super::axis::{Spread, plain};
+use super::frame::{self, GRID, INK, Key, Problem};
+
+/// Is the share of a group's width that its bars have.
+const FILLED: f64 = 0.8;
+
+/// Is a bar: its group, its place in the group, its number.
+struct Bar {
+    group: usize,
+    index: usize,
+    number: f64,
+}
+
+/// Draws groups of bars.
+pub(super) fn draw(
+    svg: &mut String,
+    definition: &Definition,
+    table: &Table,
+    comparisons: &[Comparison],
+) -> Result<(), Problem> {
+    let chart = &definition.chart;
+    let (groups, names) = (table.names(&chart.x.column), table.names(&chart.series));
+    let bars = bars(definition, table, &groups, &names);
+    let strokes = strokes(definition, comparisons, &groups, &names);
+    // A tenth more leaves room for the numbers above the bars; half of the smallest lets it be seen
+    // where the axis cannot begin at 0.
+    let heights = bars.iter().chain(&strokes).map(|bar| bar.number * 1.1);
+    let y = chart.y.spread(heights.chain(bars.iter().map(|bar| bar.number * 0.5).chain([0.0])));
+
+    let mut keys: Vec<Key> =
+        names.iter().enumerate().map(|(index, name)| Key::Bar(index, name.clone())).collect();
+    if !strokes.is_empty() {
+        keys.push(Key::Published("published".to_owned()));
+    }
+    let area = frame::begin(svg, definition, &keys)?;
+    let mut context = ChartBuilder::on(&area)
+        .margin(12)
+        .x_label_area_size(52)
+        .y_label_area_size(78)
+        .build_cartesian_2d(Spread::of_groups(&groups), y.clone())?;
+    context
+        .configure_mesh()
+        .disable_x_mesh()
+        .x_labels(groups.len() + 1)
+        .y_labels(y.ticks.len() + 1)
+        .x_desc(chart.x.label.clone())
+        .y_desc(chart.y.label.clone())
+        .axis_desc_style(frame::font(17))
+        .label_style(frame::font(if groups.len() > 7 { 13 } else { 15 }))
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(INK)
+        .draw()?;
+    let width = FILLED / names.len().max(1) as f64;
+    let left = |bar: &Bar| bar.group as f64 - FILLED / 2.0 + bar.index as f64 * width;
+    let numbers = frame::font(13).pos(Pos::new(HPos::Center, VPos::Bottom));
+    for bar in &bars {
+        let Some(top) = y.position(bar.number) else { continue };
+        let (start, end) = (left(bar) + 0.05 * width, left(bar) + 0.95 * width);
+        let style = frame::colour(bar.index).filled();
+        context.draw_series([Rectangle::new([(start, y.start), (end, top)], style)])?;
+        let middle = ((start + end) / 2.0, top);
+        context.draw_series([Text::new(plain(bar.number), middle, numbers.clone())])?;
+    }
+    for stroke in &strokes {
+        let Some(height) = y.position(stroke.number) else { continue };
+        let line = vec![(left(stroke), height), (left(stroke) + width, height)];
+        context.draw_series([PathElement::new(line, INK.stroke_width(3))])?;
+    }
+    area.present()?;
+    Ok(())
+}
+
+fn bars(definition: &Definition, table: &Table, groups: &[String], names: &[String]) -> Vec<Bar> {
+    let chart = &definition.chart;
+    let mut bars = Vec::new();
+    for (group, group_name) in groups.iter().enumerate() {
+        for (index, name) in names.iter().enumerate() {
+            let texts = [(chart.x.column.as_str(), group_name.as_str()), (&chart.series, name)];
+            if let Some(number) = table.lookup(&texts, &chart.y.column) {
+                bars.push(Bar { group, index, number });
+            }
+        }
+    }
+    bars
+}
+
+/// Places the published values that belong to a bar; bounds give two strokes.
+fn strokes(
+    definition: &Definition,
+    comparisons: &[Comparison],
+    groups: &[String],
+    names: &[String],
+) -> Vec<Bar> {
+    let mut strokes = Vec::new();
+    for (published, comparison) in definition.published.iter().zip(comparisons) {
+        let Some(Drawn { group: Some(group), series }) = &published.drawn else { continue };
+        let Some(group) = groups.iter().position(|name| name == group) else { continue };
+        let place = |series: &String| names.iter().position(|name| name == series);
+        let Some(index) = series.as_ref().map_or(Some(0), place) else { continue };
+        let numbers = [comparison.paper, comparison.from, comparison.to];
+        strokes.extend(numbers.into_iter().flatten().map(|number| Bar { group, index, number }));
+    }
+    strokes
+}

@@ -1,0 +1,141 @@
+//! What every chart has around its data: title, source, legend, colours and markers.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::super::Definition;
+
+/// Size of a chart in pixels.
+const SIZE: (u32, u32) = (980, 560);
+/// Width of the legend.
+const LEGEND_WIDTH: i32 = 230;
+/// Letters in a line of the legend.
+const LEGEND_LETTERS: usize = 26;
+const LINE_HEIGHT: i32 = 17;
+
+/// Colours that people with colour-blindness tell apart (Okabe and Ito, 2008), darkest first.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(60, 60, 60),
+];
+/// Lines of the grid.
+pub(super) const GRID: RGBColor = RGBColor(222, 222, 222);
+/// Texts, axes and published values.
+pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
+
+/// Is a surface to draw on.
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// Is what can go wrong while drawing.
+pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
+
+/// Is a line in the legend.
+pub(super) enum Key {
+    /// The n-th curve.
+    Curve(usize, String),
+    /// The n-th bar of each group.
+    Bar(usize, String),
+    /// A published value.
+    Published(String),
+}
+
+/// Gives the colour of the n-th curve.
+pub(super) fn colour(index: usize) -> RGBColor {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// Makes the font of texts.
+pub(super) fn font(size: u32) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(&INK)
+}
+
+/// Draws title and legend, and gives the surface for the data.
+pub(super) fn begin<'a>(
+    svg: &'a mut String,
+    definition: &Definition,
+    keys: &[Key],
+) -> Result<Area<'a>, Problem> {
+    let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let title = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK);
+    root.draw(&Text::new(definition.title.clone(), (20, 16), title))?;
+    root.draw(&Text::new(definition.source.clone(), (20, 44), font(15)))?;
+    let (_, below) = root.split_vertically(64);
+    let (data, legend) = below.split_horizontally(SIZE.0 as i32 - LEGEND_WIDTH);
+    draw_legend(&legend, keys)?;
+    Ok(data)
+}
+
+fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
+    let mut y = 24;
+    for key in keys {
+        let name = match key {
+            Key::Curve(index, name) => {
+                let colour = colour(*index);
+                let line = vec![(8, y), (38, y)];
+                area.draw(&PathElement::new(line, colour.stroke_width(2)))?;
+                area.draw(&(EmptyElement::at((23, y)) + marker(*index)))?;
+                name
+            }
+            Key::Bar(index, name) => {
+                let corners = [(12, y - 7), (34, y + 7)];
+                area.draw(&Rectangle::new(corners, colour(*index).filled()))?;
+                name
+            }
+            Key::Published(name) => {
+                area.draw(&PathElement::new(vec![(8, y), (38, y)], INK.stroke_width(3)))?;
+                name
+            }
+        };
+        for line in wrapped(name) {
+            let style = font(15).pos(Pos::new(HPos::Left, VPos::Center));
+            area.draw(&Text::new(line, (46, y), style))?;
+            y += LINE_HEIGHT;
+        }
+        y += 9;
+    }
+    Ok(())
+}
+
+/// Breaks a text at spaces into lines of the legend.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= LEGEND_LETTERS => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Makes the marker of the n-th curve, around (0, 0): a dot, square, triangle or diamond.
+pub(super) fn marker(index: usize) -> Polygon<(i32, i32)> {
+    let corners: Vec<(i32, i32)> = match index % 4 {
+        0 => vec![(-2, -4), (2, -4), (4, -2), (4, 2), (2, 4), (-2, 4), (-4, 2), (-4, -2)],
+        1 => vec![(-4, -4), (4, -4), (4, 4), (-4, 4)],
+        2 => vec![(0, -5), (5, 4), (-5, 4)],
+        _ => vec![(0, -6), (5, 0), (0, 6), (-5, 0)],
+    };
+    Polygon::new(corners, colour(index).filled())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_broken_at_spaces() {
+        assert_eq!(wrapped("hardware, high"), ["hardware, high"]);
+        let lines = wrapped("hardware scheduler, high priority thread");
+        assert_eq!(lines, ["hardware scheduler, high", "priority thread"]);
+    }
+}

@@ -1,0 +1,185 @@
+//! The nanoPU's published figures. In: a [`Bench`], which runs nodes. Out: figures.
+//!
+//! What an experiment is stands here and in `figures/nanopu-*.toml`; how a node is built and driven
+//! is the bench's part.
+
+mod applications;
+mod fig3;
+mod fig4;
+mod fig5;
+mod latency;
+mod sweep;
+mod table1;
+
+#[cfg(test)]
+pub(super) mod ideal;
+
+use pinion_net::load::{LoadReport, LoadSpec};
+use pinion_sim::Clock;
+
+use super::{Figure, Setting};
+use crate::error::{Error, Result};
+
+/// Runs nodes for the figures. Overrides of the machine are in the setting.
+pub trait Bench: Sync {
+    /// Gives the node's clock.
+    ///
+    /// # Errors
+    /// When the machine cannot be loaded.
+    fn clock(&self, setting: &Setting<'_>) -> Result<Clock>;
+
+    /// Echoes so many messages of so many bytes, one at a time, and gives the way of the fastest warm
+    /// one: what happened, in cycles after the first flit on the pins, in order; the last is the
+    /// answer's first flit on the pins.
+    ///
+    /// # Errors
+    /// When the run cannot be done.
+    fn loopback(&self, run: &Loopback, setting: &Setting<'_>) -> Result<Vec<Stage>>;
+
+    /// Receives or sends messages as fast as one core can and gives the cycles that the program
+    /// counts.
+    ///
+    /// # Errors
+    /// When the run cannot be done.
+    fn throughput(&self, run: &Throughput, setting: &Setting<'_>) -> Result<u64>;
+
+    /// Puts a load on a service over a link.
+    ///
+    /// # Errors
+    /// When the run cannot be done.
+    fn serve(&self, run: &Service, load: LoadSpec, setting: &Setting<'_>) -> Result<LoadReport>;
+
+    /// Runs a small application and gives the cycles from the first flit of the first message in to
+    /// the last flit of the last message out.
+    ///
+    /// # Errors
+    /// When the run cannot be done.
+    fn application(&self, run: &Application, setting: &Setting<'_>) -> Result<u64>;
+}
+
+/// Names what a message's way passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Names it as `figures/nanopu-latency.toml` does: `pins in` (until the header is at ingress),
+    /// `ingress`, `reassembly`, `queues` (until the core's receive queue has the first word),
+    /// `program` (until it has written the last), `pins out` (until the first flit is out).
+    pub name: String,
+    /// Is when it ends, in cycles after the first flit in.
+    pub cycle: u64,
+}
+
+/// Says how messages are echoed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loopback {
+    /// Bytes of a message.
+    pub message_bytes: u64,
+    /// How many.
+    pub messages: u64,
+    /// Cycles between two.
+    pub gap_cycles: u64,
+}
+
+/// Says what a core does as fast as it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throughput {
+    /// It sends; else it receives.
+    pub sends: bool,
+    /// The program knows the length of messages and has no loop over their words.
+    pub fixed_length: bool,
+    /// Bytes of a message.
+    pub message_bytes: u64,
+    /// How many.
+    pub messages: u64,
+}
+
+/// Says how a service's threads are scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// By the hardware's interrupt as messages arrive and end.
+    Hardware,
+    /// By a timer of so many cycles; the hardware still says which thread is next.
+    Timer {
+        /// The period.
+        cycles: u64,
+    },
+}
+
+/// Is a thread of a service on each of some cores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// The context it receives from.
+    pub context: u16,
+    /// Its priority; 0 is the highest, and the only one whose message time can be bounded.
+    pub priority: u8,
+    /// The cores it is on. A context on several is shared by JBSQ.
+    pub cores: Vec<u32>,
+}
+
+/// Says what serves a load: threads that work as long as each request says and answer it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Its threads.
+    pub threads: Vec<Thread>,
+    /// How they are scheduled.
+    pub scheduling: Scheduling,
+    /// Cycles after which a message of a thread of priority 0 demotes it; `None`: the machine's.
+    pub bound_cycles: Option<u64>,
+    /// Cycles that the link to the load takes each way.
+    pub link_cycles: u64,
+}
+
+/// Says which application runs, how large and on what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// Names it: `loopback`, `nfv`, `neural`, `othello` or `nbody`.
+    pub name: String,
+    /// Bytes of a message (`loopback`, `nfv`), or how many messages come in (`neural`, `nbody`) or go
+    /// out (`othello`).
+    pub size: u64,
+    /// The node has the baseline's DMA NIC instead of the register interface.
+    pub dma_nic: bool,
+}
+
+/// Lists the figures.
+pub fn figures() -> Vec<Box<dyn Figure>> {
+    figures_on(&NoNode)
+}
+
+/// Lists the figures, their runs done by a bench.
+pub fn figures_on(bench: &'static dyn Bench) -> Vec<Box<dyn Figure>> {
+    vec![
+        Box::new(latency::Latency { bench }),
+        Box::new(table1::Table1 { bench }),
+        Box::new(fig3::Fig3 { bench }),
+        Box::new(fig4::Fig4 { bench }),
+        Box::new(fig5::Fig5 { bench }),
+        Box::new(applications::Fig8 { bench }),
+    ]
+}
+
+/// Stands for the bench where there is no node to run.
+struct NoNode;
+
+impl NoNode {
+    fn error<T>() -> Result<T> {
+        Err(Error::Usage("this build has no nanoPU node to run the figure on".to_owned()))
+    }
+}
+
+impl Bench for NoNode {
+    fn clock(&self, _: &Setting<'_>) -> Result<Clock> {
+        Self::error()
+    }
+    fn loopback(&self, _: &Loopback, _: &Setting<'_>) -> Result<Vec<Stage>> {
+        Self::error()
+    }
+    fn throughput(&self, _: &Throughput, _: &Setting<'_>) -> Result<u64> {
+        Self::error()
+    }
+    fn serve(&self, _: &Service, _: LoadSpec, _: &Setting<'_>) -> Result<LoadReport> {
+        Self::error()
+    }
+    fn application(&self, _: &Application, _: &Setting<'_>) -> Result<u64> {
+        Self::error()
+    }
+}
