@@ -10,15 +10,20 @@
 //! registers, memory words (`[0x2000]=1`), CSRs by name, `mode=user`, and `pc` (the code lies at
 //! 0x1000). `after` also knows `trap=illegal-instruction` with `value=`. What `after` does not
 //! name must not have changed; the program counter must have gone straight on. A line `rv64` makes
-//! the cases after it run on 64-bit registers, `strict` on a core that traps misaligned accesses.
+//! the cases after it run on 64-bit registers, `strict` on a core that traps misaligned accesses,
+//! `float` on a core with floating point, turned on. Floating-point registers are written with the
+//! format's letter, as `1.5d`, `-infs` and `nand` (the canonical NaN), or as their bits, `0x…`;
+//! `fcsr` must not have changed either unless `after` names it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use pinion_isa::csr::number::MSTATUS;
 use pinion_isa::flat::{FlatMachine, Stop};
 use pinion_isa::{
-    Extensions, HartConfig, Op, Privilege, REGISTER_NAMES, Xlen, csr_number, decode, disassemble,
+    Extensions, FLOAT_REGISTER_NAMES, HartConfig, Op, Privilege, REGISTER_NAMES, Xlen, csr_number,
+    decode, disassemble,
 };
 
 const BASE: u64 = 0x1000;
@@ -30,6 +35,7 @@ struct Case {
     line: usize,
     wide: bool,
     strict: bool,
+    float: bool,
     code: Vec<(u32, String)>,
     before: BTreeMap<String, String>,
     after: BTreeMap<String, String>,
@@ -37,14 +43,19 @@ struct Case {
 
 impl Case {
     fn config(&self) -> HartConfig {
-        let extensions = if self.wide { Extensions::RV64IMAC } else { Extensions::PSPIN };
+        let extensions = match (self.float, self.wide) {
+            (false, false) => Extensions::PSPIN,
+            (false, true) => Extensions::RV64IMAC,
+            (true, false) => Extensions::RV32GC,
+            (true, true) => Extensions::RV64GC,
+        };
         HartConfig { extensions, trap_misaligned: self.strict, ..HartConfig::default() }
     }
 }
 
 fn parse(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
-    let (mut wide, mut strict) = (false, false);
+    let (mut wide, mut strict, mut float) = (false, false, false);
     for (index, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim();
         let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -59,9 +70,11 @@ fn parse(text: &str) -> Vec<Case> {
             ("", _) => {}
             ("rv64", _) => wide = true,
             ("strict", _) => strict = true,
+            ("float", _) => float = true,
             ("case", _) => {
                 let name = rest.to_owned();
-                cases.push(Case { name, line: index + 1, wide, strict, ..Case::default() });
+                let line = index + 1;
+                cases.push(Case { name, line, wide, strict, float, ..Case::default() });
             }
             ("before", Some(case)) => case.before.extend(assignments()),
             ("after", Some(case)) => case.after.extend(assignments()),
@@ -92,6 +105,26 @@ fn register(name: &str) -> Option<usize> {
     REGISTER_NAMES.iter().position(|known| *known == name)
 }
 
+fn float_register(name: &str) -> Option<usize> {
+    FLOAT_REGISTER_NAMES.iter().position(|known| *known == name)
+}
+
+/// Gives the bits of a floating-point register.
+fn float_bits(text: &str) -> u64 {
+    const BOX: u64 = 0xffff_ffff << 32;
+    if text.starts_with("0x") {
+        return number(text);
+    }
+    let (digits, format) = text.split_at(text.len() - 1);
+    match (digits, format) {
+        ("nan", "s") => BOX | 0x7fc0_0000,
+        ("nan", "d") => 0x7ff8 << 48,
+        (_, "s") => BOX | u64::from(digits.parse::<f32>().expect("a number").to_bits()),
+        (_, "d") => digits.parse::<f64>().expect("a number").to_bits(),
+        _ => panic!("`{text}` does not end with its format, s or d"),
+    }
+}
+
 fn memory_address(name: &str) -> Option<u64> {
     let inner = name.strip_prefix('[')?.strip_suffix(']')?;
     Some(number::<u64>(inner))
@@ -116,9 +149,12 @@ impl<X: Xlen> Run<X> {
             code.extend(&word.to_le_bytes()[..usize::from(instruction.length)]);
         }
         machine.load_code(X::from_u64(BASE), &code).expect("it fits");
+        machine.hart.write_csr(MSTATUS, X::from_u32(0x3800)); // MPP and FS: initial
         for (name, value) in &case.before {
             if let Some(index) = register(name) {
                 machine.hart.x[index] = number(value);
+            } else if let Some(index) = float_register(name) {
+                machine.hart.f[index] = float_bits(value);
             } else if let Some(address) = memory_address(name) {
                 let word = number::<u32>(value).to_le_bytes();
                 machine.load(X::from_u64(address), &word).expect("it fits");
@@ -138,7 +174,13 @@ impl<X: Xlen> Run<X> {
 
     fn new(case: &Case) -> Self {
         let mut machine = Self::prepare(case);
-        let stop = machine.run(case.code.len() as u64);
+        let mut stop = Stop::Limit;
+        // A doubleword of floating point takes two steps on RV32.
+        for _ in 0..2 * case.code.len() {
+            if machine.hart.instret < case.code.len() as u64 && stop == Stop::Limit {
+                stop = machine.run(1);
+            }
+        }
         Self { machine, stop, errors: String::new() }
     }
 
@@ -149,12 +191,22 @@ impl<X: Xlen> Run<X> {
     }
 
     fn check(mut self, case: &Case) -> String {
-        let before = Self::prepare(case).hart.x;
+        let hart = Self::prepare(case).hart;
+        let before = hart.x;
         let value = |name: &str| case.after.get(name).map(|value| number::<X>(value));
         for (index, name) in REGISTER_NAMES.into_iter().enumerate() {
             let found = self.machine.hart.x[index];
             self.compare(name, value(name).unwrap_or(before[index]), found);
         }
+        for (index, name) in FLOAT_REGISTER_NAMES.into_iter().enumerate() {
+            let expected = case.after.get(name).map_or(hart.f[index], |text| float_bits(text));
+            let found = self.machine.hart.f[index];
+            if expected != found {
+                let _ = writeln!(self.errors, "  {name}={found:#x}, expected {expected:#x}");
+            }
+        }
+        let fcsr = value("fcsr").unwrap_or(X::from_u32(hart.csr.fcsr));
+        self.compare("fcsr", fcsr, X::from_u32(self.machine.hart.csr.fcsr));
         let straight = if case.after.contains_key("trap") {
             BASE
         } else {
@@ -264,4 +316,6 @@ files! {
     traps "traps.txt",
     misaligned "misaligned.txt",
     rv64 "rv64.txt",
+    float "float.txt",
+    float_rv64 "float_rv64.txt",
 }
