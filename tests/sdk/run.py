@@ -5,7 +5,8 @@
 
 Natively: formatted output, strings, 64-bit arithmetic and checksums against the host's (native.c).
 With each RISC-V compiler that is installed: sources that use every name of the PsPIN and FPsPIN
-handler interfaces compile without change, and the ELF has what the machine needs where it needs it.
+handler interfaces compile without change, and the ELF has what the machine needs where it needs it;
+nanopu/check.py does the same for nanoservices.
 Exit status 0 when all is well.
 """
 
@@ -20,6 +21,9 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "nanopu"))
+import check as nanopu  # noqa: E402
+
 REPOSITORY = HERE.parent.parent
 SDK = REPOSITORY / "sdk"
 RUNTIME_UNDER_TEST = ["stdio.c", "string.c", "arith64.c", "stdlib.c"]
@@ -251,6 +255,8 @@ def test_compiler(folder, compiler, command):
     sizes = []
     for manifest in sorted((REPOSITORY / "examples").glob("*/app.toml")):
         app = tomllib.loads(manifest.read_text())
+        if "nanoservice" in app:
+            continue
         sources = [manifest.parent / path for path in app["app"]["sources"]]
         elf = Elf(
             compile_app(folder, compiler, command, app["app"].get("packet", "ethernet"), sources)
@@ -297,7 +303,10 @@ def main():
                 )
             for compiler, command in compilers:
                 test_compiler(folder, compiler, command)
-    except Failure as failure:
+            nanopu.test_natively(folder, arguments.seed)
+            for compiler, command in compilers:
+                nanopu.test_compiler(folder, compiler, command)
+    except (Failure, nanopu.Failure) as failure:
         print(f"sdk: {failure}", file=sys.stderr)
         return 1
     return 0

@@ -168,6 +168,8 @@ exception:
 /* Tells what happened and ends the program, on the hart's own stack. */
 unexpected:
 fatal:
+    la      t0, give_up                  /* whatever is broken may break this too */
+    csrw    mtvec, t0
     csrr    a0, mcause
     csrr    a1, mepc
     csrr    a2, mtval
@@ -179,3 +181,11 @@ fatal:
     li      sp, HART_BLOCK_BYTES - CONTROL_BYTES
     add     sp, sp, tp
     tail    pinion_unexpected
+
+/* A trap while a trap was being told of: ends the program without a word. */
+    .balign 4
+give_up:
+    li      t1, ERR_UNKNOWN_EXCEPTION << 1 | 1
+    la      t0, tohost
+1:  sd      t1, 0(t0)
+    j       1b
