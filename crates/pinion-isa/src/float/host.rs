@@ -192,3 +192,94 @@ pub fn square_root<F: Format>(a: u64, environment: &mut Environment) -> u64 {
     }
     soft::square_root::<F>(a, environment)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A seeded generator (xorshift) of values that lie close together or at the format's ends.
+    struct Values(u64);
+
+    impl Values {
+        fn next(&mut self) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0
+        }
+
+        fn value<F: Format>(&mut self) -> u64 {
+            let fraction = self.next() & F::FRACTION;
+            let fraction = match self.next() >> 61 {
+                0 => fraction,
+                1 => fraction & (F::FRACTION << (self.next() % u64::from(F::PRECISION))),
+                2 => !(F::FRACTION >> (self.next() % u64::from(F::PRECISION))) & F::FRACTION,
+                _ => fraction >> (self.next() % u64::from(F::PRECISION)),
+            };
+            let exponent = match self.next() >> 62 {
+                0 => self.next(),
+                1 => F::MARGIN - 2 + self.next() % 5,
+                _ => F::BIAS as u64 - 30 + self.next() % 60,
+            };
+            let sign = self.next() & F::SIGN;
+            sign | exponent << (F::PRECISION - 1) & F::INFINITY | fraction
+        }
+    }
+
+    /// Compares the host with integers on one set of operands.
+    fn check<F: Format>(values: &mut Values, flags: u8) {
+        let start = Environment { rounding: Rounding::NearestEven, flags };
+        let [a, b, c] = std::array::from_fn(|_| values.value::<F>());
+        let run = |operation: &dyn Fn(&mut Environment) -> u64| {
+            let mut environment = start;
+            let result = operation(&mut environment);
+            (result, environment.flags)
+        };
+        // What a fused operation loses is most telling when the addend cancels the product.
+        let minus = soft::multiply::<F>(a, b, &mut start.clone()) ^ F::SIGN;
+        for (name, ours, exact) in [
+            ("+", run(&|e| add::<F>(a, b, e)), run(&|e| soft::add::<F>(a, b, e))),
+            ("*", run(&|e| multiply::<F>(a, b, e)), run(&|e| soft::multiply::<F>(a, b, e))),
+            ("/", run(&|e| divide::<F>(a, b, e)), run(&|e| soft::divide::<F>(a, b, e))),
+            ("√", run(&|e| square_root::<F>(a, e)), run(&|e| soft::square_root::<F>(a, e))),
+            ("*+", run(&|e| fused::<F>(a, b, c, e)), run(&|e| soft::fused::<F>(a, b, c, e))),
+            (
+                "*-",
+                run(&|e| fused::<F>(a, b, minus, e)),
+                run(&|e| soft::fused::<F>(a, b, minus, e)),
+            ),
+        ] {
+            assert_eq!(ours, exact, "{name} of {a:#x}, {b:#x}, {c:#x}, flags {flags} before");
+        }
+    }
+
+    #[test]
+    fn the_host_and_integers_agree() {
+        let environment = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+        let seed = environment("PINION_FLOAT_SEED").unwrap_or(0x1234_5678_9abc_def1);
+        let cases = environment("PINION_FLOAT_CASES").unwrap_or(300_000u64);
+        println!(
+            "replay with: PINION_FLOAT_SEED={seed} PINION_FLOAT_CASES={cases} \
+             cargo test -p pinion-isa --lib the_host_and_integers_agree"
+        );
+        let mut values = Values(seed | 1);
+        for _ in 0..cases {
+            for flags in [0, flag::INEXACT] {
+                check::<Single>(&mut values, flags);
+                check::<Double>(&mut values, flags);
+            }
+        }
+    }
+
+    #[test]
+    fn the_host_is_asked_where_it_should_be() {
+        for value in [1.0f64, -1e-270, 1e300] {
+            assert!(is_moderate::<Double>(value.to_bits()), "{value}");
+        }
+        for value in [0.0, -0.0, 1e-280, f64::INFINITY, f64::NAN, f64::MAX, 5e-324] {
+            assert!(!is_moderate::<Double>(value.to_bits()), "{value}");
+        }
+        assert!(is_moderate::<Single>(1.0f32.to_bits().into()));
+        assert!(!is_moderate::<Single>(1e-30f32.to_bits().into()));
+    }
+}

@@ -184,6 +184,20 @@ fn compiled_programs_like_qemu() {
     }
 }
 
+fn compare_float_programs<X: Xlen>() {
+    let wide = X::BITS == 64;
+    let Some(emulator) = qemu::find(wide) else { return };
+    for program in elf::compile_float(wide) {
+        elf::compare::<X>(emulator, &program, Kind::Float);
+    }
+}
+
+#[test]
+fn compiled_float_programs_like_qemu() {
+    compare_float_programs::<u32>();
+    compare_float_programs::<u64>();
+}
+
 #[test]
 fn examples_like_qemu() {
     let Some(emulator) = qemu::find(false) else { return };
