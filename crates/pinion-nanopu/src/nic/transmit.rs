@@ -1,1 +1,0 @@
-//! The transmit side: packetization, timers, packet generator, egress pipeline, pins.

@@ -1,0 +1,521 @@
+//! Packetization: words of messages in, packets out (nanoPU paper, §4.2; RTL LNIC/Packetize).
+//!
+//! In: 64-bit words, each message's header word first; acknowledgements, credit and timeouts.
+//! Out: which packets go, in which order. Holds each message in a buffer, with the packets
+//! delivered, the packets that wait for credit, and the credit, until all are delivered.
+//!
+//! A packet that is written goes if it is within the credit, else waits for some. Three queues of
+//! descriptors hold what goes: first transmissions before what credit released before what timed
+//! out. A descriptor names packets of one message; they go lowest first. A NACK alone sends
+//! nothing: it marks the packet, and the next PULL sends what is marked.
+
+use std::collections::VecDeque;
+
+use super::buffers::{Buffer, Buffers};
+use super::counters::{Counters, Resident};
+use super::tx_queue::{Gate, Stream};
+use crate::Cycle;
+use crate::machine::transmit::{TransmitFixes, TransmitSection};
+use crate::nic::{Credit, Delivered};
+use crate::transport::{Outgoing, Packets, SendRules};
+
+/// Holds what is written of a stream's current message.
+#[derive(Clone, Copy, Debug, Default)]
+enum Writing {
+    /// A header word comes next.
+    #[default]
+    Nothing,
+    /// A message.
+    Message { id: u16, words_left: u16, bytes: u16 },
+    /// The words of a message that was refused.
+    Refused { words_left: u16 },
+}
+
+/// Holds a message under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Message {
+    /// It has been taken and not been freed.
+    live: bool,
+    /// Counts the messages that had this id, from 1 and without 0.
+    generation: u16,
+    hart: u8,
+    outgoing: Outgoing,
+    buffer: Buffer,
+    packets: u8,
+    /// Words not written yet.
+    words_missing: u16,
+    delivered: Packets,
+    /// Packets that wait for credit.
+    waiting: Packets,
+    /// Packets that have been sent at least once.
+    sent: Packets,
+    credit: u16,
+    /// The highest packet sent.
+    highest_sent: u8,
+    /// The highest packet that the next timeout sends again.
+    highest_timed: u8,
+}
+
+/// Names packets of a message that are to go.
+#[derive(Clone, Copy, Debug)]
+struct Descriptor {
+    id: u16,
+    generation: u16,
+    packets: Packets,
+    from: Cycle,
+}
+
+/// Names the queues of descriptors, most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The packet has just been written.
+    First,
+    /// Credit released it.
+    Credit,
+    /// It timed out.
+    Timeout,
+}
+
+/// Says what the next packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The message.
+    pub outgoing: Outgoing,
+    /// Its number in the message.
+    pub number: u8,
+    /// It was sent before.
+    pub again: bool,
+    /// Where its payload starts in the message's buffer.
+    offset: usize,
+    /// Bytes of payload.
+    pub bytes: usize,
+    buffer: Buffer,
+}
+
+/// Says what a word led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// A message with this id began.
+    Began(u16),
+    /// It is inside a packet.
+    Inside,
+    /// A packet is complete.
+    Packet,
+    /// A packet is complete, but the queue of descriptors is full.
+    Overflow,
+}
+
+/// Says what an acknowledgement led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledged {
+    /// The message is delivered and freed.
+    Complete,
+    /// Packets are missing still, or it meant nothing.
+    Nothing,
+    /// The message had been freed already: its buffer would be freed twice.
+    Twice,
+}
+
+/// Holds all messages under way.
+#[derive(Clone, Debug)]
+pub struct Packetization {
+    packet_bytes: u16,
+    longest: u16,
+    quota: Option<u16>,
+    queue_limit: usize,
+    buffer_cycles: u64,
+    fixes: TransmitFixes,
+    rules: SendRules,
+    window: u16,
+    streams: Vec<Writing>,
+    contexts: usize,
+    messages: Vec<Message>,
+    free_ids: VecDeque<u16>,
+    buffers: Buffers,
+    /// By context: buffers held.
+    held: Vec<u16>,
+    queues: [VecDeque<Descriptor>; 3],
+    /// What is being sent.
+    job: Option<Descriptor>,
+    /// When the next packet of it is there.
+    job_from: Cycle,
+    /// When the next descriptor may be taken.
+    idle_from: Cycle,
+}
+
+impl Packetization {
+    /// Makes packetization without messages; `rtt_packets` is the initial credit unless `rules`
+    /// say otherwise.
+    pub fn new(
+        section: &TransmitSection,
+        streams: usize,
+        contexts: usize,
+        rtt_packets: u16,
+        rules: SendRules,
+    ) -> Self {
+        let by_packets = rules
+            .max_packets
+            .map_or(u32::MAX, |packets| u32::from(packets) * u32::from(section.packet_bytes));
+        let longest = u32::from(section.longest_message_bytes()).min(by_packets) as u16;
+        Self {
+            packet_bytes: section.packet_bytes,
+            longest,
+            quota: section.context_buffers,
+            queue_limit: section.scheduled_descriptors,
+            buffer_cycles: section.latency.buffer_cycles,
+            fixes: section.fixes,
+            rules,
+            window: rules.initial_credit.unwrap_or(rtt_packets),
+            streams: vec![Writing::Nothing; streams],
+            contexts,
+            messages: vec![Message::default(); section.message_ids.into()],
+            free_ids: (0..section.message_ids).collect(),
+            buffers: Buffers::new(&section.buffers),
+            held: vec![0; contexts],
+            queues: std::array::from_fn(|_| VecDeque::with_capacity(section.scheduled_descriptors)),
+            job: None,
+            job_from: 0,
+            idle_from: 0,
+        }
+    }
+
+    /// Says what a stream's first word, `value`, meets.
+    pub fn gate(&self, stream: Stream, value: u64) -> Gate {
+        if !matches!(self.streams[usize::from(stream.0)], Writing::Nothing) {
+            return Gate::Data;
+        }
+        let bytes = value as u16;
+        let refused = self.fixes.bad_headers && (bytes == 0 || bytes > self.longest);
+        let room = !self.over_quota(stream) && !self.free_ids.is_empty() && self.buffers.has(bytes);
+        if refused || room { Gate::Header } else { Gate::Wait }
+    }
+
+    /// Tells whether a stream's context holds all the buffers it may.
+    pub fn over_quota(&self, stream: Stream) -> bool {
+        let context = usize::from(stream.0) % self.contexts;
+        self.quota.is_some_and(|quota| self.held[context] >= quota)
+    }
+
+    /// Tells how many words of a stream, whose first word is `value`, end its packet.
+    pub fn words_to_packet_end(&self, stream: Stream, value: u64) -> usize {
+        let words = |bytes: u16| usize::from(bytes.min(self.packet_bytes).div_ceil(8));
+        match self.streams[usize::from(stream.0)] {
+            Writing::Nothing => 1 + words(value as u16),
+            Writing::Refused { words_left } => usize::from(words_left),
+            Writing::Message { words_left, bytes, .. } => {
+                let to_end = (self.packet_bytes - bytes % self.packet_bytes) / 8;
+                usize::from(words_left.min(to_end))
+            }
+        }
+    }
+
+    /// Takes a word that [`gate`](Self::gate) let in, in cycle `at`.
+    pub fn write(
+        &mut self,
+        stream: Stream,
+        value: u64,
+        at: Cycle,
+        counters: &mut Counters,
+    ) -> Written {
+        match &mut self.streams[usize::from(stream.0)] {
+            Writing::Nothing => self.begin(stream, value, counters),
+            Writing::Refused { words_left } => {
+                counters.words_refused += 1;
+                *words_left -= 1;
+                if *words_left == 0 {
+                    self.streams[usize::from(stream.0)] = Writing::Nothing;
+                }
+                Written::Inside
+            }
+            Writing::Message { id, words_left, bytes } => {
+                let (id, offset) = (*id, *bytes);
+                *bytes += 8;
+                *words_left -= 1;
+                let last = *words_left == 0;
+                let ends = last || (*bytes).is_multiple_of(self.packet_bytes);
+                let message = &mut self.messages[usize::from(id)];
+                message.words_missing = message.words_missing.saturating_sub(1);
+                self.buffers.write(message.buffer, offset.into(), value);
+                if last {
+                    self.streams[usize::from(stream.0)] = Writing::Nothing;
+                }
+                if !ends {
+                    return Written::Inside;
+                }
+                self.packet_written(id, offset / self.packet_bytes, at)
+            }
+        }
+    }
+
+    /// Takes the header word of a message.
+    fn begin(&mut self, stream: Stream, value: u64, counters: &mut Counters) -> Written {
+        let bytes = value as u16;
+        counters.messages += 1;
+        let words = bytes.div_ceil(8);
+        if self.fixes.bad_headers && (bytes == 0 || bytes > self.longest) {
+            let kind = if bytes == 0 {
+                &mut counters.refused_empty
+            } else {
+                &mut counters.refused_oversize
+            };
+            *kind += 1;
+            if words > 0 {
+                self.streams[usize::from(stream.0)] = Writing::Refused { words_left: words };
+            }
+            return Written::Inside;
+        }
+        let context = usize::from(stream.0) % self.contexts;
+        let (Some(id), Some(buffer)) = (self.free_ids.pop_front(), self.buffers.take(bytes)) else {
+            unreachable!("the gate lets a header word in only if a buffer and an id are free")
+        };
+        self.held[context] += 1;
+        let message = &mut self.messages[usize::from(id)];
+        let generation = message.generation.checked_add(1).unwrap_or(1);
+        *message = Message {
+            live: true,
+            generation,
+            hart: (usize::from(stream.0) / self.contexts) as u8,
+            outgoing: Outgoing {
+                tx_msg_id: id,
+                dst_ip: (value >> 32) as u32,
+                src_context: context as u16,
+                dst_context: (value >> 16) as u16,
+                msg_len: bytes,
+                buf_ptr: buffer.pointer,
+                buf_size_class: buffer.class,
+                generation: if self.fixes.message_generation { generation } else { 0 },
+                granted_priority: None,
+            },
+            buffer,
+            packets: bytes.div_ceil(self.packet_bytes).max(1) as u8,
+            words_missing: words,
+            credit: self.window,
+            ..Message::default()
+        };
+        // Without the fix a message of no bytes still takes a word.
+        let words_left = words.max(1);
+        self.streams[usize::from(stream.0)] = Writing::Message { id, words_left, bytes: 0 };
+        Written::Began(id)
+    }
+
+    /// Sends a packet whose last word was written in cycle `at`, or lets it wait for credit.
+    fn packet_written(&mut self, id: u16, packet: u16, at: Cycle) -> Written {
+        let window = self.window;
+        let message = &mut self.messages[usize::from(id)];
+        let bit = 1 << packet;
+        if packet >= message.credit && packet >= window {
+            message.waiting |= bit;
+            return Written::Packet;
+        }
+        if self.schedule(Cause::First, id, bit, at + 1) {
+            Written::Packet
+        } else {
+            Written::Overflow
+        }
+    }
+
+    /// Queues packets of a message; they may be taken from cycle `from` on. Gives false if the
+    /// queue was full: then they join a descriptor of the same message, if there is one.
+    fn schedule(&mut self, cause: Cause, id: u16, packets: Packets, from: Cycle) -> bool {
+        let generation = self.messages[usize::from(id)].generation;
+        let queue = &mut self.queues[cause as usize];
+        let full = queue.len() >= self.queue_limit;
+        if !full {
+            queue.push_back(Descriptor { id, generation, packets, from });
+        } else if let Some(same) =
+            queue.iter_mut().find(|d| (d.id, d.generation) == (id, generation))
+        {
+            same.packets |= packets;
+        } else {
+            // A timeout or a later credit brings them back.
+            self.messages[usize::from(id)].waiting |= packets;
+        }
+        !full
+    }
+
+    /// Takes an acknowledgement.
+    pub fn delivered(&mut self, notice: &Delivered, counters: &mut Counters) -> Acknowledged {
+        let Some(message) = self.messages.get_mut(usize::from(notice.tx_msg_id)) else {
+            counters.stray_acknowledgements += 1;
+            return Acknowledged::Nothing;
+        };
+        let bit = 1u64.checked_shl(notice.packet.into()).unwrap_or(0);
+        let before = if notice.and_all_before { bit.wrapping_sub(1) } else { 0 };
+        let stray = !message.live || (bit | before) & !message.sent != 0 || bit == 0;
+        if self.fixes.double_ack && stray {
+            counters.stray_acknowledgements += 1;
+            return Acknowledged::Nothing;
+        }
+        let all = all_packets(message.packets);
+        let complete_before = message.delivered & all == all;
+        message.delivered |= bit | before;
+        if message.delivered & all != all {
+            return Acknowledged::Nothing;
+        }
+        if complete_before {
+            counters.stray_acknowledgements += 1;
+            return if message.live { Acknowledged::Nothing } else { Acknowledged::Twice };
+        }
+        self.free(notice.tx_msg_id);
+        counters.delivered += 1;
+        Acknowledged::Complete
+    }
+
+    /// Frees a message's id and buffer.
+    pub fn free(&mut self, id: u16) {
+        let message = &mut self.messages[usize::from(id)];
+        message.live = false;
+        self.held[usize::from(message.outgoing.src_context)] -= 1;
+        self.buffers.give_back(message.buffer);
+        self.free_ids.push_back(id);
+    }
+
+    /// Takes credit, or the wish to get a packet again, in cycle `at`. Gives false if the queue of
+    /// descriptors was full.
+    pub fn credit(&mut self, notice: &Credit, at: Cycle, counters: &mut Counters) -> bool {
+        let double_ack = self.fixes.double_ack;
+        let Some(message) = self.messages.get_mut(usize::from(notice.tx_msg_id)) else {
+            counters.stray_credits += 1;
+            return true;
+        };
+        if double_ack && !message.live {
+            // The PULL that comes with a message's last acknowledgement; or one too late.
+            counters.stray_credits += u64::from(notice.retransmit.is_some());
+            return true;
+        }
+        if let Some(packet) = notice.retransmit {
+            let bit = 1u64.checked_shl(packet.into()).unwrap_or(0);
+            if double_ack && bit & message.sent == 0 {
+                counters.stray_credits += 1;
+            } else {
+                message.waiting |= bit & all_packets(message.packets);
+            }
+        }
+        if let Some(credit) = notice.credit {
+            message.credit = credit;
+            message.outgoing.granted_priority = Some(notice.priority);
+        }
+        let resend = self.rules.nack_resends && notice.retransmit.is_some();
+        if notice.credit.is_none() && !resend {
+            return true;
+        }
+        let within = 1u64.checked_shl(message.credit.into()).map_or(u64::MAX, |bit| bit - 1);
+        let packets = message.waiting & within;
+        message.waiting &= !packets;
+        packets == 0 || self.schedule(Cause::Credit, notice.tx_msg_id, packets, at + 1)
+    }
+
+    /// Sends again, in cycle `at`, what a message has not got acknowledged when it times out.
+    /// Gives false if the queue of descriptors was full.
+    pub fn timed_out(&mut self, id: u16, at: Cycle) -> bool {
+        let message = &mut self.messages[usize::from(id)];
+        let written = if self.fixes.unsent_timeout { message.sent } else { Packets::MAX };
+        let packets = !message.delivered & written & all_packets(message.highest_timed + 1);
+        message.highest_timed = message.highest_sent;
+        packets == 0 || self.schedule(Cause::Timeout, id, packets, at + 1)
+    }
+
+    /// Tells when [`take_job`](Self::take_job) is due.
+    pub fn next_job(&self) -> Option<Cycle> {
+        if self.job.is_some() {
+            return None;
+        }
+        let first = self.queues.iter().filter_map(|queue| queue.front()).map(|d| d.from).min()?;
+        Some(first.max(self.idle_from))
+    }
+
+    /// Takes the most urgent descriptor, in cycle `at`.
+    pub fn take_job(&mut self, at: Cycle) {
+        let due = |queue: &&mut VecDeque<Descriptor>| queue.front().is_some_and(|d| d.from <= at);
+        let Some(job) = self.queues.iter_mut().find(due).and_then(VecDeque::pop_front) else {
+            return;
+        };
+        let message = &self.messages[usize::from(job.id)];
+        let gone = !message.live || message.generation != job.generation;
+        if self.fixes.double_ack && gone {
+            self.idle_from = at + 1;
+            return;
+        }
+        self.job = Some(job);
+        self.job_from = at + self.buffer_cycles - 1;
+    }
+
+    /// Tells when the next packet is there for the arbiter.
+    pub fn packet_from(&self) -> Option<Cycle> {
+        self.job.map(|_| self.job_from)
+    }
+
+    /// Gives the next packet.
+    pub fn packet(&self) -> Option<Packet> {
+        let job = self.job?;
+        let message = &self.messages[usize::from(job.id)];
+        let number = job.packets.trailing_zeros() as u8;
+        let offset = usize::from(number) * usize::from(self.packet_bytes);
+        let bytes = usize::from(message.outgoing.msg_len)
+            .saturating_sub(offset)
+            .min(self.packet_bytes.into());
+        let again = message.sent >> number & 1 != 0;
+        let outgoing = message.outgoing;
+        Some(Packet { outgoing, number, again, offset, bytes, buffer: message.buffer })
+    }
+
+    /// Gives a packet's payload.
+    pub fn payload(&self, packet: &Packet) -> &[u8] {
+        self.buffers.read(packet.buffer, packet.offset, packet.bytes)
+    }
+
+    /// Hears that the packet goes; its last word passes the arbiter in cycle `last_word`. Tells
+    /// whether the message is done with (transports without acknowledgements).
+    pub fn packet_sent(&mut self, last_word: Cycle) -> bool {
+        let Some(job) = &mut self.job else {
+            return false;
+        };
+        let number = job.packets.trailing_zeros() as u8;
+        let message = &mut self.messages[usize::from(job.id)];
+        message.sent |= 1 << number;
+        message.highest_sent = message.highest_sent.max(number);
+        let done = !self.rules.acknowledged && message.sent == all_packets(message.packets);
+        job.packets &= job.packets - 1;
+        if job.packets == 0 {
+            self.job = None;
+            self.idle_from = last_word + 1;
+        } else {
+            self.job_from = last_word + 1;
+        }
+        done
+    }
+
+    /// Lists the messages that are not delivered, in order of their ids.
+    pub fn resident(&self) -> impl Iterator<Item = Resident> + '_ {
+        self.messages.iter().filter(|message| message.live).map(|message| Resident {
+            hart: message.hart,
+            context: message.outgoing.src_context,
+            tx_msg_id: message.outgoing.tx_msg_id,
+            dst_ip: message.outgoing.dst_ip,
+            msg_len: message.outgoing.msg_len,
+            words_missing: message.words_missing,
+            packets_delivered: (message.delivered & all_packets(message.packets)).count_ones(),
+            packets: message.packets,
+        })
+    }
+
+    /// Counts free message ids and buffers.
+    pub fn free_places(&self) -> (usize, usize) {
+        (self.free_ids.len(), self.buffers.free())
+    }
+
+    /// Checks that every id is either free or under way, and every buffer free or held.
+    pub fn conserves(&self) -> bool {
+        let live = self.messages.iter().filter(|message| message.live).count();
+        let mut ids = vec![false; self.messages.len()];
+        let unique =
+            self.free_ids.iter().all(|&id| !std::mem::replace(&mut ids[usize::from(id)], true));
+        let held: u16 = self.held.iter().sum();
+        unique && live + self.free_ids.len() == self.messages.len() && usize::from(held) == live
+    }
+}
+
+/// Gives the set of a message's packets.
+fn all_packets(packets: u8) -> Packets {
+    1u64.checked_shl(packets.into()).map_or(u64::MAX, |bit| bit - 1)
+}
