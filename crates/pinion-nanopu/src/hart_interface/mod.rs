@@ -1,1 +1,347 @@
-//! What a hart has of the network: its local receive queue and the thread scheduler.
+//! What a hart has of the network: its local receive queues, the thread scheduler, the CSRs
+//! (nanoPU paper §3.2 and §3.3; RTL RC/LNICQueues.scala, RC/CSR.scala).
+//!
+//! In: words from the global receive queues; reads of x30, reads and writes of CSRs 0x052 to 0x061.
+//! Out: words, CSR values, the interrupt line, and [`Command`]s for the NIC. A read of an empty
+//! queue does not wait; it gives nothing.
+//!
+//! Words are handed over ahead of time with the cycle in which each enters the queue. A CSR
+//! instruction counts in the cycle in which it retires, a read of x30 in the cycle in which it is
+//! decoded.
+
+mod local_receive;
+pub mod thread_scheduler;
+
+use local_receive::ContextQueue;
+use thread_scheduler::ThreadScheduler;
+
+use crate::Cycle;
+use crate::event::{Event, Listener};
+use crate::machine::hart_interface::HartInterfaceSection;
+
+/// Asks the node for something that a CSR write stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Nothing.
+    Nothing,
+    /// Tell the receive side that this hart serves a context from now on.
+    Bind {
+        /// The context.
+        context: u16,
+    },
+    /// Tell the receive side that this hart is done with a message.
+    MessageDone {
+        /// The context whose message it was.
+        context: u16,
+    },
+}
+
+/// Counts what programs did wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Misuse {
+    /// Reads of x30 that found nothing.
+    pub empty_reads: u64,
+    /// Message-done commands when no message had been begun (not told to the NIC with the fix
+    /// `message_boundaries`).
+    pub unmatched_done: u64,
+    /// Words thrown away because message-done came before they were read.
+    pub unread_words: u64,
+    /// Binds of contexts that a hart cannot run.
+    pub bad_binds: u64,
+}
+
+/// Holds one hart's network interface.
+#[derive(Debug)]
+pub struct HartInterface {
+    hart: u8,
+    section: HartInterfaceSection,
+    queues: Vec<ContextQueue>,
+    scheduler: ThreadScheduler,
+    /// Priority that the next bind gives.
+    priority: u8,
+    /// The context that ran before the last switch, and when that was.
+    before: (u16, Cycle),
+    /// The context in front of whose full queue words wait.
+    waiting: Option<u16>,
+    /// Cycles in which its words were read while others waited.
+    freed: std::collections::VecDeque<Cycle>,
+    misuse: Misuse,
+}
+
+impl HartInterface {
+    /// Makes the interface of a hart; nothing is bound.
+    pub fn new(hart: u8, section: &HartInterfaceSection) -> Self {
+        let contexts = section.contexts;
+        Self {
+            hart,
+            section: *section,
+            queues: (0..contexts).map(|_| ContextQueue::default()).collect(),
+            scheduler: ThreadScheduler::new(&section.thread_scheduler, section.fixes, contexts),
+            priority: 0,
+            before: (0, 0),
+            waiting: None,
+            freed: std::collections::VecDeque::new(),
+            misuse: Misuse::default(),
+        }
+    }
+
+    /// Gives the context that runs.
+    pub fn context(&self) -> u16 {
+        self.scheduler.running()
+    }
+
+    /// Tells whether words wait for the running context, as a CSR read that retires in `now` sees
+    /// it: those that entered two cycles ago.
+    pub fn words_ready(&self, now: Cycle) -> bool {
+        let (before, switched) = self.before;
+        let context = if now < switched + 2 { before } else { self.context() };
+        let queue = self.queues.get(usize::from(context));
+        queue.is_some_and(|queue| queue.count(now.saturating_sub(1)) > 0)
+    }
+
+    /// Gives the first cycle from `from` on in which a CSR read would see words for the running
+    /// context, of those handed over.
+    pub fn ready_from(&self, from: Cycle) -> Option<Cycle> {
+        if self.words_ready(from) {
+            return Some(from);
+        }
+        let queue = self.queues.get(usize::from(self.context()))?;
+        queue.next_entry(from.saturating_sub(1)).map(|at| (at + 2).max(from))
+    }
+
+    /// Reads a CSR in an instruction that retires in `now`; `None` if it is not one of these.
+    pub fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
+        let target = |unit: &Self| unit.scheduler.target(now, &unit.queues);
+        Some(match csr {
+            0x052 => self.words_ready(now).into(),
+            0x053 => self.context().into(),
+            0x055 => self.priority.into(),
+            0x054 | 0x056 => 0,
+            0x057 => (now >= self.section.ready_cycle).into(),
+            0x058 => {
+                self.scheduler.settle(now, &self.queues);
+                target(self).0.into()
+            }
+            0x059 => {
+                self.scheduler.settle(now, &self.queues);
+                target(self).1.into()
+            }
+            0x060 => self.scheduler.message_cycles,
+            0x061 => self.scheduler.idle_cycles,
+            _ => return None,
+        })
+    }
+
+    /// Writes a CSR in an instruction that retires in `now`; `None` if it is not one of these.
+    /// Writes to those that can only be read do nothing.
+    pub fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> Option<Command> {
+        let mut command = Command::Nothing;
+        match csr {
+            0x052 | 0x057..=0x059 => {}
+            0x053 => {
+                self.before = (self.context(), now);
+                self.scheduler.switch(value as u16, now, &self.queues);
+            }
+            0x054 => {
+                if value & 1 != 0 {
+                    command = self.bind(now);
+                }
+                if value & 4 != 0 {
+                    self.scheduler.start_timers(now, &self.queues);
+                }
+            }
+            0x055 => self.priority = value as u8,
+            0x056 => {
+                if value & 1 != 0 {
+                    command = self.message_done(now);
+                }
+                if value & 3 != 0 {
+                    self.scheduler.checkpoint(value & 1 != 0, now, &self.queues);
+                }
+            }
+            0x060 | 0x061 => {
+                self.scheduler.settle(now + 1, &self.queues);
+                match csr {
+                    0x060 => self.scheduler.message_cycles = value,
+                    _ => self.scheduler.idle_cycles = value,
+                }
+            }
+            _ => return None,
+        }
+        Some(command)
+    }
+
+    /// Reads x30 in an instruction that is decoded in `now`; `None` from an empty queue.
+    pub fn pop(&mut self, now: Cycle) -> Option<u64> {
+        let context = self.context();
+        self.scheduler.settle_before_pop(now, &self.queues);
+        let queue = self.queues.get_mut(usize::from(context));
+        let word = queue.and_then(|queue| queue.pop(now));
+        if word.is_none() {
+            self.misuse.empty_reads += 1;
+        } else if self.waiting == Some(context) {
+            self.freed.push_back(now);
+        }
+        word
+    }
+
+    /// Gives the last `words` words read (at most two) back: the pipeline was flushed.
+    pub fn unread(&mut self, words: u32) {
+        let context = self.context();
+        if let Some(queue) = self.queues.get_mut(usize::from(context)) {
+            queue.unread(words.into());
+        }
+        if self.waiting == Some(context) {
+            let kept = self.freed.len().saturating_sub(words as usize);
+            self.freed.truncate(kept);
+        }
+    }
+
+    /// Gives the first cycle in a range in which the interrupt line is up, as far as is known.
+    pub fn interrupt(&self, range: std::ops::Range<Cycle>) -> Option<Cycle> {
+        self.scheduler.up(range, &self.queues)
+    }
+
+    /// Gives the first cycle from `from` on in which the interrupt line is up, if nothing more
+    /// comes in and the program does nothing.
+    pub fn interrupt_at(&self, from: Cycle) -> Option<Cycle> {
+        self.interrupt(from..Cycle::MAX)
+    }
+
+    /// Hears that the hart took the interrupt in cycle `now`.
+    pub fn interrupt_taken(&mut self, now: Cycle) {
+        self.scheduler.taken(now, &self.queues);
+    }
+
+    /// Gives the earliest cycle from `from` on in which something happens here that others should
+    /// know of: the interrupt line goes up, or there is room for a word that waits (advance
+    /// the receive side then).
+    pub fn next_event(&self, from: Cycle) -> Option<Cycle> {
+        let room = self.room_at().map(|at| at.max(from));
+        room.into_iter().chain(self.interrupt_at(from)).min()
+    }
+
+    /// Gives the cycle from which there is room for a word that waits; advance the receive side then.
+    pub fn next_room(&self) -> Option<Cycle> {
+        self.freed.front().map(|&at| at + 1)
+    }
+
+    /// Hears that the hart polls from cycle `from` on without saying so each time: every turn of
+    /// the loop writes idle, so the message timer never runs out.
+    pub fn hold_message_timer(&mut self, from: Cycle) {
+        self.scheduler.hold_message_timer(from, &self.queues);
+    }
+
+    /// Hears that the hart polled for the last time in cycle `at`.
+    pub fn release_message_timer(&mut self, at: Cycle) {
+        self.scheduler.release_message_timer(at);
+    }
+
+    /// Gives the cycle in which there is room for a word that waits, if some was made.
+    pub fn room_at(&self) -> Option<Cycle> {
+        self.freed.front().map(|&at| at + 1)
+    }
+
+    /// Tells the listener what happened before cycle `now`.
+    pub fn advance(&mut self, now: Cycle, listener: &mut impl Listener) {
+        self.scheduler.settle(now, &self.queues);
+        while let Some(pulse) = self.scheduler.next_pulse() {
+            let (hart, running, target) = (self.hart, pulse.running, pulse.target);
+            for at in pulse.from..pulse.to {
+                listener.event(at, Event::ThreadInterrupt { hart, running, target });
+            }
+        }
+    }
+
+    /// Gives what the program did wrong so far.
+    pub fn misuse(&self) -> Misuse {
+        self.misuse
+    }
+
+    /// Counts the words of a context that have been handed over and not read.
+    pub fn unread_words(&self, context: u16) -> u32 {
+        self.queues.get(usize::from(context)).map_or(0, ContextQueue::handed_over)
+    }
+
+    /// Says how many of `wanted` words for a context may enter one after the other and when, at
+    /// `at` at the earliest; with `None`, asks to be told of room.
+    pub(crate) fn room_for(&mut self, context: u16, at: Cycle, wanted: u32) -> Option<(Cycle, u32)> {
+        if self.waiting.is_some() {
+            let freed = self.freed.pop_front()?;
+            return Some((at.max(freed + 1), 1));
+        }
+        let used = self.queues.get(usize::from(context)).map_or(u32::MAX, ContextQueue::handed_over);
+        match self.section.context_words.saturating_sub(used) {
+            0 => {
+                self.waiting = Some(context);
+                self.freed.clear();
+                None
+            }
+            room => Some((at, room.min(wanted))),
+        }
+    }
+
+    /// Hears that no more words wait.
+    pub(crate) fn stop_waiting(&mut self) {
+        self.waiting = None;
+        self.freed.clear();
+    }
+
+    /// Takes words of a message, the first of which enters in cycle `at`; returns how many.
+    pub(crate) fn receive(
+        &mut self,
+        context: u16,
+        at: Cycle,
+        begins: bool,
+        words: impl Iterator<Item = u64>,
+    ) -> u32 {
+        let Some(queue) = self.queues.get_mut(usize::from(context)) else { return 0 };
+        let n = queue.push(at, begins, words);
+        self.scheduler.entered(context, at, n);
+        n
+    }
+
+    /// Marks the end of the message whose words were taken last.
+    pub(crate) fn message_complete(&mut self, context: u16) {
+        if let Some(queue) = self.queues.get_mut(usize::from(context)) {
+            queue.complete();
+        }
+    }
+
+    /// Binds the running context.
+    fn bind(&mut self, now: Cycle) -> Command {
+        let context = self.context();
+        let Some(queue) = self.queues.get_mut(usize::from(context)) else {
+            self.misuse.bad_binds += 1;
+            return Command::Nothing;
+        };
+        queue.allocate(self.section.context_words);
+        queue.clear();
+        self.scheduler.bind(context, self.priority, now, &self.queues);
+        Command::Bind { context }
+    }
+
+    /// Ends the running context's message.
+    fn message_done(&mut self, now: Cycle) -> Command {
+        let context = self.context();
+        self.scheduler.settle_before_pop(now, &self.queues);
+        let Some(queue) = self.queues.get_mut(usize::from(context)) else {
+            self.misuse.unmatched_done += 1;
+            return Command::Nothing;
+        };
+        if self.section.fixes.message_boundaries {
+            let Some(left) = queue.end_message() else {
+                self.misuse.unmatched_done += 1;
+                return Command::Nothing;
+            };
+            self.misuse.unread_words += left;
+            if self.waiting == Some(context) {
+                (0..left).for_each(|_| self.freed.push_back(now));
+            }
+        }
+        Command::MessageDone { context }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -87,6 +87,8 @@ pub enum Refusal {
     NoBuffer,
     /// The application the message is for has used up its share of the buffers.
     Quota,
+    /// The packet makes no sense, or is for nobody.
+    Bad(DropReason),
 }
 
 /// Says what happens to a frame's payload.
@@ -198,6 +200,7 @@ impl From<Refusal> for DropReason {
             Refusal::Finished => Self::Redelivery,
             Refusal::NoBuffer => Self::NoBuffer,
             Refusal::Quota => Self::Quota,
+            Refusal::Bad(why) => why,
         }
     }
 }
@@ -242,6 +245,9 @@ pub struct Outgoing {
     pub buf_ptr: u16,
     /// Which size class the buffer has.
     pub buf_size_class: u8,
+    /// Which use of its id this is, counted from 1 without 0; 0 tells nobody, as the RTL does.
+    /// Receivers tell a late duplicate from a new message by it.
+    pub generation: u16,
     /// Priority that the last [`Credit`] gave; none has come yet if `None`.
     pub granted_priority: Option<u8>,
 }
@@ -256,6 +262,9 @@ pub struct SendRules {
     pub initial_credit: Option<u16>,
     /// Most packets of a message; `None` leaves it to the buffers.
     pub max_packets: Option<u8>,
+    /// The wish to get a packet again sends it within the credit there is; otherwise it waits for
+    /// the next credit.
+    pub nack_resends: bool,
 }
 
 /// States how a transport's control frames are generated.
@@ -300,7 +309,12 @@ pub struct ControlRules {
 ///         Verdict::Whole
 ///     }
 ///     fn send_rules(&self) -> SendRules {
-///         SendRules { acknowledged: false, initial_credit: Some(1), max_packets: Some(1) }
+///         SendRules {
+///             acknowledged: false,
+///             initial_credit: Some(1),
+///             max_packets: Some(1),
+///             nack_resends: false,
+///         }
 ///     }
 ///     fn data(&mut self, message: &Outgoing, packet: u8, _again: bool, own: &Address) -> Header {
 ///         Header { protocol: 0xfd, ..data_header(message, packet, own) }
@@ -357,6 +371,7 @@ pub trait Transport: Send {
 }
 
 /// Fills the fields of a data packet's header that all transports have; the protocol is left zero.
+/// The pull offset, of no use in a data packet, carries the [generation](Outgoing::generation).
 pub fn data_header(message: &Outgoing, packet: u8, own: &Address) -> Header {
     Header {
         dst_mac: own.next_hop_mac,
@@ -368,6 +383,7 @@ pub fn data_header(message: &Outgoing, packet: u8, own: &Address) -> Header {
         dst_context: message.dst_context,
         msg_len: message.msg_len,
         pkt_offset: packet,
+        pull_offset: message.generation,
         tx_msg_id: message.tx_msg_id,
         buf_ptr: message.buf_ptr,
         buf_size_class: message.buf_size_class,

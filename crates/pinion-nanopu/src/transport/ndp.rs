@@ -69,9 +69,9 @@ impl Ndp {
         let pull_offset = match why {
             Refusal::Duplicate { message } => self.credits[usize::from(message.rx_id)],
             Refusal::Finished => 0,
-            Refusal::NoBuffer | Refusal::Quota => return,
+            Refusal::NoBuffer | Refusal::Quota | Refusal::Bad(_) => return,
         };
-        if !self.acknowledge_again || header.flags.has(Flags::CHOP) {
+        if !self.acknowledge_again {
             return;
         }
         externs.control(ControlRequest {
@@ -123,7 +123,12 @@ impl Transport for Ndp {
     }
 
     fn send_rules(&self) -> SendRules {
-        SendRules { acknowledged: true, initial_credit: None, max_packets: None }
+        SendRules {
+            acknowledged: true,
+            initial_credit: None,
+            max_packets: None,
+            nack_resends: false,
+        }
     }
 
     fn data(&mut self, message: &Outgoing, packet: u8, _again: bool, own: &Address) -> Header {

@@ -1,0 +1,243 @@
+//! The local receive queues: the words that x30 reads (nanoPU paper §3.2; RTL RC/LNICQueues.scala).
+//!
+//! In: words from the global receive queues, one a cycle, each with the cycle in which it enters.
+//! Out: the words, in order within a context; the last two can be given back. Holds a bounded number
+//! of words for each context. A word that finds its context's queue full waits in front of it
+//! until one is read.
+
+use std::collections::VecDeque;
+
+use crate::Cycle;
+
+/// Words that entered one after the other, a cycle each, and belong to one message.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Number of the first word, counted since the queue was made.
+    first: u64,
+    words: u32,
+    /// Cycle in which the first of them enters.
+    at: Cycle,
+    /// Cycle in which the message's first word entered.
+    stamp: Cycle,
+    begins: bool,
+    ends: bool,
+}
+
+impl Run {
+    /// Gives the number of the word behind its last.
+    fn end(&self) -> u64 {
+        self.first + u64::from(self.words)
+    }
+
+    /// Gives the number of the word behind those that entered before cycle `at`.
+    fn entered(&self, at: Cycle) -> u64 {
+        self.first + at.saturating_sub(self.at).min(u64::from(self.words))
+    }
+}
+
+/// Holds one context's words.
+#[derive(Debug, Default)]
+pub struct ContextQueue {
+    ring: Vec<u64>,
+    /// Number of the word that is read next.
+    head: u64,
+    /// Number of the word that enters next.
+    tail: u64,
+    runs: VecDeque<Run>,
+    /// The rest of the message that is entering is not wanted.
+    skip: bool,
+    /// Messages whose first word has been read.
+    begun: u64,
+    /// Messages the program said it is done with.
+    finished: u64,
+}
+
+impl ContextQueue {
+    /// Makes room for `words` words, and two that have been read.
+    pub fn allocate(&mut self, words: u32) {
+        if self.ring.is_empty() {
+            self.ring = vec![0; (words as usize + 4).next_power_of_two()];
+        }
+    }
+
+    /// Counts the words that have been handed over and not read, entered or not.
+    pub fn handed_over(&self) -> u32 {
+        (self.tail - self.head) as u32
+    }
+
+    /// Takes words, the first of which enters in cycle `at`; `begins` marks a message's first word.
+    /// Returns how many.
+    pub fn push(&mut self, at: Cycle, begins: bool, words: impl Iterator<Item = u64>) -> u32 {
+        let (first, mask) = (self.tail, self.ring.len() as u64 - 1);
+        for word in words {
+            self.ring[(self.tail & mask) as usize] = word;
+            self.tail += 1;
+        }
+        let n = (self.tail - first) as u32;
+        match self.runs.back_mut().filter(|run| !begins && run.at + u64::from(run.words) == at) {
+            Some(run) => run.words += n,
+            None => {
+                let stamp = self.runs.back().filter(|_| !begins).map_or(at, |run| run.stamp);
+                let run = Run { first, words: n, at, stamp, begins, ends: false };
+                self.runs.push_back(run);
+            }
+        }
+        if self.skip {
+            self.head = self.tail;
+            self.forget();
+        }
+        n
+    }
+
+    /// Marks that the last word taken was a message's last.
+    pub fn complete(&mut self) {
+        if let Some(run) = self.runs.back_mut() {
+            run.ends = true;
+        }
+        self.skip = false;
+    }
+
+    /// Counts the words that entered before cycle `at` and have not been read.
+    pub fn count(&self, at: Cycle) -> u64 {
+        let entered = self.runs.iter().rev().map(|run| run.entered(at)).find(|&n| n > self.head);
+        entered.map_or(0, |entered| entered - self.head)
+    }
+
+    /// Gives the cycle in which the message entered whose word is read next, if that word entered
+    /// before cycle `at`.
+    pub fn head_stamp(&self, at: Cycle) -> Option<Cycle> {
+        let run = self.runs.iter().find(|run| run.end() > self.head)?;
+        (run.entered(at) > self.head).then_some(run.stamp)
+    }
+
+    /// Gives the first cycle from `from` on in which a word enters, of those handed over.
+    pub fn next_entry(&self, from: Cycle) -> Option<Cycle> {
+        let later = |run: &&Run| run.at + u64::from(run.words) > from;
+        self.runs.iter().find(later).map(|run| run.at.max(from))
+    }
+
+    /// Reads the next word if it entered before cycle `now`.
+    pub fn pop(&mut self, now: Cycle) -> Option<u64> {
+        while let Some(run) = self.runs.front().filter(|run| run.end() + 2 <= self.head) {
+            // Two words may be given back; what lies before is of no use.
+            debug_assert!(run.words > 0);
+            self.runs.pop_front();
+        }
+        let run = self.runs.iter().find(|run| run.end() > self.head)?;
+        if run.entered(now) <= self.head {
+            return None;
+        }
+        self.begun += u64::from(run.begins && run.first == self.head);
+        let word = self.ring[(self.head & (self.ring.len() as u64 - 1)) as usize];
+        self.head += 1;
+        Some(word)
+    }
+
+    /// Gives the last `words` words (at most two) back.
+    pub fn unread(&mut self, words: u64) {
+        for _ in 0..words.min(self.head) {
+            self.head -= 1;
+            let begins = |run: &Run| run.begins && run.first == self.head;
+            self.begun -= u64::from(self.runs.iter().any(begins));
+        }
+    }
+
+    /// Ends the message that is being read: throws away what is left of it. Returns how many words
+    /// that were, or `None` if no message has been begun since the last ended.
+    pub fn end_message(&mut self) -> Option<u64> {
+        if self.finished >= self.begun {
+            return None;
+        }
+        self.finished += 1;
+        let mut left = 0;
+        let runs = self.runs.iter().skip_while(|run| run.end() <= self.head);
+        for (n, run) in runs.enumerate() {
+            if run.begins && (n > 0 || run.first == self.head) {
+                self.head += left;
+                return Some(left);
+            }
+            left = run.end() - self.head;
+            if run.ends {
+                self.head += left;
+                return Some(left);
+            }
+        }
+        // Its last words have not come yet, unless it was read to its end.
+        self.head += left;
+        self.skip = self.runs.back().is_some_and(|run| !run.ends);
+        Some(left)
+    }
+
+    /// Forgets what entered: the context has been bound anew.
+    pub fn clear(&mut self) {
+        self.head = self.tail;
+        self.finished = self.begun;
+        self.forget();
+    }
+
+    /// Forgets runs that have been read, but for the message that is entering.
+    fn forget(&mut self) {
+        while self.runs.len() > 1 {
+            self.runs.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue() -> ContextQueue {
+        let mut queue = ContextQueue::default();
+        queue.allocate(512);
+        queue
+    }
+
+    #[test]
+    fn words_can_be_read_in_the_cycle_after_they_entered() {
+        let mut queue = queue();
+        assert_eq!(queue.push(10, true, [7, 8, 9].into_iter()), 3);
+        queue.complete();
+        assert_eq!([10, 11, 12, 13, 99].map(|at| queue.count(at)), [0, 1, 2, 3, 3]);
+        assert_eq!(queue.pop(10), None);
+        assert_eq!((queue.pop(11), queue.pop(11), queue.pop(12)), (Some(7), None, Some(8)));
+        assert_eq!((queue.count(13), queue.handed_over()), (1, 1));
+    }
+
+    #[test]
+    fn two_words_can_be_given_back() {
+        let mut queue = queue();
+        queue.push(1, true, 0..3);
+        queue.complete();
+        queue.push(4, true, 10..13);
+        queue.complete();
+        let read = |queue: &mut ContextQueue, n| -> Vec<_> {
+            (0..n).filter_map(|_| queue.pop(100)).collect()
+        };
+        assert_eq!(read(&mut queue, 4), [0, 1, 2, 10]);
+        queue.unread(2);
+        assert_eq!(queue.head_stamp(100), Some(1));
+        assert_eq!(read(&mut queue, 4), [2, 10, 11, 12]);
+        assert_eq!(queue.begun, 2);
+    }
+
+    #[test]
+    fn the_rest_of_a_message_is_thrown_away_at_its_end() {
+        let mut queue = queue();
+        queue.push(1, true, 0..3);
+        queue.complete();
+        queue.push(4, true, 10..12);
+        assert_eq!(queue.end_message(), None, "no message has been begun");
+        assert_eq!(queue.pop(50), Some(0));
+        assert_eq!(queue.end_message(), Some(2));
+        assert_eq!(queue.pop(50), Some(10));
+        assert_eq!(queue.end_message(), Some(1));
+        queue.push(9, false, 12..14);
+        queue.complete();
+        assert_eq!(queue.pop(50), None, "words that come later belong to it too");
+        queue.push(20, true, 20..21);
+        queue.complete();
+        assert_eq!((queue.pop(50), queue.end_message()), (Some(20), Some(0)));
+        assert_eq!(queue.handed_over(), 0);
+    }
+}

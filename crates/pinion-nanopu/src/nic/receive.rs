@@ -1,1 +1,0 @@
-//! The receive side: pins, ingress pipeline, reassembly, global receive queues, core selection.

@@ -1,0 +1,221 @@
+//! Core selection: which hart gets a message (nanoPU paper §3.2; RTL LNIC/RxQueues.scala).
+//!
+//! In: contexts that harts bind, messages that arrived for a context, harts that are done with one.
+//! Out: the hart that gets a message now, or that nobody can. Holds who serves which context and
+//! how many messages are outstanding where. A message waits while all harts that may take it have
+//! their share.
+//!
+//! A context has one lane of waiting messages under JBSQ and one per hart under the other
+//! policies, whose messages belong to a hart from the start.
+
+use pinion_net::frame::lnic::Header;
+
+use crate::machine::receive::{CoreSelectionSection, SelectionHash, SelectionPolicy};
+
+/// Most harts of a node: one bit each.
+pub const MAX_HARTS: usize = 64;
+
+/// Names a context's queue of waiting messages.
+pub type Lane = u32;
+
+/// Holds who serves what, and how busy.
+#[derive(Debug)]
+pub struct CoreSelection {
+    policy: SelectionPolicy,
+    hash: SelectionHash,
+    assignment: Vec<u8>,
+    limit: u16,
+    harts: usize,
+    /// By context: the harts that have bound it.
+    bound: Vec<u64>,
+    /// By context and hart: messages outstanding.
+    outstanding: Vec<u16>,
+}
+
+impl CoreSelection {
+    /// Makes the policy for `contexts` contexts on `harts` harts; nobody serves any yet.
+    ///
+    /// # Panics
+    /// With more than [`MAX_HARTS`] harts; the node's configuration checks that.
+    pub fn new(section: &CoreSelectionSection, contexts: u16, harts: usize) -> Self {
+        assert!((1..=MAX_HARTS).contains(&harts));
+        Self {
+            policy: section.policy,
+            hash: section.hash,
+            assignment: section.assignment.clone(),
+            limit: section.outstanding,
+            harts,
+            bound: vec![0; usize::from(contexts)],
+            outstanding: vec![0; usize::from(contexts) * harts],
+        }
+    }
+
+    /// Enters that a hart serves a context. Returns false for a context without a queue.
+    pub fn bind(&mut self, hart: u8, context: u16) -> bool {
+        let Some(bound) = self.bound.get_mut(usize::from(context)) else { return false };
+        *bound |= 1 << hart;
+        true
+    }
+
+    /// Tells whether a context has a queue.
+    pub fn in_range(&self, context: u16) -> bool {
+        usize::from(context) < self.bound.len()
+    }
+
+    /// Tells whether some hart serves a context.
+    pub fn is_bound(&self, context: u16) -> bool {
+        self.bound.get(usize::from(context)).is_some_and(|&harts| harts != 0)
+    }
+
+    /// Counts the lanes of each context.
+    pub fn lanes_per_context(&self) -> usize {
+        match self.policy {
+            SelectionPolicy::Jbsq => 1,
+            SelectionPolicy::Rss | SelectionPolicy::Static => self.harts,
+        }
+    }
+
+    /// Gives the lane that a message waits in.
+    pub fn lane(&self, header: &Header) -> Lane {
+        let context = header.dst_context;
+        let hart = match self.policy {
+            SelectionPolicy::Jbsq => return Lane::from(context),
+            SelectionPolicy::Rss => self.hashed_hart(header),
+            SelectionPolicy::Static => self.assigned_hart(context),
+        };
+        Lane::from(context) * self.harts as u32 + u32::from(hart)
+    }
+
+    /// Gives the lane from which a hart is served.
+    pub fn lane_of(&self, hart: u8, context: u16) -> Lane {
+        match self.policy {
+            SelectionPolicy::Jbsq => Lane::from(context),
+            _ => Lane::from(context) * self.harts as u32 + u32::from(hart),
+        }
+    }
+
+    /// Gives the context of a lane.
+    pub fn context_of(&self, lane: Lane) -> u16 {
+        (lane / self.lanes_per_context() as u32) as u16
+    }
+
+    /// Chooses the hart for the message at the head of a lane, if one can take it, and counts it
+    /// as outstanding there.
+    pub fn choose(&mut self, lane: Lane) -> Option<u8> {
+        let context = usize::from(self.context_of(lane));
+        let counts = &self.outstanding[context * self.harts..][..self.harts];
+        let chosen = match self.policy {
+            SelectionPolicy::Jbsq => (0..self.harts)
+                .filter(|&hart| self.bound[context] >> hart & 1 == 1 && counts[hart] < self.limit)
+                .min_by_key(|&hart| counts[hart]),
+            _ => Some(lane as usize % self.harts).filter(|&hart| counts[hart] < self.limit),
+        }?;
+        self.outstanding[context * self.harts + chosen] += 1;
+        Some(chosen as u8)
+    }
+
+    /// Counts a message less at a hart. Returns false if none was outstanding there.
+    pub fn release(&mut self, hart: u8, context: u16) -> bool {
+        let at = usize::from(context) * self.harts + usize::from(hart);
+        let Some(count) = self.outstanding.get_mut(at).filter(|count| **count > 0) else {
+            return false;
+        };
+        *count -= 1;
+        true
+    }
+
+    /// Counts the messages of a context that are outstanding at a hart.
+    pub fn outstanding(&self, hart: u8, context: u16) -> u16 {
+        self.outstanding[usize::from(context) * self.harts + usize::from(hart)]
+    }
+
+    /// Picks one of the harts that serve the message's context by a hash.
+    fn hashed_hart(&self, header: &Header) -> u8 {
+        let bound = self.bound[usize::from(header.dst_context)];
+        let id = match self.hash {
+            SelectionHash::Flow => 0,
+            SelectionHash::Message => u64::from(header.tx_msg_id) << 16,
+        };
+        let flow = u64::from(header.src_ip) << 32 | u64::from(header.src_context);
+        let mixed = (flow ^ id).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
+        let nth = (mixed * u64::from(bound.count_ones())) >> 32;
+        let hart = (0..nth).fold(bound, |harts, _| harts & harts.wrapping_sub(1)).trailing_zeros();
+        hart as u8 % self.harts as u8
+    }
+
+    /// Gives the hart a context is assigned to, or a stand-in that serves it.
+    fn assigned_hart(&self, context: u16) -> u8 {
+        let bound = self.bound[usize::from(context)];
+        let assigned = self.assignment.get(usize::from(context)).map_or(context, |&h| h.into());
+        let assigned = (usize::from(assigned) % self.harts) as u8;
+        match bound >> assigned & 1 {
+            1 => assigned,
+            _ => bound.trailing_zeros() as u8 % self.harts as u8,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selection(policy: SelectionPolicy, outstanding: u16, hash: SelectionHash) -> CoreSelection {
+        let section = CoreSelectionSection { policy, outstanding, hash, assignment: vec![3, 9] };
+        let mut selection = CoreSelection::new(&section, 4, 4);
+        for hart in 0..4 {
+            assert!(selection.bind(hart, 0));
+        }
+        selection
+    }
+
+    #[test]
+    fn jbsq_takes_the_least_loaded_and_the_lowest_among_equals() {
+        let mut jbsq = selection(SelectionPolicy::Jbsq, 2, SelectionHash::Flow);
+        let chosen: Vec<_> = (0..9).map(|_| jbsq.choose(0)).collect();
+        let expected = [0, 1, 2, 3, 0, 1, 2, 3].map(Some).into_iter().chain([None]);
+        assert!(chosen.into_iter().eq(expected));
+        assert!(jbsq.release(2, 0) && jbsq.release(2, 0) && jbsq.release(3, 0));
+        assert!(!jbsq.release(2, 0), "nothing is outstanding any more");
+        assert_eq!([jbsq.choose(0), jbsq.choose(0), jbsq.choose(0)], [Some(2), Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn only_harts_that_bound_a_context_get_its_messages() {
+        let mut jbsq = selection(SelectionPolicy::Jbsq, 1, SelectionHash::Flow);
+        assert!(!jbsq.is_bound(1) && jbsq.choose(1).is_none());
+        assert!(jbsq.bind(2, 1));
+        assert_eq!([jbsq.choose(1), jbsq.choose(1)], [Some(2), None]);
+        assert!(!jbsq.bind(0, 4) && !jbsq.in_range(4));
+    }
+
+    #[test]
+    fn rss_keeps_a_flow_together_and_spreads_messages() {
+        let message = |src_ip, tx_msg_id| Header { src_ip, tx_msg_id, ..Header::default() };
+        let flows = selection(SelectionPolicy::Rss, 2, SelectionHash::Flow);
+        assert!((0..99).all(|id| flows.lane(&message(7, id)) == flows.lane(&message(7, 0))));
+        for hash in [SelectionHash::Flow, SelectionHash::Message] {
+            let mut rss = selection(SelectionPolicy::Rss, 2, hash);
+            let mut harts = [0; 4];
+            for n in 0..4000 {
+                let lane = rss.lane(&message(0x0a00_0000 + n, n as u16));
+                let hart = rss.choose(lane).unwrap();
+                assert_eq!(rss.lane_of(hart, 0), lane);
+                assert!(rss.release(hart, 0));
+                harts[usize::from(hart)] += 1;
+            }
+            assert!(harts.iter().all(|n| (800..1200).contains(n)), "{harts:?}");
+        }
+    }
+
+    #[test]
+    fn static_assignment_follows_its_list_where_it_can() {
+        let mut fixed = selection(SelectionPolicy::Static, 1, SelectionHash::Flow);
+        let lane = fixed.lane(&Header::default());
+        assert_eq!([fixed.choose(lane), fixed.choose(lane)], [Some(3), None]);
+        assert!(fixed.bind(2, 1));
+        let lane = fixed.lane(&Header { dst_context: 1, ..Header::default() });
+        assert_eq!(fixed.choose(lane), Some(2), "hart 9 is hart 1, which has not bound it");
+        assert_eq!(fixed.context_of(lane), 1);
+    }
+}

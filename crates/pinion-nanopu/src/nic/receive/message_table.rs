@@ -1,0 +1,245 @@
+//! Which message a packet belongs to: the table of incoming messages.
+//!
+//! In: a packet's header. Out: the id that reassembly gave its message, if it knows it. Holds the
+//! messages that are incomplete or wait for delivery and, with the fix `duplicate_redelivery`,
+//! what was delivered not long ago (RTL LNIC/Assemble.scala, `rx_msg_id_table`).
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use pinion_net::frame::lnic::Header;
+
+use crate::Cycle;
+use crate::machine::receive::ReceiveSection;
+
+/// Names a message among all senders'.
+pub type Key = u64;
+
+/// Packets of a finished message whose payload is remembered.
+pub const REMEMBERED_PACKETS: usize = 4;
+
+/// Spreads keys by one multiplication; they are no secrets and nobody gains by collisions, which
+/// cost time only.
+#[derive(Clone, Copy, Debug, Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let product = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ (product >> 32);
+    }
+}
+
+type KeyMap<V> = HashMap<Key, V, BuildHasherDefault<KeyHasher>>;
+
+/// Describes a message well enough to know its packets again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// The header's fields, but for the packet's number.
+    header: u64,
+    /// Which use of its id the sender says this is; 0 if it does not say.
+    generation: u16,
+    /// Sums of the first packets' payloads.
+    payload: [u32; REMEMBERED_PACKETS],
+}
+
+impl Fingerprint {
+    /// Begins the description of the message that a packet with `header` belongs to.
+    pub fn new(header: &Header) -> Self {
+        let fields = [
+            u64::from(header.src_ip) << 32 | u64::from(header.dst_ip),
+            u64::from(header.src_context) << 32 | u64::from(header.dst_context),
+            u64::from(header.msg_len) << 32 | u64::from(header.tx_msg_id),
+            u64::from(header.buf_ptr) << 32 | u64::from(header.buf_size_class),
+        ];
+        let mut hasher = KeyHasher::default();
+        fields.iter().for_each(|&field| hasher.write_u64(field));
+        Self { header: hasher.finish(), generation: header.pull_offset, payload: [0; 4] }
+    }
+
+    /// Adds a packet's payload.
+    pub fn add(&mut self, packet: u8, payload: &[u8]) {
+        if let Some(sum) = self.payload.get_mut(usize::from(packet)) {
+            *sum = sum_of(payload);
+        }
+    }
+
+    /// Tells whether a packet of the message that `other` begins to describe is one of ours.
+    fn covers(&self, other: &Self, packet: u8, payload: &[u8]) -> bool {
+        self.header == other.header
+            && self.payload.get(usize::from(packet)).is_none_or(|&sum| sum == sum_of(payload))
+    }
+}
+
+/// Sums a payload, eight bytes at a time.
+fn sum_of(payload: &[u8]) -> u32 {
+    let (words, rest) = payload.as_chunks::<8>();
+    let mut sum = payload.len() as u64;
+    let mut add = |word: u64| sum = (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    words.iter().for_each(|word| add(u64::from_be_bytes(*word)));
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    add(u64::from_be_bytes(last));
+    (sum >> 32) as u32
+}
+
+/// Holds which messages are known.
+#[derive(Debug)]
+pub struct MessageTable {
+    messages: KeyMap<u16>,
+    whole_key: bool,
+    host_mask: u32,
+    id_mask: u16,
+    finished: KeyMap<(Fingerprint, Cycle)>,
+    order: VecDeque<Key>,
+    remembered: usize,
+    remembered_cycles: Cycle,
+}
+
+impl MessageTable {
+    /// Makes an empty table.
+    pub fn new(section: &ReceiveSection) -> Self {
+        let reassembly = &section.reassembly;
+        let remembered = match section.fixes.duplicate_redelivery {
+            true => reassembly.remembered_messages,
+            false => 0,
+        };
+        let low = |bits: u32| 1u64.checked_shl(bits).map_or(u64::MAX, |end| end - 1);
+        Self {
+            messages: KeyMap::with_capacity_and_hasher(
+                2 * reassembly.messages(),
+                BuildHasherDefault::default(),
+            ),
+            whole_key: section.fixes.message_key,
+            host_mask: low(reassembly.host_bits) as u32,
+            id_mask: low(reassembly.id_bits) as u16,
+            finished: KeyMap::with_capacity_and_hasher(
+                2 * remembered,
+                BuildHasherDefault::default(),
+            ),
+            order: VecDeque::with_capacity(remembered),
+            remembered,
+            remembered_cycles: reassembly.remembered_cycles,
+        }
+    }
+
+    /// Tells whether finished messages are remembered.
+    pub fn remembers(&self) -> bool {
+        self.remembered > 0
+    }
+
+    /// Gives the key of a packet's message.
+    pub fn key(&self, header: &Header) -> Key {
+        let (host, id) = (header.src_ip, header.tx_msg_id);
+        if self.whole_key {
+            u64::from(host) << 32 | u64::from(header.src_context) << 16 | u64::from(id)
+        } else {
+            u64::from(host & self.host_mask) << 32 | u64::from(id & self.id_mask)
+        }
+    }
+
+    /// Looks a message up.
+    pub fn get(&self, key: Key) -> Option<u16> {
+        self.messages.get(&key).copied()
+    }
+
+    /// Enters a message.
+    pub fn insert(&mut self, key: Key, rx_id: u16) {
+        self.messages.insert(key, rx_id);
+    }
+
+    /// Takes a delivered message out, and remembers it if that is wanted.
+    pub fn remove(&mut self, key: Key, fingerprint: Fingerprint, now: Cycle) {
+        self.messages.remove(&key);
+        if self.remembered == 0 {
+            return;
+        }
+        if self.finished.insert(key, (fingerprint, now)).is_none() {
+            if self.order.len() == self.remembered {
+                let oldest = self.order.pop_front();
+                oldest.and_then(|key| self.finished.remove(&key));
+            }
+            self.order.push_back(key);
+        }
+    }
+
+    /// Tells whether a packet that belongs to no known message is one of a message delivered not
+    /// long ago.
+    pub fn was_delivered(&self, key: Key, header: &Header, payload: &[u8], now: Cycle) -> bool {
+        let Some((finished, at)) = self.finished.get(&key) else { return false };
+        let packet = Fingerprint::new(header);
+        if finished.generation != 0 || packet.generation != 0 {
+            return finished.generation == packet.generation && finished.header == packet.header;
+        }
+        now <= at + self.remembered_cycles && finished.covers(&packet, header.pkt_offset, payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::receive::{ReceiveFixes, ReceiveSection};
+
+    fn header(src_ip: u32, tx_msg_id: u16) -> Header {
+        Header { src_ip, tx_msg_id, msg_len: 8, ..Header::default() }
+    }
+
+    #[test]
+    fn the_rtl_tells_messages_apart_by_seven_bits_of_address_and_id() {
+        let table = MessageTable::new(&ReceiveSection::artifact(ReceiveFixes::NONE));
+        assert_eq!(table.key(&header(0x0a00_0001, 3)), table.key(&header(0x0a00_0081, 131)));
+        assert_ne!(table.key(&header(0x0a00_0001, 3)), table.key(&header(0x0a00_0002, 3)));
+        let table = MessageTable::new(&ReceiveSection::artifact(ReceiveFixes::ALL));
+        assert_ne!(table.key(&header(0x0a00_0001, 3)), table.key(&header(0x0a00_0081, 3)));
+        assert_ne!(table.key(&header(0x0a00_0001, 3)), table.key(&header(0x0a00_0001, 131)));
+    }
+
+    #[test]
+    fn a_delivered_message_is_known_again_by_number_or_by_content() {
+        let mut table = MessageTable::new(&ReceiveSection::artifact(ReceiveFixes::ALL));
+        let first = header(0x0a00_0001, 3);
+        let key = table.key(&first);
+        let mut fingerprint = Fingerprint::new(&first);
+        fingerprint.add(0, b"12345678");
+        table.insert(key, 0);
+        table.remove(key, fingerprint, 100);
+        assert_eq!(table.get(key), None);
+        assert!(table.was_delivered(key, &first, b"12345678", 200));
+        assert!(!table.was_delivered(key, &first, b"12345679", 200), "another payload");
+        assert!(!table.was_delivered(key, &first, b"12345678", 200_000), "long ago");
+        let numbered = Header { pull_offset: 7, ..first };
+        assert!(!table.was_delivered(key, &numbered, b"12345678", 200), "another use of the id");
+        table.remove(key, Fingerprint::new(&numbered), 300);
+        assert!(table.was_delivered(key, &numbered, b"", 900_000), "numbers do not age");
+        let next = Header { pull_offset: 8, ..first };
+        assert!(!table.was_delivered(key, &next, b"12345678", 301));
+    }
+
+    #[test]
+    fn only_so_many_are_remembered() {
+        let mut section = ReceiveSection::artifact(ReceiveFixes::ALL);
+        section.reassembly.remembered_messages = 2;
+        let mut table = MessageTable::new(&section);
+        for id in 0..3 {
+            let header = header(1, id);
+            let mut fingerprint = Fingerprint::new(&header);
+            fingerprint.add(0, b"x");
+            table.remove(table.key(&header), fingerprint, 0);
+        }
+        let known = |id| {
+            let header = header(1, id);
+            table.was_delivered(table.key(&header), &header, b"x", 1)
+        };
+        assert_eq!([known(0), known(1), known(2)], [false, true, true]);
+    }
+}

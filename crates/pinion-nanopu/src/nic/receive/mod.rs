@@ -1,0 +1,363 @@
+//! The receive side: pins, ingress pipeline, reassembly, global receive queues, core selection.
+//!
+//! In: frames from the pins; harts that bind a context or are done with a message. Out: words in
+//! the harts' local queues; requests to the transmit side ([`Requests`]). Holds what waits in
+//! between. A message waits for its last packet, for room in its context's global queue, for a
+//! hart that may take it, and for room in that hart's queue.
+//!
+//! Time: everything is computed from the cycle in which something arrives, so there is an event per
+//! frame and per message, not per cycle. [`Receive::next_event`] says when there is one;
+//! [`Receive::advance`] does all that is due. Words are handed to a hart ahead of time, with the
+//! cycle in which each enters the queue.
+
+pub mod accounting;
+pub mod core_selection;
+mod dispatch;
+mod global_receive;
+mod ingress;
+mod message_table;
+mod reassembly;
+
+use std::collections::VecDeque;
+
+pub use accounting::Accounting;
+use core_selection::{CoreSelection, Lane};
+use dispatch::Dispatcher;
+use global_receive::{GlobalReceive, Queued};
+use ingress::{Gate, Ingress};
+use reassembly::{Reassembly, WORDS};
+
+use super::{ControlRequest, Credit, Delivered};
+use crate::Cycle;
+use crate::event::{Event, Listener};
+use crate::hart_interface::HartInterface;
+use crate::machine::receive::{ReceiveSection, ReceiveSectionError};
+use crate::transport::{Transport, Verdict};
+
+/// Takes the receive side's requests to the transmit side; `at` in each says when it takes effect,
+/// some cycles after the call.
+pub trait Requests {
+    /// Asks for control frames.
+    fn control(&mut self, request: ControlRequest);
+    /// Tells that a packet of ours arrived.
+    fn delivered(&mut self, delivered: Delivered);
+    /// Gives credit or asks for a retransmission.
+    fn credit(&mut self, credit: Credit);
+}
+
+/// Says what stopped the RTL at a point where the fixes that help are off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A message for this context arrived, which nobody has bound.
+    UnboundContext(u16),
+}
+
+impl Stop {
+    /// Says in a few words what stopped the RTL.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::UnboundContext(_) => "a message came for a context that no hart has bound",
+        }
+    }
+}
+
+/// A complete message on its way into the global receive queues.
+#[derive(Clone, Copy, Debug)]
+struct Delivery {
+    rx_id: u16,
+    lane: Lane,
+    /// 64 B words that have gone.
+    done: u32,
+    /// Cycle in which the next word goes, if there is room.
+    at: Cycle,
+    /// Cycle before which it does not, whenever room comes.
+    not_before: Cycle,
+}
+
+/// Holds the receive side of a NIC.
+pub struct Receive {
+    section: ReceiveSection,
+    transport: Box<dyn Transport>,
+    ingress: Ingress,
+    reassembly: Reassembly,
+    /// Messages that are complete, and from when their first word may go.
+    assembled: VecDeque<(Cycle, u16)>,
+    delivery: Option<Delivery>,
+    /// When the next message may follow the last.
+    delivery_free: Cycle,
+    /// Messages whose last word has gone, and when.
+    gone: VecDeque<(Cycle, u16)>,
+    global: GlobalReceive,
+    selection: CoreSelection,
+    dispatcher: Dispatcher,
+    books: Accounting,
+    stopped: Option<(Cycle, Stop)>,
+}
+
+impl std::fmt::Debug for Receive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("Receive");
+        debug.field("transport", &self.transport.name()).field("books", &self.books);
+        debug.finish_non_exhaustive()
+    }
+}
+
+impl Receive {
+    /// Makes the receive side of a NIC with `harts` harts.
+    ///
+    /// # Errors
+    /// [`ReceiveSectionError`] names the number that describes no machine.
+    pub fn new(
+        section: &ReceiveSection,
+        transport: Box<dyn Transport>,
+        harts: usize,
+    ) -> Result<Self, ReceiveSectionError> {
+        section.check()?;
+        let selection =
+            CoreSelection::new(&section.core_selection, section.global.contexts, harts);
+        Ok(Self {
+            transport,
+            ingress: Ingress::new(section.ingress),
+            reassembly: Reassembly::new(section),
+            assembled: VecDeque::new(),
+            delivery: None,
+            delivery_free: 0,
+            gone: VecDeque::new(),
+            global: GlobalReceive::new(&section.global, selection.lanes_per_context()),
+            selection,
+            dispatcher: Dispatcher::new(section.global, harts),
+            books: Accounting::default(),
+            stopped: None,
+            section: section.clone(),
+        })
+    }
+
+    /// Takes a frame whose first flit is on the pins in cycle `first_flit`; frames come in order
+    /// and do not overlap, and may be given ahead of time.
+    pub fn frame(&mut self, first_flit: Cycle, bytes: &[u8]) {
+        self.ingress.accept(first_flit, bytes);
+    }
+
+    /// Hears that a hart binds a context. Returns false for a context without a queue.
+    pub fn bind(&mut self, hart: u8, context: u16, now: Cycle) -> bool {
+        let _ = now;
+        self.selection.bind(hart, context)
+    }
+
+    /// Hears that a hart is done with a message of a context, by an instruction that retires in
+    /// `now`.
+    pub fn message_done(&mut self, hart: u8, context: u16, now: Cycle) {
+        self.dispatcher.message_done(hart, context, now);
+    }
+
+    /// Gives the earliest cycle in which there is something to do without new input; `None` when
+    /// idle. When words wait for room in a hart's queue, [`HartInterface::next_event`] says
+    /// when there is some; advance the receive side then.
+    pub fn next_event(&self) -> Option<Cycle> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        let gone = self.gone.front().map(|(at, _)| *at);
+        let times = [self.ingress.next_event(), gone, self.next_delivery()];
+        times.into_iter().flatten().chain(self.dispatcher.next_event()).min()
+    }
+
+    /// Does all that is due up to cycle `now`.
+    pub fn advance(
+        &mut self,
+        now: Cycle,
+        requests: &mut impl Requests,
+        harts: &mut [HartInterface],
+        listener: &mut impl Listener,
+    ) {
+        if self.dispatcher.waits() {
+            self.pump(harts, listener);
+        }
+        while let Some(at) = self.next_event().filter(|at| *at <= now) {
+            // In one cycle, look-ups see the buffers and queues of the cycle before.
+            if self.ingress.next_event() == Some(at) {
+                self.decide(at, requests, listener);
+            } else if self.gone.front().is_some_and(|(gone, _)| *gone == at) {
+                self.free(at);
+            } else if self.dispatcher.next_event() == Some(at) {
+                self.dispatcher.step(at, &mut self.selection, &self.global, &mut self.books);
+                self.pump(harts, listener);
+            } else {
+                self.deliver(at, listener);
+                if self.dispatcher.waits() {
+                    self.pump(harts, listener);
+                }
+            }
+        }
+    }
+
+    /// Gives what became of every frame so far.
+    pub fn accounting(&self) -> Accounting {
+        self.books.clone()
+    }
+
+    /// Tells what stopped the RTL here and when; nothing moves on after that.
+    pub fn stopped(&self) -> Option<(Cycle, Stop)> {
+        self.stopped
+    }
+
+    /// Tells whether nothing is in the receive side, nor on its way out of it.
+    pub fn is_empty(&self) -> bool {
+        self.books.resident_packets == 0 && self.ingress.next_event().is_none()
+    }
+
+    /// Gives the transport.
+    pub fn transport(&self) -> &dyn Transport {
+        &*self.transport
+    }
+
+    /// Counts the messages of a context that are outstanding at a hart.
+    pub fn outstanding(&self, hart: u8, context: u16) -> u16 {
+        self.selection.outstanding(hart, context)
+    }
+
+    /// Decides about the next frame, whose message is looked up in cycle `at`.
+    fn decide(&mut self, at: Cycle, requests: &mut impl Requests, listener: &mut impl Listener) {
+        let Some(frame) = self.ingress.next_frame() else { return };
+        self.ingress.trace_in(&frame, listener);
+        self.books.frames += 1;
+        match self.transport.parse(&frame.bytes) {
+            Err(reason) => self.books.drop_packet(reason),
+            Ok((header, payload)) => {
+                let gate = &mut Gate {
+                    reassembly: &mut self.reassembly,
+                    selection: &self.selection,
+                    fixes: &self.section.fixes,
+                    requests,
+                    listener,
+                    payload,
+                    looked_up: at,
+                    decided: self.ingress.decided(&frame),
+                };
+                let verdict = self.transport.arrive(&header, payload, gate);
+                let taken = match verdict {
+                    Verdict::Reassemble { rx_id } => Ok(rx_id),
+                    Verdict::Whole => gate
+                        .served(header.dst_context)
+                        .and_then(|()| gate.reassembly.whole(&header, payload))
+                        .map_err(|refusal| Some(refusal.into())),
+                    Verdict::Consume => Err(None),
+                    Verdict::Drop(reason) => Err(Some(reason)),
+                };
+                match taken {
+                    Ok(rx_id) => {
+                        self.books.resident_packets += 1;
+                        let header_bytes = frame.bytes.len() - payload.len();
+                        let out = self.ingress.payload_out(&frame, header_bytes, listener);
+                        if self.reassembly.write(rx_id, &header, payload) {
+                            let ready = out + self.section.reassembly.deliver_cycles;
+                            self.assembled.push_back((ready, rx_id));
+                        }
+                    }
+                    Err(Some(reason)) => self.books.drop_packet(reason),
+                    Err(None) if is_data(&header) => self.books.trimmed += 1,
+                    Err(None) => self.books.control += 1,
+                }
+            }
+        }
+        self.ingress.recycle(frame);
+    }
+
+    /// Gives the cycle in which the next word can go into the global receive queues.
+    fn next_delivery(&self) -> Option<Cycle> {
+        match self.delivery {
+            Some(delivery) => (delivery.at != Cycle::MAX).then_some(delivery.at),
+            None => self.assembled.front().map(|(ready, _)| (*ready).max(self.delivery_free)),
+        }
+    }
+
+    /// Moves words of a complete message into the global receive queues, the first in cycle `at`.
+    fn deliver(&mut self, at: Cycle, listener: &mut impl Listener) {
+        let Some(mut delivery) = self.delivery.or_else(|| self.next_assembled(at)) else { return };
+        delivery.at = at;
+        let context = self.reassembly.header(delivery.rx_id).dst_context;
+        if !self.selection.in_range(context) {
+            // The RTL waits for room that never comes.
+            self.delivery = Some(Delivery { at: Cycle::MAX, ..delivery });
+            return;
+        }
+        let words = self.reassembly.words(delivery.rx_id);
+        let total = words.len().div_ceil(WORDS) as u32;
+        if !self.selection.is_bound(context) {
+            listener.event(at, Event::ReassemblyOut { last: total == 1 });
+            self.stopped = Some((at, Stop::UnboundContext(context)));
+            return;
+        }
+        let n = self.global.room(context, at).min(total - delivery.done);
+        if n == 0 {
+            // Room comes when a message is dispatched, which looks here again.
+            delivery.not_before = at;
+            delivery.at = self.global.next_room(context).unwrap_or(Cycle::MAX).max(at);
+            self.delivery = Some(delivery);
+            return;
+        }
+        if delivery.done == 0 {
+            let queued = Queued {
+                application_header: self.reassembly.application_header(delivery.rx_id),
+                words: words.len() as u32,
+                stored: 0,
+                packets: self.reassembly.arrived(delivery.rx_id),
+            };
+            self.global.begin(delivery.lane, queued);
+            self.dispatcher.arrived(delivery.lane, at);
+        }
+        let from = delivery.done as usize * WORDS;
+        let to = words.len().min(from + n as usize * WORDS);
+        self.global.store(delivery.lane, context, &words[from..to]);
+        delivery.done += n;
+        for i in 0..n {
+            let last = i + 1 == n && delivery.done == total;
+            listener.event(at + Cycle::from(i), Event::ReassemblyOut { last });
+        }
+        delivery.at = at + Cycle::from(n);
+        if delivery.done == total {
+            self.delivery = None;
+            self.delivery_free = delivery.at + 1;
+            self.gone.push_back((delivery.at - 1, delivery.rx_id));
+        } else {
+            self.delivery = Some(delivery);
+        }
+    }
+
+    /// Takes the next complete message.
+    fn next_assembled(&mut self, at: Cycle) -> Option<Delivery> {
+        let (_, rx_id) = self.assembled.pop_front()?;
+        let header = self.reassembly.header(rx_id);
+        let served = self.selection.is_bound(header.dst_context);
+        let lane = if served { self.selection.lane(header) } else { 0 };
+        Some(Delivery { rx_id, lane, done: 0, at, not_before: at })
+    }
+
+    /// Frees what the message that has just gone held.
+    fn free(&mut self, now: Cycle) {
+        if let Some((_, rx_id)) = self.gone.pop_front() {
+            self.transport.finished(rx_id);
+            self.reassembly.free(rx_id, now);
+        }
+    }
+
+    /// Moves words to the harts, and on into the room they leave.
+    fn pump(&mut self, harts: &mut [HartInterface], listener: &mut impl Listener) {
+        self.dispatcher.pump(&mut self.global, harts, &mut self.books, listener);
+        let Some(delivery) = self.delivery.as_mut().filter(|d| d.at == Cycle::MAX) else { return };
+        let context = self.reassembly.header(delivery.rx_id).dst_context;
+        if self.selection.in_range(context) {
+            let room = self.global.next_room(context).unwrap_or(Cycle::MAX);
+            delivery.at = room.max(delivery.not_before);
+        }
+    }
+}
+
+/// Tells whether a frame that was consumed carried data once.
+fn is_data(header: &pinion_net::frame::lnic::Header) -> bool {
+    header.flags.has(pinion_net::frame::lnic::Flags::DATA)
+}
+
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,357 @@
+//! Reassembly: packets become messages (nanoPU paper §3.1; RTL LNIC/Assemble.scala).
+//!
+//! In: headers to look up, payload to put in its place. Out: messages whose packets are all there,
+//! word by word as 64-bit numbers (network order), with the word an application reads first. Holds
+//! the payload in buffers of size classes, which and ids are taken and returned in FIFO order. A
+//! message finds no room when no buffer that is large enough is free, or its context has its share.
+
+use std::collections::VecDeque;
+
+use pinion_net::frame::lnic::Header;
+
+use super::message_table::{Fingerprint, Key, MessageTable};
+use crate::Cycle;
+use crate::machine::receive::{DATAPATH_BYTES, ReceiveSection};
+use crate::transport::{DropReason, MAX_PACKETS, MessageInfo, Packets, Refusal};
+
+/// 64-bit words in a word of the datapath.
+pub const WORDS: usize = DATAPATH_BYTES / 8;
+
+/// A message that is incomplete or waits for delivery.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// Its key; transports that do not reassemble have none.
+    key: Option<Key>,
+    header: Header,
+    /// First 64-bit word of its buffer.
+    base: u32,
+    class: u8,
+    packets: u8,
+    received: Packets,
+    /// Packets that arrived, for the books: those with payload.
+    arrived: u8,
+    fingerprint: Fingerprint,
+}
+
+/// Buffers of one size.
+#[derive(Debug)]
+struct Class {
+    bytes: u16,
+    free: VecDeque<u32>,
+}
+
+/// Holds messages while they are put together.
+#[derive(Debug)]
+pub struct Reassembly {
+    slots: Vec<Slot>,
+    free_ids: VecDeque<u16>,
+    classes: Vec<Class>,
+    memory: Vec<u64>,
+    table: MessageTable,
+    /// By context: buffers that its messages hold.
+    held: Vec<u16>,
+    quota: u16,
+    packet_bytes: u16,
+    header_checks: bool,
+}
+
+impl Reassembly {
+    /// Makes empty buffers.
+    pub fn new(section: &ReceiveSection) -> Self {
+        let reassembly = &section.reassembly;
+        let mut base = 0;
+        let class = |class: &crate::machine::transmit::BufferClass| {
+            let words = u32::from(class.bytes) / 8;
+            let free = (0..u32::from(class.count)).map(|n| base + n * words).collect();
+            base += u32::from(class.count) * words;
+            Class { bytes: class.bytes, free }
+        };
+        let classes = reassembly.buffers.iter().map(class).collect();
+        Self {
+            slots: vec![Slot::default(); reassembly.messages()],
+            free_ids: (0..reassembly.messages() as u16).collect(),
+            classes,
+            memory: vec![0; base as usize],
+            table: MessageTable::new(section),
+            held: vec![0; usize::from(section.global.contexts)],
+            quota: reassembly.context_buffers.unwrap_or(u16::MAX),
+            packet_bytes: reassembly.packet_bytes,
+            header_checks: section.fixes.header_checks,
+        }
+    }
+
+    /// Finds a data packet's message or begins one; the packet counts as received unless it was
+    /// `trimmed`.
+    ///
+    /// # Errors
+    /// [`Refusal`] says why the packet cannot be taken.
+    pub fn message(
+        &mut self,
+        header: &Header,
+        payload: &[u8],
+        trimmed: bool,
+        now: Cycle,
+    ) -> Result<MessageInfo, Refusal> {
+        let packets = self.check(header, payload, trimmed)?;
+        let bit: Packets = if trimmed { 0 } else { 1 << header.pkt_offset };
+        let key = self.table.key(header);
+        let known = self.table.get(key);
+        let rx_id = match known {
+            Some(rx_id) => rx_id,
+            None if self.table.was_delivered(key, header, payload, now) => {
+                return Err(Refusal::Finished);
+            }
+            None => self.begin(header, Some(key), packets)?,
+        };
+        let slot = &mut self.slots[usize::from(rx_id)];
+        let message = MessageInfo {
+            rx_id,
+            new: known.is_none(),
+            packets: slot.packets,
+            received: slot.received | bit,
+        };
+        if slot.received & bit != 0 {
+            return Err(Refusal::Duplicate { message });
+        }
+        slot.received |= bit;
+        Ok(message)
+    }
+
+    /// Takes a packet that is a whole message.
+    ///
+    /// # Errors
+    /// [`Refusal`] says why it cannot be taken.
+    pub fn whole(&mut self, header: &Header, payload: &[u8]) -> Result<u16, Refusal> {
+        let packets = self.check(header, payload, false)?;
+        if packets > 1 || header.pkt_offset > 0 {
+            return Err(Refusal::Bad(DropReason::Oversize));
+        }
+        let rx_id = self.begin(header, None, packets)?;
+        self.slots[usize::from(rx_id)].received = 1;
+        Ok(rx_id)
+    }
+
+    /// Puts a packet's payload in its place. Returns whether the message is now complete.
+    pub fn write(&mut self, rx_id: u16, header: &Header, payload: &[u8]) -> bool {
+        let slot = &mut self.slots[usize::from(rx_id)];
+        slot.arrived += 1;
+        if self.table.remembers() {
+            slot.fingerprint.add(header.pkt_offset, payload);
+        }
+        let buffer_words = usize::from(self.classes[usize::from(slot.class)].bytes) / 8;
+        let start = usize::from(header.pkt_offset) * usize::from(self.packet_bytes) / 8;
+        let buffer = &mut self.memory[slot.base as usize..][..buffer_words];
+        let place = buffer.get_mut(start..).unwrap_or_default();
+        let (words, rest) = payload.as_chunks::<8>();
+        for (to, from) in place.iter_mut().zip(words) {
+            *to = u64::from_be_bytes(*from);
+        }
+        // The rest of the packet's last word of the datapath is zeros.
+        let end = payload.len().div_ceil(DATAPATH_BYTES) * WORDS;
+        let tail = place.len().min(words.len())..place.len().min(end);
+        place[tail.clone()].fill(0);
+        if !rest.is_empty() && !tail.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            place[tail.start] = u64::from_be_bytes(last);
+        }
+        slot.received.count_ones() == u32::from(slot.packets)
+    }
+
+    /// Gives the header of a message's first packet.
+    pub fn header(&self, rx_id: u16) -> &Header {
+        &self.slots[usize::from(rx_id)].header
+    }
+
+    /// Gives the word that an application reads before a message: who sent it, and its length.
+    pub fn application_header(&self, rx_id: u16) -> u64 {
+        let header = self.header(rx_id);
+        u64::from(header.src_ip) << 32
+            | u64::from(header.src_context) << 16
+            | u64::from(header.msg_len)
+    }
+
+    /// Gives a message's payload.
+    pub fn words(&self, rx_id: u16) -> &[u64] {
+        let slot = &self.slots[usize::from(rx_id)];
+        let words = usize::from(slot.header.msg_len).div_ceil(8);
+        &self.memory[slot.base as usize..][..words]
+    }
+
+    /// Counts a message's packets that are in its buffer.
+    pub fn arrived(&self, rx_id: u16) -> u8 {
+        self.slots[usize::from(rx_id)].arrived
+    }
+
+    /// Takes the buffer and the id of a delivered message back.
+    pub fn free(&mut self, rx_id: u16, now: Cycle) {
+        let slot = self.slots[usize::from(rx_id)];
+        if let Some(key) = slot.key {
+            self.table.remove(key, slot.fingerprint, now);
+        }
+        if let Some(held) = self.held.get_mut(usize::from(slot.header.dst_context)) {
+            *held -= 1;
+        }
+        self.classes[usize::from(slot.class)].free.push_back(slot.base);
+        self.free_ids.push_back(rx_id);
+    }
+
+    /// Counts buffers that are taken.
+    #[cfg(test)]
+    pub fn taken(&self) -> usize {
+        self.slots.len() - self.free_ids.len()
+    }
+
+    /// Checks that a packet's lengths make sense; returns how many packets its message has.
+    fn check(&self, header: &Header, payload: &[u8], trimmed: bool) -> Result<u8, Refusal> {
+        let (length, packet) = (u32::from(header.msg_len), u32::from(header.pkt_offset));
+        let packet_bytes = u32::from(self.packet_bytes);
+        let packets = length.div_ceil(packet_bytes);
+        if length > self.classes.last().map_or(0, |class| class.bytes.into()) {
+            return Err(Refusal::Bad(DropReason::Oversize));
+        }
+        if length == 0 && self.header_checks {
+            return Err(Refusal::Bad(DropReason::ZeroLength));
+        }
+        if packet >= packets.max(1) || packets as usize > MAX_PACKETS {
+            return Err(Refusal::Bad(DropReason::HeaderLies));
+        }
+        let expected = (length - (packet * packet_bytes).min(length)).min(packet_bytes);
+        if self.header_checks && !trimmed && (payload.len() as u32) < expected {
+            return Err(Refusal::Bad(DropReason::HeaderLies));
+        }
+        Ok(packets as u8)
+    }
+
+    /// Gives a new message an id and a buffer.
+    fn begin(&mut self, header: &Header, key: Option<Key>, packets: u8) -> Result<u16, Refusal> {
+        let held = self.held.get_mut(usize::from(header.dst_context));
+        if held.as_ref().is_some_and(|held| **held >= self.quota) {
+            return Err(Refusal::Quota);
+        }
+        let fits = |class: &Class| class.bytes >= header.msg_len && !class.free.is_empty();
+        let class = self.classes.iter().position(fits).ok_or(Refusal::NoBuffer)?;
+        let base = self.classes[class].free.pop_front().ok_or(Refusal::NoBuffer)?;
+        let rx_id = self.free_ids.pop_front().ok_or(Refusal::NoBuffer)?;
+        held.into_iter().for_each(|held| *held += 1);
+        key.into_iter().for_each(|key| self.table.insert(key, rx_id));
+        self.slots[usize::from(rx_id)] = Slot {
+            key,
+            header: *header,
+            base,
+            class: class as u8,
+            packets,
+            fingerprint: Fingerprint::new(header),
+            ..Slot::default()
+        };
+        Ok(rx_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::receive::ReceiveFixes;
+
+    fn reassembly(fixes: ReceiveFixes) -> Reassembly {
+        Reassembly::new(&ReceiveSection::artifact(fixes))
+    }
+
+    fn header(id: u16, msg_len: u16, pkt_offset: u8) -> Header {
+        Header {
+            src_ip: 0x0a00_0001,
+            src_context: 0x5000,
+            tx_msg_id: id,
+            msg_len,
+            pkt_offset,
+            ..Header::default()
+        }
+    }
+
+    #[test]
+    fn packets_find_their_place_in_any_order() {
+        let mut unit = reassembly(ReceiveFixes::ALL);
+        let payload: Vec<u8> = (0..1036u32).map(|n| n as u8).collect();
+        let last = header(1, 1036, 1);
+        let message = unit.message(&last, &payload[1024..], false, 0).unwrap();
+        assert!(message.new && message.packets == 2 && message.received == 0b10);
+        assert!(!unit.write(message.rx_id, &last, &payload[1024..]));
+        let first = header(1, 1036, 0);
+        let again = unit.message(&first, &payload[..1024], false, 9).unwrap();
+        assert!(!again.new && again.complete() && again.in_order() == 2);
+        assert!(unit.write(again.rx_id, &first, &payload[..1024]));
+        let words = unit.words(again.rx_id);
+        assert_eq!(words.len(), 130);
+        assert_eq!(words[1], 0x0809_0a0b_0c0d_0e0f);
+        assert_eq!(words[129], 0x0809_0a0b_0000_0000);
+        assert_eq!(unit.application_header(again.rx_id), 0x0a00_0001_5000_040c);
+        unit.free(again.rx_id, 20);
+        assert_eq!(unit.taken(), 0);
+        let dup = unit.message(&first, &payload[..1024], false, 30);
+        assert_eq!(dup, Err(Refusal::Finished));
+    }
+
+    #[test]
+    fn small_messages_overflow_into_large_buffers_and_then_find_none() {
+        let mut unit = reassembly(ReceiveFixes::ALL);
+        for id in 0..128 {
+            let message = unit.message(&header(id, 8, 0), &[0; 8], false, 0).unwrap();
+            assert_eq!(message.rx_id, id);
+        }
+        let refused = unit.message(&header(128, 8, 0), &[0; 8], false, 0);
+        assert_eq!(refused, Err(Refusal::NoBuffer));
+        unit.free(5, 0);
+        let message = unit.message(&header(128, 8, 0), &[0; 8], false, 0).unwrap();
+        assert_eq!(message.rx_id, 5);
+    }
+
+    #[test]
+    fn a_context_gets_no_more_than_its_share() {
+        let mut section = ReceiveSection::artifact(ReceiveFixes::ALL);
+        section.reassembly.context_buffers = Some(2);
+        let mut unit = Reassembly::new(&section);
+        let take = |unit: &mut Reassembly, id, dst_context| {
+            let header = Header { dst_context, ..header(id, 8, 0) };
+            unit.message(&header, &[0; 8], false, 0).map(|message| message.rx_id)
+        };
+        assert!(take(&mut unit, 0, 0).is_ok() && take(&mut unit, 1, 0).is_ok());
+        assert_eq!(take(&mut unit, 2, 0), Err(Refusal::Quota));
+        assert!(take(&mut unit, 3, 1).is_ok());
+        unit.free(0, 0);
+        assert!(take(&mut unit, 2, 0).is_ok());
+    }
+
+    #[test]
+    fn duplicates_are_told_and_trimmed_packets_are_none() {
+        let mut unit = reassembly(ReceiveFixes::NONE);
+        let first = header(1, 2048, 0);
+        assert!(unit.message(&first, &[0; 8], true, 0).unwrap().new);
+        let message = unit.message(&first, &[0; 1024], false, 0).unwrap();
+        assert!(!message.new && message.received == 1);
+        assert_eq!(
+            unit.message(&first, &[0; 1024], false, 0),
+            Err(Refusal::Duplicate { message })
+        );
+    }
+
+    #[test]
+    fn lengths_that_lie_are_refused() {
+        let bad = |unit: &mut Reassembly, header: Header, bytes: usize| {
+            let payload = vec![0; bytes];
+            match unit.message(&header, &payload, false, 0) {
+                Err(Refusal::Bad(why)) => Some(why),
+                _ => None,
+            }
+        };
+        let mut unit = reassembly(ReceiveFixes::ALL);
+        assert_eq!(bad(&mut unit, header(0, 0, 0), 8), Some(DropReason::ZeroLength));
+        assert_eq!(bad(&mut unit, header(0, 2049, 0), 1024), Some(DropReason::Oversize));
+        assert_eq!(bad(&mut unit, header(0, 1024, 1), 8), Some(DropReason::HeaderLies));
+        assert_eq!(bad(&mut unit, header(0, 64, 0), 63), Some(DropReason::HeaderLies));
+        assert_eq!(bad(&mut unit, header(0, 64, 0), 64), None);
+        assert_eq!(unit.taken(), 1);
+        let mut unit = reassembly(ReceiveFixes::NONE);
+        assert_eq!(bad(&mut unit, header(0, 0, 0), 8), None, "the RTL takes it");
+        assert_eq!(bad(&mut unit, header(1, 64, 0), 8), None, "and fills it up");
+    }
+}
