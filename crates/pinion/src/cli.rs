@@ -189,7 +189,7 @@ pub struct FigureArgs {
     #[arg(value_name = "NAME|list|all")]
     pub name: String,
     /// Folder for NAME.csv and NAME.svg
-    #[arg(long, value_name = "DIR", default_value = "figures-out")]
+    #[arg(long, value_name = "DIR", default_value = "out/figures")]
     pub out: PathBuf,
     /// Take a quick look: fewer points, shorter runs
     #[arg(long)]

@@ -1,0 +1,50 @@
+//! `pinion figure` from outside: the list, and mistakes that give one paragraph and no file.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn pinion(arguments: &[&str]) -> (Output, PathBuf) {
+    let out = std::env::temp_dir().join(format!(
+        "pinion-figure-{}-{}",
+        std::process::id(),
+        arguments.concat().replace(|c: char| !c.is_ascii_alphanumeric(), "")
+    ));
+    let command = Command::new(env!("CARGO_BIN_EXE_pinion"))
+        .arg("figure")
+        .args(arguments)
+        .arg("--out")
+        .arg(&out)
+        .output()
+        .unwrap();
+    (command, out)
+}
+
+fn refuses(arguments: &[&str], part: &str) {
+    let (output, out) = pinion(arguments);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+    assert!(text.contains(part), "{arguments:?}: no `{part}` in {text}");
+    assert_eq!(text.trim_end().lines().count(), 1, "{text}");
+    let left = std::fs::read_dir(&out).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "{arguments:?}: files were left");
+    let _ = std::fs::remove_dir(out);
+}
+
+#[test]
+fn the_list_names_every_figure_and_where_it_was_published() {
+    let (output, out) = pinion(&["list"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && !out.exists());
+    for name in ["nanopu-latency", "nanopu-table1", "nanopu-fig3", "nanopu-fig4", "nanopu-fig5"] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name}: {text}");
+    }
+    assert!(text.contains("nanoPU paper, figure 3"));
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    refuses(&["nanopu-fig33"], "did you mean `nanopu-fig3`?");
+    refuses(&["nanopu-fig5", "--set", "parameters.request=5"], "requests");
+    refuses(&["nanopu-fig5", "--set", "parameters.gaps_cycles=few"], "not a list of numbers");
+    refuses(&["nanopu-fig5", "--jobs", "0"], "--jobs 0");
+}
