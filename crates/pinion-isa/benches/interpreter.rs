@@ -1,8 +1,11 @@
-//! How fast the interpreter is: instructions per second in the run loop of `FlatMachine`, and in
-//! the barest loop around `Hart::execute`.
+//! How fast the interpreter is: instructions per second in the run loop of `FlatMachine`, in the
+//! barest loop around `Hart::execute`, and of floating-point operations there: rounded to nearest
+//! with the inexact flag up (`float`), cleared before each (`float_exactly`, two instructions), and
+//! rounded towards zero, which the host does not do (`float_soft`).
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
+use pinion_isa::csr::number;
 use pinion_isa::flat::FlatMachine;
 use pinion_isa::{DecodedProgram, Extensions, Hart, HartConfig, Outcome};
 
@@ -81,4 +84,62 @@ fn bare_hart(bencher: Bencher, name: &str) {
             }
         }
     });
+}
+
+/// Operations on fa1, fa2 and fa3, into fa0.
+const OPERATIONS: [(&str, u32); 8] = [
+    ("fadd.d", 0x02c5_f553),
+    ("fmul.d", 0x12c5_f553),
+    ("fmadd.d", 0x6ac5_f543),
+    ("fdiv.d", 0x1ac5_f553),
+    ("fsqrt.d", 0x5a05_f553),
+    ("fmul.s", 0x10c5_f553),
+    ("fcvt.w.d", 0xc205_f553),
+    ("fcvt.d.w", 0xd205_0553),
+];
+const NAMES: [&str; 8] =
+    ["fadd.d", "fmul.d", "fmadd.d", "fdiv.d", "fsqrt.d", "fmul.s", "fcvt.w.d", "fcvt.d.w"];
+
+fn bench_float(bencher: Bencher, name: &str, fcsr: u64, clear: bool) {
+    const COUNT: u64 = 1000;
+    let word = OPERATIONS.iter().find(|(known, _)| *known == name).expect("it is known").1;
+    let clear_flags = 0x0010_5073u32; // csrwi fflags, 0
+    let mut code = Vec::new();
+    for _ in 0..COUNT {
+        code.extend(clear.then_some(clear_flags).into_iter().chain([word]));
+    }
+    let code: Vec<u8> = code.into_iter().flat_map(u32::to_le_bytes).collect();
+    let program = DecodedProgram::from_bytes(0x1000u64, &code, Extensions::RV64GC);
+    let config = HartConfig { extensions: Extensions::RV64GC, ..HartConfig::default() };
+    let mut hart = Hart::<u64>::new(&config, 0x1000);
+    hart.write_csr(number::MSTATUS, 0x6000);
+    hart.write_csr(number::FCSR, fcsr);
+    for (register, value) in [(11, 1.1f64), (12, 2.3), (13, 0.7)] {
+        hart.f[register] = match name.ends_with(".s") {
+            true => 0xffff_ffff << 32 | u64::from((value as f32).to_bits()),
+            false => value.to_bits(),
+        };
+    }
+    bencher.counter(ItemsCount::new(COUNT)).bench_local(|| {
+        hart.pc = 0x1000;
+        while let Some(instruction) = program.get(hart.pc) {
+            hart.f[11] ^= hart.pc & 0xff8; // other operands each time
+            black_box(hart.execute(instruction));
+        }
+    });
+}
+
+#[divan::bench(args = NAMES)]
+fn float(bencher: Bencher, name: &str) {
+    bench_float(bencher, name, 1, false);
+}
+
+#[divan::bench(args = NAMES)]
+fn float_exactly(bencher: Bencher, name: &str) {
+    bench_float(bencher, name, 0, true);
+}
+
+#[divan::bench(args = NAMES)]
+fn float_soft(bencher: Bencher, name: &str) {
+    bench_float(bencher, name, 0x20, false);
 }

@@ -108,24 +108,58 @@ fn settle<F: Format>(result: u64, error: F::Native, environment: &mut Environmen
     result
 }
 
+/// Results rounded to nearest even, `None` where the host is not to be trusted; what they give is
+/// inexact or exact and raises nothing else.
+pub mod nearest {
+    use super::{Format, is_moderate};
+
+    #[inline(always)]
+    fn trusted<F: Format>(result: F::Native) -> Option<u64> {
+        let bits = F::bits(result);
+        is_moderate::<F>(bits).then_some(bits)
+    }
+
+    /// Adds two values.
+    #[inline(always)]
+    pub fn add<F: Format>(a: u64, b: u64) -> Option<u64> {
+        trusted::<F>(F::add(F::native(a), F::native(b)))
+    }
+
+    /// Multiplies two values.
+    #[inline(always)]
+    pub fn multiply<F: Format>(a: u64, b: u64) -> Option<u64> {
+        trusted::<F>(F::multiply(F::native(a), F::native(b)))
+    }
+
+    /// Divides a by b.
+    #[inline(always)]
+    pub fn divide<F: Format>(a: u64, b: u64) -> Option<u64> {
+        trusted::<F>(F::divide(F::native(a), F::native(b)))
+    }
+
+    /// Computes a · b + c.
+    #[inline(always)]
+    pub fn fused<F: Format>(a: u64, b: u64, c: u64) -> Option<u64> {
+        trusted::<F>(F::fused(F::native(a), F::native(b), F::native(c)))
+    }
+}
+
 /// Adds two values.
 #[inline]
 pub fn add<F: Format>(a: u64, b: u64, environment: &mut Environment) -> u64 {
-    if to_nearest(environment) {
-        let (x, y) = (F::native(a), F::native(b));
-        let sum = F::add(x, y);
-        let result = F::bits(sum);
-        if is_moderate::<F>(result) {
-            if known_inexact(environment) {
-                return result;
-            }
-            if is_moderate::<F>(a) && is_moderate::<F>(b) {
-                // What each operand contributed to the sum, and what of it was lost.
-                let second = F::subtract(sum, x);
-                let first = F::subtract(sum, second);
-                let error = F::add(F::subtract(x, first), F::subtract(y, second));
-                return settle::<F>(result, error, environment);
-            }
+    if to_nearest(environment)
+        && let Some(result) = nearest::add::<F>(a, b)
+    {
+        if known_inexact(environment) {
+            return result;
+        }
+        if is_moderate::<F>(a) && is_moderate::<F>(b) {
+            // What each operand contributed to the sum, and what of it was lost.
+            let (x, y, sum) = (F::native(a), F::native(b), F::native(result));
+            let second = F::subtract(sum, x);
+            let first = F::subtract(sum, second);
+            let error = F::add(F::subtract(x, first), F::subtract(y, second));
+            return settle::<F>(result, error, environment);
         }
     }
     soft::add::<F>(a, b, environment)
@@ -134,17 +168,14 @@ pub fn add<F: Format>(a: u64, b: u64, environment: &mut Environment) -> u64 {
 /// Multiplies two values.
 #[inline]
 pub fn multiply<F: Format>(a: u64, b: u64, environment: &mut Environment) -> u64 {
-    if to_nearest(environment) {
-        let (x, y) = (F::native(a), F::native(b));
-        let product = F::multiply(x, y);
-        let result = F::bits(product);
-        if is_moderate::<F>(result) {
-            if known_inexact(environment) {
-                return result;
-            }
-            let error = F::fused(x, y, F::native(result ^ F::SIGN));
-            return settle::<F>(result, error, environment);
+    if to_nearest(environment)
+        && let Some(result) = nearest::multiply::<F>(a, b)
+    {
+        if known_inexact(environment) {
+            return result;
         }
+        let error = F::fused(F::native(a), F::native(b), F::native(result ^ F::SIGN));
+        return settle::<F>(result, error, environment);
     }
     soft::multiply::<F>(a, b, environment)
 }
@@ -152,11 +183,11 @@ pub fn multiply<F: Format>(a: u64, b: u64, environment: &mut Environment) -> u64
 /// Computes a · b + c, rounding once.
 #[inline]
 pub fn fused<F: Format>(a: u64, b: u64, c: u64, environment: &mut Environment) -> u64 {
-    if to_nearest(environment) && known_inexact(environment) {
-        let result = F::bits(F::fused(F::native(a), F::native(b), F::native(c)));
-        if is_moderate::<F>(result) {
-            return result;
-        }
+    if to_nearest(environment)
+        && known_inexact(environment)
+        && let Some(result) = nearest::fused::<F>(a, b, c)
+    {
+        return result;
     }
     soft::fused::<F>(a, b, c, environment)
 }
@@ -164,18 +195,15 @@ pub fn fused<F: Format>(a: u64, b: u64, c: u64, environment: &mut Environment) -
 /// Divides a by b.
 #[inline]
 pub fn divide<F: Format>(a: u64, b: u64, environment: &mut Environment) -> u64 {
-    if to_nearest(environment) {
-        let (x, y) = (F::native(a), F::native(b));
-        let quotient = F::divide(x, y);
-        let result = F::bits(quotient);
-        if is_moderate::<F>(result) {
-            if known_inexact(environment) {
-                return result;
-            }
-            if is_moderate::<F>(a) {
-                let error = F::fused(F::native(result ^ F::SIGN), y, x);
-                return settle::<F>(result, error, environment);
-            }
+    if to_nearest(environment)
+        && let Some(result) = nearest::divide::<F>(a, b)
+    {
+        if known_inexact(environment) {
+            return result;
+        }
+        if is_moderate::<F>(a) {
+            let error = F::fused(F::native(result ^ F::SIGN), F::native(b), F::native(a));
+            return settle::<F>(result, error, environment);
         }
     }
     soft::divide::<F>(a, b, environment)

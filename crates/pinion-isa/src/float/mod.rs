@@ -13,7 +13,7 @@ mod soft;
 
 pub use compare::{classify, equal, less, less_or_equal, maximum, minimum};
 pub use convert::{convert, from_integer, to_integer};
-pub use host::{add, divide, fused, multiply, square_root};
+pub use host::{add, divide, fused, multiply, nearest, square_root};
 
 /// Exception flags, as in `fflags`.
 pub mod flag {

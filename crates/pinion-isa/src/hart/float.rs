@@ -7,7 +7,7 @@ use super::csr_access::illegal;
 use super::{Hart, Outcome};
 use crate::csr::mstatus::FS;
 use crate::encode::float_bits;
-use crate::float::{self, Double, Environment, Format, Rounding, Single, flag};
+use crate::float::{self, Double, Environment, Format, Rounding, Single, flag, nearest};
 use crate::{
     Access, Cause, Class, Exception, Extensions, FIRST_FLOAT_REGISTER, Instruction, MemoryKind, Op,
     Xlen,
@@ -17,6 +17,15 @@ use crate::{
 const BOX: u64 = 0xffff_ffff << 32;
 /// The rounding mode field that stands for `frm`'s.
 const DYNAMIC: u8 = 7;
+
+/// The rounding mode in `fcsr`.
+const FRM: u32 = 7 << 5;
+
+/// Says whether an operation works in single precision: its bits say so.
+#[inline(always)]
+const fn is_single(i: &Instruction) -> bool {
+    i.imm >> 25 & 1 == 0
+}
 
 /// A format as registers hold it.
 trait Boxed: Format {
@@ -61,10 +70,54 @@ impl<X: Xlen> Hart<X> {
             return illegal(float_bits(i));
         }
         match i.class {
-            Class::FloatLoad => return self.float_load(i),
-            Class::FloatStore => return self.float_store(i),
-            _ => {}
+            Class::FloatLoad => self.float_load(i),
+            Class::FloatStore => self.float_store(i),
+            _ if self.execute_quickly(i) => Outcome::Next,
+            _ => self.execute_operation(i),
         }
+    }
+
+    /// Executes an operation if it is a common one, rounds to nearest even, and raises no flag that
+    /// is not up; else changes nothing.
+    #[inline(always)]
+    fn execute_quickly(&mut self, i: &Instruction) -> bool {
+        let nearest = matches!(i.rounding_mode(), 0 | DYNAMIC) && self.csr.fcsr & FRM == 0;
+        if !nearest || self.csr.fcsr & u32::from(flag::INEXACT) == 0 {
+            return false;
+        }
+        let contents = if is_single(i) {
+            self.quick_result::<Single>(i)
+        } else {
+            self.quick_result::<Double>(i)
+        };
+        let Some(contents) = contents else { return false };
+        self.set_f(i.rd, contents);
+        self.retire(i.length);
+        true
+    }
+
+    #[inline(always)]
+    fn quick_result<F: Boxed>(&self, i: &Instruction) -> Option<u64> {
+        let a = F::unbox(self.float_register(i.rs1));
+        let b = F::unbox(self.float_register(i.rs2));
+        let c = F::unbox(self.float_register(i.rs3));
+        let bits = match i.op {
+            Op::FaddS | Op::FaddD => nearest::add::<F>(a, b),
+            Op::FsubS | Op::FsubD => nearest::add::<F>(a, b ^ F::SIGN),
+            Op::FmulS | Op::FmulD => nearest::multiply::<F>(a, b),
+            Op::FdivS | Op::FdivD => nearest::divide::<F>(a, b),
+            Op::FmaddS | Op::FmaddD => nearest::fused::<F>(a, b, c),
+            Op::FmsubS | Op::FmsubD => nearest::fused::<F>(a, b, c ^ F::SIGN),
+            Op::FnmsubS | Op::FnmsubD => nearest::fused::<F>(a ^ F::SIGN, b, c),
+            Op::FnmaddS | Op::FnmaddD => nearest::fused::<F>(a ^ F::SIGN, b, c ^ F::SIGN),
+            _ => None,
+        };
+        bits.map(F::enclose)
+    }
+
+    /// Executes an operation in whatever environment.
+    #[inline(never)]
+    fn execute_operation(&mut self, i: &Instruction) -> Outcome<X> {
         let fcsr = self.csr.fcsr;
         let mode = match i.rounding_mode() {
             DYNAMIC => (fcsr >> 5) as u8,
@@ -72,7 +125,7 @@ impl<X: Xlen> Hart<X> {
         };
         let Some(rounding) = Rounding::from_number(mode) else { return illegal(i.imm as u32) };
         let environment = Environment { rounding, flags: fcsr as u8 & flag::ALL };
-        if i.imm >> 25 & 1 == 0 {
+        if is_single(i) {
             self.operate::<Single>(i, environment)
         } else {
             self.operate::<Double>(i, environment)

@@ -99,7 +99,12 @@ pub struct Example {
     image: Image,
 }
 
-/// Compiles all examples.
+/// Says whether an example is made of packet handlers, not a nanoservice.
+fn is_packet_handler(folder: &Path) -> bool {
+    !read_toml(&folder.join("app.toml")).contains_key("nanoservice")
+}
+
+/// Compiles all examples of packet handlers.
 ///
 /// # Panics
 /// When one does not compile.
@@ -107,7 +112,7 @@ pub fn compile() -> Vec<Example> {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(repository().join("examples"))
         .expect("there are examples")
         .map(|entry| entry.expect("it can be listed").path())
-        .filter(|path| path.join("app.toml").exists())
+        .filter(|path| path.join("app.toml").exists() && is_packet_handler(path))
         .collect();
     folders.sort();
     assert!(!folders.is_empty(), "no examples");

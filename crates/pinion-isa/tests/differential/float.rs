@@ -376,4 +376,4 @@ fn s_float(width: u32, rs1: u8, rs2: u8, offset: i32) -> u32 {
     s(width, rs1, rs2, offset) & !0x7f | 0x27
 }
 
-const _: () = assert!(TABLE + 16 * ENTRIES <= 0x800 && SCRATCH % 8 == 0);
+const _: () = assert!(TABLE + 16 * ENTRIES <= 0x800 && SCRATCH.is_multiple_of(8));
