@@ -252,7 +252,7 @@ pub fn load(app: &Path) -> Result<Manifest, ConfigError> {
     let is_nanoservice = raw.nanoservice.is_some();
     if is_nanoservice && !raw.context.is_empty() {
         let problem = "give either [[context]]s with handlers or [nanoservice], not both";
-        return Err(loaded.error_at("nanoservice", problem));
+        return Err(loaded.error_at("context[0].name", problem));
     }
     if is_nanoservice && raw.app.packet.is_some() {
         let problem = "packet is for handlers alone: a nanoservice reads messages";

@@ -94,7 +94,7 @@ args = ["fast", "3"]
                 "both",
                 "[nanoservice]\nharts = 2\nargs = [\"fast\", \"3\"]",
                 "[nanoservice]\n[[context]]\nname = \"a\"\npayload = \"p\"",
-                5,
+                7,
                 "not both",
             ),
         ] {
