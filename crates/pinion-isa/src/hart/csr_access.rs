@@ -239,3 +239,42 @@ fn csr_bits(i: &Instruction) -> u32 {
     };
     u32::from(i.csr()) << 20 | source << 15 | funct3 << 12 | u32::from(i.rd) << 7 | 0x73
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HartConfig;
+
+    fn hart(extensions: Extensions) -> Hart<u64> {
+        Hart::new(&HartConfig { extensions, ..HartConfig::default() }, 0x1000)
+    }
+
+    #[test]
+    fn an_inhibited_counter_stands_still_and_goes_on() {
+        let mut hart = hart(Extensions::RV64GC);
+        hart.csr.cycle = 100;
+        hart.write_csr(number::MCYCLE, 1000);
+        hart.csr.cycle = 150;
+        hart.write_csr(number::MCOUNTINHIBIT, 0b101);
+        hart.csr.cycle = 200;
+        assert_eq!(hart.read_csr(number::MCYCLE), Some(1050));
+        hart.write_csr(number::MCYCLE, 7);
+        hart.csr.cycle = 300;
+        assert_eq!(hart.read_csr(number::CYCLE), Some(7));
+        hart.write_csr(number::MCOUNTINHIBIT, 0);
+        hart.csr.cycle = 310;
+        assert_eq!(hart.read_csr(number::MCYCLE), Some(17));
+        assert_eq!(hart.read_csr(number::MCOUNTINHIBIT), Some(0));
+    }
+
+    #[test]
+    fn a_core_without_floating_point_has_none_of_its_state() {
+        let mut hart = hart(Extensions::RV64IMAC);
+        hart.write_csr(number::MSTATUS, u64::MAX);
+        assert_eq!(hart.read_csr(number::MSTATUS), Some(2 << 32 | 0x22_1888), "no FS, no SD");
+        hart.write_csr(number::FCSR, 0xff);
+        for csr in [number::FFLAGS, number::FRM, number::FCSR, number::MCOUNTINHIBIT] {
+            assert_eq!(hart.read_csr(csr), None, "{csr:#x}");
+        }
+    }
+}
