@@ -13,6 +13,7 @@
 //! looked at then, each with its own cycle. A frame is given out when it is chosen, two cycles or
 //! more before its first flit, since nothing can change its way from there on.
 
+mod agenda;
 pub mod buffers;
 pub mod counters;
 pub mod egress;
@@ -25,12 +26,13 @@ use std::collections::VecDeque;
 
 use pinion_net::frame::lnic::Flags;
 
+use self::agenda::{Agenda, Unit};
 use self::counters::{Counters, Resident};
 use self::egress::{Egress, Passage};
 use self::packet_generator::{Control, PacketGenerator};
 use self::packetization::{Acknowledged, Packetization, Written};
 use self::timers::Timers;
-use self::tx_queue::{NotQueued, Step, TxQueues, Word};
+use self::tx_queue::{MOST, NotQueued, Step, Stream, TxQueues, Word};
 use super::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
@@ -64,24 +66,12 @@ pub struct Transmit {
     sent: VecDeque<(Cycle, u16)>,
     strict_ids: bool,
     strict_queues: bool,
+    strict_words: bool,
     stopped: Option<(Cycle, &'static str)>,
     counters: Counters,
     /// The frame being built; kept for its memory.
     frame: Vec<u8>,
-    /// All before is done.
-    now: Cycle,
-}
-
-/// Names the units that have something to do, in the order in which they do it within a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
-    Generator,
-    Queues,
-    Notices,
-    Sent,
-    Timers,
-    Job,
-    Arbiter,
+    agenda: Agenda,
 }
 
 impl Transmit {
@@ -100,12 +90,11 @@ impl Transmit {
         transport: Box<dyn Transport>,
     ) -> Result<Self, TransmitSectionError> {
         section.check()?;
-        if !(1..=64).contains(&harts) || !(1..=64).contains(&contexts) {
+        if !(1..=MOST).contains(&harts) || !(1..=MOST).contains(&contexts) {
             return Err(TransmitSectionError::HartsOrContexts { harts, contexts });
         }
         let (fixes, latency) = (&section.fixes, &section.latency);
         let (send, control) = (transport.send_rules(), transport.control_rules());
-        let streams = harts * contexts;
         Ok(Self {
             own,
             header_bytes: transport.header_bytes(),
@@ -116,7 +105,7 @@ impl Transmit {
                 latency.queue_cycles,
                 *fixes,
             ),
-            packetization: Packetization::new(section, streams, contexts, rtt_packets, send),
+            packetization: Packetization::new(section, harts, rtt_packets, send),
             timers: Timers::new(&section.timer, section.message_ids),
             timed: send.acknowledged,
             generator: PacketGenerator::new(&section.generator, latency, fixes, control),
@@ -128,10 +117,11 @@ impl Transmit {
             sent: VecDeque::new(),
             strict_ids: !fixes.double_ack,
             strict_queues: !fixes.pull_overflow,
+            strict_words: !fixes.tx_queue_full,
             stopped: None,
             counters: Counters::default(),
             frame: Vec::new(),
-            now: 0,
+            agenda: Agenda::new(),
             transport,
         })
     }
@@ -142,7 +132,7 @@ impl Transmit {
     pub fn word(&mut self, hart: u8, context: u16, word: u64, at: Cycle) {
         self.counters.words += 1;
         match self.queues.push(hart, context, Word { value: word, at }) {
-            Ok(_) => {}
+            Ok(_) => self.agenda.note(Unit::Queues, self.queues.next()),
             Err(NotQueued::Full) => self.counters.words_lost += 1,
             Err(NotQueued::Unknown) => self.counters.words_unknown_context += 1,
         }
@@ -157,6 +147,7 @@ impl Transmit {
     /// Takes a request for control frames. Requests come in order of their cycles.
     pub fn control(&mut self, request: ControlRequest) {
         self.generator.push(request);
+        self.note(Unit::Generator);
     }
 
     /// Counts the control frames that may still be asked for before one is dropped.
@@ -169,11 +160,13 @@ impl Transmit {
     pub fn delivered(&mut self, delivered: Delivered) {
         let at = delivered.at + self.notice_cycles;
         self.notices.push_back((at, Notice::Delivered(delivered)));
+        self.note(Unit::Notices);
     }
 
     /// Takes credit, or the wish to get a packet again.
     pub fn credit(&mut self, credit: Credit) {
         self.notices.push_back((credit.at + self.notice_cycles, Notice::Credit(credit)));
+        self.note(Unit::Notices);
     }
 
     /// Tells when the RTL would have stopped itself, and why; with all fixes on it never does.
@@ -217,16 +210,23 @@ impl Transmit {
     /// Tells the earliest cycle in which something happens that shows, if nothing new comes; none
     /// if all is quiet.
     pub fn next_event(&self) -> Option<Cycle> {
-        let free = self.egress.free_from();
-        let packet = self.packetization.packet_from().map(|at| at.max(free));
-        let job = self.packetization.next_job().map(|at| at + 1);
-        let control = self.generator.wake().map(|at| at.max(free));
-        let notice = self.notices.front().map(|(at, _)| *at);
-        let sent = self.sent.front().map(|(at, _)| *at);
-        [self.words_wake(), packet, job, control, notice, sent, self.timers.next()]
-            .into_iter()
-            .flatten()
-            .min()
+        let agenda = &self.agenda;
+        let mut first = agenda.due(Unit::Arbiter);
+        for unit in [Unit::Notices, Unit::Sent, Unit::Timers] {
+            first = first.min(agenda.due(unit));
+        }
+        first = first.min(agenda.due(Unit::Job).saturating_add(1));
+        if agenda.due(Unit::Generator) < first
+            && let Some(at) = self.generator.wake()
+        {
+            first = first.min(at.max(self.egress.free_from()));
+        }
+        if agenda.due(Unit::Queues) < first
+            && let Some(at) = self.words_wake()
+        {
+            first = first.min(at);
+        }
+        (first < Cycle::MAX).then_some(first)
     }
 
     /// Tells the earliest cycle in which words that wait can make a packet complete.
@@ -252,10 +252,10 @@ impl Transmit {
         listener: &mut impl Listener,
     ) {
         while self.stopped.is_none() {
-            let Some((at, unit)) = self.first_due(now) else {
+            let (at, unit) = self.agenda.first();
+            if at > now {
                 break;
-            };
-            self.now = at;
+            }
             match unit {
                 Unit::Generator => {
                     let overflow = self.generator.act(at, &mut self.counters);
@@ -270,34 +270,29 @@ impl Transmit {
                 Unit::Job => self.packetization.take_job(at),
                 Unit::Arbiter => self.pass(at, out, listener),
             }
+            for &affected in unit.affects() {
+                self.note(affected);
+            }
         }
-        self.now = self.now.max(now);
-        if let Some(at) = self.queues.overflow(now) {
+        if self.strict_words
+            && let Some(at) = self.queues.overflow(now)
+        {
             self.stop(at, "a hart's transmit queue is full");
         }
     }
 
-    /// Finds the unit that is due first, up to cycle `now`.
-    fn first_due(&self, now: Cycle) -> Option<(Cycle, Unit)> {
-        let mut first: Option<(Cycle, Unit)> = None;
-        let due = [
-            (self.generator.next(), Unit::Generator),
-            (self.queues.next(), Unit::Queues),
-            (self.notices.front().map(|(at, _)| *at), Unit::Notices),
-            (self.sent.front().map(|(at, _)| *at), Unit::Sent),
-            (self.timers.next(), Unit::Timers),
-            (self.packetization.next_job(), Unit::Job),
-            (self.arbitration(), Unit::Arbiter),
-        ];
-        for (at, unit) in due {
-            if let Some(at) = at
-                && at <= now
-                && first.is_none_or(|(first, _)| at < first)
-            {
-                first = Some((at, unit));
-            }
-        }
-        first
+    /// Notes when a unit is due next.
+    fn note(&mut self, unit: Unit) {
+        let at = match unit {
+            Unit::Generator => self.generator.next(),
+            Unit::Queues => self.queues.next(),
+            Unit::Notices => self.notices.front().map(|(at, _)| *at),
+            Unit::Sent => self.sent.front().map(|(at, _)| *at),
+            Unit::Timers => self.timers.next(),
+            Unit::Job => self.packetization.next_job(),
+            Unit::Arbiter => self.arbitration(),
+        };
+        self.agenda.note(unit, at);
     }
 
     /// Tells when the arbiter can choose a frame.
@@ -314,52 +309,58 @@ impl Transmit {
         }
     }
 
-    /// Tells when a unit other than the queues is due.
-    fn others_due(&self) -> Cycle {
-        [
-            self.generator.next(),
-            self.notices.front().map(|(at, _)| *at),
-            self.sent.front().map(|(at, _)| *at),
-            self.timers.next(),
-            self.packetization.next_job(),
-            self.arbitration(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-        .unwrap_or(Cycle::MAX)
-    }
-
     /// Moves words into packetization from cycle `at` up to `now`, until another unit is due or
     /// may have become so.
     fn move_words(&mut self, mut at: Cycle, now: Cycle, listener: &mut impl Listener) {
-        let until = self.others_due();
+        let until = self.agenda.others(Unit::Queues).min(now + 1) - 1;
         loop {
             let packetization = &self.packetization;
-            let step = self.queues.step(at, |stream, value| packetization.gate(stream, value));
-            match step {
+            match self.queues.step(at, |stream, value| packetization.gate(stream, value)) {
                 Step::Take(stream, word) => {
-                    listener.event(at, Event::PacketizeIn { hart: self.queues.hart(stream) });
-                    match self.packetization.write(stream, word.value, at, &mut self.counters) {
-                        Written::Inside => {}
-                        Written::Began(id) => {
-                            if self.timed {
-                                self.timers.set(id, at + 1);
-                            }
-                            return;
-                        }
-                        Written::Packet => return,
-                        Written::Overflow => return self.full_schedule(at),
+                    if !self.write(stream, word, at, listener)
+                        || self.follow(stream, until, listener)
+                    {
+                        return;
                     }
                 }
                 Step::Blocked => self.counters.header_waits += 1,
                 Step::Switch | Step::Empty => {}
             }
             match self.queues.next() {
-                Some(next) if next < until && next <= now => at = next,
+                Some(next) if next <= until => at = next,
                 _ => return,
             }
         }
+    }
+
+    /// Moves the words behind one that went, as long as they are of the same packet and nothing can
+    /// come between. Tells whether the packet is complete.
+    fn follow(&mut self, stream: Stream, until: Cycle, listener: &mut impl Listener) -> bool {
+        let mut ended = false;
+        while !ended && let Some((at, word)) = self.queues.follow(stream, until) {
+            ended = !self.write(stream, word, at, listener);
+        }
+        self.queues.followed();
+        ended
+    }
+
+    /// Writes a word into packetization. Tells whether it was inside a packet, so that nothing
+    /// else can have become due.
+    fn write(
+        &mut self,
+        stream: Stream,
+        word: Word,
+        at: Cycle,
+        listener: &mut impl Listener,
+    ) -> bool {
+        listener.event(at, Event::PacketizeIn { hart: stream.hart() as u8 });
+        match self.packetization.write(stream, word.value, at, &mut self.counters) {
+            Written::Inside => return true,
+            Written::Began(id) if self.timed => self.timers.set(id, at + 1),
+            Written::Began(_) | Written::Packet => {}
+            Written::Overflow => self.full_schedule(at),
+        }
+        false
     }
 
     /// Hears that a queue of descriptors was full.

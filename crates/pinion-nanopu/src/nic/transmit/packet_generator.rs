@@ -111,11 +111,11 @@ impl PacketGenerator {
         request.into_iter().chain(pull).min()
     }
 
-    /// Tells the earliest cycle in which a frame may come out, of what is known now.
+    /// Tells the earliest cycle in which another frame may be there for the arbiter.
     pub fn wake(&self) -> Option<Cycle> {
-        let request = self.requests.front().map(|request| request.at + self.latency);
-        let pull = self.pull_from().map(|at| at + self.latency);
-        request.into_iter().chain(pull).chain(self.frame_from()).min()
+        let request = self.requests.front().map(|request| request.at);
+        let first = request.into_iter().chain(self.pull_from()).min()?;
+        Some(first + self.latency)
     }
 
     /// Does what is due in cycle `at`.

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use super::buffers::{Buffer, Buffers};
 use super::counters::{Counters, Resident};
-use super::tx_queue::{Gate, Stream};
+use super::tx_queue::{Gate, MOST, Stream};
 use crate::Cycle;
 use crate::machine::transmit::{TransmitFixes, TransmitSection};
 use crate::nic::{Credit, Delivered};
@@ -128,7 +128,6 @@ pub struct Packetization {
     rules: SendRules,
     window: u16,
     streams: Vec<Writing>,
-    contexts: usize,
     messages: Vec<Message>,
     free_ids: VecDeque<u16>,
     buffers: Buffers,
@@ -148,8 +147,7 @@ impl Packetization {
     /// say otherwise.
     pub fn new(
         section: &TransmitSection,
-        streams: usize,
-        contexts: usize,
+        harts: usize,
         rtt_packets: u16,
         rules: SendRules,
     ) -> Self {
@@ -166,12 +164,11 @@ impl Packetization {
             fixes: section.fixes,
             rules,
             window: rules.initial_credit.unwrap_or(rtt_packets),
-            streams: vec![Writing::Nothing; streams],
-            contexts,
+            streams: vec![Writing::Nothing; harts * MOST],
             messages: vec![Message::default(); section.message_ids.into()],
             free_ids: (0..section.message_ids).collect(),
             buffers: Buffers::new(&section.buffers),
-            held: vec![0; contexts],
+            held: vec![0; MOST],
             queues: std::array::from_fn(|_| VecDeque::with_capacity(section.scheduled_descriptors)),
             job: None,
             job_from: 0,
@@ -181,7 +178,7 @@ impl Packetization {
 
     /// Says what a stream's first word, `value`, meets.
     pub fn gate(&self, stream: Stream, value: u64) -> Gate {
-        if !matches!(self.streams[usize::from(stream.0)], Writing::Nothing) {
+        if !matches!(self.streams[stream.index()], Writing::Nothing) {
             return Gate::Data;
         }
         let bytes = value as u16;
@@ -192,14 +189,14 @@ impl Packetization {
 
     /// Tells whether a stream's context holds all the buffers it may.
     pub fn over_quota(&self, stream: Stream) -> bool {
-        let context = usize::from(stream.0) % self.contexts;
+        let context = stream.context();
         self.quota.is_some_and(|quota| self.held[context] >= quota)
     }
 
     /// Tells how many words of a stream, whose first word is `value`, end its packet.
     pub fn words_to_packet_end(&self, stream: Stream, value: u64) -> usize {
         let words = |bytes: u16| usize::from(bytes.min(self.packet_bytes).div_ceil(8));
-        match self.streams[usize::from(stream.0)] {
+        match self.streams[stream.index()] {
             Writing::Nothing => 1 + words(value as u16),
             Writing::Refused { words_left } => usize::from(words_left),
             Writing::Message { words_left, bytes, .. } => {
@@ -217,13 +214,13 @@ impl Packetization {
         at: Cycle,
         counters: &mut Counters,
     ) -> Written {
-        match &mut self.streams[usize::from(stream.0)] {
+        match &mut self.streams[stream.index()] {
             Writing::Nothing => self.begin(stream, value, counters),
             Writing::Refused { words_left } => {
                 counters.words_refused += 1;
                 *words_left -= 1;
                 if *words_left == 0 {
-                    self.streams[usize::from(stream.0)] = Writing::Nothing;
+                    self.streams[stream.index()] = Writing::Nothing;
                 }
                 Written::Inside
             }
@@ -237,7 +234,7 @@ impl Packetization {
                 message.words_missing = message.words_missing.saturating_sub(1);
                 self.buffers.write(message.buffer, offset.into(), value);
                 if last {
-                    self.streams[usize::from(stream.0)] = Writing::Nothing;
+                    self.streams[stream.index()] = Writing::Nothing;
                 }
                 if !ends {
                     return Written::Inside;
@@ -260,11 +257,11 @@ impl Packetization {
             };
             *kind += 1;
             if words > 0 {
-                self.streams[usize::from(stream.0)] = Writing::Refused { words_left: words };
+                self.streams[stream.index()] = Writing::Refused { words_left: words };
             }
             return Written::Inside;
         }
-        let context = usize::from(stream.0) % self.contexts;
+        let context = stream.context();
         let (Some(id), Some(buffer)) = (self.free_ids.pop_front(), self.buffers.take(bytes)) else {
             unreachable!("the gate lets a header word in only if a buffer and an id are free")
         };
@@ -274,7 +271,7 @@ impl Packetization {
         *message = Message {
             live: true,
             generation,
-            hart: (usize::from(stream.0) / self.contexts) as u8,
+            hart: stream.hart() as u8,
             outgoing: Outgoing {
                 tx_msg_id: id,
                 dst_ip: (value >> 32) as u32,
@@ -294,7 +291,7 @@ impl Packetization {
         };
         // Without the fix a message of no bytes still takes a word.
         let words_left = words.max(1);
-        self.streams[usize::from(stream.0)] = Writing::Message { id, words_left, bytes: 0 };
+        self.streams[stream.index()] = Writing::Message { id, words_left, bytes: 0 };
         Written::Began(id)
     }
 

@@ -14,9 +14,35 @@ use std::collections::VecDeque;
 use crate::Cycle;
 use crate::machine::transmit::TransmitFixes;
 
+/// Most harts, and most contexts of a hart.
+pub const MOST: usize = 64;
+
 /// Names a sequence of messages: those of one context on one hart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stream(pub u16);
+pub struct Stream(u16);
+
+impl Stream {
+    /// Names the messages that `context` writes on `hart`; both are below [`MOST`].
+    pub fn new(hart: usize, context: usize) -> Self {
+        debug_assert!(hart < MOST && context < MOST);
+        Self((hart * MOST + context) as u16)
+    }
+
+    /// Tells which hart writes it.
+    pub fn hart(self) -> usize {
+        usize::from(self.0) / MOST
+    }
+
+    /// Tells which context writes it.
+    pub fn context(self) -> usize {
+        usize::from(self.0) % MOST
+    }
+
+    /// Gives its place in a table of [`MOST`] entries per hart.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
 
 /// Holds a word and when it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,12 +135,12 @@ impl TxQueues {
         latency: u64,
         fixes: TransmitFixes,
     ) -> Self {
-        assert!((1..=64).contains(&harts) && (1..=64).contains(&contexts), "64 harts and contexts");
+        assert!((1..=MOST).contains(&harts) && (1..=MOST).contains(&contexts), "up to 64 of each");
         Self {
             capacity,
             contexts,
             latency,
-            words: vec![VecDeque::new(); harts * contexts],
+            words: vec![VecDeque::new(); harts * MOST],
             waiting: vec![0; harts],
             ready: vec![0; harts],
             harts_ready: 0,
@@ -142,8 +168,8 @@ impl TxQueues {
         } else if self.waiting[h] >= self.capacity {
             return Err(NotQueued::Full);
         }
-        let stream = Stream((h * self.contexts + c) as u16);
-        self.words[usize::from(stream.0)].push_back(word);
+        let stream = Stream::new(h, c);
+        self.words[stream.index()].push_back(word);
         self.waiting[h] += 1;
         self.ready[h] |= 1 << c;
         self.harts_ready |= 1 << h;
@@ -164,31 +190,20 @@ impl TxQueues {
         self.waiting.iter().sum()
     }
 
-    /// Tells which hart writes a stream.
-    pub fn hart(&self, stream: Stream) -> u8 {
-        (usize::from(stream.0) / self.contexts) as u8
-    }
-
-    /// Tells which context writes a stream.
-    pub fn context(&self, stream: Stream) -> u16 {
-        stream.0 % self.contexts as u16
-    }
-
     /// Gives the first word of a stream.
     pub fn front(&self, stream: Stream) -> Option<&Word> {
-        self.words[usize::from(stream.0)].front()
+        self.words[stream.index()].front()
     }
 
     /// Gives the word `ahead` places behind a stream's first.
     pub fn peek(&self, stream: Stream, ahead: usize) -> Option<&Word> {
-        self.words[usize::from(stream.0)].get(ahead)
+        self.words[stream.index()].get(ahead)
     }
 
     /// Lists the streams that have words.
     pub fn streams(&self) -> impl Iterator<Item = Stream> + '_ {
-        bits(self.harts_ready).flat_map(move |hart| {
-            bits(self.ready[hart]).map(move |c| Stream((hart * self.contexts + c) as u16))
-        })
+        bits(self.harts_ready)
+            .flat_map(move |hart| bits(self.ready[hart]).map(move |c| Stream::new(hart, c)))
     }
 
     /// Tells whether a hart's queue is three quarters full.
@@ -226,6 +241,30 @@ impl TxQueues {
         step
     }
 
+    /// Takes the next word of the message whose word went last, if nothing can go before it and it
+    /// goes by cycle `until`. [`followed`](Self::followed) ends such a run of words.
+    pub fn follow(&mut self, stream: Stream, until: Cycle) -> Option<(Cycle, Word)> {
+        let (hart, context) = (stream.hart(), stream.context());
+        if self.harts_ready.trailing_zeros() as usize != hart || self.ready[hart] != 1 << context {
+            return None;
+        }
+        let word = *self.words[stream.index()].front()?;
+        let soonest = self.decided + 1;
+        let at = soonest.max(word.at + self.latency);
+        let overtaken = at > soonest && self.harts_ready != 1 << hart;
+        if overtaken || at > until {
+            return None;
+        }
+        self.decided = at;
+        self.pop(stream, at);
+        Some((at, word))
+    }
+
+    /// Finds out when the next word goes after [`follow`](Self::follow).
+    pub fn followed(&mut self) {
+        self.next = self.first_after(self.decided);
+    }
+
     /// Tells when a hart wrote a word into a full queue, if one did up to cycle `now`, by which all
     /// that is due has been done.
     pub fn overflow(&mut self, now: Cycle) -> Option<Cycle> {
@@ -237,8 +276,8 @@ impl TxQueues {
 
     /// Removes the first word of a stream in cycle `at`.
     fn pop(&mut self, stream: Stream, at: Cycle) {
-        let (hart, context) = (usize::from(self.hart(stream)), self.context(stream));
-        let queue = &mut self.words[usize::from(stream.0)];
+        let (hart, context) = (stream.hart(), stream.context());
+        let queue = &mut self.words[stream.index()];
         queue.pop_front();
         if queue.is_empty() {
             self.ready[hart] &= !(1 << context);
@@ -281,7 +320,7 @@ impl TxQueues {
                     Gate::Wait if self.head_of_line => blocked = true,
                     Gate::Wait => return Step::Blocked,
                 }
-                left &= !(1 << self.context(stream));
+                left &= !(1 << stream.context());
             }
         }
         if blocked { Step::Blocked } else { Step::Empty }
@@ -289,26 +328,33 @@ impl TxQueues {
 
     /// Finds the word of a hart that was written first, of the contexts in `mask`.
     fn oldest(&self, hart: usize, mask: u64) -> Option<(Stream, Word)> {
-        bits(mask)
-            .map(|context| {
-                let stream = hart * self.contexts + context;
-                (Stream(stream as u16), self.words[stream][0])
-            })
-            .min_by_key(|(_, word)| word.at)
+        let front = |context| {
+            let stream = Stream::new(hart, context);
+            (stream, self.words[stream.index()][0])
+        };
+        if mask.is_power_of_two() {
+            return Some(front(mask.trailing_zeros() as usize));
+        }
+        bits(mask).map(front).min_by_key(|(_, word)| word.at)
     }
 
     /// Finds the first cycle after `at` in which a word is there.
     fn first_after(&self, at: Cycle) -> Option<Cycle> {
-        self.streams()
-            .map(|s| self.words[usize::from(s.0)][0].at + self.latency)
-            .min()
-            .map(|first| first.max(at + 1))
+        let mut first = None;
+        for stream in self.streams() {
+            let there = self.words[stream.index()][0].at + self.latency;
+            if there <= at + 1 {
+                return Some(at + 1);
+            }
+            first = Some(first.map_or(there, |first: Cycle| first.min(there)));
+        }
+        first
     }
 
-    /// Finds the first cycle after `at` in which a word becomes a hart's first that was not there.
+    /// Finds the first cycle after `at` in which a word becomes a stream's first.
     fn first_written_after(&self, at: Cycle) -> Option<Cycle> {
         self.streams()
-            .map(|stream| self.words[usize::from(stream.0)][0].at + self.latency)
+            .map(|stream| self.words[stream.index()][0].at + self.latency)
             .filter(|&there| there > at)
             .min()
     }
@@ -389,7 +435,7 @@ mod tests {
             queues.push(0, 0, Word { value: 1, at: 5 }).unwrap();
             queues.push(0, 1, Word { value: 2, at: 6 }).unwrap();
             queues.push(1, 0, Word { value: 3, at: 7 }).unwrap();
-            assert_eq!(run(&mut queues, |stream| stream != Stream(0)), taken);
+            assert_eq!(run(&mut queues, |stream| stream != Stream::new(0, 0)), taken);
             queues.buffer_free(20);
             assert_eq!(run(&mut queues, |_| true)[0], (21, 1));
             assert_eq!(queues.waiting(), 0);
