@@ -3,7 +3,7 @@
 
 use pinion_isa::{Op, decode};
 
-use crate::assembler::{ECALL, addi, csr, i, mul, r, s, xor};
+use crate::assembler::{ECALL, addi, csr, i, mul, r, s, u, xor};
 use crate::frame::{self, BASES};
 use crate::generate::Generator;
 use crate::layout::{SAVE, SCRATCH};
@@ -19,6 +19,8 @@ const FRM: u16 = 2;
 const FCSR: u16 = 3;
 const MSTATUS: u16 = 0x300;
 const DYNAMIC: u32 = 7;
+/// The format field of double precision; that of single precision is 0.
+const DOUBLE: u32 = 1;
 
 /// Exponent fields at which something changes: zero, subnormal, the smallest normal numbers, half
 /// of them (whose products are the smallest), one, integers' limits, the largest, infinite.
@@ -131,8 +133,18 @@ impl Generator {
         }
     }
 
-    fn float_register(&mut self) -> u8 {
-        self.random.below(32) as u8
+    /// A register that most likely holds a value of a format: f0 to f15 doubles (1), the others
+    /// singles (0).
+    fn float_register(&mut self, format: u32) -> u8 {
+        match self.random.below(16) {
+            0 => self.random.below(32) as u8,
+            _ => (self.random.below(16) + if format == DOUBLE { 0 } else { 16 }) as u8,
+        }
+    }
+
+    /// The format that a register most likely holds.
+    fn format_of(&mut self, register: u8) -> u32 {
+        if (register < 16) != self.random.one_in(12) { DOUBLE } else { 1 - DOUBLE }
     }
 
     fn rounding(&mut self) -> u32 {
@@ -144,45 +156,53 @@ impl Generator {
         }
     }
 
-    /// Loads a special value, usually of the format named.
+    /// Loads a special value of the format that the register holds.
     fn load_special(&mut self, register: u8) {
-        let offset = TABLE as i32 - 0x800 + 8 * self.random.below(2 * ENTRIES) as i32;
-        let double = self.random.one_in(2);
-        let word = match (double, self.random.below(8)) {
-            (_, 0) => i(0x07, 2, register, BASES[1], offset), // flw
-            _ => i(0x07, 3, register, BASES[1], offset),      // fld
-        };
-        self.code.word(word);
+        let index = self.random.below(ENTRIES) as i32;
+        let first = if self.format_of(register) == DOUBLE { 0 } else { ENTRIES as i32 };
+        let width = if self.random.one_in(12) { 2 } else { 3 };
+        let offset = TABLE as i32 - 0x800 + 8 * (first + index);
+        self.code.word(i(0x07, width, register, BASES[1], offset));
     }
 
     /// Moves an integer register, random as they are, or a conversion of it.
     fn move_random(&mut self, register: u8) {
         let source = self.source();
-        let kinds: &[u32] = if self.wide {
-            &[0x78, 0x79, 0x68, 0x69, 0x168, 0x169, 0x268, 0x269, 0x368, 0x369]
-        } else {
-            &[0x78, 0x78, 0x68, 0x69, 0x168, 0x169]
+        let format = self.format_of(register);
+        let bits = if format == DOUBLE && !self.wide { 0x68 } else { 0x78 };
+        let funct = self.random.pick(&[bits, 0x68, 0x68]);
+        let kind = match funct {
+            0x78 => 0,
+            _ => self.random.below(if self.wide { 4 } else { 2 }) as u8,
         };
-        let kind = self.random.pick(kinds);
-        let mode = if kind & 0x7e == 0x78 { 0 } else { self.rounding() };
-        let word = r(0x53, mode, kind & 0x7f, register, source, (kind >> 8) as u8);
+        let mode = if funct == 0x78 { 0 } else { self.rounding() };
+        let word = r(0x53, mode, funct | format, register, source, kind);
         self.code.word(word);
     }
 
-    /// Makes a double around one from an integer register: close numbers cancel.
+    /// Makes a number around one from an integer register: close numbers cancel.
     fn near_one(&mut self, register: u8) {
-        if !self.wide {
-            return self.move_random(register);
+        let (temporary, one, source) = (self.temporary(), self.temporary(), self.source());
+        let double = self.format_of(register) == DOUBLE;
+        if double && self.wide {
+            let (up, down) = (self.random.below(48) as i32, 8 + self.random.below(4) as i32);
+            self.code.word(i(0x13, 1, temporary, source, up)); // slli: few significant bits
+            self.code.word(i(0x13, 5, temporary, temporary, down)); // srli: above the exponent, not
+            self.code.word(addi(one, 0, 0x3ff));
+            self.code.word(i(0x13, 1, one, one, 52));
+            self.code.word(xor(temporary, temporary, one));
+            return self.code.word(r(0x53, 0, 0x79, register, temporary, 0)); // fmv.d.x
         }
-        let (temporary, source) = (self.temporary(), self.source());
-        let shift = self.random.below(48) as i32;
-        self.code.word(i(0x13, 1, temporary, source, shift)); // slli: few significant bits
-        self.code.word(i(0x13, 5, temporary, temporary, 8 + self.random.below(4) as i32)); // srli
-        let one = self.temporary();
-        self.code.word(addi(one, 0, 0x3ff));
-        self.code.word(i(0x13, 1, one, one, 52));
+        let (up, down) = (self.random.below(20) as i32, 5 + self.random.below(4) as i32);
+        let opcode = if self.wide { 0x1b } else { 0x13 };
+        self.code.word(i(opcode, 1, temporary, source, up));
+        self.code.word(i(opcode, 5, temporary, temporary, down));
+        self.code.word(u(0x37, one, 0x3f80_0000));
         self.code.word(xor(temporary, temporary, one));
-        self.code.word(r(0x53, 0, 0x79, register, temporary, 0));
+        self.code.word(r(0x53, 0, 0x78, register, temporary, 0)); // fmv.w.x
+        if double {
+            self.code.word(r(0x53, 0, 0x21, register, register, 0)); // fcvt.d.s
+        }
     }
 
     fn refresh(&mut self, register: u8) {
@@ -200,7 +220,8 @@ impl Generator {
             3..56 => self.operation(),
             56..66 => self.residual(),
             66..70 => {
-                let register = self.float_register();
+                let format = self.random.below(2);
+                let register = self.float_register(format);
                 self.refresh(register);
             }
             70..78 => self.access(),
@@ -217,15 +238,15 @@ impl Generator {
 
     /// Any operation.
     fn operation(&mut self) {
-        let (rs1, rs2) = (self.float_register(), self.float_register());
         let format = self.random.below(2);
+        let (rs1, rs2) = (self.float_register(format), self.float_register(format));
         for source in [rs1, rs2] {
-            if self.random.one_in(3) {
+            if self.random.one_in(2) {
                 self.refresh(source);
             }
         }
         if self.random.one_in(5) {
-            let (rd, rs3) = (self.float_register(), self.float_register());
+            let (rd, rs3) = (self.float_register(format), self.float_register(format));
             let opcode = self.random.pick(&[0x43, 0x47, 0x4b, 0x4f]);
             let funct7 = u32::from(rs3) << 2 | format;
             let word = r(opcode, self.rounding(), funct7, rd, rs1, rs2);
@@ -246,8 +267,9 @@ impl Generator {
                 0x18 | 0x1a => self.random.below(4) as u8,
                 _ => rs2,
             };
+            let rs1 = if funct5 == 8 { self.float_register(1 - format) } else { rs1 };
             let to_integer = matches!(funct5, 0x14 | 0x18 | 0x1c);
-            let rd = if to_integer { self.destination() } else { self.float_register() };
+            let rd = if to_integer { self.destination() } else { self.float_register(format) };
             let word = r(0x53, mode, funct5 << 2 | format, rd, rs1, rs2);
             if decode(word, self.extensions).op != Op::Illegal || self.random.one_in(50) {
                 return self.code.word(word);
@@ -258,7 +280,7 @@ impl Generator {
     /// A product or conversion about the smallest normal number, flags clear before it.
     fn edge(&mut self) {
         let format = self.random.below(2);
-        let [a, b, result] = std::array::from_fn(|_| self.float_register());
+        let [a, b, result] = std::array::from_fn(|_| self.float_register(format));
         let first = TABLE as i32 - 0x800 + if format == 0 { 8 * ENTRIES as i32 } else { 0 };
         for register in [a, b] {
             let offset = first + 8 * self.random.below(8) as i32;
@@ -278,14 +300,13 @@ impl Generator {
 
     /// The rounding error of a product, quotient, root or sum: where flags are decided.
     fn residual(&mut self) {
-        let registers: [u8; 4] = std::array::from_fn(|_| self.float_register());
-        let [a, b, result, error] = registers;
+        let format = self.random.below(2);
+        let [a, b, result, error] = std::array::from_fn(|_| self.float_register(format));
         for source in [a, b] {
             if self.random.one_in(2) {
                 self.refresh(source);
             }
         }
-        let format = self.random.below(2);
         let (first, second) = (self.rounding(), self.rounding());
         let operation =
             |funct5: u32, mode, rd, rs1, rs2| r(0x53, mode, funct5 << 2 | format, rd, rs1, rs2);
@@ -305,15 +326,16 @@ impl Generator {
 
     /// A load or store, also a compressed one.
     fn access(&mut self) {
-        let register = self.float_register();
         let double = self.random.one_in(2);
+        let register = self.float_register(u32::from(double));
         if self.random.one_in(2) {
             return self.compressed_access();
         }
         // The upper half of the page, or the lower's first quarter: not the table.
         let offset =
             if self.random.one_in(2) { -0x800 } else { 0 } + 8 * self.random.below(64) as i32;
-        let misaligned = !self.user && self.random.one_in(6);
+        // RV32 accesses doublewords in halves, of which a PMP entry may cover only one.
+        let misaligned = !self.user && (self.wide || !double) && self.random.one_in(6);
         let offset = offset + if misaligned { self.random.between(0, 7) } else { 0 };
         let width = if double { 3 } else { 2 };
         let word = match self.random.one_in(2) {

@@ -1,6 +1,7 @@
 //! The fixed parts of a test program: start, trap handler, signature routine, end.
 
 use crate::assembler::{Code, MRET, addi, b, csr, i, jal, mul, r, u, xor};
+use crate::generate::Kind;
 use crate::layout::*;
 use crate::random::Random;
 
@@ -58,7 +59,7 @@ impl Pmp {
 }
 
 /// Writes the start of the program; execution falls through to what follows.
-pub fn begin(code: &mut Code, pmp: &Pmp, wide: bool) -> Frame {
+pub fn begin(code: &mut Code, pmp: &Pmp, kind: Kind, wide: bool) -> Frame {
     code.word(csr(2, 5, MHARTID, 0));
     code.word(b(0, 5, 0, 12));
     code.word(WFI); // other harts sleep
@@ -66,7 +67,7 @@ pub fn begin(code: &mut Code, pmp: &Pmp, wide: bool) -> Frame {
     let skip = code.hole();
     code.align(256);
     let handler = code.here();
-    write_handler(code, wide);
+    write_handler(code, kind, wide);
     let sign = code.here();
     write_sign(code);
     code.land_jump(skip, 0);
@@ -109,10 +110,18 @@ fn write_pmp(code: &mut Code, pmp: &Pmp, wide: bool) {
 ///
 /// After a fetch fault it goes on at `ra`; an environment call from user mode returns to machine
 /// mode.
-fn write_handler(code: &mut Code, wide: bool) {
-    let read = |code: &mut Code, rd: u8, register: u16| {
+fn write_handler(code: &mut Code, kind: Kind, wide: bool) {
+    let read = |code: &mut Code, rd: u8, temporary: u8, register: u16| {
         code.word(csr(2, rd, register, 0));
-        if wide && register == MSTATUS {
+        if register != MSTATUS {
+            return;
+        }
+        if kind == Kind::Float {
+            // QEMU 7.2 leaves the state clean when a flag is raised and nothing else written.
+            code.constant(temporary, 0x8000_6000);
+            code.word(r(0x33, 6, 0, rd, rd, temporary));
+        }
+        if wide {
             code.word(i(0x13, 1, rd, rd, 32)); // QEMU shows SXL even without supervisor mode
         }
     };
@@ -128,13 +137,13 @@ fn write_handler(code: &mut Code, wide: bool) {
     code.word(r(0x33, 7, 0, 29, 29, 28)); // and: wraps
     code.save(29, 31, TRAP_LOG_OFFSET);
     for (index, register) in [MCAUSE, MEPC, MTVAL, MSTATUS].into_iter().enumerate() {
-        read(code, 28, register);
+        read(code, 28, 29, register);
         code.save(28, 30, 8 * index as i32);
     }
     code.restore(29, 31, TRAP_SIGNATURE);
-    code.constant(28, MULTIPLIER);
     for register in [MCAUSE, MEPC, MTVAL, MSTATUS] {
-        read(code, 30, register);
+        read(code, 30, 28, register);
+        code.constant(28, MULTIPLIER);
         code.word(xor(29, 29, 30));
         code.word(mul(29, 29, 28));
         code.word(addi(29, 29, 0x123));

@@ -66,7 +66,7 @@ pub fn program(
     // RV64 gets no borders within eight bytes: there QEMU lets sc.d fail without a fault. Nor does
     // floating point: RV32 accesses a doubleword in halves.
     let pmp = Pmp::random(&mut generator.random, wide || kind == Kind::Float);
-    let frame = frame::begin(&mut generator.code, &pmp, wide);
+    let frame = frame::begin(&mut generator.code, &pmp, kind, wide);
     if kind == Kind::Float {
         generator.enable_float();
     }
