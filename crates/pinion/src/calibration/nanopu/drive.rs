@@ -57,11 +57,44 @@ pub trait Device {
 /// # Errors
 /// When the program never announces itself, or the device cannot run it.
 pub fn run(device: &mut dyn Device, scenario: &Scenario, script: &[ScriptFrame]) -> Result<Run> {
+    let (peer, progress, mut frames) = play(device, scenario, script, |peer| end(peer, scenario))?;
+    let zero = announced(&peer, scenario, &progress)?;
+    for frame in &mut frames {
+        frame.first -= zero as i64;
+        frame.last -= zero as i64;
+    }
+    frames.sort_by_key(|frame| frame.first);
+    let mut observation = Observation { frames, ..Observation::default() };
+    match progress {
+        Progress::Running => {}
+        Progress::Exited(code) => observation.exit_code = Some(code),
+        Progress::Stopped(why) => observation.stopped = Some(why),
+    }
+    Ok(Run { zero, observation })
+}
+
+/// Runs a device until it has announced itself, and gives its cycle that is the scenario's cycle 0.
+///
+/// # Errors
+/// As [`run`].
+pub fn zero(device: &mut dyn Device, scenario: &Scenario, script: &[ScriptFrame]) -> Result<Cycle> {
+    let until = |peer: &Peer<'_>| peer.zero().map_or(LONGEST_BOOT_CYCLES, |_| 0);
+    let (peer, progress, _) = play(device, scenario, script, until)?;
+    announced(&peer, scenario, &progress)
+}
+
+/// Lets device and peer play until the cycle that `until` says, or the device's end.
+fn play<'a>(
+    device: &mut dyn Device,
+    scenario: &'a Scenario,
+    script: &'a [ScriptFrame],
+    until: impl Fn(&Peer<'_>) -> Cycle,
+) -> Result<(Peer<'a>, Progress, Vec<Record>)> {
     let mut peer = Peer::new(scenario, script);
     let window = peer.reaction_cycles();
     let (mut now, mut frames, mut out) = (0, Vec::new(), Vec::new());
     let mut progress = Progress::Running;
-    while progress == Progress::Running && now < end(&peer, scenario) {
+    while progress == Progress::Running && now < until(&peer) {
         let next = now + window;
         while let Some(frame) = peer.next_in(next) {
             device.inject(frame.first, &frame.frame);
@@ -79,30 +112,22 @@ pub fn run(device: &mut dyn Device, scenario: &Scenario, script: &[ScriptFrame])
         }
         now = next;
     }
-    let Some(zero) = peer.zero() else {
+    Ok((peer, progress, frames))
+}
+
+fn announced(peer: &Peer<'_>, scenario: &Scenario, progress: &Progress) -> Result<Cycle> {
+    peer.zero().ok_or_else(|| {
         let why = match progress {
             Progress::Running => format!("within {LONGEST_BOOT_CYCLES} cycles"),
             Progress::Exited(code) => format!("before its program exited with code {code}"),
             Progress::Stopped(why) => format!("before it stopped: {why}"),
         };
         let (name, count) = (&scenario.name, scenario.ready_messages);
-        return Err(Error::Usage(format!(
+        Error::Usage(format!(
             "scenario {name}: the node did not send its {count} announcements {why}; they are \
              8-byte messages to port 0x7000 + hart"
-        )));
-    };
-    for frame in &mut frames {
-        frame.first -= zero as i64;
-        frame.last -= zero as i64;
-    }
-    frames.sort_by_key(|frame| frame.first);
-    let mut observation = Observation { frames, ..Observation::default() };
-    match progress {
-        Progress::Running => {}
-        Progress::Exited(code) => observation.exit_code = Some(code),
-        Progress::Stopped(why) => observation.stopped = Some(why),
-    }
-    Ok(Run { zero, observation })
+        ))
+    })
 }
 
 /// Holds what came out of a run.

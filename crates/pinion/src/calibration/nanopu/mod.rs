@@ -5,6 +5,7 @@ pub mod compare;
 pub mod drive;
 pub mod frames;
 pub mod metrics;
+pub mod model;
 pub mod observation;
 pub mod peer;
 #[cfg(test)]

@@ -69,8 +69,9 @@ impl Set {
     pub fn open(dir: &Path) -> Result<Self> {
         if !dir.join("rows.csv").is_file() {
             return Err(Error::Usage(format!(
-                "{} holds no rows.csv: give a folder of ground truth (rows.csv, scenarios/, \
-                 results/, elf/)",
+                "{} holds neither rows.csv nor scenarios/index.json: give a folder of ground \
+                 truth, of PsPIN (rows.csv, scenarios/, results/, elf/) or of nanoPU \
+                 (scenarios/index.json, results/, elf/)",
                 dir.display()
             )));
         }
