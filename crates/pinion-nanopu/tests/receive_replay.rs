@@ -226,7 +226,7 @@ impl Replay {
     /// Does what the units do up to cycle `to`.
     fn advance(&mut self, to: Cycle) {
         loop {
-            let room = self.interfaces.iter().filter_map(HartInterface::room_at);
+            let room = self.interfaces.iter().filter_map(HartInterface::next_room);
             let next = room.chain(self.receive.next_event()).min();
             let Some(at) = next.filter(|at| *at <= to) else { break };
             self.receive.advance(at, &mut Nobody, &mut self.interfaces, &mut self.heard);
@@ -478,7 +478,8 @@ fn compare(expected: &[Row], ours: &[Row]) -> (usize, Vec<String>) {
             (None, None) => return (same, differ),
             (Some(a), Some(b)) if a == b => {
                 same += 1;
-                (e.next(), o.next());
+                e.next();
+                o.next();
             }
             (Some(a), b) if b.is_none_or(|b| a < b) => {
                 differ.push(tell('-', a));
@@ -498,7 +499,10 @@ fn every_event_falls_in_the_rtls_cycle() {
     let set = set();
     let index = set.join("scenarios/index.json");
     let Ok(index) = std::fs::read_to_string(&index) else {
-        println!("skipped: there is no {}; set PINION_NANOPU_SET to a set's folder", index.display());
+        println!(
+            "skipped: there is no {}; set PINION_NANOPU_SET to a set's folder",
+            index.display()
+        );
         return;
     };
     let index: serde_json::Value = serde_json::from_str(&index).unwrap();

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::Cycle;
+use crate::core::RETIRE;
 
 /// Words that entered one after the other, a cycle each, and belong to one message.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,8 @@ pub struct ContextQueue {
     begun: u64,
     /// Messages the program said it is done with.
     finished: u64,
+    /// Cycles of the last two reads, the last one first.
+    reads: [Cycle; 2],
 }
 
 impl ContextQueue {
@@ -130,6 +133,7 @@ impl ContextQueue {
         self.begun += u64::from(run.begins && run.first == self.head);
         let word = self.ring[(self.head & (self.ring.len() as u64 - 1)) as usize];
         self.head += 1;
+        self.reads = [now, self.reads[0]];
         Some(word)
     }
 
@@ -137,35 +141,43 @@ impl ContextQueue {
     pub fn unread(&mut self, words: u64) {
         for _ in 0..words.min(self.head) {
             self.head -= 1;
-            let begins = |run: &Run| run.begins && run.first == self.head;
-            self.begun -= u64::from(self.runs.iter().any(begins));
+            self.begun -= u64::from(self.begins(self.head));
+            self.reads = [self.reads[1], 0];
         }
     }
 
-    /// Ends the message that is being read: throws away what is left of it. Returns how many words
-    /// that were, or `None` if no message has been begun since the last ended.
-    pub fn end_message(&mut self) -> Option<u64> {
-        if self.finished >= self.begun {
+    /// Ends the message that is being read, by an instruction that retires in `now`: throws away
+    /// what is left of it. Returns how many words that were, or `None` if no message has been begun
+    /// since the last ended.
+    pub fn end_message(&mut self, now: Cycle) -> Option<u64> {
+        // Later instructions may have read words of the next message before this one retires.
+        let younger = self.reads.iter().filter(|&&read| read + RETIRE > now).count() as u64;
+        let head = self.head.saturating_sub(younger);
+        let begun = self.begun - (head..self.head).filter(|&word| self.begins(word)).count() as u64;
+        if self.finished >= begun {
             return None;
         }
         self.finished += 1;
-        let mut left = 0;
-        let runs = self.runs.iter().skip_while(|run| run.end() <= self.head);
-        for (n, run) in runs.enumerate() {
-            if run.begins && (n > 0 || run.first == self.head) {
-                self.head += left;
-                return Some(left);
+        let mut end = head;
+        let mut ended = self.begins(head);
+        for run in self.runs.iter().filter(|run| run.end() > head) {
+            if ended || run.begins && run.first > head {
+                ended = true;
+                break;
             }
-            left = run.end() - self.head;
-            if run.ends {
-                self.head += left;
-                return Some(left);
-            }
+            end = run.end();
+            ended = run.ends;
         }
-        // Its last words have not come yet, unless it was read to its end.
+        // Words that have not come yet are thrown away when they do.
+        self.skip = !ended && self.runs.back().is_some_and(|run| !run.ends);
+        let left = end.saturating_sub(self.head);
         self.head += left;
-        self.skip = self.runs.back().is_some_and(|run| !run.ends);
         Some(left)
+    }
+
+    /// Tells whether a word is a message's first.
+    fn begins(&self, word: u64) -> bool {
+        self.runs.iter().any(|run| run.begins && run.first == word)
     }
 
     /// Forgets what entered: the context has been bound anew.
@@ -222,22 +234,37 @@ mod tests {
     }
 
     #[test]
+    fn a_message_may_be_begun_before_the_end_of_the_last_retires() {
+        let mut queue = queue();
+        queue.push(1, true, 0..3);
+        queue.complete();
+        queue.push(4, true, 10..13);
+        queue.complete();
+        assert_eq!((queue.pop(20), queue.pop(21), queue.pop(22)), (Some(0), Some(1), Some(2)));
+        // Message-done decodes in 23 and retires in 26; the next read follows it at once.
+        assert_eq!(queue.pop(24), Some(10));
+        assert_eq!((queue.end_message(26), queue.handed_over()), (Some(0), 2));
+        assert_eq!((queue.end_message(30), queue.handed_over()), (Some(2), 0));
+        assert_eq!(queue.end_message(31), None);
+    }
+
+    #[test]
     fn the_rest_of_a_message_is_thrown_away_at_its_end() {
         let mut queue = queue();
         queue.push(1, true, 0..3);
         queue.complete();
         queue.push(4, true, 10..12);
-        assert_eq!(queue.end_message(), None, "no message has been begun");
+        assert_eq!(queue.end_message(60), None, "no message has been begun");
         assert_eq!(queue.pop(50), Some(0));
-        assert_eq!(queue.end_message(), Some(2));
+        assert_eq!(queue.end_message(60), Some(2));
         assert_eq!(queue.pop(50), Some(10));
-        assert_eq!(queue.end_message(), Some(1));
+        assert_eq!(queue.end_message(60), Some(1));
         queue.push(9, false, 12..14);
         queue.complete();
         assert_eq!(queue.pop(50), None, "words that come later belong to it too");
         queue.push(20, true, 20..21);
         queue.complete();
-        assert_eq!((queue.pop(50), queue.end_message()), (Some(20), Some(0)));
+        assert_eq!((queue.pop(50), queue.end_message(60)), (Some(20), Some(0)));
         assert_eq!(queue.handed_over(), 0);
     }
 }

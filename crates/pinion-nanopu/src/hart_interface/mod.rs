@@ -217,7 +217,7 @@ impl HartInterface {
     /// know of: the interrupt line goes up, or there is room for a word that waits (advance
     /// the receive side then).
     pub fn next_event(&self, from: Cycle) -> Option<Cycle> {
-        let room = self.room_at().map(|at| at.max(from));
+        let room = self.next_room().map(|at| at.max(from));
         room.into_iter().chain(self.interrupt_at(from)).min()
     }
 
@@ -235,11 +235,6 @@ impl HartInterface {
     /// Hears that the hart polled for the last time in cycle `at`.
     pub fn release_message_timer(&mut self, at: Cycle) {
         self.scheduler.release_message_timer(at);
-    }
-
-    /// Gives the cycle in which there is room for a word that waits, if some was made.
-    pub fn room_at(&self) -> Option<Cycle> {
-        self.freed.front().map(|&at| at + 1)
     }
 
     /// Tells the listener what happened before cycle `now`.
@@ -265,12 +260,18 @@ impl HartInterface {
 
     /// Says how many of `wanted` words for a context may enter one after the other and when, at
     /// `at` at the earliest; with `None`, asks to be told of room.
-    pub(crate) fn room_for(&mut self, context: u16, at: Cycle, wanted: u32) -> Option<(Cycle, u32)> {
+    pub(crate) fn room_for(
+        &mut self,
+        context: u16,
+        at: Cycle,
+        wanted: u32,
+    ) -> Option<(Cycle, u32)> {
         if self.waiting.is_some() {
             let freed = self.freed.pop_front()?;
             return Some((at.max(freed + 1), 1));
         }
-        let used = self.queues.get(usize::from(context)).map_or(u32::MAX, ContextQueue::handed_over);
+        let used =
+            self.queues.get(usize::from(context)).map_or(u32::MAX, ContextQueue::handed_over);
         match self.section.context_words.saturating_sub(used) {
             0 => {
                 self.waiting = Some(context);
@@ -330,7 +331,7 @@ impl HartInterface {
             return Command::Nothing;
         };
         if self.section.fixes.message_boundaries {
-            let Some(left) = queue.end_message() else {
+            let Some(left) = queue.end_message(now) else {
                 self.misuse.unmatched_done += 1;
                 return Command::Nothing;
             };

@@ -1,5 +1,6 @@
 //! A hart's interface as a program sees it.
 
+use super::thread_scheduler::NO_CONTEXT;
 use super::*;
 use crate::machine::hart_interface::HartInterfaceFixes;
 
@@ -143,7 +144,9 @@ fn the_bound_can_be_off_and_be_changed() {
 
 #[test]
 fn an_interrupt_stays_only_with_the_fix() {
-    for (fixes, later) in [(HartInterfaceFixes::NONE, Some(3008)), (HartInterfaceFixes::ALL, Some(500))] {
+    for (fixes, later) in
+        [(HartInterfaceFixes::NONE, Some(3008)), (HartInterfaceFixes::ALL, Some(500))]
+    {
         let mut hart = hart([1, 0], fixes);
         message(&mut hart, 0, 20);
         message(&mut hart, 1, 100);
@@ -191,5 +194,3 @@ fn no_thread_is_interrupted_by_any_word() {
     message(&mut hart, 1, 50);
     assert_eq!(hart.interrupt_at(11), Some(52));
 }
-
-use thread_scheduler::NO_CONTEXT;

@@ -115,11 +115,7 @@ const KEPT_PULSES: usize = 8;
 
 impl ThreadScheduler {
     /// Makes a scheduler for `contexts` contexts, none of which is bound.
-    pub fn new(
-        section: &ThreadSchedulerSection,
-        fixes: HartInterfaceFixes,
-        contexts: u16,
-    ) -> Self {
+    pub fn new(section: &ThreadSchedulerSection, fixes: HartInterfaceFixes, contexts: u16) -> Self {
         let thread = Thread { bound: false, given: 0, priority: 0, active_since: None };
         Self {
             threads: vec![thread; usize::from(contexts)],

@@ -189,12 +189,16 @@ pub enum ReceiveSectionError {
     #[error("receive: `reassembly.buffers` must be listed smallest first")]
     Unordered,
     /// A message could have more packets than there are bits for.
-    #[error("receive: messages of {0} B have more than {MAX_PACKETS} packets; make \
-             `reassembly.packet_bytes` larger or the buffers smaller")]
+    #[error(
+        "receive: messages of {0} B have more than {MAX_PACKETS} packets; make \
+             `reassembly.packet_bytes` larger or the buffers smaller"
+    )]
     TooManyPackets(u16),
     /// A message could never get through the global receive queues.
-    #[error("receive: `global.context_words` and `global.words` must hold the longest message, \
-             {0} words of 64 B")]
+    #[error(
+        "receive: `global.context_words` and `global.words` must hold the longest message, \
+             {0} words of 64 B"
+    )]
     QueueTooShort(u32),
 }
 

@@ -11,20 +11,30 @@
 //! nothing but frames and the three requests of [`crate::nic`]. To add a transport, write one file
 //! that implements [`Transport`], and name it in [`build`].
 
+pub mod homa;
 pub mod ndp;
+pub mod raw;
+#[cfg(test)]
+mod testing;
+pub mod udp;
 
 use pinion_net::frame::lnic::{Flags, Header, NotLnic};
 
+use crate::Cycle;
 use crate::machine::transport::{TransportKind, TransportSection};
 use crate::nic::{ControlRequest, Credit, Delivered};
-use crate::Cycle;
 
 /// Makes the transport that a configuration names, for `messages` incoming messages at a time.
 pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> {
+    let (rtt_packets, again) = (section.rtt_packets, section.lost_reack);
     match section.kind {
-        TransportKind::Ndp => {
-            Box::new(ndp::Ndp::new(section.rtt_packets, messages, section.lost_reack))
+        TransportKind::Ndp => Box::new(ndp::Ndp::new(rtt_packets, messages, again)),
+        TransportKind::Homa => {
+            let overcommitment = section.homa.overcommitment.max(1).into();
+            Box::new(homa::Homa::new(rtt_packets, messages, overcommitment, again))
         }
+        TransportKind::Raw => Box::new(raw::Raw),
+        TransportKind::Udp => Box::new(udp::Udp::new(section.udp.port_base)),
     }
 }
 

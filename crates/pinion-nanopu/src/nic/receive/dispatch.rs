@@ -52,11 +52,13 @@ pub struct Dispatcher {
     timing: GlobalReceiveSection,
     /// Lanes in which a message arrived, and when its notice can be read.
     arrivals: VecDeque<(Cycle, Lane)>,
-    /// By hart: contexts a message of which is done, and when the notice can be read.
-    done: Vec<VecDeque<(Cycle, u16)>>,
+    /// Harts that are done with a message, of which context, and when the notice can be read.
+    done: VecDeque<(Cycle, u8, u16)>,
     current: Option<Transfer>,
     /// By hart: what its narrower still holds.
     draining: Vec<Option<Transfer>>,
+    /// How many of them hold something.
+    drains: usize,
     /// By hart: first cycle in which its narrower is free.
     free_at: Vec<Cycle>,
     idle_at: Cycle,
@@ -68,9 +70,10 @@ impl Dispatcher {
         Self {
             timing,
             arrivals: VecDeque::new(),
-            done: (0..harts).map(|_| VecDeque::new()).collect(),
+            done: VecDeque::new(),
             current: None,
             draining: vec![None; harts],
+            drains: 0,
             free_at: vec![0; harts],
             idle_at: 0,
         }
@@ -83,7 +86,9 @@ impl Dispatcher {
 
     /// Hears that a hart is done with a message of `context` in cycle `at`.
     pub fn message_done(&mut self, hart: u8, context: u16, at: Cycle) {
-        self.done[usize::from(hart)].push_back((at + self.timing.done_cycles, context));
+        let at = at + self.timing.done_cycles;
+        let place = self.done.iter().rposition(|done| done.0 <= at).map_or(0, |last| last + 1);
+        self.done.insert(place, (at, hart, context));
     }
 
     /// Gives the next cycle in which there is something to do.
@@ -91,14 +96,15 @@ impl Dispatcher {
         if self.current.is_some() {
             return None;
         }
-        let done = self.done.iter().filter_map(|queue| queue.front().map(|(at, _)| *at));
-        let next = done.chain(self.arrivals.front().map(|(at, _)| *at)).min();
-        next.map(|at| at.max(self.idle_at))
+        let done = self.done.front().map_or(Cycle::MAX, |(at, ..)| *at);
+        let arrival = self.arrivals.front().map_or(Cycle::MAX, |(at, _)| *at);
+        let next = done.min(arrival);
+        (next != Cycle::MAX).then(|| next.max(self.idle_at))
     }
 
     /// Tells whether something waits for room in a hart's queue.
     pub fn waits(&self) -> bool {
-        self.current.is_some() || self.draining.iter().any(Option::is_some)
+        self.current.is_some() || self.drains > 0
     }
 
     /// Reads one notice in cycle `now`.
@@ -110,16 +116,17 @@ impl Dispatcher {
         books: &mut Accounting,
     ) {
         self.idle_at = now + 1;
-        if let Some((_, lane)) = self.arrivals.pop_front_if(|(at, _)| *at <= now) {
+        if let Some(&(_, lane)) = self.arrivals.front().filter(|(at, _)| *at <= now) {
+            self.arrivals.pop_front();
             if let Some(hart) = global.head(lane).and_then(|_| selection.choose(lane)) {
                 self.start(hart, lane, selection.context_of(lane), global, now);
             }
             return;
         }
-        let ready = |queue: &VecDeque<(Cycle, u16)>| queue.front().is_some_and(|n| n.0 <= now);
-        let Some(hart) = self.done.iter().position(ready) else { return };
-        let Some((_, context)) = self.done[hart].pop_front() else { return };
-        let hart = hart as u8;
+        // Of the harts whose notice can be read, the one with the lowest number goes first.
+        let ready = self.done.iter().enumerate().take_while(|(_, done)| done.0 <= now);
+        let Some((first, _)) = ready.min_by_key(|(place, done)| (done.1, *place)) else { return };
+        let Some((_, hart, context)) = self.done.remove(first) else { return };
         if !selection.in_range(context) {
             books.unmatched_done += 1;
             return;
@@ -155,6 +162,14 @@ impl Dispatcher {
         books: &mut Accounting,
         listener: &mut impl Listener,
     ) {
+        if self.drains > 0 {
+            self.pump_draining(harts, listener);
+        }
+        self.pump_current(global, harts, books, listener);
+    }
+
+    /// Moves words that the narrowers hold.
+    fn pump_draining(&mut self, harts: &mut [HartInterface], listener: &mut impl Listener) {
         for (hart, slot) in self.draining.iter_mut().enumerate() {
             let Some(transfer) = slot.as_mut() else { continue };
             while let Some((at, n)) = grant(transfer, transfer.total, &mut harts[hart]) {
@@ -167,9 +182,9 @@ impl Dispatcher {
                 self.free_at[hart] = transfer.at;
                 harts[hart].stop_waiting();
                 *slot = None;
+                self.drains -= 1;
             }
         }
-        self.pump_current(global, harts, books, listener);
     }
 
     /// Moves the words of the message that is being dispatched.
@@ -217,6 +232,7 @@ impl Dispatcher {
         self.current = None;
         if left > 0 {
             self.draining[hart] = Some(transfer);
+            self.drains += 1;
         } else {
             self.free_at[hart] = transfer.at;
             harts[hart].stop_waiting();

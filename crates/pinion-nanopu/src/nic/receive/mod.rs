@@ -113,8 +113,7 @@ impl Receive {
         harts: usize,
     ) -> Result<Self, ReceiveSectionError> {
         section.check()?;
-        let selection =
-            CoreSelection::new(&section.core_selection, section.global.contexts, harts);
+        let selection = CoreSelection::new(&section.core_selection, section.global.contexts, harts);
         Ok(Self {
             transport,
             ingress: Ingress::new(section.ingress),
@@ -157,9 +156,19 @@ impl Receive {
         if self.stopped.is_some() {
             return None;
         }
-        let gone = self.gone.front().map(|(at, _)| *at);
-        let times = [self.ingress.next_event(), gone, self.next_delivery()];
-        times.into_iter().flatten().chain(self.dispatcher.next_event()).min()
+        let next = self.next_events().into_iter().min();
+        next.filter(|at| *at != Cycle::MAX)
+    }
+
+    /// Gives the next cycles of the units: look-up, freeing, dispatch, delivery; the end of time for
+    /// those with nothing to do.
+    fn next_events(&self) -> [Cycle; 4] {
+        [
+            self.ingress.next_event().unwrap_or(Cycle::MAX),
+            self.gone.front().map_or(Cycle::MAX, |(at, _)| *at),
+            self.dispatcher.next_event().unwrap_or(Cycle::MAX),
+            self.next_delivery(),
+        ]
     }
 
     /// Does all that is due up to cycle `now`.
@@ -173,13 +182,18 @@ impl Receive {
         if self.dispatcher.waits() {
             self.pump(harts, listener);
         }
-        while let Some(at) = self.next_event().filter(|at| *at <= now) {
+        while self.stopped.is_none() {
+            let [lookup, gone, dispatch, delivery] = self.next_events();
+            let at = lookup.min(gone).min(dispatch).min(delivery);
+            if at > now || at == Cycle::MAX {
+                break;
+            }
             // In one cycle, look-ups see the buffers and queues of the cycle before.
-            if self.ingress.next_event() == Some(at) {
+            if at == lookup {
                 self.decide(at, requests, listener);
-            } else if self.gone.front().is_some_and(|(gone, _)| *gone == at) {
+            } else if at == gone {
                 self.free(at);
-            } else if self.dispatcher.next_event() == Some(at) {
+            } else if at == dispatch {
                 self.dispatcher.step(at, &mut self.selection, &self.global, &mut self.books);
                 self.pump(harts, listener);
             } else {
@@ -264,10 +278,13 @@ impl Receive {
     }
 
     /// Gives the cycle in which the next word can go into the global receive queues.
-    fn next_delivery(&self) -> Option<Cycle> {
+    fn next_delivery(&self) -> Cycle {
         match self.delivery {
-            Some(delivery) => (delivery.at != Cycle::MAX).then_some(delivery.at),
-            None => self.assembled.front().map(|(ready, _)| (*ready).max(self.delivery_free)),
+            Some(delivery) => delivery.at,
+            None => {
+                let ready = self.assembled.front().map(|(ready, _)| *ready);
+                ready.map_or(Cycle::MAX, |ready| ready.max(self.delivery_free))
+            }
         }
     }
 
@@ -357,7 +374,6 @@ impl Receive {
 fn is_data(header: &pinion_net::frame::lnic::Header) -> bool {
     header.flags.has(pinion_net::frame::lnic::Flags::DATA)
 }
-
 
 #[cfg(test)]
 mod tests;

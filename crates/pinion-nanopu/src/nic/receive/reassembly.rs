@@ -328,10 +328,7 @@ mod tests {
         assert!(unit.message(&first, &[0; 8], true, 0).unwrap().new);
         let message = unit.message(&first, &[0; 1024], false, 0).unwrap();
         assert!(!message.new && message.received == 1);
-        assert_eq!(
-            unit.message(&first, &[0; 1024], false, 0),
-            Err(Refusal::Duplicate { message })
-        );
+        assert_eq!(unit.message(&first, &[0; 1024], false, 0), Err(Refusal::Duplicate { message }));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 
 use super::*;
 use crate::event::Deaf;
+use crate::hart_interface::Command;
 use crate::machine::hart_interface::{HartInterfaceFixes, HartInterfaceSection};
 use crate::machine::receive::ReceiveFixes;
 use crate::transport::DropReason;
@@ -105,8 +106,6 @@ impl Bench {
         books.drops().collect()
     }
 }
-
-use crate::hart_interface::Command;
 
 fn header(id: u16, msg_len: u16) -> Header {
     Header {
