@@ -66,8 +66,9 @@ extern "C" {
 void scheduler_init(void);
 
 /* Makes a thread of this hart for context `id`: binds the context, and calls
- * fn(argc, argv, cid, nc, id, priority) once the scheduler runs. What it returns is the program's
- * exit code. `fn` may take fewer of these. Returns 0; ids beyond MAX_THREADS end the program. */
+ * fn(argc, argv, cid, nc, id, priority) once the scheduler runs; `fn` may take fewer of these. A
+ * thread that returns another code than 0 ends the program with it; a hart whose threads have all
+ * returned is done. Returns 0; ids beyond MAX_THREADS end the program. */
 #ifdef __cplusplus
 int start_thread(void *fn, uint64_t id, uint64_t priority);
 #else

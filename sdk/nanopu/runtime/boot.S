@@ -69,6 +69,7 @@ _start:
     sd      zero, CONTROL_FP_OWNER(tp)
     sd      a0, CONTROL_HART(tp)
     sd      zero, CONTROL_BARRIER(tp)
+    sd      zero, CONTROL_THREADS(tp)
     addi    t0, a0, 1
     sd      t0, CONTROL_RANDOM(tp)
     csrsi   mstatus, 8                   /* traps may come; mie says which */

@@ -15,6 +15,7 @@
 #define CONTROL_HART -32
 #define CONTROL_BARRIER -40 /* this hart's phase at the barrier */
 #define CONTROL_RANDOM -48 /* state of rand() */
+#define CONTROL_THREADS -56 /* threads of this hart that have not returned */
 
 /* A save area, 256 bytes: register x<n> at 8 * n, then the pc; the first word, x0's, is fcsr. */
 #define AREA_SHIFT 8
@@ -91,7 +92,9 @@ static inline void unlock(lock_t *lock, uint64_t before)
 void pinion_write(const char *text, size_t bytes);
 /* Fetches the command line. */
 int pinion_arguments(char ***argv);
-/* Ends this hart's work: it sleeps for ever. */
+/* Ends this hart's part in the program, or the program. */
+void pinion_finish(int status) __attribute__((noreturn));
+/* Lets this hart sleep for ever. */
 void pinion_park(void) __attribute__((noreturn));
 /* Leaves C for a thread: trap.S. */
 void pinion_dispatch(struct thread_t *area, uint64_t context, uint64_t priority)

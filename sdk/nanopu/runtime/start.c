@@ -32,25 +32,39 @@ __attribute__((weak)) int core_main(int argc, char **argv, int cid, int nc)
     return EXIT_FAILURE;
 }
 
-static uint64_t harts_done;
+/* Harts that have a part in the program, and those that are done with it. */
+static uint64_t harts_working = PINION_HARTS, harts_done;
 
-/* One hart, on its own stack. The program ends when hart 0 has left main; or when a hart has left
- * core_main with a code other than 0, or all harts have left it. */
+/* A hart's end: with a code other than 0 the program's, else the program ends when all harts have. */
+void pinion_finish(int status)
+{
+    if (status != 0 || __atomic_add_fetch(&harts_done, 1, __ATOMIC_ACQ_REL) == harts_working)
+        exit(status);
+    pinion_park();
+}
+
+/* A program may define this too, to have every hart from the beginning; it returns to main. */
+__attribute__((weak)) void thread_entry(int cid, int nc)
+{
+    char **argv;
+
+    if (is_single_core())
+        return;
+    int argc = pinion_arguments(&argv);
+    pinion_finish(core_main(argc, argv, cid, nc));
+}
+
+/* One hart, on its own stack. */
 void pinion_start(int cid, int nc)
 {
     char **argv;
 
-    if (is_single_core()) {
-        if (cid != 0)
-            pinion_park();
-        int argc = pinion_arguments(&argv);
-        exit(main(argc, argv));
-    }
+    thread_entry(cid, nc);
+    if (cid != 0)
+        pinion_park();
+    harts_working = 1;
     int argc = pinion_arguments(&argv);
-    int status = core_main(argc, argv, cid, nc);
-    if (status != 0 || __atomic_add_fetch(&harts_done, 1, __ATOMIC_ACQ_REL) == (uint64_t)nc)
-        exit(status);
-    pinion_park();
+    exit(main(argc, argv));
 }
 
 /* Leaves through tohost: the code shifted left, with bit 0 set. */

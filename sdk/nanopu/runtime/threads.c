@@ -33,17 +33,30 @@ void scheduler_init(void)
     *(volatile uint64_t *)control(CONTROL_MTIMECMP) = UINT64_MAX;
     memset(areas + 1, 0, (AREAS_PER_HART - 1) * sizeof(*areas));
     control(CONTROL_FP_OWNER) = 0;
+    control(CONTROL_THREADS) = 0;
     csr_write(mscratch, areas);
     release(before);
 }
 
 typedef int thread_main_t(int argc, char **argv, int cid, int nc, uint64_t id, uint64_t priority);
 
-/* What a thread runs first; its return address leads nowhere. */
+/* What a thread runs first; its return address leads nowhere. A context cannot be given back, so a
+ * thread that has returned stays and throws away what still comes for it. */
 static void app_wrapper(int argc, char **argv, int cid, int nc, uint64_t id, uint64_t priority,
                         thread_main_t *fn)
 {
-    exit(fn(argc, argv, cid, nc, id, priority));
+    int status = fn(argc, argv, cid, nc, id, priority);
+
+    hold();
+    if (--control(CONTROL_THREADS) == 0 || status != 0)
+        pinion_finish(status);
+    release(MSTATUS_MIE);
+    for (;;) {
+        lnic_wait();
+        for (uint64_t words = lnic_words(lnic_header_bytes(lnic_read())); words; words--)
+            (void)lnic_read();
+        lnic_msg_done();
+    }
 }
 
 int start_thread(int (*fn)(), uint64_t id, uint64_t priority)
@@ -74,6 +87,7 @@ int start_thread(int (*fn)(), uint64_t id, uint64_t priority)
     area->regs[REG_A5] = priority;
     area->regs[REG_A6] = (uintptr_t)fn;
     area->epc = (uintptr_t)app_wrapper;
+    control(CONTROL_THREADS)++;
     __atomic_fetch_add(&num_threads, 1, __ATOMIC_RELAXED);
     lnic_add_context(id, priority);
     return 0;

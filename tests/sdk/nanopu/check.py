@@ -82,11 +82,12 @@ class Elf:
         headers = [struct.unpack_from("<IIQQQQIIQQ", data, sections + i * size) for i in range(count)]
         table = next(h for h in headers if h[1] == 2)
         names = headers[table[6]][4]
-        self.symbols = {}
+        self.symbols, self.sizes = {}, {}
         for at in range(table[4], table[4] + table[5], 24):
-            name, _info, _other, _section, value, _size = struct.unpack_from("<IBBHQQ", data, at)
+            name, _info, _other, _section, value, size = struct.unpack_from("<IBBHQQ", data, at)
             end = data.index(b"\0", names + name)
             self.symbols[data[names + name : end].decode()] = value
+            self.sizes[data[names + name : end].decode()] = size
 
 
 def expect(what, found, wanted):
@@ -131,10 +132,13 @@ def accesses(mnemonic, operands):
     return registers[:1], registers if both else registers[1:]
 
 
-def check_network_registers(code, may_use):
+def check_network_registers(code, elf, may_use):
+    # The only part of the library that may: it throws away what comes for a thread that returned.
+    start = elf.symbols.get("app_wrapper", 0)
+    drain = range(start, start + elf.sizes.get("app_wrapper", 0))
     for address, mnemonic, operands in code:
         written, read = accesses(mnemonic, operands)
-        if not may_use and ("x30" in read or "x31" in written):
+        if not may_use and ("x30" in read or "x31" in written) and address not in drain:
             raise Failure(f"{address:#x}: `{mnemonic} {operands}` in a program without network")
         if "x30" in written or "x31" in read:
             raise Failure(f"{address:#x}: `{mnemonic} {operands}` uses a network register")
@@ -159,7 +163,7 @@ def check_elf(path, harts, may_use):
     code = disassemble(path)
     if len(code) < 300:
         raise Failure(f"{OBJDUMP} shows {len(code)} instructions")
-    check_network_registers(code, may_use)
+    check_network_registers(code, elf, may_use)
     return switch_instructions(code, elf)
 
 
@@ -180,7 +184,7 @@ def test_the_test(folder, compiler, command):
 def test_compiler(folder, compiler, command):
     test_the_test(folder, compiler, command)
     length = None
-    for name in ("registers", "cores", "threads"):
+    for name in ("registers", "cores", "threads", "entry"):
         for harts in (1, 4, 64):
             service = compile_service(folder, compiler, command, [HERE / f"{name}.c"], harts)
             length = check_elf(service, harts, may_use=True)
