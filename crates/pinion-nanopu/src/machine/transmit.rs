@@ -130,6 +130,9 @@ pub struct TransmitFixes {
     /// A timeout sends again what was sent before. The RTL sends a message's first packet even if
     /// the program has not written it yet.
     pub unsent_timeout: bool,
+    /// Credit that comes late takes nothing back: a message keeps the most it ever got. The RTL
+    /// overwrites it, and packets written after that wait for ever.
+    pub stale_credit: bool,
     /// Data packets tell which use of its id their message is, in the field that is the pull offset
     /// of control frames, so that receivers know late duplicates from new messages. The RTL's
     /// field is zero.
@@ -145,6 +148,7 @@ impl TransmitFixes {
         bad_headers: true,
         head_of_line: true,
         unsent_timeout: true,
+        stale_credit: true,
         message_generation: true,
     };
     /// Switches everything off: the RTL's behaviour.
@@ -155,6 +159,7 @@ impl TransmitFixes {
         bad_headers: false,
         head_of_line: false,
         unsent_timeout: false,
+        stale_credit: false,
         message_generation: false,
     };
 }

@@ -15,7 +15,7 @@ pub mod homa;
 pub mod ndp;
 pub mod raw;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod udp;
 
 use pinion_net::frame::lnic::{Flags, Header, NotLnic};

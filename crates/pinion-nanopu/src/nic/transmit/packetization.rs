@@ -389,8 +389,11 @@ impl Packetization {
             }
         }
         if let Some(credit) = notice.credit {
-            message.credit = credit;
-            message.outgoing.granted_priority = Some(notice.priority);
+            let stale = self.fixes.stale_credit && credit < message.credit;
+            if !stale {
+                message.credit = credit;
+                message.outgoing.granted_priority = Some(notice.priority);
+            }
         }
         let resend = self.rules.nack_resends && notice.retransmit.is_some();
         if notice.credit.is_none() && !resend {

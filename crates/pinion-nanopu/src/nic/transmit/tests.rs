@@ -1,6 +1,7 @@
 //! The whole transmit side: what programs do wrong, the fixes one by one, and a lossy network.
 
 mod fuzz;
+mod homa;
 
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 
@@ -276,6 +277,32 @@ fn a_nack_waits_for_a_pull() {
     bench.transmit.credit(credit(607, None, Some(3)));
     bench.run(700);
     assert_eq!((bench.sent[1].0, bench.counters().packets_again), (613, 1));
+}
+
+#[test]
+fn credit_that_comes_late_takes_nothing_back_with_the_fix() {
+    for (fixes, packets) in [(TransmitFixes::NONE, 2), (TransmitFixes::ALL, 4)] {
+        let mut long = section(fixes);
+        long.buffers = vec![BufferClass { bytes: 4096, count: 8 }];
+        long.timer.timeout_cycles = 1_000_000;
+        let mut bench = Bench::new(&long);
+        bench.write(0, 0, &message(4096)[..300], 10);
+        bench.run(400);
+        bench.acknowledge(0, 1, 500);
+        bench.acknowledge(0, 0, 600);
+        bench.run(700);
+        bench.transmit.credit(Credit {
+            at: 700,
+            tx_msg_id: 0,
+            retransmit: None,
+            credit: Some(1),
+            priority: 0,
+        });
+        bench.run(800);
+        bench.write(0, 0, &message(4096)[300..], 800);
+        bench.run(2000);
+        assert_eq!(bench.sent.len(), packets);
+    }
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::*;
 
 /// Draws numbers (SplitMix64).
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -16,11 +16,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    fn percent(&mut self, chance: u64) -> bool {
+    pub(super) fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 }
