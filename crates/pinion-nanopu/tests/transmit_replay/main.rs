@@ -35,9 +35,12 @@ enum Input {
     Credit(Credit),
 }
 
+/// Holds an event's cycle, hart, and whether it was the last word.
+type Seen = (i64, Option<u8>, bool);
+
 /// Keeps the events that the tables have.
 #[derive(Default)]
-struct Recorder(HashMap<&'static str, Vec<(i64, Option<u8>, bool)>>);
+struct Recorder(HashMap<&'static str, Vec<Seen>>);
 
 impl Listener for Recorder {
     fn event(&mut self, at: Cycle, event: Event) {
@@ -167,7 +170,7 @@ fn word_inputs(scenario: &Scenario, events: &[EventRow], messages: &Messages) ->
         for event in events.iter().filter(|e| e.event == "packetize_in") {
             let hart = usize::from(event.hart.expect("a hart"));
             taken[hart] += 1;
-            if taken[hart] % length == 0
+            if usize::is_multiple_of(taken[hart], length)
                 && let Some((context, words)) = left.next()
             {
                 by_stream.entry((hart, context)).or_default().push(words);

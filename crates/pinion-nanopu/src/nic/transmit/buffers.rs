@@ -63,6 +63,17 @@ impl Buffers {
         self.memory[at..at + 8].copy_from_slice(&word.to_be_bytes());
     }
 
+    /// Gives the places of `words` words, the first `offset` bytes into a buffer.
+    pub fn words(
+        &mut self,
+        buffer: Buffer,
+        offset: usize,
+        words: usize,
+    ) -> std::slice::ChunksExactMut<'_, u8> {
+        let at = usize::from(buffer.pointer) * DATAPATH_BYTES + offset;
+        self.memory[at..at + 8 * words].chunks_exact_mut(8)
+    }
+
     /// Gives `bytes` bytes of a buffer from `offset` on.
     pub fn read(&self, buffer: Buffer, offset: usize, bytes: usize) -> &[u8] {
         let at = usize::from(buffer.pointer) * DATAPATH_BYTES + offset;

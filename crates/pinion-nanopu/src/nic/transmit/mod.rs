@@ -72,6 +72,10 @@ pub struct Transmit {
     /// The frame being built; kept for its memory.
     frame: Vec<u8>,
     agenda: Agenda,
+    /// When words that wait can make a packet complete.
+    words_wake: Cycle,
+    /// By stream: words from its first on that end a packet; 0 if not known.
+    wanted: Vec<usize>,
 }
 
 impl Transmit {
@@ -122,6 +126,8 @@ impl Transmit {
             counters: Counters::default(),
             frame: Vec::new(),
             agenda: Agenda::new(),
+            words_wake: Cycle::MAX,
+            wanted: vec![0; harts * MOST],
             transport,
         })
     }
@@ -132,7 +138,10 @@ impl Transmit {
     pub fn word(&mut self, hart: u8, context: u16, word: u64, at: Cycle) {
         self.counters.words += 1;
         match self.queues.push(hart, context, Word { value: word, at }) {
-            Ok(_) => self.agenda.note(Unit::Queues, self.queues.next()),
+            Ok((stream, waiting)) => {
+                self.agenda.note(Unit::Queues, self.queues.next());
+                self.note_word(stream, waiting);
+            }
             Err(NotQueued::Full) => self.counters.words_lost += 1,
             Err(NotQueued::Unknown) => self.counters.words_unknown_context += 1,
         }
@@ -221,26 +230,45 @@ impl Transmit {
         {
             first = first.min(at.max(self.egress.free_from()));
         }
-        if agenda.due(Unit::Queues) < first
-            && let Some(at) = self.words_wake()
-        {
-            first = first.min(at);
-        }
+        first = first.min(self.words_wake);
         (first < Cycle::MAX).then_some(first)
     }
 
-    /// Tells the earliest cycle in which words that wait can make a packet complete.
-    fn words_wake(&self) -> Option<Cycle> {
-        let next = self.queues.next()?;
-        let complete = |stream| {
-            let front = self.queues.front(stream)?;
-            let ahead = self.packetization.words_to_packet_end(stream, front.value) - 1;
-            let last = self.queues.peek(stream, ahead)?;
-            Some((next + ahead as u64).max(last.at + self.queue_cycles))
+    /// Notes when a word that was written can make a packet complete; `waiting` words of its stream
+    /// wait.
+    fn note_word(&mut self, stream: Stream, waiting: usize) {
+        let wanted = &mut self.wanted[stream.index()];
+        if *wanted == 0 {
+            let front = self.queues.front(stream).map_or(0, |front| front.value);
+            *wanted = self.packetization.words_to_packet_end(stream, front);
+        }
+        let complete = waiting >= *wanted;
+        if complete || self.queues.crowded(stream.hart()) {
+            let wake = self.stream_wake(stream);
+            self.words_wake = self.words_wake.min(wake);
+        }
+    }
+
+    /// Tells the earliest cycle in which words of a stream that wait make a packet complete.
+    fn stream_wake(&self, stream: Stream) -> Cycle {
+        let (Some(next), Some(front)) = (self.queues.next(), self.queues.front(stream)) else {
+            return Cycle::MAX;
         };
-        let first = self.queues.streams().filter_map(complete).min();
-        let crowded = self.queues.crowded().then_some(next + 63);
-        first.into_iter().chain(crowded).min()
+        let ahead = self.packetization.words_to_packet_end(stream, front.value) - 1;
+        if let Some(last) = self.queues.peek(stream, ahead) {
+            return (next + ahead as Cycle).max(last.at + self.queue_cycles);
+        }
+        // Now and then, so that a hart is not told that there is less room than there is.
+        if self.queues.crowded(stream.hart()) { next + 63 } else { Cycle::MAX }
+    }
+
+    /// Finds the earliest cycle in which words that wait can make a packet complete.
+    fn find_words_wake(&mut self) {
+        let mut first = Cycle::MAX;
+        for stream in self.queues.streams() {
+            first = first.min(self.stream_wake(stream));
+        }
+        self.words_wake = first;
     }
 
     /// Does everything that is due up to cycle `now`. Chosen frames go to `out` with the cycles of
@@ -251,11 +279,13 @@ impl Transmit {
         out: &mut impl FnMut(Cycle, Cycle, &[u8]),
         listener: &mut impl Listener,
     ) {
+        let mut words = false;
         while self.stopped.is_none() {
             let (at, unit) = self.agenda.first();
             if at > now {
                 break;
             }
+            words |= matches!(unit, Unit::Queues | Unit::Notices | Unit::Sent);
             match unit {
                 Unit::Generator => {
                     let overflow = self.generator.act(at, &mut self.counters);
@@ -273,6 +303,9 @@ impl Transmit {
             for &affected in unit.affects() {
                 self.note(affected);
             }
+        }
+        if words || self.words_wake <= now {
+            self.find_words_wake();
         }
         if self.strict_words
             && let Some(at) = self.queues.overflow(now)
@@ -317,11 +350,10 @@ impl Transmit {
             let packetization = &self.packetization;
             match self.queues.step(at, |stream, value| packetization.gate(stream, value)) {
                 Step::Take(stream, word) => {
-                    if !self.write(stream, word, at, listener)
-                        || self.follow(stream, until, listener)
-                    {
+                    if !self.write(stream, word, at, listener) {
                         return;
                     }
+                    self.follow(stream, until, listener);
                 }
                 Step::Blocked => self.counters.header_waits += 1,
                 Step::Switch | Step::Empty => {}
@@ -333,15 +365,17 @@ impl Transmit {
         }
     }
 
-    /// Moves the words behind one that went, as long as they are of the same packet and nothing can
-    /// come between. Tells whether the packet is complete.
-    fn follow(&mut self, stream: Stream, until: Cycle, listener: &mut impl Listener) -> bool {
-        let mut ended = false;
-        while !ended && let Some((at, word)) = self.queues.follow(stream, until) {
-            ended = !self.write(stream, word, at, listener);
-        }
-        self.queues.followed();
-        ended
+    /// Moves the words behind one that went, up to the packet's last, as long as nothing can come
+    /// between.
+    fn follow(&mut self, stream: Stream, until: Cycle, listener: &mut impl Listener) {
+        let hart = stream.hart() as u8;
+        let mut writer = self.packetization.writer(stream);
+        let room = writer.room();
+        let words = self.queues.follow(stream, until, room, |at, word| {
+            listener.event(at, Event::PacketizeIn { hart });
+            writer.put(word);
+        });
+        self.packetization.written(stream, words as u16);
     }
 
     /// Writes a word into packetization. Tells whether it was inside a packet, so that nothing
@@ -354,6 +388,7 @@ impl Transmit {
         listener: &mut impl Listener,
     ) -> bool {
         listener.event(at, Event::PacketizeIn { hart: stream.hart() as u8 });
+        self.wanted[stream.index()] = 0;
         match self.packetization.write(stream, word.value, at, &mut self.counters) {
             Written::Inside => return true,
             Written::Began(id) if self.timed => self.timers.set(id, at + 1),

@@ -116,6 +116,24 @@ pub enum Acknowledged {
     Twice,
 }
 
+/// Writes words of a message into its buffer, in network byte order.
+#[derive(Debug)]
+pub struct Writer<'b>(std::slice::ChunksExactMut<'b, u8>);
+
+impl Writer<'_> {
+    /// Counts the words there is room for.
+    pub fn room(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Writes the next word.
+    pub fn put(&mut self, word: u64) {
+        if let Some(place) = self.0.next() {
+            place.copy_from_slice(&word.to_be_bytes());
+        }
+    }
+}
+
 /// Holds all messages under way.
 #[derive(Clone, Debug)]
 pub struct Packetization {
@@ -241,6 +259,27 @@ impl Packetization {
                 }
                 self.packet_written(id, offset / self.packet_bytes, at)
             }
+        }
+    }
+
+    /// Makes room for the words of a stream's packet but the last.
+    pub fn writer(&mut self, stream: Stream) -> Writer<'_> {
+        let Writing::Message { id, words_left, bytes } = self.streams[stream.index()] else {
+            return Writer([].chunks_exact_mut(8));
+        };
+        let to_end = (self.packet_bytes - bytes % self.packet_bytes) / 8;
+        let words = words_left.min(to_end) - 1;
+        let buffer = self.messages[usize::from(id)].buffer;
+        Writer(self.buffers.words(buffer, bytes.into(), words.into()))
+    }
+
+    /// Notes that `words` words were written with the [`writer`](Self::writer) of a stream.
+    pub fn written(&mut self, stream: Stream, words: u16) {
+        if let Writing::Message { id, words_left, bytes } = &mut self.streams[stream.index()] {
+            *words_left -= words;
+            *bytes += 8 * words;
+            let message = &mut self.messages[usize::from(*id)];
+            message.words_missing = message.words_missing.saturating_sub(words);
         }
     }
 

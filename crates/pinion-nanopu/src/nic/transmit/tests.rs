@@ -9,6 +9,8 @@ use super::*;
 use crate::event::Deaf;
 use crate::machine::transmit::{BufferClass, TransmitFixes};
 use crate::transport::ndp::Ndp;
+use crate::transport::raw::Raw;
+use crate::transport::udp::Udp;
 
 const OWN: Address =
     Address { mac: [2, 0, 0, 0, 0, 2], next_hop_mac: [2, 0, 0, 0, 0, 1], ip: 0x0a00_0002 };
@@ -339,6 +341,38 @@ fn data_packets_tell_which_use_of_their_id_they_are() {
         bench.run(100);
         let header = bench.sent[0].1;
         assert_eq!((header.pull_offset, header.flags), (told, Flags::DATA));
+    }
+}
+
+#[test]
+fn without_acknowledgements_a_message_is_done_when_it_has_left() {
+    let transports: [(Box<dyn Transport>, usize); 2] =
+        [(Box::new(Raw), 72), (Box::new(Udp::new(9000)), 60)];
+    for (transport, bytes) in transports {
+        let section = section(TransmitFixes::ALL);
+        let mut transmit = Transmit::new(&section, 4, 4, 2, OWN, transport).unwrap();
+        let mut sent = Vec::new();
+        let mut out = |first: Cycle, last, frame: &[u8]| sent.push((first, last, frame.len()));
+        for n in 0..300 {
+            for (place, word) in message(8).into_iter().enumerate() {
+                transmit.word((n % 4) as u8, 0, word, 100 * n + place as Cycle);
+            }
+            while let Some(next) = transmit.next_event().filter(|next| *next < 100 * n + 99) {
+                transmit.advance(next, &mut out, &mut Deaf);
+            }
+            assert_eq!(transmit.resident().count(), 0);
+        }
+        assert_eq!(transmit.next_event(), None);
+        assert_eq!((transmit.counters().delivered, transmit.free_places()), (300, (128, 128)));
+        assert!(transmit.conserves() && sent.len() == 300);
+        let (first, last, length) = sent[1];
+        assert_eq!((length, last - first + 1), (bytes, (bytes as u64).div_ceil(8)));
+        // Two packets are one too many.
+        for (place, word) in message(1025).into_iter().enumerate() {
+            transmit.word(0, 0, word, 50_000 + place as Cycle);
+        }
+        transmit.advance(60_000, &mut |_, _, _: &[u8]| panic!("sent"), &mut Deaf);
+        assert_eq!(transmit.counters().refused_oversize, 1);
     }
 }
 

@@ -154,11 +154,16 @@ impl TxQueues {
         }
     }
 
-    /// Takes a word that a hart writes.
+    /// Takes a word that a hart writes; gives its stream and the words of it that wait.
     ///
     /// # Errors
     /// [`NotQueued`] says why it does not.
-    pub fn push(&mut self, hart: u8, context: u16, word: Word) -> Result<Stream, NotQueued> {
+    pub fn push(
+        &mut self,
+        hart: u8,
+        context: u16,
+        word: Word,
+    ) -> Result<(Stream, usize), NotQueued> {
         let (h, c) = (usize::from(hart), usize::from(context));
         if h >= self.waiting.len() || c >= self.contexts {
             return Err(NotQueued::Unknown);
@@ -169,13 +174,15 @@ impl TxQueues {
             return Err(NotQueued::Full);
         }
         let stream = Stream::new(h, c);
-        self.words[stream.index()].push_back(word);
+        let queue = &mut self.words[stream.index()];
+        queue.push_back(word);
+        let waiting = queue.len();
         self.waiting[h] += 1;
         self.ready[h] |= 1 << c;
         self.harts_ready |= 1 << h;
         let goes = (word.at + self.latency).max(self.decided + 1);
         self.next = Some(self.next.map_or(goes, |next| next.min(goes)));
-        Ok(stream)
+        Ok((stream, waiting))
     }
 
     /// Counts the words that a hart can still write.
@@ -207,8 +214,8 @@ impl TxQueues {
     }
 
     /// Tells whether a hart's queue is three quarters full.
-    pub fn crowded(&self) -> bool {
-        bits(self.harts_ready).any(|hart| self.waiting[hart] * 4 > self.capacity * 3)
+    pub fn crowded(&self, hart: usize) -> bool {
+        self.waiting[hart] * 4 > self.capacity * 3
     }
 
     /// Tells when [`step`](Self::step) is due.
@@ -241,28 +248,44 @@ impl TxQueues {
         step
     }
 
-    /// Takes the next word of the message whose word went last, if nothing can go before it and it
-    /// goes by cycle `until`. [`followed`](Self::followed) ends such a run of words.
-    pub fn follow(&mut self, stream: Stream, until: Cycle) -> Option<(Cycle, Word)> {
+    /// Takes up to `most` further words of the message whose word went last, as long as nothing can
+    /// go between them and they go by cycle `until`. Gives each with its cycle to `take`, and
+    /// counts them.
+    pub fn follow(
+        &mut self,
+        stream: Stream,
+        until: Cycle,
+        most: usize,
+        mut take: impl FnMut(Cycle, u64),
+    ) -> usize {
         let (hart, context) = (stream.hart(), stream.context());
-        if self.harts_ready.trailing_zeros() as usize != hart || self.ready[hart] != 1 << context {
-            return None;
+        let first = self.harts_ready.trailing_zeros() as usize == hart;
+        if !first || self.ready[hart] != 1 << context {
+            return 0;
         }
-        let word = *self.words[stream.index()].front()?;
-        let soonest = self.decided + 1;
-        let at = soonest.max(word.at + self.latency);
-        let overtaken = at > soonest && self.harts_ready != 1 << hart;
-        if overtaken || at > until {
-            return None;
+        let alone = self.harts_ready == 1 << hart;
+        let mut taken = 0;
+        while taken < most
+            && let Some(&word) = self.words[stream.index()].front()
+        {
+            let soonest = self.decided + 1;
+            let at = soonest.max(word.at + self.latency);
+            if at > until || at > soonest && !alone {
+                break;
+            }
+            self.words[stream.index()].pop_front();
+            self.decided = at;
+            taken += 1;
+            if self.unlimited {
+                self.note_overflow(hart, at);
+                self.written[hart].pop_front();
+            }
+            take(at, word.value);
         }
-        self.decided = at;
-        self.pop(stream, at);
-        Some((at, word))
-    }
-
-    /// Finds out when the next word goes after [`follow`](Self::follow).
-    pub fn followed(&mut self) {
+        self.waiting[hart] -= taken;
+        self.note_empty(stream);
         self.next = self.first_after(self.decided);
+        taken
     }
 
     /// Tells when a hart wrote a word into a full queue, if one did up to cycle `now`, by which all
@@ -276,19 +299,24 @@ impl TxQueues {
 
     /// Removes the first word of a stream in cycle `at`.
     fn pop(&mut self, stream: Stream, at: Cycle) {
-        let (hart, context) = (stream.hart(), stream.context());
-        let queue = &mut self.words[stream.index()];
-        queue.pop_front();
-        if queue.is_empty() {
-            self.ready[hart] &= !(1 << context);
-            if self.ready[hart] == 0 {
-                self.harts_ready &= !(1 << hart);
-            }
-        }
+        self.words[stream.index()].pop_front();
+        let hart = stream.hart();
         self.waiting[hart] -= 1;
+        self.note_empty(stream);
         if self.unlimited {
             self.note_overflow(hart, at);
             self.written[hart].pop_front();
+        }
+    }
+
+    /// Notes if a stream has no more words.
+    fn note_empty(&mut self, stream: Stream) {
+        let hart = stream.hart();
+        if self.words[stream.index()].is_empty() {
+            self.ready[hart] &= !(1 << stream.context());
+            if self.ready[hart] == 0 {
+                self.harts_ready &= !(1 << hart);
+            }
         }
     }
 
