@@ -27,7 +27,7 @@ install:
 
 # Both write into the working copy: look at the difference before committing it.
 calibration:
-	PINION_BLESS=1 cargo test --locked --package pinion --test calibration
+	PINION_BLESS=1 cargo test --locked --package pinion --test calibration --test calibration_nanopu
 	python3 tests/docs/run.py --write
 
 book:

@@ -121,6 +121,10 @@ fn wrong_frames(truth: &Truth, matched: &Matched<'_>, ours: &Observation) -> Str
             None => format!("frame {index} ({what} at {at}) never came"),
         });
     }
+    if let (None, Some(frame)) = (missing, matched.overtaken) {
+        let what = kind(frame.fields.flags);
+        notes.push(format!("{what} at {} came behind frames that should follow it", frame.first));
+    }
     if let Some(surplus) = matched.surplus.first() {
         let (count, what) = (matched.surplus.len(), kind(surplus.fields.flags));
         notes.push(format!("{count} too many, the first a {what} at {}", surplus.first));

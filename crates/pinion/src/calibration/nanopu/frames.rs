@@ -58,6 +58,8 @@ pub struct Matched<'a> {
     pub surplus: Vec<&'a Record>,
     /// Counts the frames that say the right thing in the right order.
     pub right: usize,
+    /// Is the first frame of the hardware's that came out of order on ours.
+    pub overtaken: Option<&'a Record>,
 }
 
 /// Pairs the frames that left from the announcements to the end of the hardware's observation.
@@ -90,20 +92,22 @@ pub fn matched<'a>(
         .zip(&used)
         .filter(|(frame, used)| !**used && frame.first <= scenario.last_cycle - END_CYCLES);
     let surplus = surplus.map(|(frame, _)| *frame).collect();
-    let right = in_order(&pairs, &places);
-    Matched { pairs, surplus, right }
+    let overtaken = overtaken(&pairs, &places);
+    let right = places.iter().flatten().count() - overtaken.len();
+    let overtaken = overtaken.first().map(|&index| pairs[index].rtl);
+    Matched { pairs, surplus, right, overtaken }
 }
 
-/// Counts the paired frames that no later frame of the hardware's overtook, save where both are in
-/// time anyway.
-fn in_order(pairs: &[Pair<'_>], places: &[Option<usize>]) -> usize {
-    let overtaken = |index: usize, place: usize| {
+/// Lists the paired frames that a later frame of the hardware's overtook on ours, save where both
+/// are in time anyway.
+fn overtaken(pairs: &[Pair<'_>], places: &[Option<usize>]) -> Vec<usize> {
+    let is_overtaken = |index: usize, place: usize| {
         let rest = places[index + 1..].iter().zip(&pairs[index + 1..]);
         let mut sooner = rest.filter(|(later, _)| later.is_some_and(|later| later < place));
         sooner.any(|(_, pair)| !(pair.in_time() && pairs[index].in_time()))
     };
-    let paired = places.iter().enumerate();
-    paired.filter(|(index, place)| place.is_some_and(|place| !overtaken(*index, place))).count()
+    let paired = places.iter().enumerate().filter_map(|(index, place)| Some((index, (*place)?)));
+    paired.filter(|&(index, place)| is_overtaken(index, place)).map(|(index, _)| index).collect()
 }
 
 /// Says in what a frame of ours is not the hardware's; numbers of cycles in it do not count.

@@ -177,4 +177,14 @@ fn a_delay_a_loss_and_a_surplus_are_found() {
     let found = failed(twice);
     assert_eq!(found[0].0, "frames_out");
     assert!(found[0].1.contains("1 too many"), "{found:?}");
+
+    let mut swapped = truth.rtl.clone();
+    let reply = swapped.frames[last].clone();
+    swapped.frames[last - 4].first += 1000;
+    swapped.frames[last - 4].last += 1000;
+    swapped.frames.swap(last - 4, last);
+    assert!(reply.is_data_out() && swapped.frames[last].is_data_out());
+    let found = failed(swapped);
+    assert_eq!(found[0].0, "frames_out");
+    assert!(found[0].1.contains("came behind frames that should follow it"), "{found:?}");
 }
