@@ -204,7 +204,7 @@ fn tolerance(truth: &Truth, matched: &Matched<'_>, metric: &Metric, rtl: f64) ->
             let pair = pairs.find(|pair| pair.rtl.first as f64 == rtl);
             Tolerance::Absolute(pair.map_or(rtl * TOLERANCE, |pair| pair.allowed as f64))
         }
-        _ if name.ends_with("_pass0") || name.starts_with("m0_") => Tolerance::Informative,
+        _ if is_cold(name) || name.starts_with("m0_") => Tolerance::Informative,
         "pulses" => Tolerance::RelativeOr(1.0),
         "cycles" if is_single && !is_median(name) => {
             let cold = frames::warm_from(&truth.rtl) == i64::MAX;
@@ -219,6 +219,12 @@ fn is_median(name: &str) -> bool {
     name.ends_with("_median") || name.starts_with("mean_") || name.starts_with("msg_done")
 }
 
+/// Tells whether a number is about what was never touched before: the cold pass of a test, or all
+/// passes of one that misses the L2.
+fn is_cold(name: &str) -> bool {
+    name.ends_with("_pass0") || name.contains("first_touch")
+}
+
 /// Compares the passes of instruction classes that the summary leaves out.
 fn class_comparisons(truth: &Truth, view: &View<'_>) -> Vec<Comparison> {
     let mut comparisons = Vec::new();
@@ -227,9 +233,9 @@ fn class_comparisons(truth: &Truth, view: &View<'_>) -> Vec<Comparison> {
         for (pass, rtl) in passes.into_iter().enumerate() {
             let name = format!("{}_pass{pass}", test.name);
             let ours = metrics::number(view, &name).flatten().unwrap_or(f64::NAN);
-            let tolerance = match pass {
-                0 => Tolerance::Informative,
-                _ => Tolerance::RelativeOr(0.0),
+            let tolerance = match is_cold(&name) {
+                true => Tolerance::Informative,
+                false => Tolerance::RelativeOr(0.0),
             };
             comparisons.push(Comparison::new(&truth.scenario.name, &name, ours, rtl, tolerance));
         }

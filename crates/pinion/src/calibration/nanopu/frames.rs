@@ -84,8 +84,10 @@ pub fn matched<'a>(
         if let Some(place) = place {
             used[place] = true;
         }
+        let counterpart = place.map(|place| ours[place]);
+        let waits = waits(frame, &theirs).max(counterpart.map_or(0, |it| waits(it, &ours)));
         places.push(place);
-        pairs.push(Pair { rtl: frame, ours: place.map(|place| ours[place]), allowed });
+        pairs.push(Pair { rtl: frame, ours: counterpart, allowed: allowed + waits });
     }
     let surplus = ours
         .iter()
@@ -96,6 +98,16 @@ pub fn matched<'a>(
     let right = places.iter().flatten().count() - overtaken.len();
     let overtaken = overtaken.first().map(|&index| pairs[index].rtl);
     Matched { pairs, surplus, right, overtaken }
+}
+
+/// Gives how long a control frame may have waited for the packet of data right before it: one that
+/// comes a cycle sooner than the packet does not wait.
+fn waits(frame: &Record, out: &[&Record]) -> i64 {
+    if frame.fields.is_data() {
+        return 0;
+    }
+    let before = out.iter().find(|other| other.fields.is_data() && other.last + 1 == frame.first);
+    before.map_or(0, |data| data.last - data.first + 1)
 }
 
 /// Lists the paired frames that a later frame of the hardware's overtook on ours, save where both
@@ -173,7 +185,7 @@ fn allowances(scenario: &Scenario, rtl: &Observation, out: &[&Record]) -> Vec<i6
         let before = &out[..index];
         let took = frame.first - cause(rtl, frame, &requests, &replies);
         let share = (took.max(0) as f64 * TOLERANCE) as i64;
-        let phase = if frame.first < warm { COLD_CYCLES } else { POLLING_CYCLES };
+        let phase = if began(rtl, frame) < warm { COLD_CYCLES } else { POLLING_CYCLES };
         let timer = match timeouts(scenario, before, frame) {
             0 => 0,
             count => FIRST_TIMEOUT_CYCLES + TIMEOUT_PERIOD_CYCLES * (count - 1),
@@ -207,6 +219,12 @@ fn cause(
     if let Some(request) = cause {
         return request.first;
     }
+    began(rtl, frame)
+}
+
+/// Gives when that began which a frame out is part of: the injected frame after the last silence.
+/// What was late while caches were cold stays late until then.
+fn began(rtl: &Observation, frame: &Record) -> i64 {
     let mut began = 0;
     let mut silent_since = i64::MIN / 2;
     for other in rtl.frames.iter().take_while(|other| other.first < frame.first) {
