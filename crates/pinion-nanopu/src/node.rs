@@ -207,7 +207,9 @@ impl Node {
                 self.run_core(core, network, end, listener);
             }
         }
-        self.advance(end.saturating_sub(1).max(self.now), sink, listener);
+        if end > self.now {
+            self.advance(end - 1, sink, listener);
+        }
         let quiet = self.network_next() == Cycle::MAX && self.first_core().1 == Cycle::MAX;
         if quiet { Progress::Quiet } else { Progress::Running }
     }
@@ -235,7 +237,7 @@ impl Node {
             .chain(posts)
             .chain(rooms)
             .min()
-            .map_or(Cycle::MAX, |at| at.max(self.now))
+            .unwrap_or(Cycle::MAX)
     }
 
     /// Gives the core that lags most, and where it is; those that sleep lag nobody.
@@ -263,7 +265,12 @@ impl Node {
         let software =
             (enabled & 1 << 3 != 0 && self.memory.devices.software(index as u32)).then_some(from);
         let words = match core.activity {
-            Activity::Polling { .. } => interface.ready_from(from + RETIRE),
+            // Words for another context count too: the loop's next idle write asks for that thread.
+            Activity::Polling { .. } => interface
+                .next_arrival(from)
+                .into_iter()
+                .chain(interface.ready_from(from + RETIRE))
+                .min(),
             _ => None,
         };
         [pulse, timer, software, words].into_iter().flatten().min()

@@ -9,7 +9,7 @@ use pinion_isa::{Instruction, Op};
 pub fn result_after_cycles(instruction: &Instruction, a: u64, b: u64) -> u64 {
     match instruction.op {
         Op::Mul => 2 + multiply(a),
-        Op::Mulw => 2 + multiply(u64::from(a as u32)),
+        Op::Mulw => 2 + multiply_word(a as u32),
         Op::Mulh | Op::Mulhsu | Op::Mulhu => 2 + 8,
         Op::Div => 2 + divide(a, b, true, false),
         Op::Divu => 2 + divide(a, b, false, false),
@@ -26,6 +26,11 @@ pub fn result_after_cycles(instruction: &Instruction, a: u64, b: u64) -> u64 {
 fn multiply(a: u64) -> u64 {
     let significant_bytes = u64::from(64 - a.leading_zeros()).div_ceil(8);
     (significant_bytes.max(1) + 1).min(8)
+}
+
+/// Gives the same for 32-bit operands, whose four bytes are looked at only.
+fn multiply_word(a: u32) -> u64 {
+    (u64::from(32 - a.leading_zeros()).div_ceil(8) + 1).min(4)
 }
 
 /// Gives the cycles that the divider works, with those that turn signs around.

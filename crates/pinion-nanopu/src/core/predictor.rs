@@ -47,10 +47,15 @@ const HASHED_BITS: u32 = 3;
 /// Multiplier of the history hash: 2^8 · √3 / 2.
 const HASH: u32 = 221;
 
+/// Most entries of the target buffer.
+const MOST_TARGETS: usize = 32;
+/// Stands for no address in the target buffer: fetch words have fewer bits.
+const NOWHERE: u64 = u64::MAX;
+/// Slots of the table that says where an address was found last.
+const HINTS: usize = 256;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    valid: bool,
-    pc: u64,
     target: u64,
     branch: bool,
     ret: bool,
@@ -59,10 +64,20 @@ struct Entry {
 /// Holds the state of one hart's frontend predictor.
 #[derive(Clone, Debug)]
 pub struct Predictor {
-    entries: Vec<Entry>,
+    /// Fetch word that each entry is for.
+    words: [u64; MOST_TARGETS],
+    entries: [Entry; MOST_TARGETS],
+    targets: usize,
+    /// Entry in which a word with these low bits was found last; only to find it faster.
+    hints: [u8; HINTS],
     /// Bits of the pseudo-LRU tree, node 1 is the root.
     lru: u64,
+    /// What a use of each entry clears and sets in the tree.
+    lru_clear: [u64; MOST_TARGETS],
+    lru_set: [u64; MOST_TARGETS],
     counters: Vec<bool>,
+    counter_mask: u64,
+    counter_bits: u32,
     history: u8,
     /// The history before the last branch: what a branch fetched right behind it sees.
     history_before: u8,
@@ -78,10 +93,23 @@ pub struct Predictor {
 impl Predictor {
     /// Makes an empty predictor.
     pub fn new(targets: u32, counters: u32, return_addresses: u32) -> Self {
+        let targets = (targets as usize).clamp(1, MOST_TARGETS);
+        let counters = counters.next_power_of_two();
+        let (mut lru_clear, mut lru_set) = ([0; MOST_TARGETS], [0; MOST_TARGETS]);
+        for entry in 0..targets {
+            (lru_clear[entry], lru_set[entry]) = tree_path(entry, targets);
+        }
         Self {
-            entries: vec![Entry::default(); targets as usize],
+            words: [NOWHERE; MOST_TARGETS],
+            entries: [Entry::default(); MOST_TARGETS],
+            targets,
+            hints: [0; HINTS],
             lru: 0,
-            counters: vec![false; counters.next_power_of_two() as usize],
+            lru_clear,
+            lru_set,
+            counters: vec![false; counters as usize],
+            counter_mask: u64::from(counters) - 1,
+            counter_bits: counters.trailing_zeros(),
             history: 0,
             history_before: 0,
             last_branch: 0,
@@ -97,7 +125,7 @@ impl Predictor {
     ///
     /// `queue_short` tells that the fetch queue holds less than two words, as the frontend asks before
     /// it fills the target buffer by itself.
-    #[inline]
+    #[inline(always)]
     pub fn meet(&mut self, flow: Flow, at: Meeting) -> Guess {
         match flow {
             Flow::Branch => self.meet_branch(&at),
@@ -111,6 +139,7 @@ impl Predictor {
         self.history
     }
 
+    #[inline(always)]
     fn meet_branch(&mut self, at: &Meeting) -> Guess {
         // A branch fetched in the cycle after another was looked up before that one's outcome
         // entered the history.
@@ -119,40 +148,46 @@ impl Predictor {
         let index = self.index(at.pc, seen);
         let counter = self.counters[index];
         let hit = self.find(at.pc);
-        let taken_early = hit.is_some_and(|entry| !self.entries[entry].branch || counter);
+        let (early, target) = match hit {
+            Some(entry) => {
+                let known = &self.entries[entry % MOST_TARGETS];
+                (!known.branch || counter, known.target)
+            }
+            None => (false, 0),
+        };
+        let predicted = if hit.is_some() { early } else { counter };
+        let right = predicted == at.taken && (!early || target == at.target);
+        let shifted = u8::from(at.taken) << (HISTORY_BITS - 1);
+        self.last_branch = at.fetched;
+        self.history_before = self.history;
         if let Some(entry) = hit
-            && taken_early
+            && early
         {
             self.touch(entry);
         }
-        let predicted = if hit.is_some() { taken_early } else { counter };
-        self.counters[index] = at.taken;
-        let shifted = u8::from(at.taken) << (HISTORY_BITS - 1);
-        let right = predicted == at.taken
-            && (!at.taken
-                || !taken_early
-                || hit.is_some_and(|entry| self.entries[entry].target == at.target));
-        // The history goes on from what this branch saw.
-        let base = if right { self.history } else { seen };
-        self.history_before = self.history;
-        self.history = shifted | base >> 1;
-        self.last_branch = at.fetched;
-        match (right, at.taken) {
-            (true, false) => Guess::FallThrough,
-            (true, true) if taken_early => Guess::Early,
-            (true, true) => {
-                if at.queue_short {
-                    self.insert(at.pc, at.target, true, false);
-                }
-                Guess::Late
-            }
-            (false, taken) => {
-                if taken {
-                    self.learn(hit, at, true, false);
-                }
-                Guess::Wrong
-            }
+        if right {
+            self.history = shifted | self.history >> 1;
+            return match (at.taken, early) {
+                (false, _) => Guess::FallThrough,
+                (true, true) => Guess::Early,
+                (true, false) => self.late(at),
+            };
         }
+        // The history goes on from what this branch saw.
+        self.history = shifted | seen >> 1;
+        self.counters[index] = at.taken;
+        if at.taken {
+            self.learn(hit, at, true, false);
+        }
+        Guess::Wrong
+    }
+
+    /// Meets a taken branch that the counter knew and the target buffer did not.
+    fn late(&mut self, at: &Meeting) -> Guess {
+        if at.queue_short {
+            self.insert(at.pc, at.target, true, false);
+        }
+        Guess::Late
     }
 
     fn meet_jump(&mut self, at: &Meeting, call: bool) -> Guess {
@@ -209,28 +244,42 @@ impl Predictor {
         Guess::Wrong
     }
 
+    #[inline(always)]
     fn index(&self, pc: u64, history: u8) -> usize {
-        let bits = self.counters.len().trailing_zeros();
-        let mask = (1u64 << bits) - 1;
         let words = pc >> 2;
-        let address = (words & mask) ^ (words >> bits & 3);
+        let address = (words & self.counter_mask) ^ (words >> self.counter_bits & 3);
         let hashed = HASH.wrapping_mul(u32::from(history)) & ((1 << HISTORY_BITS) - 1);
         let hashed = u64::from(hashed >> (HISTORY_BITS - HASHED_BITS));
-        (address ^ hashed << (bits - HASHED_BITS)) as usize
+        (address ^ hashed << (self.counter_bits - HASHED_BITS)) as usize
     }
 
-    #[inline]
-    fn find(&self, pc: u64) -> Option<usize> {
-        // The frontend looks up fetch words of four bytes.
-        self.entries.iter().position(|entry| entry.valid && entry.pc == pc >> 2)
+    /// Finds the entry of the fetch word (four bytes) that an address lies in.
+    #[inline(always)]
+    fn find(&mut self, pc: u64) -> Option<usize> {
+        let word = pc >> 2;
+        let hint = usize::from(self.hints[word as usize % HINTS]) % MOST_TARGETS;
+        if self.words[hint] == word {
+            return Some(hint);
+        }
+        // Without an early exit the compiler compares many at once.
+        let mut found = usize::MAX;
+        for (entry, &held) in self.words.iter().enumerate() {
+            if held == word {
+                found = entry;
+            }
+        }
+        if found == usize::MAX {
+            return None;
+        }
+        self.hints[word as usize % HINTS] = found as u8;
+        Some(found)
     }
 
     /// Corrects or adds the entry of an instruction that went elsewhere than predicted.
     fn learn(&mut self, hit: Option<usize>, at: &Meeting, branch: bool, ret: bool) {
         match hit {
             Some(entry) => {
-                self.entries[entry] =
-                    Entry { valid: true, pc: at.pc >> 2, target: at.target, branch, ret };
+                self.entries[entry] = Entry { target: at.target, branch, ret };
                 self.touch(entry);
             }
             None => self.insert(at.pc, at.target, branch, ret),
@@ -239,29 +288,24 @@ impl Predictor {
 
     fn insert(&mut self, pc: u64, target: u64, branch: bool, ret: bool) {
         let entry = self.oldest();
-        self.entries[entry] = Entry { valid: true, pc: pc >> 2, target, branch, ret };
+        self.words[entry] = pc >> 2;
+        self.entries[entry] = Entry { target, branch, ret };
         self.touch(entry);
     }
 
     /// Marks an entry as used in the pseudo-LRU tree.
+    #[inline(always)]
     fn touch(&mut self, entry: usize) {
-        let levels = usize::BITS - (self.entries.len() - 1).leading_zeros();
-        let mut node = 1;
-        for level in (0..levels).rev() {
-            let bit = entry >> level & 1;
-            // The bit of a node points away from what was used.
-            self.lru = self.lru & !(1 << node) | u64::from(bit == 0) << node;
-            node = 2 * node + bit;
-        }
+        let entry = entry % MOST_TARGETS;
+        self.lru = self.lru & !self.lru_clear[entry] | self.lru_set[entry];
     }
 
     fn oldest(&self) -> usize {
-        let levels = usize::BITS - (self.entries.len() - 1).leading_zeros();
         let (mut node, mut entry) = (1usize, 0usize);
-        for level in (0..levels).rev() {
+        for level in (0..levels(self.targets)).rev() {
             // Only the left half exists where the right one begins beyond the last entry.
             let right = entry | 1 << level;
-            let bit = usize::from(self.lru >> node & 1 != 0 && right < self.entries.len());
+            let bit = usize::from(self.lru >> node & 1 != 0 && right < self.targets);
             entry |= bit << level;
             node = 2 * node + bit;
         }
@@ -282,6 +326,24 @@ impl Predictor {
         self.last_return_update = at.fetched;
         self.returns.pop();
     }
+}
+
+/// Gives the levels of a tree over `targets` entries.
+fn levels(targets: usize) -> u32 {
+    usize::BITS - (targets - 1).leading_zeros()
+}
+
+/// Gives the bits of the tree on the way to an entry, and those of them to set: a node points away
+/// from what was used.
+fn tree_path(entry: usize, targets: usize) -> (u64, u64) {
+    let (mut node, mut path, mut set) = (1usize, 0, 0);
+    for level in (0..levels(targets)).rev() {
+        let bit = entry >> level & 1;
+        path |= 1 << node;
+        set |= u64::from(bit == 0) << node;
+        node = 2 * node + bit;
+    }
+    (path, set)
 }
 
 /// Describes an instruction that the predictor meets.

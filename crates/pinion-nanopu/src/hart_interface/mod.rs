@@ -109,6 +109,12 @@ impl HartInterface {
         queue.next_entry(from.saturating_sub(1)).map(|at| (at + 2).max(from))
     }
 
+    /// Gives the first cycle from `from` on in which a word enters a queue of any context, of those
+    /// handed over.
+    pub fn next_arrival(&self, from: Cycle) -> Option<Cycle> {
+        self.queues.iter().filter_map(|queue| queue.next_entry(from)).min()
+    }
+
     /// Reads a CSR in an instruction that retires in `now`; `None` if it is not one of these.
     pub fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
         let target = |unit: &Self| unit.scheduler.target(now, &unit.queues);
