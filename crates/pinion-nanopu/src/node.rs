@@ -469,7 +469,7 @@ fn check(machine: &Machine) -> Result<(), NodeError> {
     range("core.count", machine.core.count.into(), 1, 32)?;
     range("core.branch_targets", machine.core.branch_targets.into(), 1, 32)?;
     range("core.return_addresses", machine.core.return_addresses.into(), 1, 64)?;
-    range("core.fetch_queue_words", machine.core.fetch_queue_words, 1, 64)?;
+    range("core.fetch_queue_words", machine.core.fetch_queue_words, 2, 8)?;
     range("instruction_cache.ways", machine.instruction_cache.ways.into(), 1, 64)?;
     range("data_cache.ways", machine.data_cache.ways.into(), 1, 64)?;
     range("memory.l2_ways", machine.memory.l2_ways.into(), 1, 64)?;

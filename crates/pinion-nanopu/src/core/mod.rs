@@ -27,6 +27,9 @@ use cache::Cache;
 pub use network::Network;
 use predictor::Predictor;
 
+/// Words of which the pipeline remembers when they left the fetch queue.
+const FETCH_RING: usize = 8;
+
 /// Cycles from the decode stage to retirement.
 pub const RETIRE: Cycle = 3;
 
@@ -102,6 +105,9 @@ pub struct Core {
     limit: Cycle,
     /// Cycle in which the current word entered the fetch queue.
     fetch: Cycle,
+    /// When the last words left the fetch queue: a ring, indexed by `word_count`.
+    departed: [Cycle; FETCH_RING],
+    word_count: usize,
     /// Address of the current word, divided by four.
     fetch_word: u64,
     /// Line the current word lies in.
@@ -164,6 +170,8 @@ impl Core {
             key: 0,
             limit: 0,
             fetch: 0,
+            departed: [0; FETCH_RING],
+            word_count: 0,
             fetch_word: u64::MAX,
             fetch_line: u64::MAX,
             ready: [0; 64],

@@ -40,6 +40,8 @@ pub enum Guess {
     Wrong,
 }
 
+/// Cycles after which a branch's prediction is still missing in the history that another sees.
+const HISTORY_LAG: Cycle = 1;
 /// Bits of global history.
 const HISTORY_BITS: u32 = 8;
 /// Bits of the hashed history, which index the table's upper bits.
@@ -79,10 +81,9 @@ pub struct Predictor {
     counter_mask: u64,
     counter_bits: u32,
     history: u8,
-    /// The history before the last branch: what a branch fetched right behind it sees.
-    history_before: u8,
-    /// When the last branch entered the fetch queue.
-    last_branch: Cycle,
+    /// When the last two branches entered the fetch queue and the history before each, the last one
+    /// first: what a branch fetched right behind them sees.
+    recent: [(Cycle, u8); 2],
     returns: Vec<u64>,
     return_slots: usize,
     /// When the last call or return entered the fetch queue, and the top before it.
@@ -111,8 +112,7 @@ impl Predictor {
             counter_mask: u64::from(counters) - 1,
             counter_bits: counters.trailing_zeros(),
             history: 0,
-            history_before: 0,
-            last_branch: 0,
+            recent: [(0, 0); 2],
             returns: Vec::with_capacity(return_addresses as usize),
             return_slots: return_addresses as usize,
             last_return_update: 0,
@@ -141,10 +141,7 @@ impl Predictor {
 
     #[inline(always)]
     fn meet_branch(&mut self, at: &Meeting) -> Guess {
-        // A branch fetched in the cycle after another was looked up before that one's outcome
-        // entered the history.
-        let seen =
-            if at.fetched == self.last_branch + 1 { self.history_before } else { self.history };
+        let seen = self.seen(at.fetched);
         let index = self.index(at.pc, seen);
         let counter = self.counters[index];
         let hit = self.find(at.pc);
@@ -158,8 +155,7 @@ impl Predictor {
         let predicted = if hit.is_some() { early } else { counter };
         let right = predicted == at.taken && (!early || target == at.target);
         let shifted = u8::from(at.taken) << (HISTORY_BITS - 1);
-        self.last_branch = at.fetched;
-        self.history_before = self.history;
+        self.recent = [(at.fetched, self.history), self.recent[0]];
         if let Some(entry) = hit
             && early
         {
@@ -180,6 +176,20 @@ impl Predictor {
             self.learn(hit, at, true, false);
         }
         Guess::Wrong
+    }
+
+    /// Gives the history as the look-up of a branch sees it that enters the queue in `fetched`: a
+    /// prediction enters the history in the cycle after the look-up of the branch it is for.
+    #[inline(always)]
+    fn seen(&self, fetched: Cycle) -> u8 {
+        let [(last, before), (last_but_one, long_before)] = self.recent;
+        if fetched > last + HISTORY_LAG {
+            self.history
+        } else if fetched > last_but_one + HISTORY_LAG {
+            before
+        } else {
+            long_before
+        }
     }
 
     /// Meets a taken branch that the counter knew and the target buffer did not.

@@ -6,9 +6,13 @@ use super::code::{Code, NET_RX, NET_TX, Slot};
 use super::data::AccessEnd;
 use super::network::{self, Network, is_network_csr};
 use super::predictor::{Flow, Guess, Meeting};
-use super::{Activity, Core, RETIRE, multiply_divide};
+use super::{Activity, Core, FETCH_RING, RETIRE, multiply_divide};
 use crate::Cycle;
 use crate::memory::{LINE_BYTES, Memory};
+
+/// Cycles from the decision to fetch a word to its entry into the fetch queue, with the one behind
+/// the departure that makes room.
+const FETCH_STAGES: Cycle = 3;
 
 /// Says whether the core goes on.
 type Going = bool;
@@ -84,8 +88,12 @@ impl Core {
         if first_word != self.fetch_word {
             words += 1;
         }
-        let room = (self.decode + 1).saturating_sub(self.timing.fetch_queue_words);
-        self.fetch = (self.fetch + words).max(room);
+        for _ in 0..words {
+            self.word_count = self.word_count.wrapping_add(1);
+            self.departed[self.word_count % FETCH_RING] = self.decode;
+            let full = self.departed_before(self.timing.fetch_queue_words as usize);
+            self.fetch = (self.fetch + 1).max(full + FETCH_STAGES);
+        }
         self.fetch_word = last_word;
         let line = last_word * 4 / LINE_BYTES;
         if line != self.fetch_line {
@@ -94,6 +102,14 @@ impl Core {
             }
             self.fetch_new_line(line, memory);
         }
+    }
+
+    /// Gives when the word `words` before the one that is fetched now left the fetch queue. The
+    /// frontend fetches a word when three words at most lie in the queue, so that those on their
+    /// way find room; it enters two cycles later.
+    #[inline(always)]
+    fn departed_before(&self, words: usize) -> Cycle {
+        self.departed[self.word_count.wrapping_sub(words - 1) % FETCH_RING]
     }
 
     fn fetch_new_line(&mut self, line: u64, memory: &mut Memory) {
@@ -382,7 +398,7 @@ impl Core {
                 behind: pc.wrapping_add(u64::from(i.length)),
                 taken,
                 fetched: self.fetch,
-                queue_short: t <= self.fetch + 1,
+                queue_short: self.departed_before(2) < self.fetch,
             },
         );
         match guess {
@@ -396,8 +412,7 @@ impl Core {
     /// Fetches from the program counter on: its word enters the queue in `at`.
     #[inline(always)]
     fn redirect(&mut self, at: Cycle) {
-        let room = (self.decode + 1).saturating_sub(self.timing.fetch_queue_words);
-        self.fetch = at.max(room) - 1;
+        self.fetch = at - 1;
         self.fetch_word = u64::MAX;
     }
 
@@ -540,6 +555,9 @@ impl Core {
         let skipped = turns * period;
         self.decode += skipped;
         self.fetch += skipped;
+        for departed in &mut self.departed {
+            *departed += skipped;
+        }
         self.poll.at += skipped;
         for ready in &mut self.ready {
             *ready += skipped;
