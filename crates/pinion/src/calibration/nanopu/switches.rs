@@ -40,9 +40,12 @@ pub fn switches(seen: &Observation, mrets: &[u64]) -> Vec<Switch> {
     switches
 }
 
+/// Cycles from the interrupt to its trap at least: it is taken in decode, three stages before.
+const TO_TRAP: i64 = 3;
+
 /// Finds the first cycle of the interrupt that led to a trap, and its contexts.
 fn pulse(seen: &Observation, hart: u8, trap: i64) -> Option<(i64, u16, u16)> {
-    let until = seen.events.partition_point(|&(at, _)| at <= trap);
+    let until = seen.events.partition_point(|&(at, _)| at <= trap - TO_TRAP);
     let mut up = seen.events[..until].iter().rev().filter_map(|&(at, event)| match event {
         Event::ThreadInterrupt { hart: of, running, target } if of == hart => {
             Some((at, running, target))
