@@ -280,10 +280,17 @@ fn switch_comparison(truth: &Truth, ours: &[Switch]) -> Option<Comparison> {
             && close(ours.interrupt_pulse_cycle, pulse, from)
             && stages.into_iter().all(|(a, b)| (a - b).abs() <= (b * TOLERANCE).max(2.0))
     };
-    let mut pairs = ours.iter().zip(&theirs);
-    let same = ours.iter().zip(&theirs).filter(|(a, b)| alike(a, b)).count();
-    let note = match pairs.find(|(a, b)| !alike(a, b)) {
-        Some((ours, theirs)) => format!("{}, not {}", tell(ours), tell(theirs)),
+    let nearest = |theirs: &Switch| {
+        let here = ours.iter().filter(|ours| ours.hart == theirs.hart);
+        here.min_by_key(|ours| (ours.trap_cycle - theirs.trap_cycle).abs())
+    };
+    let is_met = |theirs: &Switch| nearest(theirs).is_some_and(|ours| alike(ours, theirs));
+    let same = theirs.iter().filter(|theirs| is_met(theirs)).count();
+    let note = match theirs.iter().find(|theirs| !is_met(theirs)) {
+        Some(theirs) => {
+            let ours = nearest(theirs).map_or("nothing".to_owned(), tell);
+            format!("{ours}, not {}", tell(theirs))
+        }
         None if ours.len() != theirs.len() => format!("{} switches", ours.len()),
         None => String::new(),
     };

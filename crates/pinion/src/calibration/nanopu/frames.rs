@@ -7,7 +7,7 @@
 //! cold caches and for the timer's first round.
 
 use super::metrics::messages::{Message, messages};
-use super::observation::{Direction, Observation, Record, crc32};
+use super::observation::{Direction, HEADER_BYTES, Observation, Record, crc32};
 use super::set::Scenario;
 use crate::calibration::TOLERANCE;
 
@@ -84,10 +84,22 @@ pub fn matched<'a>(
         if let Some(place) = place {
             used[place] = true;
         }
-        let counterpart = place.map(|place| ours[place]);
-        let waits = waits(frame, &theirs).max(counterpart.map_or(0, |it| waits(it, &ours)));
         places.push(place);
-        pairs.push(Pair { rtl: frame, ours: counterpart, allowed: allowed + waits });
+        pairs.push(Pair { rtl: frame, ours: place.map(|place| ours[place]), allowed });
+    }
+    for (pair, place) in pairs.iter_mut().zip(&mut places).filter(|(_, place)| place.is_none()) {
+        let swapped = (0..ours.len()).find(|&place| {
+            let late = (ours[place].first - pair.rtl.first).abs();
+            !used[place] && late <= pair.allowed && is_swapped(scenario, ours[place], pair.rtl, rtl)
+        });
+        if let Some(swapped) = swapped {
+            used[swapped] = true;
+            (*place, pair.ours) = (Some(swapped), Some(ours[swapped]));
+        }
+    }
+    for pair in &mut pairs {
+        let ours = pair.ours.map_or(0, |frame| waits(frame, &ours));
+        pair.allowed += waits(pair.rtl, &theirs).max(ours);
     }
     let surplus = ours
         .iter()
@@ -100,14 +112,31 @@ pub fn matched<'a>(
     Matched { pairs, surplus, right, overtaken }
 }
 
-/// Gives how long a control frame may have waited for the packet of data right before it: one that
-/// comes a cycle sooner than the packet does not wait.
-fn waits(frame: &Record, out: &[&Record]) -> i64 {
-    if frame.fields.is_data() {
-        return 0;
+/// Tells whether a packet of data of ours differs from the hardware's only in its place in line:
+/// messages that are sent within the tolerated time may take their ids and buffers the other way
+/// round.
+fn is_swapped(scenario: &Scenario, ours: &Record, theirs: &Record, rtl: &Observation) -> bool {
+    if !ours.fields.is_data() || !theirs.fields.is_data() || ours.frame.len() < HEADER_BYTES {
+        return false;
     }
-    let before = out.iter().find(|other| other.fields.is_data() && other.last + 1 == frame.first);
-    before.map_or(0, |data| data.last - data.first + 1)
+    let mut frame = ours.frame.clone();
+    frame[44..46].copy_from_slice(&theirs.fields.tx_msg_id.to_be_bytes());
+    frame[46..48].copy_from_slice(&theirs.fields.buf_ptr.to_be_bytes());
+    let other = Record::new(Direction::Out, ours.first, ours.last, frame);
+    difference(scenario, &other, theirs, rtl).is_none()
+}
+
+/// Gives how long a control frame may have waited for the packet of data before it and the control
+/// frames between them: one that comes a cycle sooner than the packet does not wait.
+fn waits(frame: &Record, out: &[&Record]) -> i64 {
+    let mut began = frame.first;
+    let mut last = frame;
+    while !last.fields.is_data() {
+        let before = out.iter().rfind(|other| other.last + 1 == began);
+        let Some(before) = before else { return 0 };
+        (began, last) = (before.first, *before);
+    }
+    frame.first - began
 }
 
 /// Lists the paired frames that a later frame of the hardware's overtook on ours, save where both
@@ -140,7 +169,7 @@ pub fn difference(
     }
     let mut frame = ours.frame.clone();
     for index in cycle_words(scenario, theirs, rtl) {
-        let at = super::observation::HEADER_BYTES + 8 * index;
+        let at = HEADER_BYTES + 8 * index;
         if let (Some(word), Some(place)) = (theirs.words.get(index), frame.get_mut(at..at + 8)) {
             place.copy_from_slice(&word.to_be_bytes());
         }
