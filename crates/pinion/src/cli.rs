@@ -166,7 +166,8 @@ pub struct BuildArgs {
 
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
-    /// Folder with rows.csv, scenarios/, results/ and elf/ [default: the project's own set]
+    /// Folder of ground truth: of PsPIN (rows.csv) or of a nanoPU (scenarios/index.json)
+    /// [default: the project's PsPIN set]
     #[arg(long, value_name = "DIR")]
     pub set: Option<PathBuf>,
     /// Write the comparison as JSON; `-` is standard output
