@@ -62,10 +62,9 @@ impl Code {
         slot
     }
 
-    /// Tells whether a store of up to eight bytes may change the code.
-    #[inline(always)]
-    pub fn covers(&self, address: u64) -> bool {
-        address.wrapping_add(8).wrapping_sub(self.base) < self.slots.len() as u64 * 2 + 8
+    /// Gives the first address and the size of the range.
+    pub fn range(&self) -> (u64, u64) {
+        (self.base, self.slots.len() as u64 * 2)
     }
 
     /// Forgets everything: what `fence.i` does.

@@ -114,6 +114,8 @@ pub struct Core {
     fetch_line: u64,
     /// Decode cycle from which each register (x, then f) may be used or overwritten.
     ready: [Cycle; 64],
+    /// The latest of them.
+    all_ready: Cycle,
     /// A multiplication or division under way: register, and the cycle it wants the write port.
     unit_register: u8,
     unit_done: Cycle,
@@ -134,6 +136,9 @@ pub struct Core {
     reservation: Reservation<u64>,
     /// Accesses and fetches must ask the memory protection.
     protected: bool,
+    /// First address and size of the decoded code, and whether a store may have changed it.
+    code_range: (u64, u64),
+    code_changed: bool,
     /// Cycles spent in `wfi`, which `mcycle` does not count.
     stalled: Cycle,
     /// Counts what a polling loop must not do: stores, pops, words sent, commands but idle.
@@ -175,6 +180,7 @@ impl Core {
             fetch_word: u64::MAX,
             fetch_line: u64::MAX,
             ready: [0; 64],
+            all_ready: 0,
             unit_register: 0,
             unit_done: 0,
             float_divider_free: 0,
@@ -196,6 +202,8 @@ impl Core {
             data_cache: Cache::new(shape.data_cache.sets, shape.data_cache.ways),
             reservation: Reservation::NONE,
             protected: false,
+            code_range: (0, 0),
+            code_changed: false,
             stalled: 0,
             effects: 0,
             poll: Poll {

@@ -31,13 +31,18 @@ impl Core {
         network: &mut N,
     ) {
         self.limit = limit;
+        self.code_range = code.range();
         self.look_for_interrupts(memory, network);
         while matches!(self.activity, Activity::Running) {
             let pc = self.hart.pc;
+            let filled;
             let slot = match code.get(pc) {
-                Some(slot) if !self.protected => *slot,
+                Some(slot) if !self.protected => slot,
                 _ => match self.fetch_slowly(pc, code, memory) {
-                    Ok(slot) => slot,
+                    Ok(slot) => {
+                        filled = slot;
+                        &filled
+                    }
                     Err(exception) => {
                         let at = self.decode + 1;
                         if at >= self.limit {
@@ -61,8 +66,12 @@ impl Core {
                 self.take_interrupt(at, memory, network);
                 continue;
             }
-            if !self.issue(&slot, pc, t, code, memory, network) {
+            if !self.issue(slot, pc, t, memory, network) {
                 return;
+            }
+            if self.code_changed {
+                self.code_changed = false;
+                code.clear();
             }
             if memory.devices.exit.is_some() {
                 self.activity = Activity::Stopped;
@@ -88,12 +97,10 @@ impl Core {
         if first_word != self.fetch_word {
             words += 1;
         }
-        for _ in 0..words {
-            self.word_count = self.word_count.wrapping_add(1);
-            self.departed[self.word_count % FETCH_RING] = self.decode;
-            let full = self.departed_before(self.timing.fetch_queue_words as usize);
-            self.fetch = (self.fetch + 1).max(full + FETCH_STAGES);
+        if words == 2 {
+            self.fetch_word_behind();
         }
+        self.fetch_word_behind();
         self.fetch_word = last_word;
         let line = last_word * 4 / LINE_BYTES;
         if line != self.fetch_line {
@@ -104,6 +111,14 @@ impl Core {
         }
     }
 
+    #[inline(always)]
+    fn fetch_word_behind(&mut self) {
+        self.word_count = self.word_count.wrapping_add(1);
+        self.departed[self.word_count % FETCH_RING] = self.decode;
+        let full = self.departed_before(self.timing.fetch_queue_words as usize);
+        self.fetch = (self.fetch + 1).max(full + FETCH_STAGES);
+    }
+
     /// Gives when the word `words` before the one that is fetched now left the fetch queue. The
     /// frontend fetches a word when three words at most lie in the queue, so that those on their
     /// way find room; it enters two cycles later.
@@ -112,6 +127,7 @@ impl Core {
         self.departed[self.word_count.wrapping_sub(words - 1) % FETCH_RING]
     }
 
+    #[inline(never)]
     fn fetch_new_line(&mut self, line: u64, memory: &mut Memory) {
         self.fetch_line = line;
         if self.instruction_cache.find(line).is_some() {
@@ -134,8 +150,25 @@ impl Core {
     /// Gives the cycle in which the instruction leaves decode, its operands being ready.
     #[inline(always)]
     fn operands(&self, i: &Instruction, arrival: Cycle) -> Cycle {
+        if self.all_ready <= arrival {
+            return arrival;
+        }
         let ready = |register: u8| self.ready[usize::from(register & 63)];
         arrival.max(ready(i.rs1)).max(ready(i.rs2)).max(ready(i.rd)).max(ready(i.rs3))
+    }
+
+    /// Tells whether a store of up to eight bytes may change decoded code.
+    #[inline(always)]
+    fn changes_code(&self, address: u64) -> bool {
+        let (base, bytes) = self.code_range;
+        address.wrapping_add(8).wrapping_sub(base) < bytes + 8
+    }
+
+    /// Notes the decode cycle from which a register may be used or overwritten.
+    #[inline(always)]
+    fn set_ready(&mut self, register: u8, at: Cycle) {
+        self.ready[usize::from(register & 63)] = at;
+        self.all_ready = self.all_ready.max(at);
     }
 
     /// Executes an instruction that decodes in `t`; false when it must wait for the network.
@@ -145,7 +178,6 @@ impl Core {
         slot: &Slot,
         pc: u64,
         t: Cycle,
-        code: &mut Code,
         memory: &mut Memory,
         network: &mut N,
     ) -> Going {
@@ -176,7 +208,7 @@ impl Core {
             network.retired(t + RETIRE, pc);
             return true;
         }
-        self.issue_other(slot, pc, t, code, memory, network)
+        self.issue_other(slot, pc, t, memory, network)
     }
 
     #[inline(always)]
@@ -185,7 +217,6 @@ impl Core {
         slot: &Slot,
         pc: u64,
         t: Cycle,
-        code: &mut Code,
         memory: &mut Memory,
         network: &mut N,
     ) -> Going {
@@ -229,8 +260,8 @@ impl Core {
                             return true;
                         }
                     }
-                    if access.kind.writes() && code.covers(access.address) {
-                        code.clear();
+                    if access.kind.writes() && self.changes_code(access.address) {
+                        self.code_changed = true;
                     }
                 }
                 Outcome::Trap(exception) => {
@@ -239,6 +270,25 @@ impl Core {
                 }
                 _ => unreachable!("a memory instruction accesses memory or traps"),
             },
+            _ => return self.issue_rare(slot, pc, t, memory, network),
+        }
+        self.issued(slot, pc, done, network);
+        true
+    }
+
+    /// Executes what is neither a plain operation, a branch, a load nor a store.
+    #[inline(never)]
+    fn issue_rare<N: Network>(
+        &mut self,
+        slot: &Slot,
+        pc: u64,
+        t: Cycle,
+        memory: &mut Memory,
+        network: &mut N,
+    ) -> Going {
+        let i = &slot.instruction;
+        let mut done = t;
+        match i.class {
             Class::Jump => {
                 let outcome = self.hart.execute(i);
                 self.decode = t;
@@ -259,7 +309,7 @@ impl Core {
                 let call = i.rd & 0x1b == 1;
                 let ret = i.rd & 1 == 0 && i.rs1 & 0x1b == 1;
                 if i.rd != 0 {
-                    self.ready[usize::from(i.rd & 63)] = t + 2;
+                    self.set_ready(i.rd, t + 2);
                 }
                 self.steer(Flow::Register { call, ret }, i, pc, self.hart.pc, true, t);
             }
@@ -273,7 +323,9 @@ impl Core {
                 done = start;
                 self.unit_done = start + multiply_divide::result_after_cycles(i, a, b);
                 self.unit_register = i.rd;
-                self.ready[usize::from(i.rd)] = if i.rd == 0 { 0 } else { self.unit_done };
+                if i.rd != 0 {
+                    self.set_ready(i.rd, self.unit_done);
+                }
             }
             Class::Csr => return self.issue_csr(i, pc, t, memory, network),
             class if class.is_float() => {
@@ -289,8 +341,16 @@ impl Core {
                 done = at;
                 self.float_result(i, operands, at);
             }
-            _ => return self.issue_system(i, pc, t, code, memory, network),
+            _ => return self.issue_system(i, pc, t, memory, network),
         }
+        self.issued(slot, pc, done, network);
+        true
+    }
+
+    /// Does what is left to do for an instruction that decoded for the last time in `done`.
+    #[inline(always)]
+    fn issued<N: Network>(&mut self, slot: &Slot, pc: u64, done: Cycle, network: &mut N) {
+        let i = &slot.instruction;
         if self.unit_register != 0
             && matches!(
                 i.class,
@@ -309,10 +369,10 @@ impl Core {
             self.send_late(i, done, network);
         }
         network.retired(done + RETIRE, pc);
-        true
     }
 
     /// Sends a word of an instruction that is not a plain operation.
+    #[inline(never)]
     fn send_late<N: Network>(&mut self, i: &Instruction, t: Cycle, network: &mut N) {
         let word = self.hart.x[usize::from(NET_TX)];
         self.effects += 1;
@@ -346,6 +406,7 @@ impl Core {
         }
     }
 
+    #[inline]
     fn pop<N: Network>(&mut self, pc: u64, t: Cycle, network: &mut N) {
         self.effects += 1;
         match network.pop(t) {
@@ -363,7 +424,7 @@ impl Core {
     fn wants_write_port(&mut self, t: Cycle) {
         if t + RETIRE == self.unit_done {
             self.unit_done += 1;
-            self.ready[usize::from(self.unit_register)] = self.unit_done;
+            self.set_ready(self.unit_register, self.unit_done);
         } else if t >= self.unit_done {
             self.unit_register = 0;
         }
@@ -384,7 +445,7 @@ impl Core {
         } else {
             self.timing.load_byte_use_cycles
         };
-        self.ready[usize::from(i.rd & 63)] = t + latency;
+        self.set_ready(i.rd, t + latency);
     }
 
     /// Follows a control-flow instruction that decodes in `t`.
@@ -416,6 +477,7 @@ impl Core {
         self.fetch_word = u64::MAX;
     }
 
+    #[inline(never)]
     fn issue_csr<N: Network>(
         &mut self,
         i: &Instruction,
@@ -456,7 +518,7 @@ impl Core {
             self.wants_write_port(t);
         }
         if i.rd != 0 {
-            self.ready[usize::from(i.rd & 63)] = t + self.timing.csr_use_cycles;
+            self.set_ready(i.rd, t + self.timing.csr_use_cycles);
             if i.rd == NET_TX {
                 network.send(self.hart.x[usize::from(NET_TX)], now);
                 self.effects += 1;
@@ -562,6 +624,7 @@ impl Core {
         for ready in &mut self.ready {
             *ready += skipped;
         }
+        self.all_ready += skipped;
         self.hart.instret += turns * instructions;
         self.poll.retired = self.hart.instret;
         self.key = self.decode + 1;
@@ -595,7 +658,6 @@ impl Core {
         i: &Instruction,
         pc: u64,
         t: Cycle,
-        code: &mut Code,
         memory: &mut Memory,
         network: &mut N,
     ) -> Going {
@@ -609,7 +671,7 @@ impl Core {
             }
             Outcome::Fence => self.fence = true,
             Outcome::FenceI => {
-                code.clear();
+                self.code_changed = true;
                 self.instruction_cache.clear();
                 self.fetch_line = u64::MAX;
                 let at = (t + self.timing.replay_cycles).max(self.memory_busy);
@@ -686,7 +748,7 @@ impl Core {
             self.float_divider_free = t + latency - 1;
         }
         if i.rd != 0 {
-            self.ready[usize::from(i.rd & 63)] = t + latency;
+            self.set_ready(i.rd, t + latency);
         }
     }
 
