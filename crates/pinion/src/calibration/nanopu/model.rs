@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 const MACHINE: &str = "nanopu";
 /// Is the cycle from reset, modulo a round, in which the hardware's scan of the timers compares
 /// the first one (fitted to the transport_timeout scenarios).
-const SCAN_PHASE: i64 = 0;
+const SCAN_PHASE: i64 = 130;
 /// Counts the cycles of a round of the scan.
 const SCAN_CYCLES: i64 = 256;
 
