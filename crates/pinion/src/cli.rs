@@ -72,6 +72,59 @@ pub struct ReportArgs {
     pub handlers: bool,
 }
 
+/// What goes with nanoservices alone.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Nanoservices")]
+pub struct ServiceArgs {
+    /// Requests to order, answers measured, for example requests=1000,gap=exp:900,service=500
+    #[arg(long, value_name = "SPEC", conflicts_with_all = ["pcap_in", "generate", "messages"])]
+    pub load: Option<String>,
+    /// Messages and the answers that must come [default: messages.toml beside app.toml]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pcap_in", "generate"])]
+    pub messages: Option<PathBuf>,
+    /// Whether the other end acknowledges what the node sends [default: ack]
+    #[arg(long, value_name = "ack|none")]
+    pub peer: Option<PeerKind>,
+    /// Latency of the link to the other end, in cycles [default: 140, the published evaluation's]
+    #[arg(long, value_name = "CYCLES")]
+    pub link: Option<u64>,
+    /// Begin requests in this cycle [default: when the program is ready]
+    #[arg(long, value_name = "CYCLE")]
+    pub start: Option<u64>,
+    /// End the run after so many cycles
+    #[arg(long, value_name = "N")]
+    pub cycles: Option<u64>,
+    /// End it when no message has moved for so many cycles [default: 10000000]
+    #[arg(long, value_name = "CYCLES")]
+    pub patience: Option<u64>,
+}
+
+impl ServiceArgs {
+    /// Names an option that was given, if one was.
+    pub fn given(&self) -> Option<&'static str> {
+        [
+            ("--load", self.load.is_some()),
+            ("--messages", self.messages.is_some()),
+            ("--peer", self.peer.is_some()),
+            ("--link", self.link.is_some()),
+            ("--start", self.start.is_some()),
+            ("--cycles", self.cycles.is_some()),
+            ("--patience", self.patience.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(name, is_given)| is_given.then_some(name))
+    }
+}
+
+/// Says what the other end of a nanoservice's link does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PeerKind {
+    /// It acknowledges packets and lets the node send on.
+    Ack,
+    /// It is silent.
+    None,
+}
+
 #[derive(Debug, Args)]
 pub struct RunArgs {
     #[command(flatten)]
@@ -91,6 +144,8 @@ pub struct RunArgs {
     /// Seed of the generator
     #[arg(long, value_name = "N", requires = "generate")]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub service: ServiceArgs,
     #[command(flatten)]
     pub report: ReportArgs,
     /// Write a context's host memory at the end of the run (repeatable)

@@ -50,6 +50,9 @@ pub enum Error {
     /// A generator's specification is wrong.
     #[error(transparent)]
     Generator(#[from] pinion_net::generator::GeneratorError),
+    /// A load's specification is wrong.
+    #[error(transparent)]
+    Load(#[from] pinion_net::load::LoadError),
     /// A TAP device cannot be used.
     #[cfg(target_os = "linux")]
     #[error(transparent)]

@@ -1,8 +1,9 @@
 //! The command `pinion`: parses the arguments, runs one verb, says what went wrong in one
 //! paragraph.
 //!
-//! Exit status: 0 success; 1 a comparison failed (`calibrate`); 2 a mistake in what was given; 3
-//! the run ended and handlers had failed.
+//! Exit status: 0 success; 1 a comparison failed (`calibrate`, or messages'
+//! answers); 2 a mistake in what was given; 3
+//! the run ended and handlers, or the program, had failed.
 
 mod cli;
 mod commands;

@@ -141,6 +141,8 @@ pub struct Core {
     code_changed: bool,
     /// Cycles spent in `wfi`, which `mcycle` does not count.
     stalled: Cycle,
+    /// Turns of polling loops that were left out: cycles and instructions.
+    polled: (Cycle, u64),
     /// Counts what a polling loop must not do: stores, pops, words sent, commands but idle.
     effects: u64,
     poll: Poll,
@@ -205,6 +207,7 @@ impl Core {
             code_range: (0, 0),
             code_changed: false,
             stalled: 0,
+            polled: (0, 0),
             effects: 0,
             poll: Poll {
                 pc: u64::MAX,
@@ -232,6 +235,26 @@ impl Core {
     /// Gives the cycle in which its last instruction was in decode.
     pub fn decode_cycle(&self) -> Cycle {
         self.decode
+    }
+
+    /// Gives the cycles before `now` in which it had nothing to do, and the instructions that it
+    /// executed in them: turns of loops that only poll, and `wfi`. The first turns of a loop,
+    /// which show that it only polls, count as work.
+    pub fn idle(&self, now: Cycle) -> (Cycle, u64) {
+        let (cycles, instructions) = (self.stalled + self.polled.0, self.polled.1);
+        match self.activity {
+            Activity::Polling { period, instructions: turn } => {
+                let left = now.saturating_sub(self.decode);
+                (cycles + left, instructions + left / period.max(1) * turn)
+            }
+            Activity::Waiting { since } => (cycles + now.saturating_sub(since), instructions),
+            Activity::Running | Activity::Stopped => (cycles, instructions),
+        }
+    }
+
+    /// Counts the instructions executed before `now`, those of polling loops included.
+    pub fn instructions(&self, now: Cycle) -> u64 {
+        self.hart.instret + self.idle(now).1 - self.polled.1
     }
 
     /// Drops a line that another hart wants, or keeps it to read.

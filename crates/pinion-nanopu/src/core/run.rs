@@ -626,6 +626,8 @@ impl Core {
         }
         self.all_ready += skipped;
         self.hart.instret += turns * instructions;
+        self.polled.0 += skipped;
+        self.polled.1 += turns * instructions;
         self.poll.retired = self.hart.instret;
         self.key = self.decode + 1;
         // Should the loop find nothing again it has to show its period anew.

@@ -41,6 +41,8 @@ pub enum Command {
 pub struct Misuse {
     /// Reads of x30 that found nothing.
     pub empty_reads: u64,
+    /// The context that ran in the first of them.
+    pub first_empty_context: Option<u16>,
     /// Message-done commands when no message had been begun (not told to the NIC with the fix
     /// `message_boundaries`).
     pub unmatched_done: u64,
@@ -185,6 +187,7 @@ impl HartInterface {
         let word = queue.and_then(|queue| queue.pop(now));
         if word.is_none() {
             self.misuse.empty_reads += 1;
+            self.misuse.first_empty_context.get_or_insert(context);
         } else if self.waiting == Some(context) {
             self.freed.push_back(now);
         }

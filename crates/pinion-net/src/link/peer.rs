@@ -22,6 +22,11 @@ impl<P: Peer> PeerEnd<P> {
         &self.peer
     }
 
+    /// Gives the peer, to change it between two windows.
+    pub fn peer_mut(&mut self) -> &mut P {
+        &mut self.peer
+    }
+
     /// Gives the peer back.
     pub fn into_peer(self) -> P {
         self.peer

@@ -56,6 +56,7 @@ pub fn show_messages(app: &App) {
     show(&app.built);
 }
 
-fn show(built: &Built) {
+/// Passes on what a compiler wrote.
+pub fn show(built: &Built) {
     let _ = std::io::stderr().lock().write_all(&built.messages);
 }

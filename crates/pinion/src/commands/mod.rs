@@ -8,6 +8,7 @@ mod files;
 mod machine;
 mod new;
 mod run;
+mod service;
 mod up;
 
 use pinion::error::Result;
@@ -21,7 +22,7 @@ pub enum Status {
     Success,
     /// The comparison asked for failed.
     Mismatch,
-    /// The run ended, and handlers had failed.
+    /// The run ended, and handlers or the program had failed.
     HandlersFailed,
 }
 

@@ -16,7 +16,7 @@ use pinion::traffic::{Pace, Packets};
 use pinion_sim::Time;
 
 use super::Status;
-use super::{build, files};
+use super::{build, files, service};
 use crate::cli::{ReportArgs, RunArgs};
 use crate::output;
 
@@ -25,11 +25,22 @@ const BAR_AFTER: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RunArgs) -> Result<Status> {
     keep_files_apart(args)?;
+    let manifest = pinion::manifest::load(&args.app.app)?;
+    if manifest.nanoservice().is_some() {
+        return service::run(args, manifest);
+    }
+    if let Some(option) = args.service.given() {
+        return Err(Error::Usage(format!(
+            "{option} goes with nanoservices; {} has packet handlers, which take --pcap-in or \
+             --generate",
+            manifest.app.name
+        )));
+    }
     let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
     let packets = packets(args, pace)?;
     let mut options = build::options(&args.app);
     options.elf = args.elf.clone();
-    let app = App::load(&args.app.app, &options)?;
+    let app = App::of(manifest, &options)?;
     build::show_messages(&app);
     let dumps = dumps(&args.host_dump, &app)?;
     let mut watch = Watch::new(!args.quiet);
@@ -39,7 +50,8 @@ pub fn run(args: &RunArgs) -> Result<Status> {
 }
 
 fn keep_files_apart(args: &RunArgs) -> Result<()> {
-    let inputs = [("--pcap-in", &args.pcap_in), ("--elf", &args.elf)];
+    let messages = ("--messages", &args.service.messages);
+    let inputs = [("--pcap-in", &args.pcap_in), ("--elf", &args.elf), messages];
     let inputs: Vec<_> =
         inputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect();
     let dumps = args.host_dump.iter().filter_map(|text| text.split_once('='));
@@ -130,6 +142,22 @@ impl Watch {
         }
     }
 
+    /// Prints text beside the bar.
+    pub fn print(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::print(text)),
+            None => output::print(text),
+        }
+    }
+
+    /// Tells the user something beside the bar.
+    pub fn notice(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("pinion: {text}")),
+            None => eprintln!("pinion: {text}"),
+        }
+    }
+
     fn show(&mut self, progress: &Progress) {
         if !self.may_show || progress.host < BAR_AFTER {
             return;
@@ -172,11 +200,7 @@ fn remaining(progress: &Progress, total: u64) -> String {
 
 impl Sink for Watch {
     fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
-        let line = format!("[{time} cluster {cluster} HPU {hpu}] {text}\n");
-        match &self.bar {
-            Some(bar) => bar.suspend(|| output::print(&line)),
-            None => output::print(&line),
-        }
+        self.print(&format!("[{time} cluster {cluster} HPU {hpu}] {text}\n"));
     }
 }
 

@@ -1,10 +1,31 @@
 //! Nanoservices: programs that run on a nanoPU node.
+//!
+//! A [`Service`](crate::service::Service) and a [`Setup`] make a node; [`run::run`] puts it at one
+//! end of a link and requests at the other, and gives a [`Summary`].
+
+mod frames;
+mod hang;
+mod json;
+mod node_end;
+mod outside;
+pub mod run;
+mod script;
+mod setup;
+mod summary;
+mod text;
+mod wire;
 
 use pinion_nanopu::machine::node::Machine;
 use pinion_sim::config::Loaded;
 
 use crate::assets;
 use crate::error::Result;
+
+pub use frames::Outputs;
+pub use outside::Traffic;
+pub use script::{FILE_NAME as SCRIPT_NAME, Script};
+pub use setup::Setup;
+pub use summary::{Ending, HartRow, Summary};
 
 /// Loads a nanoPU machine, with its faithful overrides if asked for.
 ///

@@ -12,5 +12,7 @@ mod text;
 pub use collector::{Collector, Ears, Fault, Links, Outputs, Sink, Stats};
 pub use handlers::HandlerRow;
 pub use histogram::{Histogram, Quantiles};
+pub(crate) use packets::Partial;
 pub use packets::write_whole;
 pub use summary::{Ending, Summary};
+pub(crate) use text::{bytes, count, number, seconds};

@@ -205,7 +205,7 @@ fn exception_name(cause: u32) -> String {
 }
 
 /// Writes a count with thousands separated.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -217,18 +217,21 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-fn bytes(bytes: u64) -> String {
+/// Writes a number of bytes.
+pub(crate) fn bytes(bytes: u64) -> String {
     format!("{} B", count(bytes))
 }
 
-fn number(value: f64) -> String {
+/// Writes a measure, large ones without a fraction.
+pub(crate) fn number(value: f64) -> String {
     match value {
         value if value >= 10_000.0 => count(value.round() as u64),
         value => format!("{value:.1}"),
     }
 }
 
-fn seconds(seconds: f64) -> String {
+/// Writes a time of the host.
+pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => format!("{:.1} ms", s * 1e3),
         s => format!("{s:.2} s"),

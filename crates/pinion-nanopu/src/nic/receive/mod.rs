@@ -230,6 +230,11 @@ impl Receive {
         self.selection.outstanding(hart, context)
     }
 
+    /// Tells whether some hart serves a context.
+    pub fn serves(&self, context: u16) -> bool {
+        self.selection.is_bound(context)
+    }
+
     /// Decides about the next frame, whose message is looked up in cycle `at`.
     fn decide(&mut self, at: Cycle, requests: &mut impl Requests, listener: &mut impl Listener) {
         let Some(frame) = self.ingress.next_frame() else { return };

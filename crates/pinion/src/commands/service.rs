@@ -1,0 +1,202 @@
+//! `pinion run APP` for a nanoservice: a program on a node, its requests, what came of them.
+
+use pinion::Error;
+use pinion::app::Options;
+use pinion::error::Result;
+use pinion::manifest::Manifest;
+use pinion::nanoservice::run::{self, Observer, Progress, RunOptions};
+use pinion::nanoservice::{Outputs, SCRIPT_NAME, Script, Setup, Summary, Traffic};
+use pinion::report::write_whole;
+use pinion::service::Service;
+use pinion::traffic::{Pace, Packets};
+use pinion_nanopu::event::Deaf;
+use pinion_nanopu::machine::transport::TransportKind;
+use pinion_net::load::{Flavour, LoadSpec};
+
+use super::run::Watch;
+use super::{Status, build};
+use crate::cli::{PeerKind, ReportArgs, RunArgs};
+use crate::output;
+
+/// Is the latency of the published evaluation's links (nanoPU paper, §4.1).
+const LINK_CYCLES: u64 = 140;
+/// Ends a run in which no message has moved for so many cycles: 3 ms.
+const PATIENCE_CYCLES: u64 = 10_000_000;
+
+pub fn run(args: &RunArgs, manifest: Manifest) -> Result<Status> {
+    refuse(args)?;
+    let mut options = build::options(&args.app);
+    options.elf = args.elf.clone();
+    let (service, setup) = load(manifest, &options)?;
+    let run = run_options(args, &service, &setup)?;
+    let mut watch = Watch::new(!args.quiet);
+    let outputs =
+        Outputs { pcap_out: args.report.pcap_out.clone(), packets: args.report.packets.clone() };
+    let summary = run::run(&service, &setup, run, &outputs, &mut watch, Deaf)?;
+    watch.clear();
+    conclude(&args.report, &summary)
+}
+
+/// Builds a nanoservice and loads its machine.
+pub fn load(manifest: Manifest, options: &Options) -> Result<(Service, Setup)> {
+    let service = Service::of(manifest, options)?;
+    build::show(&service.built);
+    let setup = Setup::new(&service, options)?;
+    Ok((service, setup))
+}
+
+/// Refuses what goes with handlers alone.
+fn refuse(args: &RunArgs) -> Result<()> {
+    refuse_reports(&args.report)?;
+    if args.host_dump.is_empty() {
+        return Ok(());
+    }
+    let why = "--host-dump goes with packet handlers; a nanoservice has no host memory";
+    Err(Error::Usage(why.to_owned()))
+}
+
+/// Refuses reports that go with handlers alone.
+pub fn refuse_reports(args: &ReportArgs) -> Result<()> {
+    let why = if args.unmatched_out.is_some() {
+        "--unmatched-out goes with packet handlers; a nanoservice's dropped frames are counted by \
+         reason, and --packets lists all"
+    } else if args.handlers {
+        "--handlers goes with packet handlers; a nanoservice's summary has a row per hart"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Usage(why.to_owned()))
+}
+
+/// Turns the arguments into the library's.
+pub fn run_options(args: &RunArgs, service: &Service, setup: &Setup) -> Result<RunOptions> {
+    let given = &args.service;
+    let answers = given.peer != Some(PeerKind::None);
+    let options = RunOptions {
+        traffic: traffic(args, service, setup, answers)?,
+        answers,
+        cycles: given.cycles,
+        patience: given.patience.unwrap_or(PATIENCE_CYCLES),
+        link_cycles: given.link.unwrap_or(LINK_CYCLES),
+        start: given.start,
+    };
+    if options.link_cycles == 0 {
+        return Err(Error::Usage("--link 0: a link has at least a cycle of latency".to_owned()));
+    }
+    Ok(options)
+}
+
+fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> Result<Traffic> {
+    let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
+    if pace.is_some() && args.pcap_in.is_none() && args.generate.is_none() {
+        let why = "--pace goes with --pcap-in; a load says itself when requests come (gap=)";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    if let Some(path) = &args.pcap_in {
+        return Ok(Traffic::Frames(Packets::from_capture(path, pace)?));
+    }
+    if let Some(spec) = &args.generate {
+        if setup.machine.value.transport.kind != TransportKind::Udp {
+            return Err(Error::Usage(format!(
+                "--generate makes packets that are no {} messages; use --load, for example --load \
+                 requests=1000,gap=exp:2000, or --set transport.kind=udp",
+                setup.transport().name()
+            )));
+        }
+        return Ok(Traffic::Frames(Packets::generate(spec, args.seed, pace)?));
+    }
+    if let Some(text) = &args.service.load {
+        return load_of(text, setup, answers);
+    }
+    if let Some(path) = &args.service.messages {
+        return Ok(Traffic::Script(Script::read(path)?));
+    }
+    let beside = service.manifest.dir.join(SCRIPT_NAME);
+    match beside.is_file() {
+        true => Ok(Traffic::Script(Script::read(&beside)?)),
+        false => Ok(Traffic::Silent),
+    }
+}
+
+/// Reads a load; what it leaves open is as the machine has it.
+fn load_of(text: &str, setup: &Setup, answers: bool) -> Result<Traffic> {
+    let machine = &setup.machine.value;
+    let has = |key: &str| text.split(',').any(|part| part.trim().starts_with(&format!("{key}=")));
+    let mut full = text.to_owned();
+    let mut add = |key: &str, value: String| {
+        if !has(key) {
+            full.push_str(&format!(",{key}={value}"));
+        }
+    };
+    let kind = setup.transport().name().to_owned();
+    let speaks = match machine.transport.kind {
+        TransportKind::Ndp | TransportKind::Homa | TransportKind::Udp => kind.clone(),
+        TransportKind::Raw => "ndp".to_owned(),
+    };
+    add("transport", speaks.clone());
+    add("dst", machine.address.ip.to_string());
+    match machine.transport.kind {
+        TransportKind::Udp => add("port", machine.transport.udp.port_base.to_string()),
+        _ => add("window_packets", machine.transport.rtt_packets.to_string()),
+    }
+    let mut spec: LoadSpec = full.parse()?;
+    let is_right = match (&spec.flavour, machine.transport.kind) {
+        (Flavour::Udp { .. }, TransportKind::Udp) => true,
+        (Flavour::Lnic { .. }, TransportKind::Udp) | (Flavour::Udp { .. }, _) => false,
+        (Flavour::Lnic { protocol, .. }, TransportKind::Homa) => {
+            *protocol == pinion_net::frame::lnic::HOMA_PROTOCOL
+        }
+        (Flavour::Lnic { protocol, .. }, _) => *protocol == pinion_net::frame::lnic::NDP_PROTOCOL,
+    };
+    if !is_right {
+        return Err(Error::Usage(format!(
+            "--load {text}: the machine speaks {kind}; leave `transport` out, or change the \
+             machine with --set transport.kind=…"
+        )));
+    }
+    if let Flavour::Lnic { protocol, ack_delay_cycles, .. } = &mut spec.flavour {
+        if machine.transport.kind == TransportKind::Raw {
+            *protocol = pinion_nanopu::transport::raw::RAW_PROTOCOL;
+        }
+        if !answers || machine.transport.kind == TransportKind::Raw {
+            *ack_delay_cycles = None;
+        }
+    }
+    // A program need not announce itself: requests wait until it is ready.
+    Ok(if has("startup") { Traffic::Announced(spec) } else { Traffic::Load(spec) })
+}
+
+/// Writes and prints what belongs to the end of a run, and gives the exit status.
+pub fn conclude(args: &ReportArgs, summary: &Summary) -> Result<Status> {
+    if let Some(path) = &args.json {
+        write_whole(path, format!("{:#}\n", summary.to_json()).as_bytes())?;
+    }
+    output::print(&summary.to_text());
+    Ok(match (summary.has_failures(), summary.has_differences()) {
+        (true, _) => Status::HandlersFailed,
+        (false, true) => Status::Mismatch,
+        (false, false) => Status::Success,
+    })
+}
+
+impl Observer for Watch {
+    fn goes_on(&mut self, progress: &Progress) -> bool {
+        pinion::run::Observer::goes_on(
+            self,
+            &pinion::run::Progress {
+                packets: progress.requests,
+                total: progress.total,
+                simulated: progress.simulated,
+                host: progress.host,
+            },
+        )
+    }
+
+    fn console(&mut self, text: &str) {
+        self.print(text);
+    }
+
+    fn warning(&mut self, text: &str) {
+        self.notice(text);
+    }
+}

@@ -1,0 +1,90 @@
+//! A nanoservice on its machine: a program and a machine file come in, a node with the program in
+//! memory goes out.
+
+use pinion_nanopu::machine::node::Machine;
+use pinion_nanopu::machine::transport::TransportKind;
+use pinion_nanopu::node::Node;
+use pinion_nanopu::transport::{self, Address, Transport};
+use pinion_sim::Clock;
+use pinion_sim::config::Loaded;
+
+use crate::app::Options;
+use crate::error::{Error, Result};
+use crate::service::Service;
+
+/// Names the machine's number of harts.
+const COUNT: &str = "core.count";
+
+/// Holds the machine that a nanoservice runs on.
+#[derive(Debug)]
+pub struct Setup {
+    /// Is the machine and how its file was written.
+    pub machine: Loaded<Machine>,
+    /// Is how the node is called on the network.
+    pub address: Address,
+    /// Is the clock of cores and NIC.
+    pub clock: Clock,
+}
+
+impl Setup {
+    /// Loads the service's machine: the manifest's numbers change the machine file's, those of the
+    /// command line both.
+    ///
+    /// # Errors
+    /// When the machine is none, or has fewer harts than the program is linked for.
+    pub fn new(service: &Service, options: &Options) -> Result<Self> {
+        let described = service.described();
+        let mut overrides = described.set.clone();
+        if let Some(kind) = &described.transport {
+            overrides.push(format!("transport.kind={kind}"));
+        }
+        if let Some(harts) = service.harts {
+            overrides.push(format!("{COUNT}={harts}"));
+        }
+        overrides.extend(options.overrides.iter().cloned());
+        let machine = super::load_machine(&service.machine, &overrides, options.faithful)?;
+        let wrong = |key: &str, problem: String| Error::from(machine.error_at(key, problem));
+        if machine.value.clock.frequency_mhz == 0 {
+            return Err(wrong("clock.frequency_mhz", "a clock needs a frequency".to_owned()));
+        }
+        let (linked, count) = (service.harts.unwrap_or(1), machine.value.core.count);
+        if count < linked {
+            let problem = format!(
+                "{count} harts, but the program is linked for {linked}; write harts = {count} \
+                 under [nanoservice] in its app.toml"
+            );
+            return Err(wrong(COUNT, problem));
+        }
+        let address = machine.value.address.parse();
+        let address =
+            address.map_err(|(key, text)| wrong(key, format!("`{text}` is no MAC address")))?;
+        let clock = Clock::from_hz(machine.value.clock.frequency_mhz * 1_000_000);
+        Ok(Self { machine, address, clock })
+    }
+
+    /// Makes a node in reset with the program in memory and its arguments at hand.
+    ///
+    /// # Errors
+    /// When the program does not fit, or the machine's numbers do not fit together.
+    pub fn node(&self, service: &Service) -> Result<Node> {
+        let node = Node::new(&self.machine.value, self.address, &service.image);
+        let mut node = node.map_err(|error| {
+            Error::part(format!("cannot start {}", service.built.elf.display()), error)
+        })?;
+        node.memory_mut().devices.arguments = service.arguments();
+        Ok(node)
+    }
+
+    /// Makes one of the machine's transport, to take frames apart and write them.
+    pub fn transport(&self) -> Box<dyn Transport> {
+        transport::build(&self.machine.value.transport, 1)
+    }
+
+    /// Gives the number by which ports on the wire are higher than contexts.
+    pub fn port_base(&self) -> u16 {
+        match self.machine.value.transport.kind {
+            TransportKind::Udp => self.machine.value.transport.udp.port_base,
+            _ => 0,
+        }
+    }
+}
