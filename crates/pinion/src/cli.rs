@@ -16,6 +16,8 @@ pub struct Cli {
 pub enum Verb {
     /// Run an application on a capture or on generated packets
     Run(RunArgs),
+    /// Show what a nanoservice does, instruction by instruction
+    Trace(TraceArgs),
     /// Run an application live on a TAP device, until Ctrl-C
     Up(UpArgs),
     /// Make a new application: a folder with a small, complete example
@@ -154,6 +156,39 @@ pub struct RunArgs {
     /// No progress bar
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// What `pinion trace --help` says at its end.
+const TRACE_NOTES: &str = "\
+A line is a cycle, the time since reset, the hart, the function, the address and the instruction as
+the program's file has it; events of the NIC and of the network registers stand between them. Turns
+of a loop that only polls for a message are left out when nothing can have come.
+
+The run is that of `pinion run` with the same options; it ends with the last cycle asked for.";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = TRACE_NOTES)]
+pub struct TraceArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Only this hart (repeatable)
+    #[arg(long, value_name = "N")]
+    pub hart: Vec<u8>,
+    /// First cycle
+    #[arg(long, value_name = "CYCLE", default_value_t = 0)]
+    pub from: u64,
+    /// Cycle behind the last one
+    #[arg(long, value_name = "CYCLE")]
+    pub to: Option<u64>,
+    /// Leave out the events
+    #[arg(long)]
+    pub no_events: bool,
+    /// Leave out the instructions
+    #[arg(long, conflicts_with = "no_events")]
+    pub no_instructions: bool,
+    /// Write the trace to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// What `pinion up --help` says at its end.

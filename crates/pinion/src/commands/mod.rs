@@ -9,6 +9,7 @@ mod machine;
 mod new;
 mod run;
 mod service;
+mod trace;
 mod up;
 
 use pinion::error::Result;
@@ -41,6 +42,7 @@ impl Status {
 pub fn dispatch(verb: &Verb) -> Result<Status> {
     match verb {
         Verb::Run(args) => run::run(args),
+        Verb::Trace(args) => trace::run(args),
         Verb::Up(args) => up::run(args),
         Verb::New(args) => new::run(args),
         Verb::Build(args) => build::run(args),

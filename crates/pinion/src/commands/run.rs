@@ -24,7 +24,7 @@ use crate::output;
 const BAR_AFTER: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RunArgs) -> Result<Status> {
-    keep_files_apart(args)?;
+    keep_files_apart(args, None)?;
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
         return service::run(args, manifest);
@@ -49,13 +49,15 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     conclude(&args.report, &app, &finished, &dumps)
 }
 
-fn keep_files_apart(args: &RunArgs) -> Result<()> {
+/// Checks that no output overwrites an input or another output.
+pub fn keep_files_apart(args: &RunArgs, more: Option<&PathBuf>) -> Result<()> {
     let messages = ("--messages", &args.service.messages);
     let inputs = [("--pcap-in", &args.pcap_in), ("--elf", &args.elf), messages];
     let inputs: Vec<_> =
         inputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect();
     let dumps = args.host_dump.iter().filter_map(|text| text.split_once('='));
     let mut outputs = files::reports(&args.report);
+    outputs.extend(more.map(|file| ("--out", file.clone())));
     outputs.extend(dumps.map(|(_, file)| ("--host-dump", PathBuf::from(file))));
     files::keep_apart(&inputs, &outputs)
 }

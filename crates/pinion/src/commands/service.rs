@@ -24,17 +24,25 @@ const LINK_CYCLES: u64 = 140;
 const PATIENCE_CYCLES: u64 = 10_000_000;
 
 pub fn run(args: &RunArgs, manifest: Manifest) -> Result<Status> {
+    let (service, setup) = prepare(args, manifest)?;
+    let run = run_options(args, &service, &setup)?;
+    let mut watch = Watch::new(!args.quiet);
+    let summary = run::run(&service, &setup, run, &outputs(&args.report), &mut watch, Deaf)?;
+    watch.clear();
+    conclude(&args.report, &summary)
+}
+
+/// Checks the options, builds the program and loads its machine.
+pub fn prepare(args: &RunArgs, manifest: Manifest) -> Result<(Service, Setup)> {
     refuse(args)?;
     let mut options = build::options(&args.app);
     options.elf = args.elf.clone();
-    let (service, setup) = load(manifest, &options)?;
-    let run = run_options(args, &service, &setup)?;
-    let mut watch = Watch::new(!args.quiet);
-    let outputs =
-        Outputs { pcap_out: args.report.pcap_out.clone(), packets: args.report.packets.clone() };
-    let summary = run::run(&service, &setup, run, &outputs, &mut watch, Deaf)?;
-    watch.clear();
-    conclude(&args.report, &summary)
+    load(manifest, &options)
+}
+
+/// Turns the arguments about outputs into the library's.
+pub fn outputs(args: &ReportArgs) -> Outputs {
+    Outputs { pcap_out: args.pcap_out.clone(), packets: args.packets.clone() }
 }
 
 /// Builds a nanoservice and loads its machine.
@@ -168,15 +176,24 @@ fn load_of(text: &str, setup: &Setup, answers: bool) -> Result<Traffic> {
 
 /// Writes and prints what belongs to the end of a run, and gives the exit status.
 pub fn conclude(args: &ReportArgs, summary: &Summary) -> Result<Status> {
-    if let Some(path) = &args.json {
-        write_whole(path, format!("{:#}\n", summary.to_json()).as_bytes())?;
-    }
+    write_json(args, summary)?;
     output::print(&summary.to_text());
-    Ok(match (summary.has_failures(), summary.has_differences()) {
+    Ok(status(summary))
+}
+
+/// Writes the summary as JSON, if asked to.
+pub fn write_json(args: &ReportArgs, summary: &Summary) -> Result<()> {
+    let Some(path) = &args.json else { return Ok(()) };
+    write_whole(path, format!("{:#}\n", summary.to_json()).as_bytes())
+}
+
+/// Gives the exit status of a run.
+pub fn status(summary: &Summary) -> Status {
+    match (summary.has_failures(), summary.has_differences()) {
         (true, _) => Status::HandlersFailed,
         (false, true) => Status::Mismatch,
         (false, false) => Status::Success,
-    })
+    }
 }
 
 impl Observer for Watch {

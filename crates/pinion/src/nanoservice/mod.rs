@@ -13,6 +13,7 @@ mod script;
 mod setup;
 mod summary;
 mod text;
+mod trace;
 mod wire;
 
 use pinion_nanopu::machine::node::Machine;
@@ -26,6 +27,7 @@ pub use outside::Traffic;
 pub use script::{FILE_NAME as SCRIPT_NAME, Script};
 pub use setup::Setup;
 pub use summary::{Ending, HartRow, Summary};
+pub use trace::{Filter, Trace};
 
 /// Loads a nanoPU machine, with its faithful overrides if asked for.
 ///

@@ -135,6 +135,11 @@ pub trait Settling: Listener {
     fn settle(&mut self, _cycle: Cycle) -> Result<()> {
         Ok(())
     }
+
+    /// Tells whether it wants to hear nothing more.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 impl Settling for pinion_nanopu::event::Deaf {}
@@ -183,7 +188,18 @@ impl<L: Settling> Run<'_, L> {
             let now = self.pair.now();
             let start = self.start.filter(|_| self.ready.is_none()).unwrap_or(Cycle::MAX);
             let until = now.saturating_add(length).min(self.cycles).min(start.max(now + 1));
-            let reached = self.pair.run(until, |pair| !pair.a.has_ended());
+            let mut error = None;
+            let reached = self.pair.run(until, |pair| {
+                let now = pair.now();
+                error = pair.a.ears.other.settle(now).err();
+                error.is_none() && !pair.a.has_ended() && !pair.a.ears.other.is_over()
+            });
+            if let Some(error) = error {
+                return Err(error);
+            }
+            if self.pair.a.ears.other.is_over() {
+                break Ending::Interrupted;
+            }
             let reached = reached.map_err(|error| Error::part("cannot write frames", error))?;
             self.after_slice(reached, observer)?;
             let rests = reached < until && !self.pair.a.has_ended();
@@ -212,7 +228,6 @@ impl<L: Settling> Run<'_, L> {
     fn after_slice(&mut self, now: Cycle, observer: &mut dyn Observer) -> Result<()> {
         let end = &mut self.pair.a;
         end.frames.settle(now)?;
-        end.ears.other.settle(now)?;
         if let Some(error) = self.pair.b.peer_mut().take_error() {
             return Err(error);
         }
