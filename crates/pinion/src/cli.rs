@@ -202,7 +202,11 @@ rest counted.
 
 Simulated time is the host's while nothing is inside the NIC. When the simulation cannot keep up,
 it says so and by how much; frames that waited longer than --bound are dropped and counted. Ctrl-C
-ends with the summary.";
+ends with the summary.
+
+A nanoservice's node has one address: the first free one of the network, or --set address.ip=….
+It speaks its machine's transport; with --set transport.kind=udp, datagrams to port 47000 + n of
+that address are messages for context n.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = UP_NOTES)]
@@ -222,9 +226,9 @@ pub struct UpArgs {
     /// what the host sends there leaves through the wire
     #[arg(long, value_name = "NAME")]
     pub host_tap: Option<String>,
-    /// Drop frames that waited longer for the simulation, in host time
-    #[arg(long, value_name = "TIME", default_value = "200ms")]
-    pub bound: String,
+    /// Drop frames that waited longer for the simulation, in host time [default: 200ms]
+    #[arg(long, value_name = "TIME")]
+    pub bound: Option<String>,
     /// Stop after this time instead of at Ctrl-C
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,

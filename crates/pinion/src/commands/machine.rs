@@ -1,7 +1,7 @@
 //! `pinion machine show NAME`: every number of a machine, its unit and where it comes from.
 
-use pinion::assets;
 use pinion::error::Result;
+use pinion::{assets, nanoservice};
 use pinion_sim::config::Entry;
 use pinion_spin::Machine;
 
@@ -16,8 +16,11 @@ pub fn run(args: &MachineArgs) -> Result<Status> {
             output::print(&names.iter().map(|name| format!("{name}\n")).collect::<String>());
         }
         MachineVerb::Show { machine, set } => {
-            let loaded = assets::load_machine::<Machine>(machine, set)?;
-            output::print(&table(&loaded.entries));
+            let entries = match nanoservice::is_machine(machine)? {
+                true => nanoservice::load_machine(machine, set, false)?.entries,
+                false => assets::load_machine::<Machine>(machine, set)?.entries,
+            };
+            output::print(&table(&entries));
         }
     }
     Ok(Status::Success)

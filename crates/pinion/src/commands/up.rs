@@ -8,33 +8,98 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
 use pinion::live::{self, Observer, Options};
+use pinion::manifest::Manifest;
+use pinion::nanoservice;
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 use pinion_sim::config;
 
 use super::run::{interrupt_flag, outputs, write_json};
-use super::{Status, build, files};
+use super::{Status, build, files, service};
 use crate::cli::UpArgs;
 use crate::output;
 
 pub fn run(args: &UpArgs) -> Result<Status> {
     files::keep_apart(&[], &files::reports(&args.report))?;
+    let manifest = pinion::manifest::load(&args.app.app)?;
+    if manifest.nanoservice().is_some() {
+        return run_service(args, manifest);
+    }
     let options = Options {
         tap: args.tap.clone(),
         address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
         host_tap: args.host_tap.clone(),
-        bound: time("--bound", &args.bound)?,
+        bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
         duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
     };
     let mut load = build::options(&args.app);
     load.elf = args.elf.clone();
-    let app = App::load(&args.app.app, &load)?;
+    let app = App::of(manifest, &load)?;
     build::show_messages(&app);
     let mut watch = Watch { interrupted: interrupt_flag(), greeting: greeting(args, &app) };
     let summary = live::run(&app, &options, &outputs(&args.report), &mut watch)?;
     write_json(&args.report, &summary)?;
     output::print(&summary.to_text());
     Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+}
+
+/// Drops frames that waited longer, unless told otherwise.
+const DEFAULT_BOUND: &str = "200ms";
+
+/// Runs a nanoservice live.
+fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
+    service::refuse_reports(&args.report)?;
+    for (option, is_given) in
+        [("--host-tap", args.host_tap.is_some()), ("--bound", args.bound.is_some())]
+    {
+        if is_given {
+            return Err(Error::Usage(format!(
+                "{option} goes with packet handlers; a nanoservice's node has no host side, and \
+                 frames wait for it in the kernel's queue"
+            )));
+        }
+    }
+    let options = nanoservice::live::Options {
+        tap: args.tap.clone(),
+        address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
+        duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
+    };
+    let mut load = build::options(&args.app);
+    load.elf = args.elf.clone();
+    let (service, setup) = service::load(manifest, &load)?;
+    let ip = nanoservice::live::node_ip(&setup, options.address);
+    let ports = match setup.port_base() {
+        0 => String::new(),
+        base => format!(", port {base} + n is context n"),
+    };
+    let greeting = format!(
+        "{} on {}: the node is {ip}, it speaks {}{ports}. Ctrl-C ends.\n",
+        service.manifest.app.name,
+        args.tap,
+        setup.transport().name()
+    );
+    let mut watch = Watch { interrupted: interrupt_flag(), greeting };
+    let outputs = service::outputs(&args.report);
+    let summary = nanoservice::live::run(&service, setup, &options, &outputs, &mut watch)?;
+    service::conclude(&args.report, &summary)
+}
+
+impl nanoservice::run::Observer for Watch {
+    fn started(&mut self) {
+        output::print(&self.greeting);
+    }
+
+    fn goes_on(&mut self, _: &nanoservice::run::Progress) -> bool {
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn console(&mut self, text: &str) {
+        output::print(text);
+    }
+
+    fn warning(&mut self, text: &str) {
+        eprintln!("pinion: {text}");
+    }
 }
 
 fn greeting(args: &UpArgs, app: &App) -> String {

@@ -21,6 +21,8 @@ const ARP_FRAME_BYTES: usize = 42;
 pub struct Responder {
     /// Is the kernel's address on the device and its network, if they are known.
     pub kernel: Option<InterfaceAddress>,
+    /// Is the only address that is answered for, if there is only one.
+    pub only: Option<Ipv4Addr>,
 }
 
 impl Responder {
@@ -49,6 +51,9 @@ impl Responder {
         // An address asking for itself, or nobody asking, checks whether the address is free.
         if sender == target || sender.is_unspecified() {
             return false;
+        }
+        if let Some(only) = self.only {
+            return target == only;
         }
         self.kernel.is_none_or(|kernel| {
             let shift = 32 - u32::from(kernel.prefix.min(32));
@@ -79,7 +84,7 @@ mod tests {
 
     #[test]
     fn answers_for_the_network_but_the_kernel() {
-        let responder = Responder { kernel: "10.11.0.1/24".parse().ok() };
+        let responder = Responder { kernel: "10.11.0.1/24".parse().ok(), only: None };
         let answer = responder.answer(&request([10, 11, 0, 1], [10, 11, 0, 2])).unwrap();
         assert_eq!(answer[..6], [2, 0, 0, 0, 0, 1]);
         assert_eq!(answer[20..22], [0, 2]);
@@ -98,7 +103,7 @@ mod tests {
 
     #[test]
     fn other_frames_get_no_answer() {
-        let responder = Responder { kernel: None };
+        let responder = Responder { kernel: None, only: None };
         assert!(responder.answer(&[]).is_none());
         assert!(responder.answer(&[0; 64]).is_none());
         let mut reply = request([10, 0, 0, 1], [10, 0, 0, 2]);

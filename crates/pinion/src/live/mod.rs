@@ -6,7 +6,7 @@
 //! frames wait in a bounded queue. Frames that match no context go to the NIC's host side: a
 //! second TAP device if there is one, else a stand-in that answers ARP requests and counts the rest.
 
-mod arp;
+pub(crate) mod arp;
 mod queue;
 
 use std::time::{Duration, Instant};
@@ -80,7 +80,7 @@ pub fn run(
     let collector = Collector::new(outputs, links(app, LinkType::Ethernet), app.context_names())?;
     let skip = app.skipped_bytes();
     let device = Device {
-        responder: Responder { kernel: options.address },
+        responder: Responder { kernel: options.address, only: None },
         strips_ethernet: skip > 0,
         buffer: vec![
             0;
@@ -248,7 +248,7 @@ struct Device {
 }
 
 /// Counts frames the kernel dropped because nobody read them from the device in time.
-fn dropped_by_kernel(device: &str) -> u64 {
+pub(crate) fn dropped_by_kernel(device: &str) -> u64 {
     let path = format!("/sys/class/net/{device}/statistics/tx_dropped");
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.trim().parse().unwrap_or(0)

@@ -6,6 +6,8 @@
 mod frames;
 mod hang;
 mod json;
+#[cfg(target_os = "linux")]
+pub mod live;
 mod node_end;
 mod outside;
 pub mod run;
@@ -28,6 +30,15 @@ pub use script::{FILE_NAME as SCRIPT_NAME, Script};
 pub use setup::Setup;
 pub use summary::{Ending, HartRow, Summary};
 pub use trace::{Filter, Trace};
+
+/// Tells whether a machine is a nanoPU.
+///
+/// # Errors
+/// When there is no such machine or its file is no TOML.
+pub fn is_machine(name: &str) -> Result<bool> {
+    let machine: Loaded<serde_json::Value> = assets::load_machine(name, &[])?;
+    Ok(machine.value.get("hart_interface").is_some())
+}
 
 /// Loads a nanoPU machine, with its faithful overrides if asked for.
 ///

@@ -55,6 +55,8 @@ pub struct RunOptions {
 
 /// Watches a run.
 pub trait Observer {
+    /// Hears, in a live run, that the program is ready and frames are taken.
+    fn started(&mut self) {}
     /// Is called after each slice; answers whether to go on.
     fn goes_on(&mut self, _progress: &Progress) -> bool {
         true

@@ -100,7 +100,7 @@ impl Summary {
 
     fn write_harts(&self, out: &mut String) -> std::fmt::Result {
         let head = ["messages", "busy cycles", "idle cycles", "instructions", "IPC", "traps"];
-        let head: String = head.iter().map(|name| format!("{name:>14}")).collect();
+        let head: String = head.iter().map(|name| format!(" {name:>14}")).collect();
         writeln!(out, "  harts{}", &head[1..])?;
         for row in &self.harts {
             let cells = [
@@ -111,7 +111,7 @@ impl Summary {
                 format!("{:.2}", row.ipc()),
                 count(row.traps),
             ];
-            let cells: String = cells.iter().map(|cell| format!("{cell:>14}")).collect();
+            let cells: String = cells.iter().map(|cell| format!(" {cell:>14}")).collect();
             writeln!(out, "    {:<2}{cells}", row.hart)?;
         }
         Ok(())
