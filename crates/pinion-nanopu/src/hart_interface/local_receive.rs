@@ -102,8 +102,9 @@ impl ContextQueue {
 
     /// Counts the words that entered before cycle `at` and have not been read.
     pub fn count(&self, at: Cycle) -> u64 {
-        let entered = self.runs.iter().rev().map(|run| run.entered(at)).find(|&n| n > self.head);
-        entered.map_or(0, |entered| entered - self.head)
+        // Runs are in order of time: behind the last that has begun to enter, nothing has.
+        let entered = self.runs.iter().rev().find(|run| run.at < at);
+        entered.map_or(0, |run| run.entered(at).saturating_sub(self.head))
     }
 
     /// Gives the cycle in which the message entered whose word is read next, if that word entered
@@ -214,6 +215,17 @@ mod tests {
         assert_eq!(queue.pop(10), None);
         assert_eq!((queue.pop(11), queue.pop(11), queue.pop(12)), (Some(7), None, Some(8)));
         assert_eq!((queue.count(13), queue.handed_over()), (1, 1));
+    }
+
+    #[test]
+    fn messages_that_are_still_to_come_do_not_count() {
+        let mut queue = queue();
+        queue.push(100, true, 0..3);
+        queue.complete();
+        queue.push(110, true, 0..3);
+        queue.complete();
+        let counts = [50, 101, 104, 110, 112, 120].map(|at| queue.count(at));
+        assert_eq!(counts, [0, 1, 3, 3, 5, 6]);
     }
 
     #[test]
