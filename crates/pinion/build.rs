@@ -1,18 +1,27 @@
-//! Embeds `sdk/`, `machines/` and `figures/`, so that an installed `pinion` works without the repository.
+//! Embeds `sdk/`, `machines/`, `figures/` and the nanoservices that figures run, so that an installed `pinion` works without the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+/// Begins the names of the examples that are nanoservices.
+const NANOSERVICE: &str = "nanopu_";
+
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let root = root.join("../..");
     let mut table = String::from("&[\n");
-    for folder in ["sdk", "machines", "figures"] {
+    for folder in ["sdk", "machines", "figures", "examples"] {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
         let mut files = Vec::new();
         collect(&root.join(folder), &mut files);
         files.sort();
+        if folder == "examples" {
+            files.retain(|file| {
+                file.components()
+                    .any(|part| part.as_os_str().to_string_lossy().starts_with(NANOSERVICE))
+            });
+        }
         for file in files {
             let name = file.strip_prefix(&root).expect("found below the root");
             let path = file.canonicalize().expect("the file was just listed");

@@ -1,4 +1,4 @@
-//! Finds the SDK, the machine files and the figures': `PINION_SDK` first, then the repository the
+//! Finds the SDK, the machine files, the figures' files and the examples they run: `PINION_SDK` first, then the repository the
 //! executable was built in, then the copies embedded in the executable, unpacked once into the
 //! user's cache.
 
@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 
-/// Holds `sdk/…`, `machines/…` and `figures/…` as they were when this crate was built.
+/// Holds `sdk/…`, `machines/…`, `figures/…` and the nanoservices of `examples/…` as they were when
+/// this crate was built.
 static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// Finds the folder with the SDK's headers, runtime and settings.
@@ -29,8 +30,24 @@ pub fn sdk_dir() -> Result<PathBuf> {
     }
     match repository() {
         Some(root) => Ok(root.join("sdk")),
-        None => unpack(),
+        None => unpack("sdk", "sdk.toml"),
     }
+}
+
+/// Finds the folder of an example that comes with Pinion.
+///
+/// # Errors
+/// When there is none of that name, or the embedded ones cannot be unpacked.
+pub fn example_dir(name: &str) -> Result<PathBuf> {
+    let examples = match repository() {
+        Some(root) => root.join("examples"),
+        None => unpack("examples", "nanopu_service/app.toml")?,
+    };
+    let dir = examples.join(name);
+    if dir.join("app.toml").is_file() {
+        return Ok(dir);
+    }
+    Err(Error::Usage(format!("there is no example `{name}` in {}", examples.display())))
 }
 
 /// Finds the repository the executable lies in (`target/…/pinion`).
@@ -40,15 +57,17 @@ pub fn repository() -> Option<PathBuf> {
     executable.ancestors().find(is_root).map(Path::to_owned)
 }
 
-/// Unpacks the embedded SDK into the user's cache, under a name made of its contents.
-fn unpack() -> Result<PathBuf> {
-    let target = cache_dir().join(format!("sdk-{:016x}", digest()));
-    if target.join("sdk.toml").is_file() {
+/// Unpacks an embedded folder into the user's cache, under a name made of all contents; a file that
+/// it must have tells whether it is there already.
+fn unpack(folder: &str, file: &str) -> Result<PathBuf> {
+    let target = cache_dir().join(format!("{folder}-{:016x}", digest()));
+    if target.join(file).is_file() {
         return Ok(target);
     }
     let staging = target.with_extension(format!("{}", std::process::id()));
     for (name, bytes) in EMBEDDED {
-        let Some(name) = name.strip_prefix("sdk/") else { continue };
+        let inside = name.strip_prefix(folder).and_then(|name| name.strip_prefix('/'));
+        let Some(name) = inside else { continue };
         let path = staging.join(name);
         let parent = path.parent().unwrap_or(&staging);
         fs::create_dir_all(parent).map_err(|error| Error::file("create", parent, error))?;
@@ -57,7 +76,7 @@ fn unpack() -> Result<PathBuf> {
     if let Err(error) = fs::rename(&staging, &target) {
         // Another process may have been faster; its copy is the same.
         let _ = fs::remove_dir_all(&staging);
-        if !target.join("sdk.toml").is_file() {
+        if !target.join(file).is_file() {
             return Err(Error::file("create", &target, error));
         }
     }

@@ -213,7 +213,7 @@ fn every_figure_has_a_file_that_fits_it() {
 #[test]
 fn the_nanopu_figures_ask_for_what_they_name() {
     let draws = std::env::var_os("PINION_FIGURES");
-    for figure in figures_on(&Ideal) {
+    for figure in figures_on(std::sync::Arc::new(Ideal)) {
         let request = Request { quick: draws.is_none(), ..Request::default() };
         let produced = produce(figure.as_ref(), &request, &mut Unobserved).unwrap();
         let svg = chart::draw(&produced.definition, &produced.table, &produced.comparisons);
@@ -233,7 +233,9 @@ fn the_nanopu_figures_ask_for_what_they_name() {
 
 #[test]
 fn the_ideal_node_orders_the_curves_of_figure_5_as_the_paper_does() {
-    let figure = figures_on(&Ideal).into_iter().find(|figure| figure.name() == "nanopu-fig5");
+    let figure = figures_on(std::sync::Arc::new(Ideal))
+        .into_iter()
+        .find(|figure| figure.name() == "nanopu-fig5");
     let set = ["requests=20000", "gaps_cycles=[600]", "pre_gaps_cycles=[600]"];
     let set = set.iter().map(|text| format!("parameters.{text}")).collect();
     let request = Request { set, ..Request::default() };

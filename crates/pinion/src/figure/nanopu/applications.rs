@@ -1,6 +1,8 @@
 //! `nanopu-fig8`: small applications on the register interface and on a DMA NIC (nanoservices draft,
 //! figure 8).
 
+use std::sync::Arc;
+
 use super::{Application, Bench};
 use crate::error::{Error, Result};
 use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
@@ -8,7 +10,7 @@ use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Ta
 const NODES: [&str; 2] = ["nanoPU", "DMA NIC"];
 
 pub(super) struct Fig8 {
-    pub bench: &'static dyn Bench,
+    pub bench: Arc<dyn Bench>,
 }
 
 impl Figure for Fig8 {

@@ -1,6 +1,8 @@
 //! `nanopu-fig3`: threads switched by the hardware as messages arrive, against a timer (nanoPU paper,
 //! figure 3).
 
+use std::sync::Arc;
+
 use pinion_net::load::{Contexts, Distribution};
 
 use super::sweep;
@@ -12,7 +14,7 @@ const HARDWARE: &str = "hardware";
 const TIMER: &str = "timer";
 
 pub(super) struct Fig3 {
-    pub bench: &'static dyn Bench,
+    pub bench: Arc<dyn Bench>,
 }
 
 impl Figure for Fig3 {
@@ -50,6 +52,7 @@ impl Figure for Fig3 {
             threads: vec![thread(0), thread(1)],
             scheduling,
             bound_cycles: None,
+            lowered_for_good: false,
             link_cycles: parameters.whole("link_cycles")?,
         };
         let mut load = sweep::load(parameters, setting, point.x, Distribution::Fixed { cycles })?;

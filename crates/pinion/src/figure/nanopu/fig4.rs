@@ -1,6 +1,8 @@
 //! `nanopu-fig4`: a well-behaved thread beside one that overruns, with and without the bound on
 //! message time (nanoPU paper, figure 4).
 
+use std::sync::Arc;
+
 use pinion_net::load::{Contexts, Distribution, Overrun};
 
 use super::sweep;
@@ -10,11 +12,13 @@ use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Ta
 
 const BOUNDED: &str = "bounded";
 const UNBOUNDED: &str = "unbounded";
+/// Bounded, but a demoted thread has its priority back when its message ends.
+const RESTORED: &str = "bounded by message";
 /// The context of the thread that overruns; the other's is 0.
 const MISBEHAVING: u16 = 1;
 
 pub(super) struct Fig4 {
-    pub bench: &'static dyn Bench,
+    pub bench: Arc<dyn Bench>,
 }
 
 impl Figure for Fig4 {
@@ -28,7 +32,11 @@ impl Figure for Fig4 {
 
     fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
         let mut points = Vec::new();
-        for (curve, gaps) in [(BOUNDED, "gaps_cycles"), (UNBOUNDED, "unbounded_gaps_cycles")] {
+        for (curve, gaps) in [
+            (BOUNDED, "gaps_cycles"),
+            (UNBOUNDED, "unbounded_gaps_cycles"),
+            (RESTORED, "restored_gaps_cycles"),
+        ] {
             points.extend(parameters.list(gaps)?.into_iter().map(|gap| Point {
                 label: format!("{curve}, gap {gap}"),
                 curve: curve.to_owned(),
@@ -54,6 +62,7 @@ impl Figure for Fig4 {
             threads: vec![thread(0), thread(MISBEHAVING)],
             scheduling: Scheduling::Hardware,
             bound_cycles: Some(parameters.whole("bound_cycles")?),
+            lowered_for_good: point.curve == BOUNDED,
             link_cycles: parameters.whole("link_cycles")?,
         };
         let mut load = sweep::load(parameters, setting, point.x, Distribution::Fixed { cycles })?;

@@ -1,5 +1,7 @@
 //! `nanopu-fig5`: how requests find a core: RSS, JBSQ, JBSQ with priorities (nanoPU paper, figure 5).
 
+use std::sync::Arc;
+
 use pinion_net::load::{Contexts, Distribution, Normal};
 
 use super::sweep;
@@ -13,7 +15,7 @@ const JBSQ_PRE: &str = "JBSQ-PRE";
 const CORES: u32 = 4;
 
 pub(super) struct Fig5 {
-    pub bench: &'static dyn Bench,
+    pub bench: Arc<dyn Bench>,
 }
 
 impl Fig5 {
@@ -85,6 +87,7 @@ impl Figure for Fig5 {
             scheduling: Scheduling::Hardware,
             // As in the artifact; with RSS and JBSQ nothing else runs where a long request overruns.
             bound_cycles: Some(parameters.whole("bound_cycles")?),
+            lowered_for_good: false,
             link_cycles: parameters.whole("link_cycles")?,
         };
         let service_time = Self::service_time(parameters)?;

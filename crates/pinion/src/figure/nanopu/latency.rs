@@ -1,5 +1,7 @@
 //! `nanopu-latency`: where the nanoseconds of an echoed message go (nanoPU paper, figure 2).
 
+use std::sync::Arc;
+
 use super::{Bench, Loopback};
 use crate::error::Result;
 use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
@@ -12,7 +14,7 @@ const LOOPBACK: &str = "loopback";
 const WIRE_TO_WIRE: &str = "wire to wire";
 
 pub(super) struct Latency {
-    pub bench: &'static dyn Bench,
+    pub bench: Arc<dyn Bench>,
 }
 
 impl Figure for Latency {
@@ -42,6 +44,7 @@ impl Figure for Latency {
             message_bytes: point.x as u64,
             messages: parameters.whole("messages")?,
             gap_cycles: parameters.whole("gap_cycles")?,
+            fixed_length: parameters.whole("fixed_length")? != 0,
         };
         let stages = self.bench.loopback(&run, setting)?;
         let period_ns = self.bench.clock(setting)?.period_ps() / 1000.0;

@@ -8,20 +8,23 @@ mod fig3;
 mod fig4;
 mod fig5;
 mod latency;
+mod node;
 mod sweep;
 mod table1;
 
 #[cfg(test)]
 pub(super) mod ideal;
 
+use std::sync::Arc;
+
 use pinion_net::load::{LoadReport, LoadSpec};
 use pinion_sim::Clock;
 
 use super::{Figure, Setting};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Runs nodes for the figures. Overrides of the machine are in the setting.
-pub trait Bench: Sync {
+pub trait Bench: Send + Sync {
     /// Gives the node's clock.
     ///
     /// # Errors
@@ -77,6 +80,8 @@ pub struct Loopback {
     pub messages: u64,
     /// Cycles between two.
     pub gap_cycles: u64,
+    /// The program is compiled for the length; else it takes it from the header.
+    pub fixed_length: bool,
 }
 
 /// Says what a core does as fast as it can.
@@ -124,6 +129,8 @@ pub struct Service {
     pub scheduling: Scheduling,
     /// Cycles after which a message of a thread of priority 0 demotes it; `None`: the machine's.
     pub bound_cycles: Option<u64>,
+    /// A thread that was demoted stays so, as on the published hardware; else until its message ends.
+    pub lowered_for_good: bool,
     /// Cycles that the link to the load takes each way.
     pub link_cycles: u64,
 }
@@ -142,44 +149,17 @@ pub struct Application {
 
 /// Lists the figures.
 pub fn figures() -> Vec<Box<dyn Figure>> {
-    figures_on(&NoNode)
+    figures_on(Arc::new(node::Nodes::default()))
 }
 
 /// Lists the figures, their runs done by a bench.
-pub fn figures_on(bench: &'static dyn Bench) -> Vec<Box<dyn Figure>> {
+pub fn figures_on(bench: Arc<dyn Bench>) -> Vec<Box<dyn Figure>> {
     vec![
-        Box::new(latency::Latency { bench }),
-        Box::new(table1::Table1 { bench }),
-        Box::new(fig3::Fig3 { bench }),
-        Box::new(fig4::Fig4 { bench }),
-        Box::new(fig5::Fig5 { bench }),
+        Box::new(latency::Latency { bench: bench.clone() }),
+        Box::new(table1::Table1 { bench: bench.clone() }),
+        Box::new(fig3::Fig3 { bench: bench.clone() }),
+        Box::new(fig4::Fig4 { bench: bench.clone() }),
+        Box::new(fig5::Fig5 { bench: bench.clone() }),
         Box::new(applications::Fig8 { bench }),
     ]
-}
-
-/// Stands for the bench where there is no node to run.
-struct NoNode;
-
-impl NoNode {
-    fn error<T>() -> Result<T> {
-        Err(Error::Usage("this build has no nanoPU node to run the figure on".to_owned()))
-    }
-}
-
-impl Bench for NoNode {
-    fn clock(&self, _: &Setting<'_>) -> Result<Clock> {
-        Self::error()
-    }
-    fn loopback(&self, _: &Loopback, _: &Setting<'_>) -> Result<Vec<Stage>> {
-        Self::error()
-    }
-    fn throughput(&self, _: &Throughput, _: &Setting<'_>) -> Result<u64> {
-        Self::error()
-    }
-    fn serve(&self, _: &Service, _: LoadSpec, _: &Setting<'_>) -> Result<LoadReport> {
-        Self::error()
-    }
-    fn application(&self, _: &Application, _: &Setting<'_>) -> Result<u64> {
-        Self::error()
-    }
 }

@@ -1,5 +1,7 @@
 //! `nanopu-table1`: how fast one core receives and sends (nanoPU paper, table 1).
 
+use std::sync::Arc;
+
 use super::{Bench, Throughput};
 use crate::error::Result;
 use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
@@ -13,7 +15,7 @@ const LENGTHS: [&str; 2] = ["fixed", "variable"];
 const DIRECTIONS: [&str; 2] = ["receive", "send"];
 
 pub(super) struct Table1 {
-    pub bench: &'static dyn Bench,
+    pub bench: Arc<dyn Bench>,
 }
 
 impl Figure for Table1 {

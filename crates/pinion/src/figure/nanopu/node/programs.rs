@@ -1,0 +1,51 @@
+//! The programs that figures run. In: an example's name, what it is compiled with. Out: its image.
+//! Holds those that were built; who needs one that is being built waits.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pinion_isa::elf::Image;
+
+use crate::app::Options;
+use crate::error::{Error, Result};
+use crate::service::Service;
+use crate::{assets, build, manifest};
+
+/// Holds programs by name and definitions.
+#[derive(Debug, Default)]
+pub(super) struct Programs {
+    built: Mutex<BTreeMap<(String, String), Arc<Image>>>,
+}
+
+impl Programs {
+    /// Gives an example's program, built if need be; a definition (`WORDS=8`) makes a variant.
+    ///
+    /// # Errors
+    /// When there is no compiler for it, or it refuses.
+    pub(super) fn get(&self, name: &str, definition: Option<&str>) -> Result<Arc<Image>> {
+        let key = (name.to_owned(), definition.unwrap_or_default().to_owned());
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(image) = built.get(&key) {
+            return Ok(image.clone());
+        }
+        let image = Arc::new(make(name, definition).map_err(|error| {
+            Error::part(format!("the figure runs the example `{name}`, which is not there"), error)
+        })?);
+        built.insert(key, image.clone());
+        Ok(image)
+    }
+}
+
+fn make(name: &str, definition: Option<&str>) -> Result<Image> {
+    let dir = assets::example_dir(name)?;
+    let mut manifest = manifest::load(&dir)?;
+    let mut out: Option<PathBuf> = None;
+    if let Some(definition) = definition {
+        manifest.app.defines.push(definition.to_owned());
+        let file = format!("{name}-{}.elf", definition.to_lowercase().replace('=', "-"));
+        out = Some(dir.join("build").join(file));
+    }
+    let build = build::Options { out, ..build::Options::default() };
+    Ok(Service::of(manifest, &Options { build, ..Options::default() })?.image)
+}
