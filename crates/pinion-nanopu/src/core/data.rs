@@ -52,6 +52,7 @@ impl Core {
                 }
             }
             _ => {
+                self.takes_back(self.behind, t);
                 let later = t + self.miss(line, writes, slot.is_some(), memory);
                 let first = t + self.timing.replay_cycles;
                 if later >= self.attention
@@ -122,6 +123,7 @@ impl Core {
         for store in &self.stores {
             let waits = t <= store.from || run <= store.from;
             if waits && store.word == word && store.mask & mask != 0 {
+                self.takes_back(self.behind, t);
                 t += self.timing.replay_cycles;
                 self.fetch = t;
                 self.stores = [PendingStore::default(); 2];

@@ -14,6 +14,7 @@
 pub mod cache;
 pub mod code;
 pub mod data;
+mod fetch_ahead;
 pub mod multiply_divide;
 pub mod network;
 pub mod predictor;
@@ -74,6 +75,17 @@ struct PendingStore {
     word: u64,
     /// Bytes of the word.
     mask: u8,
+}
+
+/// What the frontend had begun when the pipeline took an instruction back.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    /// Address from which it went on fetching.
+    pc: u64,
+    /// Decode cycle of the instruction.
+    decode: Cycle,
+    /// When its word entered the fetch queue.
+    fetch: Cycle,
 }
 
 /// Where a polling loop was met last.
@@ -139,6 +151,10 @@ pub struct Core {
     /// First address and size of the decoded code, and whether a store may have changed it.
     code_range: (u64, u64),
     code_changed: bool,
+    /// Address behind the memory access under way.
+    behind: u64,
+    /// What the frontend fetched in vain.
+    ahead: Option<Ahead>,
     /// Cycles spent in `wfi`, which `mcycle` does not count.
     stalled: Cycle,
     /// Turns of polling loops that were left out: cycles and instructions.
@@ -206,6 +222,8 @@ impl Core {
             protected: false,
             code_range: (0, 0),
             code_changed: false,
+            behind: 0,
+            ahead: None,
             stalled: 0,
             polled: (0, 0),
             effects: 0,

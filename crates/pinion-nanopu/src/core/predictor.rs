@@ -192,6 +192,18 @@ impl Predictor {
         }
     }
 
+    /// Predicts a branch that the frontend fetches and the pipeline then takes back, so that it is
+    /// fetched once more: the prediction stays in the history. Tells whether it is taken, and
+    /// whether the target buffer knows it.
+    pub fn speculate(&mut self, pc: u64, fetched: Cycle) -> (bool, bool) {
+        let seen = self.seen(fetched);
+        let taken = self.counters[self.index(pc, seen)];
+        let known = self.find(pc).is_some();
+        self.recent = [(fetched, self.history), self.recent[0]];
+        self.history = u8::from(taken) << (HISTORY_BITS - 1) | self.history >> 1;
+        (taken, known)
+    }
+
     /// Meets a taken branch that the counter knew and the target buffer did not.
     fn late(&mut self, at: &Meeting) -> Guess {
         if at.queue_short {

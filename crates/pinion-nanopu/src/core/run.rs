@@ -12,7 +12,7 @@ use crate::memory::{LINE_BYTES, Memory};
 
 /// Cycles from the decision to fetch a word to its entry into the fetch queue, with the one behind
 /// the departure that makes room.
-const FETCH_STAGES: Cycle = 3;
+pub(super) const FETCH_STAGES: Cycle = 3;
 
 /// Says whether the core goes on.
 type Going = bool;
@@ -64,10 +64,16 @@ impl Core {
                 && let Some(at) = self.interrupted(arrival, t, memory, network)
             {
                 self.take_interrupt(at, memory, network);
+                if let Some(ahead) = self.ahead.take() {
+                    self.fetch_ahead(ahead, code);
+                }
                 continue;
             }
             if !self.issue(slot, pc, t, memory, network) {
                 return;
+            }
+            if let Some(ahead) = self.ahead.take() {
+                self.fetch_ahead(ahead, code);
             }
             if self.code_changed {
                 self.code_changed = false;
@@ -242,6 +248,7 @@ impl Core {
             | Class::FloatLoad
             | Class::FloatStore => match self.hart.execute(i) {
                 Outcome::Access(access) => {
+                    self.behind = pc.wrapping_add(u64::from(i.length));
                     match self.access(&access, t, memory, network) {
                         Ok((value, at)) => {
                             self.hart.complete(&access, value);
@@ -510,6 +517,7 @@ impl Core {
                 || (i.rs1 != 0 || i.imm >> 16 & 31 != 0);
             let quiet = (csr::number::MSCRATCH..=csr::number::MTVAL).contains(&number);
             if writes && !quiet {
+                self.takes_back(pc.wrapping_add(u64::from(i.length)), t);
                 self.redirect(t + self.timing.replay_cycles);
                 self.system_changed(memory, network);
             }
@@ -674,12 +682,14 @@ impl Core {
             Outcome::Fence => self.fence = true,
             Outcome::FenceI => {
                 self.code_changed = true;
+                self.takes_back(pc.wrapping_add(u64::from(i.length)), t);
                 self.instruction_cache.clear();
                 self.fetch_line = u64::MAX;
                 let at = (t + self.timing.replay_cycles).max(self.memory_busy);
                 self.redirect(at);
             }
             Outcome::Returned => {
+                self.takes_back(pc.wrapping_add(u64::from(i.length)), t);
                 self.redirect(t + self.timing.replay_cycles);
                 self.system_changed(memory, network);
             }
@@ -860,7 +870,10 @@ impl Core {
         }
         self.hart.csr.mip = pending;
         match self.hart.pending_interrupt() {
-            Some(interrupt) => self.trap(interrupt, at, network),
+            Some(interrupt) => {
+                self.takes_back(self.hart.pc, at);
+                self.trap(interrupt, at, network);
+            }
             None => self.decode = at,
         }
         self.hart.csr.mip = 0;
