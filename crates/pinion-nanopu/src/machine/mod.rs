@@ -1,8 +1,8 @@
 //! Every number of a nanoPU node, as its file in `machines/` gives it with its source.
 
+pub mod core;
 pub mod hart_interface;
 pub mod node;
 pub mod receive;
 pub mod transmit;
-pub mod core;
 pub mod transport;
