@@ -102,7 +102,7 @@ impl Devices {
     /// Reads a device's register; `now` is the cycle of the access.
     pub fn read(&self, address: u64, now: Cycle) -> u64 {
         match address {
-            MTIME..CLINT_END => now / self.cycles_per_tick >> (8 * (address & 7)),
+            MTIME..CLINT_END => (now / self.cycles_per_tick) >> (8 * (address & 7)),
             MTIMECMP..MTIME => {
                 let hart = ((address - MTIMECMP) / 8) as usize;
                 self.compare.get(hart).copied().unwrap_or(0) >> (8 * (address & 7))

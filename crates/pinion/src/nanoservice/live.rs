@@ -209,7 +209,8 @@ impl Live<'_> {
             && end.unread_words(self.contexts) == 0
             && end.begun(self.contexts) == 0
             && end.node.transmit().resident().next().is_none();
-        !end.is_quiet() && !(is_empty && self.now > end.ears.moved + SETTLED_CYCLES)
+        let settled = is_empty && self.now > end.ears.moved + SETTLED_CYCLES;
+        !(end.is_quiet() || settled)
     }
 
     /// Tells whether all that the node waits for is its peer.
