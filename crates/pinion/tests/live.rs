@@ -106,3 +106,55 @@ fn the_kernel_pings_the_nic() {
     assert!(summary.contains("times slower than the hardware"), "{summary}");
     assert!(summary.contains("ARP requests answered"), "{summary}");
 }
+
+#[test]
+fn a_nanoservice_answers_datagrams() {
+    if let Some(missing) = what_is_missing() {
+        eprintln!("{missing} is missing: nothing tested");
+        return;
+    }
+    let repository = repository();
+    let folder = std::env::temp_dir().join(format!("pinion-live-service-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let json = folder.join("summary.json");
+    let child = Command::new(env!("CARGO_BIN_EXE_pinion"))
+        .arg("up")
+        .arg(repository.join("examples/nanopu_loopback"))
+        .args(["--tap", "pinion-test1", "--address", "10.254.78.1/24", "--duration", "20s"])
+        .args(["--set", "transport.kind=udp", "--json"])
+        .arg(&json)
+        .env("PINION_SDK", repository.join("sdk"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut running = Running(child);
+    let mut output = BufReader::new(running.0.stdout.take().unwrap());
+    let mut greeting = String::new();
+    output.read_line(&mut greeting).unwrap();
+    if greeting.is_empty() {
+        let mut said = String::new();
+        running.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        eprintln!("no live run here, nothing tested: {said}");
+        return;
+    }
+    assert!(greeting.contains("the node is 10.254.78.2"), "{greeting}");
+    let socket = std::net::UdpSocket::bind("10.254.78.1:0").unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    for number in 0..20u64 {
+        let message = [number.to_be_bytes(), (2 * number).to_be_bytes()].concat();
+        socket.send_to(&message, "10.254.78.2:47000").unwrap();
+        let mut answer = [0; 64];
+        let (bytes, from) = socket.recv_from(&mut answer).unwrap();
+        assert_eq!((bytes, from.port()), (16, 47_000));
+        let expected = [(number + 1).to_be_bytes(), (2 * number + 1).to_be_bytes()].concat();
+        assert_eq!(answer[..16], expected);
+    }
+    let process = running.0.id().to_string();
+    assert!(succeeds("kill", &["-INT", &process]));
+    assert!(running.0.wait().unwrap().success());
+    let summary = std::fs::read_to_string(&json).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["messages"]["in"], 20, "{summary}");
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -165,6 +165,8 @@ fn acknowledge(header: &Header, ends: &Ends, rtt_packets: u16) -> Vec<u8> {
         flags: Flags::ACK.with(Flags::PULL),
         src_context: header.dst_context,
         dst_context: header.src_context,
+        // Homa's acknowledgements count packets, NDP's name one.
+        pkt_offset: header.pkt_offset.saturating_add(u8::from(homa)),
         pull_offset: (u16::from(header.pkt_offset) + 1).saturating_add(rtt_packets),
         ..*header
     };

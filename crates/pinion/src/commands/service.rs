@@ -1,5 +1,7 @@
 //! `pinion run APP` for a nanoservice: a program on a node, its requests, what came of them.
 
+use std::collections::BTreeMap;
+
 use pinion::Error;
 use pinion::app::Options;
 use pinion::error::Result;
@@ -11,6 +13,7 @@ use pinion::service::Service;
 use pinion::traffic::{Pace, Packets};
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::machine::transport::TransportKind;
+use pinion_nanopu::transport::raw::RAW_PROTOCOL;
 use pinion_net::load::{Flavour, LoadSpec};
 
 use super::run::Watch;
@@ -129,49 +132,42 @@ fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> R
 /// Reads a load; what it leaves open is as the machine has it.
 fn load_of(text: &str, setup: &Setup, answers: bool) -> Result<Traffic> {
     let machine = &setup.machine.value;
-    let has = |key: &str| text.split(',').any(|part| part.trim().starts_with(&format!("{key}=")));
-    let mut full = text.to_owned();
-    let mut add = |key: &str, value: String| {
-        if !has(key) {
-            full.push_str(&format!(",{key}={value}"));
-        }
-    };
-    let kind = setup.transport().name().to_owned();
-    let speaks = match machine.transport.kind {
-        TransportKind::Ndp | TransportKind::Homa | TransportKind::Udp => kind.clone(),
-        TransportKind::Raw => "ndp".to_owned(),
-    };
-    add("transport", speaks.clone());
-    add("dst", machine.address.ip.to_string());
-    match machine.transport.kind {
-        TransportKind::Udp => add("port", machine.transport.udp.port_base.to_string()),
-        _ => add("window_packets", machine.transport.rtt_packets.to_string()),
-    }
-    let mut spec: LoadSpec = full.parse()?;
-    let is_right = match (&spec.flavour, machine.transport.kind) {
-        (Flavour::Udp { .. }, TransportKind::Udp) => true,
-        (Flavour::Lnic { .. }, TransportKind::Udp) | (Flavour::Udp { .. }, _) => false,
-        (Flavour::Lnic { protocol, .. }, TransportKind::Homa) => {
-            *protocol == pinion_net::frame::lnic::HOMA_PROTOCOL
-        }
-        (Flavour::Lnic { protocol, .. }, _) => *protocol == pinion_net::frame::lnic::NDP_PROTOCOL,
-    };
-    if !is_right {
+    let pairs = text.split(',').filter_map(|part| part.trim().split_once('='));
+    let given: BTreeMap<&str, &str> = pairs.collect();
+    let is_raw = machine.transport.kind == TransportKind::Raw;
+    // Raw frames are laid out as NDP's.
+    let speaks = if is_raw { "ndp" } else { setup.transport().name() }.to_owned();
+    if given.get("transport").is_some_and(|kind| *kind != speaks) {
         return Err(Error::Usage(format!(
-            "--load {text}: the machine speaks {kind}; leave `transport` out, or change the \
-             machine with --set transport.kind=…"
+            "--load {text}: the machine speaks {}; leave `transport` out, or change the machine \
+             with --set transport.kind=…",
+            setup.transport().name()
         )));
     }
-    if let Flavour::Lnic { protocol, ack_delay_cycles, .. } = &mut spec.flavour {
-        if machine.transport.kind == TransportKind::Raw {
-            *protocol = pinion_nanopu::transport::raw::RAW_PROTOCOL;
+    let own = match machine.transport.kind {
+        TransportKind::Udp => ("port", machine.transport.udp.port_base.to_string()),
+        _ => ("window_packets", machine.transport.rtt_packets.to_string()),
+    };
+    let mut full = text.to_owned();
+    for (key, value) in [("transport", speaks), ("dst", machine.address.ip.to_string()), own] {
+        if !given.contains_key(key) {
+            full.push_str(&format!(",{key}={value}"));
         }
-        if !answers || machine.transport.kind == TransportKind::Raw {
+    }
+    let mut spec: LoadSpec = full.trim_start_matches(',').parse()?;
+    if let Flavour::Lnic { protocol, ack_delay_cycles, .. } = &mut spec.flavour {
+        if is_raw {
+            *protocol = RAW_PROTOCOL;
+        }
+        if !answers || is_raw {
             *ack_delay_cycles = None;
         }
     }
     // A program need not announce itself: requests wait until it is ready.
-    Ok(if has("startup") { Traffic::Announced(spec) } else { Traffic::Load(spec) })
+    Ok(match given.contains_key("startup") {
+        true => Traffic::Announced(spec),
+        false => Traffic::Load(spec),
+    })
 }
 
 /// Writes and prints what belongs to the end of a run, and gives the exit status.

@@ -6,7 +6,7 @@
 //! belongs to the oldest request from its peer and port to its context, or, with a load, to the one
 //! that carries the same time of sending.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use pinion_net::frame::lnic::{Flags, Header};
 use pinion_net::load::flits;
 use pinion_sim::Clock;
 
+use super::run::PEER_IP;
 use super::wire::{Direction, Wire};
 use crate::error::{Error, Result};
 use crate::report::{Histogram, Partial};
@@ -82,6 +83,10 @@ pub struct Counts {
     pub first_in: Option<Cycle>,
     /// Is when the last frame had arrived or left.
     pub last: Cycle,
+    /// Counts messages that left for addresses from which nothing came.
+    pub strays: u64,
+    /// Is the address of the last of them.
+    pub stray_ip: u32,
 }
 
 /// Hears of every frame.
@@ -90,6 +95,8 @@ pub struct Frames {
     matching: Matching,
     clock: Clock,
     waiting: HashMap<Key, VecDeque<(u16, Cycle)>>,
+    /// Holds the addresses from which frames came.
+    peers: HashSet<u32>,
     rows: Vec<(Cycle, bool, Row)>,
     csv: Option<(csv::Writer<BufWriter<File>>, Partial, PathBuf)>,
     pcap: Option<CaptureWriter>,
@@ -123,6 +130,7 @@ impl Frames {
             matching,
             clock,
             waiting: HashMap::new(),
+            peers: HashSet::from([PEER_IP]),
             rows: Vec::new(),
             csv,
             pcap,
@@ -142,6 +150,11 @@ impl Frames {
         counts.first_in.get_or_insert(first);
         counts.last = counts.last.max(last);
         let parsed = self.wire.parse(Direction::In, frame);
+        if let Ok((header, _)) = &parsed
+            && self.peers.len() < MOST_WAITING
+        {
+            self.peers.insert(header.src_ip);
+        }
         if let Ok((header, payload)) = &parsed
             && header.flags == Flags::DATA
             && header.pkt_offset == 0
@@ -172,6 +185,10 @@ impl Frames {
         {
             self.counts.payload_out += payload.len() as u64;
             if header.pkt_offset == 0 {
+                if !self.peers.contains(&header.dst_ip) {
+                    self.counts.strays += 1;
+                    self.counts.stray_ip = header.dst_ip;
+                }
                 let key = (header.dst_ip, header.dst_context, header.src_context);
                 let key = self.key(key, payload);
                 if let Some(queue) = self.waiting.get_mut(&key) {

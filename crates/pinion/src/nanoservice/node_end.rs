@@ -122,7 +122,6 @@ impl<L: Listener> NodeEnd<L> {
 
 impl<L: Listener> Endpoint for NodeEnd<L> {
     fn arrive(&mut self, first_flit: Cycle, frame: &[u8]) {
-        self.ears.moved = self.ears.moved.max(first_flit);
         self.frames.arrived(first_flit, frame);
         self.node.inject(first_flit, frame);
         if !self.has_ended() {

@@ -205,7 +205,11 @@ impl<L: Settling> Run<'_, L> {
             let reached = reached.map_err(|error| Error::part("cannot write frames", error))?;
             self.after_slice(reached, observer)?;
             let rests = reached < until && !self.pair.a.has_ended();
-            if let Some(ending) = self.ending(reached, rests) {
+            let ending = self.ending(reached, rests);
+            if let Some(error) = self.pair.b.peer_mut().take_error() {
+                return Err(error);
+            }
+            if let Some(ending) = ending {
                 break ending;
             }
             let took = started.elapsed();
@@ -230,9 +234,6 @@ impl<L: Settling> Run<'_, L> {
     fn after_slice(&mut self, now: Cycle, observer: &mut dyn Observer) -> Result<()> {
         let end = &mut self.pair.a;
         end.frames.settle(now)?;
-        if let Some(error) = self.pair.b.peer_mut().take_error() {
-            return Err(error);
-        }
         self.moved = self.moved.max(self.pair.a.ears.moved.min(now));
         if self.print(observer, false) {
             self.moved = now;
@@ -294,8 +295,9 @@ impl<L: Settling> Run<'_, L> {
         if now >= self.cycles {
             return Some(Ending::CycleLimit);
         }
-        // A load that waits for its next request does not make a program hang.
-        let awaits = self.pair.a.is_quiet() && self.ready.is_some();
+        // A program that has nothing to do until the next request comes does not hang.
+        let awaits = self.pair.a.is_quiet() && self.ready.is_some()
+            || self.is_empty() && self.ready.is_some() && !self.pair.b.peer().is_done(now);
         (still >= self.patience && !awaits).then(|| self.stuck())
     }
 

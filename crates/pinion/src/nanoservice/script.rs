@@ -82,6 +82,8 @@ pub struct Script {
     answered: usize,
     /// Holds packets of messages that are not complete, by id and context.
     parts: HashMap<(u16, u16), Vec<Option<Vec<u8>>>>,
+    /// Holds which use of its id each message was that is complete; packets may come again.
+    complete: HashMap<(u16, u16), u16>,
     differences: Vec<String>,
 }
 
@@ -109,6 +111,7 @@ impl Script {
             sent: 0,
             answered: 0,
             parts: HashMap::new(),
+            complete: HashMap::new(),
             differences: Vec::new(),
         })
     }
@@ -155,6 +158,11 @@ impl Script {
     pub fn hear(&mut self, header: &Header, payload: &[u8], packet_bytes: usize) {
         let packets = usize::from(header.msg_len).div_ceil(packet_bytes.max(1)).clamp(1, 64);
         let key = (header.tx_msg_id, header.src_context);
+        // Data packets carry no offset here, but a count of the id's uses, from 1.
+        let generation = header.pull_offset;
+        if generation != 0 && self.complete.get(&key) == Some(&generation) {
+            return;
+        }
         let parts = self.parts.entry(key).or_default();
         parts.resize(packets, None);
         if let Some(part) = parts.get_mut(usize::from(header.pkt_offset)) {
@@ -163,6 +171,7 @@ impl Script {
         if parts.iter().any(Option::is_none) {
             return;
         }
+        self.complete.insert(key, generation);
         let parts = self.parts.remove(&key).unwrap_or_default();
         let bytes: Vec<u8> = parts.into_iter().flatten().flatten().collect();
         self.hear_message(&bytes[..bytes.len().min(header.msg_len.into())]);

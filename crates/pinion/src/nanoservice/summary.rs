@@ -182,6 +182,14 @@ impl Summary {
 
     /// Checks the books, when all is counted.
     pub(super) fn check(&mut self) {
+        if self.frames.strays > 0 {
+            self.warnings.push(format!(
+                "{} messages went to addresses from which nothing came, the last to {}; a word \
+                 written beyond a message's length is taken for the header of the next",
+                count(self.frames.strays),
+                std::net::Ipv4Addr::from(self.frames.stray_ip)
+            ));
+        }
         let books = &self.receive;
         let decided = books.frames;
         let problem = if !books.balances() {

@@ -2,7 +2,7 @@
 //! messages and acknowledgements go out as frames. It holds nothing but the transport.
 
 use pinion_nanopu::transport::{Address, Outgoing, Transport};
-use pinion_net::frame::lnic::{Flags, Header};
+use pinion_net::frame::lnic::{Flags, HOMA_PROTOCOL, Header};
 use pinion_net::frame::{self, Content};
 
 use super::setup::Setup;
@@ -112,6 +112,8 @@ impl Wire {
 
     /// Builds the acknowledgement of a data packet of the node's, which also lets it send on.
     pub fn acknowledgement(&self, packet: &Header) -> Vec<u8> {
+        // Homa's acknowledgements count packets, NDP's name one.
+        let counts = u8::from(packet.protocol == HOMA_PROTOCOL);
         let header = Header {
             dst_mac: packet.src_mac,
             src_mac: packet.dst_mac,
@@ -121,6 +123,7 @@ impl Wire {
             flags: Flags::ACK.with(Flags::PULL),
             src_context: packet.dst_context,
             dst_context: packet.src_context,
+            pkt_offset: packet.pkt_offset.saturating_add(counts),
             pull_offset: (u16::from(packet.pkt_offset) + 1).saturating_add(self.window),
             ..*packet
         };
