@@ -60,7 +60,7 @@ impl Folder {
     }
 
     fn frames(&self, name: &str) -> Vec<Vec<u8>> {
-        let mut reader = CaptureReader::open(&self.0.join(name)).unwrap();
+        let mut reader = CaptureReader::open(self.0.join(name)).unwrap();
         let mut frames = Vec::new();
         while let Some(frame) = reader.next_frame().unwrap() {
             frames.push(frame.bytes);
