@@ -32,7 +32,10 @@ const NANOSERVICE: Template = Template {
     manifest: include_str!("../../templates/nanoservice/app.toml"),
     source: include_str!("../../templates/nanoservice/service.c"),
     readme: include_str!("../../templates/nanoservice/README.md"),
-    next: &["pinion build @FOLDER@"],
+    next: &[
+        "pinion build @FOLDER@",
+        "pinion run @FOLDER@ --load requests=1000,gap=exp:2000,match=oldest",
+    ],
 };
 
 pub fn run(args: &NewArgs) -> Result<Status> {
