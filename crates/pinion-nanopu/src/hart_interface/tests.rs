@@ -182,7 +182,9 @@ fn empty_queues_and_foreign_contexts_are_survived() {
     assert_eq!((hart.pop(13), hart.words_ready(13)), (None, false));
     hart.write_csr(CONTEXT, 7, 14);
     assert_eq!(hart.write_csr(COMMAND, 1, 15), Some(Command::Nothing));
-    assert_eq!(hart.misuse(), Misuse { empty_reads: 2, bad_binds: 1, ..Misuse::default() });
+    let first_empty_context = Some(0);
+    let misuse = Misuse { empty_reads: 2, first_empty_context, bad_binds: 1, ..Misuse::default() };
+    assert_eq!(hart.misuse(), misuse);
     assert_eq!((hart.read_csr(0x062, 20), hart.write_csr(0x300, 0, 20)), (None, None));
     assert_eq!((hart.read_csr(0x057, 16_383), hart.read_csr(0x057, 16_384)), (Some(0), Some(1)));
 }

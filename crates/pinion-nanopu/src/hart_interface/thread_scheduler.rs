@@ -16,7 +16,7 @@
 //! - the running message overran its bound, which lowers its context's priority to 1,
 //! - what runs has been idle for long: the next context of the hart becomes the target.
 //!
-//! No cycle is simulated for itself. [`walk`](ThreadScheduler::walk) visits the windows of cycles in
+//! No cycle is simulated for itself. `walk` visits the windows of cycles in
 //! which the line may be up and the points at which a timer runs out.
 
 use std::collections::VecDeque;
