@@ -8,6 +8,7 @@
 //! Every unit counts cycles of the node's one clock ([`Cycle`]); what they say happened is an
 //! [`event::Event`].
 
+pub mod baseline;
 pub mod core;
 pub mod event;
 pub mod hart_interface;

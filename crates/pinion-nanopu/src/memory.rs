@@ -13,6 +13,8 @@ pub use l2::{Grant, L2};
 
 use pinion_isa::elf::Image;
 
+use crate::Cycle;
+use crate::baseline::DmaNic;
 use crate::machine::core::MemorySection;
 
 /// Bytes of a cache line, in all caches.
@@ -34,6 +36,8 @@ pub struct Memory {
     /// What other harts' caches are to do before they run on: harts (bits), line, whether they may
     /// keep it to read.
     pub probes: Vec<(u32, u64, bool)>,
+    /// The baseline's NIC.
+    pub dma_nic: Option<Box<DmaNic>>,
 }
 
 /// Says why a program cannot be loaded.
@@ -59,6 +63,7 @@ impl Memory {
             devices: Devices::new(harts, section.timebase_cycles),
             costs: section.clone(),
             probes: Vec::new(),
+            dma_nic: None,
         }
     }
 
@@ -135,6 +140,30 @@ impl Memory {
             let fits = bytes.len().min(end - offset);
             self.bytes[offset..offset + fits].copy_from_slice(&bytes[..fits]);
         }
+    }
+
+    /// Tells whether an address belongs to a device.
+    pub fn has_device(&self, address: u64) -> bool {
+        self.devices.has(address) || self.dma_nic.is_some() && DmaNic::has(address)
+    }
+
+    /// Reads a device's register; `now` is the cycle of the access.
+    pub fn read_device(&mut self, address: u64, now: Cycle) -> u64 {
+        let Some(mut nic) = self.dma_nic.take_if(|_| DmaNic::has(address)) else {
+            return self.devices.read(address, now);
+        };
+        let value = nic.read(address, now, self);
+        self.dma_nic = Some(nic);
+        value
+    }
+
+    /// Writes a device's register; `now` is the cycle of the access.
+    pub fn write_device(&mut self, address: u64, bytes: u8, value: u64, now: Cycle) {
+        let Some(mut nic) = self.dma_nic.take_if(|_| DmaNic::has(address)) else {
+            return self.devices.write(address, bytes, value);
+        };
+        nic.write(address, value, now, self);
+        self.dma_nic = Some(nic);
     }
 
     /// Does what a program asked for through `tohost` (the host target interface), if anything.

@@ -450,7 +450,7 @@ impl Node {
 }
 
 /// Checks the numbers that no unit checks itself.
-fn check(machine: &Machine) -> Result<(), NodeError> {
+pub(crate) fn check(machine: &Machine) -> Result<(), NodeError> {
     let power = |key, value: u32| {
         let problem = format!("must be a power of two, not {value}");
         if value.is_power_of_two() { Ok(()) } else { Err(NodeError::Machine { key, problem }) }

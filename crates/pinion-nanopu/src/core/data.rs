@@ -183,20 +183,37 @@ impl Core {
         t: Cycle,
         memory: &mut Memory,
     ) -> Result<(u64, Cycle), AccessEnd> {
-        if !memory.devices.has(access.address) || !self.allowed(access) {
+        if !memory.has_device(access.address) || !self.allowed(access) {
             return Err(AccessEnd::Trap(fault(access)));
         }
         self.effects += 1;
         let done = t + memory.costs.device_cycles;
         match access.kind {
-            MemoryKind::Load => Ok((memory.devices.read(access.address, done), done)),
+            MemoryKind::Load => {
+                let value = memory.read_device(access.address, done);
+                self.take_probes(memory);
+                Ok((value, done))
+            }
             MemoryKind::Store => {
-                memory.devices.write(access.address, access.bytes, access.data);
+                memory.write_device(access.address, access.bytes, access.data, t);
+                self.take_probes(memory);
                 self.attention = 0;
                 Ok((0, t))
             }
             _ => Err(AccessEnd::Trap(fault(access))),
         }
+    }
+
+    /// Gives up lines that a device has taken, before the next instruction finds them.
+    fn take_probes(&mut self, memory: &mut Memory) {
+        let own = 1 << self.id;
+        memory.probes.retain_mut(|(harts, line, keep)| {
+            if *harts & own != 0 {
+                self.probe(*line, *keep);
+            }
+            *harts &= !own;
+            *harts != 0
+        });
     }
 }
 

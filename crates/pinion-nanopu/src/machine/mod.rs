@@ -1,6 +1,7 @@
 //! Every number of a nanoPU node, as its file in `machines/` gives it with its source.
 
 pub mod core;
+pub mod dma_nic;
 pub mod hart_interface;
 pub mod node;
 pub mod receive;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::core::{CacheSection, CoreSection, MemorySection};
+use super::dma_nic::DmaNicSection;
 use super::hart_interface::HartInterfaceSection;
 use super::receive::ReceiveSection;
 use super::transmit::TransmitSection;
@@ -36,6 +37,8 @@ pub struct Machine {
     pub transmit: TransmitSection,
     /// The transport.
     pub transport: TransportSection,
+    /// The baseline's NIC, which takes the place of what the network is here.
+    pub dma_nic: Option<DmaNicSection>,
     /// What ends a run that does not end by itself.
     pub limits: LimitsSection,
     /// Overrides that make the machine follow the published RTL where that lacks or breaks

@@ -1,0 +1,143 @@
+//! The baseline: the same core with a NIC that moves packets by DMA, for the comparisons that the
+//! papers make (nanoservices draft, §5: "RISC-V with IceNIC").
+//!
+//! In and out: frames. Holds one core, its memory, and the NIC among its devices. x30 and x31 are no
+//! network here; programs are compiled without them. Nothing is simulated but the core, which calls
+//! the NIC when it reads or writes its registers: all the NIC does follows from those and the frames.
+
+mod nic;
+
+pub use nic::{BASE, Counts, DmaNic};
+
+use pinion_isa::elf::Image;
+
+use crate::Cycle;
+use crate::core::code::Code;
+use crate::core::{Activity, Core, CoreShape, Network, RETIRE};
+use crate::machine::dma_nic::DmaNicSection;
+use crate::machine::node::Machine;
+use crate::memory::Memory;
+use crate::node::{NodeError, Progress, Sink};
+
+/// CSR that tells whether the NIC is out of reset.
+const NIC_READY: u16 = crate::core::network::csr::NIC_READY;
+
+/// Holds a baseline node.
+pub struct Baseline {
+    core: Core,
+    memory: Memory,
+    code: Code,
+    now: Cycle,
+}
+
+/// Stands for the network that is not there.
+struct NoNetwork;
+
+impl Network for NoNetwork {
+    fn known_until(&self) -> Cycle {
+        Cycle::MAX
+    }
+    /// The boot code asks whether the NIC is ready; it is.
+    fn read_csr(&mut self, csr: u16, _: Cycle) -> Option<u64> {
+        Some(u64::from(csr == NIC_READY))
+    }
+    fn write_csr(&mut self, _: u16, _: u64, _: Cycle) {}
+    fn pop(&mut self, _: Cycle) -> Option<u64> {
+        None
+    }
+    fn send(&mut self, _: u64, _: Cycle) {}
+    fn room(&mut self, _: Cycle) -> bool {
+        true
+    }
+    fn pulse(&self, _: Cycle, _: Cycle) -> Option<Cycle> {
+        None
+    }
+    fn trapped(&mut self, _: Cycle) {}
+}
+
+impl Baseline {
+    /// Makes a node in reset with one core of the machine and a program in memory.
+    ///
+    /// # Errors
+    /// When the program does not fit, or the machine has no numbers of a DMA NIC.
+    pub fn new(machine: &Machine, image: &Image) -> Result<Self, NodeError> {
+        crate::node::check(machine)?;
+        let section = machine.dma_nic.as_ref().ok_or_else(|| NodeError::Machine {
+            key: "dma_nic",
+            problem: "is missing: the baseline has such a NIC".to_owned(),
+        })?;
+        check(section)?;
+        let shape = CoreShape {
+            core: &machine.core,
+            instruction_cache: &machine.instruction_cache,
+            data_cache: &machine.data_cache,
+        };
+        let core = Core::new(0, shape);
+        let mut memory = Memory::new(&machine.memory, 1);
+        memory.load(image)?;
+        memory.dma_nic = Some(Box::new(DmaNic::new(section)));
+        let base = machine.memory.base_address;
+        let code = image.segments.iter().filter(|segment| segment.flags.execute);
+        let ends = code.map(|segment| segment.load_address + segment.memory_bytes);
+        let end = ends.max().unwrap_or(base);
+        let code = Code::new(base, end.saturating_sub(base), core.hart.extensions());
+        Ok(Self { core, memory, code, now: 0 })
+    }
+
+    /// Takes a frame whose first flit is on the pins in cycle `first_flit`, which must not have
+    /// passed; frames come in order and do not overlap.
+    pub fn inject(&mut self, first_flit: Cycle, frame: &[u8]) {
+        if let Some(nic) = &mut self.memory.dma_nic {
+            nic.inject(first_flit, frame);
+        }
+    }
+
+    /// Runs everything that happens before cycle `end`; frames go to `sink` with cycles that may lie
+    /// somewhat ahead.
+    pub fn run_until(&mut self, end: Cycle, sink: &mut impl Sink) -> Progress {
+        if self.core.activity == Activity::Running {
+            self.core.run(end, &mut self.code, &mut self.memory, &mut NoNetwork);
+        }
+        self.now = self.now.max(end);
+        if let Some(nic) = &mut self.memory.dma_nic {
+            for frame in nic.leaving.drain(..) {
+                sink.frame(frame.first, frame.last, &frame.frame);
+            }
+        }
+        match (self.core.activity, self.memory.devices.exit) {
+            (_, Some(exit)) => {
+                Progress::Exited { code: exit.code, at: self.core.decode_cycle() + RETIRE }
+            }
+            (Activity::Running, None) => Progress::Running,
+            _ => Progress::Quiet,
+        }
+    }
+
+    /// Gives memory and devices, the NIC among them.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Gives memory and devices, to set the program's arguments or look into it.
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    /// Gives the core.
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+}
+
+/// Checks the NIC's numbers.
+fn check(section: &DmaNicSection) -> Result<(), NodeError> {
+    let wrong = |key, problem: String| Err(NodeError::Machine { key, problem });
+    if !(1..=15).contains(&section.queue_requests) {
+        let problem = format!("must be from 1 to 15, not {}", section.queue_requests);
+        return wrong("dma_nic.queue_requests", problem);
+    }
+    if section.beat_bytes == 0 {
+        return wrong("dma_nic.beat_bytes", "must be at least 1".to_owned());
+    }
+    Ok(())
+}
