@@ -48,3 +48,45 @@ fn mistakes_are_told_before_anything_runs() {
     refuses(&["nanopu-fig5", "--set", "parameters.gaps_cycles=few"], "not a list of numbers");
     refuses(&["nanopu-fig5", "--jobs", "0"], "--jobs 0");
 }
+
+fn has_gcc() -> bool {
+    let found = Command::new("riscv64-unknown-elf-gcc").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("riscv64-unknown-elf-gcc is not installed: nothing tested");
+    }
+    found
+}
+
+/// Makes a figure and gives the column `ours` of each published value, and what is said of it.
+fn published(name: &str, arguments: &[&str]) -> String {
+    let (output, out) = pinion(&[&[name], arguments].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}{text}", String::from_utf8_lossy(&output.stderr));
+    for suffix in ["csv", "svg"] {
+        assert!(out.join(name).with_extension(suffix).is_file(), "{name}.{suffix}");
+    }
+    let _ = std::fs::remove_dir_all(out);
+    text
+}
+
+#[test]
+fn an_echo_takes_42_cycles_from_pin_to_pin() {
+    if !has_gcc() {
+        return;
+    }
+    let text = published("nanopu-latency", &[]);
+    assert!(!text.contains("DIFFERS"), "{text}");
+    let row = text.lines().find(|line| line.contains("loopback")).unwrap();
+    assert!(row.split_whitespace().any(|word| word == "42.0"), "{row}");
+}
+
+#[test]
+fn the_other_figures_of_the_nanopu_can_be_made() {
+    if !has_gcc() {
+        return;
+    }
+    for name in ["nanopu-table1", "nanopu-fig3", "nanopu-fig4", "nanopu-fig5", "nanopu-fig8"] {
+        let text = published(name, &["--quick"]);
+        assert!(text.contains("published value"), "{text}");
+    }
+}

@@ -27,6 +27,7 @@ const PEER_IP: u32 = 0x0a00_0001;
 #[derive(Debug)]
 pub(super) struct FrameOut {
     pub(super) first: Cycle,
+    pub(super) last: Cycle,
     pub(super) payload: Vec<u8>,
 }
 
@@ -152,7 +153,7 @@ impl Exchange {
             let due = last + ACKNOWLEDGE_CYCLES;
             self.schedule(due, reply.frame(&[0; CONTROL_PAYLOAD_BYTES]), false);
         }
-        self.out.push(FrameOut { first, payload: payload.to_vec() });
+        self.out.push(FrameOut { first, last, payload: payload.to_vec() });
     }
 }
 

@@ -1,6 +1,7 @@
 //! The bench of real nodes. In: what a figure wants run. Out: what a node did. Holds the programs
 //! that were built.
 
+mod application;
 mod end;
 mod exchange;
 mod loopback;
@@ -12,7 +13,7 @@ use pinion_isa::elf::Image;
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Listener;
 use pinion_nanopu::machine::node::Machine;
-use pinion_nanopu::node::{Node, Progress, Sink};
+use pinion_nanopu::node::{Node, NodeError, Progress, Sink};
 use pinion_net::load::{LoadReport, LoadSpec};
 use pinion_sim::Clock;
 
@@ -57,8 +58,8 @@ impl Bench for Nodes {
         serve::serve(self, run, load, setting)
     }
 
-    fn application(&self, _: &Application, _: &Setting<'_>) -> Result<u64> {
-        Err(Error::Usage("x".into()))
+    fn application(&self, run: &Application, setting: &Setting<'_>) -> Result<u64> {
+        application::application(self, run, setting)
     }
 }
 
@@ -67,10 +68,15 @@ fn node(machine: &Machine, image: &Image, arguments: &[&str]) -> Result<Node> {
     let address = machine.address.parse().map_err(|(key, text)| {
         Error::Usage(format!("machine {MACHINE}: {key}: `{text}` is no address"))
     })?;
-    let failed = |error| Error::part(format!("cannot load {}", image.name), error);
-    let mut node = Node::new(machine, address, image).map_err(failed)?;
+    let mut node = Node::new(machine, address, image).map_err(failed(image))?;
     node.memory_mut().devices.arguments = arguments.iter().map(|&text| text.into()).collect();
     Ok(node)
+}
+
+/// Says which program a node could not be made with.
+fn failed(image: &Image) -> impl Fn(NodeError) -> Error {
+    let what = format!("cannot load {}", image.name);
+    move |error| Error::part(what.clone(), error)
 }
 
 /// Is run against frames: a node, or the baseline's.
