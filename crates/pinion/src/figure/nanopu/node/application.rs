@@ -37,8 +37,17 @@ struct Round {
     answers: usize,
 }
 
-/// Runs an application.
+/// Runs an application and gives its cycles.
 pub(super) fn application(nodes: &Nodes, run: &Application, setting: &Setting<'_>) -> Result<u64> {
+    Ok(measure_on(nodes, run, setting)?.0)
+}
+
+/// Runs an application and gives its cycles and all answers.
+fn measure_on(
+    nodes: &Nodes,
+    run: &Application,
+    setting: &Setting<'_>,
+) -> Result<(Cycle, Vec<Vec<u64>>)> {
     let round = round(run)?;
     let size = run.size.to_string();
     let arguments = [PROGRAM, run.name.as_str(), size.as_str()];
