@@ -50,8 +50,6 @@ pub struct CoreSection {
     pub return_addresses: u32,
     /// A multiplication or division whose destination is x31 sends two words, as the RTL does.
     pub unit_results: bool,
-    /// Moves between floating-point registers and x30/x31 in one instruction (paper §5).
-    pub float_network: bool,
     /// Address where harts start.
     pub reset_address: u64,
 }

@@ -68,7 +68,6 @@ pub(crate) fn core_section() -> CoreSection {
         branch_counters: 512,
         return_addresses: 6,
         unit_results: true,
-        float_network: false,
         reset_address: 0x8000_0000,
     }
 }
