@@ -201,7 +201,9 @@ def test_compiler(folder, compiler, command):
             continue
         sources = [manifest.parent / path for path in described["app"]["sources"]]
         harts = described["nanoservice"].get("harts", 4)
-        check_elf(compile_service(folder, compiler, command, sources, harts), harts, may_use=True)
+        extra = [f"-I{manifest.parent / path}" for path in described["app"].get("include_dirs", [])]
+        service = compile_service(folder, compiler, command, sources, harts, extra)
+        check_elf(service, harts, may_use=True)
         names.append(manifest.parent.name)
     switch = f"{length} instructions per thread switch" if length else f"no {OBJDUMP}, nothing read"
     print(f"nanoservices, {compiler}: interface, memory map; {switch}; " + ", ".join(names))
