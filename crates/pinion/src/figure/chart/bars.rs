@@ -11,6 +11,10 @@ use super::frame::{self, GRID, INK, Key, Problem};
 /// Is the share of a group's width that its bars have.
 const FILLED: f64 = 0.8;
 
+/// Is the size of the groups' names, and about the width of a letter.
+const NAME_SIZE: u32 = 13;
+const LETTER_WIDTH: i32 = 7;
+
 /// Is a bar: its group, its place in the group, its number.
 struct Bar {
     group: usize,
@@ -53,7 +57,8 @@ pub(super) fn draw(
         .x_desc(chart.x.label.clone())
         .y_desc(chart.y.label.clone())
         .axis_desc_style(frame::font(17))
-        .label_style(frame::font(if groups.len() > 7 { 13 } else { 15 }))
+        .label_style(frame::font(15))
+        .x_label_formatter(&|_| String::new())
         .bold_line_style(GRID)
         .light_line_style(TRANSPARENT)
         .axis_style(INK)
@@ -74,8 +79,31 @@ pub(super) fn draw(
         let line = vec![(left(stroke), height), (left(stroke) + width, height)];
         context.draw_series([PathElement::new(line, INK.stroke_width(3))])?;
     }
+    // Places of the whole picture, of which the area is a part.
+    let (across, down) = area.get_pixel_range();
+    let place = |group: usize| {
+        let (x, y) = context.backend_coord(&(group as f64, y.start));
+        (x - across.start, y - down.start)
+    };
+    let width = if groups.len() > 1 { place(1).0 - place(0).0 } else { i32::MAX };
+    let letters = frame::font(NAME_SIZE).pos(Pos::new(HPos::Center, VPos::Top));
+    for (group, name) in groups.iter().enumerate() {
+        let (middle, axis) = place(group);
+        for (line, text) in lines_of(name, width).iter().enumerate() {
+            let top = axis + 6 + line as i32 * (NAME_SIZE as i32 + 1);
+            area.draw(&Text::new(text.clone(), (middle, top), letters.clone()))?;
+        }
+    }
     area.present()?;
     Ok(())
+}
+
+/// Gives a group's name in one line where that is narrow enough, else a word a line.
+fn lines_of(name: &str, width: i32) -> Vec<String> {
+    if name.chars().count() as i32 * LETTER_WIDTH <= width {
+        return vec![name.to_owned()];
+    }
+    name.split_whitespace().map(str::to_owned).collect()
 }
 
 fn bars(definition: &Definition, table: &Table, groups: &[String], names: &[String]) -> Vec<Bar> {
