@@ -19,7 +19,7 @@ pub enum HandlerKind {
 /// Counts the cycles in which a core did not issue an instruction, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// A load's result was used by the next instruction.
+    /// A load's result was used by the next instruction; or the pipeline waits for each response.
     pub load_use: u64,
     /// Taken branches and jumps.
     pub branch: u64,

@@ -132,25 +132,63 @@ pub struct Cluster {
 pub enum CoreModel {
     /// RI5CY: four stages, in order.
     Ri5cy,
+    /// An Ibex-like core: two stages, in order.
+    Ibex,
 }
 
-/// Describes the core's pipeline in cycles from one instruction to the next.
+/// Describes the cores: which model, and each model's pipeline.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
-    /// The model.
+    /// The model that the HPUs are.
     pub model: CoreModel,
+    /// The pipeline of RI5CY.
+    pub ri5cy: Pipeline,
+    /// The pipeline of the Ibex-like core.
+    pub ibex: Pipeline,
+}
+
+impl Core {
+    /// Gives the pipeline of the model that the HPUs are.
+    pub const fn pipeline(&self) -> &Pipeline {
+        match self.model {
+            CoreModel::Ri5cy => &self.ri5cy,
+            CoreModel::Ibex => &self.ibex,
+        }
+    }
+}
+
+/// Says how long a division takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Division {
+    /// A cycle more per leading zero of the divisor's magnitude.
+    LeadingZeros,
+    /// Always the same, but for a divisor of zero, which takes 2 cycles.
+    Fixed,
+}
+
+/// Describes an in-order single-issue pipeline in cycles from one instruction to the next.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pipeline {
     /// Extra cycles when the next instruction uses a load's result.
     pub load_use_cycles: u64,
+    /// Extra cycles of each load, store and atomic: the pipeline waits for the response.
+    pub response_cycles: u64,
     /// Taken branch.
     pub branch_taken_cycles: u64,
     /// Jump.
     pub jump_cycles: u64,
+    /// Whether a jump's bubbles pass while the access before it waits: it leaves a stage earlier.
+    pub jump_behind_access: bool,
     /// `mul`.
     pub mul_cycles: u64,
     /// `mulh` and its unsigned forms.
     pub mulh_cycles: u64,
-    /// Division: this and the leading zeros of the divisor's magnitude.
+    /// How the cycles of a division come about.
+    pub division: Division,
+    /// Division, beside what `division` adds.
     pub div_base_cycles: u64,
     /// CSR access.
     pub csr_cycles: u64,
@@ -417,6 +455,7 @@ impl Machine {
         between("matching.rulesets", self.matching.rulesets, 1, 256)?;
         between("matching.rules", self.matching.rules, 1, 64)?;
         between("matching.reach_bytes", self.matching.reach_bytes, 4, 4096)?;
+        self.check_pipelines()?;
         between("l1.banks", self.l1.banks, 16, 1024)?;
         power("l1.banks", self.l1.banks)?;
         between("l1.bytes", self.l1.bytes, 4096, 2 << 20)?;
@@ -451,6 +490,26 @@ impl Machine {
         for (key, memory) in [("l2_handler", &self.l2_handler), ("l2_packet", &self.l2_packet)] {
             if memory.bytes < 4096 || memory.base.checked_add(memory.bytes).is_none() {
                 return Err((key, "the memory is smaller than 4 KiB or wraps".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that every instruction takes time: the simulation would not go on otherwise.
+    fn check_pipelines(&self) -> Result<(), (&'static str, String)> {
+        let keys = [("core.ri5cy", &self.core.ri5cy), ("core.ibex", &self.core.ibex)];
+        for (key, pipeline) in keys {
+            let least = [
+                pipeline.branch_taken_cycles,
+                pipeline.jump_cycles,
+                pipeline.mul_cycles,
+                pipeline.mulh_cycles,
+                pipeline.div_base_cycles,
+                pipeline.csr_cycles,
+                pipeline.mret_cycles,
+            ];
+            if least.contains(&0) {
+                return Err((key, "an instruction takes a cycle at least".into()));
             }
         }
         Ok(())

@@ -4,8 +4,9 @@
 //! A core's local time runs ahead while it executes instructions of its own. Accesses to its own
 //! cluster's L1 are ordered within the cluster (`lanes.rs`); before any other access that others can
 //! see, and before a fetch that misses, it puts itself into the queue and goes on when its turn
-//! comes. So shared state is touched in the order of time, and private work costs no ordering. (RI5CY's pipeline: numbers in
-//! the machine file, pinned by the `pipeline` calibration rows.)
+//! comes. So shared state is touched in the order of time, and private work costs no ordering. The core
+//! model is the machine file's choice: its numbers become the [`Costs`] that everything here reads.
+//! (RI5CY's are pinned by the `pipeline` calibration rows.)
 
 use pinion_isa::{
     Access, Cause, Class, DecodedProgram, Exception, Instruction, MemoryKind, Op, Outcome,
@@ -21,6 +22,7 @@ use crate::hpu::core::{NO_LINE, RECENT_LINES};
 use crate::hpu::driver::register;
 use crate::hpu::{Core, Waiting};
 use crate::listener::{Fault, Listener};
+use crate::machine::Division;
 use crate::memory::PERIPHERALS;
 
 /// Gives the cycles of instructions that always take the same.
@@ -31,7 +33,11 @@ pub struct Costs {
     load_use: u64,
     branch_taken: u64,
     jump: u64,
+    jump_behind_access: bool,
+    division: Division,
     div_base: u64,
+    /// Cycles that a core waits for an access's response.
+    pub response: u64,
     trap: u64,
     mret: u64,
     line_shift: u32,
@@ -49,7 +55,7 @@ const MEMORY: u64 = u64::MAX;
 impl Costs {
     /// Takes the numbers from a machine.
     pub fn new(machine: &Machine) -> Self {
-        let core = &machine.core;
+        let core = machine.core.pipeline();
         let mut by_class = [1; 32];
         by_class[Class::Mul as usize] = core.mul_cycles;
         by_class[Class::MulHigh as usize] = core.mulh_cycles;
@@ -70,7 +76,10 @@ impl Costs {
             load_use: core.load_use_cycles,
             branch_taken: core.branch_taken_cycles,
             jump: core.jump_cycles,
+            jump_behind_access: core.jump_behind_access,
+            division: core.division,
             div_base: core.div_base_cycles,
+            response: core.response_cycles,
             trap: core.trap_cycles,
             mret: core.mret_cycles,
             line_shift: machine.instruction_cache.line_bytes.trailing_zeros(),
@@ -106,9 +115,15 @@ impl Costs {
     /// Gives the cycles of a division: RI5CY's divider skips the divisor's leading zeros one by one.
     fn division(&self, core: &Core, instruction: &Instruction) -> u64 {
         let divisor = core.hart.x[usize::from(instruction.rs2 & 31)];
-        let signed = matches!(instruction.op, Op::Div | Op::Rem);
-        let magnitude = if signed { (divisor as i32).unsigned_abs() } else { divisor };
-        self.div_base + u64::from(magnitude.leading_zeros())
+        match self.division {
+            Division::Fixed if divisor == 0 => 2.min(self.div_base),
+            Division::Fixed => self.div_base,
+            Division::LeadingZeros => {
+                let signed = matches!(instruction.op, Op::Div | Op::Rem);
+                let magnitude = if signed { (divisor as i32).unsigned_abs() } else { divisor };
+                self.div_base + u64::from(magnitude.leading_zeros())
+            }
+        }
     }
 }
 
@@ -197,7 +212,8 @@ impl Nic {
         let core = &mut self.cores[id];
         core.waited = next > since + 1;
         core.hart.complete_integer(access, value);
-        next
+        core.stalls.load_use += self.costs.response;
+        next + self.costs.response
     }
 
     /// Leaves a core waiting; whoever has what it waits for lets it go on.
@@ -380,9 +396,10 @@ pub(super) fn run_ahead(
                 }
             }
             Outcome::Jumped => {
-                // A jump leaves in the decode stage: behind an access that waits it costs no
-                // bubble of its own.
-                let bubbles = if core.waited { 0 } else { costs.jump - 1 };
+                // Where a jump leaves in the decode stage, it costs no bubble of its own behind an
+                // access that waits.
+                let hidden = core.waited && costs.jump_behind_access;
+                let bubbles = if hidden { 0 } else { costs.jump - 1 };
                 *time += 1 + bubbles;
                 core.stalls.branch += bubbles;
                 core.jumped = true;

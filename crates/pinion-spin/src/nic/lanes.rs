@@ -155,7 +155,10 @@ impl Nic {
             }
             lane.leave(index);
             match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time, access) {
-                Ok(next) => time = next,
+                Ok(next) => {
+                    core.stalls.load_use += self.costs.response;
+                    time = next + self.costs.response;
+                }
                 Err(stop) => return Some((index, stop, time)),
             }
             core.waited |= lane.held >> index & 1 == 1;

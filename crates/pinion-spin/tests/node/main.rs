@@ -6,6 +6,7 @@
 
 mod back_pressure;
 mod conservation;
+mod cores;
 mod determinism;
 mod faults;
 mod harness;
