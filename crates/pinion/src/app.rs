@@ -91,7 +91,10 @@ impl App {
             return Err(manifest.error_at("nanoservice", problem).into());
         }
         let name = options.machine.as_deref().unwrap_or(&manifest.app.machine);
-        let machine = load_machine(name, &options.overrides, options.faithful)?;
+        // The command line comes last and wins.
+        let mut overrides = manifest.app.set.clone();
+        overrides.extend(options.overrides.iter().cloned());
+        let machine = load_machine(name, &overrides, options.faithful)?;
         if manifest.app.elf.is_some() && (options.build.cc.is_some() || options.build.out.is_some())
         {
             let problem = "the program was made elsewhere: --cc and --out do not apply";

@@ -138,13 +138,14 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "generate")]
     pub pcap_in: Option<PathBuf>,
     /// Packets made to order, for example udp,size=512,count=10000,rate=400g
+    /// [default: [traffic] of app.toml]
     #[arg(long, value_name = "SPEC")]
     pub generate: Option<String>,
     /// When packets arrive: recorded, max or a rate such as 100g [default: recorded for a capture]
     #[arg(long, value_name = "recorded|max|RATE")]
     pub pace: Option<String>,
     /// Seed of the generator
-    #[arg(long, value_name = "N", requires = "generate")]
+    #[arg(long, value_name = "N", conflicts_with = "pcap_in")]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub service: ServiceArgs,

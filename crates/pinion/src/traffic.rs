@@ -13,6 +13,7 @@ use pinion_sim::Time;
 use pinion_spin::{Frame, Offer, Traffic};
 
 use crate::error::{Error, Result};
+use crate::manifest::Manifest;
 
 /// Counts the bytes of an Ethernet header.
 pub const ETHERNET_HEADER_BYTES: usize = 14;
@@ -53,6 +54,57 @@ impl std::str::FromStr for Pace {
     }
 }
 
+/// Lists the keys that change an application's standard traffic.
+pub const KEYS: [&str; 3] = ["packet.bytes", "packet.count", "packet.rate"];
+
+/// Gives an application's standard traffic, changed by keys: `packet.bytes` (a frame's size),
+/// `packet.count` (frames in all; see [`GeneratorSpec::set_count`]) and `packet.rate` (`400g`,
+/// `max`). The order of the keys does not matter.
+///
+/// # Errors
+/// When the manifest has no `[traffic]`, a key is unknown, or a value does not fit.
+pub fn standard(manifest: &Manifest, overrides: &[(&str, &str)]) -> Result<GeneratorSpec> {
+    let mut spec = match &manifest.traffic {
+        Some(traffic) => traffic.generate.clone(),
+        None => return Err(no_traffic(manifest)),
+    };
+    if let Some((key, _)) = overrides.iter().find(|(key, _)| !KEYS.contains(key)) {
+        let nearest = KEYS.iter().min_by_key(|known| strsim::damerau_levenshtein(key, known));
+        return Err(Error::Usage(format!(
+            "the traffic has no `{key}`; did you mean `{}`? keys: {}",
+            nearest.unwrap_or(&KEYS[0]),
+            KEYS.join(", ")
+        )));
+    }
+    let wrong = |key: &str, value: &str, problem: &dyn std::fmt::Display| {
+        Error::Usage(format!("{key}={value}: {problem}"))
+    };
+    let whole = |key: &str, value: &str| {
+        value.trim().parse::<u64>().map_err(|_| wrong(key, value, &"write a whole number"))
+    };
+    // In this order: the size decides how many frames a message has.
+    for wanted in KEYS {
+        let values = overrides.iter().filter(|(key, _)| *key == wanted);
+        for (key, value) in values {
+            let changed = match *key {
+                "packet.bytes" => spec.set_frame_bytes(whole(key, value)? as usize),
+                "packet.count" => spec.set_count(whole(key, value)?),
+                _ => value.parse().map(|rate| spec.rate = rate).map_err(Into::into),
+            };
+            changed.map_err(|error| wrong(key, value, &error))?;
+        }
+    }
+    Ok(spec)
+}
+
+fn no_traffic(manifest: &Manifest) -> Error {
+    Error::Usage(format!(
+        "there are no packets: {} has no [traffic] in its app.toml; give --pcap-in FILE or \
+         --generate SPEC, for example --generate 'udp,size=512,count=10000,rate=400g'",
+        manifest.app.name
+    ))
+}
+
 impl Packets {
     /// Reads packets from a capture, as recorded unless a pace is given.
     ///
@@ -70,7 +122,14 @@ impl Packets {
     /// # Errors
     /// When the specification is wrong.
     pub fn generate(spec: &str, seed: Option<u64>, pace: Option<Pace>) -> Result<Self> {
-        let mut spec: GeneratorSpec = spec.parse()?;
+        Self::of(spec.parse()?, seed, pace)
+    }
+
+    /// Makes packets by a specification that is read already; a seed and a pace replace its own.
+    ///
+    /// # Errors
+    /// When the pace is none for generated packets.
+    pub fn of(mut spec: GeneratorSpec, seed: Option<u64>, pace: Option<Pace>) -> Result<Self> {
         if let Some(seed) = seed {
             spec.seed = seed;
         }
@@ -187,6 +246,43 @@ mod tests {
         let frame = with_ethernet(vec![0x45, 0, 0, 20], LinkType::RawIp);
         assert_eq!(frame[12..16], [0x08, 0x00, 0x45, 0]);
         assert_eq!(with_ethernet(vec![1, 2], LinkType::Ethernet), [1, 2]);
+    }
+
+    fn manifest(name: &str, traffic: &str) -> Manifest {
+        let name = format!("pinion-traffic-{}-{name}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("app.c"), "").unwrap();
+        let text = format!(
+            "[app]\nname = \"app\"\nsources = [\"app.c\"]\n[[context]]\nname = \"c\"\n\
+             payload = \"ph\"\n{traffic}"
+        );
+        std::fs::write(dir.join("app.toml"), text).unwrap();
+        crate::manifest::load(&dir).unwrap()
+    }
+
+    #[test]
+    fn standard_traffic_is_changed_by_keys() {
+        let manifest = manifest("keys", "[traffic]\ngenerate = \"slmp,size=500,bytes=4480\"\n");
+        let spec = standard(&manifest, &[]).unwrap();
+        assert_eq!((spec.total_frames(), spec.rate), (10, Rate::Unlimited));
+        let spec = standard(&manifest, &[("packet.rate", "200g"), ("packet.bytes", "276")]);
+        let spec = spec.unwrap();
+        assert_eq!((spec.total_frames(), spec.rate), (20, Rate::gbit_s(200)));
+        let both = [("packet.count", "3"), ("packet.bytes", "276")];
+        assert_eq!(standard(&manifest, &both).unwrap().total_frames(), 3);
+        let error = |key, value| standard(&manifest, &[(key, value)]).unwrap_err().to_string();
+        assert!(error("packet.byte", "1").contains("did you mean `packet.bytes`"));
+        assert!(error("packet.bytes", "many").contains("a whole number"));
+        assert!(error("packet.bytes", "20").contains("packet.bytes=20: `size`"));
+        assert!(error("packet.count", "0").contains("packet.count=0"));
+        assert!(error("packet.rate", "fast").contains("400g"));
+    }
+
+    #[test]
+    fn an_application_without_traffic_says_so() {
+        let error = standard(&manifest("none", ""), &[]).unwrap_err().to_string();
+        assert!(error.contains("[traffic]") && error.contains("--pcap-in"), "{error}");
     }
 
     #[test]

@@ -1,23 +1,23 @@
 //! Builds the frames of a specification. In: a position in the traffic and a size. Out: bytes.
-//! Holds the random stream of the payload.
 
-use super::{GeneratorSpec, Kind, Payload, Position};
+use super::body::Body;
+use super::{GeneratorSpec, Kind, Position};
 use crate::capture::LinkType;
 use crate::frame::{
     ETHERNET_HEADER_BYTES, Endpoints, SlmpHeader, build_icmp_echo_request, build_raw_frame,
     build_slmp_frame, build_udp_frame,
 };
-use rand_core::{Rng, SeedableRng};
+use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use std::net::Ipv4Addr;
 
-/// Sets the payload's random stream apart from the sizes'.
-const PAYLOAD_STREAM: u64 = 0x7061_796c_6f61_6400;
+/// Sets the random source addresses apart from sizes and payload.
+const SOURCE_STREAM: u64 = 0x736f_7572_6365_7300;
 
 pub(super) struct FrameBuilder {
     spec: GeneratorSpec,
     header_bytes: usize,
-    random: Pcg64Mcg,
+    fill: Body,
     body: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ impl FrameBuilder {
         Self {
             spec: spec.clone(),
             header_bytes: spec.header_bytes(),
-            random: Pcg64Mcg::seed_from_u64(spec.seed ^ PAYLOAD_STREAM),
+            fill: Body::new(spec.payload, spec.seed),
             body: Vec::new(),
         }
     }
@@ -65,15 +65,7 @@ impl FrameBuilder {
         }
         let head = self.body.len();
         self.body.resize(head + bytes, 0);
-        match self.spec.payload {
-            Payload::Zero => {}
-            Payload::Random => self.random.fill_bytes(&mut self.body[head..]),
-            Payload::Ramp => {
-                for (i, byte) in self.body[head..].iter_mut().enumerate() {
-                    *byte = i as u8;
-                }
-            }
-        }
+        self.fill.fill(&mut self.body[head..], at.frame);
     }
 
     /// Gives each message a source port of its own; when ports run out, the next source address.
@@ -82,7 +74,18 @@ impl FrameBuilder {
         let port = u64::from(self.spec.src_port) + message % ports;
         let mut ends = self.spec.ends;
         let further = (message / ports) as u32;
+        let further = further.wrapping_add(self.source(message));
         ends.src = Ipv4Addr::from(u32::from(ends.src).wrapping_add(further));
         (ends, port as u16)
+    }
+
+    /// Draws a message's source address; the same for all its frames.
+    fn source(&self, message: u64) -> u32 {
+        if self.spec.sources == 1 {
+            return 0;
+        }
+        let seed = self.spec.seed ^ SOURCE_STREAM ^ message.rotate_left(32);
+        let random = Pcg64Mcg::seed_from_u64(seed).next_u32();
+        ((u64::from(random) * u64::from(self.spec.sources)) >> 32) as u32
     }
 }

@@ -10,23 +10,32 @@
 //! | `count` | 1000 | frames in all; must be `messages` × `packets` where both are given |
 //! | `messages` | 1 | messages, each a flow of its own |
 //! | `packets` | `count` / `messages` | frames of each message |
+//! | `bytes` | | bytes behind the headers of each message; `size` then decides its `packets` |
 //! | `order` | `sequential` | or `interleaved` (all in turn) or `interleaved:16` (16 at a time) |
 //! | `rate` | `max` | bits a second (`400g`, `100m`), or `max`: all there at time 0 |
 //! | `wire` | `frame` | bits the rate counts; `ethernet`: with preamble, padding, FCS, gap |
 //! | `link` | `ethernet` | `ip`: frames begin (and sizes count from) the IP header, as PsPIN's own |
 //! | `src`, `dst` | 10.0.0.1, 10.0.0.2 | IPv4 addresses (not `raw`) |
+//! | `sources` | 1 | source addresses, from `src` on, of which each message draws one (not `raw`) |
 //! | `smac`, `dmac` | 02:00 and the IPv4 address | hardware addresses (`link=ethernet`) |
 //! | `sport` | 49152 | first source port; message m uses `sport` + m (`udp`, `slmp`) |
 //! | `dport` | 9000 | destination port (`udp`; `slmp` always uses 9330) |
 //! | `id` | 0 | first message id: SLMP's, ICMP's identifier, the number in `raw` frames |
 //! | `syn` | `ends` | which SLMP packets ask for acknowledgement: `none`, `ends`, `all` |
-//! | `payload` | `random` | `random`, `zero`, or `ramp` (0, 1, 2 … in every frame) |
-//! | `seed` | 1 | chooses sizes and random payload |
+//! | `payload` | `random` | `random`, `zero`, `ramp` (0, 1, 2 … in every frame), `integers`, `ycsb` |
+//! | `below` | 4294967295 | bound of `integers`: random little-endian u32 below it |
+//! | `records`, `theta`, `reads` | 1000, 1.1, 0.5 | `ycsb`: keys, Zipf exponent, share of reads |
+//! | `seed` | 1 | chooses sizes, source addresses and random payload |
+//!
+//! `ycsb` begins each frame's body with a request as YCSB makes them, four little-endian u32:
+//! number of the frame, key, operation (0 read, 1 update), value. The rank of the key is drawn from
+//! a Zipf distribution; ranks are scattered over all 32-bit numbers. The rest of the body is zero.
 //!
 //! What tells messages apart: `udp` the source port (and the source address once ports run out),
 //! `icmp` the identifier (the sequence number counts packets), `slmp` port and message id (offset
 //! and EOM flag are right), `raw` a big-endian u32 message and u32 packet number at the start.
 
+mod body;
 mod error;
 mod frames;
 mod parse;
@@ -35,8 +44,9 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
+pub use body::key_of_rank;
 pub use error::GeneratorError;
-pub use spec::{GeneratorSpec, Kind, Order, Payload, SizeMix, Syn};
+pub use spec::{GeneratorSpec, Kind, Order, Payload, SizeMix, Syn, Ycsb};
 
 use crate::capture::TimedFrame;
 use crate::frame::SlmpHeader;
@@ -64,6 +74,8 @@ pub(crate) struct Position {
     /// Index among the messages that take turns.
     slot: usize,
     is_last: bool,
+    /// Counts frames before it.
+    frame: u64,
 }
 
 impl Generator {
@@ -107,6 +119,7 @@ impl Generator {
             packet,
             slot: slot as usize,
             is_last: packet + 1 == packets,
+            frame: k,
         }
     }
 
@@ -136,6 +149,7 @@ impl Iterator for Generator {
         let at = self.place(self.next);
         self.next += 1;
         let bytes = self.spec.sizes.draw(&mut self.sizes);
+        let bytes = self.spec.frame_bytes(bytes, at.is_last);
         let slmp = match self.spec.kind {
             Kind::Slmp => self.slmp_header(at, bytes),
             _ => SlmpHeader::default(),

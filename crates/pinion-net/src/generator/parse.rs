@@ -1,23 +1,25 @@
 //! Reads a specification. In: text. Out: a [`GeneratorSpec`], or an error that names what is wrong
 //! and the nearest right word.
 
-use super::{GeneratorError, GeneratorSpec, Kind, Order, Payload, SizeMix, Syn};
+use super::{GeneratorError, GeneratorSpec, Kind, Order, Payload, SizeMix, Syn, Ycsb};
 use crate::capture::LinkType;
 use crate::frame::{Endpoints, SLMP_PORT};
 use crate::pacing::WireBits;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 const KINDS: [(&str, Kind); 4] =
     [("udp", Kind::Udp), ("icmp", Kind::Icmp), ("raw", Kind::Raw), ("slmp", Kind::Slmp)];
 
 /// Every key and the kinds it applies to.
-const KEYS: [(&str, &[Kind]); 18] = [
+const KEYS: [(&str, &[Kind]); 24] = [
     ("size", ALL),
     ("count", ALL),
     ("messages", ALL),
     ("packets", ALL),
+    ("bytes", ALL),
     ("order", ALL),
     ("rate", ALL),
     ("wire", ALL),
@@ -26,11 +28,16 @@ const KEYS: [(&str, &[Kind]); 18] = [
     ("dst", IP),
     ("smac", ALL),
     ("dmac", ALL),
+    ("sources", IP),
     ("sport", &[Kind::Udp, Kind::Slmp]),
     ("dport", &[Kind::Udp]),
     ("id", &[Kind::Icmp, Kind::Raw, Kind::Slmp]),
     ("syn", &[Kind::Slmp]),
     ("payload", ALL),
+    ("below", ALL),
+    ("records", ALL),
+    ("theta", ALL),
+    ("reads", ALL),
     ("seed", ALL),
 ];
 const ALL: &[Kind] = &[Kind::Udp, Kind::Icmp, Kind::Raw, Kind::Slmp];
@@ -47,9 +54,11 @@ impl FromStr for GeneratorSpec {
         let pairs = read_pairs(kind, parts)?;
         let mut spec = GeneratorSpec { kind, ..GeneratorSpec::default() };
         read_traffic(&mut spec, &pairs)?;
+        read_payload(&mut spec, &pairs)?;
         read_addresses(&mut spec, &pairs)?;
         read_counts(&mut spec, &pairs)?;
         spec.check_sizes()?;
+        read_message_bytes(&mut spec, &pairs)?;
         Ok(spec)
     }
 }
@@ -115,14 +124,54 @@ fn read_traffic(spec: &mut GeneratorSpec, pairs: &Pairs) -> Result<(), Generator
     choose(&mut spec.link, pairs, "link", &links)?;
     let syns = [("none", Syn::None), ("ends", Syn::Ends), ("all", Syn::All)];
     choose(&mut spec.syn, pairs, "syn", &syns)?;
-    let fills = [("random", Payload::Random), ("zero", Payload::Zero), ("ramp", Payload::Ramp)];
-    choose(&mut spec.payload, pairs, "payload", &fills)?;
     if let Some(text) = pairs.get("order") {
         let expected = "`sequential`, `interleaved` or `interleaved:16`";
         spec.order = read_order(text).ok_or_else(|| bad("order", text, expected))?;
     }
     number(&mut spec.seed, pairs, "seed", "a whole number")?;
     number(&mut spec.id, pairs, "id", "a whole number below 2^32")
+}
+
+fn read_payload(spec: &mut GeneratorSpec, pairs: &Pairs) -> Result<(), GeneratorError> {
+    let fills = [
+        ("random", Payload::Random),
+        ("zero", Payload::Zero),
+        ("ramp", Payload::Ramp),
+        ("integers", Payload::Integers { below: u32::MAX }),
+        ("ycsb", Payload::Ycsb(Ycsb::default())),
+    ];
+    choose(&mut spec.payload, pairs, "payload", &fills)?;
+    let needs = [("below", "integers"), ("records", "ycsb"), ("theta", "ycsb"), ("reads", "ycsb")];
+    let given = pairs.get("payload").map_or("random", String::as_str);
+    for (key, _) in needs.iter().filter(|(key, fill)| pairs.contains_key(key) && *fill != given) {
+        let context = format!("payload={given}");
+        return Err(GeneratorError::NotApplicable { key: (*key).to_string(), context });
+    }
+    match &mut spec.payload {
+        Payload::Random | Payload::Zero | Payload::Ramp => Ok(()),
+        Payload::Integers { below } => {
+            within(below, pairs, "below", 1..=u32::MAX, "a whole number from 1 to 4294967295")
+        }
+        Payload::Ycsb(ycsb) => {
+            let records = "a number of keys from 1 to 4294967295";
+            within(&mut ycsb.records, pairs, "records", 1..=u32::MAX, records)?;
+            within(&mut ycsb.theta, pairs, "theta", 0.0..=100.0, "an exponent from 0 to 100")?;
+            within(&mut ycsb.reads, pairs, "reads", 0.0..=1.0, "a share from 0 to 1")
+        }
+    }
+}
+
+/// Cuts messages of a fixed number of bytes into frames.
+fn read_message_bytes(spec: &mut GeneratorSpec, pairs: &Pairs) -> Result<(), GeneratorError> {
+    let Some(text) = pairs.get("bytes") else { return Ok(()) };
+    if let Some(key) = ["count", "packets"].into_iter().find(|key| pairs.contains_key(key)) {
+        let context = "bytes=".to_string();
+        return Err(GeneratorError::NotApplicable { key: key.to_string(), context });
+    }
+    let bytes = text.parse().ok().filter(|bytes| (1..=1 << 40).contains(bytes));
+    let expected = "a number of bytes from 1 to 1099511627776";
+    spec.message_bytes = Some(bytes.ok_or_else(|| bad("bytes", text, expected))?);
+    spec.cut_messages()
 }
 
 fn read_addresses(spec: &mut GeneratorSpec, pairs: &Pairs) -> Result<(), GeneratorError> {
@@ -143,6 +192,8 @@ fn read_addresses(spec: &mut GeneratorSpec, pairs: &Pairs) -> Result<(), Generat
     if spec.kind == Kind::Slmp {
         spec.dst_port = SLMP_PORT;
     }
+    let sources = "a number of addresses from 1 to 4294967295";
+    within(&mut spec.sources, pairs, "sources", 1..=u32::MAX, sources)?;
     let port = "a port from 0 to 65535";
     number(&mut spec.src_port, pairs, "sport", port)?;
     number(&mut spec.dst_port, pairs, "dport", port)
@@ -242,6 +293,21 @@ fn number<T: FromStr>(
         *field = text.parse().map_err(|_| bad(key, text, expected))?;
     }
     Ok(())
+}
+
+/// Reads a number that must lie in a range.
+fn within<T: FromStr + PartialOrd + Copy>(
+    field: &mut T,
+    pairs: &Pairs,
+    key: &str,
+    range: RangeInclusive<T>,
+    expected: &str,
+) -> Result<(), GeneratorError> {
+    number(field, pairs, key, expected)?;
+    match pairs.get(key) {
+        Some(text) if !range.contains(field) => Err(bad(key, text, expected)),
+        _ => Ok(()),
+    }
 }
 
 fn bad(key: &str, value: &str, expected: &str) -> GeneratorError {

@@ -47,7 +47,7 @@ pub enum Syn {
 }
 
 /// Says what fills the frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Payload {
     /// Seeded random bytes.
     #[default]
@@ -56,6 +56,32 @@ pub enum Payload {
     Zero,
     /// 0, 1, 2 … 255, 0 … in every frame.
     Ramp,
+    /// Random 32-bit little-endian integers below a bound.
+    Integers {
+        /// The bound; never 0.
+        below: u32,
+    },
+    /// A request to a key-value store in each frame.
+    Ycsb(Ycsb),
+}
+
+/// Describes requests as the YCSB benchmark makes them: which keys, and how many of them read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ycsb {
+    /// Number of keys.
+    pub records: u32,
+    /// Exponent of the Zipf distribution of their popularity: 0 is uniform.
+    pub theta: f64,
+    /// Share of requests that read; the others update.
+    pub reads: f64,
+}
+
+impl Default for Ycsb {
+    /// YCSB's 1,000 records and its workload A (half reads), with the exponent of the PsPIN paper
+    /// (§IV-C).
+    fn default() -> Self {
+        Self { records: 1000, theta: 1.1, reads: 0.5 }
+    }
 }
 
 /// Holds frame sizes and how often each comes.
@@ -99,7 +125,7 @@ impl SizeMix {
 }
 
 /// Describes synthetic traffic; made from text with `parse` (see the module).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorSpec {
     /// What the frames carry.
     pub kind: Kind,
@@ -109,6 +135,9 @@ pub struct GeneratorSpec {
     pub messages: u32,
     /// Frames of each message.
     pub packets: u64,
+    /// Bytes behind the headers in all frames of a message, which then decide how many frames it
+    /// has and how long the last one is.
+    pub message_bytes: Option<u64>,
     /// How messages take turns.
     pub order: Order,
     /// Data rate.
@@ -121,6 +150,8 @@ pub struct GeneratorSpec {
     pub ends: Endpoints,
     /// First source port.
     pub src_port: u16,
+    /// Number of source addresses, from the first one on, that messages draw theirs from.
+    pub sources: u32,
     /// Destination port.
     pub dst_port: u16,
     /// First message id.
@@ -140,12 +171,14 @@ impl Default for GeneratorSpec {
             sizes: SizeMix::fixed(512),
             messages: 1,
             packets: 1000,
+            message_bytes: None,
             order: Order::Sequential,
             rate: Rate::Unlimited,
             wire: WireBits::Frame,
             link: LinkType::Ethernet,
             ends: Endpoints::default(),
             src_port: 49152,
+            sources: 1,
             dst_port: 9000,
             id: 0,
             syn: Syn::Ends,
@@ -156,6 +189,68 @@ impl Default for GeneratorSpec {
 }
 
 impl GeneratorSpec {
+    /// Changes the size of the frames; messages of a fixed number of bytes keep it.
+    ///
+    /// # Errors
+    /// When frames cannot be that small or large.
+    pub fn set_frame_bytes(&mut self, bytes: usize) -> Result<(), GeneratorError> {
+        self.sizes = SizeMix::fixed(bytes);
+        self.check_sizes()?;
+        self.cut_messages()
+    }
+
+    /// Changes how many frames there are: a single message gets longer or shorter; of several
+    /// there are more or fewer.
+    ///
+    /// # Errors
+    /// When the number is 0 or gives no whole messages.
+    pub fn set_count(&mut self, count: u64) -> Result<(), GeneratorError> {
+        let wrong = |expected: String| {
+            let (key, value) = ("count".to_string(), count.to_string());
+            Err(GeneratorError::BadValue { key, value, expected })
+        };
+        if self.messages == 1 && count > 0 {
+            self.packets = count;
+            self.message_bytes = None;
+            return Ok(());
+        }
+        let messages = u32::try_from(count / self.packets);
+        match messages {
+            Ok(messages) if messages > 0 && count.is_multiple_of(self.packets) => {
+                self.messages = messages;
+                Ok(())
+            }
+            _ => wrong(format!("a multiple of the {} frames of a message", self.packets)),
+        }
+    }
+
+    /// Works out how many frames a message of a fixed number of bytes has.
+    pub(super) fn cut_messages(&mut self) -> Result<(), GeneratorError> {
+        let Some(bytes) = self.message_bytes else { return Ok(()) };
+        let (kind, header) = (format!("{} {}", self.link, self.kind), self.header_bytes());
+        let &[(size, _)] = self.sizes.entries() else {
+            return Err(GeneratorError::NotApplicable {
+                key: "bytes".to_string(),
+                context: "frames of mixed sizes".to_string(),
+            });
+        };
+        let Some(body) = size.checked_sub(header).filter(|&body| body > 0) else {
+            let max = self.max_frame_bytes();
+            return Err(GeneratorError::BadSize { kind, size, min: header + 1, max });
+        };
+        self.packets = bytes.div_ceil(body as u64).max(1);
+        Ok(())
+    }
+
+    /// Returns how many bytes the frame is long that would have `bytes` were its message not at
+    /// its end.
+    pub(super) fn frame_bytes(&self, bytes: usize, is_last: bool) -> usize {
+        let Some(message) = self.message_bytes.filter(|_| is_last) else { return bytes };
+        let header = self.header_bytes();
+        let before = (self.packets - 1) * (bytes.saturating_sub(header)) as u64;
+        header + message.saturating_sub(before) as usize
+    }
+
     /// Returns the number of frames in all.
     pub fn total_frames(&self) -> u64 {
         u64::from(self.messages).saturating_mul(self.packets)
@@ -175,16 +270,20 @@ impl GeneratorSpec {
         }
     }
 
+    fn max_frame_bytes(&self) -> usize {
+        match self.link {
+            LinkType::Ethernet => ETHERNET_HEADER_BYTES + usize::from(u16::MAX),
+            LinkType::RawIp => usize::from(u16::MAX),
+        }
+    }
+
     /// Checks the sizes against the headers they must hold.
     ///
     /// # Errors
     /// [`GeneratorError::BadSize`].
     pub fn check_sizes(&self) -> Result<(), GeneratorError> {
         let min = self.header_bytes();
-        let max = match self.link {
-            LinkType::Ethernet => ETHERNET_HEADER_BYTES + usize::from(u16::MAX),
-            LinkType::RawIp => usize::from(u16::MAX),
-        };
+        let max = self.max_frame_bytes();
         match self.sizes.entries.iter().find(|(size, _)| !(min..=max).contains(size)) {
             None => Ok(()),
             Some(&(size, _)) => {
@@ -232,7 +331,11 @@ impl fmt::Display for GeneratorSpec {
     /// Writes the choices that size a run, in the form `parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, sizes, messages, packets, rate, seed, .. } = self;
-        write!(f, "{kind},size={sizes},messages={messages},packets={packets},rate={rate}")?;
+        write!(f, "{kind},size={sizes},messages={messages}")?;
+        match self.message_bytes {
+            Some(bytes) => write!(f, ",bytes={bytes},rate={rate}")?,
+            None => write!(f, ",packets={packets},rate={rate}")?,
+        }
         if self.wire == WireBits::Ethernet {
             f.write_str(",wire=ethernet")?;
         }

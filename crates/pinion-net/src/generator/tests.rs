@@ -138,6 +138,97 @@ fn ports_that_run_out_go_on_with_the_next_address() {
 }
 
 #[test]
+fn messages_of_a_number_of_bytes_are_cut_by_the_size() {
+    let frames = frames("slmp,size=512,bytes=1000,messages=2");
+    let sizes: Vec<usize> = frames.iter().map(|frame| frame.bytes.len()).collect();
+    assert_eq!(sizes, [512, 512, 52 + 80, 512, 512, 52 + 80]);
+    let mut spec = GeneratorSpec::parse("slmp,size=512,bytes=1000,messages=2").unwrap();
+    spec.set_frame_bytes(152).unwrap();
+    assert_eq!((spec.packets, spec.total_frames()), (10, 20));
+    assert!(Generator::new(spec.clone()).all(|frame| frame.bytes.len() == 152));
+    assert!(spec.set_frame_bytes(52).is_err());
+    assert!(error("slmp,bytes=1000,count=3").contains("`count` does not apply to `bytes=`"));
+    assert!(error("slmp,bytes=1000,size=64/128").contains("mixed sizes"));
+    assert!(error("slmp,bytes=0").contains("from 1"));
+}
+
+#[test]
+fn counts_change_the_length_of_one_message_or_the_number_of_several() {
+    let count = |text: &str, count: u64| {
+        let mut spec = GeneratorSpec::parse(text).unwrap();
+        spec.set_count(count).map(|()| (spec.messages, spec.packets)).map_err(|e| e.to_string())
+    };
+    assert_eq!(count("udp,count=5", 7), Ok((1, 7)));
+    assert_eq!(count("udp,messages=5,packets=3", 6), Ok((2, 3)));
+    assert_eq!(count("slmp,size=512,bytes=1000", 9), Ok((1, 9)));
+    assert!(count("udp,messages=5,packets=3", 7).unwrap_err().contains("a multiple of the 3"));
+    assert!(count("udp", 0).is_err());
+}
+
+#[test]
+fn integers_stay_below_their_bound_and_reach_it() {
+    let mut seen = [0u32; 5];
+    for frame in frames("udp,size=442,count=100,payload=integers,below=5") {
+        for word in frame.bytes[42..].chunks_exact(4) {
+            seen[u32::from_le_bytes(word.try_into().unwrap()) as usize] += 1;
+        }
+    }
+    assert!(seen.iter().all(|&count| (1800..2200).contains(&count)), "{seen:?}");
+}
+
+#[test]
+fn ycsb_requests_have_the_mix_and_the_popularity_asked_for() {
+    let requests: Vec<[u32; 4]> =
+        frames("udp,size=64,count=20000,payload=ycsb,records=100,reads=0.7")
+            .iter()
+            .map(|frame| {
+                let word = |i: usize| {
+                    u32::from_le_bytes(frame.bytes[42 + 4 * i..][..4].try_into().unwrap())
+                };
+                [word(0), word(1), word(2), word(3)]
+            })
+            .collect();
+    assert!(requests.iter().enumerate().all(|(i, request)| request[0] == i as u32));
+    let updates = requests.iter().filter(|request| request[2] == 1).count();
+    assert!((5700..6300).contains(&updates), "{updates}");
+    let of_rank = |rank| requests.iter().filter(|r| r[1] == key_of_rank(rank)).count();
+    let total: usize = (0..100).map(of_rank).sum();
+    assert_eq!(total, requests.len());
+    // Zipf: the share of rank k + 1 is the first's divided by (k + 1)^theta.
+    let harmonic: f64 = (1..=100).map(|k| f64::from(k).powf(-1.1)).sum();
+    for rank in [0, 1, 9] {
+        let expected = 20_000.0 * f64::from(rank + 1).powf(-1.1) / harmonic;
+        let found = of_rank(rank) as f64;
+        assert!((found / expected - 1.0).abs() < 0.1, "rank {rank}: {found}, not {expected}");
+    }
+}
+
+#[test]
+fn sources_vary_by_message_and_not_by_frame() {
+    let sources = |text: &str| -> Vec<std::net::Ipv4Addr> {
+        let frames = frames(text);
+        frames.iter().map(|frame| parse(&frame.bytes).unwrap().ipv4.unwrap().src).collect()
+    };
+    let found = sources("udp,messages=400,packets=2,sources=256,src=10.12.0.0");
+    assert!(found.chunks(2).all(|pair| pair[0] == pair[1]));
+    assert!(found.iter().all(|source| source.octets()[..3] == [10, 12, 0]));
+    let different: std::collections::BTreeSet<_> = found.iter().collect();
+    assert!(different.len() > 180, "{}", different.len());
+    assert!(error("raw,sources=2").contains("does not apply to `raw`"));
+}
+
+#[test]
+fn keys_of_a_payload_go_with_it_alone() {
+    assert!(error("udp,below=5").contains("`below` does not apply to `payload=random`"));
+    assert!(error("udp,payload=integers,theta=1").contains("`theta` does not apply"));
+    assert!(error("udp,payload=integers,below=0").contains("from 1"));
+    assert!(error("udp,payload=ycsb,theta=-1").contains("from 0"));
+    assert!(error("udp,payload=ycsb,reads=nan").contains("from 0 to 1"));
+    assert!(error("udp,payload=ycsb,records=0").contains("from 1"));
+    assert!(error("udp,payload=yscb").contains("`ycsb`"));
+}
+
+#[test]
 fn counts_are_completed_and_checked() {
     let counts = |text: &str| {
         let spec = GeneratorSpec::parse(text).unwrap();

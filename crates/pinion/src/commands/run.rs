@@ -10,9 +10,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
+use pinion::manifest::Manifest;
 use pinion::report::{Outputs, Sink, Summary, write_whole};
 use pinion::run::{self, Finished, Observer, Progress};
-use pinion::traffic::{Pace, Packets};
+use pinion::traffic::{self, Pace, Packets};
 use pinion_sim::Time;
 
 use super::Status;
@@ -37,7 +38,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
         )));
     }
     let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
-    let packets = packets(args, pace)?;
+    let packets = packets(args, &manifest, pace)?;
     let mut options = build::options(&args.app);
     options.elf = args.elf.clone();
     let app = App::of(manifest, &options)?;
@@ -62,15 +63,11 @@ pub fn keep_files_apart(args: &RunArgs, more: Option<&PathBuf>) -> Result<()> {
     files::keep_apart(&inputs, &outputs)
 }
 
-fn packets(args: &RunArgs, pace: Option<Pace>) -> Result<Packets> {
+fn packets(args: &RunArgs, manifest: &Manifest, pace: Option<Pace>) -> Result<Packets> {
     match (&args.pcap_in, &args.generate) {
         (Some(path), _) => Packets::from_capture(path, pace),
         (None, Some(spec)) => Packets::generate(spec, args.seed, pace),
-        (None, None) => Err(Error::Usage(
-            "there are no packets: give --pcap-in FILE or --generate SPEC, for example \
-             --generate 'udp,size=512,count=10000,rate=400g'"
-                .to_owned(),
-        )),
+        (None, None) => Packets::of(traffic::standard(manifest, &[])?, args.seed, pace),
     }
 }
 

@@ -3,6 +3,7 @@
 //! memory; for a nanoservice, how many harts run it. The keys are described in `sdk/MANIFEST.md`.
 
 mod nanoservice;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use serde::de::{self, Deserializer};
 
 pub use nanoservice::Nanoservice;
 use nanoservice::RawNanoservice;
+use traffic::RawTraffic;
+pub use traffic::StandardTraffic;
 
 /// Names the manifest inside an application's folder.
 pub const FILE_NAME: &str = "app.toml";
@@ -31,6 +34,8 @@ pub struct Manifest {
     pub app: App,
     /// Tells what the program is: handlers or a nanoservice.
     pub target: Target,
+    /// Describes the packets it is run on when no others are given.
+    pub traffic: Option<StandardTraffic>,
     loaded: Loaded<()>,
 }
 
@@ -62,6 +67,8 @@ pub struct App {
     pub cflags: Vec<String>,
     /// Names the machine the application is meant for.
     pub machine: String,
+    /// Lists numbers of the machine that handlers want changed, as `key=value`.
+    pub set: Vec<String>,
 }
 
 /// Tells where a handler's packet starts.
@@ -135,6 +142,7 @@ struct RawManifest {
     #[serde(default)]
     context: Vec<RawContext>,
     nanoservice: Option<RawNanoservice>,
+    traffic: Option<RawTraffic>,
 }
 
 #[derive(Deserialize)]
@@ -151,6 +159,7 @@ struct RawApp {
     #[serde(default)]
     cflags: Vec<String>,
     machine: Option<String>,
+    set: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -258,13 +267,18 @@ pub fn load(app: &Path) -> Result<Manifest, ConfigError> {
         let problem = "packet is for handlers alone: a nanoservice reads messages";
         return Err(loaded.error_at("app.packet", problem));
     }
+    if is_nanoservice && raw.app.set.is_some() {
+        let problem = "a nanoservice changes its machine in [nanoservice]: move set there";
+        return Err(loaded.error_at("app.set", problem));
+    }
     let machine = if is_nanoservice { nanoservice::DEFAULT_MACHINE } else { "pspin" };
     let app = check_app(&loaded, raw.app, &dir, machine)?;
     let target = match raw.nanoservice {
         Some(service) => Target::Nanoservice(nanoservice::check(&loaded, service)?),
         None => Target::Handlers(check_contexts(&loaded, raw.context, &dir)?),
     };
-    Ok(Manifest { dir, app, target, loaded })
+    let traffic = traffic::check(&loaded, raw.traffic, is_nanoservice)?;
+    Ok(Manifest { dir, app, target, traffic, loaded })
 }
 
 fn check_contexts(
@@ -357,6 +371,7 @@ fn check_app(
         defines: raw.defines.into_iter().filter_map(define).collect(),
         cflags: raw.cflags,
         machine: raw.machine.unwrap_or_else(|| machine.to_owned()),
+        set: raw.set.unwrap_or_default(),
     })
 }
 

@@ -49,6 +49,17 @@ fn watchdog_and_l1_bytes_take_numbers_and_texts() {
 }
 
 #[test]
+fn standard_traffic_is_read() {
+    let text = format!("{GOOD}\n[traffic]\ngenerate = \"icmp,size=98,count=7\"\n");
+    let manifest = load(&folder("traffic", &text)).unwrap();
+    assert_eq!(manifest.traffic.unwrap().generate.total_frames(), 7);
+    assert_eq!(load(&folder("no_traffic", GOOD)).unwrap().traffic, None);
+    let text = format!("{GOOD}\n[traffic]\ngenerate = \"icmp,sise=98\"\n");
+    let error = load(&folder("bad_traffic", &text)).unwrap_err().to_string();
+    assert!(error.contains("line 12,") && error.contains("did you mean `size`"), "{error}");
+}
+
+#[test]
 fn every_mistake_has_its_place() {
     for (name, from, to, line, part) in [
         ("key", "payload =", "paylaod =", 9, "nearest valid key: `payload`"),
