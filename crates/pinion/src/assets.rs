@@ -34,6 +34,17 @@ pub fn sdk_dir() -> Result<PathBuf> {
     }
 }
 
+/// Finds the folder with the figures' files and the handlers they run.
+///
+/// # Errors
+/// When the embedded ones cannot be unpacked.
+pub fn figures_dir() -> Result<PathBuf> {
+    match repository() {
+        Some(root) => Ok(root.join("figures")),
+        None => unpack("figures", "pspin/app.toml"),
+    }
+}
+
 /// Finds the folder of an example that comes with Pinion.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! `pinion figure NAME|list|all`: a published figure made again: CSV, chart, and the published
+//! `pinion figure NAME|list|all|pspin-all`: a published figure made again: CSV, chart, and the published
 //! values beside ours.
 
 use std::io::IsTerminal as _;
@@ -18,8 +18,7 @@ use crate::output;
 pub fn run(args: &FigureArgs) -> Result<Status> {
     match args.name.as_str() {
         "list" => list(),
-        "all" => make(args, figure::figures()),
-        name => make(args, vec![figure::find(name)?]),
+        name => make(args, figure::select(name)?),
     }
 }
 
@@ -60,9 +59,9 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
         all.push(figure::to_json(&produced));
     }
     if let Some(path) = &args.json {
-        let value = match (all.len(), args.name.as_str()) {
-            (1, name) if name != "all" => all.remove(0),
-            _ => serde_json::Value::Array(all),
+        let value = match args.name.ends_with("all") {
+            false => all.remove(0),
+            true => serde_json::Value::Array(all),
         };
         let text = format!("{value:#}\n");
         match json_only {
@@ -73,16 +72,24 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
     Ok(if unexplained { Status::Mismatch } else { Status::Success })
 }
 
-/// Writes the table and the chart; gives the files.
-fn write(out: &Path, produced: &Produced) -> Result<[PathBuf; 2]> {
-    let svg = chart::draw(&produced.definition, &produced.table, &produced.comparisons)?;
-    let files = ["csv", "svg"].map(|kind| out.join(format!("{}.{kind}", produced.name)));
-    write_whole(&files[0], &produced.table.to_csv()?)?;
-    write_whole(&files[1], svg.as_bytes())?;
-    Ok(files)
+/// Writes the table and the charts; gives the files.
+fn write(out: &Path, produced: &Produced) -> Result<Vec<PathBuf>> {
+    let Produced { name, definition, table, comparisons, .. } = produced;
+    let svg = chart::draw(definition, table, comparisons)?;
+    let mut files = vec![
+        (out.join(format!("{name}.csv")), table.to_csv()?),
+        (out.join(format!("{name}.svg")), svg.into_bytes()),
+    ];
+    for (further, svg) in chart::draw_further(definition, table, comparisons)? {
+        files.push((out.join(format!("{name}-{further}.svg")), svg.into_bytes()));
+    }
+    for (path, contents) in &files {
+        write_whole(path, contents)?;
+    }
+    Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-fn print(produced: &Produced, files: &[PathBuf; 2]) {
+fn print(produced: &Produced, files: &[PathBuf]) {
     let Produced { definition, table, comparisons, .. } = produced;
     let look = if produced.quick { " (a quick look: differences mean little)" } else { "" };
     output::print(&format!("{}{look}\n{}\n\n", definition.title, definition.source));
@@ -94,7 +101,8 @@ fn print(produced: &Produced, files: &[PathBuf; 2]) {
         let reason = comparison.reason.as_deref().unwrap_or_default();
         output::print(&format!("\n{}: {}\n", comparison.what, reason.trim()));
     }
-    output::print(&format!("\n{}, {}\n", files[0].display(), files[1].display()));
+    let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    output::print(&format!("\n{}\n", files.join(", ")));
 }
 
 /// Shows progress and notices Ctrl-C.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::chart::Chart;
+use super::chart::{Chart, Further};
 use crate::assets;
 use crate::error::{Error, Result};
 
@@ -23,6 +23,9 @@ pub struct Definition {
     pub method: String,
     /// Tells what the chart shows.
     pub chart: Chart,
+    /// Shows the same rows in other ways.
+    #[serde(default)]
+    pub further: Vec<Further>,
     /// Holds the numbers of the experiment.
     #[serde(default)]
     parameters: BTreeMap<String, Parameter>,
@@ -88,6 +91,8 @@ pub struct Drawn {
     pub group: Option<String>,
     /// Names the bar in the group.
     pub series: Option<String>,
+    /// Names the further chart that shows it, instead of the first.
+    pub chart: Option<String>,
 }
 
 impl Definition {

@@ -15,12 +15,13 @@ mod compare;
 mod definition;
 pub mod nanopu;
 mod produce;
+pub mod pspin;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
-pub use catalogue::{figures, find};
+pub use catalogue::{figures, find, select};
 pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published};
 pub use produce::{Observer, Produced, Request, Unobserved, produce, produce_with};

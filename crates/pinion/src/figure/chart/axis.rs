@@ -32,6 +32,8 @@ pub enum Scale {
     Linear,
     /// By their logarithms; numbers up to 0 are not shown.
     Log,
+    /// By the logarithms of one more, so that 0 is where the axis begins.
+    LogWithZero,
 }
 
 /// Is an axis with its ends and ticks.
@@ -52,7 +54,7 @@ impl Axis {
     /// Spreads the axis over numbers; a linear one that begins near 0 begins there.
     pub(super) fn spread(&self, numbers: impl Iterator<Item = f64>) -> Spread {
         let shown =
-            |number: &f64| number.is_finite() && (self.scale == Scale::Linear || *number > 0.0);
+            |number: &f64| number.is_finite() && (self.scale != Scale::Log || *number > 0.0);
         let (mut low, mut high) = numbers
             .filter(shown)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
@@ -62,7 +64,18 @@ impl Axis {
         match self.scale {
             Scale::Linear => self.linear(low, high),
             Scale::Log => self.logarithmic(low, high),
+            Scale::LogWithZero => Self::with_zero(high),
         }
+    }
+
+    /// Ticks at 0 and the powers of two: numbers of instructions, bytes.
+    fn with_zero(high: f64) -> Spread {
+        let high = high.max(1.0);
+        let powers = (0..=high.log2().ceil() as i32).map(|power| 2f64.powi(power));
+        let ticks = std::iter::once(0.0).chain(powers).filter(|&tick| tick <= high * 1.001);
+        let end = (1.0 + high * 1.1).log10();
+        let ticks = ticks.map(|tick| (1.0 + tick).log10()).collect();
+        Spread { scale: Scale::LogWithZero, start: 0.0, end, ticks, names: Vec::new() }
     }
 
     fn linear(&self, low: f64, high: f64) -> Spread {
@@ -109,6 +122,7 @@ impl Spread {
         let position = match self.scale {
             Scale::Linear => number,
             Scale::Log => number.log10(),
+            Scale::LogWithZero => (1.0 + number).log10(),
         };
         position.is_finite().then_some(position)
     }
@@ -121,6 +135,7 @@ impl Spread {
         match self.scale {
             Scale::Linear => plain(position),
             Scale::Log => plain(10f64.powf(position)),
+            Scale::LogWithZero => plain((10f64.powf(position) - 1.0).round()),
         }
     }
 }
@@ -214,8 +229,15 @@ mod tests {
     }
 
     #[test]
+    fn an_axis_with_zero_has_powers_of_two() {
+        let spread = axis(Scale::LogWithZero).spread([0.0, 16.0].into_iter());
+        assert_eq!(texts(&spread), ["0", "1", "2", "4", "8", "16"]);
+        assert_eq!((spread.start, spread.position(0.0)), (0.0, Some(0.0)));
+    }
+
+    #[test]
     fn nothing_to_show_is_no_reason_to_fail() {
-        for scale in [Scale::Linear, Scale::Log] {
+        for scale in [Scale::Linear, Scale::Log, Scale::LogWithZero] {
             let spread = axis(scale).spread(std::iter::empty());
             assert!(spread.start < spread.end && !spread.ticks.is_empty());
         }

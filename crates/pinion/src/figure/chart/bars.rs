@@ -4,9 +4,10 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::super::{Comparison, Definition, Drawn, Table};
+use super::super::Drawn;
+use super::Sheet;
 use super::axis::{Spread, plain};
-use super::frame::{self, GRID, INK, Key, Problem};
+use super::frame::{self, Area, GRID, INK, Key, Problem};
 
 /// Is the share of a group's width that its bars have.
 const FILLED: f64 = 0.8;
@@ -23,16 +24,11 @@ struct Bar {
 }
 
 /// Draws groups of bars.
-pub(super) fn draw(
-    svg: &mut String,
-    definition: &Definition,
-    table: &Table,
-    comparisons: &[Comparison],
-) -> Result<(), Problem> {
-    let chart = &definition.chart;
-    let (groups, names) = (table.names(&chart.x.column), table.names(&chart.series));
-    let bars = bars(definition, table, &groups, &names);
-    let strokes = strokes(definition, comparisons, &groups, &names);
+pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
+    let chart = sheet.chart;
+    let (groups, names) = (sheet.table.names(&chart.x.column), sheet.series());
+    let bars = bars(sheet, &groups, &names);
+    let strokes = strokes(sheet, &groups, &names);
     // A tenth more leaves room for the numbers above the bars; half of the smallest lets it be seen
     // where the axis cannot begin at 0.
     let heights = bars.iter().chain(&strokes).map(|bar| bar.number * 1.1);
@@ -43,7 +39,7 @@ pub(super) fn draw(
     if !strokes.is_empty() {
         keys.push(Key::Published("published".to_owned()));
     }
-    let area = frame::begin(svg, definition, &keys)?;
+    let area = frame::begin(svg, sheet, &keys)?;
     let mut context = ChartBuilder::on(&area)
         .margin(12)
         .x_label_area_size(52)
@@ -79,22 +75,29 @@ pub(super) fn draw(
         let line = vec![(left(stroke), height), (left(stroke) + width, height)];
         context.draw_series([PathElement::new(line, INK.stroke_width(3))])?;
     }
-    // Places of the whole picture, of which the area is a part.
+    let place = |group: usize| context.backend_coord(&(group as f64, y.start));
+    name_groups(&area, &groups, place)?;
+    area.present()?;
+    Ok(())
+}
+
+/// Writes the groups' names below the axis; `place` gives where a group stands in the whole picture.
+pub(super) fn name_groups(
+    area: &Area<'_>,
+    groups: &[String],
+    place: impl Fn(usize) -> (i32, i32),
+) -> Result<(), Problem> {
     let (across, down) = area.get_pixel_range();
-    let place = |group: usize| {
-        let (x, y) = context.backend_coord(&(group as f64, y.start));
-        (x - across.start, y - down.start)
-    };
     let width = if groups.len() > 1 { place(1).0 - place(0).0 } else { i32::MAX };
     let letters = frame::font(NAME_SIZE).pos(Pos::new(HPos::Center, VPos::Top));
     for (group, name) in groups.iter().enumerate() {
         let (middle, axis) = place(group);
+        let (middle, axis) = (middle - across.start, axis - down.start);
         for (line, text) in lines_of(name, width).iter().enumerate() {
             let top = axis + 6 + line as i32 * (NAME_SIZE as i32 + 1);
             area.draw(&Text::new(text.clone(), (middle, top), letters.clone()))?;
         }
     }
-    area.present()?;
     Ok(())
 }
 
@@ -106,13 +109,13 @@ fn lines_of(name: &str, width: i32) -> Vec<String> {
     name.split_whitespace().map(str::to_owned).collect()
 }
 
-fn bars(definition: &Definition, table: &Table, groups: &[String], names: &[String]) -> Vec<Bar> {
-    let chart = &definition.chart;
+fn bars(sheet: &Sheet<'_>, groups: &[String], names: &[String]) -> Vec<Bar> {
+    let chart = sheet.chart;
     let mut bars = Vec::new();
     for (group, group_name) in groups.iter().enumerate() {
         for (index, name) in names.iter().enumerate() {
             let texts = [(chart.x.column.as_str(), group_name.as_str()), (&chart.series, name)];
-            if let Some(number) = table.lookup(&texts, &chart.y.column) {
+            if let Some(number) = sheet.table.lookup(&texts, &chart.y.column) {
                 bars.push(Bar { group, index, number });
             }
         }
@@ -121,15 +124,10 @@ fn bars(definition: &Definition, table: &Table, groups: &[String], names: &[Stri
 }
 
 /// Places the published values that belong to a bar; bounds give two strokes.
-fn strokes(
-    definition: &Definition,
-    comparisons: &[Comparison],
-    groups: &[String],
-    names: &[String],
-) -> Vec<Bar> {
+fn strokes(sheet: &Sheet<'_>, groups: &[String], names: &[String]) -> Vec<Bar> {
     let mut strokes = Vec::new();
-    for (published, comparison) in definition.published.iter().zip(comparisons) {
-        let Some(Drawn { group: Some(group), series }) = &published.drawn else { continue };
+    for (published, comparison) in &sheet.published {
+        let Some(Drawn { group: Some(group), series, .. }) = &published.drawn else { continue };
         let Some(group) = groups.iter().position(|name| name == group) else { continue };
         let place = |series: &String| names.iter().position(|name| name == series);
         let Some(index) = series.as_ref().map_or(Some(0), place) else { continue };

@@ -4,7 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::super::Definition;
+use super::{Line, Sheet};
 
 /// Size of a chart in pixels.
 const SIZE: (u32, u32) = (980, 560);
@@ -36,8 +36,8 @@ pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// Is a line in the legend.
 pub(super) enum Key {
-    /// The n-th curve.
-    Curve(usize, String),
+    /// A curve: the number of its colour, how it is drawn, its name.
+    Curve(usize, Line, String),
     /// The n-th bar of each group.
     Bar(usize, String),
     /// A published value.
@@ -57,14 +57,14 @@ pub(super) fn font(size: u32) -> TextStyle<'static> {
 /// Draws title and legend, and gives the surface for the data.
 pub(super) fn begin<'a>(
     svg: &'a mut String,
-    definition: &Definition,
+    sheet: &Sheet<'_>,
     keys: &[Key],
 ) -> Result<Area<'a>, Problem> {
     let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let title = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK);
-    root.draw(&Text::new(definition.title.clone(), (20, 16), title))?;
-    root.draw(&Text::new(definition.source.clone(), (20, 44), font(15)))?;
+    root.draw(&Text::new(sheet.title.to_owned(), (20, 16), title))?;
+    root.draw(&Text::new(sheet.source.to_owned(), (20, 44), font(15)))?;
     let (_, below) = root.split_vertically(64);
     let (data, legend) = below.split_horizontally(SIZE.0 as i32 - LEGEND_WIDTH);
     draw_legend(&legend, keys)?;
@@ -75,11 +75,14 @@ fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
     let mut y = 24;
     for key in keys {
         let name = match key {
-            Key::Curve(index, name) => {
-                let colour = colour(*index);
-                let line = vec![(8, y), (38, y)];
-                area.draw(&PathElement::new(line, colour.stroke_width(2)))?;
-                area.draw(&(EmptyElement::at((23, y)) + marker(*index)))?;
+            Key::Curve(index, line, name) => {
+                for stretch in stretches(*line, 8, 38) {
+                    let path = stretch.map(|x| (x, y)).to_vec();
+                    area.draw(&PathElement::new(path, colour(*index).stroke_width(width(*line))))?;
+                }
+                if *line != Line::Thin {
+                    area.draw(&(EmptyElement::at((23, y)) + marker(*index)))?;
+                }
                 name
             }
             Key::Bar(index, name) => {
@@ -100,6 +103,20 @@ fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
         y += 9;
     }
     Ok(())
+}
+
+/// Gives the width of a line.
+pub(super) fn width(line: Line) -> u32 {
+    if line == Line::Thin { 1 } else { 2 }
+}
+
+/// Gives what is drawn of a line from left to right in the legend.
+fn stretches(line: Line, left: i32, right: i32) -> Vec<[i32; 2]> {
+    match line {
+        Line::Whole | Line::Thin => vec![[left, right]],
+        Line::Dashed => (left..right).step_by(10).map(|x| [x, (x + 6).min(right)]).collect(),
+        Line::Points => Vec::new(),
+    }
 }
 
 /// Breaks a text at spaces into lines of the legend.

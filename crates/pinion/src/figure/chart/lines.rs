@@ -4,36 +4,30 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::super::{Comparison, Definition, Table};
 use super::axis::Spread;
 use super::frame::{self, GRID, INK, Key, Problem};
+use super::{Line, Sheet};
 
-/// Is a curve: its name and points.
-type Curve = (String, Vec<(f64, f64)>);
+/// Is a curve.
+struct Curve {
+    name: String,
+    points: Vec<(f64, f64)>,
+    /// Is the number of its colour.
+    colour: usize,
+    line: Line,
+}
 
 /// Draws curves.
-pub(super) fn draw(
-    svg: &mut String,
-    definition: &Definition,
-    table: &Table,
-    comparisons: &[Comparison],
-) -> Result<(), Problem> {
-    let chart = &definition.chart;
-    let curves: Vec<Curve> = table
-        .names(&chart.series)
-        .into_iter()
-        .map(|name| {
-            let points = table.curve(&chart.series, &name, &chart.x.column, &chart.y.column);
-            (name, points)
-        })
-        .collect();
-    let published = across(definition, comparisons);
-    let all = || curves.iter().flat_map(|(_, points)| points.iter());
+pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
+    let chart = sheet.chart;
+    let curves = curves(sheet);
+    let published = across(sheet);
+    let all = || curves.iter().flat_map(|curve| curve.points.iter());
     let x = chart.x.spread(all().map(|(x, _)| *x));
     let y = chart.y.spread(all().map(|(_, y)| *y).chain(published.iter().map(|(_, y)| *y)));
 
-    let keys = curves.iter().enumerate().map(|(index, (name, _))| Key::Curve(index, name.clone()));
-    let area = frame::begin(svg, definition, &keys.collect::<Vec<_>>())?;
+    let keys = curves.iter().map(|curve| Key::Curve(curve.colour, curve.line, curve.name.clone()));
+    let area = frame::begin(svg, sheet, &keys.collect::<Vec<_>>())?;
     let mut context = ChartBuilder::on(&area)
         .margin(12)
         .x_label_area_size(52)
@@ -58,11 +52,23 @@ pub(super) fn draw(
         let style = frame::font(14).pos(Pos::new(HPos::Right, VPos::Bottom));
         context.draw_series([Text::new(text.clone(), (x.end, height), style)])?;
     }
-    for (index, (_, points)) in curves.iter().enumerate() {
-        let at: Vec<(f64, f64)> = points.iter().filter_map(|point| place(&x, &y, *point)).collect();
-        let style = frame::colour(index).stroke_width(2);
-        context.draw_series(LineSeries::new(at.iter().copied(), style))?;
-        context.draw_series(at.iter().map(|&at| EmptyElement::at(at) + frame::marker(index)))?;
+    for curve in &curves {
+        let points = curve.points.iter().filter_map(|point| place(&x, &y, *point));
+        let at: Vec<(f64, f64)> = points.collect();
+        let style = frame::colour(curve.colour).stroke_width(frame::width(curve.line));
+        match curve.line {
+            Line::Whole | Line::Thin => {
+                context.draw_series(LineSeries::new(at.iter().copied(), style))?;
+            }
+            Line::Dashed => {
+                context.draw_series(DashedLineSeries::new(at.iter().copied(), 6, 4, style))?;
+            }
+            Line::Points => {}
+        }
+        if curve.line != Line::Thin {
+            let marker = |&at: &(f64, f64)| EmptyElement::at(at) + frame::marker(curve.colour);
+            context.draw_series(at.iter().map(marker))?;
+        }
     }
     area.present()?;
     Ok(())
@@ -74,10 +80,32 @@ fn place(x: &Spread, y: &Spread, (across, up): (f64, f64)) -> Option<(f64, f64)>
     inside.then_some(at)
 }
 
+/// Gives the curves that have points; those with a colour of their own are numbered in order.
+fn curves(sheet: &Sheet<'_>) -> Vec<Curve> {
+    let chart = sheet.chart;
+    let mut colours: Vec<String> = Vec::new();
+    let mut curves = Vec::new();
+    for name in sheet.series() {
+        let (x, y) = (&chart.x.column, &chart.y.column);
+        let points = sheet.table.curve(&chart.series, &name, x, y);
+        if points.is_empty() {
+            continue;
+        }
+        let style = chart.styles.get(&name);
+        let owner = style.and_then(|style| style.like.clone()).unwrap_or_else(|| name.clone());
+        let colour = colours.iter().position(|known| *known == owner).unwrap_or_else(|| {
+            colours.push(owner);
+            colours.len() - 1
+        });
+        let line = style.map_or(Line::Whole, |style| style.line);
+        curves.push(Curve { name, points, colour, line });
+    }
+    curves
+}
+
 /// Lists the published values that are lines across, with their texts.
-fn across(definition: &Definition, comparisons: &[Comparison]) -> Vec<(String, f64)> {
-    let drawn = definition.published.iter().zip(comparisons);
-    let lines = drawn.filter(|(published, _)| {
+fn across(sheet: &Sheet<'_>) -> Vec<(String, f64)> {
+    let lines = sheet.published.iter().filter(|(published, _)| {
         published.drawn.as_ref().is_some_and(|drawn| drawn.group.is_none())
     });
     lines

@@ -1,0 +1,64 @@
+//! The programs that figures run. In: where a program comes from, and changes of the machine. Out:
+//! the application on that machine. Holds those that were built; who needs one that is being built
+//! waits.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::app::{self, App, Options, load_machine};
+use crate::error::{Error, Result};
+use crate::{assets, build, manifest};
+
+/// Tells where a program comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source<'a> {
+    /// The handlers of the figures themselves (`figures/pspin/`).
+    Figures,
+    /// An example of that name.
+    #[allow(dead_code)] // for the figures of applications
+    Example(&'a str),
+}
+
+/// Holds applications by source and changes of the machine.
+#[derive(Default)]
+pub(super) struct Programs {
+    built: Mutex<BTreeMap<(PathBuf, Vec<String>), Arc<App>>>,
+}
+
+impl Programs {
+    /// Gives an application on its machine, built if need be.
+    ///
+    /// # Errors
+    /// When there is no such program, an override does not fit, there is no compiler, or it refuses.
+    pub(super) fn app(&self, source: Source<'_>, overrides: &[String]) -> Result<Arc<App>> {
+        let dir = match source {
+            Source::Figures => assets::figures_dir()?.join("pspin"),
+            Source::Example(name) => assets::example_dir(name)?,
+        };
+        let key = (dir, overrides.to_vec());
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(app) = built.get(&key) {
+            return Ok(app.clone());
+        }
+        let app = make(&key.0, overrides);
+        let app = app.map_err(|error| {
+            Error::part(format!("cannot load {}, which the figure runs", key.0.display()), error)
+        })?;
+        let app = Arc::new(app);
+        built.insert(key, app.clone());
+        Ok(app)
+    }
+}
+
+/// Builds a program under a name of its own for each layout of the machine, so that figures of
+/// different machines do not write over each other's.
+fn make(dir: &std::path::Path, overrides: &[String]) -> Result<App> {
+    let manifest = manifest::load(dir)?;
+    let machine = load_machine(&manifest.app.machine, overrides, false)?;
+    let layout = format!("{:?}", app::layout(&machine.value));
+    let name = format!("{}-{:016x}.elf", manifest.app.name, assets::fnv1a(layout.bytes()));
+    let build =
+        build::Options { out: Some(dir.join("build").join(name)), ..build::Options::default() };
+    App::of(manifest, &Options { overrides: overrides.to_vec(), build, ..Options::default() })
+}
