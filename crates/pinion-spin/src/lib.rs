@@ -35,8 +35,8 @@ pub mod traffic;
 
 pub use context::{ContextId, ExecutionContext, Handler};
 pub use listener::{
-    DropReason, Event, Fault, HandlerKind, HandlerRecord, Interest, Listener, PacketRecord, Stalls,
-    UnitEvent, UnitEventKind,
+    DropReason, Event, Fault, HandlerKind, HandlerRecord, InstructionRecord, Interest, Listener,
+    PacketRecord, RunningTask, Stalls, TransferRecord, UnitEvent, UnitEventKind,
 };
 pub use machine::Machine;
 pub use nic::{Nic, Outcome, SetupError, Totals};

@@ -1,6 +1,7 @@
 //! What the units say happened. Statistics, captures, traces and reports listen; nobody listening
 //! costs nothing.
 
+use pinion_isa::Instruction;
 use pinion_sim::Time;
 
 use crate::ContextId;
@@ -186,6 +187,17 @@ pub enum Event<'a> {
         /// Its bytes as they arrived, where they are still known.
         frame: &'a [u8],
     },
+    /// An HPU took a task.
+    HandlerStarted {
+        /// When.
+        time: Time,
+        /// Cluster.
+        cluster: u32,
+        /// HPU within the cluster.
+        hpu: u32,
+        /// The task.
+        task: RunningTask,
+    },
     /// A handler ended.
     HandlerDone(&'a HandlerRecord),
     /// A packet's completion came back: its buffer is free.
@@ -253,6 +265,18 @@ pub enum Event<'a> {
     },
     /// A unit did something: the fine trace, named as in the RTL's event logs.
     Unit(UnitEvent),
+    /// A packet was taken into the L2 packet buffer.
+    PacketTaken {
+        /// What is known of it so far.
+        record: &'a PacketRecord,
+        /// Its address, which names it in the fine trace until it is done.
+        address: u32,
+    },
+    /// A cluster's DMA engine issued a transfer.
+    Transfer(&'a TransferRecord),
+    /// A core executed an instruction. One core's come in order; different cores' do not, but none
+    /// comes whose cycle lies before the end of an earlier `Nic::run`.
+    Instruction(&'a InstructionRecord),
 }
 
 /// Holds one entry of the fine trace.
@@ -294,15 +318,83 @@ pub enum UnitEventKind {
     FeedbackMpq,
 }
 
+/// Describes a transfer of a cluster's DMA engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferRecord {
+    /// Cluster.
+    pub cluster: u32,
+    /// HPU whose handler asked for it; `None`: the scheduler did, it copies a packet.
+    pub hpu: Option<u32>,
+    /// Packet whose handler asked.
+    pub packet: Option<u64>,
+    /// Source address.
+    pub from: u32,
+    /// Destination address.
+    pub to: u32,
+    /// Bytes.
+    pub bytes: u32,
+    /// When the engine issued it.
+    pub issued: Time,
+    /// When its bytes are there.
+    pub done: Time,
+}
+
+/// Names what an HPU works at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunningTask {
+    /// Its packet's number.
+    pub packet: u64,
+    /// Its message id.
+    pub message: u32,
+    /// Its execution context.
+    pub context: ContextId,
+    /// Its handler's kind.
+    pub kind: HandlerKind,
+}
+
+/// Describes an instruction that a core executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionRecord {
+    /// Cycle in which it was issued, counted from when the machine was ready; of an instruction
+    /// that accesses memory, the cycle in which the access was performed, after any wait.
+    pub cycle: u64,
+    /// Time of that cycle.
+    pub time: Time,
+    /// Cluster.
+    pub cluster: u32,
+    /// HPU within the cluster.
+    pub hpu: u32,
+    /// Its address.
+    pub pc: u32,
+    /// Its bits.
+    pub word: u32,
+    /// What it is.
+    pub instruction: Instruction,
+    /// Values of its source registers before it, in the order of [`Instruction::sources`].
+    pub sources: [u32; 3],
+    /// Value of its destination register after it.
+    pub result: u32,
+    /// Value of its first source register after it, where that changed: it was incremented.
+    pub increment: Option<u32>,
+    /// Physical address that it accessed: own L1 by its address outside the alias.
+    pub address: Option<u32>,
+    /// `mcause`, if it was not executed but trapped.
+    pub trap: Option<u32>,
+    /// What its HPU works at; `None` between tasks.
+    pub task: Option<RunningTask>,
+}
+
 /// Says what a listener wants to hear beside packets, faults and output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
-    /// Hear [`Event::HandlerDone`].
+    /// Hear [`Event::HandlerStarted`] and [`Event::HandlerDone`].
     pub handlers: bool,
     /// Hear [`Event::HostWrite`].
     pub host_writes: bool,
-    /// Hear [`Event::Unit`].
+    /// Hear [`Event::Unit`], [`Event::PacketTaken`] and [`Event::Transfer`].
     pub units: bool,
+    /// Hear [`Event::Instruction`].
+    pub instructions: bool,
 }
 
 /// Hears what happens.

@@ -4,11 +4,13 @@
 //! what is wrong and what to do. Anything may be in the bytes; nothing panics, and nothing is
 //! allocated beyond a few times their length.
 
+mod debug;
 mod error;
 mod parse;
 
 use crate::Xlen;
 
+pub use debug::section_data;
 pub use error::ElfError;
 
 /// Holds an executable.

@@ -124,3 +124,13 @@ fn no_corruption_panics() {
         }
     }
 }
+
+#[test]
+fn finds_sections_that_are_not_loaded() {
+    let file = build();
+    assert_eq!(section_data(&file, ".text"), Some(&file[84..92]));
+    assert_eq!(section_data(&file, ".debug_info"), None);
+    for end in 0..file.len() {
+        let _ = section_data(&file[..end], ".text");
+    }
+}

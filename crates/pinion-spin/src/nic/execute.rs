@@ -16,6 +16,7 @@ use pinion_isa::{
 use super::Nic;
 use super::lanes::is_plain;
 use super::memory_access::{DRIVER, Performed};
+use super::trace::{Before, Executed};
 use crate::Machine;
 use crate::cluster::instruction_cache::InstructionCache;
 use crate::hpu::core::{NO_LINE, RECENT_LINES};
@@ -209,10 +210,14 @@ impl Nic {
         since: u64,
         next: u64,
     ) -> u64 {
+        let before = self.before(id);
         let core = &mut self.cores[id];
         core.waited = next > since + 1;
         core.hart.complete_integer(access, value);
         core.stalls.load_use += self.costs.response;
+        if let Some(before) = before {
+            self.note_access(id, &before, access.address, next);
+        }
         next + self.costs.response
     }
 
@@ -257,6 +262,7 @@ impl Nic {
         time: u64,
         listener: &mut dyn Listener,
     ) -> u64 {
+        self.tell_trap(id, &exception, time, listener);
         let core = &mut self.cores[id];
         let pc = core.hart.pc;
         core.loaded = 0;
@@ -338,14 +344,16 @@ impl Nic {
     }
 }
 
-/// Executes until something is touched that is not the core's alone.
+/// Executes until something is touched that is not the core's alone; notes what it executes if
+/// `TRACED`.
 #[inline(always)]
-pub(super) fn run_ahead(
+pub(super) fn run_ahead<const TRACED: bool>(
     core: &mut Core,
     cache: &mut InstructionCache,
     costs: &Costs,
     program: &DecodedProgram<u32>,
     time: &mut u64,
+    executed: &mut Vec<Executed>,
 ) -> Stop {
     let limit = time.saturating_add(RUN_AHEAD_CYCLES);
     loop {
@@ -379,7 +387,13 @@ pub(super) fn run_ahead(
         } else if instruction.class == Class::Csr {
             core.hart.csr.cycle = *time;
         }
+        let before = if TRACED { Some(Before::new(core, instruction)) } else { None };
         let outcome = core.hart.execute(instruction);
+        if let Some(before) = before
+            && !matches!(outcome, Outcome::Trap(_) | Outcome::Access(_))
+        {
+            executed.push(before.executed(core, *time));
+        }
         if matches!(outcome, Outcome::Next) {
             *time += cycles;
             core.waited = false;

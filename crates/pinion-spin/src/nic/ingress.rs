@@ -223,6 +223,9 @@ impl Nic {
             next: NO_PACKET,
             static_cell: false,
         });
+        if self.interest.units {
+            listener.hear(&Event::PacketTaken { record: &self.packets[slot].record, address });
+        }
         self.ingress.writing.push_back((slot, start + beats));
         if self.ingress.writing.len() == 1 {
             self.wake_her(start + beats);

@@ -12,6 +12,7 @@ use pinion_isa::{
 
 use super::Nic;
 use super::execute::{Stop, run_ahead};
+use super::trace::Before;
 use crate::cluster::l1::L1Banks;
 use crate::hpu::permissions::Right;
 use crate::hpu::{Core, Waiting};
@@ -110,7 +111,15 @@ impl Nic {
     /// Runs the cores of a cluster's lane, which is due at `now`, as far as nobody can see it.
     pub(super) fn run_lane(&mut self, cluster: usize, now: u64, listener: &mut dyn Listener) {
         let end = now + LOOKAHEAD_CYCLES;
-        while let Some((index, stop, time)) = self.run_lane_until(cluster, end) {
+        loop {
+            let stopped = if self.interest.instructions {
+                let stopped = self.run_lane_until::<true>(cluster, end);
+                self.tell_executed(listener);
+                stopped
+            } else {
+                self.run_lane_until::<false>(cluster, end)
+            };
+            let Some((index, stop, time)) = stopped else { return };
             let id = cluster * self.machine.cluster.cores as usize + index;
             self.stopped(id, stop, time, listener);
         }
@@ -118,7 +127,11 @@ impl Nic {
 
     /// Runs a lane until its turn is over (`None`) or a core does something else than touching its
     /// own L1: gives that core, why it stopped, and when.
-    fn run_lane_until(&mut self, cluster: usize, end: u64) -> Option<(usize, Stop, u64)> {
+    fn run_lane_until<const TRACED: bool>(
+        &mut self,
+        cluster: usize,
+        end: u64,
+    ) -> Option<(usize, Stop, u64)> {
         let bound = self.wheel.next_cycle().map_or(end, |event| event.min(end));
         let units = &mut self.clusters[cluster];
         let lane = &mut self.lanes[cluster];
@@ -154,6 +167,8 @@ impl Nic {
                 }
             }
             lane.leave(index);
+            let instruction = if TRACED { self.program.at(access.1) } else { None };
+            let before = instruction.map(|instruction| Before::new(core, instruction));
             match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time, access) {
                 Ok(next) => {
                     core.stalls.load_use += self.costs.response;
@@ -161,9 +176,19 @@ impl Nic {
                 }
                 Err(stop) => return Some((index, stop, time)),
             }
+            if let Some(before) = before {
+                self.executed.push(before.accessed(core, time - 1 - self.costs.response, access.0));
+            }
             core.waited |= lane.held >> index & 1 == 1;
             lane.held &= !(1 << index);
-            match run_ahead(core, &mut units.cache, &self.costs, &self.program, &mut time) {
+            match run_ahead::<TRACED>(
+                core,
+                &mut units.cache,
+                &self.costs,
+                &self.program,
+                &mut time,
+                &mut self.executed,
+            ) {
                 Stop::OwnL1(address) => {
                     let order = units.banks.order(address, index);
                     lane.enter(index, time, order, (address, self.program.place(core.hart.pc)));
@@ -175,10 +200,22 @@ impl Nic {
 
     /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
     pub(super) fn advance(&mut self, id: usize, mut time: u64, listener: &mut dyn Listener) {
+        let stop = if self.interest.instructions {
+            let stop = self.run_ahead::<true>(id, &mut time);
+            self.tell_executed(listener);
+            stop
+        } else {
+            self.run_ahead::<false>(id, &mut time)
+        };
+        self.stopped(id, stop, time, listener);
+    }
+
+    #[inline(always)]
+    fn run_ahead<const TRACED: bool>(&mut self, id: usize, time: &mut u64) -> Stop {
         let core = &mut self.cores[id];
         let cache = &mut self.clusters[core.cluster as usize].cache;
-        let stop = run_ahead(core, cache, &self.costs, &self.program, &mut time);
-        self.stopped(id, stop, time, listener);
+        let (costs, program) = (&self.costs, &self.program);
+        run_ahead::<TRACED>(core, cache, costs, program, time, &mut self.executed)
     }
 
     /// Puts a core that stopped at `time` where it waits.

@@ -15,6 +15,7 @@ mod peripherals;
 mod report;
 mod schedule;
 mod setup;
+mod trace;
 mod wake;
 
 pub use report::Totals;
@@ -136,6 +137,8 @@ pub struct Nic {
     reservations: bool,
     scratch: Vec<u8>,
     interest: Interest,
+    /// Instructions that have yet to be told to a listener that wants them.
+    executed: Vec<trace::Executed>,
     ended: bool,
     /// Watchdog events in the queue.
     alarms: usize,
@@ -271,7 +274,7 @@ impl Nic {
             }
             Due::DmaIssue(cluster) => {
                 if self.wakes.dma_issue[cluster as usize].take(now) {
-                    self.dma_issue(now, cluster);
+                    self.dma_issue(now, cluster, listener);
                 }
             }
             Due::DmaDone(cluster) => self.dma_done(now, cluster, listener),

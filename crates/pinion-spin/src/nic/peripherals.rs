@@ -218,6 +218,7 @@ impl Nic {
             }
         }
         self.tell(listener, || unit(UnitEventKind::HpuGet, now, cluster, hpu, message, address));
+        self.tell_started(now, id, listener);
         done(task.handler, now)
     }
 

@@ -113,7 +113,7 @@ impl Nic {
     }
 
     /// Lets a cluster's DMA engine issue its next transfer.
-    pub(super) fn dma_issue(&mut self, now: u64, cluster: u32) {
+    pub(super) fn dma_issue(&mut self, now: u64, cluster: u32, listener: &mut dyn Listener) {
         let units = &mut self.clusters[cluster as usize];
         if let Some(issued) = units.dma.issue(now, &mut self.dma_ports) {
             let base = self.machine.l1.base + cluster * self.machine.l1.stride;
@@ -124,6 +124,7 @@ impl Nic {
                 }
             }
             self.wheel.push(issued.done, Due::DmaDone(cluster));
+            self.tell_transfer(now, cluster, &issued, listener);
         }
         if let Some(at) = self.clusters[cluster as usize].dma.next_issue() {
             self.wake_dma_issue(at.max(now + 1), cluster);

@@ -193,6 +193,7 @@ impl Nic {
             reservations: false,
             scratch: Vec::with_capacity(machine.inbound.max_packet_bytes as usize),
             interest: Interest::default(),
+            executed: Vec::new(),
             ended: false,
             alarms: 0,
             machine,

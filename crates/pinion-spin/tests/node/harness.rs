@@ -206,7 +206,7 @@ pub struct Recorder {
 
 impl Listener for Recorder {
     fn interest(&self) -> Interest {
-        Interest { handlers: true, host_writes: true, units: true }
+        Interest { handlers: true, host_writes: true, units: true, instructions: false }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
@@ -236,7 +236,12 @@ impl Listener for Recorder {
                 address: *address,
             }),
             Event::MessageEvicted { time, message, .. } => self.evicted.push((*time, *message)),
-            Event::Output { .. } | Event::Unit(_) => {}
+            Event::Output { .. }
+            | Event::Unit(_)
+            | Event::HandlerStarted { .. }
+            | Event::PacketTaken { .. }
+            | Event::Transfer(_)
+            | Event::Instruction(_) => {}
         }
     }
 }

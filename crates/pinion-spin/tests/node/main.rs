@@ -10,6 +10,7 @@ mod cores;
 mod determinism;
 mod faults;
 mod harness;
+mod instructions;
 mod order;
 mod results;
 mod shapes;

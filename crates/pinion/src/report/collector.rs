@@ -249,7 +249,7 @@ pub struct Ears<'a> {
 impl Listener for Ears<'_> {
     fn interest(&self) -> Interest {
         let handlers = self.collector.wants_handlers;
-        Interest { handlers, host_writes: false, units: false }
+        Interest { handlers, ..Interest::default() }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
@@ -305,7 +305,12 @@ impl Listener for Ears<'_> {
                 collector.fault(fault);
             }
             Event::MessageEvicted { .. } => collector.stats.evicted += 1,
-            Event::HostWrite { .. } | Event::Unit(_) => {}
+            Event::HostWrite { .. }
+            | Event::Unit(_)
+            | Event::HandlerStarted { .. }
+            | Event::PacketTaken { .. }
+            | Event::Transfer(_)
+            | Event::Instruction(_) => {}
         }
     }
 }

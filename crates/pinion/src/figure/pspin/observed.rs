@@ -60,7 +60,7 @@ pub(super) fn observe(nic: &mut Nic, traffic: &mut dyn Traffic, units: bool) -> 
 
 impl Listener for Observed {
     fn interest(&self) -> Interest {
-        Interest { handlers: true, host_writes: true, units: self.with_units }
+        Interest { handlers: true, host_writes: true, units: self.with_units, instructions: false }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
@@ -79,7 +79,13 @@ impl Listener for Observed {
                 let first = || format!("a handler went wrong: {fault:?} at {pc:#x}, {address:#x}");
                 self.faults.get_or_insert_with(first);
             }
-            Event::Unmatched { .. } | Event::Dropped { .. } | Event::MessageEvicted { .. } => {}
+            Event::Unmatched { .. }
+            | Event::Dropped { .. }
+            | Event::MessageEvicted { .. }
+            | Event::HandlerStarted { .. }
+            | Event::PacketTaken { .. }
+            | Event::Transfer(_)
+            | Event::Instruction(_) => {}
         }
     }
 }

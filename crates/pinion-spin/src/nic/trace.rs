@@ -1,0 +1,204 @@
+//! Tells listeners which instructions cores execute and which transfers DMA engines issue.
+//!
+//! The loops that execute instructions exist twice: with `TRACED` false nothing of this is in them.
+
+use pinion_isa::{Exception, Instruction};
+
+use super::Nic;
+use crate::cluster::dma::{Issued, Requester};
+use crate::hpu::Core;
+use crate::listener::{Event, InstructionRecord, Listener, RunningTask, TransferRecord};
+use crate::memory::Place;
+
+/// Holds an instruction and what its registers held before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pc: u32,
+    instruction: Instruction,
+    sources: [u32; 3],
+}
+
+/// Holds an instruction that a core has executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Executed {
+    before: Before,
+    cluster: u32,
+    hpu: u32,
+    cycle: u64,
+    result: u32,
+    increment: Option<u32>,
+    address: Option<u32>,
+    trap: Option<u32>,
+}
+
+impl Before {
+    /// Looks at the registers that an instruction reads; it is the one at the program counter.
+    pub fn new(core: &Core, instruction: &Instruction) -> Self {
+        let value = |register: u8| core.hart.x[usize::from(register & 31)];
+        let sources = instruction.sources().map(value);
+        Self { pc: core.hart.pc, instruction: *instruction, sources }
+    }
+
+    /// Notes that it was executed in `cycle`.
+    pub fn executed(self, core: &Core, cycle: u64) -> Executed {
+        let value = |register: u8| core.hart.x[usize::from(register & 31)];
+        let Instruction { rd, rs1, .. } = self.instruction;
+        let base = value(rs1);
+        let changed = rs1 != 0 && rs1 != rd && base != self.sources[0];
+        Executed {
+            before: self,
+            cluster: core.cluster,
+            hpu: core.index,
+            cycle,
+            result: value(rd),
+            increment: changed.then_some(base),
+            address: None,
+            trap: None,
+        }
+    }
+
+    /// Notes that its access to `address` was performed in `cycle`.
+    pub fn accessed(self, core: &Core, cycle: u64, address: u32) -> Executed {
+        Executed { address: Some(address), ..self.executed(core, cycle) }
+    }
+}
+
+impl Nic {
+    /// Looks at a core's next instruction, if somebody wants to hear of it.
+    #[inline]
+    pub(super) fn before(&self, id: usize) -> Option<Before> {
+        if !self.interest.instructions {
+            return None;
+        }
+        let core = &self.cores[id];
+        Some(Before::new(core, self.program.get(core.hart.pc)?))
+    }
+
+    /// Notes an access that a core completed; the core's next instruction comes at `next`.
+    #[cold]
+    pub(super) fn note_access(&mut self, id: usize, before: &Before, address: u32, next: u64) {
+        let core = &self.cores[id];
+        let is_far = match self.memories.place(address, core.cluster) {
+            Some(Place::L1 { cluster, .. }) => cluster != core.cluster,
+            place => {
+                matches!(place, Some(Place::L2Handler(_) | Place::L2Packet(_) | Place::Program(_)))
+            }
+        };
+        // What is near answers in the cycle before the next instruction; what is far was reached in
+        // the turn that this event is.
+        let cycle = if is_far { self.wheel.now() } else { next - 1 };
+        self.executed.push(before.accessed(core, cycle, address));
+    }
+
+    /// Tells of an instruction that traps.
+    pub(super) fn tell_trap(
+        &mut self,
+        id: usize,
+        exception: &Exception<u32>,
+        cycle: u64,
+        listener: &mut dyn Listener,
+    ) {
+        if !self.interest.instructions {
+            return;
+        }
+        let core = &self.cores[id];
+        let none = Instruction::illegal(0, 2);
+        let instruction = self.program.get(core.hart.pc).unwrap_or(&none);
+        let executed = Before::new(core, instruction).executed(core, cycle);
+        let trap = Some(u32::from(exception.cause.code()));
+        self.executed.push(Executed { trap, ..executed });
+        self.tell_executed(listener);
+    }
+
+    /// Tells of the instructions that were noted; nothing may have happened to their HPUs since.
+    pub(super) fn tell_executed(&mut self, listener: &mut dyn Listener) {
+        let mut executed = std::mem::take(&mut self.executed);
+        for one in executed.drain(..) {
+            listener.hear(&Event::Instruction(&self.instruction_record(&one)));
+        }
+        self.executed = executed;
+    }
+
+    fn instruction_record(&self, one: &Executed) -> InstructionRecord {
+        let Executed { before, cluster, hpu, .. } = *one;
+        let bits = self.memories.read(before.pc, u32::from(before.instruction.length));
+        let bits = bits.unwrap_or(&[]).iter().rev();
+        InstructionRecord {
+            cycle: one.cycle.saturating_sub(self.epoch),
+            time: self.time(one.cycle),
+            cluster,
+            hpu,
+            pc: before.pc,
+            word: bits.fold(0, |word, byte| word << 8 | u32::from(*byte)),
+            instruction: before.instruction,
+            sources: before.sources,
+            result: one.result,
+            increment: one.increment,
+            address: one.address.map(|address| self.physical(cluster, address)),
+            trap: one.trap,
+            task: self.running_task(self.core_id(cluster, hpu)),
+        }
+    }
+
+    /// Gives the address that an address means to all: own L1 lies behind an alias too.
+    fn physical(&self, cluster: u32, address: u32) -> u32 {
+        let l1 = &self.machine.l1;
+        let offset = address.wrapping_sub(l1.alias);
+        if offset < l1.bytes { l1.base + cluster * l1.stride + offset } else { address }
+    }
+
+    /// Says what a core works at.
+    fn running_task(&self, core: usize) -> Option<RunningTask> {
+        let running = self.drivers[core].running.as_ref()?;
+        running.started?;
+        let record = &self.packets[running.task.packet].record;
+        Some(RunningTask {
+            packet: record.packet,
+            message: record.message,
+            context: record.context,
+            kind: running.task.kind,
+        })
+    }
+
+    /// Tells that an HPU took its task.
+    pub(super) fn tell_started(&self, now: u64, core: usize, listener: &mut dyn Listener) {
+        if self.interest.handlers
+            && let Some(task) = self.running_task(core)
+        {
+            let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
+            let time = self.time(now);
+            listener.hear(&Event::HandlerStarted { time, cluster, hpu, task });
+        }
+    }
+
+    /// Tells of a transfer that a cluster's DMA engine issues.
+    pub(super) fn tell_transfer(
+        &self,
+        now: u64,
+        cluster: u32,
+        issued: &Issued,
+        listener: &mut dyn Listener,
+    ) {
+        if !self.interest.units {
+            return;
+        }
+        let transfer = &issued.transfer;
+        let (hpu, packet) = match transfer.requester {
+            Requester::Scheduler => (None, None),
+            Requester::Core(core) => {
+                let task = self.running_task(core as usize);
+                (Some(core % self.machine.cluster.cores), task.map(|task| task.packet))
+            }
+        };
+        listener.hear(&Event::Transfer(&TransferRecord {
+            cluster,
+            hpu,
+            packet,
+            from: transfer.from,
+            to: transfer.to,
+            bytes: transfer.bytes,
+            issued: self.time(now),
+            done: self.time(issued.done),
+        }));
+    }
+}
