@@ -13,6 +13,7 @@
 //! | cluster: scheduler, L1, DMA, instruction cache | `cluster/` | §III-B2 |
 //! | HPU: driver, protection, core | `hpu/`, `nic/execute.rs` | §III-B2, §III-B3 |
 //! | commands: HostDirect, NIC outbound, host DMA | `command.rs`, `nic/commands.rs` | §III-A |
+//! | several units behind one scheduling level | `units/` | §V |
 //! | memories and interconnects | `memory.rs`, `nic/memory_access.rs` | §III-A |
 
 mod arbiter;
@@ -32,6 +33,7 @@ mod task_dispatcher;
 #[cfg(test)]
 mod testing;
 pub mod traffic;
+pub mod units;
 
 pub use context::{ContextId, ExecutionContext, Handler};
 pub use listener::{
@@ -41,3 +43,4 @@ pub use listener::{
 pub use machine::Machine;
 pub use nic::{Nic, Outcome, SetupError, Totals};
 pub use traffic::{Classification, Frame, Offer, Traffic};
+pub use units::Units;

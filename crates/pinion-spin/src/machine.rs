@@ -20,7 +20,9 @@ pub struct Machine {
     pub matching: Matching,
     /// The message processing queues.
     pub mpq: Mpq,
-    /// The clusters.
+    /// How many PsPIN units there are, and the level that deals packets out to them.
+    pub units: UnitsSection,
+    /// The clusters of a unit.
     pub cluster: Cluster,
     /// The cores' pipeline.
     pub core: Core,
@@ -112,6 +114,18 @@ pub struct Mpq {
     pub static_cells: u32,
     /// Lets message ids that differ in their upper bits share a queue, as the RTL does.
     pub alias: bool,
+}
+
+/// Describes the scheduling level in front of several PsPIN units (paper §V).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnitsSection {
+    /// Number of PsPIN units; everything else in the file describes one of them.
+    pub count: u32,
+    /// Packets that wait in front of a unit.
+    pub queue_packets: u32,
+    /// Cycles from a packet's arrival until its unit sees it.
+    pub latency_cycles: u64,
 }
 
 /// Describes clusters and their schedulers.
@@ -397,7 +411,12 @@ pub struct Protection {
 }
 
 impl Machine {
-    /// Gives the number of HPUs.
+    /// Gives the number of HPUs in all units.
+    pub const fn hpus_of_all_units(&self) -> u32 {
+        self.units.count * self.hpus()
+    }
+
+    /// Gives the number of HPUs of a unit.
     pub const fn hpus(&self) -> u32 {
         self.cluster.count * self.cluster.cores
     }
@@ -445,6 +464,8 @@ impl Machine {
             Err((key, format!("{value} is not a power of two")))
         };
         between("clock.frequency_mhz", self.clock.frequency_mhz.min(1 << 20) as u32, 1, 100_000)?;
+        between("units.count", self.units.count, 1, 16)?;
+        between("units.queue_packets", self.units.queue_packets, 1, 65_536)?;
         between("cluster.count", self.cluster.count, 1, 16)?;
         between("cluster.cores", self.cluster.cores, 1, 16)?;
         between("cluster.buffered_hers", self.cluster.buffered_hers, 1, 1024)?;

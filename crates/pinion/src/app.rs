@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use pinion_isa::elf::Image;
 use pinion_sim::config::Loaded;
 use pinion_spin::matching::{Compare, ContextMatch, Limits, MatchingEngine, Ruleset};
-use pinion_spin::{ExecutionContext, Handler, Machine, Nic};
+use pinion_spin::{ExecutionContext, Handler, Machine, Units};
 
 use crate::assets;
 use crate::build::{self, Built, Layout};
@@ -117,11 +117,11 @@ impl App {
     ///
     /// # Errors
     /// When program or contexts do not fit the machine.
-    pub fn nic(&self) -> Result<Nic> {
+    pub fn nic(&self) -> Result<Units> {
         let engine = self.engine()?;
         let machine = self.machine.value.clone();
         let mut nic =
-            Nic::new(machine, &self.image, self.contexts.clone(), engine).map_err(|error| {
+            Units::new(machine, &self.image, self.contexts.clone(), engine).map_err(|error| {
                 Error::part(format!("cannot load {}", self.built.elf.display()), error)
             })?;
         for (context, image) in self.contexts.iter().zip(&self.host_images) {

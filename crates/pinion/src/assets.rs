@@ -119,16 +119,26 @@ pub(crate) fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
 /// # Errors
 /// When there is no such machine, its file is wrong or an override does not fit.
 pub fn load_machine<T: DeserializeOwned>(name: &str, overrides: &[String]) -> Result<Loaded<T>> {
+    let (origin, text) = machine_text(name)?;
+    config::load_on_base(&origin, &text, overrides, machine_text)
+}
+
+/// Gives origin and text of a machine's file.
+fn machine_text(name: &str) -> Result<(String, String)> {
     if name.contains('/') || name.ends_with(".toml") {
-        return Ok(config::load_file(Path::new(name), overrides)?);
+        let path = Path::new(name);
+        let text = fs::read_to_string(path).map_err(|error| Error::file("read", path, error))?;
+        return Ok((name.to_owned(), text));
     }
-    find(&format!("machines/{name}.toml"), overrides)?.ok_or_else(|| {
+    let relative = format!("machines/{name}.toml");
+    let text = own_text(&relative)?.ok_or_else(|| {
         Error::Usage(format!(
             "there is no machine `{name}`; there are {}, or give the path of a machine file \
              (./{name}.toml)",
             machines().join(", ")
         ))
-    })
+    })?;
+    Ok((relative, text))
 }
 
 /// Loads a TOML file that Pinion comes with, by its path in the repository.
@@ -136,22 +146,27 @@ pub fn load_machine<T: DeserializeOwned>(name: &str, overrides: &[String]) -> Re
 /// # Errors
 /// When there is no such file, it is wrong or an override does not fit.
 pub fn load_file<T: DeserializeOwned>(relative: &str, overrides: &[String]) -> Result<Loaded<T>> {
-    find(relative, overrides)?
-        .ok_or_else(|| Error::Usage(format!("there is no `{relative}` in this build")))
+    let text = own_text(relative)?
+        .ok_or_else(|| Error::Usage(format!("there is no `{relative}` in this build")))?;
+    Ok(config::load(relative, &text, overrides)?)
 }
 
-fn find<T: DeserializeOwned>(relative: &str, overrides: &[String]) -> Result<Option<Loaded<T>>> {
+/// Reads a file that Pinion comes with, by its path in the repository; `None`: there is none.
+fn own_text(relative: &str) -> Result<Option<String>> {
     if let Some(file) = repository().map(|root| root.join(relative)).filter(|file| file.is_file()) {
-        let text = fs::read_to_string(&file).map_err(|error| Error::file("read", &file, error))?;
-        return Ok(Some(config::load(relative, &text, overrides)?));
+        return fs::read_to_string(&file)
+            .map(Some)
+            .map_err(|error| Error::file("read", &file, error));
     }
     let embedded = EMBEDDED.iter().find(|(file, _)| *file == relative);
     let text = embedded.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok());
-    text.map(|text| Ok(config::load(relative, text, overrides)?)).transpose()
+    Ok(text.map(str::to_owned))
 }
 
 /// Lists the machines Pinion comes with.
 pub fn machines() -> Vec<String> {
     let name = |file: &str| Some(file.strip_prefix("machines/")?.strip_suffix(".toml")?.to_owned());
-    EMBEDDED.iter().filter_map(|(file, _)| name(file)).collect()
+    let mut names: Vec<String> = EMBEDDED.iter().filter_map(|(file, _)| name(file)).collect();
+    names.sort();
+    names
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
-use pinion_spin::{Nic, Outcome};
+use pinion_spin::{Outcome, Units};
 
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -52,7 +52,7 @@ impl Observer for Unobserved {}
 pub struct Finished {
     /// Sums the run up.
     pub summary: Summary,
-    nic: Nic,
+    nic: Units,
 }
 
 impl Finished {

@@ -9,6 +9,9 @@ use super::error::nearest;
 use super::overrides::Override;
 use super::{ConfigError, Entry, Location};
 
+/// Names the file that another one builds on.
+const BASE_KEY: &str = "base";
+
 const ANNOTATION_KEYS: [&str; 3] = ["unit", "source", "note"];
 
 /// A file's tree without annotations, and what they said.
@@ -17,8 +20,39 @@ pub(super) struct Document<'a> {
     text: &'a str,
     overrides: &'a [Override<'a>],
     used: Vec<bool>,
+    changes: Option<&'a Changes<'a>>,
+    changed: Vec<bool>,
     root: Option<Spanned<DeTable<'a>>>,
     pub entries: Vec<Entry>,
+    /// The leaves' values, in the order they were visited.
+    values: Vec<DeValue<'a>>,
+}
+
+/// What a file says that builds on another one.
+pub(super) struct Changes<'a> {
+    pub origin: &'a str,
+    pub text: &'a str,
+    /// Its leaves but `base`, and what they say.
+    leaves: Vec<(Entry, DeValue<'a>)>,
+}
+
+impl<'a> Changes<'a> {
+    /// Reads a file; `None`: it builds on none. Gives the name of the one it builds on too.
+    pub fn parse(origin: &'a str, text: &'a str) -> Result<Option<(String, Self)>, ConfigError> {
+        let mut document = Document::read(origin, text, &[], None)?;
+        let values = std::mem::take(&mut document.values);
+        let all = std::mem::take(&mut document.entries).into_iter().zip(values);
+        let (base, leaves): (Vec<_>, Vec<_>) = all.partition(|(entry, _)| entry.key == BASE_KEY);
+        let Some((entry, value)) = base.into_iter().next() else { return Ok(None) };
+        let Some(name) = value.as_str() else {
+            return Err(ConfigError::Invalid {
+                at: document.at(entry.span.start),
+                key: entry.key,
+                problem: "expected the name of the file that this one builds on".to_owned(),
+            });
+        };
+        Ok(Some((name.to_owned(), Self { origin, text, leaves })))
+    }
 }
 
 impl<'a> Document<'a> {
@@ -26,6 +60,20 @@ impl<'a> Document<'a> {
         origin: &'a str,
         text: &'a str,
         overrides: &'a [Override<'a>],
+        changes: Option<&'a Changes<'a>>,
+    ) -> Result<Self, ConfigError> {
+        let mut document = Self::read(origin, text, overrides, changes)?;
+        document.entries.sort_by_key(|entry| entry.span.start);
+        document.refuse_unused_overrides()?;
+        document.refuse_unused_changes()?;
+        Ok(document)
+    }
+
+    fn read(
+        origin: &'a str,
+        text: &'a str,
+        overrides: &'a [Override<'a>],
+        changes: Option<&'a Changes<'a>>,
     ) -> Result<Self, ConfigError> {
         let mut root = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
             at: Box::new(Location::of(origin, text, error.span().map_or(0, |span| span.start))),
@@ -36,12 +84,13 @@ impl<'a> Document<'a> {
             text,
             overrides,
             used: vec![false; overrides.len()],
+            changes,
+            changed: vec![false; changes.map_or(0, |changes| changes.leaves.len())],
             root: None,
             entries: Vec::new(),
+            values: Vec::new(),
         };
         document.visit_table("", root.get_mut())?;
-        document.entries.sort_by_key(|entry| entry.span.start);
-        document.refuse_unused_overrides()?;
         document.root = Some(root);
         Ok(document)
     }
@@ -79,6 +128,7 @@ impl<'a> Document<'a> {
                 self.override_leaf(&mut entry, plain.get_mut());
                 entry.span = plain.span();
                 self.entries.push(entry);
+                self.values.push(plain.get_ref().clone());
                 *value = plain;
                 Ok(())
             }
@@ -93,6 +143,7 @@ impl<'a> Document<'a> {
                 let mut entry = Entry::new(key, span);
                 self.override_leaf(&mut entry, leaf);
                 self.entries.push(entry);
+                self.values.push(leaf.clone());
                 Ok(())
             }
         }
@@ -133,8 +184,20 @@ impl<'a> Document<'a> {
         Ok(entry)
     }
 
-    /// Replaces a leaf by the last override that names it, and notes what the leaf says.
+    /// Replaces a leaf by what the file that builds on this one says, or by the last override that
+    /// names it, and notes what the leaf says.
     fn override_leaf(&mut self, entry: &mut Entry, leaf: &mut DeValue<'a>) {
+        let changes = self.changes.map_or(&[][..], |changes| &changes.leaves);
+        for ((change, value), changed) in changes.iter().zip(&mut self.changed) {
+            if change.key == entry.key {
+                *leaf = value.clone();
+                *changed = true;
+                entry.changed_at = Some(change.span.clone());
+                entry.unit = change.unit.clone().or_else(|| entry.unit.take());
+                entry.source.clone_from(&change.source);
+                entry.note.clone_from(&change.note);
+            }
+        }
         for (given, used) in self.overrides.iter().zip(&mut self.used) {
             if given.key == entry.key {
                 *leaf = given.value.clone();
@@ -156,6 +219,29 @@ impl<'a> Document<'a> {
         })
     }
 
+    fn refuse_unused_changes(&self) -> Result<(), ConfigError> {
+        let Some(changes) = self.changes else { return Ok(()) };
+        let unused = changes.leaves.iter().zip(&self.changed).find(|(_, changed)| !**changed);
+        let Some(((change, _), _)) = unused else { return Ok(()) };
+        let at = Location::of(changes.origin, changes.text, change.span.start);
+        Err(ConfigError::UnknownKey {
+            at: Box::new(at),
+            key: change.key.clone(),
+            nearest: nearest(&change.key, self.entries.iter().map(|entry| entry.key.as_str())),
+            valid: Vec::new(),
+        })
+    }
+
+    /// Points at a leaf, where it got its value.
+    fn at_entry(&self, entry: &Entry) -> Box<Location> {
+        match (&entry.changed_at, self.changes) {
+            (Some(span), Some(changes)) => {
+                Box::new(Location::of(changes.origin, changes.text, span.start))
+            }
+            _ => self.at(entry.span.start),
+        }
+    }
+
     /// Turns serde's complaint into one with a place and a suggestion.
     fn explain(&self, error: &Error) -> ConfigError {
         let offset = error.span().map_or(0, |span| span.start);
@@ -174,7 +260,8 @@ impl<'a> Document<'a> {
             let text = given.map_or_else(|| key.clone(), |given| given.text.to_owned());
             return ConfigError::Override { text, problem };
         }
-        ConfigError::Invalid { at: self.at(offset), key, problem }
+        let at = entry.map_or_else(|| self.at(offset), |entry| self.at_entry(entry));
+        ConfigError::Invalid { at, key, problem }
     }
 
     /// Names the table whose header stands at `offset`, for errors about a table as a whole (a
@@ -198,6 +285,7 @@ impl Entry {
             note: None,
             overridden: false,
             span,
+            changed_at: None,
         }
     }
 }

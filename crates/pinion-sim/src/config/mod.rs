@@ -29,7 +29,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use document::Document;
+use document::{Changes, Document};
 
 /// Describes one leaf of a loaded file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub struct Entry {
     /// Tells whether an override replaced the file's value.
     pub overridden: bool,
     span: std::ops::Range<usize>,
+    /// Where the value stands in the file that builds on this one.
+    changed_at: Option<std::ops::Range<usize>>,
 }
 
 /// Holds a loaded file: the typed value and how it was written.
@@ -59,6 +61,8 @@ pub struct Loaded<T> {
     /// Names the file in messages.
     pub origin: String,
     text: String,
+    /// Name and text of the file that this one builds on.
+    base: Option<(String, String)>,
 }
 
 impl<T> Loaded<T> {
@@ -66,17 +70,19 @@ impl<T> Loaded<T> {
     /// that does not exist, a size that does not fit). Falls back to the first leaf under `key`,
     /// then to the start of the file.
     pub fn error_at(&self, key: &str, problem: impl Into<String>) -> ConfigError {
-        let offset = self
-            .entries
-            .iter()
-            .find(|entry| entry.key == key)
-            .or_else(|| self.entries.iter().find(|entry| entry.key.starts_with(key)))
-            .map_or(0, |entry| entry.span.start);
-        ConfigError::Invalid {
-            at: Box::new(Location::of(&self.origin, &self.text, offset)),
-            key: key.to_owned(),
-            problem: problem.into(),
-        }
+        let entries = &self.entries;
+        let exact = entries.iter().find(|entry| entry.key == key);
+        let found = exact.or_else(|| entries.iter().find(|entry| entry.key.starts_with(key)));
+        let at = match (&self.base, found) {
+            (Some((origin, text)), Some(entry)) if entry.changed_at.is_none() => {
+                Location::of(origin, text, entry.span.start)
+            }
+            (_, found) => {
+                let span = found.map(|entry| entry.changed_at.as_ref().unwrap_or(&entry.span));
+                Location::of(&self.origin, &self.text, span.map_or(0, |span| span.start))
+            }
+        };
+        ConfigError::Invalid { at: Box::new(at), key: key.to_owned(), problem: problem.into() }
     }
 
     /// Replaces the value, keeping how the file was written.
@@ -86,6 +92,7 @@ impl<T> Loaded<T> {
             entries: self.entries,
             origin: self.origin,
             text: self.text,
+            base: self.base,
         }
     }
 }
@@ -115,10 +122,33 @@ pub fn load<T: DeserializeOwned>(
     overrides: &[String],
 ) -> Result<Loaded<T>, ConfigError> {
     let overrides = overrides::parse_all(overrides)?;
-    let document = Document::parse(origin, text, &overrides)?;
+    let document = Document::parse(origin, text, &overrides, None)?;
     let entries = document.entries.clone();
     let value = document.deserialize()?;
-    Ok(Loaded { value, entries, origin: origin.to_owned(), text: text.to_owned() })
+    Ok(Loaded { value, entries, origin: origin.to_owned(), text: text.to_owned(), base: None })
+}
+
+/// Does the same for a text that may build on another: with a key `base = "NAME"` at its top it only
+/// says what differs from the file that `find` gives for the name (origin and text).
+///
+/// # Errors
+/// Those of [`load`]; a key that the other file does not have; those of `find`.
+pub fn load_on_base<T: DeserializeOwned, E: From<ConfigError>>(
+    origin: &str,
+    text: &str,
+    overrides: &[String],
+    find: impl FnOnce(&str) -> Result<(String, String), E>,
+) -> Result<Loaded<T>, E> {
+    let Some((name, changes)) = Changes::parse(origin, text)? else {
+        return Ok(load(origin, text, overrides)?);
+    };
+    let (base, base_text) = find(&name)?;
+    let overrides = overrides::parse_all(overrides)?;
+    let document = Document::parse(&base, &base_text, &overrides, Some(&changes))?;
+    let entries = document.entries.clone();
+    let value = document.deserialize()?;
+    let (origin, text) = (origin.to_owned(), text.to_owned());
+    Ok(Loaded { value, entries, origin, text, base: Some((base, base_text)) })
 }
 
 #[cfg(test)]

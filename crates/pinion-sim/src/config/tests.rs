@@ -142,3 +142,42 @@ fn a_missing_file_keeps_its_cause() {
     let error = load_file::<Machine>(Path::new("/nonexistent/pspin.toml"), &[]).unwrap_err();
     assert!(std::error::Error::source(&error).is_some());
 }
+
+fn load_changed(text: &str, overrides: &[&str]) -> Result<Loaded<Machine>, ConfigError> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    load_on_base("twice.toml", text, &overrides, |name| {
+        assert_eq!(name, "pspin");
+        Ok::<_, ConfigError>(("pspin.toml".to_owned(), GOOD.to_owned()))
+    })
+}
+
+#[test]
+fn a_file_may_say_only_what_differs() {
+    let text = "base = \"pspin\"\nname = \"twice\"\n\n[cluster]\n\
+        count = { value = 8, source = \"ours\" }\ntimeout = \"1us\"\n";
+    let loaded = load_changed(text, &["cluster.timeout=2us"]).unwrap();
+    assert_eq!((loaded.value.name.as_str(), loaded.value.cluster.count), ("twice", 8));
+    assert_eq!(loaded.value.cluster.timeout.ps, 2_000_000, "the command line has the last word");
+    assert_eq!(loaded.value.cluster.latencies, [1, 2]);
+    let count = &loaded.entries[1];
+    let said = (count.value.as_str(), count.unit.as_deref(), count.source.as_deref());
+    assert_eq!(said, ("8", Some("clusters"), Some("ours")));
+    assert!(!count.overridden);
+    let own = loaded.error_at("cluster.count", "too many").to_string();
+    assert!(own.starts_with("twice.toml, line 5, column "), "{own}");
+    let inherited = loaded.error_at("cluster.l1_bytes", "too many").to_string();
+    assert!(inherited.starts_with("pspin.toml, line 5, column "), "{inherited}");
+}
+
+#[test]
+fn what_differs_must_exist_and_fit() {
+    let error = load_changed("base = \"pspin\"\n[cluster]\ncuont = 8\n", &[]).unwrap_err();
+    let expected = "twice.toml, line 3, column 9 (`cuont = 8`): unknown key `cluster.cuont`; \
+        nearest valid key: `cluster.count`";
+    assert_eq!(error.to_string(), expected);
+    let error = load_changed("base = \"pspin\"\n[cluster]\ncount = \"x\"\n", &[]).unwrap_err();
+    assert!(error.to_string().starts_with("twice.toml, line 3, column 9"), "{error}");
+    let error = load_changed("base = 3\n", &[]).unwrap_err();
+    assert!(error.to_string().contains("`base`: expected the name"), "{error}");
+    assert_eq!(load_changed(GOOD, &[]).unwrap().value, load_with(GOOD, &[]).unwrap().value);
+}

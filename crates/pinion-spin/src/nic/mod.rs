@@ -166,16 +166,24 @@ impl Nic {
         traffic: &mut dyn Traffic,
         listener: &mut dyn Listener,
     ) -> Outcome {
-        self.interest = listener.interest();
-        let horizon = if until == Time::MAX {
-            u64::MAX
-        } else {
-            self.clock.cycle_at(until).saturating_add(self.epoch)
-        };
+        let cycle = if until == Time::MAX { u64::MAX } else { self.clock.cycle_at(until) };
         // Only a source that had nothing is asked anew: where runs are cut makes no difference.
         if self.ingress.reopen() {
             self.wake_inbound(self.wheel.now());
         }
+        self.run_to_cycle(cycle, traffic, listener)
+    }
+
+    /// Does the same until a cycle, counted from when the machine was ready; a source that had
+    /// nothing is not asked unless [`Nic::ask_at`] said so.
+    pub(crate) fn run_to_cycle(
+        &mut self,
+        until: u64,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) -> Outcome {
+        self.interest = listener.interest();
+        let horizon = until.saturating_add(self.epoch);
         let limit = self.machine.protection.no_progress_cycles;
         while let Some(now) = self.step(horizon, traffic, listener) {
             // A frame that has yet to arrive is no packet that waits.
@@ -310,6 +318,35 @@ impl Nic {
                 self.watchdog(now, usize::from(core), listener);
             }
         }
+    }
+
+    /// Gives the cycle at which something happens next, counted from when the machine was ready;
+    /// `None`: nothing does of itself.
+    pub(crate) fn next_cycle(&self) -> Option<u64> {
+        if self.is_quiet() {
+            return None;
+        }
+        let lane = self.next_lane().map(|(_, cycle)| cycle);
+        let next = [self.wheel.next_cycle(), lane].into_iter().flatten().min()?;
+        Some(next.saturating_sub(self.epoch))
+    }
+
+    /// Lets the source be asked at a cycle, counted from when the machine was ready, if it had
+    /// nothing.
+    pub(crate) fn ask_at(&mut self, cycle: u64) {
+        if self.ingress.reopen() {
+            self.wake_inbound(self.wheel.now().max(cycle.saturating_add(self.epoch)));
+        }
+    }
+
+    /// Gives the cycle it has come to, counted from when the machine was ready.
+    pub(crate) fn cycle(&self) -> u64 {
+        self.wheel.now().saturating_sub(self.epoch)
+    }
+
+    /// Takes another host memory for its own.
+    pub(crate) fn exchange_host(&mut self, other: &mut HostMemory) {
+        std::mem::swap(&mut self.host, other);
     }
 
     /// Gives the simulated time since the machine was ready.

@@ -68,6 +68,30 @@ impl Totals {
         ))
     }
 
+    /// Adds a unit's counters to those of the level in front of it, which has counted what came in.
+    pub(crate) fn add(&mut self, unit: &Self) {
+        self.matched += unit.matched;
+        self.unmatched += unit.unmatched;
+        self.processed += unit.processed;
+        self.packets_out += unit.packets_out;
+        self.bytes_out += unit.bytes_out;
+        self.host_writes += unit.host_writes;
+        self.host_bytes += unit.host_bytes;
+        for &(reason, count) in &unit.dropped {
+            match self.dropped.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, sum)) => *sum += count,
+                None => self.dropped.push((reason, count)),
+            }
+        }
+        self.evicted += unit.evicted;
+        self.resident += unit.resident;
+        self.instructions += unit.instructions;
+        self.busy_cycles += unit.busy_cycles;
+        self.cycles = self.cycles.max(unit.cycles);
+        self.cache_misses += unit.cache_misses;
+        self.faults += unit.faults;
+    }
+
     pub(super) fn count_drop(&mut self, reason: DropReason) {
         match self.dropped.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += 1,

@@ -13,6 +13,7 @@ mod harness;
 mod instructions;
 mod order;
 mod results;
+mod several;
 mod shapes;
 mod stalled;
 mod units;

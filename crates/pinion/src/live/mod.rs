@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use pinion_net::capture::LinkType;
 use pinion_net::tap::{InterfaceAddress, Tap, TapError};
 use pinion_sim::Time;
-use pinion_spin::{Nic, Outcome};
+use pinion_spin::{Outcome, Units};
 
 use crate::app::App;
 use crate::error::Result;
@@ -108,7 +108,7 @@ pub fn run(
 }
 
 struct Live {
-    nic: Nic,
+    nic: Units,
     collector: Collector,
     device: Device,
     queue: Queue,

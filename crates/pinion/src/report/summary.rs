@@ -106,7 +106,7 @@ impl Summary {
             simulated,
             host,
             working: (simulated, host),
-            hpus: machine.hpus(),
+            hpus: machine.hpus_of_all_units(),
             cycles: cycles(machine, simulated),
             active_cycles: cycles(machine, end.since(start)),
             faults: faults.collect(),

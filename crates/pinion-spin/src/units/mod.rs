@@ -1,0 +1,201 @@
+//! Several PsPIN units behind one scheduling level (paper §V: "multiple PsPIN accelerators with an
+//! additional scheduling level").
+//!
+//! Each unit is a whole [`Nic`]: clusters, memories, interconnects, command interfaces, its share
+//! of the outbound link and of PCIe. What they share is the wire's inbound side, which the
+//! scheduling level (`level.rs`) deals out message by message, and host memory. Units take steps in
+//! the order of time, the lower number first in the same cycle, so that one run's result does not
+//! depend on how it is cut. A machine with one unit has no such level and behaves as a [`Nic`].
+
+mod level;
+mod outward;
+
+use pinion_host::HostMemory;
+use pinion_isa::elf::Image;
+use pinion_sim::{Clock, Time};
+
+use crate::listener::Listener;
+use crate::matching::{Limits, MatchingEngine};
+use crate::{ExecutionContext, Machine, Nic, Outcome, SetupError, Totals, Traffic};
+
+use level::Level;
+use outward::Outward;
+
+/// Simulates a NIC of one PsPIN unit or several.
+#[derive(Debug)]
+pub struct Units {
+    machine: Machine,
+    clock: Clock,
+    nics: Vec<Nic>,
+    /// The scheduling level; without use when there is one unit.
+    level: Level,
+    /// Host memory, while no unit runs.
+    host: HostMemory,
+}
+
+impl Units {
+    /// Builds the units, loads the program into each and boots their cores.
+    ///
+    /// # Errors
+    /// As [`Nic::new`].
+    pub fn new(
+        machine: Machine,
+        program: &Image,
+        contexts: Vec<ExecutionContext>,
+        matching: MatchingEngine,
+    ) -> Result<Self, SetupError> {
+        let clock = Clock::from_hz(machine.clock.frequency_mhz.max(1) * 1_000_000);
+        let several = machine.units.count > 1;
+        let l1_bytes = contexts.iter().map(|context| context.l1_bytes).collect();
+        let (mut outer, mut inner) = (None, Some(matching));
+        if several {
+            std::mem::swap(&mut outer, &mut inner);
+        }
+        let mut nics = Vec::new();
+        for _ in 0..machine.units.count.max(1) {
+            // Behind the level every packet comes with its message.
+            let engine = inner.take().unwrap_or_else(no_rules);
+            nics.push(Nic::new(machine.clone(), program, contexts.clone(), engine)?);
+        }
+        let mut host = HostMemory::new(0);
+        if several {
+            nics[0].exchange_host(&mut host);
+        }
+        let level = Level::new(&machine, l1_bytes, outer.unwrap_or_else(no_rules));
+        Ok(Self { machine, clock, nics, level, host })
+    }
+
+    /// Runs until the traffic ends and everything is out, or `until` is reached.
+    pub fn run(
+        &mut self,
+        until: Time,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) -> Outcome {
+        if let [nic] = &mut self.nics[..] {
+            return nic.run(until, traffic, listener);
+        }
+        let horizon = if until == Time::MAX { u64::MAX } else { self.clock.cycle_at(until) };
+        self.level.ask_again();
+        loop {
+            let frame = self.level.next_cycle(self.clock, traffic);
+            let unit = first(&self.nics);
+            match (frame, unit) {
+                (None, None) => break,
+                (Some(cycle), unit) if unit.is_none_or(|(_, next)| cycle <= next) => {
+                    if cycle > horizon {
+                        return Outcome::TimeReached;
+                    }
+                    let dealt = self.level.deal(self.clock.time(cycle), listener);
+                    if let Some(index) = dealt {
+                        self.nics[index].ask_at(cycle);
+                    }
+                }
+                (_, Some((_, cycle))) if cycle > horizon => return Outcome::TimeReached,
+                (frame, Some((index, cycle))) => {
+                    let frame = frame.map_or(u64::MAX, |cycle| cycle - 1);
+                    let mut bound = horizon.min(frame).min(others_bound(&self.nics, index));
+                    if self.level.waits_for(index) {
+                        bound = cycle; // the frame goes on in the very cycle that makes room
+                    }
+                    if let Err(stuck) = self.run_unit(index, bound, listener) {
+                        return stuck;
+                    }
+                }
+                (Some(_), None) => unreachable!("the second arm takes a frame without a unit"),
+            }
+        }
+        match self.level.has_ended() {
+            true => Outcome::Finished,
+            false => Outcome::Idle,
+        }
+    }
+
+    /// Runs one unit through `cycle`.
+    fn run_unit(
+        &mut self,
+        index: usize,
+        cycle: u64,
+        listener: &mut dyn Listener,
+    ) -> Result<(), Outcome> {
+        let nic = &mut self.nics[index];
+        nic.exchange_host(&mut self.host);
+        let mut heard = Outward::new(&self.machine, index, listener);
+        let outcome = nic.run_to_cycle(cycle, &mut self.level.port(index), &mut heard);
+        let news = heard.into_news();
+        nic.exchange_host(&mut self.host);
+        self.level.learn(index, news);
+        let now = nic.cycle();
+        self.level.retry(index, now);
+        match outcome {
+            Outcome::Stuck(report) => Err(Outcome::Stuck(format!("unit {index}: {report}"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the simulated time since the machine was ready.
+    pub fn now(&self) -> Time {
+        self.nics.iter().map(Nic::now).max().unwrap_or_default()
+    }
+
+    /// Gives the counters of all units together; [`Totals::conserved`] checks them.
+    pub fn totals(&self) -> Totals {
+        if let [nic] = &self.nics[..] {
+            return nic.totals();
+        }
+        let mut sum = self.level.totals();
+        for nic in &self.nics {
+            sum.add(&nic.totals());
+        }
+        sum
+    }
+
+    /// Gives the machine that is simulated.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Gives the units.
+    pub fn nics(&self) -> &[Nic] {
+        &self.nics
+    }
+
+    /// Reads host memory, as the host sees it.
+    pub fn read_host(&self, address: u64, buffer: &mut [u8]) {
+        match &self.nics[..] {
+            [nic] => nic.read_host(address, buffer),
+            _ if self.host.read(address, buffer).is_err() => buffer.fill(0),
+            _ => {}
+        }
+    }
+
+    /// Writes host memory before or between runs, for handlers that read it; `false` if the address
+    /// space ends before.
+    #[must_use]
+    pub fn write_host(&mut self, address: u64, data: &[u8]) -> bool {
+        match &mut self.nics[..] {
+            [nic] => nic.write_host(address, data),
+            _ => self.host.write(address, data).is_ok(),
+        }
+    }
+}
+
+/// Gives the unit that has something to do first, and its cycle.
+fn first(nics: &[Nic]) -> Option<(usize, u64)> {
+    let next = |(index, nic): (usize, &Nic)| Some((index, nic.next_cycle()?));
+    nics.iter().enumerate().filter_map(next).min_by_key(|&(index, cycle)| (cycle, index))
+}
+
+/// Gives the last cycle that a unit may take before another one's turn.
+fn others_bound(nics: &[Nic], index: usize) -> u64 {
+    let others = nics.iter().enumerate().filter(|&(other, _)| other != index);
+    let bound = |(other, nic): (usize, &Nic)| {
+        let next = nic.next_cycle()?;
+        Some(if other < index { next.saturating_sub(1) } else { next })
+    };
+    others.filter_map(bound).min().unwrap_or(u64::MAX)
+}
+
+fn no_rules() -> MatchingEngine {
+    MatchingEngine::new(Vec::new(), Limits::default()).expect("no rules always fit")
+}
