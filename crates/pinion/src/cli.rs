@@ -323,6 +323,10 @@ pub enum MachineVerb {
         /// Change a number (repeatable)
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
+        /// Show what it takes of a chip instead: area and power of its components, and with --set
+        /// what the change costs
+        #[arg(long)]
+        area: bool,
     },
     /// List the machines
     List,

@@ -17,6 +17,7 @@
 //! hardware; [`figure`] makes published figures again; [`live`] runs on a TAP device.
 
 pub mod app;
+pub mod area;
 pub mod assets;
 pub mod build;
 pub mod calibration;

@@ -1,7 +1,7 @@
 //! `pinion machine show NAME`: every number of a machine, its unit and where it comes from.
 
-use pinion::error::Result;
-use pinion::{assets, nanoservice};
+use pinion::error::{Error, Result};
+use pinion::{app, area, assets, nanoservice};
 use pinion_sim::config::Entry;
 use pinion_spin::Machine;
 
@@ -15,7 +15,8 @@ pub fn run(args: &MachineArgs) -> Result<Status> {
             let names = assets::machines();
             output::print(&names.iter().map(|name| format!("{name}\n")).collect::<String>());
         }
-        MachineVerb::Show { machine, set } => {
+        MachineVerb::Show { machine, set, area: true } => output::print(&area(machine, set)?),
+        MachineVerb::Show { machine, set, area: false } => {
             let entries = match nanoservice::is_machine(machine)? {
                 true => nanoservice::load_machine(machine, set, false)?.entries,
                 false => assets::load_machine::<Machine>(machine, set)?.entries,
@@ -24,6 +25,32 @@ pub fn run(args: &MachineArgs) -> Result<Status> {
         }
     }
     Ok(Status::Success)
+}
+
+/// Writes area and power of a machine's components.
+fn area(name: &str, set: &[String]) -> Result<String> {
+    if nanoservice::is_machine(name)? {
+        return Err(Error::Usage(format!(
+            "{name} is a nanoPU: nobody published what its components take of a chip; --area knows \
+             PsPIN-like machines"
+        )));
+    }
+    let estimate = area::estimate(&app::load_machine(name, set, false)?.value)?;
+    let before = match set.is_empty() {
+        true => None,
+        false => Some(area::estimate(&app::load_machine(name, &[], false)?.value)?),
+    };
+    let mut text = output::columns(&area::rows(&estimate, before.as_ref()));
+    let (total, hpus) = (estimate.total(), f64::from(estimate.hpus.max(1)));
+    text.push_str(&format!(
+        "\n{} HPUs: {:.3} mm² and {:.0} mW each. 22 nm FDSOI, power at most (PsPIN paper, table III, \
+         scaled).\n",
+        estimate.hpus,
+        estimate.area_per_hpu_mm2(),
+        total.power_w / hpus * 1000.0
+    ));
+    text.extend(estimate.remarks.iter().map(|remark| format!("Note: {remark}.\n")));
+    Ok(text)
 }
 
 fn table(entries: &[Entry]) -> String {

@@ -13,6 +13,7 @@ mod latency;
 mod load;
 mod observed;
 mod programs;
+mod table3;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ pub fn figures() -> Vec<Box<dyn Figure>> {
         Box::new(latency::Latency { programs: programs.clone() }),
         Box::new(fig8::Fig8 { programs: programs.clone() }),
         Box::new(fig9::Fig9 { programs }),
+        Box::new(table3::Table3),
     ]
 }
 
