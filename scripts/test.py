@@ -31,6 +31,7 @@ STEPS = {
     "rustdoc": ["cargo", "doc", "--workspace", "--no-deps", "--locked"],
     "sdk": [PYTHON, "tests/sdk/run.py"],
     "examples": [PYTHON, "tests/examples/run.py", "--pinion", PINION],
+    "native": [PYTHON, "tests/native/run.py", "--pinion", PINION],
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],
     "docs": [PYTHON, "tests/docs/run.py", "--pinion", PINION],
 }

@@ -7,8 +7,13 @@
 
 #include "pinion_map.h"
 
+#ifdef PINION_NATIVE
+#define MMIO_READ(address) pinion_mmio_read((uint32_t)(address))
+#define MMIO_WRITE(address, value) pinion_mmio_write((uint32_t)(address), value)
+#else
 #define MMIO_READ(address) (*(volatile uint32_t *)(address))
 #define MMIO_WRITE(address, value) (*(volatile uint32_t *)(address) = (value))
+#endif
 
 #define HWSCHED_HANDLER_FUN_ADDR (PINION_DRIVER + 0x00)
 #define HWSCHED_HANDLER_FUN_SIZE (PINION_DRIVER + 0x04)
@@ -51,5 +56,9 @@
 #define CMD_TYPE_NIC_SEND (1 << 1)
 #define CMD_TYPE_HOST_DIRECT (2 << 1)
 #define CMD_EVENT 1
+
+#ifdef PINION_NATIVE
+#include "../native/registers.h"
+#endif
 
 #endif

@@ -26,6 +26,10 @@ static inline void asm_mem_fence(void)
     __asm__ volatile("" ::: "memory");
 }
 
+#ifdef PINION_NATIVE
+#include "../native/atomics.h"
+#else
+
 /* Returns the word at `addr` and reserves it for store_conditional. */
 static inline uint32_t load_reserved(volatile const uint32_t *const addr)
 {
@@ -42,14 +46,6 @@ static inline unsigned store_conditional(volatile uint32_t *const addr, const ui
 
     __asm__ volatile("sc.w %0, %1, (%2)" : "=r"(failed) : "r"(value), "r"(addr) : "memory");
     return failed;
-}
-
-/* Replaces `expected` by `replacement`. Returns 0 if done, -1 if another value was there, above 0
- * if somebody came in between. */
-static inline int compare_and_swap(volatile uint32_t *const addr, const uint32_t expected,
-                                   const uint32_t replacement)
-{
-    return load_reserved(addr) == expected ? (int)store_conditional(addr, replacement) : -1;
 }
 
 /* Defines NAME(addr, value): applies INSTRUCTION atomically, returns what was there before. */
@@ -74,12 +70,6 @@ PINION_AMO(amo_maxu, uint32_t, "amomaxu.w")
 PINION_AMO(amo_min, int32_t, "amomin.w")
 PINION_AMO(amo_minu, uint32_t, "amominu.w")
 
-/* Stores atomically, in order with the other atomics on that word. */
-static inline void amo_store(volatile uint32_t *const addr, const uint32_t value)
-{
-    (void)amo_swap(addr, value);
-}
-
 /* Waits about this many cycles: a subtraction and a taken branch are four on RI5CY. */
 static inline void rt_time_wait_cycles(const unsigned count)
 {
@@ -88,6 +78,32 @@ static inline void rt_time_wait_cycles(const unsigned count)
     if (rounds == 0)
         return;
     __asm__ volatile("1: addi %0, %0, -1\n\tbnez %0, 1b" : "+r"(rounds));
+}
+
+/* Returns this core's cycle counter. */
+static inline uint32_t cycles(void)
+{
+    register uint32_t a0 __asm__("a0");
+    register uint32_t a7 __asm__("a7") = PSPIN_ECALL_CYCLES;
+
+    __asm__ volatile("ecall" : "=r"(a0) : "r"(a7) : "t0", "t1", "memory");
+    return a0;
+}
+
+#endif
+
+/* Replaces `expected` by `replacement`. Returns 0 if done, -1 if another value was there, above 0
+ * if somebody came in between. */
+static inline int compare_and_swap(volatile uint32_t *const addr, const uint32_t expected,
+                                   const uint32_t replacement)
+{
+    return load_reserved(addr) == expected ? (int)store_conditional(addr, replacement) : -1;
+}
+
+/* Stores atomically, in order with the other atomics on that word. */
+static inline void amo_store(volatile uint32_t *const addr, const uint32_t value)
+{
+    (void)amo_swap(addr, value);
 }
 
 /* Makes a lock free. */
@@ -122,16 +138,6 @@ static inline int futex_lock_s(futex_t *futex)
 static inline void futex_unlock(futex_t *futex)
 {
     amo_store(futex, 0);
-}
-
-/* Returns this core's cycle counter. */
-static inline uint32_t cycles(void)
-{
-    register uint32_t a0 __asm__("a0");
-    register uint32_t a7 __asm__("a7") = PSPIN_ECALL_CYCLES;
-
-    __asm__ volatile("ecall" : "=r"(a0) : "r"(a7) : "t0", "t1", "memory");
-    return a0;
 }
 
 /* What a host program and handlers share in NIC memory: a flag per HPU, and performance counters.

@@ -41,6 +41,10 @@
 #define PULP_CSR_PMPADDR14 0x3be
 #define PULP_CSR_PMPADDR15 0x3bf
 
+#ifdef PINION_NATIVE
+#include "../native/worker.h"
+#else
+
 /* Environment call: up to seven arguments in a0 to a6, the number in a7, the result in a0. The
  * runtime's trap handler uses t0 and t1. */
 static inline uint32_t pinion_ecall(uint32_t number, uint32_t arg0, uint32_t arg1, uint32_t arg2,
@@ -62,11 +66,6 @@ static inline uint32_t pinion_ecall(uint32_t number, uint32_t arg0, uint32_t arg
     return a0;
 }
 
-#define ecall(number, a0, a1, a2, a3, a4, a5, a6, result) \
-    ((result) = pinion_ecall(number, a0, a1, a2, a3, a4, a5, a6))
-#define ecall_1(number, a0, result) ecall(number, a0, 0, 0, 0, 0, 0, 0, result)
-#define ecall_0(number, result) ecall_1(number, 0, result)
-
 /* Returns the hart id, which the runtime keeps in tp: user mode may not read the CSR. */
 static inline uint32_t pinion_hart_id(void)
 {
@@ -75,6 +74,13 @@ static inline uint32_t pinion_hart_id(void)
     __asm__("mv %0, tp" : "=r"(id));
     return id;
 }
+
+#endif
+
+#define ecall(number, a0, a1, a2, a3, a4, a5, a6, result) \
+    ((result) = pinion_ecall(number, a0, a1, a2, a3, a4, a5, a6))
+#define ecall_1(number, a0, result) ecall(number, a0, 0, 0, 0, 0, 0, 0, result)
+#define ecall_0(number, result) ecall_1(number, 0, result)
 
 /* Returns this core's number within its cluster. */
 static inline uint32_t rt_core_id(void)

@@ -25,6 +25,10 @@ typedef volatile struct {
     ((pinion_dma_port_t *)(PINION_L1_BASE + PINION_DMA_PUBLIC_OFFSET + \
                            (cluster) * PINION_L1_STRIDE))
 
+#ifdef PINION_NATIVE
+#include "../native/dma.h"
+#else
+
 static inline uint32_t pinion_dma_launch(pinion_dma_port_t *port, void *from, void *to,
                                          uint32_t bytes)
 {
@@ -42,6 +46,8 @@ static inline char pinion_dma_done(pinion_dma_port_t *port, uint32_t transfer)
     __asm__ volatile("" ::: "memory");
     return done;
 }
+
+#endif
 
 static inline void pinion_dma_wait(pinion_dma_port_t *port, uint32_t transfer)
 {

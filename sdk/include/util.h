@@ -13,6 +13,9 @@
 #define AND(a, b) ((a) & (b))
 
 #define STRINGIFY(x) #x
+#ifdef PINION_NATIVE
+#include "../native/csr.h"
+#else
 #define read_csr(csr, value) __asm__ volatile("csrr %0, " STRINGIFY(csr) : "=r"(value))
 #define write_csr(csr, value) \
     __asm__ volatile("csrw " STRINGIFY(csr) ", %0" ::"rK"(value) : "memory")
@@ -20,6 +23,7 @@
 #define read_register(name, value) __asm__ volatile("mv %0, " STRINGIFY(name) : "=r"(value))
 #define write_register(name, value) \
     __asm__ volatile("mv " STRINGIFY(name) ", %0" ::"r"(value) : "memory")
+#endif
 
 /* Puts a label into the assembly, to find a place in a trace. */
 #define LABEL(name) __asm__ volatile(#name ":" ::: "memory")
@@ -56,6 +60,13 @@
 #define TRACING_DUMMY_INSTR()
 #endif
 
+#ifdef PINION_NATIVE
+#include "../native/worker.h"
+
+#define user_core_id() (pinion_hart_id() & 0x1f)
+#define user_cluster_id() (pinion_hart_id() >> 5 & 0x3f)
+#else
+
 /* The core's number in its cluster and its cluster, from tp. */
 static inline unsigned int user_core_id(void)
 {
@@ -72,5 +83,7 @@ static inline unsigned int user_cluster_id(void)
     read_register(tp, id);
     return id >> 5 & 0x3f;
 }
+
+#endif
 
 #endif

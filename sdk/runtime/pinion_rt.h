@@ -4,10 +4,16 @@
 
 #include <stdint.h>
 
+#ifdef PINION_NATIVE
+#include "../native/worker.h"
+#endif
+
 /* This core's hart id, which boot.S keeps in tp: bits 10:5 cluster, 4:0 core. */
 static inline uint32_t hart_id(void)
 {
-#ifdef __riscv
+#if defined(PINION_NATIVE)
+    return pinion_hart_id();
+#elif defined(__riscv)
     uint32_t id;
     __asm__("mv %0, tp" : "=r"(id));
     return id;

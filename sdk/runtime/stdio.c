@@ -6,8 +6,10 @@
 #include "pinion_rt.h"
 
 /* Where characters go: a machine's sink.h brings sink_t, emit, device and finish. */
-#ifdef PINION_NANOPU
+#if defined(PINION_NANOPU)
 #include "../nanopu/runtime/sink.h"
+#elif defined(PINION_NATIVE)
+#include "../native/sink.h"
 #else
 #include "sink.h"
 #endif

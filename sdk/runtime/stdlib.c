@@ -120,8 +120,10 @@ int rand(void)
 void abort(void)
 {
     for (;;) {
-#ifdef __riscv
+#if defined(__riscv)
         __asm__ volatile("ebreak");
+#elif defined(PINION_NATIVE)
+        __asm__ volatile("int3");
 #endif
     }
 }

@@ -10,8 +10,9 @@
 #define PLAIN __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #endif
 
-/* A nanoPU's cores trap on misaligned words: nanopu/runtime/memory.c. */
-#ifndef PINION_NANOPU
+/* A nanoPU's cores trap on misaligned words: nanopu/runtime/memory.c. The native engine brings the
+ * computer's own: native/services.S. */
+#if !defined(PINION_NANOPU) && !defined(PINION_NATIVE)
 PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
     uint8_t *out = to;

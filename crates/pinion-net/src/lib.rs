@@ -12,6 +12,8 @@
 pub mod capture;
 pub mod frame;
 pub mod generator;
+#[cfg(target_os = "linux")]
+pub mod interface;
 pub mod link;
 pub mod load;
 pub mod pacing;

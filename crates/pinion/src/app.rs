@@ -34,7 +34,7 @@ pub struct Options {
     pub faithful: bool,
     /// Names an ELF to run instead of building.
     pub elf: Option<PathBuf>,
-    /// Tells how to build.
+    /// Tells how to build; `build.native` makes an application for the native engine.
     pub build: build::Options,
 }
 
@@ -50,8 +50,10 @@ pub struct App {
     pub built: Built,
     /// Holds the contexts with their places in memory.
     pub contexts: Vec<ExecutionContext>,
+    /// Tells whether the program is for the native engine instead of the NIC's cores.
+    pub is_native: bool,
     /// Holds the contexts' initial host memory.
-    host_images: Vec<Vec<u8>>,
+    pub(crate) host_images: Vec<Vec<u8>>,
 }
 
 /// Loads and checks a machine.
@@ -104,11 +106,14 @@ impl App {
             Some(elf) => Built { elf: elf.clone(), compiler: None, messages: Vec::new() },
             None => build::build(&manifest, &layout(&machine.value), &options.build)?,
         };
-        let image = Image::read(&built.elf)?;
-        check_program(&image, &built, &machine.value)?;
+        let is_native = options.build.native;
+        let image = if is_native { native_image(&built)? } else { Image::read(&built.elf)? };
+        if !is_native {
+            check_program(&image, &built, &machine.value)?;
+        }
         let contexts = place(&manifest, &machine.value, &image)?;
         let host_images = host_images(&manifest)?;
-        let app = Self { manifest, machine, image, built, contexts, host_images };
+        let app = Self { manifest, machine, image, built, contexts, is_native, host_images };
         app.engine()?;
         Ok(app)
     }
@@ -118,6 +123,10 @@ impl App {
     /// # Errors
     /// When program or contexts do not fit the machine.
     pub fn nic(&self) -> Result<Units> {
+        if self.is_native {
+            let problem = "the program was built for the native engine, not for the NIC's cores";
+            return Err(Error::program(&self.built.elf, problem));
+        }
         let engine = self.engine()?;
         let machine = self.machine.value.clone();
         let mut nic =
@@ -163,7 +172,7 @@ impl App {
         self.contexts.iter().find(|context| context.name == name)
     }
 
-    fn engine(&self) -> Result<MatchingEngine> {
+    pub(crate) fn engine(&self) -> Result<MatchingEngine> {
         let matching = &self.machine.value.matching;
         let limits = Limits {
             rulesets: matching.rulesets,
@@ -205,6 +214,7 @@ pub fn layout(machine: &Machine) -> Layout {
         ("L2_ORIGIN", u64::from(machine.l2_handler.base)),
         ("L2_BYTES", static_bytes(machine)),
         ("L2_STATIC_BYTES", L2_STATIC_BYTES),
+        ("L1_BASE", u64::from(machine.l1.base)),
         ("L1_RUNTIME_OFFSET", u64::from(machine.l1.reserved_bytes)),
         ("L1_RUNTIME_BYTES", u64::from(machine.l1.runtime_bytes)),
         ("STACK_BYTES", u64::from(machine.l1.stack_bytes)),
@@ -218,6 +228,12 @@ pub fn layout(machine: &Machine) -> Layout {
 /// PsPIN's map (0x1c300000 of 4 MiB).
 fn static_bytes(machine: &Machine) -> u64 {
     u64::from(machine.l2_handler.bytes) / 4 * 3
+}
+
+/// Reads a program for the native engine.
+fn native_image(built: &Built) -> Result<Image> {
+    let bytes = fs::read(&built.elf).map_err(|error| Error::file("read", &built.elf, error))?;
+    Ok(Image::parse_x32(&bytes, &built.elf.display().to_string())?)
 }
 
 fn program_end(image: &Image) -> u64 {
@@ -357,7 +373,8 @@ fn find_handler(
 ) -> std::result::Result<Handler, String> {
     let found = image.require(symbol).map_err(|error| error.to_string())?;
     let base = u64::from(machine.program.base);
-    let memory = base..base + u64::from(machine.program.bytes);
+    let memory =
+        base..base + u64::from(machine.program.bytes).max(program_end(image).saturating_sub(base));
     if !memory.contains(&found.address) {
         return Err(format!(
             "`{symbol}` lies at {:#x} in {}, outside program memory ({:#x} to {:#x}): is it a \

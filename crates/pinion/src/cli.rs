@@ -54,6 +54,26 @@ pub struct AppArgs {
     pub faithful: bool,
 }
 
+/// Chooses what runs the handlers.
+#[derive(Debug, Args)]
+pub struct EngineArgs {
+    /// What runs the handlers: the simulated machine, or this computer
+    #[arg(long, value_name = "simulator|native", default_value = "simulator")]
+    pub engine: EngineKind,
+    /// Worker threads of the native engine; each stands for an HPU [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub workers: Option<u32>,
+}
+
+/// Says what runs handlers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum EngineKind {
+    /// The machine, at cycle level.
+    Simulator,
+    /// This computer, at its speed.
+    Native,
+}
+
 /// Chooses what is written beside the summary.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -131,6 +151,8 @@ pub enum PeerKind {
 pub struct RunArgs {
     #[command(flatten)]
     pub app: AppArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
     /// Run this ELF instead of building the sources
     #[arg(long, value_name = "FILE", conflicts_with = "cc")]
     pub elf: Option<PathBuf>,
@@ -205,6 +227,8 @@ Simulated time is the host's while nothing is inside the NIC. When the simulatio
 it says so and by how much; frames that waited longer than --bound are dropped and counted. Ctrl-C
 ends with the summary.
 
+The native engine runs the same handlers on this computer, at its speed: --engine native.
+
 A nanoservice's node has one address: the first free one of the network, or --set address.ip=….
 It speaks its machine's transport; with --set transport.kind=udp, datagrams to port 47000 + n of
 that address are messages for context n.";
@@ -214,12 +238,18 @@ that address are messages for context n.";
 pub struct UpArgs {
     #[command(flatten)]
     pub app: AppArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
     /// Run this ELF instead of building the sources
     #[arg(long, value_name = "FILE", conflicts_with = "cc")]
     pub elf: Option<PathBuf>,
     /// TAP device; it is made when it does not exist
-    #[arg(long, value_name = "NAME")]
-    pub tap: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "interface")]
+    pub tap: Option<String>,
+    /// Network interface instead of a TAP device: frames it receives are the NIC's (and still the
+    /// kernel's), frames handlers send leave through it; needs root or CAP_NET_RAW
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["tap", "address"])]
+    pub interface: Option<String>,
     /// The host's address on the device; every other address of the network is the NIC's
     #[arg(long, value_name = "ADDRESS/BITS")]
     pub address: Option<String>,

@@ -57,6 +57,10 @@ pub enum Error {
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Tap(#[from] pinion_net::tap::TapError),
+    /// A network interface cannot be used.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Interface(#[from] pinion_net::interface::InterfaceError),
     /// A program file cannot be used.
     #[error(transparent)]
     Elf(#[from] pinion_isa::elf::ElfError),

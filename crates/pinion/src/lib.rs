@@ -27,6 +27,8 @@ pub mod figure;
 pub mod live;
 pub mod manifest;
 pub mod nanoservice;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod native;
 pub mod report;
 pub mod run;
 pub mod service;

@@ -52,7 +52,16 @@ impl Observer for Unobserved {}
 pub struct Finished {
     /// Sums the run up.
     pub summary: Summary,
-    nic: Units,
+    pub(crate) left: Left,
+}
+
+/// Is what a run leaves behind.
+pub(crate) enum Left {
+    /// The simulated machine.
+    Nic(Box<Units>),
+    /// The native engine.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Native(Box<pinion_native::Engine>),
 }
 
 impl Finished {
@@ -69,12 +78,20 @@ impl Finished {
             ))
         })?;
         let mut bytes = vec![0; context.host_memory_bytes as usize];
-        self.nic.read_host(context.host_memory_address, &mut bytes);
+        let address = context.host_memory_address;
+        match &self.left {
+            Left::Nic(nic) => nic.read_host(address, &mut bytes),
+            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+            Left::Native(engine) => {
+                let read = engine.read_host(address, &mut bytes);
+                debug_assert!(read, "contexts' windows lie within host memory");
+            }
+        }
         Ok(bytes)
     }
 }
 
-fn too_large(app: &App, time: Time, bytes: usize) -> Error {
+pub(crate) fn too_large(app: &App, time: Time, bytes: usize) -> Error {
     let machine = &app.machine.value;
     let limit = machine.inbound.max_packet_bytes;
     Error::Usage(format!(
@@ -142,7 +159,7 @@ pub fn run(
         totals.bytes_in -= totals.packets_in * ETHERNET_HEADER_BYTES as u64;
     }
     let summary = Summary::new(app, totals, stats, ended);
-    Ok(Finished { summary, nic })
+    Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
 }
 
 /// Chooses slices of simulated time that take about [`SLICE_HOST`].

@@ -112,6 +112,14 @@ impl Image {
         parse::parse::<X>(bytes, name)
     }
 
+    /// Parses an executable with 32-bit addresses for x86-64 (`-mx32`), as the native engine runs.
+    ///
+    /// # Errors
+    /// When the bytes are not a complete one.
+    pub fn parse_x32(bytes: &[u8], name: &str) -> Result<Self, ElfError> {
+        parse::parse_x32(bytes, name)
+    }
+
     /// Reads and parses an RV32 executable.
     ///
     /// # Errors

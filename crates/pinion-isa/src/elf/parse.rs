@@ -10,7 +10,7 @@ use crate::Xlen;
 const LE: LittleEndian = LittleEndian;
 
 pub(super) fn parse<X: Xlen>(bytes: &[u8], name: &str) -> Result<Image, ElfError> {
-    let file = File { bytes, name };
+    let file = File { bytes, name, machine: RISC_V };
     file.check_identification(X::BITS)?;
     if X::BITS == 32 {
         file.parse::<FileHeader32<LittleEndian>>()
@@ -19,10 +19,22 @@ pub(super) fn parse<X: Xlen>(bytes: &[u8], name: &str) -> Result<Image, ElfError
     }
 }
 
+pub(super) fn parse_x32(bytes: &[u8], name: &str) -> Result<Image, ElfError> {
+    let file = File { bytes, name, machine: X86_64 };
+    file.check_identification(32)?;
+    file.parse::<FileHeader32<LittleEndian>>()
+}
+
+/// Is ELF's number of RISC-V.
+const RISC_V: u16 = 243;
+/// Is ELF's number of x86-64.
+const X86_64: u16 = 62;
+
 #[derive(Clone, Copy)]
 struct File<'a> {
     bytes: &'a [u8],
     name: &'a str,
+    machine: u16,
 }
 
 impl File<'_> {
@@ -86,10 +98,11 @@ impl File<'_> {
 
     fn check_machine(&self, machine: u16) -> Result<(), ElfError> {
         let found = match machine {
-            243 => return Ok(()),
+            _ if machine == self.machine => return Ok(()),
+            RISC_V => "RISC-V".into(),
             3 => "x86 (i386)".into(),
             40 => "32-bit Arm".into(),
-            62 => "x86-64".into(),
+            X86_64 => "x86-64".into(),
             183 => "64-bit Arm (AArch64)".into(),
             8 => "MIPS".into(),
             247 => "eBPF".into(),

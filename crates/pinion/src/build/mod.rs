@@ -29,6 +29,8 @@ pub struct Options {
     pub out: Option<PathBuf>,
     /// Builds even when nothing has changed.
     pub force: bool,
+    /// Builds handlers for this computer, for the native engine.
+    pub native: bool,
 }
 
 /// Tells what a build did.
@@ -51,10 +53,12 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
         let elf = elf.clone();
         return Ok(Built { elf, compiler: None, messages: Vec::new() });
     }
-    let sdk = Sdk::find(Part::of(manifest))?;
+    let part = if options.native { Part::Native } else { Part::of(manifest) };
+    let sdk = Sdk::find(part)?;
     let compiler = Compiler::find(options.cc.as_deref(), &sdk)?;
     let elf = options.out.clone().unwrap_or_else(|| {
-        manifest.dir.join("build").join(&manifest.app.name).with_extension("elf")
+        let suffix = if options.native { "native.elf" } else { "elf" };
+        manifest.dir.join("build").join(format!("{}.{suffix}", manifest.app.name))
     });
     let job = Job::new(manifest, layout, &sdk, &compiler)?;
     let stamp = with_suffix(&elf, "stamp");
@@ -103,7 +107,9 @@ impl<'a> Job<'a> {
         options.extend(
             system.iter().flat_map(|dir| ["-isystem".to_owned(), dir.display().to_string()]),
         );
-        options.extend(app.cflags.iter().cloned());
+        // What chooses an instruction set is meant for the NIC's cores.
+        let applies = |flag: &&String| sdk.part != Part::Native || !flag.starts_with("-m");
+        options.extend(app.cflags.iter().filter(applies).cloned());
         Ok(Self {
             app: &app.name,
             part: sdk.part,

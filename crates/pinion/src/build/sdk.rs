@@ -1,5 +1,5 @@
-//! The SDK's own description of itself, `sdk/sdk.toml` for handlers and `sdk/nanopu/sdk.toml` for
-//! nanoservices: runtime sources, include folders, flags per compiler.
+//! The SDK's own description of itself, `sdk/sdk.toml` for handlers, `sdk/native/sdk.toml` for
+//! handlers on the native engine and `sdk/nanopu/sdk.toml` for nanoservices: runtime sources, include folders, flags per compiler.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ pub enum Part {
     Handlers,
     /// What nanoservices are built with.
     Nanoservices,
+    /// What handlers are built with for the native engine.
+    Native,
 }
 
 impl Part {
@@ -89,6 +91,7 @@ impl Sdk {
         let dir = match part {
             Part::Handlers => crate::assets::sdk_dir()?,
             Part::Nanoservices => crate::assets::sdk_dir()?.join("nanopu"),
+            Part::Native => crate::assets::sdk_dir()?.join("native"),
         };
         let file = config::load_file(&dir.join("sdk.toml"), &[])?;
         Ok(Self { dir, part, file })
@@ -107,8 +110,8 @@ impl Sdk {
     pub(super) fn include_dirs(&self, packet: PacketStart) -> Vec<PathBuf> {
         self.folders(match (self.part, packet) {
             (Part::Nanoservices, _) => "service",
-            (Part::Handlers, PacketStart::Ethernet) => "ethernet",
-            (Part::Handlers, PacketStart::Ip) => "ip",
+            (_, PacketStart::Ethernet) => "ethernet",
+            (_, PacketStart::Ip) => "ip",
         })
     }
 

@@ -7,7 +7,7 @@ use std::{env, fmt};
 
 use crate::error::{Error, Result};
 
-use super::sdk::{CompilerFlags, Sdk};
+use super::sdk::{CompilerFlags, Part, Sdk};
 
 /// Names the project-local Python environment with the zig compiler.
 pub const ZIG_ENVIRONMENT: &str = ".toolchain/venv";
@@ -44,6 +44,7 @@ impl Compiler {
     pub fn find(choice: Option<&str>, sdk: &Sdk) -> Result<Self> {
         match choice {
             None => find_gcc(sdk).or_else(|| find_zig(sdk)).ok_or_else(|| none_found(sdk)),
+            Some("gcc") if sdk.part == Part::Native => find_gcc(sdk).ok_or_else(|| none_found(sdk)),
             Some("gcc") => find_gcc(sdk).ok_or_else(|| {
                 Error::CompilerMissing(format!(
                     "{} is not installed: as root, apt-get install gcc-riscv64-unknown-elf \
@@ -148,6 +149,13 @@ fn given(path: &str) -> Result<Compiler> {
 }
 
 fn none_found(sdk: &Sdk) -> Error {
+    if sdk.part == Part::Native {
+        return Error::CompilerMissing(format!(
+            "no C compiler for this computer is installed: as root, apt-get install gcc; without \
+             root, {}; `pinion doctor` tells what is there",
+            zig_instructions(sdk)
+        ));
+    }
     Error::CompilerMissing(format!(
         "no compiler for the NIC's RISC-V cores is installed: as root, apt-get install \
          gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf; without root, {}; `pinion doctor` \

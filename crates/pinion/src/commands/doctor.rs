@@ -24,6 +24,7 @@ pub fn run() -> Result<Status> {
     let sdk = Sdk::find(Part::Handlers)?;
     let gcc = toolchain::find_gcc(&sdk);
     let zig = toolchain::find_zig(&sdk);
+    let native = toolchain::find_gcc(&Sdk::find(Part::Native)?);
     let has_compiler = gcc.is_some() || zig.is_some();
     let findings = [
         Finding { what: "SDK", state: Ok(sdk.dir.display().to_string()), why: "headers, runtime" },
@@ -44,6 +45,11 @@ pub fn run() -> Result<Status> {
             what: "zig",
             state: zig.map(|cc| cc.to_string()).ok_or_else(|| toolchain::zig_instructions(&sdk)),
             why: "compiles handlers without root (--cc zig)",
+        },
+        Finding {
+            what: "host compiler",
+            state: native.map(|cc| version(&cc.command)).ok_or_else(|| apt("gcc")),
+            why: "compiles handlers for this computer (--engine native)",
         },
         Finding {
             what: "qemu",

@@ -3,6 +3,7 @@
 mod build;
 mod calibrate;
 mod doctor;
+pub mod engine;
 mod figure;
 mod files;
 mod machine;

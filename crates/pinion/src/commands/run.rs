@@ -17,7 +17,7 @@ use pinion::traffic::{self, Pace, Packets};
 use pinion_sim::Time;
 
 use super::Status;
-use super::{build, files, service};
+use super::{build, engine, files, service};
 use crate::cli::{ReportArgs, RunArgs};
 use crate::output;
 
@@ -28,6 +28,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     keep_files_apart(args, None)?;
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
+        engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
         return service::run(args, manifest);
     }
     if let Some(option) = args.service.given() {
@@ -41,13 +42,35 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     let packets = packets(args, &manifest, pace)?;
     let mut options = build::options(&args.app);
     options.elf = args.elf.clone();
+    let workers = engine::choose(&args.engine, &manifest, &mut options)?;
+    if workers.is_some() && pace.is_some() {
+        return Err(Error::Usage(
+            "--pace: the native engine takes packets as fast as it can".to_owned(),
+        ));
+    }
     let app = App::of(manifest, &options)?;
     build::show_messages(&app);
     let dumps = dumps(&args.host_dump, &app)?;
     let mut watch = Watch::new(!args.quiet);
-    let finished = run::run(&app, packets, &outputs(&args.report), &mut watch)?;
+    let finished = go(&app, packets, workers, &outputs(&args.report), &mut watch)?;
     watch.clear();
     conclude(&args.report, &app, &finished, &dumps)
+}
+
+/// Runs on the simulator, or on the native engine with so many workers.
+fn go(
+    app: &App,
+    packets: Packets,
+    workers: Option<u32>,
+    outputs: &Outputs,
+    watch: &mut Watch,
+) -> Result<Finished> {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    if let Some(workers) = workers {
+        return pinion::native::run(app, packets, workers, outputs, watch);
+    }
+    debug_assert!(workers.is_none(), "refused where there is no native engine");
+    run::run(app, packets, outputs, watch)
 }
 
 /// Checks that no output overwrites an input or another output.
@@ -164,7 +187,11 @@ impl Watch {
         let bar = self.bar.get_or_insert_with(|| new_bar(progress.total));
         bar.set_position(progress.packets);
         let left = progress.total.map_or(String::new(), |total| remaining(progress, total));
-        bar.set_message(format!("{} simulated{left}", progress.simulated));
+        let simulated = match progress.simulated {
+            Time::ZERO => "native engine".to_owned(),
+            time => format!("{time} simulated"),
+        };
+        bar.set_message(format!("{simulated}{left}"));
     }
 }
 

@@ -15,6 +15,7 @@ use crate::cli::TraceArgs;
 pub fn run(args: &TraceArgs) -> Result<Status> {
     keep_files_apart(&args.run, args.out.as_ref())?;
     let manifest = pinion::manifest::load(&args.run.app.app)?;
+    super::engine::refuse(&args.run.engine, "a trace shows the simulated machine")?;
     if manifest.nanoservice().is_none() {
         return Err(Error::Usage(format!(
             "{} has packet handlers; pinion trace shows nanoservices. `pinion run --packets FILE \

@@ -7,15 +7,16 @@ use std::time::Duration;
 use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
-use pinion::live::{self, Observer, Options};
+use pinion::live::{self, Observer, Options, WireName};
 use pinion::manifest::Manifest;
 use pinion::nanoservice;
+use pinion::report::{Outputs, Summary};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 use pinion_sim::config;
 
 use super::run::{interrupt_flag, outputs, write_json};
-use super::{Status, build, files, service};
+use super::{Status, build, engine, files, service};
 use crate::cli::UpArgs;
 use crate::output;
 
@@ -26,7 +27,10 @@ pub fn run(args: &UpArgs) -> Result<Status> {
         return run_service(args, manifest);
     }
     let options = Options {
-        tap: args.tap.clone(),
+        wire: match &args.interface {
+            Some(name) => WireName::Interface(name.clone()),
+            None => WireName::Tap(args.tap.clone().unwrap_or_default()),
+        },
         address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
         host_tap: args.host_tap.clone(),
         bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
@@ -34,13 +38,35 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     };
     let mut load = build::options(&args.app);
     load.elf = args.elf.clone();
+    let workers = engine::choose(&args.engine, &manifest, &mut load)?;
+    if workers.is_some() && args.bound.is_some() {
+        return Err(Error::Usage(
+            "--bound: frames do not wait for a simulation on the native engine".to_owned(),
+        ));
+    }
     let app = App::of(manifest, &load)?;
     build::show_messages(&app);
     let mut watch = Watch { interrupted: interrupt_flag(), greeting: greeting(args, &app) };
-    let summary = live::run(&app, &options, &outputs(&args.report), &mut watch)?;
+    let summary = go(&app, &options, workers, &outputs(&args.report), &mut watch)?;
     write_json(&args.report, &summary)?;
     output::print(&summary.to_text());
     Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+}
+
+/// Runs on the simulator, or on the native engine with so many workers.
+fn go(
+    app: &App,
+    options: &Options,
+    workers: Option<u32>,
+    outputs: &Outputs,
+    watch: &mut Watch,
+) -> Result<Summary> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(workers) = workers {
+        return pinion::native::run_live(app, options, workers, outputs, watch);
+    }
+    debug_assert!(workers.is_none(), "refused where there is no native engine");
+    live::run(app, options, outputs, watch)
 }
 
 /// Drops frames that waited longer, unless told otherwise.
@@ -49,6 +75,14 @@ const DEFAULT_BOUND: &str = "200ms";
 /// Runs a nanoservice live.
 fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     service::refuse_reports(&args.report)?;
+    engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
+    let Some(tap) = args.tap.clone() else {
+        return Err(Error::Usage(
+            "--interface goes with packet handlers; a nanoservice's node is \
+            reached through a TAP device: --tap NAME"
+                .to_owned(),
+        ));
+    };
     for (option, is_given) in
         [("--host-tap", args.host_tap.is_some()), ("--bound", args.bound.is_some())]
     {
@@ -60,7 +94,7 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
         }
     }
     let options = nanoservice::live::Options {
-        tap: args.tap.clone(),
+        tap: tap.clone(),
         address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
         duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
     };
@@ -75,7 +109,7 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     let greeting = format!(
         "{} on {}: the node is {ip}, it speaks {}{ports}. Ctrl-C ends.\n",
         service.manifest.app.name,
-        args.tap,
+        tap,
         setup.transport().name()
     );
     let mut watch = Watch { interrupted: interrupt_flag(), greeting };
@@ -104,13 +138,13 @@ impl nanoservice::run::Observer for Watch {
 
 fn greeting(args: &UpArgs, app: &App) -> String {
     let name = &app.manifest.app.name;
+    let wire = args.tap.as_ref().or(args.interface.as_ref()).map_or("", String::as_str);
     match &args.address {
         Some(address) => format!(
-            "{name} on {}: the host is {address}, every other address of that network is the \
+            "{name} on {wire}: the host is {address}, every other address of that network is the \
              NIC's. Ctrl-C ends.\n",
-            args.tap
         ),
-        None => format!("{name} on {}. Ctrl-C ends.\n", args.tap),
+        None => format!("{name} on {wire}. Ctrl-C ends.\n"),
     }
 }
 

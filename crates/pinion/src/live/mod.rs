@@ -1,5 +1,5 @@
 //! Live runs: frames that the kernel sends out of a TAP device arrive at the NIC, and what handlers
-//! send goes back to the kernel.
+//! send goes back to the kernel. Or frames that a network interface receives, and sends.
 //!
 //! Simulated time is the host's time as long as nothing is inside the NIC (idle time costs
 //! nothing); while packets are inside, the simulation takes longer than the hardware would, and
@@ -8,6 +8,7 @@
 
 pub(crate) mod arp;
 mod queue;
+mod wire;
 
 use std::time::{Duration, Instant};
 
@@ -17,14 +18,16 @@ use pinion_sim::Time;
 use pinion_spin::{Outcome, Units};
 
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::report::{Collector, Ending, Outputs, Sink, Summary};
 use crate::run::links;
 
 use arp::Responder;
 use queue::Queue;
+use wire::Wire;
 
 pub use arp::NIC_MAC;
+pub use wire::WireName;
 
 /// Waits at most this long for a frame before looking whether to stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
@@ -40,8 +43,8 @@ const NOTICE_EVERY: Duration = Duration::from_secs(5);
 /// Tells how to run live.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Names the TAP device.
-    pub tap: String,
+    /// Names the wire.
+    pub wire: WireName,
     /// Is the kernel's address on it.
     pub address: Option<InterfaceAddress>,
     /// Names the device of the NIC's host side.
@@ -74,25 +77,10 @@ pub fn run(
     outputs: &Outputs,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let tap = Tap::open(&options.tap, options.address)?;
-    let host_tap = options.host_tap.as_deref().map(|name| Tap::open(name, None)).transpose()?;
+    let skip = app.skipped_bytes();
+    let device = Device::open(options, skip > 0)?;
     let nic = app.nic()?;
     let collector = Collector::new(outputs, links(app, LinkType::Ethernet), app.context_names())?;
-    let skip = app.skipped_bytes();
-    let device = Device {
-        responder: Responder { kernel: options.address, only: None },
-        strips_ethernet: skip > 0,
-        buffer: vec![
-            0;
-            tap.max_frame_bytes().max(host_tap.as_ref().map_or(0, Tap::max_frame_bytes))
-        ],
-        tap,
-        host_tap,
-        error: None,
-        refused: 0,
-        answered: 0,
-        dropped_before: dropped_by_kernel(&options.tap),
-    };
     let live = Live {
         nic,
         collector,
@@ -128,7 +116,7 @@ impl Live {
             if is_idle && self.queue.is_empty() {
                 self.device.wait()?;
             }
-            self.device.read_into(&mut self.queue)?;
+            self.device.read_each(|frame| self.queue.push(frame))?;
             is_idle = self.simulate(is_idle, observer)?;
             self.give_notice(observer);
         }
@@ -203,7 +191,7 @@ impl Live {
         let mut remarks = vec![format!(
             "live on {}: {:.0} times slower than the hardware while packets were inside; longest \
              wait {:.1} ms",
-            self.device.tap.name(),
+            self.device.wire.name(),
             self.slowdown(),
             queue.longest_wait.as_secs_f64() * 1e3
         )];
@@ -216,29 +204,19 @@ impl Live {
                 queue.overflowed
             ));
         }
-        let device = &self.device;
-        let unread = dropped_by_kernel(device.tap.name()).saturating_sub(device.dropped_before);
-        if unread > 0 {
-            remarks.push(format!("dropped by the kernel, whose queue was full: {unread} frames"));
-        }
-        if self.device.answered > 0 {
-            remarks.push(format!("ARP requests answered: {}", self.device.answered));
-        }
-        if self.device.refused > 0 {
-            remarks.push(format!("frames the kernel did not take: {}", self.device.refused));
-        }
+        remarks.extend(self.device.remarks());
         remarks
     }
 }
 
 /// The NIC's surroundings: the wire and the host side.
-struct Device {
-    tap: Tap,
+pub(crate) struct Device {
+    wire: Wire,
     host_tap: Option<Tap>,
-    responder: Responder,
+    responder: Option<Responder>,
     strips_ethernet: bool,
     buffer: Vec<u8>,
-    error: Option<TapError>,
+    error: Option<Error>,
     /// Counts frames the kernel did not take.
     refused: u64,
     /// Counts ARP requests answered.
@@ -255,27 +233,68 @@ pub(crate) fn dropped_by_kernel(device: &str) -> u64 {
 }
 
 impl Device {
+    /// Opens the devices.
+    pub(crate) fn open(options: &Options, strips_ethernet: bool) -> Result<Self> {
+        let wire = Wire::open(&options.wire, options.address)?;
+        let host_tap = options.host_tap.as_deref().map(|name| Tap::open(name, None)).transpose()?;
+        let host_bytes = host_tap.as_ref().map_or(0, Tap::max_frame_bytes);
+        // Behind an interface the kernel answers ARP itself.
+        let answers_arp = matches!(wire, Wire::Tap(_));
+        Ok(Self {
+            responder: answers_arp.then_some(Responder { kernel: options.address, only: None }),
+            strips_ethernet,
+            buffer: vec![0; wire.max_frame_bytes().max(host_bytes)],
+            dropped_before: dropped_by_kernel(wire.name()),
+            wire,
+            host_tap,
+            error: None,
+            refused: 0,
+            answered: 0,
+        })
+    }
+
+    /// Gives the wire's name.
+    pub(crate) fn name(&self) -> &str {
+        self.wire.name()
+    }
+
+    /// Says what else happened to frames.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let unread = dropped_by_kernel(self.name()).saturating_sub(self.dropped_before);
+        if unread > 0 && matches!(self.wire, Wire::Tap(_)) {
+            remarks.push(format!("dropped by the kernel, whose queue was full: {unread} frames"));
+        }
+        if self.answered > 0 {
+            remarks.push(format!("ARP requests answered: {}", self.answered));
+        }
+        if self.refused > 0 {
+            remarks.push(format!("frames the kernel did not take: {}", self.refused));
+        }
+        remarks
+    }
+
     /// Waits for a frame, a short while.
-    fn wait(&self) -> Result<()> {
+    pub(crate) fn wait(&self) -> Result<()> {
         let limit = match self.host_tap {
             // Only one device can be waited for; the other is looked at every millisecond.
             Some(_) => Duration::from_millis(1),
             None => LONGEST_WAIT,
         };
-        self.tap.wait(Some(limit))?;
+        self.wire.wait(Some(limit))?;
         Ok(())
     }
 
     /// Reads what is there: frames from the wire for the NIC, frames from the host for the wire.
-    fn read_into(&mut self, queue: &mut Queue) -> Result<()> {
+    pub(crate) fn read_each(&mut self, mut take: impl FnMut(&[u8])) -> Result<()> {
         for _ in 0..BATCH {
-            let Some(bytes) = self.tap.read(&mut self.buffer)? else { break };
-            queue.push(&self.buffer[..bytes]);
+            let Some(bytes) = self.wire.read(&mut self.buffer)? else { break };
+            take(&self.buffer[..bytes]);
         }
         let Some(host) = &mut self.host_tap else { return Ok(()) };
         for _ in 0..BATCH {
             let Some(bytes) = host.read(&mut self.buffer)? else { break };
-            let taken = self.tap.write(&self.buffer[..bytes])?;
+            let taken = self.wire.write(&self.buffer[..bytes])?;
             self.refused += u64::from(!taken);
         }
         Ok(())
@@ -284,10 +303,10 @@ impl Device {
     /// Puts a frame on the wire.
     fn send(&mut self, frame: &[u8]) {
         let written = match self.strips_ethernet {
-            false => self.tap.write(frame),
+            false => self.wire.write(frame),
             true => {
-                let framed = with_header(frame, self.tap.mac());
-                self.tap.write(&framed)
+                let framed = with_header(frame, self.wire.mac());
+                self.wire.write(&framed)
             }
         };
         self.note(written);
@@ -296,27 +315,27 @@ impl Device {
     /// Takes a frame that no context matches.
     fn take_unmatched(&mut self, frame: &[u8]) {
         if let Some(host) = &mut self.host_tap {
-            let written = host.write(frame);
+            let written = host.write(frame).map_err(Error::from);
             self.note(written);
-        } else if let Some(answer) = self.responder.answer(frame) {
+        } else if let Some(answer) = self.responder.and_then(|arp| arp.answer(frame)) {
             self.answered += 1;
-            let written = self.tap.write(&answer);
+            let written = self.wire.write(&answer);
             self.note(written);
         }
     }
 
-    fn note(&mut self, written: std::result::Result<bool, TapError>) {
+    fn note(&mut self, written: Result<bool>) {
         match written {
             Ok(taken) => self.refused += u64::from(!taken),
             // A handler may send anything; what is no frame does not reach the wire.
-            Err(TapError::NotAFrame { .. }) => self.refused += 1,
+            Err(Error::Tap(TapError::NotAFrame { .. })) => self.refused += 1,
             Err(error) => self.error = Some(error),
         }
     }
 
-    fn take_error(&mut self) -> Result<()> {
+    pub(crate) fn take_error(&mut self) -> Result<()> {
         match self.error.take() {
-            Some(error) => Err(error.into()),
+            Some(error) => Err(error),
             None => Ok(()),
         }
     }
@@ -332,9 +351,9 @@ fn with_header(packet: &[u8], kernel: [u8; 6]) -> Vec<u8> {
 }
 
 /// Passes on what happens during a slice.
-struct Passing<'a> {
-    device: &'a mut Device,
-    observer: &'a mut dyn Observer,
+pub(crate) struct Passing<'a> {
+    pub(crate) device: &'a mut Device,
+    pub(crate) observer: &'a mut dyn Observer,
 }
 
 impl Sink for Passing<'_> {

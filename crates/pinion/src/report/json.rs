@@ -17,9 +17,10 @@ impl Summary {
         let dropped =
             |reason: DropReason| (reason.name().to_owned(), json!(self.dropped_for(reason)));
         let dropped: serde_json::Map<String, Value> = REASONS.into_iter().map(dropped).collect();
-        json!({
+        let mut all = json!({
             "app": self.app,
             "machine": self.machine,
+            "engine": if self.native.is_some() { "native" } else { "simulator" },
             "ending": match &self.ending {
                 Ending::Finished => "finished",
                 Ending::Interrupted => "interrupted",
@@ -59,7 +60,13 @@ impl Summary {
             "faults": self.faults.iter().map(|fault| self.fault_json(fault)).collect::<Vec<_>>(),
             "handlers": self.handlers_json(),
             "remarks": self.remarks,
-        })
+        });
+        if let Some(native) = &self.native {
+            all["workers"] = json!(native.workers);
+            all["engine_seconds"] = json!(native.engine.as_secs_f64());
+            all["packets_per_second"] = json!(self.packets_per_second());
+        }
+        all
     }
 
     fn handlers_json(&self) -> Vec<Value> {

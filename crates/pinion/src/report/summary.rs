@@ -23,6 +23,15 @@ pub enum Ending {
     Stuck(String),
 }
 
+/// Describes a run by the native engine: its times are this computer's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Native {
+    /// Counts workers.
+    pub workers: u32,
+    /// Is the time the engine had packets, without that of reading or making them.
+    pub engine: Duration,
+}
+
 /// Holds everything a summary shows.
 #[derive(Debug, Clone)]
 pub struct Summary {
@@ -53,6 +62,8 @@ pub struct Summary {
     pub working: (Time, Duration),
     /// Counts HPUs.
     pub hpus: u32,
+    /// Is the frequency of the machine's clock, in megahertz.
+    pub frequency_mhz: u64,
     /// Counts the machine's cycles in the simulated time.
     pub cycles: u64,
     /// Counts the machine's cycles from the first arrival to the last thing that happened.
@@ -63,6 +74,8 @@ pub struct Summary {
     pub handlers: Vec<HandlerRow>,
     /// Tells what does not add up, if something does not.
     pub imbalance: Option<String>,
+    /// Describes the native engine, of a run by it.
+    pub native: Option<Native>,
     /// Names what else must be said (frames dropped by a live run, the slowdown).
     pub remarks: Vec<String>,
 }
@@ -107,11 +120,13 @@ impl Summary {
             host,
             working: (simulated, host),
             hpus: machine.hpus_of_all_units(),
+            frequency_mhz: machine.clock.frequency_mhz,
             cycles: cycles(machine, simulated),
             active_cycles: cycles(machine, end.since(start)),
             faults: faults.collect(),
             handlers: handlers.collect(),
             totals,
+            native: None,
             remarks: Vec::new(),
         }
     }
@@ -145,6 +160,12 @@ impl Summary {
     /// Gives millions of simulated instructions per second of the host.
     pub fn simulated_mips(&self) -> f64 {
         ratio(self.totals.instructions as f64 / 1e6, self.working.1.as_secs_f64())
+    }
+
+    /// Gives the packets a second that a run by the native engine took.
+    pub fn packets_per_second(&self) -> f64 {
+        let seconds = self.native.map_or(0.0, |native| native.engine.as_secs_f64());
+        ratio(self.totals.packets_in as f64, seconds)
     }
 
     /// Counts dropped packets.

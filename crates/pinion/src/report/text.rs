@@ -7,7 +7,7 @@ use pinion_spin::listener::Fault as FaultKind;
 use super::collector::Fault;
 use super::handlers::HandlerRow;
 use super::histogram::Quantiles;
-use super::summary::{Ending, Summary};
+use super::summary::{Ending, Native, Summary};
 
 impl Summary {
     /// Gives the summary as text.
@@ -24,7 +24,8 @@ impl Summary {
             Ending::Interrupted => ", interrupted",
             Ending::Stuck(_) => ", stopped: nothing moves",
         };
-        writeln!(out, "{} on {}{ending}", self.app, self.machine)?;
+        let engine = if self.native.is_some() { ", native engine" } else { "" };
+        writeln!(out, "{} on {}{engine}{ending}", self.app, self.machine)?;
         let (packets_in, bytes_in) = (count(totals.packets_in), bytes(totals.bytes_in));
         let (packets_out, bytes_out) = (count(totals.packets_out), bytes(totals.bytes_out));
         writeln!(out, "  packets in    {packets_in:>12}  {bytes_in}")?;
@@ -49,6 +50,34 @@ impl Summary {
             number(self.out_gbit_s())
         )?;
         self.write_latencies(out)?;
+        match &self.native {
+            Some(native) => self.write_native(out, native)?,
+            None => self.write_machine(out)?,
+        }
+        self.write_handlers(out)?;
+        self.write_trouble(out)
+    }
+
+    /// Writes how busy the workers were and how long all took.
+    fn write_native(&self, out: &mut String, native: &Native) -> std::fmt::Result {
+        writeln!(
+            out,
+            "  workers       {:>12}  {:.1} % of their time in handlers",
+            native.workers,
+            self.hpu_utilisation() * 100.0
+        )?;
+        writeln!(
+            out,
+            "  time          {:>12}  host, {} of it in the engine: {} packets/s",
+            seconds(self.host.as_secs_f64()),
+            seconds(native.engine.as_secs_f64()),
+            count(self.packets_per_second().round() as u64)
+        )
+    }
+
+    /// Writes how busy the machine was and how long its simulation took.
+    fn write_machine(&self, out: &mut String) -> std::fmt::Result {
+        let totals = &self.totals;
         writeln!(
             out,
             "  HPUs          {:>12}  {:.1} % busy from first arrival to last completion",
@@ -64,9 +93,7 @@ impl Summary {
             seconds(self.host.as_secs_f64()),
             count(self.slowdown().round() as u64),
             self.simulated_mips()
-        )?;
-        self.write_handlers(out)?;
-        self.write_trouble(out)
+        )
     }
 
     fn reasons(&self) -> String {
@@ -78,6 +105,10 @@ impl Summary {
     fn write_latencies(&self, out: &mut String) -> std::fmt::Result {
         let head = ["min", "mean", "p50", "p99", "max"].map(|name| format!("{name:>10}"));
         writeln!(out, "  latency, ns              {}", head.concat())?;
+        let completion = match self.native {
+            Some(_) => "arrival to completion",
+            None => "HER to completion",
+        };
         let mut line = |name: &str, quantiles: &Option<Quantiles>| match quantiles {
             None => writeln!(out, "    {name:<23}{:>10}", "none"),
             Some(q) => {
@@ -86,7 +117,7 @@ impl Summary {
                 writeln!(out, "    {name:<23}{}", cells.concat())
             }
         };
-        line("HER to completion", &self.latency)?;
+        line(completion, &self.latency)?;
         line("arrival to departure", &self.transit)
     }
 
@@ -108,18 +139,20 @@ impl Summary {
             "IPC",
             "failed"
         )?;
+        // The native engine does not count instructions.
+        let known = |text: String| if self.native.is_some() { "-".to_owned() } else { text };
         for row in &self.handlers {
             let quantiles = row.quantiles();
             let cycles = row.instructions + row.stalls.total();
             writeln!(
                 out,
-                "    {:width$}{:>10}{:>10}{:>10}{:>12}{:>8.2}{:>8}",
+                "    {:width$}{:>10}{:>10}{:>10}{:>12}{:>8}{:>8}",
                 name(row),
                 count(row.runs),
                 number(quantiles.mean),
                 number(quantiles.p99),
-                number(row.instructions as f64 / row.runs.max(1) as f64),
-                row.instructions as f64 / cycles.max(1) as f64,
+                known(number(row.instructions as f64 / row.runs.max(1) as f64)),
+                known(format!("{:.2}", row.instructions as f64 / cycles.max(1) as f64)),
                 count(row.failed),
             )?;
             let total = row.stalls.total().max(1) as f64;
@@ -200,6 +233,9 @@ fn exception_name(cause: u32) -> String {
         6 => "store address misaligned".to_owned(),
         7 => "store not allowed".to_owned(),
         8 | 11 => "environment call".to_owned(),
+        24 => "stack overrun".to_owned(),
+        // Of the native engine: pinion_native::ARITHMETIC_CAUSE.
+        26 => "integer division by zero, or one that overflows".to_owned(),
         _ => format!("exception {cause}"),
     }
 }

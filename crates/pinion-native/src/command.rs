@@ -1,0 +1,139 @@
+//! Commands: words that a handler wrote come in, a packet leaves or host memory changes. A command is
+//! checked as the NIC checks it, and done when it was issued.
+
+use std::ptr;
+
+use pinion_spin::Fault;
+
+use crate::layout::ContextLayout;
+use crate::outbox::{Ports, Sent};
+
+/// Largest HostDirect in bytes.
+const HOST_DIRECT_BYTES: u32 = 8;
+
+/// Performs the command in a worker's registers; what is wrong with it is noted, and the handler
+/// goes on.
+///
+/// # Safety
+/// The worker's handler must be running: its context's memory is mapped.
+pub unsafe fn perform(ports: &mut Ports, info: u32, words: &[u32; 7]) {
+    let wide = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    let host = wide(words[1], words[0]);
+    // SAFETY: the caller's promise is passed on.
+    let done = unsafe {
+        match info >> 1 & 3 {
+            0 => host_dma(ports, host, words[2], words[3], words[4] & 1 == 1),
+            1 => send(ports, words[2], words[4]),
+            2 => host_direct(ports, host, words[2] >> 1, wide(words[4], words[3])),
+            _ => Err("no such command type"),
+        }
+    };
+    if let Err(what) = done {
+        ports.fail(Fault::BadCommand { what }, 0, words[2]);
+    }
+}
+
+unsafe fn send(ports: &mut Ports, address: u32, bytes: u32) -> Result<(), &'static str> {
+    check_nic(ports, address, bytes)?;
+    if bytes == 0 || bytes > ports.max_packet_bytes {
+        return Err("the packet to send is empty or larger than the machine takes");
+    }
+    let time_ns = ports.now_ns();
+    let outbox = &mut ports.outbox;
+    let start = outbox.bytes.len();
+    // SAFETY: the range was checked to be the NIC's; other handlers may write it, as on the NIC.
+    let frame = unsafe { std::slice::from_raw_parts(address as *const u8, bytes as usize) };
+    outbox.bytes.extend_from_slice(frame);
+    let packet = ports.packet;
+    outbox.sent.push(Sent { start, bytes: bytes as usize, packet, time_ns });
+    ports.first_sent_ns.get_or_insert(time_ns);
+    Ok(())
+}
+
+unsafe fn host_dma(
+    ports: &mut Ports,
+    host: u64,
+    address: u32,
+    bytes: u32,
+    to_host: bool,
+) -> Result<(), &'static str> {
+    check_nic(ports, address, bytes)?;
+    let place = check_host(ports, host, bytes)?;
+    let nic = address as *mut u8;
+    // SAFETY: both ranges were checked, and one is host memory, the other the NIC's.
+    unsafe {
+        match to_host {
+            true => ptr::copy_nonoverlapping(nic.cast_const(), place, bytes as usize),
+            false => ptr::copy_nonoverlapping(place.cast_const(), nic, bytes as usize),
+        }
+    }
+    count_write(ports, to_host, bytes);
+    Ok(())
+}
+
+unsafe fn host_direct(
+    ports: &mut Ports,
+    host: u64,
+    bytes: u32,
+    data: u64,
+) -> Result<(), &'static str> {
+    if bytes > HOST_DIRECT_BYTES {
+        return Err("a HostDirect of more than 8 bytes");
+    }
+    let place = check_host(ports, host, bytes)?;
+    let data = data.to_le_bytes();
+    // SAFETY: the range was checked to be the context's host memory.
+    unsafe {
+        match bytes {
+            // A flag that another thread may wait for.
+            8 if place.addr() % 8 == 0 => place.cast::<[u8; 8]>().write_volatile(data),
+            _ => ptr::copy_nonoverlapping(data.as_ptr(), place, bytes as usize),
+        }
+    }
+    count_write(ports, true, bytes);
+    Ok(())
+}
+
+fn count_write(ports: &mut Ports, to_host: bool, bytes: u32) {
+    if to_host {
+        ports.outbox.host_writes += 1;
+        ports.outbox.host_bytes += u64::from(bytes);
+    }
+}
+
+fn within((start, length): (u32, u32), address: u32, bytes: u32) -> bool {
+    let offset = address.wrapping_sub(start);
+    address >= start && offset <= length && bytes <= length - offset
+}
+
+/// Checks that a handler may name a part of the NIC's memory: its packet, its context's handler
+/// memory and scratchpads, static data, its stack.
+fn check_nic(ports: &Ports, address: u32, bytes: u32) -> Result<(), &'static str> {
+    // SAFETY: the worker points at its context before a handler runs.
+    let context: &ContextLayout = unsafe { &*ports.context };
+    let (stride, clusters) = ports.clusters;
+    let scratchpad = |cluster: u32| {
+        let (start, length) = context.scratchpad;
+        within((start + cluster * stride, length), address, bytes)
+    };
+    let own = [ports.l2_packet, ports.l1_packet, context.handler_memory];
+    let is_own = own.into_iter().chain(ports.common).any(|range| within(range, address, bytes));
+    if is_own || (0..clusters).any(scratchpad) {
+        return Ok(());
+    }
+    Err("its NIC address is not within what the handler may touch")
+}
+
+/// Checks that a command stays within its context's host memory, and finds the place.
+fn check_host(ports: &Ports, address: u64, bytes: u32) -> Result<*mut u8, &'static str> {
+    // SAFETY: the worker points at its context before a handler runs.
+    let (start, length) = unsafe { (*ports.context).host };
+    let offset = address.checked_sub(start);
+    let fits = |offset: u64| offset + u64::from(bytes) <= u64::from(length);
+    match offset {
+        Some(offset) if offset <= u64::from(length) && fits(offset) => {
+            Ok(address.wrapping_add(ports.host_offset) as *mut u8)
+        }
+        _ => Err("its host address is not within the context's host memory (IOMMU)"),
+    }
+}

@@ -1,0 +1,535 @@
+//! The engine: a frame's way from matching to its message's handlers.
+//!
+//! With one worker everything runs on the caller's thread, a frame at a time; with more, this thread
+//! matches, keeps messages in order and hands jobs out, and the workers' threads run handlers.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Instant;
+
+use pinion_isa::elf::Image;
+use pinion_sim::Time;
+use pinion_spin::listener::DropReason;
+use pinion_spin::matching::{MatchingEngine, Verdict};
+use pinion_spin::{
+    ContextId, Event, ExecutionContext, HandlerKind, HandlerRecord, Listener, Machine,
+    PacketRecord, Stalls, Totals,
+};
+
+use crate::crew::{Crew, Results};
+use crate::error::NativeError;
+use crate::layout::ContextLayout;
+use crate::memory::Memory;
+use crate::mpq::{Mpq, Task};
+use crate::outbox::Outbox;
+use crate::packets::{Packet, Packets};
+use crate::watchdog::{FLOOR_NS, Watchdog, Watched};
+use crate::worker::{Done, Job, Shared, Worker};
+use crate::{services, signals};
+
+/// Is the runtime's function that calls `init_handlers`.
+const START: &str = "pinion_native_start";
+/// Is the section of variables that each cluster of the NIC has of its own; those of the runtime in
+/// it are eight bytes or fewer per cluster.
+const CLUSTER_DATA: &str = ".data_tiny_l1";
+/// With several workers, looks for results after so many frames.
+const FRAMES_PER_LOOK: u32 = 32;
+
+/// Says what to run.
+pub struct Setup<'a> {
+    /// Is the machine, for its memories and limits.
+    pub machine: &'a Machine,
+    /// Is the program, linked with the SDK's native runtime.
+    pub image: &'a Image,
+    /// Holds the contexts.
+    pub contexts: &'a [ExecutionContext],
+    /// Matches packets to contexts.
+    pub matching: MatchingEngine,
+    /// Counts workers.
+    pub workers: u32,
+    /// Tells whether to take times and report each packet.
+    pub observed: bool,
+    /// Tells whether to report each handler too; needs times.
+    pub handlers: bool,
+}
+
+/// Is a frame that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming<'a> {
+    /// Holds its bytes from the first header on.
+    pub bytes: &'a [u8],
+    /// Counts bytes in front that handlers do not see.
+    pub skip: u32,
+    /// Is whatever the source wants to see again.
+    pub tag: u64,
+}
+
+enum Workers {
+    Inline(Box<Worker>),
+    Threads(Crew),
+}
+
+/// Runs packet handlers on this computer.
+pub struct Engine {
+    matching: MatchingEngine,
+    mpq: Mpq,
+    packets: Packets,
+    watchdog: Option<Watchdog>,
+    workers: Workers,
+    spare: Outbox,
+    totals: Totals,
+    busy_ns: u64,
+    next_number: u64,
+    since_look: u32,
+    handlers: bool,
+    shared: Arc<Shared>,
+    /// The inline worker's signals belong to the thread that made the engine.
+    not_send: PhantomData<*mut ()>,
+}
+
+impl Engine {
+    /// Maps memories, loads the program, starts the workers and runs `init_handlers`.
+    ///
+    /// # Errors
+    /// When another engine runs in this process, or program, contexts and workers do not fit.
+    pub fn new(setup: Setup<'_>) -> Result<Self, NativeError> {
+        let machine = setup.machine;
+        let workers = setup.workers.max(1);
+        if workers > machine.hpus() {
+            return Err(NativeError::TooManyWorkers { workers, hpus: machine.hpus() });
+        }
+        check_cluster_data(setup.image, machine, workers)?;
+        let memory = Memory::new(machine, setup.contexts, workers)?;
+        services::connect(&memory, setup.image)?;
+        memory.load(setup.image)?;
+        services::connect(&memory, setup.image)?;
+        for context in setup.contexts {
+            if !memory.write(context.handler_memory_address, &context.handler_memory_image) {
+                return Err(NativeError::BadContext(context.name.clone()));
+            }
+        }
+        let layout = |context| ContextLayout::new(machine, context, FLOOR_NS);
+        let shared = Arc::new(Shared {
+            memory,
+            contexts: setup.contexts.iter().map(layout).collect(),
+            machine: machine.clone(),
+            start: Instant::now(),
+            timed: setup.observed,
+        });
+        signals::install();
+        let mut crew: Vec<Worker> = (0..workers).map(|index| Worker::new(&shared, index)).collect();
+        let outbox = initialise(&mut crew[0], setup.image, machine)?;
+        let (workers, watched) = man(crew)?;
+        Ok(Self {
+            matching: setup.matching,
+            mpq: Mpq::new(machine.mpq.count),
+            packets: Packets::new(machine),
+            watchdog: Some(Watchdog::start(watched)?),
+            workers,
+            spare: outbox,
+            totals: Totals::default(),
+            busy_ns: 0,
+            next_number: 0,
+            since_look: 0,
+            handlers: setup.handlers,
+            shared,
+            not_send: PhantomData,
+        })
+    }
+
+    /// Takes a frame; what becomes of it is told now or later.
+    pub fn offer(&mut self, frame: Incoming<'_>, listener: &mut dyn Listener) {
+        self.totals.packets_in += 1;
+        self.totals.bytes_in += frame.bytes.len() as u64;
+        let verdict = self.matching.classify(frame.bytes);
+        let Verdict::Matched { context, message, end_of_message } = verdict else {
+            self.totals.unmatched += 1;
+            let time = self.time();
+            return listener.hear(&Event::Unmatched { time, frame: frame.bytes });
+        };
+        self.totals.matched += 1;
+        let seen = frame.bytes.get(frame.skip as usize..).unwrap_or(&[]);
+        if seen.len() > self.shared.machine.inbound.max_packet_bytes as usize {
+            return self.drop_frame(frame.bytes, DropReason::TooLarge, listener);
+        }
+        while self.packets.is_full() {
+            self.collect(true, listener);
+        }
+        let packet = Packet {
+            number: self.next_number,
+            tag: frame.tag,
+            context,
+            message: message.id,
+            bytes: seen.len() as u32,
+            end_of_message,
+            arrival_ns: self.now_ns(),
+            ..Packet::default()
+        };
+        let Some(slot) = self.packets.take(packet) else { return };
+        self.next_number += 1;
+        // SAFETY: the slot is this packet's, is as large as the largest packet, and no handler has it.
+        unsafe {
+            let to = self.packets.address(slot) as *mut u8;
+            std::ptr::copy_nonoverlapping(seen.as_ptr(), to, seen.len());
+        }
+        let is_alone = end_of_message && !self.mpq.has((context, message.id));
+        if is_alone && matches!(self.workers, Workers::Inline(_)) {
+            self.run_alone(slot, packet, listener);
+        } else if self.join_message(slot, context, listener) {
+            self.run_ready(listener);
+        } else {
+            self.packets.free(slot);
+            self.drop_frame(frame.bytes, DropReason::NoQueue, listener);
+        }
+        self.since_look += 1;
+        if self.since_look >= FRAMES_PER_LOOK {
+            self.since_look = 0;
+            self.collect(false, listener);
+        }
+    }
+
+    /// Lets workers get on with what they have; tells what came out so far.
+    pub fn poll(&mut self, listener: &mut dyn Listener) {
+        self.collect(false, listener);
+    }
+
+    /// Waits until no packet is inside.
+    pub fn settle(&mut self, listener: &mut dyn Listener) {
+        self.collect(false, listener);
+        while self.packets.inside() > 0 && self.mpq.running() > 0 {
+            self.collect(true, listener);
+        }
+    }
+
+    /// Gives the counters; [`Totals::conserved`] checks them.
+    pub fn totals(&self) -> Totals {
+        let mhz = u128::from(self.shared.machine.clock.frequency_mhz);
+        Totals {
+            resident: self.packets.inside(),
+            busy_cycles: (u128::from(self.busy_ns) * mhz / 1000) as u64,
+            ..self.totals.clone()
+        }
+    }
+
+    /// Gives the time since the engine began, which its events count from.
+    pub fn time(&self) -> Time {
+        Time::from_ns(self.shared.start.elapsed().as_nanos() as u64)
+    }
+
+    /// Copies host memory out; `false`: it lies outside the contexts' windows.
+    pub fn read_host(&self, address: u64, to: &mut [u8]) -> bool {
+        self.shared.memory.read_host(address, to)
+    }
+
+    /// Copies into host memory; `false`: it lies outside the contexts' windows.
+    pub fn write_host(&self, address: u64, from: &[u8]) -> bool {
+        self.shared.memory.write_host(address, from)
+    }
+
+    fn now_ns(&self) -> u64 {
+        match self.shared.timed {
+            true => self.shared.start.elapsed().as_nanos() as u64,
+            false => 0,
+        }
+    }
+
+    #[cold]
+    fn drop_frame(&mut self, frame: &[u8], reason: DropReason, listener: &mut dyn Listener) {
+        match self.totals.dropped.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.totals.dropped.push((reason, 1)),
+        }
+        let time = self.time();
+        listener.hear(&Event::Dropped { time, reason, frame });
+    }
+
+    /// Runs the handlers of a message that is one packet, without a queue.
+    fn run_alone(&mut self, slot: u32, packet: Packet, listener: &mut dyn Listener) {
+        let handlers = self.shared.contexts[packet.context as usize].handlers;
+        let kinds = [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion];
+        for (handler, kind) in handlers.into_iter().zip(kinds) {
+            if handler == 0 {
+                continue;
+            }
+            let task = Task { slot, handler, kind, queue: 0, frees: false };
+            let job = self.job(task);
+            let Workers::Inline(worker) = &mut self.workers else { return };
+            let done = worker.run(job);
+            self.note(&done, listener);
+        }
+        self.packet_done(slot, listener);
+        self.tell_inline(listener);
+    }
+
+    /// Puts a packet into its message's queue; `false`: there is none.
+    fn join_message(&mut self, slot: u32, context: u32, listener: &mut dyn Listener) -> bool {
+        let handlers = self.shared.contexts[context as usize].handlers;
+        while !self.mpq.accept(slot, &mut self.packets, handlers) {
+            if self.mpq.running() > 0 {
+                self.collect(true, listener);
+                continue;
+            }
+            // Nothing will end by itself: the message that has waited longest is given up.
+            let Some((context, message)) = self.mpq.evict() else { return false };
+            self.matching.end_message(context, message);
+            self.totals.evicted += 1;
+            let (time, context) = (self.time(), ContextId(context));
+            listener.hear(&Event::MessageEvicted { time, context, message });
+        }
+        true
+    }
+
+    /// Runs, or hands out, every handler that may run now.
+    fn run_ready(&mut self, listener: &mut dyn Listener) {
+        loop {
+            if let Workers::Threads(crew) = &self.workers
+                && !crew.has_room()
+            {
+                return; // results make room, and come back here
+            }
+            let Some(task) = self.mpq.next_task(&self.packets) else { break };
+            if task.handler == 0 {
+                self.finish(task, listener);
+                continue;
+            }
+            let job = self.job(task);
+            match &mut self.workers {
+                Workers::Threads(crew) => crew.give(job),
+                Workers::Inline(worker) => {
+                    let done = worker.run(job);
+                    self.note(&done, listener);
+                    self.finish(task, listener);
+                }
+            }
+        }
+        self.tell_inline(listener);
+    }
+
+    fn job(&self, task: Task) -> Job {
+        let packet = &self.packets[task.slot];
+        Job {
+            handler: task.handler,
+            kind: task.kind,
+            context: packet.context,
+            message: packet.message,
+            packet: packet.number,
+            slot: task.slot,
+            l2_address: self.packets.address(task.slot),
+            bytes: packet.bytes,
+            queue: task.queue,
+            frees: task.frees,
+        }
+    }
+
+    /// Takes back what workers have done, and hands out what that allows.
+    fn collect(&mut self, wait: bool, listener: &mut dyn Listener) {
+        self.tell_inline(listener);
+        let Workers::Threads(crew) = &mut self.workers else { return };
+        crew.collect(wait);
+        for worker in 0.. {
+            let Some(mut results) = self.take_returned(worker) else { break };
+            self.tell(worker, &mut results.outbox, listener);
+            for done in results.done.drain(..) {
+                self.note(&done, listener);
+                let Job { slot, handler, kind, queue, frees, .. } = done.job;
+                self.finish(Task { slot, handler, kind, queue, frees }, listener);
+            }
+            self.put_back(worker, results);
+        }
+        self.run_ready(listener);
+        if let Workers::Threads(crew) = &mut self.workers {
+            crew.flush();
+        }
+    }
+
+    /// Takes what a worker has handed back; `None`: there is no such worker.
+    fn take_returned(&mut self, worker: u32) -> Option<Results> {
+        let Workers::Threads(crew) = &mut self.workers else { return None };
+        crew.returned(worker).map(std::mem::take)
+    }
+
+    /// Gives the emptied buffers back.
+    fn put_back(&mut self, worker: u32, results: Results) {
+        if let Workers::Threads(crew) = &mut self.workers
+            && let Some(place) = crew.returned(worker)
+        {
+            *place = results;
+        }
+    }
+
+    /// Writes into a packet's record how a handler of it went.
+    #[inline]
+    fn note(&mut self, done: &Done, listener: &mut dyn Listener) {
+        let packet = &mut self.packets[done.job.slot];
+        packet.failed |= done.failed;
+        if !self.shared.timed {
+            return;
+        }
+        packet.start_ns.get_or_insert(done.start_ns);
+        packet.end_ns = Some(done.end_ns);
+        packet.sent_ns = packet.sent_ns.or(done.sent_ns);
+        packet.worker = Some(done.worker);
+        self.busy_ns += done.end_ns - done.start_ns;
+        if !self.handlers {
+            return;
+        }
+        let cores = self.shared.machine.cluster.cores;
+        listener.hear(&Event::HandlerDone(&HandlerRecord {
+            packet: done.job.packet,
+            context: ContextId(done.job.context),
+            kind: done.job.kind,
+            cluster: done.worker / cores,
+            hpu: done.worker % cores,
+            start: Time::from_ns(done.start_ns),
+            end: Time::from_ns(done.end_ns),
+            instructions: 0,
+            stalls: Stalls::default(),
+            failed: done.failed,
+        }));
+    }
+
+    /// Takes a task as done.
+    fn finish(&mut self, task: Task, listener: &mut dyn Listener) {
+        self.mpq.complete(task.queue, task.kind);
+        if task.frees {
+            self.packet_done(task.slot, listener);
+        }
+    }
+
+    #[inline]
+    fn packet_done(&mut self, slot: u32, listener: &mut dyn Listener) {
+        self.totals.processed += 1;
+        self.packets.free(slot);
+        if !self.shared.timed {
+            return;
+        }
+        let packet = self.packets[slot];
+        let cores = self.shared.machine.cluster.cores;
+        let arrival = Time::from_ns(packet.arrival_ns);
+        listener.hear(&Event::PacketDone(&PacketRecord {
+            packet: packet.number,
+            tag: packet.tag,
+            context: ContextId(packet.context),
+            message: packet.message,
+            bytes: packet.bytes,
+            end_of_message: packet.end_of_message,
+            arrival,
+            inbound: arrival,
+            her: arrival,
+            handler_start: packet.start_ns.map(Time::from_ns),
+            handler_end: packet.end_ns.map(Time::from_ns),
+            completion: Time::from_ns(packet.end_ns.unwrap_or(packet.arrival_ns)),
+            departure: packet.sent_ns.map(Time::from_ns),
+            hpu: packet.worker.map(|worker| (worker / cores, worker % cores)),
+            instructions: 0,
+            stalls: Stalls::default(),
+            failed: packet.failed,
+        }));
+    }
+
+    /// Tells what came out of the inline worker, and of `init_handlers`.
+    #[inline]
+    fn tell_inline(&mut self, listener: &mut dyn Listener) {
+        let mut outbox = std::mem::take(&mut self.spare);
+        if !outbox.is_empty() {
+            self.tell(0, &mut outbox, listener);
+        }
+        if let Workers::Inline(worker) = &mut self.workers {
+            std::mem::swap(worker.outbox(), &mut outbox);
+        }
+        if !outbox.is_empty() {
+            self.tell(0, &mut outbox, listener);
+        }
+        self.spare = outbox;
+    }
+
+    /// Tells what came out of a worker, and empties it.
+    fn tell(&mut self, worker: u32, outbox: &mut Outbox, listener: &mut dyn Listener) {
+        let cores = self.shared.machine.cluster.cores;
+        let (cluster, hpu) = (worker / cores, worker % cores);
+        for sent in outbox.sent.drain(..) {
+            self.totals.packets_out += 1;
+            self.totals.bytes_out += sent.bytes as u64;
+            let frame = &outbox.bytes[sent.start..sent.start + sent.bytes];
+            let time = Time::from_ns(sent.time_ns);
+            listener.hear(&Event::Departed { time, frame, packet: sent.packet });
+        }
+        outbox.bytes.clear();
+        let time = Time::from_ns(outbox.printed_ns);
+        for byte in outbox.printed.drain(..) {
+            listener.hear(&Event::Output { time, cluster, hpu, byte });
+        }
+        for failure in outbox.failures.drain(..) {
+            self.totals.faults += 1;
+            listener.hear(&Event::HandlerFault {
+                time: Time::from_ns(failure.time_ns),
+                context: ContextId(failure.context),
+                message: failure.message,
+                packet: failure.packet,
+                cluster,
+                hpu,
+                fault: failure.fault,
+                pc: failure.pc,
+                address: failure.address,
+            });
+        }
+        self.totals.host_writes += std::mem::take(&mut outbox.host_writes);
+        self.totals.host_bytes += std::mem::take(&mut outbox.host_bytes);
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // The watchdog first: it looks at threads and blocks that end below.
+        self.watchdog = None;
+        if let Workers::Inline(_) = self.workers {
+            signals::release();
+        }
+    }
+}
+
+/// Puts the workers to their places.
+fn man(mut crew: Vec<Worker>) -> Result<(Workers, Vec<Watched>), NativeError> {
+    if crew.len() > 1 {
+        let crew = Crew::start(crew)?;
+        let watched = crew.watched();
+        return Ok((Workers::Threads(crew), watched));
+    }
+    let worker = Box::new(crew.remove(0));
+    signals::adopt(worker.block());
+    // SAFETY: asks for this thread's own name.
+    let thread = unsafe { libc::pthread_self() };
+    let watched = Watched { block: worker.block(), thread };
+    Ok((Workers::Inline(worker), vec![watched]))
+}
+
+/// Runs the application's `init_handlers` on this thread, guarded like a handler; gives what came
+/// out of it.
+fn initialise(
+    worker: &mut Worker,
+    image: &Image,
+    machine: &Machine,
+) -> Result<Outbox, NativeError> {
+    let start = image.symbol(START).ok_or(NativeError::NoRuntime(START))?;
+    signals::adopt(worker.block());
+    // SAFETY: asks for this thread's own name.
+    let thread = unsafe { libc::pthread_self() };
+    let watchdog = Watchdog::start(vec![Watched { block: worker.block(), thread }])?;
+    let nobody = ContextLayout::new(machine, &ExecutionContext::default(), FLOOR_NS);
+    worker.run_init(start.address as u32, &nobody);
+    drop(watchdog);
+    signals::release();
+    Ok(std::mem::take(worker.outbox()))
+}
+
+/// Refuses variables of which each cluster should have its own, when workers of several clusters
+/// would share them. The runtime's own few do no harm: they number an HPU's requests.
+fn check_cluster_data(image: &Image, machine: &Machine, workers: u32) -> Result<(), NativeError> {
+    let cores = machine.cluster.cores;
+    let section = image.sections.iter().find(|section| section.name == CLUSTER_DATA);
+    let bytes = section.map_or(0, |section| section.size);
+    if workers <= cores || bytes <= u64::from(cores) {
+        return Ok(());
+    }
+    Err(NativeError::SharedClusterData { bytes, cores })
+}

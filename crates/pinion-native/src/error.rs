@@ -1,0 +1,66 @@
+//! What keeps the engine from starting.
+
+/// Tells why the engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum NativeError {
+    /// The NIC's addresses are taken.
+    #[error(
+        "{bytes} bytes at {address:#x} are in use in this process: one native engine runs in a \
+         process at a time"
+    )]
+    AddressTaken {
+        /// Is where the memory should begin.
+        address: u64,
+        /// Counts its bytes.
+        bytes: u64,
+    },
+    /// The system refuses memory.
+    #[error("the system gives no {bytes} bytes for {what}")]
+    NoMemory {
+        /// Tells what for.
+        what: &'static str,
+        /// Counts the bytes.
+        bytes: u64,
+        /// Tells why not.
+        source: std::io::Error,
+    },
+    /// A part of the program lies outside the NIC's memories.
+    #[error("{bytes} bytes of the program at {address:#x} lie outside the NIC's memories")]
+    Misplaced {
+        /// Is the part's address.
+        address: u64,
+        /// Counts its bytes.
+        bytes: u64,
+    },
+    /// The program lacks a symbol of the runtime.
+    #[error("the program has no `{0}`: it was not linked with the SDK's native runtime")]
+    NoRuntime(&'static str),
+    /// The number of workers does not fit the machine.
+    #[error(
+        "{workers} workers are too many: a worker stands for an HPU, and the machine has {hpus} \
+         (--set cluster.count=…)"
+    )]
+    TooManyWorkers {
+        /// Is the number asked for.
+        workers: u32,
+        /// Counts the machine's HPUs.
+        hpus: u32,
+    },
+    /// A context's memory lies outside the NIC's.
+    #[error("context {0}: its memory lies outside the NIC's")]
+    BadContext(String),
+    /// Workers of several clusters would share variables that each cluster has of its own.
+    #[error(
+        "the program has {bytes} bytes of variables in .data_tiny_l1, one copy per cluster on the \
+         NIC; here all workers share one: use at most {cores} workers, which stand for one cluster"
+    )]
+    SharedClusterData {
+        /// Counts the bytes.
+        bytes: u64,
+        /// Counts a cluster's cores.
+        cores: u32,
+    },
+    /// A thread cannot be started.
+    #[error("cannot start a worker thread")]
+    NoThread(#[source] std::io::Error),
+}

@@ -1,0 +1,114 @@
+//! Where things lie that depend on machine and contexts: task registers, a context's memory.
+
+use pinion_spin::{ExecutionContext, HandlerKind, Machine};
+
+/// Counts bytes at the start of L2 handler memory that every context's handlers may reach.
+pub const L2_STATIC_BYTES: u32 = 0x10000;
+/// Is the first word of the task registers; those of machines with more than four clusters are at
+/// [`WIDE_TASK`] (the SDK's `pinion_map.h`).
+const TASK: usize = 0x08 / 4;
+const WIDE_TASK: usize = 0x100 / 4;
+/// The published register file has four scratchpads.
+const PUBLISHED_SCRATCHPADS: usize = 4;
+
+/// Holds what tasks of a context have in common.
+#[derive(Clone, Debug)]
+pub struct ContextLayout {
+    /// Is the task as C's `task_t`; the words of the packet are filled in per task.
+    pub task: Vec<u32>,
+    /// Holds the handlers' addresses, 0 for none: header, payload, completion.
+    pub handlers: [u32; 3],
+    /// Is the context's handler memory.
+    pub handler_memory: (u32, u32),
+    /// Is its scratchpad in cluster 0.
+    pub scratchpad: (u32, u32),
+    /// Is its host memory window.
+    pub host: (u64, u32),
+    /// Limits a handler's processor time, in nanoseconds; `u64::MAX`: none.
+    pub limit_ns: u64,
+    /// Limits it as the manifest says it, in cycles.
+    pub limit_cycles: u64,
+    /// Limits the bytes that are copied to L1.
+    pub l1_bytes: u32,
+}
+
+/// Names words of the task by their place behind the scratchpads.
+pub struct TaskWords {
+    /// Is where the task begins in the driver's registers.
+    pub start: usize,
+    /// Counts scratchpad entries.
+    pub scratchpads: usize,
+}
+
+impl TaskWords {
+    /// Tells where the task lies on a machine.
+    pub fn of(machine: &Machine) -> Self {
+        let clusters = machine.cluster.count as usize;
+        match clusters > PUBLISHED_SCRATCHPADS {
+            true => Self { start: WIDE_TASK, scratchpads: clusters },
+            false => Self { start: TASK, scratchpads: PUBLISHED_SCRATCHPADS },
+        }
+    }
+
+    /// Gives the word of the packet's address in L1; its bytes follow.
+    pub const fn packet(&self) -> usize {
+        self.start + 2
+    }
+
+    /// Gives the word of the packet's address in L2; home cluster and message id follow.
+    pub const fn l2_packet(&self) -> usize {
+        self.start + 7 + 2 * self.scratchpads
+    }
+}
+
+impl ContextLayout {
+    /// Lays a context out.
+    pub fn new(machine: &Machine, context: &ExecutionContext, floor_ns: u64) -> Self {
+        let words = TaskWords::of(machine);
+        let scratchpad = |cluster: u32| {
+            machine.l1.base
+                + cluster * machine.l1.stride
+                + machine.scratchpad_offset()
+                + context.scratchpad_offset
+        };
+        let clusters = machine.cluster.count;
+        let per_cluster = |value: &dyn Fn(u32) -> u32| -> Vec<u32> {
+            let entry = |cluster| if cluster < clusters { value(cluster) } else { 0 };
+            (0..words.scratchpads as u32).map(entry).collect()
+        };
+        let mut task = vec![context.handler_memory_address, context.handler_memory_bytes, 0, 0];
+        task.extend(per_cluster(&scratchpad));
+        task.extend(per_cluster(&|_| context.scratchpad_bytes));
+        task.push((context.host_memory_address >> 32) as u32);
+        task.push(context.host_memory_address as u32);
+        task.push(context.host_memory_bytes);
+        task.extend([0; 3]);
+        let handler = |kind: HandlerKind| match kind {
+            HandlerKind::Header => &context.header_handler,
+            HandlerKind::Payload => &context.payload_handler,
+            HandlerKind::Completion => &context.completion_handler,
+        };
+        let kinds = [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion];
+        let address = |kind| handler(kind).as_ref().map_or(0, |handler| handler.address);
+        let limit_cycles = watchdog_cycles(machine, context);
+        Self {
+            task,
+            handlers: kinds.map(address),
+            handler_memory: (context.handler_memory_address, context.handler_memory_bytes),
+            scratchpad: (scratchpad(0), context.scratchpad_bytes),
+            host: (context.host_memory_address, context.host_memory_bytes),
+            limit_ns: limit_cycles.map_or(u64::MAX, |cycles| {
+                let ns = u128::from(cycles) * 1000 / u128::from(machine.clock.frequency_mhz.max(1));
+                u64::try_from(ns).unwrap_or(u64::MAX).max(floor_ns)
+            }),
+            limit_cycles: limit_cycles.unwrap_or(0),
+            l1_bytes: context.l1_bytes.unwrap_or(u32::MAX),
+        }
+    }
+}
+
+fn watchdog_cycles(machine: &Machine, context: &ExecutionContext) -> Option<u64> {
+    let general = machine.protection.watchdog_cycles;
+    let wanted = context.watchdog_cycles.or((general > 0).then_some(general));
+    wanted.filter(|_| machine.protection.watchdog)
+}

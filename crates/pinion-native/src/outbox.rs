@@ -1,0 +1,141 @@
+//! What a worker's handlers do to the outside: packets sent, text printed, faults, counters. Filled
+//! by services while handlers run, taken by the engine between batches.
+
+use pinion_spin::Fault;
+
+use crate::layout::ContextLayout;
+
+/// Describes a packet that a handler sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Is where its bytes begin in [`Outbox::bytes`].
+    pub start: usize,
+    /// Counts its bytes.
+    pub bytes: usize,
+    /// Numbers the packet whose handler sent it.
+    pub packet: u64,
+    /// Is when, in nanoseconds since the engine began.
+    pub time_ns: u64,
+}
+
+/// Describes something a handler did wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// Is the job's context.
+    pub context: u32,
+    /// Is its message.
+    pub message: u32,
+    /// Is its packet.
+    pub packet: u64,
+    /// Tells what went wrong.
+    pub fault: Fault,
+    /// Points at the instruction.
+    pub pc: u32,
+    /// Is the address it touched.
+    pub address: u32,
+    /// Is when, in nanoseconds since the engine began.
+    pub time_ns: u64,
+}
+
+/// Holds what came out of a worker since it was last looked at.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// Holds the bytes of packets sent, one behind the other.
+    pub bytes: Vec<u8>,
+    /// Describes them.
+    pub sent: Vec<Sent>,
+    /// Holds printed text.
+    pub printed: Vec<u8>,
+    /// Is when text was printed last.
+    pub printed_ns: u64,
+    /// Holds what went wrong.
+    pub failures: Vec<Failure>,
+    /// Counts writes to host memory.
+    pub host_writes: u64,
+    /// Counts bytes written to host memory.
+    pub host_bytes: u64,
+}
+
+impl Outbox {
+    /// Tells whether nothing came out.
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+            && self.printed.is_empty()
+            && self.failures.is_empty()
+            && self.host_writes == 0
+    }
+
+    /// Adds what another holds, and empties it.
+    pub fn append(&mut self, other: &mut Self) {
+        let offset = self.bytes.len();
+        self.bytes.append(&mut other.bytes);
+        self.sent.extend(other.sent.drain(..).map(|mut sent| {
+            sent.start += offset;
+            sent
+        }));
+        self.printed.append(&mut other.printed);
+        self.printed_ns = self.printed_ns.max(other.printed_ns);
+        self.failures.append(&mut other.failures);
+        self.host_writes += std::mem::take(&mut other.host_writes);
+        self.host_bytes += std::mem::take(&mut other.host_bytes);
+    }
+}
+
+/// Holds what services need while a handler runs.
+#[derive(Debug)]
+pub struct Ports {
+    /// Takes what comes out.
+    pub outbox: Outbox,
+    /// Lays out the running handler's context.
+    pub context: *const ContextLayout,
+    /// Is the running handler's context.
+    pub context_id: u32,
+    /// Is its message.
+    pub message: u32,
+    /// Numbers its packet.
+    pub packet: u64,
+    /// Is its packet in L1: address and bytes.
+    pub l1_packet: (u32, u32),
+    /// Is its packet in L2: address and bytes.
+    pub l2_packet: (u32, u32),
+    /// Bounds what every handler may name in commands: static data, the worker's own stack.
+    pub common: [(u32, u32); 2],
+    /// Is the distance from one cluster's L1 to the next, and how many there are.
+    pub clusters: (u32, u32),
+    /// Limits a packet's bytes.
+    pub max_packet_bytes: u32,
+    /// Turns a host address as commands name it into where it lies.
+    pub host_offset: u64,
+    /// Converts time to cycles: megahertz.
+    pub frequency_mhz: u64,
+    /// Is when the engine began.
+    pub start: std::time::Instant,
+    /// Tells whether times are taken.
+    pub timed: bool,
+    /// Is when the running handler sent its first packet.
+    pub first_sent_ns: Option<u64>,
+}
+
+impl Ports {
+    /// Gives the time since the engine began, 0 where times are not taken.
+    pub fn now_ns(&self) -> u64 {
+        match self.timed {
+            true => self.start.elapsed().as_nanos() as u64,
+            false => 0,
+        }
+    }
+
+    /// Notes something the running handler did wrong.
+    pub fn fail(&mut self, fault: Fault, pc: u32, address: u32) {
+        let failure = Failure {
+            context: self.context_id,
+            message: self.message,
+            packet: self.packet,
+            fault,
+            pc,
+            address,
+            time_ns: self.now_ns(),
+        };
+        self.outbox.failures.push(failure);
+    }
+}

@@ -1,0 +1,107 @@
+//! Packets inside: each has a slot of the L2 packet buffer and a record of what became of it. All
+//! slots are as large as the largest packet, so that taking one is taking a number off a stack.
+
+use pinion_spin::Machine;
+
+/// Says that there is no packet.
+pub const NONE: u32 = u32::MAX;
+/// Aligns slots: a cache line.
+const ALIGN_BYTES: u32 = 64;
+
+/// Holds what is known of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// Counts matched packets in order of arrival.
+    pub number: u64,
+    /// Is the tag its source gave.
+    pub tag: u64,
+    /// Is its context.
+    pub context: u32,
+    /// Is its message.
+    pub message: u32,
+    /// Counts its bytes.
+    pub bytes: u32,
+    /// Tells whether it is its message's last.
+    pub end_of_message: bool,
+    /// Is the slot of the next packet of its message.
+    pub next: u32,
+    /// Is when it arrived, in nanoseconds since the engine began, like the times below.
+    pub arrival_ns: u64,
+    /// Is when its first handler began.
+    pub start_ns: Option<u64>,
+    /// Is when its last handler ended.
+    pub end_ns: Option<u64>,
+    /// Is when its first packet was sent.
+    pub sent_ns: Option<u64>,
+    /// Is the worker that ran its last handler.
+    pub worker: Option<u32>,
+    /// Tells whether a handler of it failed.
+    pub failed: bool,
+}
+
+/// Holds the packets.
+#[derive(Debug)]
+pub struct Packets {
+    slots: Vec<Packet>,
+    free: Vec<u32>,
+    base: u32,
+    slot_bytes: u32,
+}
+
+impl Packets {
+    /// Divides a machine's packet buffer.
+    pub fn new(machine: &Machine) -> Self {
+        let slot_bytes = machine.inbound.max_packet_bytes.next_multiple_of(ALIGN_BYTES);
+        let count = (machine.l2_packet.bytes / slot_bytes).max(1);
+        Self {
+            slots: vec![Packet::default(); count as usize],
+            free: (0..count).rev().collect(),
+            base: machine.l2_packet.base,
+            slot_bytes,
+        }
+    }
+
+    /// Takes a slot, if one is free.
+    #[inline]
+    pub fn take(&mut self, packet: Packet) -> Option<u32> {
+        let slot = self.free.pop()?;
+        self.slots[slot as usize] = packet;
+        Some(slot)
+    }
+
+    /// Tells whether no slot is free.
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// Gives a slot back.
+    #[inline]
+    pub fn free(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    /// Gives where a slot lies.
+    #[inline]
+    pub fn address(&self, slot: u32) -> u32 {
+        self.base + slot * self.slot_bytes
+    }
+
+    /// Counts packets inside.
+    pub fn inside(&self) -> u64 {
+        (self.slots.len() - self.free.len()) as u64
+    }
+}
+
+impl std::ops::Index<u32> for Packets {
+    type Output = Packet;
+
+    fn index(&self, slot: u32) -> &Packet {
+        &self.slots[slot as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Packets {
+    fn index_mut(&mut self, slot: u32) -> &mut Packet {
+        &mut self.slots[slot as usize]
+    }
+}

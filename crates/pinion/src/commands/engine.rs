@@ -1,0 +1,51 @@
+//! `--engine` and `--workers`: what runs the handlers.
+
+use pinion::Error;
+use pinion::app::Options;
+use pinion::error::Result;
+use pinion::manifest::Manifest;
+
+use crate::cli::{EngineArgs, EngineKind};
+
+/// Chooses the engine: gives the native engine's workers, or `None` for the simulator, after checking
+/// that the other options go with it.
+pub fn choose(
+    args: &EngineArgs,
+    manifest: &Manifest,
+    options: &mut Options,
+) -> Result<Option<u32>> {
+    if args.engine == EngineKind::Simulator {
+        return match args.workers {
+            None => Ok(None),
+            Some(_) => Err(Error::Usage(
+                "--workers goes with --engine native; the simulated machine has HPUs (--set \
+                 cluster.count=…)"
+                    .to_owned(),
+            )),
+        };
+    }
+    check(manifest, options)?;
+    options.build.native = true;
+    Ok(Some(args.workers.unwrap_or(1)))
+}
+
+/// Refuses both options where nothing else than one machine can run.
+pub fn refuse(args: &EngineArgs, what: &str) -> Result<()> {
+    if args.engine == EngineKind::Native || args.workers.is_some() {
+        return Err(Error::Usage(format!(
+            "--engine native and --workers go with packet handlers in `pinion run` and `pinion up`; \
+             {what}"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn check(manifest: &Manifest, options: &Options) -> Result<()> {
+    pinion::native::check(manifest, options)
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn check(_: &Manifest, _: &Options) -> Result<()> {
+    Err(Error::Usage("--engine native needs Linux on an x86-64 computer".to_owned()))
+}
