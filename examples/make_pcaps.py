@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the examples' packets, the frames and memory contents expected, and the filter's table.
+"""Makes the first examples' packets, what they must give, and the filter's table.
 
 Always the same bytes; standard library only. Run it after changing an example:
 
@@ -123,7 +123,7 @@ def make_icmp_echo():
     write_pcap("icmp_echo/unmatched.pcap", unmatched, 10 * US)
 
 
-def make_udp_pingpong():
+def make_ping_pong():
     random = Random(3)
     frames, replies = [], []
     for index in range(64):
@@ -131,55 +131,8 @@ def make_udp_pingpong():
         ports = 6000 + index, 9001 + index % 2
         frames.append(udp_frame(*ports, payload, index))
         replies.append(udp_frame(*ports, payload, index, back=True))
-    write_pcap("udp_pingpong/traffic.pcap", frames, US)
-    write_pcap("udp_pingpong/expected.pcap", replies, US)
-
-
-def make_reduce():
-    random = Random(4)
-    messages, packets, elements = 8, 16, 254
-    sums = [[0] * elements for _ in range(messages)]
-    frames = []
-    for packet in range(packets):
-        for message in range(messages):
-            values = [random.word() for _ in range(elements)]
-            sums[message] = [(a + b) & 0xFFFFFFFF for a, b in zip(sums[message], values)]
-            payload = struct.pack(f"<II{elements}I", message, packet, *values)
-            frames.append(udp_frame(7000 + message, 9100, payload, packet * messages + message))
-    write_pcap("reduce/traffic.pcap", frames, 200)
-    memory = b"".join(
-        struct.pack(f"<II{elements}I", message, elements, *sums[message])
-        for message in range(messages)
-    )
-    (HERE / "reduce/expected.bin").write_bytes(memory)
-    flags = ", ".join(f"1, {elements}" for _ in range(messages))
-    (HERE / "reduce/expect.toml").write_text(
-        "# Made by ../make_pcaps.py.\n[[run]]\n"
-        'input = "traffic.pcap"\n\n'
-        f"[run.packets]\nin = {len(frames)}\nmatched = {len(frames)}\nout = 0\n\n"
-        '[[run.host_memory]]\ncontext = "sum"\noffset = 0\nfile = "expected.bin"\n\n'
-        f'[[run.host_memory]]\ncontext = "sum"\noffset = 0x80000\nwords = [{flags}]\n'
-    )
-
-
-def make_to_host():
-    random = Random(5)
-    slot_bytes, frame_offset, count = 2048, 64, 32
-    frames = [udp_frame(8000, 9200, random.bytes(22 + 960 * i // 31), i) for i in range(count)]
-    write_pcap("to_host/traffic.pcap", frames, 2 * US)
-    memory = b"".join(
-        (struct.pack("<II", index + 1, len(frame)).ljust(frame_offset, b"\0") + frame).ljust(
-            slot_bytes, b"\0"
-        )
-        for index, frame in enumerate(frames)
-    )
-    (HERE / "to_host/expected.bin").write_bytes(memory)
-    (HERE / "to_host/expect.toml").write_text(
-        "# Made by ../make_pcaps.py.\n[[run]]\n"
-        'input = "traffic.pcap"\n\n'
-        f"[run.packets]\nin = {count}\nmatched = {count}\nout = 0\n\n"
-        '[[run.host_memory]]\ncontext = "ring"\noffset = 0\nfile = "expected.bin"\n'
-    )
+    write_pcap("ping_pong/traffic.pcap", frames, US)
+    write_pcap("ping_pong/expected.pcap", replies, US)
 
 
 FREE, TO_HOST, FORWARD = 0, 1, 2
@@ -251,7 +204,5 @@ def make_filter():
 if __name__ == "__main__":
     make_empty()
     make_icmp_echo()
-    make_udp_pingpong()
-    make_reduce()
-    make_to_host()
+    make_ping_pong()
     make_filter()

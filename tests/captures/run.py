@@ -67,7 +67,7 @@ def test_echo_replies(pinion, folder):
 def test_udp_answers(pinion, folder):
     """Exchanged addresses leave both checksums good."""
     out = folder / "back.pcap"
-    answer(pinion, "udp_pingpong", EXAMPLES / "udp_pingpong/traffic.pcap", out)
+    answer(pinion, "ping_pong", EXAMPLES / "ping_pong/traffic.pcap", out)
     packets = fields(out, "ip.checksum.status", "udp.checksum.status")
     if len(packets) != 64 or any(p != [CHECKSUM_GOOD, CHECKSUM_GOOD] for p in packets):
         raise Failure(f"{len(packets)} packets, checksums {packets}")

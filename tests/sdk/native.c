@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <packets.h> /* the SDK's, for ip_checksum */
+#include <spin_crypto.h>
 
 int rt_snprintf(char *to, size_t bytes, const char *format, ...);
 void *rt_memcpy(void *to, const void *from, size_t bytes);
@@ -39,6 +40,10 @@ int rt___popcountdi2(uint64_t value);
 uint64_t rt___bswapdi2(uint64_t value);
 long rt_strtol(const char *text, char **end, int base);
 unsigned long rt_strtoul(const char *text, char **end, int base);
+void rt_spin_aes128_init(spin_aes128_t *cipher, const uint8_t *key);
+void rt_spin_aes128_encrypt(const spin_aes128_t *cipher, const uint8_t *from, uint8_t *to);
+void rt_spin_aes128_ctr(const spin_aes128_t *cipher, const uint8_t *counter, uint32_t offset,
+                        uint8_t *data, uint32_t bytes);
 
 static uint64_t seed, state;
 static unsigned long checks;
@@ -272,6 +277,71 @@ static void test_checksum(void)
           "header sizes");
 }
 
+static void from_hex(const char *hex, uint8_t *to)
+{
+    for (; hex[0] && hex[1]; hex += 2) {
+        const char digits[3] = { hex[0], hex[1], 0 };
+        *to++ = (uint8_t)strtoul(digits, NULL, 16);
+    }
+}
+
+/* FIPS 197, appendices B and C.1. */
+static void test_aes_blocks(void)
+{
+    static const char *const examples[][3] = {
+        { "2b7e151628aed2a6abf7158809cf4f3c", "3243f6a8885a308d313198a2e0370734",
+          "3925841d02dc09fbdc118597196a0b32" },
+        { "000102030405060708090a0b0c0d0e0f", "00112233445566778899aabbccddeeff",
+          "69c4e0d86a7b0430d8cdb78070b4c55a" },
+    };
+    static spin_aes128_t cipher;
+
+    for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++) {
+        uint8_t key[16], block[16], wanted[16];
+        from_hex(examples[i][0], key);
+        from_hex(examples[i][1], block);
+        from_hex(examples[i][2], wanted);
+        rt_spin_aes128_init(&cipher, key);
+        rt_spin_aes128_encrypt(&cipher, block, block);
+        check(memcmp(block, wanted, 16) == 0, "AES-128, FIPS 197");
+    }
+}
+
+/* NIST SP 800-38A, F.5.1 and F.5.2, whole and in parts; and a counter that carries over. */
+static void test_aes_counter_mode(void)
+{
+    static spin_aes128_t cipher;
+    uint8_t key[16], counter[16], plain[64], wanted[64], data[64];
+
+    from_hex("2b7e151628aed2a6abf7158809cf4f3c", key);
+    from_hex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff", counter);
+    from_hex("6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51"
+             "30c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710",
+             plain);
+    from_hex("874d6191b620e3261bef6864990db6ce9806f66b7970fdff8617187bb9fffdff"
+             "5ae4df3edbd5d35e5b4f09020db03eab1e031dda2fbe03d1792170a0f3009cee",
+             wanted);
+    rt_spin_aes128_init(&cipher, key);
+    memcpy(data, plain, sizeof(data));
+    rt_spin_aes128_ctr(&cipher, counter, 0, data, sizeof(data));
+    check(memcmp(data, wanted, sizeof(data)) == 0, "AES-128 counter mode, SP 800-38A");
+    for (int i = 0; i < 2000; i++) {
+        uint32_t from = (uint32_t)(draw() % 65), bytes = (uint32_t)(draw() % (65 - from));
+        memcpy(data, wanted, sizeof(data));
+        rt_spin_aes128_ctr(&cipher, counter, from, data + from, bytes);
+        check(memcmp(data + from, plain + from, bytes) == 0 &&
+                  memcmp(data, wanted, from) == 0 &&
+                  memcmp(data + from + bytes, wanted + from + bytes, 64 - from - bytes) == 0,
+              "AES-128 counter mode, a part");
+    }
+    memset(counter, 0xff, sizeof(counter));
+    memset(data, 0, sizeof(data));
+    memset(wanted, 0, sizeof(wanted));
+    rt_spin_aes128_ctr(&cipher, counter, 16, data, 16); /* the block after the last one is 0 */
+    rt_spin_aes128_encrypt(&cipher, wanted, wanted);
+    check(memcmp(data, wanted, 16) == 0, "AES-128 counter mode, carry");
+}
+
 int main(int argc, char **argv)
 {
     seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20210614;
@@ -282,6 +352,8 @@ int main(int argc, char **argv)
     test_strings();
     test_numbers_in_text();
     test_checksum();
+    test_aes_blocks();
+    test_aes_counter_mode();
     printf("sdk, native: %lu checks\n", checks);
     return 0;
 }

@@ -3,7 +3,8 @@
 
     python3 tests/sdk/run.py [--seed N] [--cc gcc|zig]
 
-Natively: formatted output, strings, 64-bit arithmetic and checksums against the host's (native.c).
+Natively: formatted output, strings, 64-bit arithmetic and checksums against the host's, AES against the
+standards' examples (native.c).
 With each RISC-V compiler that is installed: sources that use every name of the PsPIN and FPsPIN
 handler interfaces compile without change, and the ELF has what the machine needs where it needs it;
 nanopu/check.py does the same for nanoservices.
@@ -26,7 +27,7 @@ import check as nanopu  # noqa: E402
 
 REPOSITORY = HERE.parent.parent
 SDK = REPOSITORY / "sdk"
-RUNTIME_UNDER_TEST = ["stdio.c", "string.c", "arith64.c", "stdlib.c"]
+RUNTIME_UNDER_TEST = ["stdio.c", "string.c", "arith64.c", "stdlib.c", "crypto.c"]
 PSPIN = {
     "PROGRAM_ORIGIN": 0x1D000000,
     "PROGRAM_BYTES": 0x8000,
@@ -88,6 +89,8 @@ def test_natively(folder, seed):
             "-std=gnu11",
             "-I",
             SDK / "include/fpspin",
+            "-idirafter",
+            SDK / "include",
             "-o",
             program,
             HERE / "native.c",

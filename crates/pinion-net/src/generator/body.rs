@@ -74,7 +74,7 @@ impl Body {
     }
 }
 
-/// Gives the key of a rank of popularity, 0 the most popular: each has its own.
+/// Gives the key of a rank of popularity, 0 the most popular: each has its own, and none is 0.
 pub fn key_of_rank(rank: u32) -> u32 {
-    rank.wrapping_mul(SCATTER)
+    (rank + 1).wrapping_mul(SCATTER)
 }
