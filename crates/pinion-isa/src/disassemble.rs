@@ -29,6 +29,9 @@ pub fn disassemble(i: &Instruction, pc: u64) -> String {
 pub fn disassemble_plain(i: &Instruction, pc: u64) -> String {
     let (rd, rs1, rs2) = (register(i.rd), register(i.rs1), register(i.rs2));
     let (name, imm) = (i.op.mnemonic(), i.imm);
+    if i.op == Op::Xpulp {
+        return crate::xpulp::write(i, pc);
+    }
     match i.class {
         Class::Illegal if i.length == 2 => format!(".2byte {:#x}", imm as u16),
         Class::Illegal => format!(".4byte {imm:#x}"),
@@ -55,6 +58,7 @@ pub fn disassemble_plain(i: &Instruction, pc: u64) -> String {
         | Class::FloatToInt
         | Class::IntToFloat
         | Class::FloatMove => float(i),
+        Class::XpulpLoad | Class::XpulpStore => name.into(),
     }
 }
 

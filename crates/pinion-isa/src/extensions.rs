@@ -32,6 +32,9 @@ impl Extensions {
     /// `mcountinhibit`, which stops counters (RISC-V privileged 1.11 and later).
     pub const COUNTER_INHIBIT: Self = Self(1 << 11);
 
+    /// Xpulp v2: PULP's instructions beyond RISC-V, and the CSRs of its hardware loops. RV32 only.
+    pub const XPULP: Self = Self(1 << 12);
+
     /// RV32IMAC with Zicsr, Zifencei and user mode: the ratified instruction sets alone.
     pub const RV32IMAC: Self = Self(
         Self::M.0 | Self::A.0 | Self::C.0 | Self::ZICSR.0 | Self::ZIFENCEI.0 | Self::USER_MODE.0,
@@ -82,6 +85,9 @@ impl Extensions {
         }
         if self.has(Self::USER_MODE) {
             letters |= 1 << 20;
+        }
+        if self.has(Self::XPULP) {
+            letters |= 1 << 23; // X
         }
         letters
     }

@@ -168,6 +168,11 @@ impl<X: Xlen> FlatMachine<X> {
 
     /// Runs until the program ends itself or `steps` more instructions have been tried.
     pub fn run(&mut self, steps: u64) -> Stop<X> {
+        if self.hart.has_xpulp() { self.run_as::<true>(steps) } else { self.run_as::<false>(steps) }
+    }
+
+    /// Runs a hart with or without Xpulp: without, nothing asks for hardware loops.
+    fn run_as<const XPULP: bool>(&mut self, steps: u64) -> Stop<X> {
         let end = self.steps().saturating_add(steps);
         while self.hart.csr.cycle < end {
             self.hart.csr.cycle += 1;
@@ -178,9 +183,18 @@ impl<X: Xlen> FlatMachine<X> {
                     None => continue,
                 },
             };
-            let stop = match self.hart.execute(&instruction) {
+            let pc = self.hart.pc;
+            let outcome = self.hart.execute(&instruction);
+            if XPULP && outcome.goes_straight() {
+                self.hart.loop_back(pc);
+            }
+            let stop = match outcome {
                 Outcome::Next | Outcome::Jumped | Outcome::Branched | Outcome::NotTaken => continue,
                 Outcome::Access(access) => match self.access(&access) {
+                    Ok(value) if XPULP => {
+                        self.hart.complete_xpulp(&access, value);
+                        continue;
+                    }
                     Ok(value) => {
                         self.hart.complete(&access, value);
                         continue;

@@ -13,7 +13,8 @@ pub const FIRST_FLOAT_REGISTER: u8 = 32;
 /// The immediate holds, by operation: the sign-extended immediate or byte offset; for `lui`/`auipc` the value already shifted; for CSR instructions the CSR's number
 /// in bits 11:0 and a 5-bit immediate in bits 20:16; for `fence` its predecessor, successor and
 /// mode bits; for AMOs the `aq`/`rl` bits (1: rl, 2: aq); for an illegal instruction and for
-/// floating-point operations other than loads and stores its bits.
+/// floating-point operations other than loads and stores its bits; for Xpulp the operation and its
+/// immediates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
     /// What it does.
@@ -24,7 +25,7 @@ pub struct Instruction {
     pub rs1: u8,
     /// Second source register; 0 when none.
     pub rs2: u8,
-    /// Third source register, of fused multiply-adds; 0 when none.
+    /// Third source register, of fused multiply-adds and Xpulp; 0 when none.
     pub rs3: u8,
     /// Its length in bytes: 2 or 4.
     pub length: u8,

@@ -22,6 +22,7 @@ mod op;
 mod pmp;
 mod program;
 mod xlen;
+mod xpulp;
 
 pub use access::{Access, AmoOp, MemoryKind, Reservation};
 pub use csr::{CsrFile, csr_name, csr_number};
@@ -29,7 +30,7 @@ pub use decode::{decode, is_compressed};
 pub use disassemble::{FLOAT_REGISTER_NAMES, REGISTER_NAMES, disassemble, disassemble_plain};
 pub use exception::{Cause, Exception};
 pub use extensions::Extensions;
-pub use hart::{Hart, HartConfig, Outcome, Privilege};
+pub use hart::{HardwareLoop, Hart, HartConfig, Outcome, Privilege};
 pub use instruction::{FIRST_FLOAT_REGISTER, Instruction};
 pub use op::{Class, Op};
 pub use pmp::{
@@ -38,3 +39,4 @@ pub use pmp::{
 };
 pub use program::DecodedProgram;
 pub use xlen::Xlen;
+pub use xpulp::{XpulpOp, disassemble_xpulp};

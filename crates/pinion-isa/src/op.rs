@@ -58,6 +58,10 @@ pub enum Class {
     IntToFloat,
     /// Within floating-point registers: `fsgnj`, `fmin`, `fmax`, `fcvt.s.d`, `fcvt.d.s`.
     FloatMove,
+    /// Load of Xpulp: its base register moves, or its offset is a register.
+    XpulpLoad,
+    /// Store of Xpulp: its base register moves, or its offset is a register.
+    XpulpStore,
     /// Not an instruction of this core.
     Illegal,
 }
@@ -93,6 +97,8 @@ impl Class {
                 | Self::EventLoad
                 | Self::FloatLoad
                 | Self::FloatStore
+                | Self::XpulpLoad
+                | Self::XpulpStore
         )
     }
 }
@@ -125,6 +131,7 @@ macro_rules! operations {
 
 operations! {
     Illegal "illegal" Illegal,
+    Xpulp "xpulp" Alu,
     Lui "lui" Alu,
     Auipc "auipc" Alu,
     Jal "jal" Jump,

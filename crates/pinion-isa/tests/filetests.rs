@@ -11,7 +11,7 @@
 //! 0x1000). `after` also knows `trap=illegal-instruction` with `value=`. What `after` does not
 //! name must not have changed; the program counter must have gone straight on. A line `rv64` makes
 //! the cases after it run on 64-bit registers, `strict` on a core that traps misaligned accesses,
-//! `float` on a core with floating point, turned on. Floating-point registers are written with the
+//! `float` on a core with floating point, turned on, `xpulp` on one with Xpulp. Floating-point registers are written with the
 //! format's letter, as `1.5d`, `-infs` and `nand` (the canonical NaN), or as their bits, `0x…`;
 //! `fcsr` must not have changed either unless `after` names it.
 
@@ -36,6 +36,7 @@ struct Case {
     wide: bool,
     strict: bool,
     float: bool,
+    xpulp: bool,
     code: Vec<(u32, String)>,
     before: BTreeMap<String, String>,
     after: BTreeMap<String, String>,
@@ -49,13 +50,14 @@ impl Case {
             (true, false) => Extensions::RV32GC,
             (true, true) => Extensions::RV64GC,
         };
+        let extensions = if self.xpulp { extensions.with(Extensions::XPULP) } else { extensions };
         HartConfig { extensions, trap_misaligned: self.strict, ..HartConfig::default() }
     }
 }
 
 fn parse(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
-    let (mut wide, mut strict, mut float) = (false, false, false);
+    let (mut wide, mut strict, mut float, mut xpulp) = (false, false, false, false);
     for (index, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim();
         let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -71,10 +73,11 @@ fn parse(text: &str) -> Vec<Case> {
             ("rv64", _) => wide = true,
             ("strict", _) => strict = true,
             ("float", _) => float = true,
+            ("xpulp", _) => xpulp = true,
             ("case", _) => {
                 let name = rest.to_owned();
                 let line = index + 1;
-                cases.push(Case { name, line, wide, strict, float, ..Case::default() });
+                cases.push(Case { name, line, wide, strict, float, xpulp, ..Case::default() });
             }
             ("before", Some(case)) => case.before.extend(assignments()),
             ("after", Some(case)) => case.after.extend(assignments()),
@@ -318,4 +321,5 @@ files! {
     rv64 "rv64.txt",
     float "float.txt",
     float_rv64 "float_rv64.txt",
+    xpulp "xpulp.txt",
 }

@@ -124,7 +124,8 @@ fn every_compressed_instruction() {
 fn is_odd(word: u32) -> bool {
     // Fences with reserved fields and unnamed CSRs are printed in ways of their own.
     let csr = (word >> 20) as u16;
-    let pulp = [number::UHARTID, number::PRIVLV].contains(&csr);
+    let pulp = [number::UHARTID, number::PRIVLV].contains(&csr)
+        || (number::LPSTART0..=number::LPCOUNT1).contains(&csr);
     let named_csr = pinion_isa::csr_name(csr).is_some() && !pulp;
     match word & 0x7f {
         0x0f => word & 0xf00f_ff80 != 0,

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use pinion_isa::Extensions;
 use serde::Deserialize;
 
 /// Describes a PsPIN-like machine.
@@ -156,6 +157,9 @@ pub enum CoreModel {
 pub struct Core {
     /// The model that the HPUs are.
     pub model: CoreModel,
+    /// Whether they have Xpulp v2, PULP's instructions beyond RISC-V; RI5CY only.
+    #[serde(default)]
+    pub xpulp: bool,
     /// The pipeline of RI5CY.
     pub ri5cy: Pipeline,
     /// The pipeline of the Ibex-like core.
@@ -441,6 +445,11 @@ impl Machine {
         self.l1.bytes.saturating_sub(self.scratchpad_offset())
     }
 
+    /// Gives the instructions and registers that the cores have.
+    pub const fn extensions(&self) -> Extensions {
+        if self.core.xpulp { Extensions::PSPIN.with(Extensions::XPULP) } else { Extensions::PSPIN }
+    }
+
     /// Gives the reset address.
     pub const fn reset_address(&self) -> u32 {
         self.program.base + self.program.reset_offset
@@ -516,8 +525,12 @@ impl Machine {
         Ok(())
     }
 
-    /// Checks that every instruction takes time: the simulation would not go on otherwise.
+    /// Checks that every instruction takes time: the simulation would not go on otherwise; and that
+    /// the model has what is asked of it.
     fn check_pipelines(&self) -> Result<(), (&'static str, String)> {
+        if self.core.xpulp && self.core.model != CoreModel::Ri5cy {
+            return Err(("core.xpulp", "only `core.model = \"ri5cy\"` has Xpulp".into()));
+        }
         let keys = [("core.ri5cy", &self.core.ri5cy), ("core.ibex", &self.core.ibex)];
         for (key, pipeline) in keys {
             let least = [

@@ -45,6 +45,12 @@ const fn decode_word(word: u32, extensions: Extensions) -> Instruction {
         0x73 => system(word, extensions),
         _ => None,
     };
+    let decoded = match decoded {
+        None if extensions.has(Extensions::XPULP) && !is_rv64(extensions) => {
+            crate::xpulp::decode(word)
+        }
+        decoded => decoded,
+    };
     match decoded {
         Some(instruction) => instruction,
         None => Instruction::illegal(word, 4),

@@ -69,6 +69,9 @@ impl<X: Xlen> Hart<X> {
             number::PMPADDR0..=number::PMPADDR15 => {
                 self.pmp.address(usize::from(csr - number::PMPADDR0))
             }
+            number::LPSTART0..=number::LPCOUNT1 if self.has(Extensions::XPULP) => {
+                self.read_loop(csr)?
+            }
             number::MCYCLE => X::from_u64(cycle),
             number::MINSTRET => X::from_u64(instret),
             number::MCYCLEH if rv32 => X::from_u64(cycle >> 32),
@@ -111,6 +114,7 @@ impl<X: Xlen> Hart<X> {
             number::PMPADDR0..=number::PMPADDR15 => {
                 self.pmp.write_address(usize::from(csr - number::PMPADDR0), value);
             }
+            number::LPSTART0..=number::LPCOUNT1 => self.write_loop(csr, value),
             number::MCYCLE => c.cycle_offset = with_low(cycle, c.cycle_offset, value),
             number::MCYCLEH => c.cycle_offset = with_high(cycle, c.cycle_offset, low),
             number::MINSTRET => c.instret_offset = with_low(instret, c.instret_offset, value),

@@ -147,6 +147,9 @@ impl<X: Xlen> Hart<X> {
     /// Executes what is seldom seen, out of the way of the hot path.
     #[inline(never)]
     fn execute_rare(&mut self, i: &Instruction) -> Outcome<X> {
+        if i.op == Op::Xpulp {
+            return self.execute_xpulp(i);
+        }
         if i.class.is_float() {
             return self.execute_float(i);
         }

@@ -26,9 +26,13 @@ mod csr_access;
 mod execute;
 mod float;
 mod trap;
+mod xpulp;
 
 use crate::csr::{CsrFile, INTERRUPTS, PLATFORM_INTERRUPTS};
 use crate::{Access, Exception, Extensions, FIRST_FLOAT_REGISTER, Pmp, Xlen};
+
+pub use xpulp::HardwareLoop;
+use xpulp::XpulpState;
 
 /// Names the privilege a hart runs at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,6 +113,22 @@ pub enum Outcome<X> {
     Trap(Exception<X>),
 }
 
+impl<X> Outcome<X> {
+    /// Says whether the instruction has retired and the one behind it follows.
+    #[inline(always)]
+    pub const fn goes_straight(&self) -> bool {
+        matches!(
+            self,
+            Self::Next
+                | Self::NotTaken
+                | Self::Csr
+                | Self::Fence
+                | Self::FenceI
+                | Self::WaitForInterrupt
+        )
+    }
+}
+
 /// Holds the architectural state of one hart.
 ///
 /// The order of its fields is kept: what every instruction uses comes first.
@@ -137,6 +157,7 @@ pub struct Hart<X> {
     half_done: Option<u32>,
     /// Floating-point registers, NaN-boxed: a single-precision value has all upper bits set.
     pub f: [u64; 32],
+    xpulp: XpulpState<X>,
 }
 
 impl<X: Xlen> Hart<X> {
@@ -180,7 +201,14 @@ impl<X: Xlen> Hart<X> {
             misaligned_mask: if config.trap_misaligned { 7 } else { 0 },
             half_done: None,
             f: [float::reset_value(config.extensions); 32],
+            xpulp: XpulpState::default(),
         }
+    }
+
+    /// Says whether it has Xpulp: then [`Hart::loop_back`] and [`Hart::complete_xpulp`] belong to
+    /// running it.
+    pub fn has_xpulp(&self) -> bool {
+        self.extensions.has(Extensions::XPULP)
     }
 
     /// Gives the extensions that its CSR file and program table should agree on.

@@ -14,6 +14,7 @@ impl<X: Xlen> Hart<X> {
     /// its core does so.
     pub fn take_trap(&mut self, exception: Exception<X>) {
         self.half_done = None;
+        self.xpulp.abandon();
         let c = &mut self.csr;
         c.mepc = self.pc;
         c.mcause = exception.cause.mcause();

@@ -1,6 +1,6 @@
 //! The core of an HPU: a hart and what its pipeline remembers between instructions.
 
-use pinion_isa::{Access, Extensions, Hart, HartConfig, Reservation};
+use pinion_isa::{Access, Hart, HartConfig, Reservation};
 
 use super::Permissions;
 use crate::{Machine, Stalls};
@@ -76,7 +76,7 @@ impl Core {
     /// Makes a core as reset leaves it.
     pub fn new(machine: &Machine, cluster: u32, index: u32) -> Self {
         let config = HartConfig {
-            extensions: Extensions::PSPIN,
+            extensions: machine.extensions(),
             hart_id: cluster << 5 | index, // bits 10:5 cluster, 4:0 core (RTL)
             ..HartConfig::default()
         };

@@ -44,6 +44,8 @@ pub struct Costs {
     line_shift: u32,
     l1_bytes: u32,
     l1_alias: u32,
+    /// Whether the cores have Xpulp: its hardware loops and moving base registers.
+    pub xpulp: bool,
 }
 
 /// Cycles a core may run ahead without touching anything shared: bounds how long a loop of its own
@@ -69,6 +71,8 @@ impl Costs {
             Class::StoreConditional,
             Class::Amo,
             Class::EventLoad,
+            Class::XpulpLoad,
+            Class::XpulpStore,
         ] {
             by_class[class as usize] = MEMORY;
         }
@@ -86,14 +90,18 @@ impl Costs {
             line_shift: machine.instruction_cache.line_bytes.trailing_zeros(),
             l1_bytes: machine.l1.bytes,
             l1_alias: machine.l1.alias,
+            xpulp: machine.core.xpulp,
         }
     }
 
     /// Says where a memory instruction goes.
     #[inline]
     fn destination(&self, core: &Core, instruction: &Instruction) -> Stop {
-        let atomic = !matches!(instruction.class, Class::Load | Class::Store);
-        let offset = if atomic { 0 } else { instruction.imm as u32 };
+        let offset = match instruction.class {
+            Class::Load | Class::Store => instruction.imm as u32,
+            Class::XpulpLoad | Class::XpulpStore => core.hart.xpulp_offset(instruction),
+            _ => 0, // atomics have none
+        };
         let address = core.hart.x[usize::from(instruction.rs1 & 31)].wrapping_add(offset);
         let own = address.wrapping_sub(core.l1_base) < self.l1_bytes
             || address.wrapping_sub(self.l1_alias) < self.l1_bytes;
@@ -213,7 +221,11 @@ impl Nic {
         let before = self.before(id);
         let core = &mut self.cores[id];
         core.waited = next > since + 1;
-        core.hart.complete_integer(access, value);
+        if self.costs.xpulp {
+            core.jumped |= core.hart.complete_xpulp(access, value);
+        } else {
+            core.hart.complete_integer(access, value);
+        }
         core.stalls.load_use += self.costs.response;
         if let Some(before) = before {
             self.note_access(id, &before, access.address, next);
@@ -345,9 +357,10 @@ impl Nic {
 }
 
 /// Executes until something is touched that is not the core's alone; notes what it executes if
-/// `TRACED`.
+/// `TRACED`. Without `XPULP` nothing asks for hardware loops and third sources: for cores that have
+/// none.
 #[inline(always)]
-pub(super) fn run_ahead<const TRACED: bool>(
+pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
     core: &mut Core,
     cache: &mut InstructionCache,
     costs: &Costs,
@@ -370,7 +383,8 @@ pub(super) fn run_ahead<const TRACED: bool>(
             core.line = line;
         }
         let Some(instruction) = program.get(pc) else { return Stop::Shared };
-        if instruction.reads(core.loaded) {
+        let third = XPULP && core.loaded != 0 && instruction.rs3 == core.loaded;
+        if instruction.reads(core.loaded) || third {
             *time += costs.load_use;
             core.stalls.load_use += costs.load_use;
         }
@@ -389,6 +403,10 @@ pub(super) fn run_ahead<const TRACED: bool>(
         }
         let before = if TRACED { Some(Before::new(core, instruction)) } else { None };
         let outcome = core.hart.execute(instruction);
+        let looped = XPULP && outcome.goes_straight() && core.hart.loop_back(pc);
+        if looped {
+            core.jumped = true;
+        }
         if let Some(before) = before
             && !matches!(outcome, Outcome::Trap(_) | Outcome::Access(_))
         {
@@ -397,6 +415,9 @@ pub(super) fn run_ahead<const TRACED: bool>(
         if matches!(outcome, Outcome::Next) {
             *time += cycles;
             core.waited = false;
+            if looped && *time >= limit {
+                return Stop::Shared;
+            }
             continue;
         }
         match outcome {
@@ -432,6 +453,9 @@ pub(super) fn run_ahead<const TRACED: bool>(
             Outcome::Access(_) => return Stop::Shared,
         }
         core.waited = false;
+        if looped && *time >= limit {
+            return Stop::Shared;
+        }
     }
 }
 

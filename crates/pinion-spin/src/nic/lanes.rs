@@ -113,11 +113,13 @@ impl Nic {
         let end = now + LOOKAHEAD_CYCLES;
         loop {
             let stopped = if self.interest.instructions {
-                let stopped = self.run_lane_until::<true>(cluster, end);
+                let stopped = self.run_lane_until::<true, true>(cluster, end);
                 self.tell_executed(listener);
                 stopped
+            } else if self.costs.xpulp {
+                self.run_lane_until::<false, true>(cluster, end)
             } else {
-                self.run_lane_until::<false>(cluster, end)
+                self.run_lane_until::<false, false>(cluster, end)
             };
             let Some((index, stop, time)) = stopped else { return };
             let id = cluster * self.machine.cluster.cores as usize + index;
@@ -127,7 +129,7 @@ impl Nic {
 
     /// Runs a lane until its turn is over (`None`) or a core does something else than touching its
     /// own L1: gives that core, why it stopped, and when.
-    fn run_lane_until<const TRACED: bool>(
+    fn run_lane_until<const TRACED: bool, const XPULP: bool>(
         &mut self,
         cluster: usize,
         end: u64,
@@ -169,7 +171,8 @@ impl Nic {
             lane.leave(index);
             let instruction = if TRACED { self.program.at(access.1) } else { None };
             let before = instruction.map(|instruction| Before::new(core, instruction));
-            match step_own_l1(core, &self.program, &mut units.banks, l1, alias, time, access) {
+            let (program, banks) = (&self.program, &mut units.banks);
+            match step_own_l1::<XPULP>(core, program, banks, l1, alias, time, access) {
                 Ok(next) => {
                     core.stalls.load_use += self.costs.response;
                     time = next + self.costs.response;
@@ -181,7 +184,7 @@ impl Nic {
             }
             core.waited |= lane.held >> index & 1 == 1;
             lane.held &= !(1 << index);
-            match run_ahead::<TRACED>(
+            match run_ahead::<TRACED, XPULP>(
                 core,
                 &mut units.cache,
                 &self.costs,
@@ -201,21 +204,27 @@ impl Nic {
     /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
     pub(super) fn advance(&mut self, id: usize, mut time: u64, listener: &mut dyn Listener) {
         let stop = if self.interest.instructions {
-            let stop = self.run_ahead::<true>(id, &mut time);
+            let stop = self.run_ahead::<true, true>(id, &mut time);
             self.tell_executed(listener);
             stop
+        } else if self.costs.xpulp {
+            self.run_ahead::<false, true>(id, &mut time)
         } else {
-            self.run_ahead::<false>(id, &mut time)
+            self.run_ahead::<false, false>(id, &mut time)
         };
         self.stopped(id, stop, time, listener);
     }
 
     #[inline(always)]
-    fn run_ahead<const TRACED: bool>(&mut self, id: usize, time: &mut u64) -> Stop {
+    fn run_ahead<const TRACED: bool, const XPULP: bool>(
+        &mut self,
+        id: usize,
+        time: &mut u64,
+    ) -> Stop {
         let core = &mut self.cores[id];
         let cache = &mut self.clusters[core.cluster as usize].cache;
         let (costs, program) = (&self.costs, &self.program);
-        run_ahead::<TRACED>(core, cache, costs, program, time, &mut self.executed)
+        run_ahead::<TRACED, XPULP>(core, cache, costs, program, time, &mut self.executed)
     }
 
     /// Puts a core that stopped at `time` where it waits.
@@ -238,7 +247,7 @@ impl Nic {
 /// Executes a core's next instruction, an access to its own L1 at `now`; gives the cycle of the
 /// instruction after it, or why it cannot.
 #[inline(always)]
-fn step_own_l1(
+fn step_own_l1<const XPULP: bool>(
     core: &mut Core,
     program: &DecodedProgram<u32>,
     banks: &mut L1Banks,
@@ -254,7 +263,7 @@ fn step_own_l1(
         Op::Lw => Word::Load,
         Op::Sw => Word::Store,
         Op::AmoAddW => Word::Add,
-        _ => return step_any(core, program, banks, l1, alias, now),
+        _ => return step_any::<XPULP>(core, program, banks, l1, alias, now),
     };
     let right = if matches!(word, Word::Load) { Right::Read } else { Right::Write };
     let allowed = hart.privilege != Privilege::User || core.permissions.found(address, right);
@@ -262,7 +271,7 @@ fn step_own_l1(
     let Some(bytes) =
         l1.get_mut(offset..offset + 4).filter(|_| allowed && offset.is_multiple_of(4))
     else {
-        return step_any(core, program, banks, l1, alias, now);
+        return step_any::<XPULP>(core, program, banks, l1, alias, now);
     };
     let Some(old) = read_value(bytes) else { return Err(Stop::Shared) };
     let operand = hart.x[usize::from(instruction.rs2 & 31)];
@@ -275,8 +284,12 @@ fn step_own_l1(
         write_value(bytes, new);
     }
     hart.set_x(instruction.rd, old); // a store's rd is 0
-    hart.pc = hart.pc.wrapping_add(u32::from(instruction.length));
+    let pc = hart.pc;
+    hart.pc = pc.wrapping_add(u32::from(instruction.length));
     hart.instret += 1;
+    if XPULP && hart.loop_back(pc) {
+        core.jumped = true;
+    }
     core.loaded = instruction.rd;
     let grant = banks.access(now, offset as u32, matches!(word, Word::Add));
     core.stalls.l1 += grant - now;
@@ -294,7 +307,7 @@ enum Word {
 
 /// Executes any access to the own L1; see [`step_own_l1`].
 #[inline(never)]
-fn step_any(
+fn step_any<const XPULP: bool>(
     core: &mut Core,
     program: &DecodedProgram<u32>,
     banks: &mut L1Banks,
@@ -333,7 +346,12 @@ fn step_any(
     core.stalls.l1 += grant - now;
     core.waited = grant > now;
     core.loaded = access.rd; // 0 for stores
-    core.hart.complete_integer(&access, old); // a store has no register to put it in
+    // A store has no register to put it in.
+    if XPULP {
+        core.jumped |= core.hart.complete_xpulp(&access, old);
+    } else {
+        core.hart.complete_integer(&access, old);
+    }
     Ok(grant + 1)
 }
 
@@ -345,7 +363,7 @@ pub(super) fn denied(access: &Access<u32>) -> Exception<u32> {
 
 /// Says whether a class of instructions may run in a lane.
 pub(super) const fn is_plain(class: Class) -> bool {
-    matches!(class, Class::Load | Class::Store | Class::Amo)
+    matches!(class, Class::Load | Class::Store | Class::Amo | Class::XpulpLoad | Class::XpulpStore)
 }
 
 #[cfg(test)]

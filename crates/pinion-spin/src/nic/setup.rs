@@ -1,8 +1,8 @@
 //! Builds a NIC: checks machine, program and contexts, loads memories, boots the cores.
 
 use pinion_host::{HostMemory, Iommu, Window};
+use pinion_isa::DecodedProgram;
 use pinion_isa::elf::Image;
-use pinion_isa::{DecodedProgram, Extensions};
 use pinion_sim::{Clock, Wheel};
 
 use super::commands::Egress;
@@ -122,6 +122,7 @@ impl Nic {
         matching: MatchingEngine,
     ) -> Self {
         let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
+        let extensions = machine.extensions();
         let wakes = |count: usize| vec![Wake::default(); count];
         let each = clusters as usize;
         let mut iommu = Iommu::new();
@@ -166,7 +167,7 @@ impl Nic {
             program: DecodedProgram::new(
                 machine.program.base,
                 machine.program.bytes as usize,
-                Extensions::PSPIN,
+                extensions,
             ),
             program_port: ProgramPort::default(),
             dma_ports: SharedPorts::default(),

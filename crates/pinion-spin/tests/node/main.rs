@@ -17,3 +17,4 @@ mod several;
 mod shapes;
 mod stalled;
 mod units;
+mod xpulp;

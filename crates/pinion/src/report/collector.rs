@@ -57,6 +57,21 @@ pub struct Fault {
     pub address: u32,
 }
 
+/// The exception code of an illegal instruction; its value is the instruction's bits.
+const ILLEGAL_INSTRUCTION: u32 = 2;
+
+impl Fault {
+    /// Says which instruction the machine does not have, and the key that would give it, if that is
+    /// why the handler ended.
+    pub fn missing_instruction(&self) -> Option<String> {
+        if self.kind != (FaultKind::Exception { cause: ILLEGAL_INSTRUCTION }) {
+            return None;
+        }
+        let text = pinion_isa::disassemble_xpulp(self.address, u64::from(self.pc))?;
+        Some(format!("`{text}` is of Xpulp, which `core.xpulp = true` enables"))
+    }
+}
+
 /// Receives lines that handlers print and packets for a live device, as they come.
 pub trait Sink {
     /// Takes one line of a handler's standard output.

@@ -104,6 +104,7 @@ impl Summary {
             "pc": fault.pc,
             "place": fault.place,
             "address": fault.address,
+            "missing": fault.missing_instruction(),
         })
     }
 }

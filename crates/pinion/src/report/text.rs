@@ -203,9 +203,10 @@ impl Summary {
     fn describe(&self, fault: &Fault) -> String {
         let context = self.contexts.get(fault.context.0 as usize).map_or("?", String::as_str);
         let what = match fault.kind {
-            FaultKind::Exception { cause } => {
-                format!("{} (address {:#010x})", exception_name(cause), fault.address)
-            }
+            FaultKind::Exception { cause } => match fault.missing_instruction() {
+                Some(text) => format!("illegal instruction: {text}"),
+                None => format!("{} (address {:#010x})", exception_name(cause), fault.address),
+            },
             FaultKind::Watchdog { limit_cycles } => {
                 format!("stopped by the watchdog after {} cycles", count(limit_cycles))
             }
