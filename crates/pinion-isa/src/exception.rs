@@ -69,6 +69,24 @@ pub enum Cause {
     Platform31 = 0x9f,
 }
 
+/// Names an exception by its `mcause`, for messages; `None` for numbers without a name.
+pub const fn exception_name(cause: u32) -> Option<&'static str> {
+    Some(match cause {
+        0 => "instruction address misaligned",
+        1 => "instruction fetch not allowed",
+        2 => "illegal instruction",
+        3 => "breakpoint",
+        4 => "load address misaligned",
+        5 => "load not allowed",
+        6 => "store address misaligned",
+        7 => "store not allowed",
+        8 | 11 => "environment call",
+        // Of the SDK's runtime, with PINION_STACK_CHECK.
+        24 => "stack overrun",
+        _ => return None,
+    })
+}
+
 impl Cause {
     /// Gives the interrupt that the platform defines as a bit of `mip`, `None` for bits below 16 and
     /// above 31.

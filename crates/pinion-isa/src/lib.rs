@@ -28,7 +28,7 @@ pub use access::{Access, AmoOp, MemoryKind, Reservation};
 pub use csr::{CsrFile, csr_name, csr_number};
 pub use decode::{decode, is_compressed};
 pub use disassemble::{FLOAT_REGISTER_NAMES, REGISTER_NAMES, disassemble, disassemble_plain};
-pub use exception::{Cause, Exception};
+pub use exception::{Cause, Exception, exception_name};
 pub use extensions::Extensions;
 pub use hart::{HardwareLoop, Hart, HartConfig, Outcome, Privilege};
 pub use instruction::{FIRST_FLOAT_REGISTER, Instruction};

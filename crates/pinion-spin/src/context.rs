@@ -41,6 +41,9 @@ pub struct ExecutionContext {
     pub scratchpad_offset: u32,
     /// Bytes of its scratchpad in each cluster.
     pub scratchpad_bytes: u32,
+    /// Offset and bytes of its scratchpad by cluster, where clusters differ; those not named here
+    /// have the one above.
+    pub scratchpad_by_cluster: Vec<(u32, u32)>,
     /// Bytes of each packet that are copied to L1; `None`: all.
     pub l1_bytes: Option<u32>,
     /// Cycles that a handler may run before the watchdog ends it; `None`: what the machine says.
@@ -48,4 +51,12 @@ pub struct ExecutionContext {
     /// Cycles without a packet after which an unfinished message may be evicted to make room for a
     /// new one (paper §III-B3); `None`: what the machine says; `u64::MAX`: never.
     pub message_timeout_cycles: Option<u64>,
+}
+
+impl ExecutionContext {
+    /// Gives offset and bytes of its scratchpad in a cluster.
+    pub fn scratchpad(&self, cluster: u32) -> (u32, u32) {
+        let own = self.scratchpad_by_cluster.get(cluster as usize);
+        own.copied().unwrap_or((self.scratchpad_offset, self.scratchpad_bytes))
+    }
 }

@@ -406,6 +406,12 @@ pub trait Listener {
 
     /// Hears one event.
     fn hear(&mut self, event: &Event<'_>);
+
+    /// Supplies what a command reads from host memory at `address`, for hosts that are not the
+    /// NIC's own memory model; `data` holds what that has there, and may stay so.
+    fn supply(&mut self, time: Time, address: u64, data: &mut [u8]) {
+        let _ = (time, address, data);
+    }
 }
 
 /// Listens to nothing.

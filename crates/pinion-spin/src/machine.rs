@@ -371,6 +371,14 @@ pub struct Command {
 pub struct Network {
     /// Rate of the link in Mbit/s; 0: it does not throttle.
     pub rate_mbit_s: u64,
+    /// Packets that may wait for the link; the outbound engine waits beyond.
+    #[serde(default = "published_network_queue")]
+    pub queue_packets: u32,
+}
+
+/// Gives the packets that may wait for the link in the published driver (`max_network_queue_len`).
+const fn published_network_queue() -> u32 {
+    32
 }
 
 /// Describes the host side of PCIe.
@@ -509,6 +517,7 @@ impl Machine {
         power("inbound.align_bytes", self.inbound.align_bytes)?;
         between("dma.port_bytes", self.dma.port_bytes, 1, 4096)?;
         between("command.port_bytes", self.command.port_bytes, 1, 4096)?;
+        between("network.queue_packets", self.network.queue_packets, 1, 1 << 20)?;
         between("command.per_hpu", self.command.per_hpu, 1, 32)?;
         between("command.per_interface", self.command.per_interface, 1, 1024)?;
         power("instruction_cache.line_bytes", self.instruction_cache.line_bytes)?;

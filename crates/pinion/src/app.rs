@@ -318,6 +318,7 @@ fn place(manifest: &Manifest, machine: &Machine, image: &Image) -> Result<Vec<Ex
             watchdog_cycles: watchdog_cycles(context.watchdog, machine),
             message_timeout_cycles: Some(machine.protection.message_timeout_cycles)
                 .filter(|cycles| *cycles > 0),
+            ..ExecutionContext::default()
         });
     }
     Ok(contexts)

@@ -180,7 +180,7 @@ impl HpuDriver {
             machine.l1.base
                 + cluster * machine.l1.stride
                 + machine.scratchpad_offset()
-                + context.scratchpad_offset
+                + context.scratchpad(cluster).0
         };
         let (l1_bytes, clusters) = (packet.l1_bytes, machine.cluster.count);
         for (start, entries) in [(2, 4), (register::WIDE_TASK as usize / 4 - 32, self.wide)] {
@@ -197,7 +197,7 @@ impl HpuDriver {
                 put(if cluster < clusters { scratchpad(cluster) } else { 0 });
             }
             for cluster in 0..entries {
-                put(if cluster < clusters { context.scratchpad_bytes } else { 0 });
+                put(if cluster < clusters { context.scratchpad(cluster).1 } else { 0 });
             }
             put((context.host_memory_address >> 32) as u32);
             put(context.host_memory_address as u32);

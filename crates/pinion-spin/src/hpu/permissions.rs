@@ -99,11 +99,16 @@ impl Permissions {
         self.grant((context.handler_memory_address, context.handler_memory_bytes), true, true);
         // The program's own data lie at the start of the L2 handler memory.
         self.grant((machine.l2_handler.base, 64 << 10), true, true);
-        let scratchpad = machine.scratchpad_offset() + context.scratchpad_offset;
+        let scratchpad = |cluster| {
+            let (offset, bytes) = context.scratchpad(cluster);
+            (machine.scratchpad_offset() + offset, bytes)
+        };
         for cluster in 0..machine.cluster.count {
-            self.grant((l1(cluster) + scratchpad, context.scratchpad_bytes), true, true);
+            let (offset, bytes) = scratchpad(cluster);
+            self.grant((l1(cluster) + offset, bytes), true, true);
         }
-        self.grant((machine.l1.alias + scratchpad, context.scratchpad_bytes), true, true);
+        let (offset, bytes) = scratchpad(subject.cluster);
+        self.grant((machine.l1.alias + offset, bytes), true, true);
     }
 
     fn set_rtl(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {

@@ -17,9 +17,6 @@ use crate::listener::{Event, Fault, Listener};
 use crate::memory::Place;
 use crate::{Machine, UnitEventKind};
 
-/// Packets that may wait for the link; the outbound engine waits beyond (published model: 32).
-const NETWORK_QUEUE: usize = 32;
-
 /// Holds what lies behind the interfaces: the link and the PCIe bus.
 #[derive(Debug)]
 pub struct Egress {
@@ -27,6 +24,8 @@ pub struct Egress {
     link_mbit_s: u64,
     /// Cycles at which the last packets leave.
     departures: VecDeque<u64>,
+    /// Packets that may wait for the link; the outbound engine waits beyond.
+    queue_packets: usize,
     bus: PcieLink,
 }
 
@@ -36,7 +35,8 @@ impl Egress {
         Self {
             link_free_ps: 0,
             link_mbit_s: machine.network.rate_mbit_s,
-            departures: VecDeque::with_capacity(NETWORK_QUEUE + 1),
+            departures: VecDeque::new(),
+            queue_packets: machine.network.queue_packets as usize,
             bus: PcieLink::new(PcieConfig::from_rate(
                 machine.pcie.latency_ps,
                 machine.pcie.rate_mbit_s,
@@ -70,7 +70,7 @@ impl Egress {
 
     /// Gives the cycle before which the outbound engine may not start: its queue is full.
     fn not_before(&self) -> u64 {
-        if self.departures.len() < NETWORK_QUEUE {
+        if self.departures.len() < self.queue_packets {
             return 0;
         }
         self.departures.front().copied().unwrap_or(0)
@@ -78,7 +78,7 @@ impl Egress {
 
     fn departs(&mut self, cycle: u64) {
         self.departures.push_back(cycle);
-        if self.departures.len() > NETWORK_QUEUE {
+        if self.departures.len() > self.queue_packets {
             self.departures.pop_front();
         }
     }
@@ -320,10 +320,11 @@ impl Nic {
                 self.scratch = data;
             }
             Kind::HostDma => {
-                self.scratch.clear();
-                self.scratch.resize(command.bytes as usize, 0);
-                let _ = self.host.read(command.host_address, &mut self.scratch);
-                let data = std::mem::take(&mut self.scratch);
+                let mut data = std::mem::take(&mut self.scratch);
+                data.clear();
+                data.resize(command.bytes as usize, 0);
+                let _ = self.host.read(command.host_address, &mut data);
+                listener.supply(time, command.host_address, &mut data);
                 let _ = self.memories.write(command.nic_address, &data);
                 self.scratch = data;
             }

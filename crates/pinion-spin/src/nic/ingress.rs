@@ -29,6 +29,8 @@ pub struct Ingress {
     writing: VecDeque<(u32, u64)>,
     /// Whether the first of them waits for a cell or a queue.
     blocked: bool,
+    /// Cycle from which the next HER can be handed over, one being handed per cycle.
+    her_from: u64,
     next_packet: u64,
     /// The inbound write burst during which reads were counted last: its end, and the reads.
     read_burst: (u64, u32),
@@ -273,6 +275,8 @@ impl Nic {
         if let Err(refusal) = self.mpq.accept(now, slot, &mut self.packets, handlers, timeout) {
             return self.refuse_her(now, slot, refusal, listener);
         }
+        self.totals.her_stall_cycles += now.saturating_sub(ready.max(self.ingress.her_from));
+        self.ingress.her_from = now + 1;
         let time = self.time(now);
         let packet = &mut self.packets[slot];
         packet.record.her = time;

@@ -6,6 +6,7 @@
 //! shared (`execute.rs`); only those touches are ordered.
 
 mod commands;
+mod contexts;
 mod execute;
 mod feedback;
 mod ingress;
@@ -166,12 +167,8 @@ impl Nic {
         traffic: &mut dyn Traffic,
         listener: &mut dyn Listener,
     ) -> Outcome {
-        let cycle = if until == Time::MAX { u64::MAX } else { self.clock.cycle_at(until) };
-        // Only a source that had nothing is asked anew: where runs are cut makes no difference.
-        if self.ingress.reopen() {
-            self.wake_inbound(self.wheel.now());
-        }
-        self.run_to_cycle(cycle, traffic, listener)
+        self.reopen();
+        self.run_to_cycle(self.cycle_until(until), traffic, listener)
     }
 
     /// Does the same until a cycle, counted from when the machine was ready; a source that had
@@ -196,6 +193,40 @@ impl Nic {
             }
         }
         self.end_of_run()
+    }
+
+    /// Takes one step of a run, for callers that look in between; `None`: there may be more to do.
+    /// A source that had nothing is not asked anew until [`Nic::reopen`] says so.
+    pub fn take_step(
+        &mut self,
+        until: Time,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) -> Option<Outcome> {
+        self.interest = listener.interest();
+        let horizon = self.cycle_until(until).saturating_add(self.epoch);
+        let Some(now) = self.step(horizon, traffic, listener) else {
+            return Some(self.end_of_run());
+        };
+        let limit = self.machine.protection.no_progress_cycles;
+        let still = now.saturating_sub(self.last_progress);
+        if limit > 0 && still > limit && self.is_waited_for() {
+            return Some(Outcome::Stuck(self.describe_stuck(now)));
+        }
+        self.ended.then(|| self.end_of_run())
+    }
+
+    /// Lets a source that had nothing be asked anew: where runs are cut makes no difference.
+    pub fn reopen(&mut self) {
+        if self.ingress.reopen() {
+            self.wake_inbound(self.wheel.now());
+        }
+    }
+
+    /// Gives the last cycle that a run until a given time may reach, counted from when the machine
+    /// was ready.
+    fn cycle_until(&self, until: Time) -> u64 {
+        if until == Time::MAX { u64::MAX } else { self.clock.cycle_at(until) }
     }
 
     /// Takes the next step due at or before `until`: an event of the queue, or a cluster's lane.

@@ -17,6 +17,8 @@ pub struct Totals {
     pub unmatched: u64,
     /// Packets whose completion came back.
     pub processed: u64,
+    /// Cycles in which a HER was there and the MPQ engine could not take it.
+    pub her_stall_cycles: u64,
     /// Packets sent by commands.
     pub packets_out: u64,
     /// Bytes of them.

@@ -6,6 +6,7 @@ use pinion_isa::elf::Image;
 use pinion_sim::{Clock, Wheel};
 
 use super::commands::Egress;
+use super::contexts::handlers;
 use super::lanes::Lane;
 use super::{Due, Nic, Totals, Wakes, execute, ingress::Ingress, wake::Wake};
 use crate::arbiter::{Requests, RoundRobin};
@@ -17,11 +18,11 @@ use crate::hpu::{Core, HpuDriver, Waiting};
 use crate::listener::{Deaf, Interest};
 use crate::matching::MatchingEngine;
 use crate::memory::Memories;
-use crate::mpq::{Handlers, MpqEngine};
+use crate::mpq::MpqEngine;
 use crate::packet_buffer::PacketBuffer;
 use crate::task::Packets;
 use crate::task_dispatcher::TaskDispatcher;
-use crate::{ExecutionContext, Handler, Machine};
+use crate::{ExecutionContext, Machine};
 
 /// Says why a NIC could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +109,7 @@ impl Nic {
     ) -> Result<Self, SetupError> {
         machine.check().map_err(|(key, problem)| SetupError::Machine { key, problem })?;
         for context in &contexts {
-            check_context(&machine, context)?;
+            context.check(&machine)?;
         }
         let mut nic = Self::assemble(machine, contexts, matching);
         nic.load(program)?;
@@ -130,19 +131,11 @@ impl Nic {
             let bytes = u64::from(context.host_memory_bytes);
             iommu.add_window(index as u32, Window::read_write(context.host_memory_address, bytes));
         }
-        let address = |handler: &Option<Handler>| handler.as_ref().map_or(0, |h| h.address);
         Self {
             clock: Clock::from_hz(machine.clock.frequency_mhz * 1_000_000),
             wheel: Wheel::new(),
             epoch: 0,
-            handlers: contexts
-                .iter()
-                .map(|context| Handlers {
-                    header: address(&context.header_handler),
-                    payload: address(&context.payload_handler),
-                    completion: address(&context.completion_handler),
-                })
-                .collect(),
+            handlers: contexts.iter().map(handlers).collect(),
             contexts,
             matching,
             ingress: Ingress::new(&machine),
@@ -268,56 +261,4 @@ impl Nic {
         }
         Ok(())
     }
-}
-
-fn check_context(machine: &Machine, context: &ExecutionContext) -> Result<(), SetupError> {
-    let not = |what, problem: String| {
-        Err(SetupError::DoesNotFit { context: context.name.clone(), what, problem })
-    };
-    let (base, bytes) = (machine.program.base, machine.program.bytes);
-    let handlers = [&context.header_handler, &context.payload_handler, &context.completion_handler];
-    for handler in handlers.into_iter().flatten() {
-        let end = handler.address.checked_add(handler.bytes);
-        if handler.address < base || end.is_none_or(|end| end > base + bytes) {
-            return Err(SetupError::HandlerOutside {
-                context: context.name.clone(),
-                handler: handler.name.clone(),
-                address: handler.address,
-                base,
-                bytes,
-            });
-        }
-    }
-    let memory = &machine.l2_handler;
-    let end = context.handler_memory_address.checked_add(context.handler_memory_bytes);
-    if context.handler_memory_bytes > 0
-        && (context.handler_memory_address < memory.base
-            || end.is_none_or(|end| end > memory.base + memory.bytes))
-    {
-        let (at, size) = (context.handler_memory_address, context.handler_memory_bytes);
-        return not(
-            "handler memory",
-            format!("{size} bytes at {at:#010x} are not within L2 handler memory"),
-        );
-    }
-    if context.handler_memory_image.len() > context.handler_memory_bytes as usize {
-        let (image, size) = (context.handler_memory_image.len(), context.handler_memory_bytes);
-        return not(
-            "the handler memory's image",
-            format!("it has {image} bytes, the handler memory {size}"),
-        );
-    }
-    let end = context.scratchpad_offset.checked_add(context.scratchpad_bytes);
-    if end.is_none_or(|end| end > machine.scratchpad_bytes()) {
-        return not(
-            "scratchpad",
-            format!(
-                "{} bytes at offset {} exceed the {} bytes that each L1 has",
-                context.scratchpad_bytes,
-                context.scratchpad_offset,
-                machine.scratchpad_bytes()
-            ),
-        );
-    }
-    Ok(())
 }

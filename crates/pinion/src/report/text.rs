@@ -222,23 +222,14 @@ impl Summary {
     }
 }
 
-/// Names an exception by its `mcause` (RISC-V privileged architecture, table of exception codes).
+/// Names an exception by its `mcause`, ours included.
 fn exception_name(cause: u32) -> String {
-    match cause {
-        0 => "instruction address misaligned".to_owned(),
-        1 => "instruction fetch not allowed".to_owned(),
-        2 => "illegal instruction".to_owned(),
-        3 => "breakpoint".to_owned(),
-        4 => "load address misaligned".to_owned(),
-        5 => "load not allowed".to_owned(),
-        6 => "store address misaligned".to_owned(),
-        7 => "store not allowed".to_owned(),
-        8 | 11 => "environment call".to_owned(),
-        24 => "stack overrun".to_owned(),
-        // Of the native engine: pinion_native::ARITHMETIC_CAUSE.
-        26 => "integer division by zero, or one that overflows".to_owned(),
-        _ => format!("exception {cause}"),
+    // Of the native engine: pinion_native::ARITHMETIC_CAUSE.
+    if cause == 26 {
+        return "integer division by zero, or one that overflows".to_owned();
     }
+    let name = pinion_isa::exception_name(cause);
+    name.map_or_else(|| format!("exception {cause}"), str::to_owned)
 }
 
 /// Writes a count with thousands separated.
