@@ -1,5 +1,5 @@
 # The README's two commands are `make demo` and `make test`; both bring what is missing.
-.PHONY: help demo test setup build install calibration book clean
+.PHONY: help demo test setup build install calibration figures book clean
 
 help:
 	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
@@ -7,6 +7,7 @@ help:
 	@echo "make setup        only bring what demo and test need"
 	@echo "make install      put the command \`pinion\` into cargo's bin folder"
 	@echo "make calibration  bring the calibration table and the book's outputs up to date"
+	@echo "make figures      make PsPIN's figures again and put them into the book"
 	@echo "make book         build the book (needs mdbook: cargo install mdbook)"
 	@echo "make clean        remove everything that was built; .toolchain stays"
 
@@ -29,6 +30,11 @@ install:
 calibration:
 	PINION_BLESS=1 cargo test --locked --package pinion --test calibration --test calibration_nanopu
 	python3 tests/docs/run.py --write
+
+# The same: the command's charts, then the comparisons that the book quotes.
+figures:
+	cargo run --release --locked --package pinion -- figure pspin-all --out docs/src/figures
+	PINION_BLESS=1 cargo test --locked --package pinion --test figure_pspin
 
 book:
 	mdbook build docs

@@ -84,13 +84,15 @@ pub struct Published {
 }
 
 /// Says where a chart shows a published value.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drawn {
-    /// Names the group of bars; without it the value is a line across.
+    /// Names the group of bars; without it and a place the value is a line across.
     pub group: Option<String>,
-    /// Names the bar in the group.
+    /// Names the bar in the group, or the curve whose colour it has.
     pub series: Option<String>,
+    /// Is the place along the axis across, of curves.
+    pub at: Option<f64>,
     /// Names the further chart that shows it, instead of the first.
     pub chart: Option<String>,
 }

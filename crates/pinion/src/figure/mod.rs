@@ -13,6 +13,7 @@ mod catalogue;
 pub mod chart;
 mod compare;
 mod definition;
+mod markdown;
 pub mod nanopu;
 mod produce;
 pub mod pspin;
@@ -24,6 +25,7 @@ mod tests;
 pub use catalogue::{figures, find, select};
 pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published};
+pub use markdown::to_markdown;
 pub use produce::{Observer, Produced, Request, Unobserved, produce, produce_with};
 pub use table::{Cell, Column, Row, Table};
 

@@ -32,6 +32,8 @@ pub enum Scale {
     Linear,
     /// By their logarithms; numbers up to 0 are not shown.
     Log,
+    /// The same, with ticks at the powers of two: sizes of packets.
+    Log2,
     /// By the logarithms of one more, so that 0 is where the axis begins.
     LogWithZero,
 }
@@ -50,11 +52,17 @@ pub(super) struct Spread {
     names: Vec<String>,
 }
 
+impl Scale {
+    fn is_logarithmic(self) -> bool {
+        matches!(self, Self::Log | Self::Log2)
+    }
+}
+
 impl Axis {
     /// Spreads the axis over numbers; a linear one that begins near 0 begins there.
     pub(super) fn spread(&self, numbers: impl Iterator<Item = f64>) -> Spread {
         let shown =
-            |number: &f64| number.is_finite() && (self.scale != Scale::Log || *number > 0.0);
+            |number: &f64| number.is_finite() && (!self.scale.is_logarithmic() || *number > 0.0);
         let (mut low, mut high) = numbers
             .filter(shown)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
@@ -63,7 +71,7 @@ impl Axis {
         }
         match self.scale {
             Scale::Linear => self.linear(low, high),
-            Scale::Log => self.logarithmic(low, high),
+            Scale::Log | Scale::Log2 => self.logarithmic(low, high),
             Scale::LogWithZero => Self::with_zero(high),
         }
     }
@@ -96,6 +104,11 @@ impl Axis {
         let high = self.to.filter(|&to| to > low).unwrap_or(high * 1.1).max(low * 2.0);
         let (start, end) = (low.log10(), high.log10());
         let decades = (start.floor() as i32)..=(end.ceil() as i32);
+        if self.scale == Scale::Log2 {
+            let powers = (low.log2().ceil() as i32)..=(high.log2().floor() as i32);
+            let ticks = powers.map(|power| 2f64.powi(power).log10()).collect();
+            return Spread { scale: Scale::Log2, start, end, ticks, names: Vec::new() };
+        }
         let steps: &[f64] = if end - start > 4.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let ticks = decades
             .flat_map(|decade| steps.iter().map(move |step| step.log10() + f64::from(decade)))
@@ -121,7 +134,7 @@ impl Spread {
     pub fn position(&self, number: f64) -> Option<f64> {
         let position = match self.scale {
             Scale::Linear => number,
-            Scale::Log => number.log10(),
+            Scale::Log | Scale::Log2 => number.log10(),
             Scale::LogWithZero => (1.0 + number).log10(),
         };
         position.is_finite().then_some(position)
@@ -134,7 +147,7 @@ impl Spread {
         }
         match self.scale {
             Scale::Linear => plain(position),
-            Scale::Log => plain(10f64.powf(position)),
+            Scale::Log | Scale::Log2 => plain(10f64.powf(position)),
             Scale::LogWithZero => plain((10f64.powf(position) - 1.0).round()),
         }
     }
@@ -229,6 +242,12 @@ mod tests {
     }
 
     #[test]
+    fn sizes_have_powers_of_two() {
+        let spread = axis(Scale::Log2).spread([64.0, 1025.0].into_iter());
+        assert_eq!(texts(&spread), ["64", "128", "256", "512", "1,024"]);
+    }
+
+    #[test]
     fn an_axis_with_zero_has_powers_of_two() {
         let spread = axis(Scale::LogWithZero).spread([0.0, 16.0].into_iter());
         assert_eq!(texts(&spread), ["0", "1", "2", "4", "8", "16"]);
@@ -237,7 +256,7 @@ mod tests {
 
     #[test]
     fn nothing_to_show_is_no_reason_to_fail() {
-        for scale in [Scale::Linear, Scale::Log, Scale::LogWithZero] {
+        for scale in [Scale::Linear, Scale::Log, Scale::Log2, Scale::LogWithZero] {
             let spread = axis(scale).spread(std::iter::empty());
             assert!(spread.start < spread.end && !spread.ticks.is_empty());
         }

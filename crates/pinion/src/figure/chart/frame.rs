@@ -42,6 +42,8 @@ pub(super) enum Key {
     Bar(usize, String),
     /// A published value.
     Published(String),
+    /// A published point.
+    PublishedPoint(String),
 }
 
 /// Gives the colour of the n-th curve.
@@ -88,6 +90,10 @@ fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
             Key::Bar(index, name) => {
                 let corners = [(12, y - 7), (34, y + 7)];
                 area.draw(&Rectangle::new(corners, colour(*index).filled()))?;
+                name
+            }
+            Key::PublishedPoint(name) => {
+                area.draw(&(EmptyElement::at((23, y)) + ring(None)))?;
                 name
             }
             Key::Published(name) => {
@@ -143,6 +149,12 @@ pub(super) fn marker(index: usize) -> Polygon<(i32, i32)> {
         _ => vec![(0, -6), (5, 0), (0, 6), (-5, 0)],
     };
     Polygon::new(corners, colour(index).filled())
+}
+
+/// Makes the ring of a published point, around (0, 0), in the colour of its curve.
+pub(super) fn ring(index: Option<usize>) -> Circle<(i32, i32), u32> {
+    let colour = index.map_or(INK, colour);
+    Circle::new((0, 0), 9, colour.stroke_width(3))
 }
 
 #[cfg(test)]

@@ -21,13 +21,18 @@ struct Curve {
 pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
     let chart = sheet.chart;
     let curves = curves(sheet);
-    let published = across(sheet);
+    let (published, marks) = (across(sheet), marks(sheet, &curves));
     let all = || curves.iter().flat_map(|curve| curve.points.iter());
     let x = chart.x.spread(all().map(|(x, _)| *x));
-    let y = chart.y.spread(all().map(|(_, y)| *y).chain(published.iter().map(|(_, y)| *y)));
+    let heights = published.iter().map(|(_, y)| *y).chain(marks.iter().map(|mark| mark.place.1));
+    let y = chart.y.spread(all().map(|(_, y)| *y).chain(heights));
 
-    let keys = curves.iter().map(|curve| Key::Curve(curve.colour, curve.line, curve.name.clone()));
-    let area = frame::begin(svg, sheet, &keys.collect::<Vec<_>>())?;
+    let key = |curve: &Curve| Key::Curve(curve.colour, curve.line, curve.name.clone());
+    let mut keys: Vec<Key> = curves.iter().map(key).collect();
+    if !marks.is_empty() {
+        keys.push(Key::PublishedPoint("published".to_owned()));
+    }
+    let area = frame::begin(svg, sheet, &keys)?;
     let mut context = ChartBuilder::on(&area)
         .margin(12)
         .x_label_area_size(52)
@@ -70,8 +75,34 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
             context.draw_series(at.iter().map(marker))?;
         }
     }
+    for mark in &marks {
+        let Some(at) = place(&x, &y, mark.place) else { continue };
+        context.draw_series([EmptyElement::at(at) + frame::ring(mark.colour)])?;
+    }
     area.present()?;
     Ok(())
+}
+
+/// Is a published point.
+struct Mark {
+    place: (f64, f64),
+    colour: Option<usize>,
+}
+
+/// Lists the published points, with the colours of the curves they belong to.
+fn marks(sheet: &Sheet<'_>, curves: &[Curve]) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for (published, comparison) in &sheet.published {
+        let Some((drawn, at)) = published.drawn.as_ref().and_then(|d| Some((d, d.at?))) else {
+            continue;
+        };
+        let curve = drawn.series.as_ref().and_then(|name| curves.iter().find(|c| c.name == *name));
+        let colour = curve.map(|curve| curve.colour);
+        let numbers = [comparison.paper, comparison.from, comparison.to];
+        let numbers = numbers.into_iter().flatten();
+        marks.extend(numbers.map(|number| Mark { place: (at, number), colour }));
+    }
+    marks
 }
 
 fn place(x: &Spread, y: &Spread, (across, up): (f64, f64)) -> Option<(f64, f64)> {
@@ -106,7 +137,8 @@ fn curves(sheet: &Sheet<'_>) -> Vec<Curve> {
 /// Lists the published values that are lines across, with their texts.
 fn across(sheet: &Sheet<'_>) -> Vec<(String, f64)> {
     let lines = sheet.published.iter().filter(|(published, _)| {
-        published.drawn.as_ref().is_some_and(|drawn| drawn.group.is_none())
+        let drawn = published.drawn.as_ref();
+        drawn.is_some_and(|drawn| drawn.group.is_none() && drawn.at.is_none())
     });
     lines
         .filter_map(|(_, comparison)| {

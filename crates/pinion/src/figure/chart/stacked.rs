@@ -76,7 +76,9 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
             }
             bottom += number;
         }
-        context.draw_series([Text::new(plain(sums[group]), (middle, bottom), above.clone())])?;
+        let highest = strokes.iter().filter(|(of, _)| *of == group).map(|(_, number)| *number);
+        let top = highest.fold(bottom, f64::max) + READABLE * (y.end - y.start) / 5.0;
+        context.draw_series([Text::new(plain(sums[group]), (middle, top), above.clone())])?;
     }
     for (group, number) in &strokes {
         let middle = *group as f64;

@@ -148,8 +148,10 @@ fn rows(packet: &str, stages: &[(&'static str, f64)]) -> Vec<Row> {
     rows
 }
 
-/// Gives the longest that completions wait for others, beyond the cycle that they take alone.
+/// Gives the longest that completions wait for others in the steady middle, beyond the cycle that they
+/// take alone.
 fn waits(packet: &str, observed: &Observed) -> Vec<Row> {
+    let (start, end) = observed.steady_cycles();
     let row = |(name, from, to): (&str, UnitEventKind, UnitEventKind)| -> Row {
         let mut longest = 0;
         let mut begun = std::collections::BTreeMap::new();
@@ -158,9 +160,10 @@ fn waits(packet: &str, observed: &Observed) -> Vec<Row> {
             if unit.kind == from {
                 begun.insert(unit.address, unit.cycle);
             } else if unit.kind == to
-                && let Some(start) = begun.remove(&unit.address)
+                && let Some(since) = begun.remove(&unit.address)
+                && (start..=end).contains(&unit.cycle)
             {
-                longest = longest.max((unit.cycle - start).saturating_sub(1));
+                longest = longest.max((unit.cycle - since).saturating_sub(1));
             }
         }
         let period_ns = period_ns(observed).unwrap_or(f64::NAN);

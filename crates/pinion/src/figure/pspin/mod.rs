@@ -7,6 +7,8 @@
 //! | `observed.rs` | what a NIC did with them: rates, latencies, HPUs used |
 //! | the others | a figure each; what varies stands in `figures/pspin-*.toml` |
 
+mod fig4;
+mod fig6;
 mod fig8;
 mod fig9;
 mod latency;
@@ -31,6 +33,8 @@ pub fn figures() -> Vec<Box<dyn Figure>> {
     let programs = Arc::new(Programs::default());
     vec![
         Box::new(latency::Latency { programs: programs.clone() }),
+        Box::new(fig4::Fig4 { programs: programs.clone() }),
+        Box::new(fig6::Fig6 { programs: programs.clone() }),
         Box::new(fig8::Fig8 { programs: programs.clone() }),
         Box::new(fig9::Fig9 { programs }),
         Box::new(table3::Table3),

@@ -141,7 +141,15 @@ impl Observed {
 
     /// Tells how many HPUs were used; needs the fine trace.
     pub(super) fn hpus(&self) -> Hpus {
-        Hpus::of(&self.units)
+        let (from, to) = self.steady_cycles();
+        Hpus::of(&self.units, from, to)
+    }
+
+    /// Gives the cycles that bound the steady middle; needs the fine trace.
+    pub(super) fn steady_cycles(&self) -> (u64, u64) {
+        let back = self.units.iter().filter(|unit| unit.kind == UnitEventKind::FeedbackMpq);
+        let ends: Vec<u64> = back.map(|unit| unit.cycle).collect();
+        steady(ends.len()).map_or((0, 0), |(first, last)| (ends[first], ends[last]))
     }
 }
 
@@ -163,16 +171,17 @@ fn steady_gbit_s(done: &[(Time, u64)]) -> Option<f64> {
 /// task to that in which its completion leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Hpus {
-    /// Is the most at a time.
+    /// Is the most at a time in the steady middle.
     pub most: u32,
-    /// Is the mean over the time from the first task to the last completion.
+    /// Is the mean over the steady middle.
     pub mean: f64,
-    /// Counts those that held one at any time.
-    pub different: u32,
+    /// Is the most at a time in the whole run.
+    pub most_ever: u32,
 }
 
 impl Hpus {
-    fn of(units: &[UnitEvent]) -> Self {
+    /// Counts from the fine trace; `from` and `to` bound the steady middle.
+    fn of(units: &[UnitEvent], from: u64, to: u64) -> Self {
         let mut changes: Vec<(u64, i32, (u32, u32))> = units
             .iter()
             .filter_map(|unit| {
@@ -187,21 +196,23 @@ impl Hpus {
         // What leaves in a cycle makes room for what comes in it.
         changes.sort_unstable();
         let mut held: BTreeMap<(u32, u32), i32> = BTreeMap::new();
-        let (mut busy, mut most, mut area) = (0, 0, 0);
-        let mut before = changes.first().map_or(0, |change| change.0);
-        let start = before;
+        let mut hpus = Self::default();
+        let (mut busy, mut area, mut before) = (0, 0, 0);
         for (cycle, change, hpu) in changes {
-            area += u64::from(busy) * (cycle - before);
+            area += u64::from(busy) * (cycle.clamp(from, to) - before.clamp(from, to));
             before = cycle;
             let count = held.entry(hpu).or_default();
             // The next task may be there while a completion waits to leave.
             busy -= u32::from(*count > 0);
             *count += change;
             busy += u32::from(*count > 0);
-            most = most.max(busy);
+            hpus.most_ever = hpus.most_ever.max(busy);
+            if (from..=to).contains(&cycle) {
+                hpus.most = hpus.most.max(busy);
+            }
         }
-        let time = (before - start).max(1) as f64;
-        Self { most, mean: area as f64 / time, different: held.len() as u32 }
+        hpus.mean = area as f64 / (to - from).max(1) as f64;
+        hpus
     }
 }
 
@@ -236,8 +247,10 @@ mod tests {
             unit(8, HpuFeedback, 0),
             unit(10, HpuFeedback, 2),
         ];
-        let hpus = Hpus::of(&units);
-        assert_eq!((hpus.most, hpus.different), (2, 3));
+        let hpus = Hpus::of(&units, 0, 10);
+        assert_eq!((hpus.most, hpus.most_ever), (2, 2));
         assert_eq!(hpus.mean, (2.0 + 2.0 * 6.0 + 2.0) / 10.0);
+        let late = Hpus::of(&units, 8, 10);
+        assert_eq!((late.most, late.most_ever, late.mean), (1, 2, 1.0));
     }
 }

@@ -58,7 +58,8 @@ fn make(dir: &std::path::Path, overrides: &[String]) -> Result<App> {
     let machine = load_machine(&manifest.app.machine, overrides, false)?;
     let layout = format!("{:?}", app::layout(&machine.value));
     let name = format!("{}-{:016x}.elf", manifest.app.name, assets::fnv1a(layout.bytes()));
-    let build =
-        build::Options { out: Some(dir.join("build").join(name)), ..build::Options::default() };
+    let is_built = manifest.app.elf.is_none();
+    let out = is_built.then(|| dir.join("build").join(name));
+    let build = build::Options { out, ..build::Options::default() };
     App::of(manifest, &Options { overrides: overrides.to_vec(), build, ..Options::default() })
 }
