@@ -16,8 +16,8 @@ pub struct Cli {
 pub enum Verb {
     /// Run an application on a capture or on generated packets
     Run(RunArgs),
-    /// Show what a nanoservice does, instruction by instruction
-    Trace(TraceArgs),
+    /// Show what handlers or a nanoservice do, instruction by instruction or as tracks
+    Trace(Box<TraceArgs>),
     /// Run an application live on a TAP device, until Ctrl-C
     Up(UpArgs),
     /// Make a new application: a folder with a small, complete example
@@ -183,26 +183,46 @@ pub struct RunArgs {
 
 /// What `pinion trace --help` says at its end.
 const TRACE_NOTES: &str = "\
-A line is a cycle, the time since reset, the hart, the function, the address and the instruction as
-the program's file has it; events of the NIC and of the network registers stand between them. Turns
-of a loop that only polls for a message are left out when nothing can have come.
+A line is an instruction: time, cycle, HPU (cluster.HPU), function, line of source, address, bits,
+disassembly, registers written (a0=...) and read (a1:...), and the physical address of an access
+(PA:...); lines with a # between them tell what else happens. Cycles count from when the machine is
+ready; an access's cycle is the one in which it is performed, after any wait.
 
-The run is that of `pinion run` with the same options; it ends with the last cycle asked for.";
+With --perfetto, whole packets are traced instead: a file to open in https://ui.perfetto.dev, with
+a track per HPU, scheduler, DMA engine, command interface and link, and arrows that follow a packet;
+of a nanoservice, a track per hart and stage of the NIC.
+
+Of a nanoservice a line has cycle, time, hart, function, source, address and disassembly; turns of a
+loop that only polls for a message are left out when nothing can have come.
+
+The run is that of `pinion run` with the same options; it ends at --to. Ctrl-C ends it too.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = TRACE_NOTES)]
 pub struct TraceArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// Only this hart (repeatable)
-    #[arg(long, value_name = "N")]
+    /// Only these HPUs: CLUSTER.HPU, or CLUSTER for all of its (repeatable)
+    #[arg(long, value_name = "CLUSTER.HPU", value_delimiter = ',')]
+    pub hpu: Vec<String>,
+    /// Only this handler, by its function's name (repeatable)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub handler: Vec<String>,
+    /// Only this context (repeatable)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub context: Vec<String>,
+    /// Only what is done for this packet, counted from 0 (repeatable)
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub packet: Vec<u64>,
+    /// Only this hart of a nanoservice (repeatable)
+    #[arg(long, value_name = "N", value_delimiter = ',')]
     pub hart: Vec<u8>,
-    /// First cycle
-    #[arg(long, value_name = "CYCLE", default_value_t = 0)]
-    pub from: u64,
-    /// Cycle behind the last one
-    #[arg(long, value_name = "CYCLE")]
-    pub to: Option<u64>,
+    /// First cycle, or time such as 1.2us
+    #[arg(long, value_name = "CYCLE|TIME")]
+    pub from: Option<String>,
+    /// Cycle or time behind the last one
+    #[arg(long, value_name = "CYCLE|TIME")]
+    pub to: Option<String>,
     /// Leave out the events
     #[arg(long)]
     pub no_events: bool,
@@ -212,6 +232,9 @@ pub struct TraceArgs {
     /// Write the trace to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Write a trace for ui.perfetto.dev instead of text
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "no_events", "no_instructions", "hpu", "handler"])]
+    pub perfetto: Option<PathBuf>,
 }
 
 /// What `pinion up --help` says at its end.

@@ -14,7 +14,7 @@
 //! An [`app::App`] is a manifest, a machine and a program that fit each other, a
 //! [`service::Service`] the same for a nanoPU; [`traffic::Packets`]
 //! supply frames; [`run::run`] gives a [`report::Summary`]; [`calibration`] compares with the
-//! hardware; [`figure`] makes published figures again; [`live`] runs on a TAP device.
+//! hardware; [`trace`] tells what happens within a run; [`figure`] makes published figures again; [`live`] runs on a TAP device.
 
 pub mod app;
 pub mod area;
@@ -32,6 +32,7 @@ pub mod native;
 pub mod report;
 pub mod run;
 pub mod service;
+pub mod trace;
 pub mod traffic;
 
 pub use error::{Error, Result};

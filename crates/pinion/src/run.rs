@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::manifest::PacketStart;
 use crate::report::{Collector, Ending, Links, Outputs, Sink, Summary};
+use crate::trace::{Both, Tracer};
 use crate::traffic::{ETHERNET_HEADER_BYTES, Packets};
 
 /// Aims at slices of this much host time.
@@ -122,15 +123,47 @@ pub fn run(
     outputs: &Outputs,
     observer: &mut dyn Observer,
 ) -> Result<Finished> {
+    run_heard(app, packets, outputs, observer, None)
+}
+
+/// Does the same, and lets a tracer hear everything; the run ends when it wants to hear no more.
+///
+/// # Errors
+/// As [`run`], and when the trace cannot be written.
+pub fn trace(
+    app: &App,
+    packets: Packets,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+    tracer: &mut dyn Tracer,
+) -> Result<Finished> {
+    run_heard(app, packets, outputs, observer, Some(tracer))
+}
+
+fn run_heard(
+    app: &App,
+    packets: Packets,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+    mut tracer: Option<&mut dyn Tracer>,
+) -> Result<Finished> {
     let start = Instant::now();
     let mut packets = packets.skip(app.skipped_bytes());
     let mut nic = app.nic()?;
     let links = links(app, packets.link());
     let mut collector = Collector::new(outputs, links, app.context_names())?;
     let mut slice = Slice::new();
+    let mut reached = Time::ZERO;
     let ending = loop {
         let until = slice.end(nic.now());
-        let outcome = nic.run(until, &mut packets, &mut collector.ears(observer));
+        let mut ears = collector.ears(observer);
+        let (until, outcome) = match &mut tracer {
+            None => (until, nic.run(until, &mut packets, &mut ears)),
+            Some(tracer) => {
+                let until = cut(until, reached, *tracer);
+                (until, nic.run(until, &mut packets, &mut Both::new(&mut ears, *tracer)))
+            }
+        };
         if let Some(error) = packets.take_error().or_else(|| collector.take_error()) {
             return Err(error);
         }
@@ -139,6 +172,13 @@ pub fn run(
         }
         if outcome != Outcome::TimeReached {
             break Ending::from(outcome);
+        }
+        reached = until;
+        if let Some(tracer) = &mut tracer {
+            tracer.settle(until)?;
+            if until >= tracer.end() || tracer.is_over() {
+                break Ending::Interrupted;
+            }
         }
         slice.adapt();
         let progress = Progress {
@@ -151,6 +191,9 @@ pub fn run(
             break Ending::Interrupted;
         }
     };
+    if let Some(tracer) = tracer {
+        tracer.finish(nic.now())?;
+    }
     let stats = collector.finish(observer)?;
     let ended = (ending, nic.now(), start.elapsed());
     let mut totals = nic.totals();
@@ -160,6 +203,12 @@ pub fn run(
     }
     let summary = Summary::new(app, totals, stats, ended);
     Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
+}
+
+/// Cuts a slice where a tracer begins to listen closely, and where it ends.
+fn cut(until: Time, reached: Time, tracer: &dyn Tracer) -> Time {
+    let begin = if reached < tracer.begin() { tracer.begin() } else { Time::MAX };
+    until.min(begin).min(tracer.end())
 }
 
 /// Chooses slices of simulated time that take about [`SLICE_HOST`].

@@ -212,6 +212,64 @@ fn mistakes_in_the_arguments() {
 }
 
 #[test]
+fn mistakes_in_what_to_trace() {
+    let folder = Folder::new("trace");
+    folder.app(MANIFEST);
+    let trace = |more: &[&'static str], parts: &[&str]| {
+        folder.refuses(&[&["trace", "app", "--generate", "udp"], more].concat(), parts);
+    };
+    trace(&["--hpu", "0.8"], &["--hpu 0.8", "from 0.0 to 3.7"]);
+    trace(&["--handler", "god_ph", "--out", "x.txt"], &["--handler god_ph", "good_ph"]);
+    trace(&["--context", "any"], &["--context any", "all"]);
+    trace(&["--from", "9", "--to", "9"], &["later than --from"]);
+    trace(&["--to", "tomorrow"], &["neither a cycle"]);
+    trace(&["--hart", "0"], &["--hart", "has packet handlers"]);
+    trace(&["--handlers"], &["--json"]);
+    trace(&["--host-dump", "all=x"], &["pinion run"]);
+    trace(&["--perfetto", "a.x", "--json", "a.x"], &["--perfetto", "a file of its own"]);
+}
+
+/// The lines of source that a trace gives are those the instructions were compiled from.
+#[test]
+fn a_trace_has_the_lines_of_source() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("lines");
+    let source = fs::read_to_string(format!("{}/reduce.c", example("reduce"))).unwrap();
+    let source: Vec<&str> = source.lines().collect();
+    let spec = "slmp,size=2100,packets=16,syn=none";
+    let output = folder.pinion(&[
+        "trace",
+        &example("reduce"),
+        "--generate",
+        spec,
+        "--handler",
+        "reduce_ph",
+        "--hpu",
+        "0.0",
+        "--no-events",
+    ]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let from_main_file: Vec<(&str, usize)> = text
+        .lines()
+        .filter_map(|line| {
+            let place = line.split_whitespace().find(|word| word.starts_with("reduce.c:"))?;
+            Some((line, place.split_once(':')?.1.parse().ok()?))
+        })
+        .collect();
+    assert!(from_main_file.len() > 20, "{text}");
+    let misaligned = from_main_file.iter().find(|(line, _)| line.contains("amoadd.w"));
+    for (line, number) in from_main_file.iter().filter(|(line, _)| line.contains("amoadd.w")) {
+        assert!(source[number - 1].contains("amo_add"), "{line}: {}", source[number - 1]);
+    }
+    let additions = text.lines().filter(|line| line.contains("amoadd.w")).count();
+    assert!(additions > 0 && (misaligned.is_some() || text.contains("pspin.h:")), "{text}");
+    assert!(text.lines().skip(1).all(|line| line.split_whitespace().nth(2) == Some("0.0")));
+}
+
+#[test]
 fn mistakes_in_programs() {
     let folder = Folder::new("programs");
     let run = |extra: &[&str], parts: &[&str]| {

@@ -359,7 +359,9 @@ fn options_that_do_not_apply_are_refused() {
         (vec!["run", "app", "--set", "core.count=99"], "core.count"),
         (vec!["run", "app", "--set", "transport.kind=tcp"], "tcp"),
         (vec!["run", &echo, "--load", "gap=5"], "--load goes with nanoservices"),
-        (vec!["trace", &echo], "has packet handlers"),
+        (vec!["trace", &echo, "--hart", "0"], "has packet handlers"),
+        (vec!["trace", "app", "--hpu", "0.0"], "is a nanoservice"),
+        (vec!["trace", "app", "--from", "soon"], "neither a cycle"),
         (vec!["trace", "app", "--hart", "4"], "harts 0 to 0"),
         (vec!["trace", "app", "--from", "5", "--to", "5"], "greater than --from"),
         (
@@ -391,6 +393,7 @@ fn a_trace_has_instructions_and_events_in_order() {
     let sends: Vec<&str> = text.lines().filter(|line| line.contains("addi t6,t5,1")).collect();
     assert_eq!(sends.len(), 4, "two messages of two words");
     assert!(sends[0].contains("hart 0") && sends[0].contains("main+0x"), "{}", sends[0]);
+    assert!(sends[0].contains(" loopback.S:32 "), "{}", sends[0]);
     assert!(text.contains("the first flit of a frame left"));
     let only = ["trace", &loopback, "--no-events", "--to", "100", "--hart", "0"];
     let output = folder.pinion(&only);

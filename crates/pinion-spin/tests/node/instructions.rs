@@ -85,7 +85,8 @@ fn check_handlers(traced: &Tracer) {
 
 /// Each core executes one instruction at a time, and what one writes the next ones read.
 fn check_cores(traced: &Tracer) {
-    let mut cores: BTreeMap<(u32, u32), (u64, [Option<u32>; 32])> = BTreeMap::new();
+    type Core = (u64, [Option<u32>; 32]);
+    let mut cores: BTreeMap<(u32, u32), Core> = BTreeMap::new();
     for one in &traced.executed {
         let (cycle, registers) = cores.entry((one.cluster, one.hpu)).or_insert((0, [None; 32]));
         assert!(one.cycle > *cycle || *cycle == 0, "{one:?} after cycle {cycle}");

@@ -25,7 +25,7 @@ use crate::output;
 const BAR_AFTER: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RunArgs) -> Result<Status> {
-    keep_files_apart(args, None)?;
+    keep_files_apart(args, &[])?;
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
         engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
@@ -74,19 +74,20 @@ fn go(
 }
 
 /// Checks that no output overwrites an input or another output.
-pub fn keep_files_apart(args: &RunArgs, more: Option<&PathBuf>) -> Result<()> {
+pub fn keep_files_apart(args: &RunArgs, more: &[(&'static str, Option<&PathBuf>)]) -> Result<()> {
     let messages = ("--messages", &args.service.messages);
     let inputs = [("--pcap-in", &args.pcap_in), ("--elf", &args.elf), messages];
     let inputs: Vec<_> =
         inputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect();
     let dumps = args.host_dump.iter().filter_map(|text| text.split_once('='));
     let mut outputs = files::reports(&args.report);
-    outputs.extend(more.map(|file| ("--out", file.clone())));
+    outputs.extend(more.iter().filter_map(|(option, file)| Some((*option, file.cloned()?))));
     outputs.extend(dumps.map(|(_, file)| ("--host-dump", PathBuf::from(file))));
     files::keep_apart(&inputs, &outputs)
 }
 
-fn packets(args: &RunArgs, manifest: &Manifest, pace: Option<Pace>) -> Result<Packets> {
+/// Opens the packets that the arguments ask for.
+pub fn packets(args: &RunArgs, manifest: &Manifest, pace: Option<Pace>) -> Result<Packets> {
     match (&args.pcap_in, &args.generate) {
         (Some(path), _) => Packets::from_capture(path, pace),
         (None, Some(spec)) => Packets::generate(spec, args.seed, pace),

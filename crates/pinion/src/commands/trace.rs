@@ -1,33 +1,135 @@
-//! `pinion trace APP`: a nanoservice's instructions and events, as text.
+//! `pinion trace APP`: what handlers or a nanoservice do, instruction by instruction as text, or
+//! handlers' packets as tracks for Perfetto.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 
 use pinion::Error;
+use pinion::app::App;
 use pinion::error::Result;
+use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, Observer, Progress};
-use pinion::nanoservice::{Filter, Trace};
+use pinion::nanoservice::{self, NodeTrace, Trace};
+use pinion::report::Sink;
+use pinion::trace::perfetto::NicTrace;
+use pinion::trace::{Choice, Filter, SourceLines, TextTrace, Tracer, When};
+use pinion::traffic::Pace;
 
-use super::run::{Watch, keep_files_apart};
-use super::{Status, service};
+use super::run::{Watch, keep_files_apart, outputs, packets, write_json};
+use super::{Status, build, engine, service};
 use crate::cli::TraceArgs;
 
 pub fn run(args: &TraceArgs) -> Result<Status> {
-    keep_files_apart(&args.run, args.out.as_ref())?;
+    let files = [("--out", args.out.as_ref()), ("--perfetto", args.perfetto.as_ref())];
+    keep_files_apart(&args.run, &files)?;
     let manifest = pinion::manifest::load(&args.run.app.app)?;
-    super::engine::refuse(&args.run.engine, "a trace shows the simulated machine")?;
-    if manifest.nanoservice().is_none() {
+    engine::refuse(&args.run.engine, "a trace shows the simulated machine")?;
+    if manifest.nanoservice().is_some() {
+        return trace_service(args, manifest);
+    }
+    trace_handlers(args, manifest)
+}
+
+/// Traces packet handlers.
+fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
+    let given = args.run.service.given();
+    if let Some(option) = given.or_else(|| (!args.hart.is_empty()).then_some("--hart")) {
         return Err(Error::Usage(format!(
-            "{} has packet handlers; pinion trace shows nanoservices. `pinion run --packets FILE \
-             --handlers` tells where handlers' time goes",
+            "{option} goes with nanoservices; {} has packet handlers",
             manifest.app.name
         )));
     }
-    if args.to.is_some_and(|to| to <= args.from) {
+    if !args.run.host_dump.is_empty() {
+        let why = "--host-dump goes with pinion run; a trace shows writes to host memory";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    if args.run.report.handlers && args.run.report.json.is_none() {
+        let why = "--handlers goes with --json here: a trace prints no summary";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    let pace = args.run.pace.as_deref().map(str::parse::<Pace>).transpose()?;
+    let packets = packets(&args.run, &manifest, pace)?;
+    let mut options = build::options(&args.run.app);
+    options.elf = args.run.elf.clone();
+    let app = App::of(manifest, &options)?;
+    build::show_messages(&app);
+    let filter = Filter::new(&app, &choice(args)?)?;
+    let mut tracer: Box<dyn Tracer + '_> = match &args.perfetto {
+        Some(path) => {
+            let file = BufWriter::new(create(path)?);
+            Box::new(NicTrace::new(&app, filter, file)?)
+        }
+        None => {
+            let wants = (!args.no_instructions, !args.no_events);
+            Box::new(TextTrace::new(&app, filter, wants, BufWriter::new(open(args)?)))
+        }
+    };
+    let outputs = outputs(&args.run.report);
+    let mut watch = Quiet(watch(args));
+    let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, tracer.as_mut())?;
+    watch.0.clear();
+    write_json(&args.run.report, &finished.summary)?;
+    Ok(match finished.summary.has_failures() {
+        true => Status::HandlersFailed,
+        false => Status::Success,
+    })
+}
+
+fn choice(args: &TraceArgs) -> Result<Choice> {
+    Ok(Choice {
+        hpus: args.hpu.clone(),
+        handlers: args.handler.clone(),
+        contexts: args.context.clone(),
+        packets: args.packet.clone(),
+        from: when(args.from.as_ref())?,
+        to: when(args.to.as_ref())?,
+    })
+}
+
+fn when(text: Option<&String>) -> Result<Option<When>> {
+    text.map(|text| text.parse()).transpose()
+}
+
+fn create(path: &PathBuf) -> Result<File> {
+    File::create(path).map_err(|error| Error::file("write", path, error))
+}
+
+fn open(args: &TraceArgs) -> Result<Box<dyn Write>> {
+    Ok(match &args.out {
+        Some(path) => Box::new(create(path)?),
+        None => Box::new(std::io::stdout()),
+    })
+}
+
+/// Watches with a bar when the trace goes to a file.
+fn watch(args: &TraceArgs) -> Watch {
+    Watch::new(!args.run.quiet && (args.out.is_some() || args.perfetto.is_some()))
+}
+
+/// Traces a nanoservice.
+fn trace_service(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
+    let handlers_only = [
+        ("--hpu", args.hpu.is_empty()),
+        ("--handler", args.handler.is_empty()),
+        ("--context", args.context.is_empty()),
+        ("--packet", args.packet.is_empty()),
+    ];
+    if let Some((option, _)) = handlers_only.iter().find(|(_, is_absent)| !is_absent) {
+        return Err(Error::Usage(format!(
+            "{option} goes with packet handlers; {} is a nanoservice, whose trace --hart, --from \
+             and --to narrow down",
+            manifest.app.name
+        )));
+    }
+    let (service, setup) = service::prepare(&args.run, manifest)?;
+    let cycle = |when: Option<When>| when.map(|when| when.cycle(setup.clock));
+    let from = cycle(when(args.from.as_ref())?).unwrap_or(0);
+    let to = cycle(when(args.to.as_ref())?);
+    if to.is_some_and(|to| to <= from) {
         let why = "--to is the cycle behind the last one: it must be greater than --from";
         return Err(Error::Usage(why.to_owned()));
     }
-    let (service, setup) = service::prepare(&args.run, manifest)?;
     let harts = setup.machine.value.core.count;
     if let Some(hart) = args.hart.iter().find(|hart| u32::from(**hart) >= harts) {
         return Err(Error::Usage(format!(
@@ -36,24 +138,29 @@ pub fn run(args: &TraceArgs) -> Result<Status> {
         )));
     }
     let mut options = service::run_options(&args.run, &service, &setup)?;
-    options.cycles = [options.cycles, args.to].into_iter().flatten().min();
-    let filter = Filter {
+    options.cycles = [options.cycles, to].into_iter().flatten().min();
+    let filter = nanoservice::Filter {
         harts: args.hart.clone(),
-        from: args.from,
-        to: args.to,
+        from,
+        to,
         no_instructions: args.no_instructions,
         no_events: args.no_events,
     };
-    let out: Box<dyn Write> = match &args.out {
-        Some(path) => {
-            Box::new(File::create(path).map_err(|error| Error::file("write", path, error))?)
-        }
-        None => Box::new(std::io::stdout()),
-    };
-    let trace = Trace::new(&service.image, setup.clock, filter, BufWriter::new(out));
     let outputs = service::outputs(&args.run.report);
-    let mut watch = Quiet(Watch::new(!args.run.quiet && args.out.is_some()));
-    let summary = run::run(&service, &setup, options, &outputs, &mut watch, trace)?;
+    let mut watch = Quiet(watch(args));
+    let summary = match &args.perfetto {
+        Some(path) => {
+            let out = BufWriter::new(create(path)?);
+            let trace = NodeTrace::new(setup.clock, filter, harts, out)?;
+            run::run(&service, &setup, options, &outputs, &mut watch, trace)?
+        }
+        None => {
+            let lines = SourceLines::read(&service.built.elf);
+            let out = BufWriter::new(open(args)?);
+            let trace = Trace::new(&service.image, lines, setup.clock, filter, out);
+            run::run(&service, &setup, options, &outputs, &mut watch, trace)?
+        }
+    };
     watch.0.clear();
     service::write_json(&args.run.report, &summary)?;
     Ok(service::status(&summary))
@@ -69,5 +176,13 @@ impl Observer for Quiet {
 
     fn warning(&mut self, text: &str) {
         self.0.notice(text);
+    }
+}
+
+impl Sink for Quiet {}
+
+impl pinion::run::Observer for Quiet {
+    fn goes_on(&mut self, progress: &pinion::run::Progress) -> bool {
+        pinion::run::Observer::goes_on(&mut self.0, progress)
     }
 }

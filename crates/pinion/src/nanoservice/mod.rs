@@ -10,6 +10,7 @@ mod json;
 pub mod live;
 mod node_end;
 mod outside;
+mod perfetto;
 pub mod run;
 mod script;
 mod setup;
@@ -26,6 +27,7 @@ use crate::error::Result;
 
 pub use frames::Outputs;
 pub use outside::Traffic;
+pub use perfetto::NodeTrace;
 pub use script::{FILE_NAME as SCRIPT_NAME, Script};
 pub use setup::Setup;
 pub use summary::{Ending, HartRow, Summary};

@@ -14,6 +14,7 @@ use pinion_sim::Clock;
 use super::hang::place;
 use super::run::Settling;
 use crate::error::{Error, Result};
+use crate::trace::SourceLines;
 
 /// Chooses what is traced.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +32,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn has(&self, hart: Option<u8>, at: Cycle) -> bool {
+    pub(super) fn has(&self, hart: Option<u8>, at: Cycle) -> bool {
         at >= self.from
             && self.to.is_none_or(|to| at < to)
             && (self.harts.is_empty() || hart.is_none_or(|hart| self.harts.contains(&hart)))
@@ -41,6 +42,7 @@ impl Filter {
 /// Writes a trace.
 pub struct Trace<'a, W> {
     image: &'a Image,
+    sources: SourceLines,
     clock: Clock,
     filter: Filter,
     /// Holds what is written of instructions, by their address.
@@ -58,17 +60,23 @@ enum Line {
 
 impl<'a, W: Write> Trace<'a, W> {
     /// Traces a run of a program in a node with a clock.
-    pub fn new(image: &'a Image, clock: Clock, filter: Filter, out: W) -> Self {
+    pub fn new(
+        image: &'a Image,
+        sources: SourceLines,
+        clock: Clock,
+        filter: Filter,
+        out: W,
+    ) -> Self {
         let (code, lines) = (HashMap::new(), Vec::new());
-        Self { image, clock, filter, code, lines, out, is_over: false }
+        Self { image, sources, clock, filter, code, lines, out, is_over: false }
     }
 
     fn write(&mut self, at: Cycle, line: Line) -> std::io::Result<()> {
         let ns = self.clock.time(at).ns();
         match line {
             Line::Instruction { hart, pc } => {
-                let image = self.image;
-                let text = self.code.entry(pc).or_insert_with(|| describe(image, pc));
+                let (image, sources) = (self.image, &self.sources);
+                let text = self.code.entry(pc).or_insert_with(|| describe(image, sources, pc));
                 writeln!(self.out, "{at:>12} {ns:>14.1} ns  hart {hart:<2} {text}")
             }
             Line::Event(event) => {
@@ -125,9 +133,10 @@ impl<W: Write> Settling for Trace<'_, W> {
 }
 
 /// Describes the instruction at an address as the program's file has it.
-fn describe(image: &Image, pc: u64) -> String {
+fn describe(image: &Image, sources: &SourceLines, pc: u64) -> String {
     let function = place(image, pc).unwrap_or_else(|| "?".to_owned());
-    let mut text = format!("{function:<32} {pc:#012x}  ");
+    let source = sources.at(pc).unwrap_or("-");
+    let mut text = format!("{function:<32} {source:<20} {pc:#012x}  ");
     match word_at(image, pc) {
         Some(word) => {
             let instruction = decode(word, Extensions::RV64GC);
@@ -150,7 +159,7 @@ fn word_at(image: &Image, pc: u64) -> Option<u32> {
     Some(half(offset)? | half(offset + 2).unwrap_or(0) << 16)
 }
 
-fn hart_of(event: Event) -> Option<u8> {
+pub(super) fn hart_of(event: Event) -> Option<u8> {
     match event {
         Event::GlobalReceiveOut { hart, .. }
         | Event::ReceiveWord { hart, .. }

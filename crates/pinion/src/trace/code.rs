@@ -1,0 +1,77 @@
+//! What can be said of an instruction before it runs: function, line of source, bits, disassembly.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use pinion_isa::elf::Image;
+use pinion_isa::{Instruction, disassemble};
+
+use super::SourceLines;
+
+/// Width of the column with the function.
+const FUNCTION_WIDTH: usize = 28;
+/// Width of the column with the line of source.
+const SOURCE_WIDTH: usize = 20;
+/// Width of the column with the disassembly.
+const TEXT_WIDTH: usize = 24;
+
+/// Describes instructions, each once.
+pub struct Code<'a> {
+    image: &'a Image,
+    lines: SourceLines,
+    known: HashMap<(u32, u32), String>,
+}
+
+impl<'a> Code<'a> {
+    /// Describes a program's instructions.
+    pub fn new(image: &'a Image, lines: SourceLines) -> Self {
+        Self { image, lines, known: HashMap::new() }
+    }
+
+    /// Gives the columns of an instruction with these bits at `pc`.
+    pub fn columns(&mut self, pc: u32, word: u32, instruction: &Instruction) -> &str {
+        let (image, lines) = (self.image, &self.lines);
+        self.known
+            .entry((pc, word))
+            .or_insert_with(|| describe(image, lines, (pc, word), instruction))
+    }
+
+    /// Gives the titles of the columns.
+    pub fn titles() -> String {
+        format!(
+            "{:<FUNCTION_WIDTH$} {:<SOURCE_WIDTH$} {:<8} {:<8} {:<TEXT_WIDTH$}",
+            "function", "source", "PC", "instr", "mnemonic"
+        )
+    }
+}
+
+fn describe(
+    image: &Image,
+    lines: &SourceLines,
+    (pc, word): (u32, u32),
+    instruction: &Instruction,
+) -> String {
+    let function = place(image, pc).unwrap_or_else(|| "?".to_owned());
+    let source = lines.at(u64::from(pc)).unwrap_or("-");
+    let bits = match instruction.length {
+        2 => format!("{word:04x}"),
+        _ => format!("{word:08x}"),
+    };
+    let mut text = String::new();
+    let mnemonic = disassemble(instruction, u64::from(pc));
+    let _ = write!(
+        text,
+        "{function:<FUNCTION_WIDTH$} {source:<SOURCE_WIDTH$} {pc:08x} {bits:<8} \
+         {mnemonic:<TEXT_WIDTH$}"
+    );
+    text
+}
+
+/// Names the function that an address lies in, and how far into it.
+fn place(image: &Image, pc: u32) -> Option<String> {
+    let symbol = image.symbol_at(u64::from(pc))?;
+    Some(match u64::from(pc) - symbol.address {
+        0 => symbol.name.clone(),
+        offset => format!("{}+{offset:#x}", symbol.name),
+    })
+}
