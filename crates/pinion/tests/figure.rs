@@ -35,7 +35,9 @@ fn the_list_names_every_figure_and_where_it_was_published() {
     let (output, out) = pinion(&["list"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && !out.exists());
-    for name in ["nanopu-latency", "nanopu-table1", "nanopu-fig3", "nanopu-fig4", "nanopu-fig5"] {
+    let nanopu = ["nanopu-latency", "nanopu-table1", "nanopu-fig3", "nanopu-fig4", "nanopu-fig5"];
+    let pspin = ["pspin-latency", "pspin-fig4", "pspin-fig6", "pspin-fig8", "pspin-fig9"];
+    for name in nanopu.into_iter().chain(pspin) {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name}: {text}");
     }
     assert!(text.contains("nanoPU paper, figure 3"));
@@ -47,6 +49,8 @@ fn mistakes_are_told_before_anything_runs() {
     refuses(&["nanopu-fig5", "--set", "parameters.request=5"], "requests");
     refuses(&["nanopu-fig5", "--set", "parameters.gaps_cycles=few"], "not a list of numbers");
     refuses(&["nanopu-fig5", "--jobs", "0"], "--jobs 0");
+    refuses(&["pspin-al"], "did you mean");
+    refuses(&["pspin-all", "--set", "parameters.bytes=many"], "not a list of numbers");
 }
 
 fn has_gcc() -> bool {

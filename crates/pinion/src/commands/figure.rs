@@ -46,18 +46,22 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
     let interrupted = interrupt_flag();
     let mut all = Vec::new();
     let mut unexplained = false;
+    let mut watch = Watch::new(!args.quiet, interrupted);
+    for figure in &figures {
+        watch.total += figure::count_points(figure.as_ref(), &request)?;
+    }
     for figure in figures {
-        let mut watch = Watch::new(figure.name(), !args.quiet, Arc::clone(&interrupted));
-        let produced = figure::produce(figure.as_ref(), &request, &mut watch);
-        watch.bar.finish_and_clear();
-        let produced = produced?;
+        watch.begin(figure.name());
+        let produced = figure::produce(figure.as_ref(), &request, &mut watch)
+            .inspect_err(|_| watch.bar.finish_and_clear())?;
         let files = write(&args.out, &produced)?;
         if !json_only {
-            print(&produced, &files);
+            watch.bar.suspend(|| print(&produced, &files));
         }
         unexplained |= produced.has_unexplained();
         all.push(figure::to_json(&produced));
     }
+    watch.bar.finish_and_clear();
     if let Some(path) = &args.json {
         let value = match args.name.ends_with("all") {
             false => all.remove(0),
@@ -105,14 +109,20 @@ fn print(produced: &Produced, files: &[PathBuf]) {
     output::print(&format!("\n{}\n", files.join(", ")));
 }
 
-/// Shows progress and notices Ctrl-C.
+/// Shows progress over the points of all figures, and notices Ctrl-C.
 struct Watch {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
+    /// Points of all figures.
+    total: usize,
+    /// Points of the figures before this one.
+    before: usize,
+    /// Points of this one.
+    own: usize,
 }
 
 impl Watch {
-    fn new(name: &str, may_show: bool, interrupted: Arc<AtomicBool>) -> Self {
+    fn new(may_show: bool, interrupted: Arc<AtomicBool>) -> Self {
         let shown = may_show && std::io::stderr().is_terminal();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -120,14 +130,22 @@ impl Watch {
         let template = "{prefix} {bar:30} {pos} of {len} runs, {eta} left, {msg}";
         let style = ProgressStyle::with_template(template);
         let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar: bar.with_prefix(name.to_owned()), interrupted }
+        Self { bar, interrupted, total: 0, before: 0, own: 0 }
+    }
+
+    /// Goes on to the next figure.
+    fn begin(&mut self, name: &str) {
+        self.before += self.own;
+        self.own = 0;
+        self.bar.set_prefix(name.to_owned());
     }
 }
 
 impl Observer for Watch {
     fn progress(&mut self, done: usize, total: usize, label: &str) -> bool {
-        self.bar.set_length(total as u64);
-        self.bar.set_position(done as u64);
+        self.own = total;
+        self.bar.set_length(self.total as u64);
+        self.bar.set_position((self.before + done) as u64);
         self.bar.set_message(label.to_owned());
         !self.interrupted.load(Ordering::Relaxed)
     }

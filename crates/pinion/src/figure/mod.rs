@@ -26,7 +26,7 @@ pub use catalogue::{figures, find, select};
 pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published};
 pub use markdown::to_markdown;
-pub use produce::{Observer, Produced, Request, Unobserved, produce, produce_with};
+pub use produce::{Observer, Produced, Request, Unobserved, count_points, produce, produce_with};
 pub use table::{Cell, Column, Row, Table};
 
 use crate::error::Result;

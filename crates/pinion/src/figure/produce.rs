@@ -70,6 +70,17 @@ impl Observer for Unobserved {
     }
 }
 
+/// Counts the points that a request makes of a figure.
+///
+/// # Errors
+/// When the file is wrong, or an override does not fit.
+pub fn count_points(figure: &dyn Figure, request: &Request) -> Result<usize> {
+    let (own, _) = split_overrides(&request.set);
+    let definition = Definition::load(figure.name(), &own)?;
+    let parameters = definition.parameters(figure.name(), request.quick, &own);
+    Ok(figure.points(&parameters)?.len())
+}
+
 /// Makes a figure by its file.
 ///
 /// # Errors

@@ -193,13 +193,54 @@ fn csv_and_chart_show_names_units_and_gaps() {
 }
 
 #[test]
+fn further_charts_show_the_same_rows_in_other_ways() {
+    let mut produced = make(&Synthetic::default(), &request(2)).unwrap();
+    let further = r#"
+        name = "parts"
+        title = "Parts of a delay"
+        chart.kind = "stacked"
+        chart.x = { column = "load", label = "load, %" }
+        chart.y = { column = "delay", label = "delay, µs" }
+        chart.series = "servers"
+        chart.only = ["two", "one"]
+    "#;
+    produced.definition.further.push(toml::from_str(further).unwrap());
+    let drawn = |produced: &Produced| {
+        let Produced { definition, table, comparisons, .. } = produced;
+        chart::draw_further(definition, table, comparisons).unwrap().remove(0)
+    };
+    let (name, svg) = drawn(&produced);
+    assert_eq!(name, "parts");
+    for text in ["Parts of a delay", "textbook", "load, %", "delay, µs", "10", "50", "90"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    // Above the bar of each load stands the sum of both parts: 2 · (2 / 0.5) at half.
+    assert!(svg.contains("\n8\n"), "{svg}");
+
+    // As curves: a published point is a ring, a computed curve has no markers.
+    let chart = &mut produced.definition.further[0].chart;
+    chart.kind = chart::Kind::Lines;
+    let style = "like = \"one\"\nline = \"thin\"";
+    chart.styles.insert("two".to_owned(), toml::from_str(style).unwrap());
+    let drawn_at = "at = 50\nchart = \"parts\"";
+    produced.definition.published[0].drawn = Some(toml::from_str(drawn_at).unwrap());
+    let (_, svg) = drawn(&produced);
+    assert_eq!(svg.matches("<circle").count(), 2, "the point and its line in the legend");
+    let markers = svg.matches("<polygon").count();
+    produced.definition.further[0].chart.styles.clear();
+    assert!(drawn(&produced).1.matches("<polygon").count() > markers);
+}
+
+#[test]
 fn every_figure_has_a_file_that_fits_it() {
     for figure in figures() {
         let definition = Definition::load(figure.name(), &[]).unwrap();
         let columns: Vec<&str> = figure.columns().iter().map(|column| column.name).collect();
-        let chart = &definition.chart;
-        for name in [&chart.x.column, &chart.y.column, &chart.series] {
-            assert!(columns.contains(&name.as_str()), "{}: {name}", figure.name());
+        let further = definition.further.iter().map(|further| &further.chart);
+        for chart in std::iter::once(&definition.chart).chain(further) {
+            for name in [&chart.x.column, &chart.y.column, &chart.series] {
+                assert!(columns.contains(&name.as_str()), "{}: {name}", figure.name());
+            }
         }
         for quick in [false, true] {
             let parameters = definition.parameters(figure.name(), quick, &[]);
