@@ -1,4 +1,5 @@
-//! Embeds `sdk/`, `machines/`, `figures/` and the nanoservices that figures run, so that an installed `pinion` works without the repository.
+//! Embeds `sdk/`, `machines/`, `figures/` and the examples that figures run, so that an installed
+//! `pinion` works without the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,6 +7,9 @@ use std::{env, fs};
 
 /// Begins the names of the examples that are nanoservices.
 const NANOSERVICE: &str = "nanopu_";
+/// Names the examples that are use cases.
+const USE_CASES: [&str; 6] =
+    ["aggregate", "filtering", "histogram", "kvstore", "reduce", "strided_ddt"];
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -17,10 +21,7 @@ fn main() {
         collect(&root.join(folder), &mut files);
         files.sort();
         if folder == "examples" {
-            files.retain(|file| {
-                file.components()
-                    .any(|part| part.as_os_str().to_string_lossy().starts_with(NANOSERVICE))
-            });
+            files.retain(|file| is_run_by_figures(file));
         }
         for file in files {
             let name = file.strip_prefix(&root).expect("found below the root");
@@ -32,6 +33,17 @@ fn main() {
     table.push_str("]\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("assets.rs"), table).expect("OUT_DIR can be written");
+}
+
+/// Tells whether a file of an example is needed to run it in a figure: what tests compare is not.
+fn is_run_by_figures(file: &Path) -> bool {
+    let is_in = |wanted: &dyn Fn(&str) -> bool| {
+        file.components().any(|part| wanted(&part.as_os_str().to_string_lossy()))
+    };
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let is_for_tests = name.starts_with("expect") || name.ends_with(".pcap");
+    is_in(&|part| part.starts_with(NANOSERVICE))
+        || is_in(&|part| USE_CASES.contains(&part)) && !is_for_tests
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

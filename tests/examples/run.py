@@ -3,6 +3,9 @@
 
     python3 tests/examples/run.py [--pinion PATH] [--cc gcc|zig]... [FOLDER]...
 
+An application with standard traffic ([traffic] in its app.toml) runs on that too: all packets match and
+no handler fails.
+
 Default: every folder of examples/ and tests/sdk/behaviour, with every compiler that is installed.
 Exit status 0 when all is as expected.
 """
@@ -120,6 +123,22 @@ def run(pinion, folder, compiler, expected):
             compare_memory(memory, folder, (out / memory["context"]).read_bytes())
 
 
+def run_standard_traffic(pinion, folder, compiler):
+    """Runs on the application's own traffic; raises Difference."""
+    with tempfile.TemporaryDirectory(prefix="pinion-example-") as name:
+        summary = Path(name) / "summary.json"
+        command = [pinion, "run", folder, "--cc", compiler, "--quiet", "--json", summary]
+        done = subprocess.run(
+            [str(part) for part in command], capture_output=True, text=True, timeout=RUN_SECONDS
+        )
+        if done.returncode:
+            raise Difference(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        packets = json.loads(summary.read_text())["packets"]
+        for key in ("matched", "processed"):
+            if packets[key] != packets["in"] or not packets["in"]:
+                raise Difference(f"packets {key}: {packets[key]} of {packets['in']}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -140,11 +159,19 @@ def main():
     failures = 0
     for folder in (f.resolve() for f in folders if (f / "expect.toml").exists()):
         expectation = tomllib.loads((folder / "expect.toml").read_text())
+        manifest = tomllib.loads((folder / "app.toml").read_text())
         for compiler in compilers:
-            for expected in expectation["run"]:
-                title = f"{folder.name} {expected['input']} {compiler}"
+            runs = [
+                (expected["input"], lambda expected=expected: run(pinion, folder, compiler, expected))
+                for expected in expectation["run"]
+            ]
+            if "traffic" in manifest:
+                standard = lambda: run_standard_traffic(pinion, folder, compiler)  # noqa: E731
+                runs.append(("standard traffic", standard))
+            for name, attempt in runs:
+                title = f"{folder.name} {name} {compiler}"
                 try:
-                    run(pinion, folder, compiler, expected)
+                    attempt()
                     print(f"ok   {title}")
                 except (Difference, OSError, subprocess.TimeoutExpired) as problem:
                     failures += 1

@@ -5,8 +5,12 @@
 //! | `programs.rs` | the programs: the figures' own handlers and the examples, built once |
 //! | `load.rs` | packets made for a figure |
 //! | `observed.rs` | what a NIC did with them: rates, latencies, HPUs used |
+//! | `use_cases.rs` | the six use cases on their standard traffic |
 //! | the others | a figure each; what varies stands in `figures/pspin-*.toml` |
 
+mod fig10;
+mod fig12;
+mod fig13;
 mod fig4;
 mod fig6;
 mod fig8;
@@ -16,6 +20,7 @@ mod load;
 mod observed;
 mod programs;
 mod table3;
+mod use_cases;
 
 use std::sync::Arc;
 
@@ -36,7 +41,10 @@ pub fn figures() -> Vec<Box<dyn Figure>> {
         Box::new(fig4::Fig4 { programs: programs.clone() }),
         Box::new(fig6::Fig6 { programs: programs.clone() }),
         Box::new(fig8::Fig8 { programs: programs.clone() }),
-        Box::new(fig9::Fig9 { programs }),
+        Box::new(fig9::Fig9 { programs: programs.clone() }),
+        Box::new(fig10::Fig10 { programs: programs.clone() }),
+        Box::new(fig12::Fig12 { programs: programs.clone() }),
+        Box::new(fig13::Fig13 { programs }),
         Box::new(table3::Table3),
     ]
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use pinion_sim::Time;
 use pinion_spin::{
     Event, HandlerRecord, Interest, Listener, Nic, Outcome, PacketRecord, Totals, Traffic,
-    UnitEvent, UnitEventKind,
+    UnitEvent, UnitEventKind, Units,
 };
 
 use crate::error::{Error, Result};
@@ -42,19 +42,37 @@ pub(super) struct Observed {
 pub(super) fn observe(nic: &mut Nic, traffic: &mut dyn Traffic, units: bool) -> Result<Observed> {
     let mut observed = Observed { with_units: units, ..Observed::default() };
     let outcome = nic.run(Time::MAX, traffic, &mut observed);
-    observed.totals = nic.totals();
-    let problem = match (&outcome, observed.faults.take()) {
-        (_, Some(fault)) => Some(fault),
-        (Outcome::Finished, None) => observed.totals.conserved().err().or_else(|| {
-            let dropped = observed.totals.dropped_total();
-            (dropped > 0).then(|| format!("{dropped} packets were dropped"))
-        }),
-        (Outcome::Stuck(report), None) => Some(report.clone()),
-        (other, None) => Some(format!("it ended with {other:?}")),
-    };
-    match problem {
-        None => Ok(observed),
-        Some(problem) => Err(Error::Usage(format!("the run cannot be used: {problem}"))),
+    observed.conclude(&outcome, nic.totals())
+}
+
+/// Runs an application's units until all traffic is through, without the fine trace.
+///
+/// # Errors
+/// As [`observe`].
+pub(super) fn observe_units(units: &mut Units, traffic: &mut dyn Traffic) -> Result<Observed> {
+    let mut observed = Observed::default();
+    let outcome = units.run(Time::MAX, traffic, &mut observed);
+    observed.conclude(&outcome, units.totals())
+}
+
+impl Observed {
+    /// Checks that the run can be used.
+    fn conclude(mut self, outcome: &Outcome, totals: Totals) -> Result<Self> {
+        let observed = &mut self;
+        observed.totals = totals;
+        let problem = match (outcome, observed.faults.take()) {
+            (_, Some(fault)) => Some(fault),
+            (Outcome::Finished, None) => observed.totals.conserved().err().or_else(|| {
+                let dropped = observed.totals.dropped_total();
+                (dropped > 0).then(|| format!("{dropped} packets were dropped"))
+            }),
+            (Outcome::Stuck(report), None) => Some(report.clone()),
+            (other, None) => Some(format!("it ended with {other:?}")),
+        };
+        match problem {
+            None => Ok(self),
+            Some(problem) => Err(Error::Usage(format!("the run cannot be used: {problem}"))),
+        }
     }
 }
 
@@ -115,7 +133,6 @@ impl Observed {
     }
 
     /// Gives the mean time from HER to completion in the steady middle, in ns.
-    #[allow(dead_code)] // for the figures of applications
     pub(super) fn latency_ns(&self) -> Option<f64> {
         let (first, last) = steady(self.packets.len())?;
         let times = self.packets[first..last].iter().map(|r| r.completion.since(r.her).ns());

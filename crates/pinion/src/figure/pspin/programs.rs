@@ -16,7 +16,6 @@ pub(super) enum Source<'a> {
     /// The handlers of the figures themselves (`figures/pspin/`).
     Figures,
     /// An example of that name.
-    #[allow(dead_code)] // for the figures of applications
     Example(&'a str),
 }
 
