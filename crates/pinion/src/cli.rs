@@ -24,6 +24,8 @@ pub enum Verb {
     New(NewArgs),
     /// Compile an application and check it
     Build(BuildArgs),
+    /// Run an application over a grid of settings: a table and a chart
+    Sweep(SweepArgs),
     /// Compare this model's cycles with the hardware's, row by row
     Calibrate(CalibrateArgs),
     /// Make a published figure or table again, with the published values beside
@@ -353,6 +355,50 @@ pub struct FigureArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
     /// Runs at a time [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// What `pinion sweep --help` says at its end.
+const SWEEP_NOTES: &str = "\
+Every --set KEY=VALUE,VALUE,… is an axis of the grid: a key of the machine (see `pinion machine show`),
+or packet.bytes, packet.count or packet.rate of the application's traffic. What each point measured is
+kept in DIR/NAME.jsonl at once: after Ctrl-C, or with more values, the same command runs only what is
+missing. The table goes to DIR/NAME.csv and DIR/NAME.parquet, a row for each point, the chart to
+DIR/NAME.svg. The number of --jobs changes no result.
+
+Exit status 3 when a point has a problem; its row says which, and the others are run all the same.";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = SWEEP_NOTES)]
+pub struct SweepArgs {
+    #[command(flatten)]
+    pub app: AppArgs,
+    /// Run this ELF instead of building the sources
+    #[arg(long, value_name = "FILE", conflicts_with = "cc")]
+    pub elf: Option<PathBuf>,
+    /// Packets made to order, for example udp,size=512,count=10000 [default: [traffic] of app.toml]
+    #[arg(long, value_name = "SPEC")]
+    pub generate: Option<String>,
+    /// Seeds of the traffic: each point is run with each, and a curve shows the mean
+    #[arg(long, value_name = "N,N,…")]
+    pub seed: Option<String>,
+    /// Key across the chart [default: the numeric one with the most values]
+    #[arg(long, value_name = "KEY")]
+    pub x: Option<String>,
+    /// Number upwards: a column of the table, or the beginning of its name [default: throughput]
+    #[arg(long, value_name = "METRIC")]
+    pub y: Option<String>,
+    /// Folder for NAME.csv, NAME.parquet, NAME.svg and NAME.jsonl
+    #[arg(long, value_name = "DIR", default_value = "out/sweeps")]
+    pub out: PathBuf,
+    /// Run every point, also those whose result is there
+    #[arg(long)]
+    pub fresh: bool,
+    /// Points at a time [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// No progress bar

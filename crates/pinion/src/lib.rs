@@ -32,6 +32,7 @@ pub mod native;
 pub mod report;
 pub mod run;
 pub mod service;
+pub mod sweep;
 pub mod trace;
 pub mod traffic;
 

@@ -10,6 +10,7 @@ mod machine;
 mod new;
 mod run;
 mod service;
+mod sweep;
 mod trace;
 mod up;
 
@@ -49,6 +50,7 @@ pub fn dispatch(verb: &Verb) -> Result<Status> {
         Verb::Build(args) => build::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
         Verb::Figure(args) => figure::run(args),
+        Verb::Sweep(args) => sweep::run(args),
         Verb::Machine(args) => machine::run(args),
         Verb::Doctor => doctor::run(),
     }

@@ -26,7 +26,7 @@ const ANY_MATCHER: Limits =
     Limits { rulesets: u32::MAX, rules: u32::MAX, reach_bytes: u32::MAX, flows: u32::MAX };
 
 /// Holds a checked manifest.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Manifest {
     /// Is the folder the manifest lies in; its paths are relative to it.
     pub dir: PathBuf,

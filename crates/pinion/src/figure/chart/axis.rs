@@ -21,6 +21,9 @@ pub struct Axis {
     pub from: Option<f64>,
     /// Is where it ends, unless the numbers say.
     pub to: Option<f64>,
+    /// Lists where its ticks stand; round numbers, where it is empty.
+    #[serde(default)]
+    pub ticks: Vec<f64>,
 }
 
 /// Says how numbers are spread along an axis.
@@ -69,11 +72,16 @@ impl Axis {
         if low > high {
             (low, high) = (1.0, 10.0);
         }
-        match self.scale {
+        let mut spread = match self.scale {
             Scale::Linear => self.linear(low, high),
             Scale::Log | Scale::Log2 => self.logarithmic(low, high),
             Scale::LogWithZero => Self::with_zero(high),
+        };
+        if !self.ticks.is_empty() {
+            let ticks = self.ticks.iter().filter_map(|tick| spread.position(*tick));
+            spread.ticks = ticks.collect();
         }
+        spread
     }
 
     /// Ticks at 0 and the powers of two: numbers of instructions, bytes.
@@ -215,7 +223,8 @@ mod tests {
     use super::*;
 
     fn axis(scale: Scale) -> Axis {
-        Axis { column: String::new(), label: String::new(), scale, from: None, to: None }
+        let (column, label) = (String::new(), String::new());
+        Axis { column, label, scale, from: None, to: None, ticks: Vec::new() }
     }
 
     fn texts(spread: &Spread) -> Vec<String> {
@@ -245,6 +254,12 @@ mod tests {
     fn sizes_have_powers_of_two() {
         let spread = axis(Scale::Log2).spread([64.0, 1025.0].into_iter());
         assert_eq!(texts(&spread), ["64", "128", "256", "512", "1,024"]);
+    }
+
+    #[test]
+    fn ticks_may_be_given() {
+        let axis = Axis { ticks: vec![64.0, 1500.0], ..axis(Scale::Log) };
+        assert_eq!(texts(&axis.spread([64.0, 1500.0].into_iter())), ["64", "1,500"]);
     }
 
     #[test]
