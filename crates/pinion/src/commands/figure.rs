@@ -50,6 +50,7 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
     for figure in &figures {
         watch.total += figure::count_points(figure.as_ref(), &request)?;
     }
+    watch.bar.set_length(watch.total as u64);
     for figure in figures {
         watch.begin(figure.name());
         let produced = figure::produce(figure.as_ref(), &request, &mut watch)
@@ -144,7 +145,6 @@ impl Watch {
 impl Observer for Watch {
     fn progress(&mut self, done: usize, total: usize, label: &str) -> bool {
         self.own = total;
-        self.bar.set_length(self.total as u64);
         self.bar.set_position((self.before + done) as u64);
         self.bar.set_message(label.to_owned());
         !self.interrupted.load(Ordering::Relaxed)

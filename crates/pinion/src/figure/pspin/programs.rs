@@ -19,10 +19,13 @@ pub(super) enum Source<'a> {
     Example(&'a str),
 }
 
-/// Holds applications by source and changes of the machine.
+/// Names an application: its folder, and changes of the machine.
+type Key = (PathBuf, Vec<String>);
+
+/// Holds applications.
 #[derive(Default)]
 pub(super) struct Programs {
-    built: Mutex<BTreeMap<(PathBuf, Vec<String>), Arc<App>>>,
+    built: Mutex<BTreeMap<Key, Arc<App>>>,
 }
 
 impl Programs {
@@ -35,7 +38,7 @@ impl Programs {
             Source::Figures => assets::figures_dir()?.join("pspin"),
             Source::Example(name) => assets::example_dir(name)?,
         };
-        let key = (dir, overrides.to_vec());
+        let key: Key = (dir, overrides.to_vec());
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(app) = built.get(&key) {
             return Ok(app.clone());
