@@ -46,7 +46,7 @@ fn trace(nic: &mut Nic, frames: &[Frame]) -> Tracer {
 #[test]
 fn every_instruction_is_told_once_and_nothing_changes() {
     let mut random = Random::seeded("every_instruction_is_told_once_and_nothing_changes");
-    let models = ["core.model=ri5cy", "core.model=ibex"];
+    let models = ["core.model=ri5cy", "core.model=ibex", "core.xpulp=true"];
     for (program, model) in PROGRAMS.into_iter().flat_map(|program| models.map(|m| (program, m))) {
         let frames = messages(&mut random, 12, 6, &[64, 256, 1000], 10);
         let make = || nic(machine(&[model]), program.0, program.1);
@@ -113,4 +113,19 @@ fn a_trap_is_told() {
     let trapped = traced.executed.iter().filter_map(|one| Some((one.pc, one.trap?)));
     assert_eq!(trapped.collect::<Vec<_>>(), [(FIRST_HANDLER, 2)]);
     assert_eq!(traced.heard.faults[0].pc, FIRST_HANDLER);
+}
+
+/// A load that moves its base register writes two registers, and both are told.
+#[test]
+fn a_moved_base_register_is_told() {
+    let mut nic = nic(machine(&["core.xpulp=true"]), "empty", ["", "ph", ""]);
+    let load: u32 = 4 << 20 | 10 << 15 | 2 << 12 | 15 << 7 | 0x0b; // p.lw a5,4(a0!)
+    let code = [load.to_le_bytes(), 0x0000_8067u32.to_le_bytes()]; // ret
+    assert!(nic.write_memory(FIRST_HANDLER, code.as_flattened()));
+    let traced = trace(&mut nic, &[frame(0, 0, true, vec![0; 64])]);
+    let told = traced.executed.iter().find(|one| one.pc == FIRST_HANDLER).expect("it was executed");
+    assert_eq!(told.increment, Some(told.sources[0] + 4), "{told:?}");
+    assert_eq!(told.address.map(|address| address & 0xf_ffff), Some(told.sources[0] & 0xf_ffff));
+    assert_eq!(told.result, 0x1c30_0000, "the first word of a task: handler memory");
+    assert!(told.trap.is_none() && traced.heard.faults.is_empty());
 }
