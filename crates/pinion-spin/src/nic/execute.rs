@@ -94,12 +94,13 @@ impl Costs {
         }
     }
 
-    /// Says where a memory instruction goes.
-    #[inline]
-    fn destination(&self, core: &Core, instruction: &Instruction) -> Stop {
+    /// Says where a memory instruction goes. Always inlined: called, it costs reductions a tenth more
+    /// host instructions.
+    #[inline(always)]
+    fn destination<const XPULP: bool>(&self, core: &Core, instruction: &Instruction) -> Stop {
         let offset = match instruction.class {
             Class::Load | Class::Store => instruction.imm as u32,
-            Class::XpulpLoad | Class::XpulpStore => core.hart.xpulp_offset(instruction),
+            Class::XpulpLoad | Class::XpulpStore if XPULP => core.hart.xpulp_offset(instruction),
             _ => 0, // atomics have none
         };
         let address = core.hart.x[usize::from(instruction.rs1 & 31)].wrapping_add(offset);
@@ -392,7 +393,7 @@ pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
         let mut cycles = costs.by_class[instruction.class as usize];
         if cycles != 1 {
             if cycles == MEMORY {
-                return costs.destination(core, instruction);
+                return costs.destination::<XPULP>(core, instruction);
             }
             if cycles == 0 {
                 cycles = costs.division(core, instruction);

@@ -1,8 +1,8 @@
 //! Builds a NIC: checks machine, program and contexts, loads memories, boots the cores.
 
 use pinion_host::{HostMemory, Iommu, Window};
-use pinion_isa::DecodedProgram;
 use pinion_isa::elf::Image;
+use pinion_isa::{Cause, DecodedProgram, Op, disassemble_xpulp};
 use pinion_sim::{Clock, Wheel};
 
 use super::commands::Egress;
@@ -223,6 +223,16 @@ impl Nic {
         Ok(())
     }
 
+    /// Says which instruction of Xpulp a core without it came to last, if it did.
+    fn missing_instruction(&self, core: &Core) -> Option<String> {
+        let csr = &core.hart.csr;
+        let trapped = csr.mcause == Cause::IllegalInstruction.mcause::<u32>();
+        let pc = if trapped { csr.mepc } else { core.hart.pc };
+        let illegal = self.program.get(pc).filter(|found| found.op == Op::Illegal)?;
+        let text = disassemble_xpulp(illegal.imm as u32, u64::from(pc))?;
+        Some(format!("`{text}` at {pc:#010x} is of Xpulp, which `core.xpulp = true` enables; "))
+    }
+
     /// Runs the cores from reset until all of them wait for tasks; that moment is time zero.
     fn boot(&mut self) -> Result<(), SetupError> {
         for core in 0..self.cores.len() {
@@ -233,12 +243,14 @@ impl Nic {
         let waiting = self.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
         if waiting != self.cores.len() {
             let odd = self.cores.iter().find(|core| core.waiting != Waiting::Task);
+            let missing = odd.and_then(|core| self.missing_instruction(core)).unwrap_or_default();
             let (id, pc, what) = odd.map_or((0, 0, Waiting::Ever), |core| {
                 (core.cluster * self.machine.cluster.cores + core.index, core.hart.pc, core.waiting)
             });
             return Err(SetupError::NoBoot(format!(
                 "after {BOOT_LIMIT_CYCLES} cycles {waiting} of {} cores wait for tasks; core {id} \
-                 is at {pc:#010x} ({}); the runtime must load the driver's register 0x1b205000",
+                 is at {pc:#010x} ({}); {missing}the runtime must load the driver's register \
+                 0x1b205000",
                 self.cores.len(),
                 match what {
                     Waiting::Nothing => "running",

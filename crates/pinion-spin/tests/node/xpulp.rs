@@ -221,6 +221,24 @@ fn the_watchdog_ends_loops_that_go_on_for_ever() {
 }
 
 #[test]
+fn a_runtime_that_needs_it_is_told_so() {
+    let mut image = image("empty");
+    let reset = 0x1d00_0080;
+    let segment = image.segments.iter_mut().find(|segment| {
+        (segment.load_address..segment.load_address + segment.data.len() as u64).contains(&reset)
+    });
+    let segment = segment.expect("the program has reset code");
+    let at = (reset - segment.load_address) as usize;
+    segment.data[at..at + 4].copy_from_slice(&LOAD.to_le_bytes());
+    let engine = MatchingEngine::new(Vec::new(), Limits::default()).expect("no rules");
+    let Err(SetupError::NoBoot(text)) = Nic::new(machine(&[]), &image, Vec::new(), engine) else {
+        panic!("its first instruction is illegal");
+    };
+    assert!(text.contains("`p.lw a1,4(a5!)` at 0x1d000080 is of Xpulp"), "{text}");
+    assert!(text.contains("core.xpulp = true"), "{text}");
+}
+
+#[test]
 fn only_ri5cy_has_it() {
     let image = image("empty");
     let contexts = vec![context(&image, ["", "ph", ""])];
