@@ -32,6 +32,8 @@ pub enum Place {
 /// Address of the own cluster's peripherals.
 pub const PERIPHERALS: u32 = 0x1b20_0000;
 const PERIPHERALS_BYTES: u32 = 0x1_0000;
+/// Offset of the public DMA port in a cluster's peripherals, and its bytes.
+pub const PUBLIC_DMA: (u32, u32) = (0x1800, 0x100);
 const SOC_CONTROL: u32 = 0x1a10_3000;
 const OUTPUT: u32 = 0x1a10_4000;
 const DEVICE_BYTES: u32 = 0x1000;
@@ -56,6 +58,19 @@ struct Map {
     l2_handler: (u32, u32),
     l2_packet: (u32, u32),
     program: (u32, u32),
+}
+
+impl Map {
+    /// Finds what lies at an offset behind a cluster's L1: its peripherals as everybody sees them.
+    /// Of another cluster's, only the public DMA port answers, and the copy is made by the asking
+    /// core's own engine.
+    #[cold]
+    fn peripheral(&self, offset: u32, own: bool) -> Option<Place> {
+        let offset = offset.checked_sub(PERIPHERALS - self.l1_alias)?;
+        let (from, bytes) = PUBLIC_DMA;
+        let answers = own && offset < PERIPHERALS_BYTES || offset.wrapping_sub(from) < bytes;
+        answers.then_some(Place::Peripheral(offset))
+    }
 }
 
 impl Memories {
@@ -88,7 +103,10 @@ impl Memories {
         let cluster = offset >> map.l1_stride_shift;
         if cluster < map.clusters {
             let offset = offset & ((1 << map.l1_stride_shift) - 1);
-            return (offset < map.l1_bytes).then_some(Place::L1 { cluster, offset });
+            if offset < map.l1_bytes {
+                return Some(Place::L1 { cluster, offset });
+            }
+            return map.peripheral(offset, cluster == own);
         }
         let offset = address.wrapping_sub(map.l1_alias);
         if offset < map.l1_bytes {
@@ -209,4 +227,21 @@ pub fn write_value(bytes: &mut [u8], value: u32) -> Option<()> {
         _ => return None,
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::machine;
+
+    #[test]
+    fn peripherals_answer_behind_each_l1_too() {
+        let memories = Memories::new(&machine());
+        let peripheral = |offset| Some(Place::Peripheral(offset));
+        assert_eq!(memories.place(0x1b20_5000, 1), peripheral(0x5000));
+        assert_eq!(memories.place(0x1060_5000, 1), peripheral(0x5000));
+        assert_eq!(memories.place(0x1060_5000, 0), None, "another cluster's");
+        assert_eq!(memories.place(0x1060_1800, 0), peripheral(0x1800), "but its public port");
+        assert_eq!(memories.place(0x1050_0000, 1), None, "behind L1");
+    }
 }

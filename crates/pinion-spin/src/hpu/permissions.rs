@@ -5,7 +5,7 @@
 //! an address for which the answer is the same. The default grants exactly the context's regions
 //! (paper §III-B2); the RTL's driver grants more (RTL hpu_driver).
 
-use crate::memory::PERIPHERALS;
+use crate::memory::{PERIPHERALS, PUBLIC_DMA};
 use crate::{ExecutionContext, Machine, machine::PmpPolicy};
 
 /// Names what an access does.
@@ -25,7 +25,7 @@ struct Region {
     write: bool,
 }
 
-const REGIONS: usize = 32;
+const REGIONS: usize = 48;
 
 /// Holds the regions of one task.
 #[derive(Clone, Debug)]
@@ -86,6 +86,11 @@ impl Permissions {
         self.grant((machine.program.base, machine.program.bytes), true, false);
         // All peripherals but the control register, which ends the program for everybody.
         self.grant((PERIPHERALS + 4, 0x1_0000 - 4), true, true);
+        let peripherals = |cluster| l1(cluster) + (PERIPHERALS - machine.l1.alias);
+        self.grant((peripherals(subject.cluster) + 4, 0x1_0000 - 4), true, true);
+        for cluster in 0..machine.cluster.count {
+            self.grant((peripherals(cluster) + PUBLIC_DMA.0, PUBLIC_DMA.1), true, true);
+        }
         let stacks = machine.l1.reserved_bytes;
         let stack = stacks + subject.hpu * machine.l1.stack_bytes;
         let after_stacks = stacks + machine.cluster.cores * machine.l1.stack_bytes;
