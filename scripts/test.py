@@ -30,6 +30,7 @@ STEPS = {
     "cargo": ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"],
     "rustdoc": ["cargo", "doc", "--workspace", "--no-deps", "--locked"],
     "sdk": [PYTHON, "tests/sdk/run.py"],
+    "pspinsim": [PYTHON, "tests/pspinsim/run.py"],
     "examples": [PYTHON, "tests/examples/run.py", "--pinion", PINION],
     "native": [PYTHON, "tests/native/run.py", "--pinion", PINION],
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pinion_isa::elf::Image;
-use pinion_isa::exception_name;
+use pinion_isa::{disassemble_xpulp, exception_name};
 use pinion_sim::Time;
 use pinion_spin::{Event, Fault, Interest, Listener};
 
@@ -115,8 +115,17 @@ impl Ears {
         let function = symbol.map_or_else(String::new, |symbol| {
             format!(" ({}+{:#x})", symbol.name, u64::from(pc) - symbol.address)
         });
+        let missing = match fault {
+            Fault::Exception { cause: 2 } => disassemble_xpulp(value, u64::from(pc)),
+            _ => None,
+        };
+        let hint = missing.map_or_else(String::new, |text| {
+            format!(": `{text}` is of Xpulp; PINION_SET=core.xpulp=true enables it")
+        });
         let (cluster, hpu) = place;
-        eprintln!("pinion: [{time} cluster {cluster} HPU {hpu}] {what} at pc {pc:#010x}{function}");
+        eprintln!(
+            "pinion: [{time} cluster {cluster} HPU {hpu}] {what} at pc {pc:#010x}{function}{hint}"
+        );
         if self.statistics.faults == TOLD_FAULTS {
             eprintln!("pinion: further faults are only counted");
         }
