@@ -32,6 +32,8 @@ pub enum Verb {
     Figure(FigureArgs),
     /// Show machines
     Machine(MachineArgs),
+    /// Run projects written for PsPIN's published model as they are
+    Pspin(PspinArgs),
     /// Tell what is installed, what is missing and how to get it
     Doctor,
 }
@@ -429,4 +431,50 @@ pub enum MachineVerb {
     },
     /// List the machines
     List,
+}
+
+#[derive(Debug, Args)]
+pub struct PspinArgs {
+    #[command(subcommand)]
+    pub command: PspinVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PspinVerb {
+    /// Lay a folder out as projects expect PSPIN_HW and PSPIN_RT, and print what to export
+    Tree {
+        /// Folder to make
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// The library that drivers link [default: libpinion_pspinsim beside this command]
+        #[arg(long, value_name = "FILE")]
+        library: Option<PathBuf>,
+    },
+    /// Compile handlers that no app.toml describes (what `make deploy` does)
+    Compile(PspinCompileArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct PspinCompileArgs {
+    /// C and assembly files
+    #[arg(value_name = "SOURCE", required = true)]
+    pub sources: Vec<PathBuf>,
+    /// The ELF
+    #[arg(long, value_name = "ELF")]
+    pub out: PathBuf,
+    /// Compiler for the NIC's cores: gcc, zig or the path of one
+    #[arg(long, value_name = "CC")]
+    pub cc: Option<String>,
+    /// Handlers see packets from the Ethernet header on, as FPsPIN gives them
+    #[arg(long)]
+    pub ethernet: bool,
+    /// Machine: a name (see `pinion machine list`) or a machine file
+    #[arg(long, value_name = "NAME|FILE", default_value = "pspin")]
+    pub machine: String,
+    /// Change a number of the machine, for example cluster.count=8 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Options for the compiler, behind --
+    #[arg(last = true, value_name = "OPTION")]
+    pub cflags: Vec<String>,
 }

@@ -29,6 +29,7 @@ pub mod manifest;
 pub mod nanoservice;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod native;
+pub mod pspin_project;
 pub mod report;
 pub mod run;
 pub mod service;

@@ -8,6 +8,7 @@ mod figure;
 mod files;
 mod machine;
 mod new;
+mod pspin;
 mod run;
 mod service;
 mod sweep;
@@ -52,6 +53,7 @@ pub fn dispatch(verb: &Verb) -> Result<Status> {
         Verb::Figure(args) => figure::run(args),
         Verb::Sweep(args) => sweep::run(args),
         Verb::Machine(args) => machine::run(args),
+        Verb::Pspin(args) => pspin::run(args),
         Verb::Doctor => doctor::run(),
     }
 }

@@ -135,6 +135,27 @@ pub enum Watchdog {
     Time(Duration),
 }
 
+/// Stands for a file that says nothing.
+#[derive(Deserialize)]
+struct Nothing {}
+
+impl Manifest {
+    /// Describes handlers that are known by their sources alone: they can be compiled, not run.
+    ///
+    /// # Errors
+    /// None that a caller could cause.
+    pub fn of_sources(app: App) -> Result<Self, ConfigError> {
+        let loaded: Loaded<Nothing> = config::load("command line", "", &[])?;
+        Ok(Self {
+            dir: PathBuf::from("."),
+            app,
+            target: Target::Handlers(Vec::new()),
+            traffic: None,
+            loaded: loaded.map(|_| ()),
+        })
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawManifest {

@@ -1,0 +1,135 @@
+//! PsPIN projects as they are: a folder laid out as the published one, so that a project's own
+//! Makefile finds headers, library and rules; and handlers compiled from sources alone.
+//!
+//! | `PSPIN_HW` = | `hw/` |
+//! |---|---|
+//! | `verilator_model/include/` | `pspinsim.h`, `spin.h`, `spin_hw_conf.h` |
+//! | `verilator_model/lib/` | `libpspin.so`, `libpspin_debug.so`: libpinion_pspinsim |
+//! | **`PSPIN_RT` =** | **`sw/`** |
+//! | `runtime/include/` | the handler interface |
+//! | `rules/spin-handlers.mk` | `make deploy` |
+
+use std::env::{self, consts};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::app::{self, load_machine};
+use crate::assets;
+use crate::build::{self, Built};
+use crate::error::{Error, Result};
+use crate::manifest::{self, Manifest, PacketStart};
+
+/// Names under which projects link the library (`-lpspin`, `-lpspin_debug`).
+const LIBRARY_NAMES: [&str; 2] = ["pspin", "pspin_debug"];
+
+/// Tells how to compile a project's handlers.
+#[derive(Debug, Clone)]
+pub struct Compile {
+    /// Names the ELF.
+    pub out: PathBuf,
+    /// Lists C and assembly files.
+    pub sources: Vec<PathBuf>,
+    /// Lists options for the compiler.
+    pub cflags: Vec<String>,
+    /// Chooses the compiler: `gcc`, `zig` or a path.
+    pub cc: Option<String>,
+    /// Tells where a handler's packet starts.
+    pub packet: PacketStart,
+    /// Names the machine.
+    pub machine: String,
+    /// Changes numbers of the machine.
+    pub overrides: Vec<String>,
+}
+
+/// Compiles handlers that no manifest describes; headers are looked for in the current folder first.
+///
+/// # Errors
+/// As [`build::build`]; a source that does not exist.
+pub fn compile(job: &Compile) -> Result<Built> {
+    if let Some(missing) = job.sources.iter().find(|source| !source.is_file()) {
+        return Err(Error::Usage(format!("there is no source file {}", missing.display())));
+    }
+    let machine = load_machine(&job.machine, &job.overrides, false)?;
+    let name = job.out.file_name().map(|name| name.to_string_lossy().into_owned());
+    let manifest = Manifest::of_sources(manifest::App {
+        name: name.unwrap_or_default(),
+        sources: job.sources.clone(),
+        elf: None,
+        packet: job.packet,
+        include_dirs: Vec::new(),
+        defines: Vec::new(),
+        cflags: job.cflags.clone(),
+        machine: job.machine.clone(),
+        set: job.overrides.clone(),
+    })?;
+    let options = build::Options {
+        cc: job.cc.clone(),
+        out: Some(job.out.clone()),
+        ..build::Options::default()
+    };
+    build::build(&manifest, &app::layout(&machine.value), &options)
+}
+
+/// Lays a folder out as projects expect it and gives the library it holds.
+///
+/// # Errors
+/// No library to be found, files that cannot be written.
+pub fn lay_out(folder: &Path, library: Option<&Path>) -> Result<PathBuf> {
+    let library = match library {
+        Some(library) if library.is_file() => library.to_owned(),
+        Some(library) => {
+            return Err(Error::Usage(format!("there is no library {}", library.display())));
+        }
+        None => find_library()?,
+    };
+    let sdk = assets::sdk_dir()?;
+    let (hardware, software) = (folder.join("hw/verilator_model"), folder.join("sw"));
+    copy_headers(&sdk.join("pspinsim/include"), &hardware.join("include"))?;
+    copy_headers(&sdk.join("include"), &software.join("runtime/include"))?;
+    copy_headers(&sdk.join("include/pspin"), &software.join("runtime/include"))?;
+    let rules = Path::new("rules/spin-handlers.mk");
+    copy(&sdk.join("pspinsim").join(rules), &software.join(rules))?;
+    for name in LIBRARY_NAMES {
+        let file = format!("{}{name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
+        copy(&library, &hardware.join("lib").join(file))?;
+    }
+    Ok(library)
+}
+
+/// Finds the library that was built or installed with this executable.
+fn find_library() -> Result<PathBuf> {
+    let file = format!("{}pinion_pspinsim{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
+    let executable = env::current_exe().and_then(|path| path.canonicalize()).ok();
+    let beside = executable.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let found = beside.iter().flat_map(|dir| {
+        // Cargo puts it beside the executable, or below when it builds tests; `make install`, above.
+        ["", "deps", "../lib"].map(|place| dir.join(place).join(&file))
+    });
+    let age = |path: &PathBuf| path.metadata().and_then(|meta| meta.modified()).ok();
+    found.filter(|path| path.is_file()).max_by_key(age).ok_or_else(|| {
+        Error::Usage(format!(
+            "{file} is not beside this executable: build it (cargo build --release -p \
+             pinion-pspinsim) and give --library FILE"
+        ))
+    })
+}
+
+/// Copies the headers of a folder, not of those below.
+fn copy_headers(from: &Path, to: &Path) -> Result<()> {
+    let entries = fs::read_dir(from).map_err(|error| Error::file("read", from, error))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_some_and(|extension| extension == "h")
+            && let Some(name) = path.file_name()
+        {
+            copy(&path, &to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let parent = to.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(|error| Error::file("create", parent, error))?;
+    fs::copy(from, to).map_err(|error| Error::file("write", to, error))?;
+    Ok(())
+}
