@@ -1,29 +1,15 @@
 #!/usr/bin/env python3
 """Makes the packets and the results of the published use cases, by plain computation.
 
-Each function knows what its example has to give, not how: no handler, no cluster, no command. Always
-the same bytes; standard library only. Run it after changing an example:
+Each function knows what its example has to give, not how: no handler, no cluster, no command.
+Always the same bytes; standard library only. Run it after changing an example:
 
     python3 examples/make_use_cases.py
 """
 
 import struct
 
-from make_pcaps import (
-    HERE,
-    HOST_IP,
-    US,
-    Random,
-    checksum,
-    ethernet,
-    ipv4,
-    udp,
-    udp_frame,
-    write_pcap,
-    HOST_MAC,
-    NIC_MAC,
-    NIC_IP,
-)
+from make_pcaps import HERE, US, Random, udp_frame, write_pcap
 
 SLMP_PORT, EOM = 9330, 0x8000
 SLMP_HEADERS = 14 + 20 + 8 + 10
@@ -407,7 +393,8 @@ def make_multi_tenant():
         "multi_tenant",
         frames,
         [("ledger", 0, "expected.bin"), ("rogue", 0, [0] * 1024)],
-        more=f'exit_status = 3\n\n[run.printed]\n"not reached" = 0\n"handler errors {slots // 3:>11}" = 1\n',
+        more='exit_status = 3\n\n[run.printed]\n"not reached" = 0\n'
+        f'"handler errors {slots // 3:>11}" = 1\n',
     )
 
 

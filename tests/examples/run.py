@@ -3,8 +3,8 @@
 
     python3 tests/examples/run.py [--pinion PATH] [--cc gcc|zig]... [FOLDER]...
 
-An application with standard traffic ([traffic] in its app.toml) runs on that too: all packets match and
-no handler fails.
+An application with standard traffic ([traffic] in its app.toml) runs on that too: all packets match
+and no handler fails.
 
 Default: every folder of examples/ and tests/sdk/behaviour, with every compiler that is installed.
 Exit status 0 when all is as expected.

@@ -14,6 +14,9 @@ use pinion::figure::{self, Produced, Request, Table, Unobserved, Verdict, chart}
 const FIGURES: [&str; 5] =
     ["pspin-latency", "pspin-fig4", "pspin-fig6", "pspin-fig8", "pspin-fig9"];
 
+/// Names the figures that run examples.
+const USE_CASES: [&str; 3] = ["pspin-fig10", "pspin-fig12", "pspin-fig13"];
+
 fn has_gcc() -> bool {
     let found = Command::new("riscv64-unknown-elf-gcc").arg("--version").output().is_ok();
     if !found {
@@ -96,6 +99,19 @@ fn every_published_value_is_measured_and_every_difference_has_its_reason() {
     for produced in all() {
         for comparison in &produced.comparisons {
             let name = &produced.name;
+            assert_ne!(comparison.verdict, Verdict::NotMeasured, "{name}: {}", comparison.name);
+            assert_ne!(comparison.verdict, Verdict::Differs, "{name}: {comparison:?}");
+        }
+    }
+}
+
+#[test]
+fn the_use_cases_reach_what_the_paper_says() {
+    if !has_gcc() {
+        return;
+    }
+    for name in USE_CASES {
+        for comparison in make(name, &Request::default()).comparisons {
             assert_ne!(comparison.verdict, Verdict::NotMeasured, "{name}: {}", comparison.name);
             assert_ne!(comparison.verdict, Verdict::Differs, "{name}: {comparison:?}");
         }

@@ -76,5 +76,5 @@ impl Body {
 
 /// Gives the key of a rank of popularity, 0 the most popular: each has its own, and none is 0.
 pub fn key_of_rank(rank: u32) -> u32 {
-    (rank + 1).wrapping_mul(SCATTER)
+    rank.wrapping_add(1).wrapping_mul(SCATTER)
 }
