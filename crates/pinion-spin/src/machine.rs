@@ -2,6 +2,8 @@
 //!
 //! The fields say unit and meaning; where a number comes from stands beside it in the file.
 
+mod limits;
+
 use std::collections::BTreeMap;
 
 use pinion_isa::Extensions;
@@ -480,6 +482,8 @@ impl Machine {
             }
             Err((key, format!("{value} is not a power of two")))
         };
+        self.check_sizes()?;
+        self.check_times()?;
         between("clock.frequency_mhz", self.clock.frequency_mhz.min(1 << 20) as u32, 1, 100_000)?;
         between("units.count", self.units.count, 1, 16)?;
         between("units.queue_packets", self.units.queue_packets, 1, 65_536)?;
@@ -531,7 +535,7 @@ impl Machine {
                 return Err((key, "the memory is smaller than 4 KiB or wraps".into()));
             }
         }
-        Ok(())
+        self.check_addresses()
     }
 
     /// Checks that every instruction takes time: the simulation would not go on otherwise; and that

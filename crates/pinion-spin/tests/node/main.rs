@@ -12,6 +12,7 @@ mod faults;
 mod harness;
 mod instructions;
 mod order;
+mod overrides;
 mod results;
 mod several;
 mod shapes;

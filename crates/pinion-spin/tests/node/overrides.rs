@@ -1,0 +1,129 @@
+//! Every machine that passes the checks can be run: random numbers for random keys, and whatever
+//! [`Machine::check`] lets through must neither panic nor hang nor lose a packet.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pinion_sim::{Time, config};
+use pinion_spin::matching::{Limits, MatchingEngine};
+use pinion_spin::{Frame, Machine, Offer, Units};
+
+use crate::harness::{Random, Recorder, context, image, messages, root};
+
+/// Numbers at which things change: small ones, powers of two and their neighbours, limits.
+const NUMBERS: [u64; 34] = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    12,
+    16,
+    17,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    100,
+    127,
+    128,
+    255,
+    256,
+    1000,
+    1024,
+    2048,
+    4095,
+    4096,
+    10_000,
+    65_536,
+    1 << 20,
+    1 << 22,
+    (1 << 31) - 1,
+    (1 << 32) - 1,
+    (1 << 63) - 1,
+];
+
+/// Every word that some key takes.
+const WORDS: [&str; 8] =
+    ["drop", "back-pressure", "context", "rtl", "ri5cy", "ibex", "fixed", "leading-zeros"];
+
+/// Ends a run after so much simulated time.
+const RUN: Time = Time::from_ns(60_000);
+
+/// Is a key of the machine file with its value.
+type Leaf = (String, String);
+
+fn leaves(text: &str) -> Vec<Leaf> {
+    let loaded = config::load::<Machine>("pspin.toml", text, &[]).expect("the published machine");
+    let entries = loaded.entries.into_iter().map(|entry| (entry.key, entry.value));
+    entries.filter(|(key, _)| key != "name" && !key.starts_with("faithful")).collect()
+}
+
+/// Chooses another value of the same kind.
+fn other(random: &mut Random, value: &str) -> String {
+    match value.parse::<u64>() {
+        _ if value == "true" || value == "false" => random.pick(&["true", "false"]).to_owned(),
+        Err(_) => random.pick(&WORDS).to_owned(),
+        Ok(number) => match random.below(4) {
+            0 => (number / random.pick(&[2, 4, 16])).to_string(),
+            1 => number.saturating_mul(random.pick(&[2, 4, 16])).to_string(),
+            2 => random.pick(&NUMBERS[..16]).to_string(),
+            _ => random.pick(&NUMBERS).to_string(),
+        },
+    }
+}
+
+/// Runs a machine for a while, when it passes the checks; tells whether it did.
+fn run(machine: Machine, frames: Vec<Frame>, handlers: [&str; 3]) -> bool {
+    if machine.check().is_err() {
+        return false;
+    }
+    let image = image("words");
+    let mut context = context(&image, handlers);
+    context.scratchpad_bytes = context.scratchpad_bytes.min(machine.scratchpad_bytes());
+    context.watchdog_cycles = machine.protection.watchdog.then_some(5_000);
+    let engine = MatchingEngine::new(Vec::new(), Limits::default()).expect("no rules");
+    let Ok(mut units) = Units::new(machine, &image, vec![context], engine) else { return false };
+    let mut recorder = Recorder::default();
+    let mut frames = frames.into_iter();
+    let mut next = || frames.next().map_or(Offer::End, Offer::Frame);
+    units.run(RUN, &mut next, &mut recorder);
+    units.totals().conserved().unwrap_or_else(|problem| panic!("{problem}"));
+    true
+}
+
+#[test]
+fn whatever_passes_the_checks_runs() {
+    let mut random = Random::seeded("whatever_passes_the_checks_runs");
+    let text = std::fs::read_to_string(root().join("machines/pspin.toml")).expect("the machine");
+    let leaves = leaves(&text);
+    let mut ran = 0;
+    for round in 0..150 {
+        let count = 1 + random.below(4);
+        let overrides: Vec<String> = (0..count)
+            .map(|_| {
+                let (key, value) = &leaves[random.below(leaves.len() as u64) as usize];
+                format!("{key}={}", other(&mut random, value))
+            })
+            .collect();
+        let handlers = random.pick(&[
+            ["aggregate", "aggregate", "to_host_done"],
+            ["", "reduce", ""],
+            ["", "", "to_host_done"],
+        ]);
+        let frames = messages(&mut random, 6, 5, &[8, 64, 200, 1024, 2048], 20);
+        println!("round {round}: {overrides:?} {handlers:?}");
+        let Ok(machine) = config::load::<Machine>("pspin.toml", &text, &overrides) else {
+            continue;
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| run(machine.value, frames, handlers)));
+        ran += usize::from(result.unwrap_or_else(|_| {
+            panic!("round {round}: a machine that passed the checks: {overrides:?} {handlers:?}")
+        }));
+    }
+    assert!(ran > 30, "only {ran} machines ran: the test tests nothing");
+}
