@@ -32,8 +32,13 @@ WORKERS = [1, 4]
 # `filter` keeps the last packet of the rules that share a slot: there must be one, or none.
 DEALT_OUT = {"to_host": (0, 2048, slice(4, None))}
 LAST_ONE = {"filter": (4096, 1024, slice(0, 16))}
+# Applications that decide by what came before: which packets are sent depends on the order, too. A
+# capture leaves enough time between packets for one worker to see them in the NIC's order.
+HISTORY = {"kvstore"}
 # What an application has that the native engine does not promise: protection between contexts.
-NOT_PROMISED = {"multi_tenant", "tenants"}
+NOT_PROMISED = {"multi_tenant"}
+# What fails on the default machine on purpose, for want of Xpulp, which is a matter of the cores.
+NEEDS_XPULP = {"energy"}
 
 # Per context of crash/: packets, port offset, and the fault every one of them must give.
 CRASHES = [
@@ -95,11 +100,14 @@ def outcome(pinion, folder, source, engine, contexts, status):
         }
 
 
-def compare(wanted, found, name, workers):
+def compare(wanted, found, name, workers, is_capture):
     for what in wanted:
         if wanted[what] == found[what]:
             continue
         packets = wanted["counters"]["in"]
+        is_decided = what == "packets sent" or what.startswith("host memory")
+        if name in HISTORY and is_decided and (workers > 1 or not is_capture):
+            continue
         if what.startswith("host memory") and (workers > 1 or name in DEALT_OUT):
             if any_order(wanted[what], name, packets) == any_order(found[what], name, packets):
                 continue
@@ -138,7 +146,7 @@ def test_example(pinion, folder, workers):
     """Compares both engines on an example; gives the number of failures."""
     manifest = tomllib.loads((folder / "app.toml").read_text())
     contexts = [context["name"] for context in manifest.get("context", [])]
-    if not contexts or folder.name in NOT_PROMISED:
+    if not contexts or folder.name in NOT_PROMISED | NEEDS_XPULP:
         return 0
     with_memory = [
         context["name"] for context in manifest["context"] if context.get("host_memory", 1) != 0
@@ -156,7 +164,7 @@ def test_example(pinion, folder, workers):
             engine = ["--engine", "native", "--workers", count]
             try:
                 found = outcome(pinion, folder, source, engine, with_memory, status)
-                compare(wanted, found, folder.name, count)
+                compare(wanted, found, folder.name, count, bool(source))
                 print(f"ok   {name}", flush=True)
             except (Difference, OSError, subprocess.TimeoutExpired) as problem:
                 failures += 1

@@ -168,7 +168,7 @@ impl Member {
 }
 
 fn work(mut worker: Worker, mailbox: &Mailbox, engine: &Thread) {
-    signals::adopt(worker.block());
+    worker.settle_down();
     let (mut jobs, mut done) = (Vec::new(), Vec::new());
     loop {
         std::mem::swap(&mut jobs, &mut *lock(&mailbox.jobs));

@@ -24,7 +24,7 @@ use crate::mpq::{Mpq, Task};
 use crate::outbox::Outbox;
 use crate::packets::{Packet, Packets};
 use crate::watchdog::{FLOOR_NS, Watchdog, Watched};
-use crate::worker::{Done, Job, Shared, Worker};
+use crate::worker::{BLOCK_BYTES, Done, Given, Job, Ran, Shared, Worker, l1_slot_bytes};
 use crate::{services, signals};
 
 /// Is the runtime's function that calls `init_handlers`.
@@ -51,6 +51,9 @@ pub struct Setup<'a> {
     pub observed: bool,
     /// Tells whether to report each handler too; needs times.
     pub handlers: bool,
+    /// Tells whether to count handlers' instructions, where the system lets: two system calls a
+    /// handler.
+    pub counted: bool,
 }
 
 /// Is a frame that arrives.
@@ -80,7 +83,10 @@ pub struct Engine {
     totals: Totals,
     busy_ns: u64,
     next_number: u64,
+    /// Is the slot of packets that are messages of their own, of the inline worker.
+    alone: u32,
     since_look: u32,
+    is_inline: bool,
     handlers: bool,
     shared: Arc<Shared>,
     /// The inline worker's signals belong to the thread that made the engine.
@@ -97,6 +103,10 @@ impl Engine {
         let workers = setup.workers.max(1);
         if workers > machine.hpus() {
             return Err(NativeError::TooManyWorkers { workers, hpus: machine.hpus() });
+        }
+        let (bytes, slot) = (machine.inbound.max_packet_bytes, l1_slot_bytes(machine));
+        if bytes > slot {
+            return Err(NativeError::PacketTooLarge { bytes, slot });
         }
         check_cluster_data(setup.image, machine, workers)?;
         let memory = Memory::new(machine, setup.contexts, workers)?;
@@ -115,22 +125,27 @@ impl Engine {
             machine: machine.clone(),
             start: Instant::now(),
             timed: setup.observed,
+            counted: setup.counted,
         });
         signals::install();
         let mut crew: Vec<Worker> = (0..workers).map(|index| Worker::new(&shared, index)).collect();
         let outbox = initialise(&mut crew[0], setup.image, machine)?;
         let (workers, watched) = man(crew)?;
+        let mut packets = Packets::new(machine);
+        let alone = packets.reserve();
         Ok(Self {
             matching: setup.matching,
             mpq: Mpq::new(machine.mpq.count),
-            packets: Packets::new(machine),
+            packets,
             watchdog: Some(Watchdog::start(watched)?),
             workers,
             spare: outbox,
             totals: Totals::default(),
             busy_ns: 0,
             next_number: 0,
+            alone,
             since_look: 0,
+            is_inline: setup.workers <= 1,
             handlers: setup.handlers,
             shared,
             not_send: PhantomData,
@@ -152,39 +167,48 @@ impl Engine {
         if seen.len() > self.shared.machine.inbound.max_packet_bytes as usize {
             return self.drop_frame(frame.bytes, DropReason::TooLarge, listener);
         }
-        while self.packets.is_full() {
-            self.collect(true, listener);
-        }
-        let packet = Packet {
-            number: self.next_number,
-            tag: frame.tag,
-            context,
-            message: message.id,
-            bytes: seen.len() as u32,
-            end_of_message,
-            arrival_ns: self.now_ns(),
-            ..Packet::default()
-        };
-        let Some(slot) = self.packets.take(packet) else { return };
+        let number = self.next_number;
         self.next_number += 1;
-        // SAFETY: the slot is this packet's, is as large as the largest packet, and no handler has it.
-        unsafe {
-            let to = self.packets.address(slot) as *mut u8;
-            std::ptr::copy_nonoverlapping(seen.as_ptr(), to, seen.len());
-        }
         let is_alone = end_of_message && !self.mpq.has((context, message.id));
-        if is_alone && matches!(self.workers, Workers::Inline(_)) {
-            self.run_alone(slot, packet, listener);
-        } else if self.join_message(slot, context, listener) {
-            self.run_ready(listener);
+        if is_alone && self.is_inline && !self.shared.timed {
+            self.run_alone((number, context, message.id), seen);
         } else {
-            self.packets.free(slot);
-            self.drop_frame(frame.bytes, DropReason::NoQueue, listener);
+            let packet = Packet {
+                number,
+                tag: frame.tag,
+                context,
+                message: message.id,
+                bytes: seen.len() as u32,
+                end_of_message,
+                arrival_ns: self.now_ns(),
+                ..Packet::default()
+            };
+            match is_alone && self.is_inline {
+                true => self.run_alone_timed(packet, seen, listener),
+                false => self.enqueue(packet, seen, frame.bytes, listener),
+            }
         }
         self.since_look += 1;
         if self.since_look >= FRAMES_PER_LOOK {
             self.since_look = 0;
             self.collect(false, listener);
+        }
+    }
+
+    /// Puts a packet into the packet buffer and into its message's queue.
+    fn enqueue(&mut self, packet: Packet, seen: &[u8], frame: &[u8], listener: &mut dyn Listener) {
+        while self.packets.is_full() {
+            self.collect(true, listener);
+        }
+        let Some(slot) = self.packets.take(packet) else { return };
+        // SAFETY: the slot is this packet's, is as large as the largest packet, and no handler has it.
+        unsafe { place(seen, self.packets.address(slot)) };
+        if self.join_message(slot, packet.context, listener) {
+            self.run_ready(listener);
+        } else {
+            self.packets.free(slot);
+            self.next_number -= 1;
+            self.drop_frame(frame, DropReason::NoQueue, listener);
         }
     }
 
@@ -243,22 +267,47 @@ impl Engine {
         listener.hear(&Event::Dropped { time, reason, frame });
     }
 
-    /// Runs the handlers of a message that is one packet, without a queue.
-    fn run_alone(&mut self, slot: u32, packet: Packet, listener: &mut dyn Listener) {
-        let handlers = self.shared.contexts[packet.context as usize].handlers;
+    /// Runs the handlers of a message that is one packet, without a queue: the shortest way. The
+    /// packet is given by number, context and message.
+    #[inline]
+    fn run_alone(&mut self, (packet, context, message): (u64, u32, u32), seen: &[u8]) {
+        let (l2_address, bytes) = (self.alone, seen.len() as u32);
+        // SAFETY: the reserved slot is as large as the largest packet, and no handler runs.
+        unsafe { place(seen, l2_address) };
+        self.totals.processed += 1;
+        let layout = &self.shared.contexts[context as usize];
+        let Workers::Inline(worker) = &mut self.workers else { return };
+        for handler in layout.handlers {
+            if handler != 0 {
+                let given = Given { handler, context, message, packet, l2_address, bytes };
+                worker.execute(layout, given);
+            }
+        }
+    }
+
+    /// Does the same with times, and tells about handlers and packet.
+    fn run_alone_timed(&mut self, mut packet: Packet, seen: &[u8], listener: &mut dyn Listener) {
+        let l2_address = self.alone;
+        // SAFETY: the reserved slot is as large as the largest packet, and no handler runs.
+        unsafe { place(seen, l2_address) };
+        self.totals.processed += 1;
+        let layout = &self.shared.contexts[packet.context as usize];
+        let Workers::Inline(worker) = &mut self.workers else { return };
         let kinds = [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion];
-        for (handler, kind) in handlers.into_iter().zip(kinds) {
+        for (&handler, kind) in layout.handlers.iter().zip(kinds) {
             if handler == 0 {
                 continue;
             }
-            let task = Task { slot, handler, kind, queue: 0, frees: false };
-            let job = self.job(task);
-            let Workers::Inline(worker) = &mut self.workers else { return };
-            let done = worker.run(job);
-            self.note(&done, listener);
+            let Packet { context, message, number, bytes, .. } = packet;
+            let given = Given { handler, context, message, packet: number, l2_address, bytes };
+            let job = Job { given, kind, slot: 0, queue: 0, frees: false };
+            let done = Done { job, worker: 0, ran: worker.execute(layout, given) };
+            self.busy_ns += packet.note(&done);
+            if self.handlers {
+                tell_handler(&done, &self.shared.machine, listener);
+            }
         }
-        self.packet_done(slot, listener);
-        self.tell_inline(listener);
+        tell_packet(&packet, &self.shared.machine, listener);
     }
 
     /// Puts a packet into its message's queue; `false`: there is none.
@@ -302,23 +351,19 @@ impl Engine {
                 }
             }
         }
-        self.tell_inline(listener);
     }
 
     fn job(&self, task: Task) -> Job {
         let packet = &self.packets[task.slot];
-        Job {
+        let given = Given {
             handler: task.handler,
-            kind: task.kind,
             context: packet.context,
             message: packet.message,
             packet: packet.number,
-            slot: task.slot,
             l2_address: self.packets.address(task.slot),
             bytes: packet.bytes,
-            queue: task.queue,
-            frees: task.frees,
-        }
+        };
+        Job { given, kind: task.kind, slot: task.slot, queue: task.queue, frees: task.frees }
     }
 
     /// Takes back what workers have done, and hands out what that allows.
@@ -331,7 +376,7 @@ impl Engine {
             self.tell(worker, &mut results.outbox, listener);
             for done in results.done.drain(..) {
                 self.note(&done, listener);
-                let Job { slot, handler, kind, queue, frees, .. } = done.job;
+                let Job { given: Given { handler, .. }, slot, kind, queue, frees } = done.job;
                 self.finish(Task { slot, handler, kind, queue, frees }, listener);
             }
             self.put_back(worker, results);
@@ -358,34 +403,14 @@ impl Engine {
     }
 
     /// Writes into a packet's record how a handler of it went.
-    #[inline]
     fn note(&mut self, done: &Done, listener: &mut dyn Listener) {
-        let packet = &mut self.packets[done.job.slot];
-        packet.failed |= done.failed;
         if !self.shared.timed {
             return;
         }
-        packet.start_ns.get_or_insert(done.start_ns);
-        packet.end_ns = Some(done.end_ns);
-        packet.sent_ns = packet.sent_ns.or(done.sent_ns);
-        packet.worker = Some(done.worker);
-        self.busy_ns += done.end_ns - done.start_ns;
-        if !self.handlers {
-            return;
+        self.busy_ns += self.packets[done.job.slot].note(done);
+        if self.handlers {
+            tell_handler(done, &self.shared.machine, listener);
         }
-        let cores = self.shared.machine.cluster.cores;
-        listener.hear(&Event::HandlerDone(&HandlerRecord {
-            packet: done.job.packet,
-            context: ContextId(done.job.context),
-            kind: done.job.kind,
-            cluster: done.worker / cores,
-            hpu: done.worker % cores,
-            start: Time::from_ns(done.start_ns),
-            end: Time::from_ns(done.end_ns),
-            instructions: 0,
-            stalls: Stalls::default(),
-            failed: done.failed,
-        }));
     }
 
     /// Takes a task as done.
@@ -396,35 +421,12 @@ impl Engine {
         }
     }
 
-    #[inline]
     fn packet_done(&mut self, slot: u32, listener: &mut dyn Listener) {
         self.totals.processed += 1;
         self.packets.free(slot);
-        if !self.shared.timed {
-            return;
+        if self.shared.timed {
+            tell_packet(&self.packets[slot], &self.shared.machine, listener);
         }
-        let packet = self.packets[slot];
-        let cores = self.shared.machine.cluster.cores;
-        let arrival = Time::from_ns(packet.arrival_ns);
-        listener.hear(&Event::PacketDone(&PacketRecord {
-            packet: packet.number,
-            tag: packet.tag,
-            context: ContextId(packet.context),
-            message: packet.message,
-            bytes: packet.bytes,
-            end_of_message: packet.end_of_message,
-            arrival,
-            inbound: arrival,
-            her: arrival,
-            handler_start: packet.start_ns.map(Time::from_ns),
-            handler_end: packet.end_ns.map(Time::from_ns),
-            completion: Time::from_ns(packet.end_ns.unwrap_or(packet.arrival_ns)),
-            departure: packet.sent_ns.map(Time::from_ns),
-            hpu: packet.worker.map(|worker| (worker / cores, worker % cores)),
-            instructions: 0,
-            stalls: Stalls::default(),
-            failed: packet.failed,
-        }));
     }
 
     /// Tells what came out of the inline worker, and of `init_handlers`.
@@ -478,6 +480,84 @@ impl Engine {
     }
 }
 
+impl Packet {
+    /// Notes how a handler of it went; gives the time that took.
+    fn note(&mut self, done: &Done) -> u64 {
+        let Ran { failed, start_ns, end_ns, sent_ns, instructions } = done.ran;
+        self.failed |= failed;
+        self.instructions += instructions;
+        self.start_ns.get_or_insert(start_ns);
+        self.end_ns = Some(end_ns);
+        self.sent_ns = self.sent_ns.or(sent_ns);
+        self.worker = Some(done.worker);
+        end_ns - start_ns
+    }
+}
+
+/// Puts a packet into a slot of the packet buffer.
+///
+/// # Safety
+/// The slot has room for it and nobody else touches it.
+#[inline]
+unsafe fn place(packet: &[u8], slot: u32) {
+    type Block = [u8; BLOCK_BYTES];
+    let (from, to, bytes) = (packet.as_ptr(), slot as *mut u8, packet.len());
+    // SAFETY: the caller's promise; blocks lie within the packet, the last one ends with it.
+    unsafe {
+        if bytes < BLOCK_BYTES {
+            return std::ptr::copy_nonoverlapping(from, to, bytes);
+        }
+        let last = bytes - BLOCK_BYTES;
+        let copy = |at: usize| {
+            to.add(at).cast::<Block>().write(from.add(at).cast::<Block>().read());
+        };
+        (0..last).step_by(BLOCK_BYTES).for_each(copy);
+        copy(last);
+    }
+}
+
+/// Tells how a handler went.
+fn tell_handler(done: &Done, machine: &Machine, listener: &mut dyn Listener) {
+    let cores = machine.cluster.cores;
+    listener.hear(&Event::HandlerDone(&HandlerRecord {
+        packet: done.job.given.packet,
+        context: ContextId(done.job.given.context),
+        kind: done.job.kind,
+        cluster: done.worker / cores,
+        hpu: done.worker % cores,
+        start: Time::from_ns(done.ran.start_ns),
+        end: Time::from_ns(done.ran.end_ns),
+        instructions: done.ran.instructions,
+        stalls: Stalls::default(),
+        failed: done.ran.failed,
+    }));
+}
+
+/// Tells a packet's whole way.
+fn tell_packet(packet: &Packet, machine: &Machine, listener: &mut dyn Listener) {
+    let cores = machine.cluster.cores;
+    let arrival = Time::from_ns(packet.arrival_ns);
+    listener.hear(&Event::PacketDone(&PacketRecord {
+        packet: packet.number,
+        tag: packet.tag,
+        context: ContextId(packet.context),
+        message: packet.message,
+        bytes: packet.bytes,
+        end_of_message: packet.end_of_message,
+        arrival,
+        inbound: arrival,
+        her: arrival,
+        handler_start: packet.start_ns.map(Time::from_ns),
+        handler_end: packet.end_ns.map(Time::from_ns),
+        completion: Time::from_ns(packet.end_ns.unwrap_or(packet.arrival_ns)),
+        departure: packet.sent_ns.map(Time::from_ns),
+        hpu: packet.worker.map(|worker| (worker / cores, worker % cores)),
+        instructions: packet.instructions,
+        stalls: Stalls::default(),
+        failed: packet.failed,
+    }));
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         // The watchdog first: it looks at threads and blocks that end below.
@@ -495,8 +575,8 @@ fn man(mut crew: Vec<Worker>) -> Result<(Workers, Vec<Watched>), NativeError> {
         let watched = crew.watched();
         return Ok((Workers::Threads(crew), watched));
     }
-    let worker = Box::new(crew.remove(0));
-    signals::adopt(worker.block());
+    let mut worker = Box::new(crew.remove(0));
+    worker.settle_down();
     // SAFETY: asks for this thread's own name.
     let thread = unsafe { libc::pthread_self() };
     let watched = Watched { block: worker.block(), thread };

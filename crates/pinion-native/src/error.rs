@@ -46,6 +46,17 @@ pub enum NativeError {
         /// Counts the machine's HPUs.
         hpus: u32,
     },
+    /// A packet does not fit a worker's part of the packet buffer in L1.
+    #[error(
+        "a packet of {bytes} bytes (inbound.max_packet_bytes) does not fit into {slot} bytes, a \
+         core's share of the packet buffer in L1 (l1.packet_buffer_bytes)"
+    )]
+    PacketTooLarge {
+        /// Counts the largest packet's bytes.
+        bytes: u32,
+        /// Counts the bytes of a share.
+        slot: u32,
+    },
     /// A context's memory lies outside the NIC's.
     #[error("context {0}: its memory lies outside the NIC's")]
     BadContext(String),

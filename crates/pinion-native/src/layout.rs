@@ -10,12 +10,16 @@ const TASK: usize = 0x08 / 4;
 const WIDE_TASK: usize = 0x100 / 4;
 /// The published register file has four scratchpads.
 const PUBLISHED_SCRATCHPADS: usize = 4;
+/// Counts the words of a task with four scratchpads.
+pub const PUBLISHED_WORDS: usize = 10 + 2 * PUBLISHED_SCRATCHPADS;
+/// Counts the words of the largest task: sixteen clusters.
+pub const TASK_WORDS: usize = 10 + 2 * 16;
 
 /// Holds what tasks of a context have in common.
 #[derive(Clone, Debug)]
 pub struct ContextLayout {
     /// Is the task as C's `task_t`; the words of the packet are filled in per task.
-    pub task: Vec<u32>,
+    pub task: [u32; TASK_WORDS],
     /// Holds the handlers' addresses, 0 for none: header, payload, completion.
     pub handlers: [u32; 3],
     /// Is the context's handler memory.
@@ -50,6 +54,11 @@ impl TaskWords {
         }
     }
 
+    /// Counts the words of a task.
+    pub const fn count(&self) -> usize {
+        10 + 2 * self.scratchpads
+    }
+
     /// Gives the word of the packet's address in L1; its bytes follow.
     pub const fn packet(&self) -> usize {
         self.start + 2
@@ -82,7 +91,7 @@ impl ContextLayout {
         task.push((context.host_memory_address >> 32) as u32);
         task.push(context.host_memory_address as u32);
         task.push(context.host_memory_bytes);
-        task.extend([0; 3]);
+        task.resize(TASK_WORDS, 0);
         let handler = |kind: HandlerKind| match kind {
             HandlerKind::Header => &context.header_handler,
             HandlerKind::Payload => &context.payload_handler,
@@ -92,7 +101,7 @@ impl ContextLayout {
         let address = |kind| handler(kind).as_ref().map_or(0, |handler| handler.address);
         let limit_cycles = watchdog_cycles(machine, context);
         Self {
-            task,
+            task: task.try_into().unwrap_or([0; TASK_WORDS]),
             handlers: kinds.map(address),
             handler_memory: (context.handler_memory_address, context.handler_memory_bytes),
             scratchpad: (scratchpad(0), context.scratchpad_bytes),

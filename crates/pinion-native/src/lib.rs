@@ -32,6 +32,7 @@ mod crew;
 mod engine;
 mod enter;
 mod error;
+mod instructions;
 mod layout;
 mod memory;
 mod mpq;

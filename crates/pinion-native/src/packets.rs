@@ -35,6 +35,8 @@ pub struct Packet {
     pub sent_ns: Option<u64>,
     /// Is the worker that ran its last handler.
     pub worker: Option<u32>,
+    /// Counts the instructions of its handlers, where they are counted.
+    pub instructions: u64,
     /// Tells whether a handler of it failed.
     pub failed: bool,
 }
@@ -52,7 +54,7 @@ impl Packets {
     /// Divides a machine's packet buffer.
     pub fn new(machine: &Machine) -> Self {
         let slot_bytes = machine.inbound.max_packet_bytes.next_multiple_of(ALIGN_BYTES);
-        let count = (machine.l2_packet.bytes / slot_bytes).max(1);
+        let count = (machine.l2_packet.bytes / slot_bytes).max(2);
         Self {
             slots: vec![Packet::default(); count as usize],
             free: (0..count).rev().collect(),
@@ -84,6 +86,14 @@ impl Packets {
     #[inline]
     pub fn address(&self, slot: u32) -> u32 {
         self.base + slot * self.slot_bytes
+    }
+
+    /// Takes a slot for good, for packets that never wait; gives where it lies.
+    pub fn reserve(&mut self) -> u32 {
+        let slot = self.slots.len() as u32 - 1;
+        self.slots.pop();
+        self.free.retain(|free| *free != slot);
+        self.address(slot)
     }
 
     /// Counts packets inside.

@@ -11,35 +11,43 @@ use pinion_spin::{Fault, HandlerKind, Machine};
 
 use crate::block::{self, Block, Crash, HANDLER, IDLE};
 use crate::enter::pinion_native_enter;
-use crate::layout::{ContextLayout, L2_STATIC_BYTES, TaskWords};
+use crate::instructions::Counter;
+use crate::layout::{ContextLayout, L2_STATIC_BYTES, PUBLISHED_WORDS, TaskWords};
 use crate::memory::Memory;
 use crate::outbox::{Outbox, Ports};
-use crate::signals::STOP;
+use crate::signals::{self, STOP};
 
 /// Is the cause given to an integer division by zero or an overflowing one, which this computer
 /// traps and RISC-V does not: a number left to the implementation.
 pub const ARITHMETIC_CAUSE: u32 = 26;
 
-/// Describes a handler to run.
+/// Is what a handler is given.
 #[derive(Clone, Copy, Debug)]
-pub struct Job {
+pub struct Given {
     /// Is the handler's address.
     pub handler: u32,
-    /// Is its kind.
-    pub kind: HandlerKind,
     /// Is its context.
     pub context: u32,
     /// Is its message.
     pub message: u32,
     /// Numbers its packet.
     pub packet: u64,
-    /// Is the packet's slot.
-    pub slot: u32,
     /// Is the packet's place in L2.
     pub l2_address: u32,
     /// Counts the packet's bytes.
     pub bytes: u32,
-    /// Is its message's queue, for the engine.
+}
+
+/// Describes a handler to run, and what comes after it.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// Is what the handler is given.
+    pub given: Given,
+    /// Is its kind.
+    pub kind: HandlerKind,
+    /// Is the packet's slot.
+    pub slot: u32,
+    /// Is its message's queue.
     pub queue: u32,
     /// Tells whether the packet is done with this job.
     pub frees: bool,
@@ -52,6 +60,13 @@ pub struct Done {
     pub job: Job,
     /// Numbers the worker.
     pub worker: u32,
+    /// Tells how it went.
+    pub ran: Ran,
+}
+
+/// Says how a handler went.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran {
     /// Tells whether the handler failed.
     pub failed: bool,
     /// Is when it began, in nanoseconds since the engine began.
@@ -60,6 +75,8 @@ pub struct Done {
     pub end_ns: u64,
     /// Is when it sent its first packet.
     pub sent_ns: Option<u64>,
+    /// Counts the instructions it retired, where they are counted.
+    pub instructions: u64,
 }
 
 /// Holds what workers share and nobody changes.
@@ -74,6 +91,8 @@ pub struct Shared {
     pub start: Instant,
     /// Tells whether times are taken.
     pub timed: bool,
+    /// Tells whether instructions are counted.
+    pub counted: bool,
 }
 
 /// Runs handlers.
@@ -84,6 +103,11 @@ pub struct Worker {
     ports: *mut Ports,
     index: u32,
     l1_packet: u32,
+    clusters: u32,
+    timed: bool,
+    /// Is what it takes to ask for the time, which a handler's time would have on top.
+    clock_ns: u64,
+    counter: Option<Counter>,
     words: TaskWords,
 }
 
@@ -116,7 +140,7 @@ impl Worker {
             first_sent_ns: None,
         }));
         let words = TaskWords::of(machine);
-        let slot = machine.l1.packet_buffer_bytes / machine.cluster.cores / 64 * 64;
+        let slot = l1_slot_bytes(machine);
         let l1 = machine.l1.base + cluster * machine.l1.stride;
         // SAFETY: the block is mapped, zeroed, and this worker's alone.
         unsafe {
@@ -131,7 +155,19 @@ impl Worker {
             ports,
             index,
             l1_packet: l1 + machine.packet_buffer_offset() + hpu * slot,
+            clusters: machine.cluster.count,
+            timed: shared.timed,
+            clock_ns: if shared.timed { clock_ns() } else { 0 },
+            counter: None,
             words,
+        }
+    }
+
+    /// Takes the calling thread as its own: signals, and the counter of instructions if asked for.
+    pub fn settle_down(&mut self) {
+        signals::adopt(self.block);
+        if self.shared.counted {
+            self.counter = Counter::open();
         }
     }
 
@@ -147,25 +183,30 @@ impl Worker {
     }
 
     /// Runs a job.
-    #[inline]
     pub fn run(&mut self, job: Job) -> Done {
-        let shared = &*self.shared;
-        let context = &shared.contexts[job.context as usize];
-        let (l1_bytes, limit_cycles) = (job.bytes.min(context.l1_bytes), context.limit_cycles);
+        let shared = Arc::clone(&self.shared);
+        let context = &shared.contexts[job.given.context as usize];
+        let ran = self.execute(context, job.given);
+        Done { job, worker: self.index, ran }
+    }
+
+    /// Runs a handler of this context.
+    #[inline]
+    pub fn execute(&mut self, context: &ContextLayout, job: Given) -> Ran {
+        let l1_bytes = job.bytes.min(context.l1_bytes);
         // SAFETY: block, ports and the packet's places are this worker's alone until the handler
-        // returns; the packet's slot in L2 and in L1 are as large as the largest packet.
+        // returns; the packet's slots in L2 and in L1 are as large as the largest packet, rounded up
+        // to blocks.
         unsafe {
-            let source = job.l2_address as *const u8;
-            ptr::copy_nonoverlapping(source, self.l1_packet as *mut u8, l1_bytes as usize);
+            copy_blocks(job.l2_address as *const u8, self.l1_packet as *mut u8, l1_bytes as usize);
             let driver = &mut (*self.block).driver;
-            let task = &mut driver[self.words.start..][..context.task.len()];
-            task.copy_from_slice(&context.task);
+            self.fill_task(driver, context);
             let at = self.words.packet();
             driver[at] = self.l1_packet;
             driver[at + 1] = l1_bytes;
             let at = self.words.l2_packet();
             driver[at] = job.l2_address;
-            driver[at + 1] = job.message % shared.machine.cluster.count;
+            driver[at + 1] = job.message % self.clusters;
             driver[at + 2] = job.message;
             let ports = &mut *self.ports;
             ports.context = context;
@@ -178,14 +219,29 @@ impl Worker {
             (*self.block).limit_ns.store(context.limit_ns, Relaxed);
         }
         let start_ns = self.now_ns();
+        let before = self.counter.as_mut().map_or(0, Counter::read);
         let failed = self.call(job.handler);
-        let end_ns = self.now_ns();
+        let instructions = self.counter.as_mut().map_or(0, |counter| counter.since(before));
+        let end_ns = self.now_ns().saturating_sub(self.clock_ns).max(start_ns);
         if failed {
-            self.report(limit_cycles);
+            self.report(context.limit_cycles);
         }
         // SAFETY: the handler is over.
         let sent_ns = unsafe { (*self.ports).first_sent_ns };
-        Done { job, worker: self.index, failed, start_ns, end_ns, sent_ns }
+        Ran { failed, start_ns, end_ns, sent_ns, instructions }
+    }
+
+    /// Writes what tasks of a context have in common.
+    #[inline]
+    fn fill_task(&self, driver: &mut [u32; 128], context: &ContextLayout) {
+        let start = self.words.start;
+        match self.words.count() {
+            PUBLISHED_WORDS => {
+                let (from, to) = (&context.task[..PUBLISHED_WORDS], &mut driver[start..]);
+                to[..PUBLISHED_WORDS].copy_from_slice(from);
+            }
+            words => driver[start..start + words].copy_from_slice(&context.task[..words]),
+        }
     }
 
     /// Runs the application's own initialisation.
@@ -193,8 +249,7 @@ impl Worker {
         // SAFETY: no handler runs.
         unsafe {
             let driver = &mut (*self.block).driver;
-            let task = &mut driver[self.words.start..][..context.task.len()];
-            task.copy_from_slice(&context.task);
+            self.fill_task(driver, context);
             (*self.ports).context = context;
             (*self.block).limit_ns.store(context.limit_ns, Relaxed);
         }
@@ -225,7 +280,7 @@ impl Worker {
     }
 
     fn now_ns(&self) -> u64 {
-        match self.shared.timed {
+        match self.timed {
             true => self.shared.start.elapsed().as_nanos() as u64,
             false => 0,
         }
@@ -253,6 +308,38 @@ impl Drop for Worker {
     fn drop(&mut self) {
         // SAFETY: made by `Box::into_raw`, and no handler will run any more.
         drop(unsafe { Box::from_raw(self.ports) });
+    }
+}
+
+/// Finds out what asking for the time takes.
+fn clock_ns() -> u64 {
+    let start = Instant::now();
+    let between = || {
+        let before = start.elapsed();
+        (start.elapsed() - before).as_nanos() as u64
+    };
+    (0..256).map(|_| between()).min().unwrap_or(0)
+}
+
+/// Copies packets in blocks of so many bytes.
+pub const BLOCK_BYTES: usize = 64;
+
+/// Gives the bytes that a worker has for a packet in L1: the packet buffer, divided among the cores.
+pub fn l1_slot_bytes(machine: &Machine) -> u32 {
+    let share = machine.l1.packet_buffer_bytes / machine.cluster.cores;
+    share / BLOCK_BYTES as u32 * BLOCK_BYTES as u32
+}
+
+/// Copies whole blocks: fewer decisions than a copy to the byte.
+///
+/// # Safety
+/// Both places have room for `bytes` rounded up to blocks, and do not overlap.
+#[inline]
+unsafe fn copy_blocks(from: *const u8, to: *mut u8, bytes: usize) {
+    let (from, to) = (from.cast::<[u8; BLOCK_BYTES]>(), to.cast::<[u8; BLOCK_BYTES]>());
+    for block in 0..bytes.div_ceil(BLOCK_BYTES) {
+        // SAFETY: the caller's promise; arrays of bytes need no alignment.
+        unsafe { to.add(block).write(from.add(block).read()) };
     }
 }
 

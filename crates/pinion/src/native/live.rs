@@ -6,6 +6,7 @@ use pinion_native::Incoming;
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 
+use super::Tell;
 use crate::app::App;
 use crate::error::Result;
 use crate::live::{Device, Observer, Options, Passing};
@@ -26,7 +27,8 @@ pub fn run(
     let start = Instant::now();
     let skip = app.skipped_bytes();
     let mut device = Device::open(options, skip > 0)?;
-    let mut engine = super::engine(app, workers, true, outputs.handlers)?;
+    let mut engine =
+        super::engine(app, workers, Tell { handlers: outputs.handlers, instructions: false })?;
     let links = links(app, LinkType::Ethernet);
     let mut collector = Collector::new(outputs, links, app.context_names())?;
     let mut spent = Duration::ZERO;

@@ -7,7 +7,7 @@ mod live;
 mod run;
 
 pub use live::run as run_live;
-pub use run::run;
+pub use run::{run, run_counted};
 
 use pinion_native::{Engine, Setup};
 
@@ -66,11 +66,20 @@ pub fn check(manifest: &Manifest, options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Says what is wanted beside packets and faults.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tell {
+    /// Wants each handler.
+    pub handlers: bool,
+    /// Wants handlers' instructions, which makes them slower.
+    pub instructions: bool,
+}
+
 /// Starts the engine with an application's program, contexts and host memory.
 ///
 /// # Errors
 /// When they do not fit, or another native engine runs in this process.
-pub fn engine(app: &App, workers: u32, observed: bool, handlers: bool) -> Result<Engine> {
+pub fn engine(app: &App, workers: u32, tell: Tell) -> Result<Engine> {
     let machine = &app.machine.value;
     if machine.units.count > 1 {
         return Err(Error::Usage(format!(
@@ -84,8 +93,9 @@ pub fn engine(app: &App, workers: u32, observed: bool, handlers: bool) -> Result
         contexts: &app.contexts,
         matching: app.engine()?,
         workers,
-        observed,
-        handlers,
+        observed: true,
+        handlers: tell.handlers,
+        counted: tell.instructions,
     };
     let engine =
         Engine::new(setup).map_err(|error| Error::part("cannot start the native engine", error))?;

@@ -8,10 +8,11 @@ use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 use pinion_spin::{Frame, Offer, Traffic as _};
 
+use super::Tell;
 use crate::app::App;
 use crate::error::Result;
 use crate::report::{Collector, Ending, Native, Outputs, Summary};
-use crate::run::{Finished, Left, Observer, Progress, links, too_large};
+use crate::run::{Finished, Left, Observer, Progress, Unobserved, links, too_large};
 use crate::traffic::{ETHERNET_HEADER_BYTES, Packets};
 
 /// Reads so many packets before the engine takes them.
@@ -28,10 +29,32 @@ pub fn run(
     outputs: &Outputs,
     observer: &mut dyn Observer,
 ) -> Result<Finished> {
+    let tell = Tell { handlers: outputs.handlers, instructions: false };
+    run_telling(app, packets, workers, outputs, observer, tell)
+}
+
+/// Runs it with instructions counted in the rows of the handlers, where the system lets; times are
+/// longer then.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_counted(app: &App, packets: Packets, workers: u32) -> Result<Finished> {
+    let tell = Tell { handlers: true, instructions: true };
+    run_telling(app, packets, workers, &Outputs::default(), &mut Unobserved, tell)
+}
+
+fn run_telling(
+    app: &App,
+    packets: Packets,
+    workers: u32,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+    tell: Tell,
+) -> Result<Finished> {
     let start = Instant::now();
     let mut packets = packets.skip(app.skipped_bytes());
     let links = links(app, packets.link());
-    let mut engine = super::engine(app, workers, true, outputs.handlers)?;
+    let mut engine = super::engine(app, workers, tell)?;
     let mut collector = Collector::new(outputs, links, app.context_names())?;
     let mut spent = Duration::ZERO;
     let mut batch: Vec<Frame> = Vec::with_capacity(BATCH);

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `programs.rs` | the programs: the figures' own handlers and the examples, built once |
 //! | `load.rs` | packets made for a figure |
+//! | `native.rs` | the use cases on this computer |
 //! | `observed.rs` | what a NIC did with them: rates, latencies, HPUs used |
 //! | `use_cases.rs` | the six use cases on their standard traffic |
 //! | the others | a figure each; what varies stands in `figures/pspin-*.toml` |
 
 mod fig10;
+mod fig11;
 mod fig12;
 mod fig13;
 mod fig4;
@@ -17,9 +19,11 @@ mod fig8;
 mod fig9;
 mod latency;
 mod load;
+mod native;
 mod observed;
 mod programs;
 mod table3;
+mod table4;
 mod use_cases;
 
 use std::sync::Arc;
@@ -43,9 +47,11 @@ pub fn figures() -> Vec<Box<dyn Figure>> {
         Box::new(fig8::Fig8 { programs: programs.clone() }),
         Box::new(fig9::Fig9 { programs: programs.clone() }),
         Box::new(fig10::Fig10 { programs: programs.clone() }),
+        Box::new(fig11::Fig11 { programs: programs.clone(), host: Arc::default() }),
         Box::new(fig12::Fig12 { programs: programs.clone() }),
         Box::new(fig13::Fig13 { programs }),
         Box::new(table3::Table3),
+        Box::new(table4::Table4),
     ]
 }
 

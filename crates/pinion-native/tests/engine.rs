@@ -1,0 +1,162 @@
+//! The engine as a library: one at a time, messages in order on one worker and on several, crashes.
+//! What the command makes of it, and every example against the simulator: `tests/native`.
+
+mod support;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pinion_isa::elf::Image;
+use pinion_native::{Engine, Incoming, NativeError, Setup};
+use pinion_net::generator::{Generator, GeneratorSpec};
+use pinion_spin::{Event, ExecutionContext, Fault, HandlerKind, Interest, Listener, Machine};
+
+/// Is held by the test that has the engine.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn program(folder: &str, file: &str) -> Option<Image> {
+    let source = support::root().join(folder).join(file);
+    support::compile(file.trim_end_matches(".c"), &[source], &[])
+}
+
+fn setup<'a>(
+    machine: &'a Machine,
+    image: &'a Image,
+    contexts: &'a [ExecutionContext],
+    packets: u32,
+    workers: u32,
+) -> Setup<'a> {
+    let matching = support::matching(&["udp"], packets);
+    Setup {
+        machine,
+        image,
+        contexts,
+        matching,
+        workers,
+        observed: true,
+        handlers: true,
+        counted: false,
+    }
+}
+
+fn offer(engine: &mut Engine, spec: &str, listener: &mut dyn Listener) {
+    let spec: GeneratorSpec = spec.parse().unwrap();
+    for (tag, frame) in Generator::new(spec).enumerate() {
+        let incoming = Incoming { bytes: &frame.bytes, skip: 0, tag: tag as u64 };
+        engine.offer(incoming, listener);
+    }
+    engine.settle(listener);
+}
+
+/// Notes handlers in the order they are reported, with message and times, and faults.
+#[derive(Default)]
+struct Notes {
+    handlers: Vec<(u64, HandlerKind, u64, u64)>,
+    packets: Vec<(u64, u32)>,
+    faults: Vec<Fault>,
+}
+
+impl Listener for Notes {
+    fn interest(&self) -> Interest {
+        Interest { handlers: true, ..Interest::default() }
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::HandlerDone(record) => {
+                self.handlers.push((record.packet, record.kind, record.start.ps(), record.end.ps()))
+            }
+            Event::PacketDone(record) => self.packets.push((record.packet, record.message)),
+            Event::HandlerFault { fault, .. } => self.faults.push(*fault),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn one_engine_runs_in_a_process_at_a_time() {
+    let _turn = turn();
+    let Some(image) = program("examples/empty", "empty.c") else { return };
+    let (machine, contexts) =
+        (support::machine(), support::contexts(&image, &[["", "empty_ph", ""]]));
+    for _ in 0..2 {
+        let engine = Engine::new(setup(&machine, &image, &contexts, 1, 1)).unwrap();
+        let second = Engine::new(setup(&machine, &image, &contexts, 1, 1)).map(|_| ());
+        assert!(matches!(second, Err(NativeError::AddressTaken { .. })), "{second:?}");
+        drop(engine);
+    }
+    let many = Engine::new(setup(&machine, &image, &contexts, 1, 33)).map(|_| ());
+    assert!(matches!(many, Err(NativeError::TooManyWorkers { workers: 33, hpus: 32 })));
+}
+
+#[test]
+fn headers_come_before_payloads_and_completions_behind() {
+    let _turn = turn();
+    let Some(image) = program("examples/empty", "empty.c") else { return };
+    let handlers = [["empty_hh", "empty_ph", "empty_th"]];
+    let (machine, contexts) = (support::machine(), support::contexts(&image, &handlers));
+    for workers in [1, 3] {
+        let mut engine = Engine::new(setup(&machine, &image, &contexts, 8, workers)).unwrap();
+        let mut notes = Notes::default();
+        offer(&mut engine, "udp,size=128,messages=40,packets=8,order=interleaved:16", &mut notes);
+        let totals = engine.totals();
+        assert_eq!((totals.processed, totals.resident, totals.faults), (320, 0, 0));
+        assert_eq!(totals.conserved(), Ok(()));
+        assert_eq!(notes.handlers.len(), 40 * (1 + 8 + 1));
+        for message in 0..40 {
+            let of_message = |packet: u64| {
+                notes.packets.iter().any(|&(other, id)| other == packet && id == message)
+            };
+            let times = |kind: HandlerKind| {
+                let all = notes.handlers.iter();
+                let own = all.filter(|(packet, other, ..)| *other == kind && of_message(*packet));
+                own.map(|&(_, _, start, end)| (start, end)).collect::<Vec<_>>()
+            };
+            let header = times(HandlerKind::Header);
+            let payloads = times(HandlerKind::Payload);
+            let completion = times(HandlerKind::Completion);
+            assert_eq!((header.len(), payloads.len(), completion.len()), (1, 8, 1));
+            // A handler's end is reported without the clock's own time, never later than it was.
+            assert!(payloads.iter().all(|payload| payload.0 >= header[0].1), "message {message}");
+            assert!(
+                payloads.iter().all(|payload| payload.1 <= completion[0].0),
+                "message {message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_crash_ends_its_handler_and_nothing_else() {
+    let _turn = turn();
+    let Some(image) = program("tests/native/crash", "crash.c") else { return };
+    let machine = support::machine();
+    for (handler, wanted) in [
+        ("null_load_ph", Fault::Exception { cause: 5 }),
+        ("division_ph", Fault::Exception { cause: pinion_native::ARITHMETIC_CAUSE }),
+        ("overrun_ph", Fault::Exception { cause: 7 }),
+    ] {
+        let contexts = support::contexts(&image, &[["", handler, ""]]);
+        for workers in [1, 2] {
+            let mut engine = Engine::new(setup(&machine, &image, &contexts, 1, workers)).unwrap();
+            let mut notes = Notes::default();
+            offer(&mut engine, "udp,size=128,count=50", &mut notes);
+            assert_eq!(engine.totals().processed, 50, "{handler}");
+            assert_eq!(notes.faults, vec![wanted; 50], "{handler}");
+        }
+    }
+}
+
+#[test]
+fn a_program_without_the_runtime_is_refused() {
+    let _turn = turn();
+    let Some(mut image) = program("examples/empty", "empty.c") else { return };
+    let (machine, contexts) =
+        (support::machine(), support::contexts(&image, &[["", "empty_ph", ""]]));
+    image.symbols.retain(|symbol| symbol.name != "pinion_native_services");
+    let refused = Engine::new(setup(&machine, &image, &contexts, 1, 1)).map(|_| ());
+    assert!(matches!(refused, Err(NativeError::NoRuntime(_))));
+}
