@@ -143,7 +143,8 @@ fn read_payload(spec: &mut GeneratorSpec, pairs: &Pairs) -> Result<(), Generator
     choose(&mut spec.payload, pairs, "payload", &fills)?;
     let needs = [("below", "integers"), ("records", "ycsb"), ("theta", "ycsb"), ("reads", "ycsb")];
     let given = pairs.get("payload").map_or("random", String::as_str);
-    for (key, _) in needs.iter().filter(|(key, fill)| pairs.contains_key(key) && *fill != given) {
+    let is_wrong = |(key, fill): &&(&str, &str)| pairs.contains_key(key) && *fill != given;
+    if let Some((key, _)) = needs.iter().find(is_wrong) {
         let context = format!("payload={given}");
         return Err(GeneratorError::NotApplicable { key: (*key).to_string(), context });
     }
