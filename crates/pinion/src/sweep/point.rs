@@ -71,7 +71,7 @@ pub(super) fn run(
         Ok(Ok(None)) => return Ok(Done::Stopped),
         Ok(Err(error)) => return failed(paragraph(&error)),
         Err(panic) => {
-            return failed(format!("a defect of pinion, please report it: {}", words(&panic)));
+            return failed(format!("a defect of pinion, please report it: {}", words(&*panic)));
         }
     };
     shared.journal.keep(key, settings(shared.plan, point), &entry)?;
@@ -153,7 +153,7 @@ fn settings(plan: &Plan, point: &Point) -> Value {
 }
 
 /// Gives what a panic says.
-fn words(panic: &Box<dyn std::any::Any + Send>) -> String {
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without words").to_owned()
