@@ -67,7 +67,9 @@ impl Machine {
         if !l1.base.is_multiple_of(l1.stride) {
             return Err(("l1.base", format!("{:#x} is no multiple of l1.stride", l1.base)));
         }
-        if self.program.reset_offset >= self.program.bytes || self.program.reset_offset % 4 != 0 {
+        if self.program.reset_offset >= self.program.bytes
+            || !self.program.reset_offset.is_multiple_of(4)
+        {
             let problem = "the first instruction lies outside program memory, or askew".to_owned();
             return Err(("program.reset_offset", problem));
         }
@@ -84,7 +86,7 @@ impl Machine {
             if base + bytes > 1 << 32 {
                 return Err((key, format!("{bytes} bytes from {base:#x} leave the address space")));
             }
-            if base % 8 != 0 {
+            if !base.is_multiple_of(8) {
                 return Err((key, format!("{base:#x} is no multiple of 8")));
             }
             // The alias lies among the devices, as in the RTL.
