@@ -68,8 +68,8 @@ const CASES: [Case; 8] = [
         traffic: SOURCES,
         ..PLAIN
     },
-    Case { folder: "udp_pingpong", handler: "pingpong_l1_ph", ..PLAIN },
-    Case { folder: "udp_pingpong", handler: "pingpong_l1_ph", bytes: 1024, ..PLAIN },
+    Case { folder: "ping_pong", handler: "pingpong_l1_ph", ..PLAIN },
+    Case { folder: "ping_pong", handler: "pingpong_l1_ph", bytes: 1024, ..PLAIN },
     Case { folder: "icmp_echo", handler: "icmp_echo_ph", bytes: 1024, ..PLAIN },
     Case { folder: "reduce", handler: "reduce_ph", bytes: 1024, ..PLAIN },
 ];

@@ -105,7 +105,7 @@ impl Figure for Fig11 {
 
     fn measures(&self, table: &Table) -> Vec<Measure> {
         // As in the paper: with all cores at work.
-        let all = table.names("platform").into_iter().filter(|name| name != PSPIN).next_back();
+        let all = table.names("platform").into_iter().rfind(|name| name != PSPIN);
         let ratio = |case: &str, column: &str| {
             let of = |platform: &str| {
                 table.lookup(&[("use_case", case), ("platform", platform)], column)
