@@ -18,7 +18,7 @@ fn single(name: &str, word: u32, a: u32, b: u32, c: u32) -> Option<u32> {
     let bit = |index: u32| a >> index & 1;
     let power = 1i64 << (word >> 20 & 31);
     Some(match name {
-        "abs" => sa.abs() as u32,
+        "abs" => (a as i32).unsigned_abs(),
         "slet" => u32::from(sa <= sb),
         "sletu" => u32::from(a <= b),
         "min" => {
