@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Memory of the machine; the device tree goes to its upper end.
-const MEMORY_BYTES: u64 = 8 << 20;
+const MEMORY_BYTES: u64 = 32 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Finds the emulator for a register width, or says loudly that tests are skipped.

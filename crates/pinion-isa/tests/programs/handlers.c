@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PLAN ((const plan_t *)0x80020000)
-#define L1_PACKET_BYTES 2048u
+#define L1_PACKET_BYTES 4096u
 
 typedef struct {
     handler_fn handler;
