@@ -37,7 +37,7 @@ impl Outcome {
 
     /// Writes the rows as Parquet.
     pub fn to_parquet(&self) -> Vec<u8> {
-        parquet::write(&self.columns(), self.rows.len())
+        parquet::write(&self.columns())
     }
 
     /// Gives the rows as lines of texts, the head first, with the numbers most asked for.
