@@ -6,9 +6,11 @@
 //! decodes to something; nothing panics.
 
 mod compressed;
+pub(crate) mod fields;
 mod float;
 
 use crate::{Extensions, Instruction, Op};
+use fields::{b_immediate, funct3, funct7, i_immediate, j_immediate, rd, rs1, rs2, s_immediate};
 
 pub use compressed::is_compressed;
 
@@ -59,44 +61,6 @@ const fn decode_word(word: u32, extensions: Extensions) -> Instruction {
 
 const fn is_rv64(extensions: Extensions) -> bool {
     extensions.has(Extensions::RV64)
-}
-
-const fn rd(word: u32) -> u8 {
-    (word >> 7 & 31) as u8
-}
-
-const fn rs1(word: u32) -> u8 {
-    (word >> 15 & 31) as u8
-}
-
-const fn rs2(word: u32) -> u8 {
-    (word >> 20 & 31) as u8
-}
-
-const fn funct3(word: u32) -> u32 {
-    word >> 12 & 7
-}
-
-const fn funct7(word: u32) -> u32 {
-    word >> 25
-}
-
-const fn i_immediate(word: u32) -> i32 {
-    word as i32 >> 20
-}
-
-const fn s_immediate(word: u32) -> i32 {
-    (word as i32 >> 25 << 5) | (word >> 7 & 31) as i32
-}
-
-const fn b_immediate(word: u32) -> i32 {
-    let low = (word >> 7 & 0x1e) | (word >> 20 & 0x7e0) | (word << 4 & 0x800);
-    (word as i32 >> 31 << 12) | low as i32
-}
-
-const fn j_immediate(word: u32) -> i32 {
-    let low = (word >> 20 & 0x7fe) | (word >> 9 & 0x800) | (word & 0xf_f000);
-    (word as i32 >> 31 << 20) | low as i32
 }
 
 const fn i_type(op: Op, word: u32) -> Instruction {

@@ -7,26 +7,7 @@
 use super::op::Operands;
 use super::{XpulpOp as P, instruction};
 use crate::Instruction;
-
-const fn rd(word: u32) -> u8 {
-    (word >> 7 & 31) as u8
-}
-
-const fn rs1(word: u32) -> u8 {
-    (word >> 15 & 31) as u8
-}
-
-const fn rs2(word: u32) -> u8 {
-    (word >> 20 & 31) as u8
-}
-
-const fn funct3(word: u32) -> u32 {
-    word >> 12 & 7
-}
-
-const fn funct7(word: u32) -> u32 {
-    word >> 25
-}
+use crate::decode::fields::{b_immediate, funct3, funct7, i_immediate, rd, rs1, rs2, s_immediate};
 
 /// The five bits above the second source register, which shifts and bit fields use.
 const fn high5(word: u32) -> i32 {
@@ -81,13 +62,12 @@ const fn load_increment(word: u32) -> Option<Instruction> {
         5 => P::LhuIncrement,
         _ => return None,
     };
-    Some(instruction(op, [rd(word), rs1(word), 0, 0], (word as i32 >> 20, 0)))
+    Some(instruction(op, [rd(word), rs1(word), 0, 0], (i_immediate(word), 0)))
 }
 
 /// Stores: with a register as offset or increment it stands where others have their destination.
 const fn store(word: u32) -> Option<Instruction> {
     let increments = word & 0x7f == 0x2b;
-    let immediate = (word as i32 >> 25 << 5) | (word >> 7 & 31) as i32;
     let op = match (increments, funct3(word)) {
         (true, 0) => P::SbIncrement,
         (true, 1) => P::ShIncrement,
@@ -101,7 +81,7 @@ const fn store(word: u32) -> Option<Instruction> {
         _ => return None,
     };
     if funct3(word) < 4 {
-        return Some(instruction(op, [0, rs1(word), rs2(word), 0], (immediate, 0)));
+        return Some(instruction(op, [0, rs1(word), rs2(word), 0], (s_immediate(word), 0)));
     }
     if funct7(word) != 0 {
         return None;
@@ -200,9 +180,7 @@ const fn branch(word: u32) -> Option<Instruction> {
         3 => P::Bneimm,
         _ => return None,
     };
-    let low = (word >> 7 & 0x1e) | (word >> 20 & 0x7e0) | (word << 4 & 0x800);
-    let offset = (word as i32 >> 31 << 12) | low as i32;
-    Some(instruction(op, [0, rs1(word), 0, 0], (offset, rs2(word) as u32)))
+    Some(instruction(op, [0, rs1(word), 0, 0], (b_immediate(word), rs2(word) as u32)))
 }
 
 /// Hardware loops: bit 7 says which one; addresses count half words from the instruction.

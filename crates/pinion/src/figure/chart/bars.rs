@@ -5,9 +5,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::super::Drawn;
-use super::Sheet;
 use super::axis::{Spread, plain};
 use super::frame::{self, Area, GRID, INK, Key, Problem};
+use super::{Chart, Sheet};
 
 /// Is the share of a group's width that its bars have.
 const FILLED: f64 = 0.8;
@@ -40,25 +40,7 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
         keys.push(Key::Published("published".to_owned()));
     }
     let area = frame::begin(svg, sheet, &keys)?;
-    let mut context = ChartBuilder::on(&area)
-        .margin(12)
-        .x_label_area_size(52)
-        .y_label_area_size(78)
-        .build_cartesian_2d(Spread::of_groups(&groups), y.clone())?;
-    context
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(groups.len() + 1)
-        .y_labels(y.ticks.len() + 1)
-        .x_desc(chart.x.label.clone())
-        .y_desc(chart.y.label.clone())
-        .axis_desc_style(frame::font(17))
-        .label_style(frame::font(15))
-        .x_label_formatter(&|_| String::new())
-        .bold_line_style(GRID)
-        .light_line_style(TRANSPARENT)
-        .axis_style(INK)
-        .draw()?;
+    let mut context = axes_of_groups(&area, chart, &groups, &y)?;
     let width = FILLED / names.len().max(1) as f64;
     let left = |bar: &Bar| bar.group as f64 - FILLED / 2.0 + bar.index as f64 * width;
     let numbers = frame::font(13).pos(Pos::new(HPos::Center, VPos::Bottom));
@@ -79,6 +61,35 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
     name_groups(&area, &groups, place)?;
     area.present()?;
     Ok(())
+}
+
+/// Draws the axes of a chart of groups, whose names [`name_groups`] writes.
+pub(super) fn axes_of_groups<'a>(
+    area: &Area<'a>,
+    chart: &Chart,
+    groups: &[String],
+    y: &Spread,
+) -> Result<ChartContext<'a, SVGBackend<'a>, Cartesian2d<Spread, Spread>>, Problem> {
+    let mut context = ChartBuilder::on(area)
+        .margin(12)
+        .x_label_area_size(52)
+        .y_label_area_size(78)
+        .build_cartesian_2d(Spread::of_groups(groups), y.clone())?;
+    context
+        .configure_mesh()
+        .disable_x_mesh()
+        .x_labels(groups.len() + 1)
+        .y_labels(y.ticks.len() + 1)
+        .x_desc(chart.x.label.clone())
+        .y_desc(chart.y.label.clone())
+        .axis_desc_style(frame::font(17))
+        .label_style(frame::font(15))
+        .x_label_formatter(&|_| String::new())
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(INK)
+        .draw()?;
+    Ok(context)
 }
 
 /// Writes the groups' names below the axis; `place` gives where a group stands in the whole picture.

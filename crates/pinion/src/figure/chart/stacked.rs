@@ -6,9 +6,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::super::Drawn;
 use super::Sheet;
-use super::axis::{Spread, plain};
-use super::bars::name_groups;
-use super::frame::{self, GRID, INK, Key, Problem};
+use super::axis::plain;
+use super::bars::{axes_of_groups, name_groups};
+use super::frame::{self, INK, Key, Problem};
 
 /// Is the share of a group's width that its bar has.
 const FILLED: f64 = 0.6;
@@ -41,25 +41,7 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
         keys.push(Key::Published("published".to_owned()));
     }
     let area = frame::begin(svg, sheet, &keys)?;
-    let mut context = ChartBuilder::on(&area)
-        .margin(12)
-        .x_label_area_size(52)
-        .y_label_area_size(78)
-        .build_cartesian_2d(Spread::of_groups(&groups), y.clone())?;
-    context
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(groups.len() + 1)
-        .y_labels(y.ticks.len() + 1)
-        .x_desc(chart.x.label.clone())
-        .y_desc(chart.y.label.clone())
-        .axis_desc_style(frame::font(17))
-        .label_style(frame::font(15))
-        .x_label_formatter(&|_| String::new())
-        .bold_line_style(GRID)
-        .light_line_style(TRANSPARENT)
-        .axis_style(INK)
-        .draw()?;
+    let mut context = axes_of_groups(&area, chart, &groups, &y)?;
     let above = frame::font(14).pos(Pos::new(HPos::Center, VPos::Bottom));
     let within = ("sans-serif", 13).into_font().color(&WHITE);
     let within = within.pos(Pos::new(HPos::Center, VPos::Center));
