@@ -135,6 +135,48 @@ def make_ping_pong():
     write_pcap("ping_pong/expected.pcap", replies, US)
 
 
+ECHO_PORT = 9500
+
+
+def udp_reply(frame):
+    """A datagram turned round, without checksum."""
+    macs, ends = frame[6:12] + frame[:6], frame[30:34] + frame[26:30]
+    ports = frame[36:38] + frame[34:36]
+    return macs + frame[12:26] + ends + ports + frame[38:40] + b"\0\0" + frame[42:]
+
+
+def make_udp_echo():
+    random = Random(7)
+    frames = [
+        udp_frame(6000 + index, ECHO_PORT, random.bytes(1472 * index // 47), index)
+        for index in range(48)
+    ]
+    replies = [udp_reply(frame) for frame in frames]
+    liar = bytearray(udp_frame(6100, ECHO_PORT, random.bytes(100), 48))
+    liar[38:40] = struct.pack(">H", 1000)
+    fragment = bytearray(udp_frame(6101, ECHO_PORT, random.bytes(100), 49))
+    fragment[20] = 0x20
+    unmatched = [bytes(fragment), udp_frame(6102, ECHO_PORT + 1, b"another port", 50)]
+    frames[20:20] = [unmatched[0], bytes(liar)]
+    frames.append(unmatched[1])
+    write_pcap("udp_echo/traffic.pcap", frames, 10 * US)
+    write_pcap("udp_echo/expected.pcap", replies, 10 * US)
+    write_pcap("udp_echo/unmatched.pcap", unmatched, 10 * US)
+
+
+def write_host_page(name, frame):
+    """A packet alone, and HPU 0's page: request number 1, the length, the HPU; the packet."""
+    write_pcap(f"{name}/one.pcap", [frame], US)
+    page = struct.pack("<BIH", 1, len(frame), 0).ljust(64, b"\0") + frame
+    (HERE / name / "expected_page.bin").write_bytes(page)
+
+
+def make_host_pages():
+    random = Random(8)
+    write_host_page("icmp_echo/host_fpspin", ping(8, 0, random.bytes(300)))
+    write_host_page("udp_echo/host_fpspin", udp_frame(6000, ECHO_PORT, random.bytes(300), 0))
+
+
 FREE, TO_HOST, FORWARD = 0, 1, 2
 ENTRIES, MOST_STEPS = 1024, 8
 
@@ -205,4 +247,6 @@ if __name__ == "__main__":
     make_empty()
     make_icmp_echo()
     make_ping_pong()
+    make_udp_echo()
+    make_host_pages()
     make_filter()

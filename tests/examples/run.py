@@ -139,6 +139,12 @@ def run_standard_traffic(pinion, folder, compiler):
                 raise Difference(f"packets {key}: {packets[key]} of {packets['in']}")
 
 
+def title_of(folder):
+    """An application by its folder, as somebody would give it: icmp_echo, icmp_echo/fpspin."""
+    examples = REPOSITORY / "examples"
+    return folder.relative_to(examples) if folder.is_relative_to(examples) else folder.name
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -153,8 +159,9 @@ def main():
     compilers = arguments.cc or installed_compilers()
     if not compilers:
         sys.exit("no RISC-V compiler is installed; `pinion doctor` tells how to get one")
-    folders = arguments.folders or sorted((REPOSITORY / "examples").iterdir()) + [
-        REPOSITORY / "tests/sdk/behaviour"
+    folders = arguments.folders or [
+        *sorted(path.parent for path in (REPOSITORY / "examples").rglob("expect.toml")),
+        REPOSITORY / "tests/sdk/behaviour",
     ]
     failures = 0
     for folder in (f.resolve() for f in folders if (f / "expect.toml").exists()):
@@ -169,7 +176,7 @@ def main():
                 standard = lambda: run_standard_traffic(pinion, folder, compiler)  # noqa: E731
                 runs.append(("standard traffic", standard))
             for name, attempt in runs:
-                title = f"{folder.name} {name} {compiler}"
+                title = f"{title_of(folder)} {name} {compiler}"
                 try:
                     attempt()
                     print(f"ok   {title}")
