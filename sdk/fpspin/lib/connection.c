@@ -1,0 +1,251 @@
+/* Finds a NIC's socket, connects, asks and gets answers.
+ *
+ * Several threads may ask at once: `turn` makes one wait for the other, from the question to its
+ * answer. What is not answered needs no turn, because a packet of the socket is sent whole. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+bool pinion_fail(const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "fpspin: %s\n", text);
+    return false;
+}
+
+struct pinion_link *pinion_link_of(fpspin_ctx_t *ctx, const char *what)
+{
+    if (ctx && ctx->link)
+        return ctx->link;
+    pinion_fail("%s: the context is not attached to a NIC; call fpspin_init first", what);
+    return NULL;
+}
+
+/* Writes the path of a device's socket; false if it is too long. */
+static bool socket_path(const char *device, char *path, size_t room)
+{
+    const char *folder = getenv("PINION_NIC_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *slash = strrchr(device, '/'), *name = slash ? slash + 1 : device;
+    size_t length = strlen(device);
+    int wanted;
+
+    if (length > 5 && !strcmp(device + length - 5, ".sock"))
+        wanted = snprintf(path, room, "%s", device);
+    else if (folder && *folder)
+        wanted = snprintf(path, room, "%s/%s.sock", folder, name);
+    else if (runtime && *runtime)
+        wanted = snprintf(path, room, "%s/pinion/%s.sock", runtime, name);
+    else
+        wanted = snprintf(path, room, "/tmp/pinion-%u/%s.sock", (unsigned)getuid(), name);
+    return wanted > 0 && (size_t)wanted < room;
+}
+
+static int open_socket(const char *device)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    char path[sizeof(address.sun_path)];
+    int fd;
+
+    if (!*device || !socket_path(device, path, sizeof(path))) {
+        pinion_fail("NIC %s: the path of its socket is empty or too long; set PINION_NIC_DIR to a "
+                    "shorter folder", device);
+        return -1;
+    }
+    memcpy(address.sun_path, path, sizeof(path));
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return fd;
+    if (errno == ENOENT || errno == ECONNREFUSED)
+        pinion_fail("there is no NIC %s: nobody serves %s; start one (pinion nic --machine fpspin "
+                    "--tap pin0) or set PINION_NIC_DIR to its folder", device, path);
+    else if (errno == EACCES || errno == EPERM)
+        pinion_fail("NIC %s: you may not use %s; whoever runs the NIC can let you "
+                    "(pinion nic --allow-user or --allow-group)", device, path);
+    else
+        pinion_fail("NIC %s: cannot connect to %s: %s", device, path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+struct pinion_link *pinion_connect(const char *device)
+{
+    struct pinion_link *link;
+    int fd = open_socket(device), memory = -1;
+
+    if (fd < 0)
+        return NULL;
+    link = calloc(1, sizeof(*link));
+    if (!link) {
+        close(fd);
+        pinion_fail("NIC %s: no memory", device);
+        return NULL;
+    }
+    link->fd = fd;
+    pthread_mutex_init(&link->turn, NULL);
+    snprintf(link->device, sizeof(link->device), "%s", device);
+    if (!pinion_ask(link, PINION_HELLO, NULL, 0, -1, &link->machine, sizeof(link->machine),
+                    &memory, "connect")) {
+        pinion_disconnect(link);
+        return NULL;
+    }
+    link->machine.name[PINION_NAME_BYTES - 1] = 0;
+    if (memory >= 0) {
+        void *mapped = mmap(NULL, link->machine.handler_memory_bytes, PROT_READ, MAP_SHARED,
+                            memory, 0);
+        link->handler_memory = mapped == MAP_FAILED ? NULL : mapped;
+        close(memory);
+    }
+    return link;
+}
+
+void pinion_disconnect(struct pinion_link *link)
+{
+    close(link->fd);
+    if (link->handler_memory)
+        munmap((void *)link->handler_memory, link->machine.handler_memory_bytes);
+    pthread_mutex_destroy(&link->turn);
+    free(link);
+}
+
+static bool send_parts(struct pinion_link *link, struct pinion_header *header,
+                       const struct pinion_part *parts, int count, int send_fd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = { .bytes = { 0 } };
+    struct iovec pieces[5] = { { header, sizeof(*header) } };
+    struct msghdr message = { .msg_iov = pieces, .msg_iovlen = (size_t)count + 1 };
+    ssize_t sent;
+
+    for (int i = 0; i < count; i++)
+        pieces[i + 1] = (struct iovec){ (void *)parts[i].data, parts[i].bytes };
+    if (send_fd >= 0) {
+        struct cmsghdr *rights;
+
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(rights), &send_fd, sizeof(int));
+    }
+    do
+        sent = sendmsg(link->fd, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent >= 0;
+}
+
+/* Receives one message; its file, if one came, goes to `got_fd` or is closed. Returns its bytes,
+ * 0 when the NIC has hung up, below 0 with errno set. */
+static ssize_t receive(struct pinion_link *link, struct pinion_header *header, void *body,
+                       size_t room, int *got_fd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec pieces[2] = { { header, sizeof(*header) }, { body, room } };
+    struct msghdr message = { .msg_iov = pieces,
+                              .msg_iovlen = 2,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof(control.bytes) };
+    ssize_t got;
+    int fd;
+
+    do
+        got = recvmsg(link->fd, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got <= 0)
+        return got;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+        if (got_fd && *got_fd < 0)
+            *got_fd = fd;
+        else
+            close(fd);
+    }
+    return got;
+}
+
+/* Waits for the answer to question `number` and checks it. */
+static bool get_answer(struct pinion_link *link, enum pinion_kind kind, uint32_t number,
+                       void *answer, size_t bytes, int *got_fd, const char *what)
+{
+    struct pinion_header header;
+    char scratch[1024], *body = bytes > sizeof(scratch) ? answer : scratch;
+    size_t room = bytes > sizeof(scratch) ? bytes : sizeof(scratch);
+    ssize_t got = receive(link, &header, body, room, got_fd);
+    size_t length = got > (ssize_t)sizeof(header) ? (size_t)got - sizeof(header) : 0;
+
+    if (got <= 0)
+        return pinion_fail("%s: the NIC %s %s", what, link->device,
+                           got == 0 || errno == ECONNRESET ? "has hung up: it ended, or refused "
+                                                             "this program; see its output"
+                                                           : strerror(errno));
+    if ((size_t)got < sizeof(header) || header.magic != PINION_MAGIC)
+        return pinion_fail("%s: what serves NIC %s is no Pinion NIC", what, link->device);
+    if (header.status)
+        return pinion_fail("%s: %.*s", what, (int)length, body);
+    if (header.version != PINION_VERSION)
+        return pinion_fail("%s: this program speaks version %d, NIC %s version %d; compile the "
+                           "program anew with the pinion that runs the NIC",
+                           what, PINION_VERSION, link->device, header.version);
+    if (header.kind != kind || header.number != number || length != bytes)
+        return pinion_fail("%s: NIC %s answered something else", what, link->device);
+    if (bytes && body != answer)
+        memcpy(answer, body, bytes);
+    return true;
+}
+
+bool pinion_ask(struct pinion_link *link, enum pinion_kind kind, const struct pinion_part *parts,
+                int count, int send_fd, void *answer, size_t bytes, int *got_fd, const char *what)
+{
+    struct pinion_header header = { PINION_MAGIC, PINION_VERSION, kind, 0, 0 };
+    bool done;
+
+    pthread_mutex_lock(&link->turn);
+    header.number = ++link->number;
+    /* A NIC that refuses a connection says why before it hangs up: read it even then. */
+    if (send_parts(link, &header, parts, count, send_fd) || errno == EPIPE)
+        done = get_answer(link, kind, header.number, answer, bytes, got_fd, what);
+    else
+        done = pinion_fail("%s: NIC %s: %s", what, link->device, strerror(errno));
+    pthread_mutex_unlock(&link->turn);
+    return done;
+}
+
+bool pinion_tell(struct pinion_link *link, enum pinion_kind kind, const void *body, size_t bytes)
+{
+    struct pinion_header header = { PINION_MAGIC, PINION_VERSION, kind, 0, 0 };
+    struct pinion_part part = { body, bytes };
+
+    return send_parts(link, &header, &part, 1, -1) || (pinion_is_there(link), false);
+}
+
+bool pinion_is_there(struct pinion_link *link)
+{
+    char byte;
+    ssize_t got = recv(link->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+        return true;
+    if (!__atomic_exchange_n(&link->is_gone, 1, __ATOMIC_RELAXED))
+        pinion_fail("the NIC %s has ended: its handlers ask for nothing any more", link->device);
+    return false;
+}
