@@ -2,7 +2,7 @@
 # Brings what a build or the tests need and what is not there yet; quick when all is there.
 #
 #   scripts/setup.sh demo    a compiler for the NIC's RISC-V cores
-#   scripts/setup.sh test    both compilers, QEMU, tshark and network tools
+#   scripts/setup.sh test    both compilers, QEMU, tshark, tcpdump and network tools
 #
 # As root on Debian missing packages are installed without asking. Without root, or when that
 # fails, the compiler is the `ziglang` wheel (pinned in sdk/sdk.toml) in .toolchain/venv; tests
@@ -45,6 +45,7 @@ EOF
     done <<'EOF'
 qemu-system-riscv32 qemu-system-misc
 tshark tshark
+tcpdump tcpdump
 ip iproute2
 ping iputils-ping
 objcopy binutils

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Lets Wireshark's tools read the captures we write, and us the ones they write.
+"""Lets Wireshark's tools read the captures we write, and us the ones they write; compares FPsPIN's
+matching with tcpdump's filters.
 
     python3 tests/captures/run.py [--pinion PATH]
 
-Without tshark and editcap the tests are left out and say so. Exit status 0 when all is well.
+Tests whose tools are missing are left out and say so. Exit status 0 when all is well.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
+import matching  # noqa: E402
 from common import find_pinion, installed_compilers  # noqa: E402
 
 EXAMPLES = REPOSITORY / "examples"
@@ -84,18 +86,34 @@ def test_formats(pinion, folder):
             raise Failure(f"other answers to the same packets as {form}")
 
 
+def test_matching(pinion, folder):
+    """Rules choose the frames that the same filter in tcpdump's language chooses."""
+
+    def fail(text):
+        raise Failure(text)
+
+    matching.check(pinion, folder, fail)
+
+
+TESTS = {
+    test_echo_replies: ("tshark",),
+    test_udp_answers: ("tshark",),
+    test_formats: ("editcap",),
+    test_matching: ("tcpdump",),
+}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pinion", help="the command to test [default: the newest in target/]")
     pinion = find_pinion(parser.parse_args().pinion)
-    missing = [tool for tool in ("tshark", "editcap") if not shutil.which(tool)]
-    missing += [] if installed_compilers() else ["a RISC-V compiler"]
-    if missing:
-        print(f"skip captures: {', '.join(missing)} missing")
-        return 0
+    compiler = [] if installed_compilers() else ["a RISC-V compiler"]
     failures = 0
-    for test in (test_echo_replies, test_udp_answers, test_formats):
+    for test, tools in TESTS.items():
         title = f"captures {test.__name__.removeprefix('test_')}"
+        if missing := [tool for tool in tools if not shutil.which(tool)] + compiler:
+            print(f"skip {title}: {', '.join(missing)} missing")
+            continue
         with tempfile.TemporaryDirectory(prefix="pinion-captures-") as folder:
             try:
                 test(pinion, Path(folder))
