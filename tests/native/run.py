@@ -34,7 +34,7 @@ DEALT_OUT = {"to_host": (0, 2048, slice(4, None))}
 LAST_ONE = {"filter": (4096, 1024, slice(0, 16))}
 # Applications that decide by what came before: which packets are sent depends on the order, too. A
 # capture leaves enough time between packets for one worker to see them in the NIC's order.
-HISTORY = {"kvstore"}
+HISTORY = {"kvstore", "slmp"}
 # What an application has that the native engine does not promise: protection between contexts.
 NOT_PROMISED = {"multi_tenant"}
 # What fails on the default machine on purpose, for want of Xpulp, which is a matter of the cores.
