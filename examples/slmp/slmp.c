@@ -5,8 +5,8 @@
  *
  * Packets of a message may come in any order, twice, and be handled by several HPUs at once; only
  * its first one, with offset 0, comes before the others, as SLMP wants. A bitmap says which packets
- * are there: a message's packets are about as long as the first, so that two never begin in the same
- * 2^shift bytes. Bytes count as received once they are in host memory, so whoever adds the last
+ * are there: a message's packets are about as long as the first, so that two never begin in the
+ * same 2^shift bytes. Bytes count as received once they are in host memory, so whoever adds the last
  * ones knows that the message is complete, whether the end of the message came before or not.
  */
 #include <handler.h>
