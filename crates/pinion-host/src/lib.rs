@@ -1,12 +1,18 @@
 //! The host side of a NIC: memory, the PCIe link that leads to it, and the IOMMU that guards it.
 //!
 //! A handler's command crosses [`pcie::PcieLink`], which says when it is done; [`iommu::Iommu`]
-//! says whether its context may; [`memory::HostMemory`] holds the bytes.
+//! says whether its context may; [`memory::HostMemory`] holds the bytes. Of those, windows may be
+//! memory that host programs map too ([`shared`]).
 
 pub mod iommu;
 pub mod memory;
 pub mod pcie;
+#[cfg(target_os = "linux")]
+pub mod shared;
+mod windows;
 
 pub use iommu::{Access, Iommu, IommuFault, Window};
 pub use memory::{HostMemory, MemoryError};
 pub use pcie::{PcieConfig, PcieLink};
+#[cfg(target_os = "linux")]
+pub use shared::{ExportedMemory, SharedRegion};

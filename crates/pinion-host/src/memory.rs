@@ -7,6 +7,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, Write};
 use thiserror::Error;
 
+#[cfg(target_os = "linux")]
+use crate::SharedRegion;
+use crate::windows::Windows;
+
 /// Bytes of a page, as on hosts that run NICs.
 pub const PAGE_BYTES: usize = 4096;
 
@@ -44,6 +48,8 @@ pub struct HostMemory {
     index: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
     pages: Vec<Page>,
     limit_pages: usize,
+    /// Windows that are shared memory.
+    windows: Windows,
 }
 
 impl HostMemory {
@@ -68,6 +74,10 @@ impl HostMemory {
         let mut rest = buffer;
         for (page, offset, bytes) in pieces(address, rest.len()) {
             let (piece, tail) = std::mem::take(&mut rest).split_at_mut(bytes);
+            if self.windows.read(page, offset, piece) {
+                rest = tail;
+                continue;
+            }
             match self.index.get(&page) {
                 Some(&at) => {
                     piece.copy_from_slice(&self.pages[at as usize][offset..offset + bytes]);
@@ -89,12 +99,31 @@ impl HostMemory {
         let mut rest = data;
         for (page, offset, bytes) in pieces(address, data.len()) {
             let (piece, tail) = rest.split_at(bytes);
+            if self.windows.write(page, offset, piece) {
+                rest = tail;
+                continue;
+            }
             if let Some(&at) = self.index.get(&page) {
                 self.pages[at as usize][offset..offset + bytes].copy_from_slice(piece);
             }
             rest = tail;
         }
         Ok(())
+    }
+
+    /// Makes a window of shared memory: from now on its bytes are the region's. `false`, and nothing
+    /// changed, if it does not begin at a page, is no number of whole pages, runs over the end of the
+    /// address space, or meets another window.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn map(&mut self, address: u64, region: SharedRegion) -> bool {
+        self.windows.add(address, region)
+    }
+
+    /// Takes the window that begins at an address away; what lay there before it is there again.
+    #[cfg(target_os = "linux")]
+    pub fn unmap(&mut self, address: u64) {
+        self.windows.remove(address);
     }
 
     /// Makes sure that writes to a range will neither fail nor allocate.
@@ -108,8 +137,8 @@ impl HostMemory {
         if bytes as u64 > limit_bytes {
             return Err(full);
         }
-        let missing =
-            pieces(address, bytes).filter(|(page, ..)| !self.index.contains_key(page)).count();
+        let is_missing = |page: &u64| !self.index.contains_key(page) && !self.windows.holds(*page);
+        let missing = pieces(address, bytes).filter(|(page, ..)| is_missing(page)).count();
         if missing == 0 {
             return Ok(());
         }
@@ -117,6 +146,9 @@ impl HostMemory {
             return Err(full);
         }
         for (page, ..) in pieces(address, bytes) {
+            if self.windows.holds(page) {
+                continue;
+            }
             let pages = &mut self.pages;
             self.index.entry(page).or_insert_with(|| {
                 pages.push(Box::new([0; PAGE_BYTES]));
@@ -168,8 +200,13 @@ impl HostMemory {
         while at < end {
             let offset = (at % PAGE_BYTES as u64) as usize;
             let bytes = ((PAGE_BYTES - offset) as u64).min(end - at) as usize;
-            let page = self.index.get(&(at / PAGE_BYTES as u64));
-            let page = page.map_or(&zeros, |&index| &self.pages[index as usize]);
+            let number = at / PAGE_BYTES as u64;
+            let mut shared = [0; PAGE_BYTES];
+            let page = self.index.get(&number).map(|&index| &self.pages[index as usize][..]);
+            let page = match self.windows.read(number, 0, &mut shared) {
+                true => &shared[..],
+                false => page.unwrap_or(&zeros),
+            };
             out.write_all(&page[offset..offset + bytes])?;
             at += bytes as u64;
         }
@@ -277,6 +314,29 @@ mod tests {
         expected[1000..1004].fill(7);
         assert_eq!(out, expected);
         assert!(memory.dump(u64::MAX, 2, &mut out).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_window_is_the_shared_memory_itself() {
+        let region = SharedRegion::new("test", 2 * PAGE_BYTES).unwrap();
+        let mut memory = HostMemory::new(1 << 20);
+        assert!(!memory.map(0x1800, region.clone()), "not at a page");
+        assert!(memory.map(0x2000, region.clone()));
+        assert!(!memory.map(0x3000, region.clone()), "taken");
+        memory.write(0x1ffe, &[1, 2, 3, 4]).unwrap();
+        let mut bytes = [0; 2];
+        assert!(region.read(0, &mut bytes) && bytes == [3, 4]);
+        assert_eq!(memory.touched_bytes(), PAGE_BYTES as u64, "only the page before it");
+        assert!(region.write(2 * PAGE_BYTES - 1, &[9]));
+        let mut across = [7; 2];
+        memory.read(0x3fff, &mut across).unwrap();
+        assert_eq!(across, [9, 0]);
+        let mut dumped = Vec::new();
+        memory.dump(0x1fff, 3, &mut dumped).unwrap();
+        assert_eq!(dumped, [2, 3, 4]);
+        memory.unmap(0x2000);
+        assert_eq!(memory.read_u32(0x2000), Ok(0));
     }
 
     #[test]

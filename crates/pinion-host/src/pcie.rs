@@ -15,32 +15,49 @@ pub struct PcieConfig {
     pub gap_ps_numerator: u64,
     /// Picoseconds for a byte: denominator, not 0.
     pub gap_ps_denominator: u64,
+    /// Whether a read's request crosses as well, with a latency of its own; otherwise the latency
+    /// is that of a whole access.
+    pub request_crosses: bool,
 }
 
 impl PcieConfig {
     /// Takes no time at all. This is what the published PsPIN host model amounts to (its latency,
     /// 2, is compared with picoseconds, and its gap truncates to 0), and what its measurements
     /// were made with.
-    pub const INSTANT: Self = Self { latency_ps: 0, gap_ps_numerator: 0, gap_ps_denominator: 1 };
+    pub const INSTANT: Self =
+        Self { latency_ps: 0, gap_ps_numerator: 0, gap_ps_denominator: 1, request_crosses: true };
 
     /// PCIe 5.0 x16 with the numbers in PsPIN's published driver: `pcie_L` = 2 ns and `pcie_G` =
     /// 0.014782 ns a byte. That gap is 1 s / 63 Gi, the link's 63 GB/s taken as 63 · 2³⁰ bytes.
-    pub const GEN5_X16_PUBLISHED: Self =
-        Self { latency_ps: 2_000, gap_ps_numerator: 14_782, gap_ps_denominator: 1_000 };
+    pub const GEN5_X16_PUBLISHED: Self = Self {
+        latency_ps: 2_000,
+        gap_ps_numerator: 14_782,
+        gap_ps_denominator: 1_000,
+        request_crosses: true,
+    };
 
     /// PCIe 5.0 x16 from its line rate, with the same latency: 16 lanes of 32 GT/s, of whose bits
     /// 128 in 130 are data (PCI Express Base Specification 5.0, §4.2.2). A byte takes
     /// 8 · 130 / (16 · 128) / 32 GT/s = 8125 / 512 ps, about 15.87; 63.0 GB/s. Packet headers
     /// are not counted.
-    pub const GEN5_X16: Self =
-        Self { latency_ps: 2_000, gap_ps_numerator: 8_125, gap_ps_denominator: 512 };
+    pub const GEN5_X16: Self = Self {
+        latency_ps: 2_000,
+        gap_ps_numerator: 8_125,
+        gap_ps_denominator: 512,
+        request_crosses: true,
+    };
 
     /// Makes a link of a latency and a rate in Mbit/s; rate 0: data take no time.
     pub fn from_rate(latency_ps: u64, rate_mbit_s: u64) -> Self {
         match rate_mbit_s {
             0 => Self { latency_ps, ..Self::INSTANT },
             // 8 bits take 8 · 10⁶ / rate picoseconds.
-            rate => Self { latency_ps, gap_ps_numerator: 8_000_000, gap_ps_denominator: rate },
+            rate => Self {
+                latency_ps,
+                gap_ps_numerator: 8_000_000,
+                gap_ps_denominator: rate,
+                ..Self::INSTANT
+            },
         }
     }
 }
@@ -90,7 +107,8 @@ impl PcieLink {
     /// Asks for data of the host and returns when the last byte is in the NIC.
     pub fn read(&mut self, now_ps: u64, bytes: u64) -> u64 {
         self.read_bytes += bytes;
-        let asked_ps = now_ps.saturating_add(self.config.latency_ps);
+        let request_ps = if self.config.request_crosses { self.config.latency_ps } else { 0 };
+        let asked_ps = now_ps.saturating_add(request_ps);
         let sent_ps = self.from_host.carry(&self.config, asked_ps, bytes);
         sent_ps.saturating_add(self.config.latency_ps)
     }
@@ -146,6 +164,12 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_access_may_have_one_latency() {
+        let config = PcieConfig { request_crosses: false, ..PcieConfig::default() };
+        assert_eq!(PcieLink::new(config).read(0, 1000), 2_000 + 14_782);
+    }
+
+    #[test]
     fn directions_serialise_apart() {
         let mut link = PcieLink::new(PcieConfig::from_rate(100, 8_000)); // 1 ns a byte
         assert_eq!(link.write(0, 10), 10_100);
@@ -173,8 +197,12 @@ mod tests {
 
     #[test]
     fn extreme_numbers_saturate() {
-        let config =
-            PcieConfig { latency_ps: u64::MAX, gap_ps_numerator: u64::MAX, gap_ps_denominator: 0 };
+        let config = PcieConfig {
+            latency_ps: u64::MAX,
+            gap_ps_numerator: u64::MAX,
+            gap_ps_denominator: 0,
+            request_crosses: true,
+        };
         let mut link = PcieLink::new(config);
         assert_eq!(link.write(u64::MAX, 1 << 40), u64::MAX);
         assert_eq!(link.read(u64::MAX, 1 << 40), u64::MAX);

@@ -95,6 +95,14 @@ impl<E: Copy> Wheel<E> {
         self.len == 0
     }
 
+    /// Drops all events; the cycle stays.
+    pub fn clear(&mut self) {
+        self.slots.iter_mut().for_each(Vec::clear);
+        self.far.clear();
+        (self.occupied, self.occupied_words) = ([0; WORDS], 0);
+        (self.next, self.cursor, self.len) = (NONE, 0, 0);
+    }
+
     /// Adds an event due at `cycle`; an event due in the past is due now.
     #[inline]
     pub fn push(&mut self, cycle: u64, event: E) {
@@ -238,6 +246,20 @@ mod tests {
         wheel.push(12, 3);
         assert_eq!(wheel.pop_until(u64::MAX), Some((12, 3)));
         assert_eq!(wheel.pop_until(u64::MAX), Some((1_000_000, 2)));
+        assert_eq!(wheel.pop_until(u64::MAX), None);
+    }
+
+    #[test]
+    fn goes_on_where_it_was_cleared() {
+        let mut wheel = Wheel::new();
+        [3, 3, 9, 50_000].into_iter().for_each(|cycle| wheel.push(cycle, cycle));
+        assert_eq!(wheel.pop_until(3), Some((3, 3)));
+        wheel.clear();
+        assert_eq!((wheel.len(), wheel.now(), wheel.next_cycle()), (0, 3, None));
+        wheel.push(4, 7);
+        wheel.push(1, 6);
+        assert_eq!(wheel.pop_until(u64::MAX), Some((3, 6)));
+        assert_eq!(wheel.pop_until(u64::MAX), Some((4, 7)));
         assert_eq!(wheel.pop_until(u64::MAX), None);
     }
 

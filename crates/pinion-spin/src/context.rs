@@ -48,6 +48,9 @@ pub struct ExecutionContext {
     pub l1_bytes: Option<u32>,
     /// Cycles that a handler may run before the watchdog ends it; `None`: what the machine says.
     pub watchdog_cycles: Option<u64>,
+    /// Further data in L2 handler memory that its handlers may touch, as address and bytes: the
+    /// constants and variables of a program that does not lie at the memory's start.
+    pub static_data: Option<(u32, u32)>,
     /// Cycles without a packet after which an unfinished message may be evicted to make room for a
     /// new one (paper §III-B3); `None`: what the machine says; `u64::MAX`: never.
     pub message_timeout_cycles: Option<u64>,

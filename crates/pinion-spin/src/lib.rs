@@ -41,6 +41,6 @@ pub use listener::{
     PacketRecord, RunningTask, Stalls, TransferRecord, UnitEvent, UnitEventKind,
 };
 pub use machine::Machine;
-pub use nic::{Nic, Outcome, SetupError, Totals};
+pub use nic::{ControlError, Nic, Outcome, SetupError, Totals};
 pub use traffic::{Classification, Frame, Offer, Traffic};
 pub use units::Units;

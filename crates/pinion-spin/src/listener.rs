@@ -133,15 +133,25 @@ pub enum DropReason {
     BufferFull,
     /// No MPQ was free for its message.
     NoQueue,
+    /// The FIFO in front of the matching engine was full.
+    FifoFull,
+    /// The NIC was reset while it was inside.
+    Reset,
 }
 
 impl DropReason {
+    /// Is every reason.
+    pub const ALL: [Self; 5] =
+        [Self::TooLarge, Self::BufferFull, Self::NoQueue, Self::FifoFull, Self::Reset];
+
     /// Gives the reason's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TooLarge => "too_large",
             Self::BufferFull => "buffer_full",
             Self::NoQueue => "no_queue",
+            Self::FifoFull => "fifo_full",
+            Self::Reset => "reset",
         }
     }
 }
@@ -159,6 +169,8 @@ pub enum Fault {
         /// Cycles it was allowed.
         limit_cycles: u64,
     },
+    /// Its context was released while it ran.
+    Released,
     /// A command was refused: it names memory outside the context, or nothing that exists.
     BadCommand {
         /// What is wrong with it.

@@ -19,6 +19,10 @@ pub struct Machine {
     pub clock: ClockSection,
     /// How packets come in.
     pub inbound: Inbound,
+    /// How the L2 packet buffer is given out.
+    pub allocator: Allocator,
+    /// The clock of the Ethernet side, where it is another one.
+    pub ethernet: Ethernet,
     /// The matching engine.
     pub matching: Matching,
     /// The message processing queues.
@@ -83,10 +87,51 @@ pub struct Inbound {
     pub port_bytes: u32,
     /// Cycles from taking a packet to its HER, beside the cycles of its data.
     pub latency_cycles: u64,
+    /// Cycles that each port's width of data takes, in sixteenths.
+    pub beat_sixteenths: u64,
+    /// Bytes of frames that wait in front of the matching engine, where the wire cannot; frames that
+    /// find no room are lost. 0: the source waits.
+    pub fifo_bytes: u32,
     /// Alignment of packets in the buffer.
     pub align_bytes: u32,
     /// What happens when the packet buffer or the MPQs are full.
     pub when_full: WhenFull,
+}
+
+/// Names the allocators of the L2 packet buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AllocatorKind {
+    /// A ring, filled in order and freed out of order (PsPIN's NIC inbound engine).
+    Ring,
+    /// Two lists of free slots, small and large ones (FPsPIN §IV, `pspin_pkt_alloc`).
+    Slots,
+}
+
+/// Describes the allocator of the L2 packet buffer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allocator {
+    /// Which one it is; the numbers below are of `slots`.
+    pub kind: AllocatorKind,
+    /// Number of small slots.
+    pub small_slots: u32,
+    /// Bytes of a small slot.
+    pub small_bytes: u32,
+    /// Number of large slots.
+    pub large_slots: u32,
+    /// Bytes of a large slot; larger packets are dropped.
+    pub large_bytes: u32,
+}
+
+/// Describes the clock domain of the Ethernet side.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ethernet {
+    /// Frequency in MHz; 0: the NIC's own clock, and nothing to cross.
+    pub frequency_mhz: u64,
+    /// Cycles of the clock that is crossed to, for each crossing.
+    pub crossing_cycles: u64,
 }
 
 /// Describes the matching engine.
@@ -117,6 +162,11 @@ pub struct Mpq {
     pub static_cells: u32,
     /// Lets message ids that differ in their upper bits share a queue, as the RTL does.
     pub alias: bool,
+    /// Lowest bits of a message's id that are kept; 32: all.
+    pub id_bits: u32,
+    /// Frees the queue of a message that has payload handlers only once no packet of it is inside:
+    /// such messages need no end. Without effect where ids alias.
+    pub forgets: bool,
 }
 
 /// Describes the scheduling level in front of several PsPIN units (paper §V).
@@ -387,8 +437,10 @@ const fn published_network_queue() -> u32 {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pcie {
-    /// Latency of an access in ps.
+    /// Latency of a crossing in ps.
     pub latency_ps: u64,
+    /// Crossings of a read: 2 for the request and the data, 1 where the latency is a whole access's.
+    pub read_crossings: u32,
     /// Rate in Mbit/s; 0: it does not throttle.
     pub rate_mbit_s: u64,
     /// Checks that commands stay within their context's host memory.
@@ -494,6 +546,10 @@ impl Machine {
         power("mpq.count", self.mpq.count)?;
         between("mpq.shared_cells", self.mpq.shared_cells, 0, 1 << 20)?;
         between("mpq.static_cells", self.mpq.static_cells, 1, 1)?;
+        between("mpq.id_bits", self.mpq.id_bits, 1, 32)?;
+        between("pcie.read_crossings", self.pcie.read_crossings, 1, 2)?;
+        between("inbound.beat_sixteenths", self.inbound.beat_sixteenths as u32, 1, 1 << 16)?;
+        self.check_allocator()?;
         between("matching.rulesets", self.matching.rulesets, 1, 256)?;
         between("matching.rules", self.matching.rules, 1, 64)?;
         between("matching.reach_bytes", self.matching.reach_bytes, 4, 4096)?;
@@ -536,6 +592,39 @@ impl Machine {
             }
         }
         self.check_addresses()
+    }
+
+    /// Checks that the slots lie within the L2 packet buffer and hold the packets that are taken.
+    fn check_allocator(&self) -> Result<(), (&'static str, String)> {
+        let slots = &self.allocator;
+        if slots.kind == AllocatorKind::Ring {
+            return Ok(());
+        }
+        for (key, bytes) in [
+            ("allocator.small_bytes", slots.small_bytes),
+            ("allocator.large_bytes", slots.large_bytes),
+        ] {
+            if bytes == 0 || !bytes.is_multiple_of(64) {
+                return Err((key, format!("{bytes} is no multiple of 64, or nothing")));
+            }
+        }
+        let bytes = |count: u32, each: u32| u64::from(count) * u64::from(each);
+        let whole = bytes(slots.small_slots, slots.small_bytes)
+            + bytes(slots.large_slots, slots.large_bytes);
+        if slots.small_slots == 0 || slots.large_slots == 0 {
+            return Err(("allocator.small_slots", "there are no slots of a kind".into()));
+        }
+        if whole > u64::from(self.l2_packet.bytes) {
+            let room = self.l2_packet.bytes;
+            let problem = format!("the slots take {whole} bytes, the L2 packet buffer has {room}");
+            return Err(("allocator.large_slots", problem));
+        }
+        if self.inbound.max_packet_bytes > slots.large_bytes {
+            let (largest, slot) = (self.inbound.max_packet_bytes, slots.large_bytes);
+            let problem = format!("packets of {largest} bytes do not fit a large slot of {slot}");
+            return Err(("inbound.max_packet_bytes", problem));
+        }
+        Ok(())
     }
 
     /// Checks that every instruction takes time: the simulation would not go on otherwise; and that

@@ -3,6 +3,11 @@
 //! Holds bytes only: who may touch them and how long it takes is the interconnect's, the clusters'
 //! and the protection's affair.
 
+use std::ops::{Deref, DerefMut};
+
+#[cfg(target_os = "linux")]
+use pinion_host::ExportedMemory;
+
 use crate::Machine;
 
 /// Says what lies at an address.
@@ -38,12 +43,44 @@ const SOC_CONTROL: u32 = 0x1a10_3000;
 const OUTPUT: u32 = 0x1a10_4000;
 const DEVICE_BYTES: u32 = 0x1000;
 
+/// Holds a memory's bytes, by itself or where other processes can read them.
+#[derive(Debug)]
+enum Store {
+    Own(Vec<u8>),
+    #[cfg(target_os = "linux")]
+    Exported(ExportedMemory),
+}
+
+impl Deref for Store {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            #[cfg(target_os = "linux")]
+            Self::Exported(bytes) => bytes,
+        }
+    }
+}
+
+impl DerefMut for Store {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            #[cfg(target_os = "linux")]
+            Self::Exported(bytes) => bytes,
+        }
+    }
+}
+
 /// Holds the bytes of all memories of a NIC.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Memories {
     map: Map,
     l1: Vec<Vec<u8>>,
-    l2_handler: Vec<u8>,
+    l2_handler: Store,
     l2_packet: Vec<u8>,
     program: Vec<u8>,
 }
@@ -89,7 +126,7 @@ impl Memories {
                 program: (machine.program.base, machine.program.bytes),
             },
             l1: (0..machine.cluster.count).map(|_| zeroed(machine.l1.bytes)).collect(),
-            l2_handler: zeroed(machine.l2_handler.bytes),
+            l2_handler: Store::Own(zeroed(machine.l2_handler.bytes)),
             l2_packet: zeroed(machine.l2_packet.bytes),
             program: zeroed(machine.program.bytes),
         }
@@ -138,10 +175,10 @@ impl Memories {
     #[inline]
     pub fn slice(&self, place: Place, bytes: u32) -> Option<&[u8]> {
         let (memory, offset) = match place {
-            Place::L1 { cluster, offset } => (&self.l1[cluster as usize], offset),
-            Place::L2Handler(offset) => (&self.l2_handler, offset),
-            Place::L2Packet(offset) => (&self.l2_packet, offset),
-            Place::Program(offset) => (&self.program, offset),
+            Place::L1 { cluster, offset } => (&self.l1[cluster as usize][..], offset),
+            Place::L2Handler(offset) => (&self.l2_handler[..], offset),
+            Place::L2Packet(offset) => (&self.l2_packet[..], offset),
+            Place::Program(offset) => (&self.program[..], offset),
             Place::Peripheral(_) | Place::Output(_) | Place::SocControl => return None,
         };
         memory.get(offset as usize..offset as usize + bytes as usize)
@@ -151,10 +188,10 @@ impl Memories {
     #[inline]
     pub fn slice_mut(&mut self, place: Place, bytes: u32) -> Option<&mut [u8]> {
         let (memory, offset) = match place {
-            Place::L1 { cluster, offset } => (&mut self.l1[cluster as usize], offset),
-            Place::L2Handler(offset) => (&mut self.l2_handler, offset),
-            Place::L2Packet(offset) => (&mut self.l2_packet, offset),
-            Place::Program(offset) => (&mut self.program, offset),
+            Place::L1 { cluster, offset } => (&mut self.l1[cluster as usize][..], offset),
+            Place::L2Handler(offset) => (&mut self.l2_handler[..], offset),
+            Place::L2Packet(offset) => (&mut self.l2_packet[..], offset),
+            Place::Program(offset) => (&mut self.program[..], offset),
             Place::Peripheral(_) | Place::Output(_) | Place::SocControl => return None,
         };
         memory.get_mut(offset as usize..offset as usize + bytes as usize)
@@ -171,6 +208,23 @@ impl Memories {
         let bytes = u32::try_from(data.len()).ok()?;
         self.slice_mut(place, bytes)?.copy_from_slice(data);
         Some(())
+    }
+
+    /// Moves L2 handler memory to where other processes can read it, and gives that.
+    ///
+    /// # Errors
+    /// When the kernel gives no such memory.
+    #[cfg(target_os = "linux")]
+    pub fn export_handler_memory(&mut self) -> std::io::Result<&ExportedMemory> {
+        if let Store::Own(bytes) = &self.l2_handler {
+            let mut exported = ExportedMemory::new("pinion-handler-memory", bytes.len())?;
+            exported.copy_from_slice(bytes);
+            self.l2_handler = Store::Exported(exported);
+        }
+        match &self.l2_handler {
+            Store::Exported(exported) => Ok(exported),
+            Store::Own(_) => unreachable!("it was moved just now"),
+        }
     }
 
     /// Gives a cluster's L1.

@@ -44,7 +44,10 @@ pub struct Handlers {
 #[derive(Clone, Debug)]
 struct Queue {
     state: State,
+    /// Context and the bits of the id that tell messages apart.
     key: (ContextId, u32),
+    /// The whole id.
+    message: u32,
     handlers: Handlers,
     head: u32,
     tail: u32,
@@ -84,10 +87,24 @@ pub struct MpqEngine {
     arbiter: RoundRobin,
     cells: u32,
     alias: bool,
+    /// Whether messages of payload handlers only are forgotten when their last packet is done: they
+    /// may have no end.
+    forgets: bool,
+    /// Mask of an id's bits that tell messages apart.
+    id_mask: u32,
     by_message: HashMap<(ContextId, u32), u32>,
     /// Queues that become ready, with the cycle from which the arbiter sees them.
     staged: VecDeque<(u64, u32)>,
     busy: u32,
+}
+
+impl Queue {
+    /// Says whether nothing is left of its message that a new one would not have: no handler runs
+    /// once in it, and no packet is there.
+    fn is_forgettable(&self) -> bool {
+        let once = self.handlers.header != 0 || self.handlers.completion != 0;
+        !once && self.length == 0 && self.running == 0
+    }
 }
 
 impl MpqEngine {
@@ -96,6 +113,7 @@ impl MpqEngine {
         let queue = Queue {
             state: State::Free,
             key: (ContextId(0), 0),
+            message: 0,
             handlers: Handlers::default(),
             head: NO_PACKET,
             tail: NO_PACKET,
@@ -113,6 +131,8 @@ impl MpqEngine {
             arbiter: RoundRobin::new(machine.mpq.count),
             cells: machine.mpq.shared_cells,
             alias: machine.mpq.alias,
+            forgets: machine.mpq.forgets && !machine.mpq.alias,
+            id_mask: u32::MAX >> (32 - machine.mpq.id_bits.clamp(1, 32)),
             by_message: HashMap::with_capacity(2 * machine.mpq.count as usize),
             staged: VecDeque::with_capacity(64),
             busy: 0,
@@ -159,7 +179,8 @@ impl MpqEngine {
         timeout_cycles: u64,
     ) -> Result<(), Refusal> {
         let record = &packets[slot].record;
-        let (key, end) = ((record.context, record.message), record.end_of_message);
+        let (message, end) = (record.message, record.end_of_message);
+        let key = (record.context, message & self.id_mask);
         let index = self.find_queue(key).ok_or(Refusal::NoQueue)?;
         let queue = &mut self.queues[index as usize];
         let static_cell = !queue.static_used;
@@ -175,6 +196,7 @@ impl MpqEngine {
         if queue.state == State::Free {
             self.busy += 1;
             queue.key = key;
+            queue.message = message;
             queue.handlers = handlers;
             queue.timeout_cycles = timeout_cycles;
             queue.end_seen = false;
@@ -277,9 +299,29 @@ impl MpqEngine {
                     queue.state = State::Completion;
                 }
             }
+            (_, State::Payload) if self.forgets && queue.is_forgettable() => self.release(index),
             _ => {}
         }
         self.stage(now + 1, index);
+    }
+
+    /// Lets a context's queued packets pass without handlers, and ends its messages.
+    pub fn end_context(&mut self, now: u64, context: ContextId) {
+        for index in 0..self.queues.len() as u32 {
+            let queue = &mut self.queues[index as usize];
+            if queue.key.0 != context || queue.state == State::Free {
+                continue;
+            }
+            queue.handlers = Handlers::default();
+            queue.end_seen = true;
+            if queue.state == State::Payload && queue.length == 0 {
+                match queue.running {
+                    0 => self.release(index),
+                    _ => queue.state = State::PayloadDraining,
+                }
+            }
+            self.stage(now + 1, index);
+        }
     }
 
     /// Frees a queue; a HER that came early for the next message of the same id starts it.
@@ -308,7 +350,7 @@ impl MpqEngine {
         let index = (0..self.queues.len())
             .filter(|&index| waits(&self.queues[index]) && overdue(&self.queues[index]))
             .min_by_key(|&index| self.queues[index].last_access)?;
-        let (context, message) = self.queues[index].key;
+        let (context, message) = (self.queues[index].key.0, self.queues[index].message);
         self.release(index as u32);
         Some(Evicted { context, message })
     }
@@ -331,7 +373,7 @@ impl MpqEngine {
         busy.map(|(index, queue)| {
             format!(
                 "MPQ {index} (message {}, context {}): {:?}, {} queued, {} running{}",
-                queue.key.1,
+                queue.message,
                 queue.key.0.0,
                 queue.state,
                 queue.length,

@@ -1,62 +1,42 @@
-//! The allocator of the L2 packet buffer: a ring, filled in order, freed out of order.
+//! The allocator of the L2 packet buffer.
 //!
-//! In: packet sizes. Out: addresses. Makes the inbound engine wait when the oldest packets still
-//! hold what it needs. (RTL: the NIC inbound engine of the published model.)
+//! In: packet sizes. Out: addresses. Makes the inbound engine wait when there is no room: a ring as
+//! PsPIN's NIC inbound engine has it, or FPsPIN's two lists of slots.
 
-use std::collections::VecDeque;
+mod ring;
+mod slots;
 
-/// Allocates packets in a ring.
+use crate::Machine;
+use crate::machine::AllocatorKind;
+
+use ring::Ring;
+use slots::Slots;
+
+/// Allocates packets.
 #[derive(Clone, Debug)]
-pub struct PacketBuffer {
-    base: u32,
-    bytes: u32,
-    align: u32,
-    /// Offset of the next packet.
-    tail: u32,
-    /// Packets from the oldest on.
-    held: VecDeque<Held>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    offset: u32,
-    bytes: u32,
-    free: bool,
+pub enum PacketBuffer {
+    /// In a ring.
+    Ring(Ring),
+    /// In slots of two sizes.
+    Slots(Slots),
 }
 
 impl PacketBuffer {
-    /// Makes an empty ring of `bytes` bytes from `base`, packets aligned to `align` bytes.
-    pub fn new(base: u32, bytes: u32, align: u32) -> Self {
-        Self { base, bytes, align, tail: 0, held: VecDeque::with_capacity(1024) }
+    /// Makes the empty packet buffer of a machine.
+    pub fn new(machine: &Machine) -> Self {
+        let (base, bytes) = (machine.l2_packet.base, machine.l2_packet.bytes);
+        match machine.allocator.kind {
+            AllocatorKind::Ring => Self::Ring(Ring::new(base, bytes, machine.inbound.align_bytes)),
+            AllocatorKind::Slots => Self::Slots(Slots::new(base, &machine.allocator)),
+        }
     }
 
     /// Gives room for a packet, or `None` if there is none now.
     pub fn allocate(&mut self, bytes: u32) -> Option<u32> {
-        let bytes = bytes.max(1).next_multiple_of(self.align);
-        let offset = match self.held.front() {
-            None if bytes <= self.bytes => {
-                if self.tail + bytes > self.bytes {
-                    0
-                } else {
-                    self.tail
-                }
-            }
-            None => return None,
-            Some(oldest) if oldest.offset < self.tail => {
-                if self.tail + bytes <= self.bytes {
-                    self.tail
-                } else if bytes <= oldest.offset {
-                    0
-                } else {
-                    return None;
-                }
-            }
-            Some(oldest) if self.tail + bytes <= oldest.offset => self.tail,
-            Some(_) => return None,
-        };
-        self.tail = offset + bytes;
-        self.held.push_back(Held { offset, bytes, free: false });
-        Some(self.base + offset)
+        match self {
+            Self::Ring(ring) => ring.allocate(bytes),
+            Self::Slots(slots) => slots.allocate(bytes),
+        }
     }
 
     /// Frees the packet at `address`.
@@ -64,40 +44,17 @@ impl PacketBuffer {
     /// # Panics
     /// If no packet lies there: then the machine freed one twice.
     pub fn free(&mut self, address: u32) {
-        let offset = address - self.base;
-        let held = self.held.iter_mut().find(|held| held.offset == offset && !held.free);
-        held.expect("a packet is freed once").free = true;
-        while self.held.front().is_some_and(|held| held.free) {
-            self.held.pop_front();
+        match self {
+            Self::Ring(ring) => ring.free(address),
+            Self::Slots(slots) => slots.free(address),
         }
     }
 
-    /// Gives the bytes held, gaps and packets freed out of order included.
+    /// Gives the bytes held, with what alignment and order keep from others.
     pub fn occupied_bytes(&self) -> u32 {
-        self.held.iter().map(|held| held.bytes).sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wraps_and_waits_for_the_oldest() {
-        let mut buffer = PacketBuffer::new(0x1000, 256, 64);
-        let packets: Vec<u32> = (0..4).filter_map(|_| buffer.allocate(60)).collect();
-        assert_eq!(packets, [0x1000, 0x1040, 0x1080, 0x10c0]);
-        assert_eq!(buffer.allocate(1), None);
-        buffer.free(0x1040);
-        assert_eq!(buffer.allocate(1), None, "the oldest is still there");
-        buffer.free(0x1000);
-        assert_eq!(buffer.allocate(65), Some(0x1000));
-        assert_eq!(buffer.allocate(1), None);
-        for address in [0x1080, 0x10c0, 0x1000] {
-            buffer.free(address);
+        match self {
+            Self::Ring(ring) => ring.occupied_bytes(),
+            Self::Slots(slots) => slots.occupied_bytes(),
         }
-        assert_eq!(buffer.occupied_bytes(), 0);
-        assert_eq!(buffer.allocate(257), None);
-        assert_eq!(buffer.allocate(256), Some(0x1000));
     }
 }

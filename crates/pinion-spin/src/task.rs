@@ -1,6 +1,6 @@
 //! What travels between the units: packets by number, tasks, and the slab that holds packets.
 
-use crate::{HandlerKind, PacketRecord};
+use crate::{ContextId, HandlerKind, PacketRecord};
 
 /// Stands for no packet.
 pub const NO_PACKET: u32 = u32::MAX;
@@ -45,12 +45,19 @@ pub struct Packets {
     slots: Vec<Packet>,
     free: Option<u32>,
     live: u32,
+    /// Packets inside by context.
+    by_context: Vec<u32>,
 }
 
 impl Packets {
     /// Puts a packet into a slot.
     pub fn insert(&mut self, packet: Packet) -> u32 {
         self.live += 1;
+        let context = packet.record.context.0 as usize;
+        if self.by_context.len() <= context {
+            self.by_context.resize(context + 1, 0);
+        }
+        self.by_context[context] += 1;
         match self.free {
             Some(slot) => {
                 let entry = &mut self.slots[slot as usize];
@@ -68,8 +75,15 @@ impl Packets {
     /// Empties a slot; its content stays readable until the next `insert`.
     pub fn remove(&mut self, slot: u32) {
         self.live -= 1;
+        let context = self.slots[slot as usize].record.context.0;
+        self.by_context[context as usize] -= 1;
         self.slots[slot as usize].next = self.free.unwrap_or(NO_PACKET);
         self.free = Some(slot);
+    }
+
+    /// Gives the number of a context's packets inside.
+    pub fn live_of(&self, context: ContextId) -> u32 {
+        self.by_context.get(context.0 as usize).copied().unwrap_or(0)
     }
 
     /// Gives the number of packets inside.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pinion_isa::elf::Image;
 use pinion_sim::config::Loaded;
-use pinion_spin::matching::{Compare, ContextMatch, Limits, MatchingEngine, Ruleset};
+use pinion_spin::matching::{ContextMatch, Limits, MatchingEngine, Ruleset};
 use pinion_spin::{ExecutionContext, Handler, Machine, Units};
 
 use crate::assets;
@@ -173,17 +173,7 @@ impl App {
     }
 
     pub(crate) fn engine(&self) -> Result<MatchingEngine> {
-        let matching = &self.machine.value.matching;
-        let limits = Limits {
-            rulesets: matching.rulesets,
-            rules: matching.rules,
-            reach_bytes: matching.reach_bytes,
-            ..Limits::default()
-        };
-        let compare = match matching.swapped_compare {
-            true => Compare::Swapped,
-            false => Compare::BigEndian,
-        };
+        let limits = Limits::of(&self.machine.value);
         for (index, context) in self.manifest.contexts().iter().enumerate() {
             let checked = ruleset(context).check(&context.message, &limits);
             checked.map_err(|error| {
@@ -192,9 +182,8 @@ impl App {
             })?;
         }
         let contexts = self.manifest.contexts().iter().map(context_match).collect();
-        let engine = MatchingEngine::new(contexts, limits)
-            .map_err(|error| self.manifest.error_at("context", error.to_string()))?;
-        Ok(engine.compare(compare))
+        let engine = MatchingEngine::of(&self.machine.value, contexts);
+        Ok(engine.map_err(|error| self.manifest.error_at("context", error.to_string()))?)
     }
 }
 

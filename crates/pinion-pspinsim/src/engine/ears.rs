@@ -108,6 +108,7 @@ impl Ears {
             Fault::Watchdog { limit_cycles } => {
                 format!("stopped by the watchdog after {limit_cycles} cycles")
             }
+            Fault::Released => "ended, for its context was released".to_owned(),
             Fault::BadCommand { what } => format!("bad command: {what}"),
             Fault::HpuLost => "trap vector leads nowhere: the HPU is lost".to_owned(),
         };

@@ -104,6 +104,7 @@ impl Permissions {
         self.grant((context.handler_memory_address, context.handler_memory_bytes), true, true);
         // The program's own data lie at the start of the L2 handler memory.
         self.grant((machine.l2_handler.base, 64 << 10), true, true);
+        self.grant(context.static_data.unwrap_or((0, 0)), true, true);
         let scratchpad = |cluster| {
             let (offset, bytes) = context.scratchpad(cluster);
             (machine.scratchpad_offset() + offset, bytes)

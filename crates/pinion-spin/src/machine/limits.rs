@@ -46,6 +46,7 @@ impl Machine {
             }
         }
         most("inbound.align_bytes", self.inbound.align_bytes.into(), 4096)?;
+        most("inbound.fifo_bytes", self.inbound.fifo_bytes.into(), MOST_BYTES.into())?;
         Ok(())
     }
 
@@ -119,6 +120,9 @@ impl Machine {
         }
         for (key, cycles) in [
             ("inbound.latency_cycles", self.inbound.latency_cycles),
+            ("ethernet.frequency_mhz", self.ethernet.frequency_mhz),
+            ("ethernet.crossing_cycles", self.ethernet.crossing_cycles),
+            ("inbound.beat_sixteenths", self.inbound.beat_sixteenths),
             ("matching.latency_cycles", self.matching.latency_cycles),
             ("instruction_cache.miss_cycles", cache.miss_cycles),
             ("instruction_cache.prefetch_after_cycles", cache.prefetch_after_cycles),

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use pinion_host::{Access, PcieConfig, PcieLink};
 
-use super::{Due, Nic, unit};
+use super::{Due, Nic, crossing::Crossing, unit};
 use crate::cluster::SPILL_ENTRIES;
 use crate::command::{Command, Kind};
 use crate::hpu::Waiting;
@@ -27,6 +27,7 @@ pub struct Egress {
     /// Packets that may wait for the link; the outbound engine waits beyond.
     queue_packets: usize,
     bus: PcieLink,
+    crossing: Crossing,
 }
 
 impl Egress {
@@ -37,10 +38,11 @@ impl Egress {
             link_mbit_s: machine.network.rate_mbit_s,
             departures: VecDeque::new(),
             queue_packets: machine.network.queue_packets as usize,
-            bus: PcieLink::new(PcieConfig::from_rate(
-                machine.pcie.latency_ps,
-                machine.pcie.rate_mbit_s,
-            )),
+            bus: PcieLink::new(PcieConfig {
+                request_crosses: machine.pcie.read_crossings > 1,
+                ..PcieConfig::from_rate(machine.pcie.latency_ps, machine.pcie.rate_mbit_s)
+            }),
+            crossing: Crossing::new(machine),
         }
     }
 
@@ -54,6 +56,7 @@ impl Egress {
 
     /// Sends a packet whose data are there at `from_ps`; gives when its last bit has left.
     fn send(&mut self, from_ps: u64, bytes: u32) -> u64 {
+        let from_ps = self.crossing.out_ps(from_ps);
         self.link_free_ps =
             self.link_free_ps.max(from_ps) + Self::serialise(bytes, self.link_mbit_s);
         self.link_free_ps

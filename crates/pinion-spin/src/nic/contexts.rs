@@ -22,6 +22,7 @@ impl Nic {
             self.memories.write(context.handler_memory_address, image);
         }
         self.handlers.push(handlers(&context));
+        self.released.push(false);
         self.contexts.push(context);
         Ok(ContextId(id))
     }

@@ -330,11 +330,15 @@ impl Nic {
             driver.arm(deadline);
             return self.push_alarm(id, deadline);
         }
-        let context = &self.contexts[running.context as usize];
-        let limit_cycles =
-            context.watchdog_cycles.unwrap_or(self.machine.protection.watchdog_cycles);
+        let id_of_context = running.context as usize;
+        let machine_cycles = self.machine.protection.watchdog_cycles;
+        let limit_cycles = self.contexts[id_of_context].watchdog_cycles.unwrap_or(machine_cycles);
         let pc = self.cores[id].hart.pc;
-        self.report_fault(now, id, Fault::Watchdog { limit_cycles }, (pc, 0), listener);
+        let fault = match self.released[id_of_context] {
+            true => Fault::Released,
+            false => Fault::Watchdog { limit_cycles },
+        };
+        self.report_fault(now, id, fault, (pc, 0), listener);
         self.leave_lane(id);
         let core = &mut self.cores[id];
         (core.pending, core.arrives) = (None, None);
@@ -350,7 +354,8 @@ impl Nic {
         core.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
         self.resume(id, now + self.costs.trap);
         // The trap handler has as long, lest it hangs in its turn.
-        let deadline = now.saturating_add(limit_cycles);
+        let grace_cycles = if fault == Fault::Released { machine_cycles } else { limit_cycles };
+        let deadline = now.saturating_add(grace_cycles);
         if self.drivers[id].arm(deadline) {
             self.push_alarm(id, deadline);
         }

@@ -1,12 +1,13 @@
 //! The way in: frames from the wire, matching, the NIC inbound engine, HERs.
 //!
-//! A frame is asked for when the inbound engine can take one, so back-pressure reaches the source.
+//! A frame is asked for when the inbound engine can take one, so back-pressure reaches the source;
+//! or, where the wire cannot wait, frames wait in a FIFO of so many bytes and are lost beyond.
 //! A matched packet gets room in the packet buffer, is written there over the 512-bit port, and its
 //! HER goes to the MPQ engine when the write is complete. (Paper §III-A; latency 4 + beats.)
 
 use std::collections::VecDeque;
 
-use super::{Due, Nic, unit};
+use super::{Due, Nic, crossing::Crossing, unit};
 use crate::listener::{DropReason, Event, Listener};
 use crate::machine::WhenFull;
 use crate::matching::Verdict;
@@ -19,8 +20,18 @@ use crate::{
 /// Holds the inbound engine.
 #[derive(Debug, Default)]
 pub struct Ingress {
-    /// Frame that waits for its arrival or for room.
-    waiting: Option<(Frame, Option<Classification>)>,
+    /// Frames that wait for room, or, where the source waits, for their arrival as well.
+    fifo: VecDeque<Frame>,
+    /// What the matching engine said of the first of them.
+    known: Option<Classification>,
+    /// Bytes of them.
+    fifo_bytes: u64,
+    /// Bytes that may wait; `None`: one frame, and the source waits.
+    fifo_limit: Option<u64>,
+    /// Frame that has not arrived, where frames wait in the FIFO.
+    upcoming: Option<Frame>,
+    /// Cycles from a frame's arrival until the engine can take it: crossing and matching.
+    delay: u64,
     /// First cycle in which the engine can take the next packet.
     take_from: u64,
     /// Cycle at which the port to the packet buffer is free.
@@ -47,7 +58,10 @@ const WRITING_LIMIT: usize = 1024;
 impl Ingress {
     /// Makes an idle engine.
     pub fn new(machine: &Machine) -> Self {
+        let limit = u64::from(machine.inbound.fifo_bytes);
         Self {
+            fifo_limit: (limit > 0).then_some(limit),
+            delay: machine.matching.latency_cycles + Crossing::new(machine).in_cycles(),
             reads_per_burst: machine.command.reads_per_inbound_burst,
             paused: true,
             ..Self::default()
@@ -77,6 +91,18 @@ impl Ingress {
         std::mem::take(&mut self.paused)
     }
 
+    /// Forgets the packets that are being written: they are dropped.
+    pub fn reset(&mut self) {
+        self.writing.clear();
+        self.blocked = false;
+        self.forget();
+    }
+
+    /// Forgets what the matching engine said of the first frame that waits: rules have changed.
+    pub fn forget(&mut self) {
+        self.known = None;
+    }
+
     /// Says whether the source said it has ended.
     pub fn has_ended(&self) -> bool {
         self.ended
@@ -84,7 +110,7 @@ impl Ingress {
 
     /// Gives the number of packets taken from the source but not yet in the packet buffer's books.
     pub fn holds(&self) -> u32 {
-        u32::from(self.waiting.is_some())
+        self.fifo.len() as u32 + u32::from(self.upcoming.is_some())
     }
 
     /// Says whether the HER of the oldest packet waits for a cell or a queue.
@@ -109,34 +135,16 @@ impl Nic {
         listener: &mut dyn Listener,
     ) {
         loop {
-            if self.ingress.waiting.is_none() {
-                if self.ingress.paused || self.ingress.ended {
-                    return;
-                }
-                match traffic.next() {
-                    Offer::Frame(frame) => {
-                        self.totals.packets_in += 1;
-                        self.totals.bytes_in += frame.bytes.len() as u64;
-                        self.ingress.waiting = Some((frame, None));
-                    }
-                    Offer::Nothing => {
-                        self.ingress.paused = true;
-                        return;
-                    }
-                    Offer::End => {
-                        self.ingress.ended = true;
-                        return;
-                    }
-                }
-            }
-            let Some((frame, known)) = &self.ingress.waiting else { return };
-            let arrival = self.epoch + self.clock.cycle_at(frame.arrival);
-            let matched = arrival + self.machine.matching.latency_cycles;
-            let from = matched.max(self.ingress.take_from);
+            self.fill_fifo(now, traffic, listener);
+            let Some(frame) = self.ingress.fifo.front() else {
+                let upcoming = self.ingress.upcoming.as_ref().map(|frame| self.arrival(frame));
+                return upcoming.map_or((), |arrival| self.wake_inbound(arrival));
+            };
+            let from = (self.arrival(frame) + self.ingress.delay).max(self.ingress.take_from);
             if from > now {
                 return self.wake_inbound(from);
             }
-            let known = known.or(frame.classification);
+            let known = self.ingress.known.or(frame.classification);
             let exists = |known: &Classification| self.contexts.len() > known.context.0 as usize;
             let classification = match known.filter(exists) {
                 Some(classification) => classification,
@@ -151,10 +159,71 @@ impl Nic {
         }
     }
 
+    /// Gives the cycle at which a frame's last bit arrives.
+    fn arrival(&self, frame: &Frame) -> u64 {
+        self.epoch + self.clock.cycle_at(frame.arrival)
+    }
+
+    /// Asks the source for what has arrived: for one frame, or for all that the FIFO is to take.
+    fn fill_fifo(&mut self, now: u64, traffic: &mut dyn Traffic, listener: &mut dyn Listener) {
+        let Some(limit) = self.ingress.fifo_limit else {
+            if self.ingress.fifo.is_empty()
+                && let Some(frame) = self.ask(traffic)
+            {
+                self.ingress.fifo.push_back(frame);
+            }
+            return;
+        };
+        loop {
+            if self.ingress.upcoming.is_none() {
+                self.ingress.upcoming = self.ask(traffic);
+            }
+            let Some(frame) = &self.ingress.upcoming else { return };
+            if self.arrival(frame) > now {
+                return;
+            }
+            let Some(frame) = self.ingress.upcoming.take() else { return };
+            let bytes = frame.bytes.len() as u64;
+            if self.ingress.fifo_bytes + bytes > limit {
+                self.totals.count_drop(DropReason::FifoFull);
+                let (time, reason) = (frame.arrival, DropReason::FifoFull);
+                listener.hear(&Event::Dropped { time, reason, frame: &frame.bytes });
+                continue;
+            }
+            self.ingress.fifo_bytes += bytes;
+            self.ingress.fifo.push_back(frame);
+        }
+    }
+
+    /// Asks the source for a frame.
+    fn ask(&mut self, traffic: &mut dyn Traffic) -> Option<Frame> {
+        if self.ingress.paused || self.ingress.ended {
+            return None;
+        }
+        match traffic.next() {
+            Offer::Frame(frame) => {
+                self.totals.packets_in += 1;
+                self.totals.bytes_in += frame.bytes.len() as u64;
+                return Some(frame);
+            }
+            Offer::Nothing => self.ingress.paused = true,
+            Offer::End => self.ingress.ended = true,
+        }
+        None
+    }
+
+    /// Takes the first frame out of the FIFO.
+    fn take_frame(&mut self) -> Option<Frame> {
+        self.ingress.known = None;
+        let frame = self.ingress.fifo.pop_front()?;
+        self.ingress.fifo_bytes = self.ingress.fifo_bytes.saturating_sub(frame.bytes.len() as u64);
+        Some(frame)
+    }
+
     /// Asks the matching engine about the waiting frame; `None`: it went another way.
     fn classify(&mut self, now: u64, listener: &mut dyn Listener) -> Option<Classification> {
         let time = self.time(now);
-        let (frame, known) = self.ingress.waiting.as_mut()?;
+        let frame = self.ingress.fifo.front()?;
         // Rules count from the frame's first header, whichever of them handlers see.
         let verdict = self.matching.classify(&frame.bytes);
         if let Verdict::Matched { context, message, end_of_message } = verdict {
@@ -166,13 +235,13 @@ impl Nic {
                 end_of_message,
                 l1_bytes: wanted.map_or(bytes, |wanted| wanted.min(bytes)),
             };
-            *known = Some(classification);
+            self.ingress.known = Some(classification);
             return Some(classification);
         }
         self.totals.unmatched += 1;
         self.last_progress = now;
         listener.hear(&Event::Unmatched { time, frame: &frame.bytes });
-        self.ingress.waiting = None;
+        self.take_frame();
         None
     }
 
@@ -183,7 +252,7 @@ impl Nic {
         classification: Classification,
         listener: &mut dyn Listener,
     ) -> bool {
-        let Some((frame, _)) = &self.ingress.waiting else { return false };
+        let Some(frame) = self.ingress.fifo.front() else { return false };
         let skip = (frame.skip as usize).min(frame.bytes.len());
         let bytes = (frame.bytes.len() - skip) as u32;
         if bytes > self.machine.inbound.max_packet_bytes {
@@ -198,11 +267,12 @@ impl Nic {
             }
             return false; // a completion wakes the engine
         };
-        let Some((frame, _)) = self.ingress.waiting.take() else { return false };
+        let Some(frame) = self.take_frame() else { return false };
         self.totals.matched += 1;
         self.last_progress = now;
         self.memories.write(address, &frame.bytes[skip..]);
         let beats = u64::from(bytes.div_ceil(self.machine.inbound.port_bytes)).max(1);
+        let beats = (beats * self.machine.inbound.beat_sixteenths).div_ceil(16);
         let start = self.ingress.port_free.max(now + self.machine.inbound.latency_cycles);
         self.ingress.port_free = start + beats;
         self.ingress.take_from = now + 1;
@@ -236,7 +306,8 @@ impl Nic {
     }
 
     fn drop_waiting(&mut self, now: u64, reason: DropReason, listener: &mut dyn Listener) {
-        if let Some((frame, known)) = self.ingress.waiting.take() {
+        let known = self.ingress.known;
+        if let Some(frame) = self.take_frame() {
             if known.or(frame.classification).is_some() {
                 self.totals.matched += 1;
             }

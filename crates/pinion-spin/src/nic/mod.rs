@@ -7,6 +7,8 @@
 
 mod commands;
 mod contexts;
+mod control;
+mod crossing;
 mod execute;
 mod feedback;
 mod ingress;
@@ -19,6 +21,7 @@ mod setup;
 mod trace;
 mod wake;
 
+pub use control::ControlError;
 pub use report::Totals;
 pub use setup::SetupError;
 
@@ -100,6 +103,8 @@ pub struct Nic {
     epoch: u64,
     contexts: Vec<ExecutionContext>,
     handlers: Vec<Handlers>,
+    /// Contexts that were released: what still runs for them is ended.
+    released: Vec<bool>,
     matching: MatchingEngine,
     ingress: Ingress,
     buffer: PacketBuffer,

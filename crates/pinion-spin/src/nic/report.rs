@@ -107,7 +107,8 @@ impl Nic {
     pub fn totals(&self) -> Totals {
         Totals {
             resident: u64::from(self.inside()),
-            instructions: self.cores.iter().map(|core| core.hart.instret).sum(),
+            instructions: self.totals.instructions
+                + self.cores.iter().map(|core| core.hart.instret).sum::<u64>(),
             cycles: self.wheel.now().saturating_sub(self.epoch),
             cache_misses: self.clusters.iter().map(|cluster| cluster.cache.misses()).sum(),
             ..self.totals.clone()

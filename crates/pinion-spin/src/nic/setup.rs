@@ -112,12 +112,13 @@ impl Nic {
             context.check(&machine)?;
         }
         let mut nic = Self::assemble(machine, contexts, matching);
-        nic.load(program)?;
+        nic.load_program(program)?;
         nic.boot()?;
+        nic.begin();
         Ok(nic)
     }
 
-    fn assemble(
+    pub(super) fn assemble(
         machine: Machine,
         contexts: Vec<ExecutionContext>,
         matching: MatchingEngine,
@@ -136,14 +137,11 @@ impl Nic {
             wheel: Wheel::new(),
             epoch: 0,
             handlers: contexts.iter().map(handlers).collect(),
+            released: vec![false; contexts.len()],
             contexts,
             matching,
             ingress: Ingress::new(&machine),
-            buffer: PacketBuffer::new(
-                machine.l2_packet.base,
-                machine.l2_packet.bytes,
-                machine.inbound.align_bytes,
-            ),
+            buffer: PacketBuffer::new(&machine),
             packets: Packets::default(),
             mpq: MpqEngine::new(&machine),
             dispatcher: TaskDispatcher::new(&machine),
@@ -194,7 +192,24 @@ impl Nic {
         }
     }
 
-    fn load(&mut self, program: &Image) -> Result<(), SetupError> {
+    /// Writes a program's segments into the memories, and the contexts' images.
+    pub(super) fn load_program(&mut self, program: &Image) -> Result<(), SetupError> {
+        self.write_segments(program)?;
+        let reset = self.machine.reset_address();
+        if self.program.get(reset).is_none() {
+            return Err(SetupError::NoResetCode { address: reset });
+        }
+        for context in &self.contexts {
+            if !context.handler_memory_image.is_empty() {
+                let address = context.handler_memory_address;
+                self.memories.write(address, &context.handler_memory_image);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a program's segments into the memories.
+    pub(super) fn write_segments(&mut self, program: &Image) -> Result<(), SetupError> {
         for segment in &program.segments {
             let address = segment.load_address as u32;
             let outside =
@@ -210,16 +225,6 @@ impl Nic {
             }
             self.program.load(address, &segment.data);
         }
-        let reset = self.machine.reset_address();
-        if self.program.get(reset).is_none() {
-            return Err(SetupError::NoResetCode { address: reset });
-        }
-        for context in &self.contexts {
-            if !context.handler_memory_image.is_empty() {
-                let address = context.handler_memory_address;
-                self.memories.write(address, &context.handler_memory_image);
-            }
-        }
         Ok(())
     }
 
@@ -233,13 +238,16 @@ impl Nic {
         Some(format!("`{text}` at {pc:#010x} is of Xpulp, which `core.xpulp = true` enables; "))
     }
 
-    /// Runs the cores from reset until all of them wait for tasks; that moment is time zero.
-    fn boot(&mut self) -> Result<(), SetupError> {
-        for core in 0..self.cores.len() {
-            self.wheel.push(0, Due::Core { core: core as u16, generation: 0 });
+    /// Runs the cores from reset until all of them wait for tasks.
+    pub(super) fn boot(&mut self) -> Result<(), SetupError> {
+        let start = self.wheel.now();
+        for (core, state) in self.cores.iter().enumerate() {
+            let generation = state.generation;
+            self.wheel.push(start, Due::Core { core: core as u16, generation });
         }
         let mut nothing = || crate::Offer::Nothing;
-        while self.step(BOOT_LIMIT_CYCLES, &mut nothing, &mut Deaf).is_some() {}
+        let limit = start + BOOT_LIMIT_CYCLES;
+        while self.step(limit, &mut nothing, &mut Deaf).is_some() {}
         let waiting = self.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
         if waiting != self.cores.len() {
             let odd = self.cores.iter().find(|core| core.waiting != Waiting::Task);
@@ -260,6 +268,14 @@ impl Nic {
                 }
             )));
         }
+        for core in &mut self.cores {
+            core.hart.instret = 0;
+        }
+        Ok(())
+    }
+
+    /// Makes the next cycle time zero.
+    pub(super) fn begin(&mut self) {
         self.epoch = self.wheel.now() + 1;
         self.last_progress = self.epoch;
         // An event at the epoch moves the queue there: nothing is due before time zero.
@@ -268,9 +284,5 @@ impl Nic {
         self.wheel.pop_until(self.epoch);
         self.wakes.inbound.take(self.epoch);
         self.totals = Totals::default();
-        for core in &mut self.cores {
-            core.hart.instret = 0;
-        }
-        Ok(())
     }
 }

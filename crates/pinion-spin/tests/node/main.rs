@@ -9,6 +9,8 @@ mod conservation;
 mod cores;
 mod determinism;
 mod faults;
+#[cfg(target_os = "linux")]
+mod fpspin;
 mod harness;
 mod instructions;
 mod order;

@@ -7,16 +7,14 @@ use pinion_spin::listener::{DropReason, Fault as FaultKind};
 use super::collector::Fault;
 use super::summary::{Ending, Summary};
 
-const REASONS: [DropReason; 3] =
-    [DropReason::TooLarge, DropReason::BufferFull, DropReason::NoQueue];
-
 impl Summary {
     /// Gives the summary as JSON.
     pub fn to_json(&self) -> Value {
         let totals = &self.totals;
         let dropped =
             |reason: DropReason| (reason.name().to_owned(), json!(self.dropped_for(reason)));
-        let dropped: serde_json::Map<String, Value> = REASONS.into_iter().map(dropped).collect();
+        let dropped: serde_json::Map<String, Value> =
+            DropReason::ALL.into_iter().map(dropped).collect();
         let mut all = json!({
             "app": self.app,
             "machine": self.machine,
@@ -89,6 +87,7 @@ impl Summary {
         let (kind, cause) = match fault.kind {
             FaultKind::Exception { cause } => ("exception", json!(cause)),
             FaultKind::Watchdog { limit_cycles } => ("watchdog", json!(limit_cycles)),
+            FaultKind::Released => ("released", Value::Null),
             FaultKind::BadCommand { what } => ("bad_command", json!(what)),
             FaultKind::HpuLost => ("hpu_lost", Value::Null),
         };

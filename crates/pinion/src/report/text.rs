@@ -210,6 +210,7 @@ impl Summary {
             FaultKind::Watchdog { limit_cycles } => {
                 format!("stopped by the watchdog after {} cycles", count(limit_cycles))
             }
+            FaultKind::Released => "ended, for its context was released".to_owned(),
             FaultKind::BadCommand { what } => format!("bad command: {what}"),
             FaultKind::HpuLost => "trap vector leads nowhere: the HPU is lost".to_owned(),
         };

@@ -1,0 +1,83 @@
+//! The windows of host memory that are shared with host programs. In: accesses, page by page. Out:
+//! whether a window served them. Holds the windows in the order of their addresses; where there are
+//! none, asking costs nothing.
+
+#[cfg(target_os = "linux")]
+use crate::SharedRegion;
+#[cfg(target_os = "linux")]
+use crate::memory::PAGE_BYTES;
+
+/// Holds the windows.
+#[derive(Debug, Default)]
+pub(crate) struct Windows {
+    /// First page, pages, and the memory.
+    #[cfg(target_os = "linux")]
+    list: Vec<(u64, u64, SharedRegion)>,
+}
+
+#[cfg(target_os = "linux")]
+impl Windows {
+    /// Adds a window of whole pages; `false` if it is not that, or meets another.
+    pub fn add(&mut self, address: u64, region: SharedRegion) -> bool {
+        let bytes = region.bytes() as u64;
+        let size = PAGE_BYTES as u64;
+        let whole = address.is_multiple_of(size) && bytes.is_multiple_of(size);
+        if !whole || address.checked_add(bytes - 1).is_none() {
+            return false;
+        }
+        let (first, pages) = (address / size, bytes / size);
+        let meets = |&(other, count, _): &(u64, u64, SharedRegion)| {
+            first < other + count && other < first + pages
+        };
+        if self.list.iter().any(meets) {
+            return false;
+        }
+        let at = self.list.partition_point(|&(other, ..)| other < first);
+        self.list.insert(at, (first, pages, region));
+        true
+    }
+
+    /// Removes the window that begins at an address.
+    pub fn remove(&mut self, address: u64) {
+        self.list.retain(|&(first, ..)| first != address / PAGE_BYTES as u64);
+    }
+
+    fn find(&self, page: u64) -> Option<(usize, &SharedRegion)> {
+        let after = self.list.partition_point(|&(first, ..)| first <= page);
+        let (first, pages, region) = self.list.get(after.checked_sub(1)?)?;
+        (page - first < *pages).then_some(((page - first) as usize * PAGE_BYTES, region))
+    }
+
+    /// Says whether a page belongs to a window.
+    pub fn holds(&self, page: u64) -> bool {
+        self.find(page).is_some()
+    }
+
+    /// Reads from a page's offset; `false`: no window holds the page.
+    pub fn read(&self, page: u64, offset: usize, buffer: &mut [u8]) -> bool {
+        self.find(page).is_some_and(|(start, region)| region.read(start + offset, buffer))
+    }
+
+    /// Writes at a page's offset; `false`: no window holds the page.
+    pub fn write(&self, page: u64, offset: usize, data: &[u8]) -> bool {
+        self.find(page).is_some_and(|(start, region)| region.write(start + offset, data))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Windows {
+    /// Says that no window holds the page.
+    pub fn holds(&self, _page: u64) -> bool {
+        false
+    }
+
+    /// Says that no window holds the page.
+    pub fn read(&self, _page: u64, _offset: usize, _buffer: &mut [u8]) -> bool {
+        false
+    }
+
+    /// Says that no window holds the page.
+    pub fn write(&self, _page: u64, _offset: usize, _data: &[u8]) -> bool {
+        false
+    }
+}

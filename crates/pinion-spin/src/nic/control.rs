@@ -1,0 +1,309 @@
+//! What a host does with a NIC that runs: programs, execution contexts, rules and memory come and go
+//! while packets do (FPsPIN §IV-B). In the order in which a host program needs it: stop fetching,
+//! reset, write the image, start fetching, program the context, enable matching.
+//!
+//! Nothing here takes simulated time but the cores' boot: how long a host needs for its accesses is
+//! the host's affair.
+
+#[cfg(target_os = "linux")]
+use pinion_host::SharedRegion;
+use pinion_host::Window;
+use pinion_isa::elf::Image;
+
+use super::contexts::handlers;
+use super::lanes::Lane;
+use super::{Nic, SetupError, Wakes, wake::Wake};
+use crate::arbiter::{Requests, RoundRobin};
+use crate::cluster::Cluster;
+use crate::command::{INTERFACES, Interface};
+use crate::hpu::{Core, HpuDriver, Waiting};
+use crate::listener::{DropReason, Event, Listener};
+use crate::matching::{ContextMatch, MatchingEngine};
+use crate::memory::Place;
+use crate::mpq::{Handlers, MpqEngine};
+use crate::packet_buffer::PacketBuffer;
+use crate::task::Packets;
+use crate::task_dispatcher::TaskDispatcher;
+use crate::{ContextId, ExecutionContext, Machine};
+
+/// Says why a NIC that runs does not do what its host asks.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// Packets are inside.
+    #[error("{packets} packets are inside; let them out first, or reset the NIC")]
+    PacketsInside {
+        /// How many.
+        packets: u32,
+    },
+    /// The context's packets are inside.
+    #[error("context {context} still has {packets} packets inside from before it was released")]
+    ContextInUse {
+        /// The context's number.
+        context: u32,
+        /// How many packets.
+        packets: u32,
+    },
+    /// There is no such context.
+    #[error("there is no context {context}: the machine has {available}, from 0 on")]
+    NoContext {
+        /// What was asked for.
+        context: u32,
+        /// How many there are.
+        available: u32,
+    },
+    /// No program runs that the image could be loaded beside.
+    #[error("no program runs on the NIC yet: start one first")]
+    NoProgram,
+    /// The window of host memory cannot be there.
+    #[error(
+        "{bytes} bytes of host memory at {address:#x} cannot be mapped: a window has whole pages of \
+         4 KiB and lies apart from others"
+    )]
+    BadWindow {
+        /// Where.
+        address: u64,
+        /// How large.
+        bytes: usize,
+    },
+    /// Program or context do not fit, or the program does not boot.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The kernel gives no shared memory.
+    #[error("no shared memory for the NIC's handler memory: {0}")]
+    SharedMemory(#[from] std::io::Error),
+}
+
+/// Address at which each cluster sees its own L1, and distance of the clusters' addresses.
+fn own_l1(machine: &Machine, address: u32) -> Option<u32> {
+    let offset = address.wrapping_sub(machine.l1.alias);
+    (offset < machine.l1.bytes).then_some(offset)
+}
+
+impl Nic {
+    /// Makes a NIC without a program: its cores are held in reset, it has as many empty contexts as
+    /// the matching engine has rulesets, and every frame takes the ordinary way to the host.
+    ///
+    /// # Errors
+    /// When the machine's numbers do not fit together.
+    pub fn blank(machine: Machine) -> Result<Self, SetupError> {
+        machine.check().map_err(|(key, problem)| SetupError::Machine { key, problem })?;
+        let matching = MatchingEngine::of(&machine, Vec::new()).expect("no rules always fit");
+        let contexts = vec![ExecutionContext::default(); machine.matching.rulesets as usize];
+        let mut nic = Self::assemble(machine, contexts, matching);
+        nic.hold_cores();
+        nic.begin();
+        Ok(nic)
+    }
+
+    /// Says whether a program runs on the cores.
+    pub fn has_program(&self) -> bool {
+        self.cores.iter().any(|core| core.waiting != Waiting::Ever)
+    }
+
+    /// Resets the cores, writes a program into the memories and boots it. Contexts, rules, what else
+    /// is in the memories, and time are kept.
+    ///
+    /// # Errors
+    /// When packets are inside, or the program does not fit or boot; the NIC has no program then.
+    pub fn start(&mut self, program: &Image) -> Result<(), ControlError> {
+        let packets = self.packets.live();
+        if packets > 0 {
+            return Err(ControlError::PacketsInside { packets });
+        }
+        self.reset_units();
+        let booted = self.load_program(program).and_then(|()| self.boot());
+        if booted.is_err() {
+            self.reset_units();
+            self.hold_cores();
+        }
+        self.last_progress = self.wheel.now();
+        self.wake_inbound(self.wheel.now() + 1);
+        Ok(booted?)
+    }
+
+    /// Writes a further program's segments beside the one that runs, whose runtime its handlers
+    /// use; what it wants in each cluster's L1 is put there.
+    ///
+    /// # Errors
+    /// When no program runs, or a segment lies outside the memories.
+    pub fn load(&mut self, program: &Image) -> Result<(), ControlError> {
+        if !self.has_program() {
+            return Err(ControlError::NoProgram);
+        }
+        self.write_segments(program)?;
+        for segment in &program.segments {
+            let Some(offset) = own_l1(&self.machine, segment.address as u32) else { continue };
+            let bytes = u32::try_from(segment.data.len()).unwrap_or(u32::MAX);
+            for cluster in 0..self.machine.cluster.count {
+                let place = Place::L1 { cluster, offset };
+                if let Some(there) = self.memories.slice_mut(place, bytes) {
+                    there.copy_from_slice(&segment.data);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops every packet inside and stops the cores until [`Nic::start`].
+    pub fn reset(&mut self, listener: &mut dyn Listener) {
+        let time = self.now();
+        for _ in 0..self.packets.live() {
+            self.totals.count_drop(DropReason::Reset);
+            listener.hear(&Event::Dropped { time, reason: DropReason::Reset, frame: &[] });
+        }
+        self.packets = Packets::default();
+        self.buffer = PacketBuffer::new(&self.machine);
+        self.ingress.reset();
+        self.reset_units();
+        self.hold_cores();
+        self.wake_inbound(self.wheel.now() + 1);
+    }
+
+    /// Puts everything that holds no packet into the state after reset.
+    fn reset_units(&mut self) {
+        let (machine, clusters) = (&self.machine, self.machine.cluster.count);
+        let cores = machine.cluster.cores;
+        let wakes = |count: usize| vec![Wake::default(); count];
+        self.totals.instructions += self.cores.iter().map(|core| core.hart.instret).sum::<u64>();
+        self.wheel.clear();
+        self.alarms = 0;
+        self.ended = false;
+        self.wakes = Wakes {
+            accept: wakes(clusters as usize),
+            dma_issue: wakes(clusters as usize),
+            assign: wakes(clusters as usize),
+            cluster_feedback: wakes(clusters as usize),
+            cluster_command: wakes(clusters as usize),
+            interface: wakes(INTERFACES),
+            ..Wakes::default()
+        };
+        self.mpq = MpqEngine::new(machine);
+        self.dispatcher = TaskDispatcher::new(machine);
+        (self.outgoing, self.last_schedule) = (None, u64::MAX);
+        self.clusters = (0..clusters).map(|index| Cluster::new(machine, index)).collect();
+        self.drivers = (0..machine.hpus()).map(|_| HpuDriver::new(machine)).collect();
+        for (index, core) in self.cores.iter_mut().enumerate() {
+            let generation = core.generation.wrapping_add(1);
+            *core = Core::new(machine, index as u32 / cores, index as u32 % cores);
+            core.generation = generation;
+        }
+        self.lanes = (0..clusters).map(|_| Lane::new(cores)).collect();
+        self.lane_next = vec![u64::MAX; clusters as usize];
+        self.interfaces = (0..INTERFACES).map(|_| Interface::new(machine)).collect();
+        self.feedback_arbiter = RoundRobin::new(clusters);
+        self.feedback_requests = Requests::new(clusters);
+        self.reservations = false;
+        self.executed.clear();
+    }
+
+    fn hold_cores(&mut self) {
+        self.cores.iter_mut().for_each(|core| core.waiting = Waiting::Ever);
+    }
+
+    fn check_context(&self, ContextId(context): ContextId) -> Result<usize, ControlError> {
+        let available = self.contexts.len() as u32;
+        match context < available {
+            true => Ok(context as usize),
+            false => Err(ControlError::NoContext { context, available }),
+        }
+    }
+
+    /// Gives the number of a context's packets inside.
+    pub fn packets_of(&self, id: ContextId) -> u32 {
+        self.packets.live_of(id)
+    }
+
+    /// Programs a context; which packets go to it is [`Nic::matching_mut`]'s to say.
+    ///
+    /// # Errors
+    /// When there is no such context, packets of its last owner are inside, or it does not fit.
+    pub fn set_context(
+        &mut self,
+        id: ContextId,
+        context: ExecutionContext,
+    ) -> Result<(), ControlError> {
+        let index = self.check_context(id)?;
+        let packets = self.packets_of(id);
+        if packets > 0 && self.released[index] {
+            return Err(ControlError::ContextInUse { context: id.0, packets });
+        }
+        context.check(&self.machine)?;
+        self.iommu.clear(id.0);
+        let window = u64::from(context.host_memory_bytes);
+        self.iommu.add_window(id.0, Window::read_write(context.host_memory_address, window));
+        if !context.handler_memory_image.is_empty() {
+            let (address, image) = (context.handler_memory_address, &context.handler_memory_image);
+            self.memories.write(address, image);
+        }
+        self.handlers[index] = handlers(&context);
+        self.contexts[index] = context;
+        self.released[index] = false;
+        Ok(())
+    }
+
+    /// Releases a context: no packet matches it any more, its handlers that run are ended as by a
+    /// watchdog, and its packets inside pass without handlers. [`Nic::packets_of`] says when the
+    /// last one is out. Other contexts notice nothing.
+    ///
+    /// # Errors
+    /// When there is no such context.
+    pub fn clear_context(&mut self, id: ContextId) -> Result<(), ControlError> {
+        let index = self.check_context(id)?;
+        let now = self.wheel.now();
+        // An engine without a ruleset there has nothing to forget.
+        let _ = self.matching.set_context(id.0, ContextMatch::none());
+        self.ingress.forget();
+        self.iommu.clear(id.0);
+        self.handlers[index] = Handlers::default();
+        // What starts yet is ended in its first cycle.
+        self.contexts[index] =
+            ExecutionContext { watchdog_cycles: Some(1), ..ExecutionContext::default() };
+        self.released[index] = true;
+        self.mpq.end_context(now, id);
+        self.wake_schedule(now + 1);
+        for core in 0..self.drivers.len() {
+            let running = self.drivers[core].running.as_ref();
+            if running.is_some_and(|running| running.context == id.0 && running.started.is_some()) {
+                self.drivers[core].deadline = now + 1;
+                self.drivers[core].alarm = Some(now + 1);
+                self.push_alarm(core, now + 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the matching engine, whose rules may change at any time.
+    pub fn matching_mut(&mut self) -> &mut MatchingEngine {
+        self.ingress.forget();
+        &mut self.matching
+    }
+
+    /// Lets host memory from an address on be a region that host programs map too.
+    ///
+    /// # Errors
+    /// When it is not of whole pages, or meets another window.
+    #[cfg(target_os = "linux")]
+    pub fn map_host(&mut self, address: u64, region: SharedRegion) -> Result<(), ControlError> {
+        let bytes = region.bytes();
+        match self.host.map(address, region) {
+            true => Ok(()),
+            false => Err(ControlError::BadWindow { address, bytes }),
+        }
+    }
+
+    /// Takes the window away that begins at an address.
+    #[cfg(target_os = "linux")]
+    pub fn unmap_host(&mut self, address: u64) {
+        self.host.unmap(address);
+    }
+
+    /// Moves L2 handler memory to where other processes can map it for reading, and gives its file.
+    ///
+    /// # Errors
+    /// When the kernel gives no such memory.
+    #[cfg(target_os = "linux")]
+    pub fn share_handler_memory(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, ControlError> {
+        Ok(self.memories.export_handler_memory()?.file())
+    }
+}
