@@ -33,6 +33,7 @@ STEPS = {
     "pspinsim": [PYTHON, "tests/pspinsim/run.py"],
     "examples": [PYTHON, "tests/examples/run.py", "--pinion", PINION],
     "native": [PYTHON, "tests/native/run.py", "--pinion", PINION],
+    "fpspin": [PYTHON, "tests/fpspin/run.py", "--pinion", PINION],
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],
     "docs": [PYTHON, "tests/docs/run.py", "--pinion", PINION],
 }

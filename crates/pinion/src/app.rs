@@ -104,7 +104,10 @@ impl App {
         }
         let built = match &options.elf {
             Some(elf) => Built { elf: elf.clone(), compiler: None, messages: Vec::new() },
-            None => build::build(&manifest, &layout(&machine.value), &options.build)?,
+            None => {
+                let layout = slot_layout(&machine.value, options.build.slot)?;
+                build::build(&manifest, &layout, &options.build)?
+            }
         };
         let is_native = options.build.native;
         let image = if is_native { native_image(&built)? } else { Image::read(&built.elf)? };
@@ -197,15 +200,73 @@ fn ruleset(context: &Context) -> Ruleset {
 
 /// Lists the numbers a program is compiled and linked against.
 pub fn layout(machine: &Machine) -> Layout {
+    layout_at(machine, &Place::whole(machine))
+}
+
+/// Counts the places that programs can be built for so that they lie on a NIC beside each other.
+pub const SLOTS: u32 = 4;
+
+/// Lists the numbers for one of [`SLOTS`] equal places; `None`: for a program that is alone.
+///
+/// # Errors
+/// A place that there is not.
+pub fn slot_layout(machine: &Machine, slot: Option<u32>) -> Result<Layout> {
+    match slot {
+        None => Ok(layout(machine)),
+        Some(slot) if slot < SLOTS => {
+            Ok(layout_at(machine, &Place::whole(machine).part(u64::from(slot))))
+        }
+        Some(slot) => Err(Error::Usage(format!(
+            "--slot {slot}: there are slots 0 to {}, one for each context of FPsPIN",
+            SLOTS - 1
+        ))),
+    }
+}
+
+/// Where a program lies: first address and bytes in each memory.
+struct Place {
+    program: (u64, u64),
+    l2: (u64, u64),
+    l2_static_bytes: u64,
+    /// Counted from the beginning of a cluster's L1.
+    l1_data: (u64, u64),
+}
+
+impl Place {
+    fn whole(machine: &Machine) -> Self {
+        let stacks = u64::from(machine.cluster.cores) * u64::from(machine.l1.stack_bytes);
+        let l1_data = u64::from(machine.l1.reserved_bytes) + stacks;
+        Self {
+            program: (u64::from(machine.program.base), u64::from(machine.program.bytes)),
+            l2: (u64::from(machine.l2_handler.base), static_bytes(machine)),
+            l2_static_bytes: L2_STATIC_BYTES,
+            l1_data: (l1_data, u64::from(machine.l1.runtime_bytes).saturating_sub(stacks)),
+        }
+    }
+
+    /// Gives one of equal parts: of L2, of what handlers reach at its start.
+    fn part(&self, slot: u64) -> Self {
+        let part = |(start, bytes): (u64, u64)| {
+            let each = bytes / u64::from(SLOTS) / 64 * 64;
+            (start + slot * each, each)
+        };
+        let l2 = part((self.l2.0, self.l2_static_bytes));
+        Self { program: part(self.program), l2, l2_static_bytes: l2.1, l1_data: part(self.l1_data) }
+    }
+}
+
+fn layout_at(machine: &Machine, place: &Place) -> Layout {
     Layout::new([
-        ("PROGRAM_ORIGIN", u64::from(machine.program.base)),
-        ("PROGRAM_BYTES", u64::from(machine.program.bytes)),
-        ("L2_ORIGIN", u64::from(machine.l2_handler.base)),
-        ("L2_BYTES", static_bytes(machine)),
-        ("L2_STATIC_BYTES", L2_STATIC_BYTES),
+        ("PROGRAM_ORIGIN", place.program.0),
+        ("PROGRAM_BYTES", place.program.1),
+        ("L2_ORIGIN", place.l2.0),
+        ("L2_BYTES", place.l2.1),
+        ("L2_STATIC_BYTES", place.l2_static_bytes),
         ("L1_BASE", u64::from(machine.l1.base)),
         ("L1_RUNTIME_OFFSET", u64::from(machine.l1.reserved_bytes)),
         ("L1_RUNTIME_BYTES", u64::from(machine.l1.runtime_bytes)),
+        ("L1_DATA_OFFSET", place.l1_data.0),
+        ("L1_DATA_BYTES", place.l1_data.1),
         ("STACK_BYTES", u64::from(machine.l1.stack_bytes)),
         ("CORES", u64::from(machine.cluster.cores)),
         ("NB_CLUSTERS", u64::from(machine.cluster.count)),
@@ -393,4 +454,25 @@ fn host_images(manifest: &Manifest) -> Result<Vec<Vec<u8>>> {
 /// Tells the matching engine about a context.
 fn context_match(context: &Context) -> ContextMatch {
     ContextMatch { ruleset: ruleset(context), message: context.message, enabled: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_lie_behind_each_other() {
+        let machine = load_machine("fpspin", &[], false).unwrap().value;
+        let whole = Place::whole(&machine);
+        let parts: Vec<Place> = (0..u64::from(SLOTS)).map(|slot| whole.part(slot)).collect();
+        for pair in parts.windows(2) {
+            assert_eq!(pair[0].program.0 + pair[0].program.1, pair[1].program.0);
+            assert_eq!(pair[0].l2.0 + pair[0].l2.1, pair[1].l2.0);
+            assert_eq!(pair[0].l1_data.0 + pair[0].l1_data.1, pair[1].l1_data.0);
+        }
+        assert_eq!(parts[1].program, (0x1d00_2000, 0x2000));
+        assert_eq!(parts[3].l2, (0x1c00_c000, 0x4000));
+        assert_eq!(parts[0].l1_data, (0x400 + 0x2000, 0x800));
+        assert!(slot_layout(&machine, Some(SLOTS)).is_err());
+    }
 }

@@ -23,12 +23,15 @@ pub mod build;
 pub mod calibration;
 pub mod error;
 pub mod figure;
+pub mod fpspin_project;
 #[cfg(target_os = "linux")]
 pub mod live;
 pub mod manifest;
 pub mod nanoservice;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod native;
+#[cfg(target_os = "linux")]
+pub mod nic;
 pub mod pspin_project;
 pub mod report;
 pub mod run;

@@ -53,6 +53,10 @@ impl Service {
             let problem = "this is no nanoservice but packet handlers: it has no [nanoservice]";
             return Err(manifest.error_at("app", problem).into());
         };
+        if options.build.slot.is_some() {
+            let problem = "--slot goes with packet handlers; a nanoservice has its node alone";
+            return Err(manifest.error_at("nanoservice", problem).into());
+        }
         if manifest.app.elf.is_some() && (options.build.cc.is_some() || options.build.out.is_some())
         {
             let problem = "the program was made elsewhere: --cc and --out do not apply";

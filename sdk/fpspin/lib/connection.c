@@ -163,12 +163,16 @@ static ssize_t receive(struct pinion_link *link, struct pinion_header *header, v
                               .msg_iovlen = 2,
                               .msg_control = control.bytes,
                               .msg_controllen = sizeof(control.bytes) };
+    bool was_reset = false;
     ssize_t got;
     int fd;
 
+    /* A NIC that hangs up with our question unread resets the connection: that is told once, before
+     * what it said last. */
     do
         got = recvmsg(link->fd, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
+    while (got < 0 &&
+           (errno == EINTR || (errno == ECONNRESET && !was_reset && (was_reset = true))));
     if (got <= 0)
         return got;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {

@@ -106,8 +106,8 @@ struct pinion_log {
     uint32_t reserved;
 };
 
-/* Text follows. `lost` lines before this one were dropped for want of room. `hpu` 0xffffffff with
- * an empty text: the end. */
+/* Text follows. `lost` lines before this one were dropped for want of room. The NIC hangs up behind
+ * the last line. */
 struct pinion_line {
     uint64_t time_ps;
     uint64_t lost;

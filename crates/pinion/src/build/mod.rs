@@ -31,6 +31,8 @@ pub struct Options {
     pub force: bool,
     /// Builds handlers for this computer, for the native engine.
     pub native: bool,
+    /// Builds for one of the places that programs can lie at beside each other.
+    pub slot: Option<u32>,
 }
 
 /// Tells what a build did.
@@ -57,7 +59,11 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
     let sdk = Sdk::find(part)?;
     let compiler = Compiler::find(options.cc.as_deref(), &sdk)?;
     let elf = options.out.clone().unwrap_or_else(|| {
-        let suffix = if options.native { "native.elf" } else { "elf" };
+        let suffix = match (options.native, options.slot) {
+            (true, _) => "native.elf".to_owned(),
+            (false, Some(slot)) => format!("slot{slot}.elf"),
+            (false, None) => "elf".to_owned(),
+        };
         manifest.dir.join("build").join(format!("{}.{suffix}", manifest.app.name))
     });
     let job = Job::new(manifest, layout, &sdk, &compiler)?;

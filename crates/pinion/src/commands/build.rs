@@ -16,6 +16,7 @@ pub fn run(args: &BuildArgs) -> Result<Status> {
     let mut options = options(&args.app);
     options.build.out = args.out.clone();
     options.build.force = args.force;
+    options.build.slot = args.slot;
     let app = AnyApp::load(&args.app.app, &options)?;
     show(app.built());
     let how = match &app.built().compiler {

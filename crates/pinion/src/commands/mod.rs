@@ -6,8 +6,10 @@ mod doctor;
 pub mod engine;
 mod figure;
 mod files;
+mod fpspin;
 mod machine;
 mod new;
+mod nic;
 mod pspin;
 mod run;
 mod service;
@@ -47,6 +49,7 @@ pub fn dispatch(verb: &Verb) -> Result<Status> {
         Verb::Run(args) => run::run(args),
         Verb::Trace(args) => trace::run(args),
         Verb::Up(args) => up::run(args),
+        Verb::Nic(args) => nic::run(args),
         Verb::New(args) => new::run(args),
         Verb::Build(args) => build::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
@@ -54,6 +57,7 @@ pub fn dispatch(verb: &Verb) -> Result<Status> {
         Verb::Sweep(args) => sweep::run(args),
         Verb::Machine(args) => machine::run(args),
         Verb::Pspin(args) => pspin::run(args),
+        Verb::Fpspin(args) => fpspin::run(args),
         Verb::Doctor => doctor::run(),
     }
 }

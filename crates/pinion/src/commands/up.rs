@@ -70,7 +70,7 @@ fn go(
 }
 
 /// Drops frames that waited longer, unless told otherwise.
-const DEFAULT_BOUND: &str = "200ms";
+pub const DEFAULT_BOUND: &str = "200ms";
 
 /// Runs a nanoservice live.
 fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
@@ -148,15 +148,18 @@ fn greeting(args: &UpArgs, app: &App) -> String {
     }
 }
 
-fn time(option: &str, text: &str) -> Result<Duration> {
+pub fn time(option: &str, text: &str) -> Result<Duration> {
     let time: config::Duration =
         text.parse().map_err(|error| Error::Usage(format!("{option}: {error}")))?;
     Ok(Duration::from_nanos(time.ps / 1000))
 }
 
-struct Watch {
-    interrupted: Arc<AtomicBool>,
-    greeting: String,
+/// Prints what happens in a live run until Ctrl-C.
+pub struct Watch {
+    /// Tells that Ctrl-C was pressed.
+    pub interrupted: Arc<AtomicBool>,
+    /// Is printed when the devices are open.
+    pub greeting: String,
 }
 
 impl Observer for Watch {

@@ -7,11 +7,16 @@
 //! second TAP device if there is one, else a stand-in that answers ARP requests and counts the rest.
 
 pub(crate) mod arp;
-mod queue;
+pub(crate) mod clock;
+pub(crate) mod pace;
+pub(crate) mod queue;
 mod wire;
 
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use pinion_net::capture::LinkType;
 use pinion_net::tap::{InterfaceAddress, Tap, TapError};
 use pinion_sim::Time;
@@ -23,6 +28,8 @@ use crate::report::{Collector, Ending, Outputs, Sink, Summary};
 use crate::run::links;
 
 use arp::Responder;
+use clock::Clock;
+use pace::Pace;
 use queue::Queue;
 use wire::Wire;
 
@@ -30,16 +37,11 @@ pub use arp::NIC_MAC;
 pub use wire::WireName;
 
 /// Waits at most this long for a frame before looking whether to stop.
-const LONGEST_WAIT: Duration = Duration::from_millis(50);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(50);
 /// Is the simulated time after which the device is looked at again while packets are inside.
-const SLICE_PS: u64 = 20_000_000;
+pub(crate) const SLICE_PS: u64 = 20_000_000;
 /// Reads at most this many frames at a time.
 const BATCH: usize = 256;
-/// Says that the simulation cannot keep up when a frame waited this long.
-const NOTICEABLE_WAIT: Duration = Duration::from_millis(20);
-/// Repeats that at most this often.
-const NOTICE_EVERY: Duration = Duration::from_secs(5);
-
 /// Tells how to run live.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -86,9 +88,8 @@ pub fn run(
         collector,
         device,
         queue: Queue::new(options.bound, skip),
-        working: (Time::ZERO, Duration::ZERO),
-        last_notice: None,
-        noticed_drops: 0,
+        clock: Clock::new(),
+        pace: Pace::default(),
         is_stuck: None,
     };
     observer.started();
@@ -100,10 +101,8 @@ struct Live {
     collector: Collector,
     device: Device,
     queue: Queue,
-    /// Simulated time with packets inside, and the host time it took.
-    working: (Time, Duration),
-    last_notice: Option<Instant>,
-    noticed_drops: u64,
+    clock: Clock,
+    pace: Pace,
     is_stuck: Option<String>,
 }
 
@@ -116,17 +115,20 @@ impl Live {
             if is_idle && self.queue.is_empty() {
                 self.device.wait()?;
             }
-            self.device.read_each(|frame| self.queue.push(frame))?;
+            self.device.read_each(|frame| self.queue.push(frame, self.clock.now()))?;
             is_idle = self.simulate(is_idle, observer)?;
-            self.give_notice(observer);
+            if let Some(text) = self.pace.notice(&mut self.queue) {
+                observer.notice(&text);
+            }
         }
-        let remarks = self.remarks(options);
+        let mut remarks = self.pace.remarks(self.device.name(), &self.queue, options.bound);
+        remarks.extend(self.device.remarks());
         let stats = self.collector.finish(&mut Passing { device: &mut self.device, observer })?;
         let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
         let ended = (ending, self.nic.now(), start.elapsed());
         let totals = self.nic.totals();
         let mut summary = Summary::new(app, totals, stats, ended);
-        summary.working = self.working;
+        summary.working = self.pace.working;
         summary.remarks = remarks;
         Ok(summary)
     }
@@ -148,8 +150,7 @@ impl Live {
             return Err(error);
         }
         let from = if was_idle { self.queue.first_given.unwrap_or(before) } else { before };
-        self.working.0 = self.working.0 + self.nic.now().since(from.max(before));
-        self.working.1 += started.elapsed();
+        self.pace.add(self.nic.now().since(from.max(before)), started.elapsed());
         Ok(match outcome {
             Outcome::Stuck(report) => {
                 self.is_stuck = Some(report);
@@ -159,53 +160,6 @@ impl Live {
             Outcome::TimeReached => self.nic.totals().resident == 0,
             Outcome::Idle | Outcome::Finished => true,
         })
-    }
-
-    /// Says, now and then, that the simulation cannot keep up.
-    fn give_notice(&mut self, observer: &mut dyn Observer) {
-        let waited = std::mem::take(&mut self.queue.recent_wait);
-        let dropped = self.queue.late + self.queue.overflowed;
-        let is_noticeable = waited >= NOTICEABLE_WAIT || dropped > self.noticed_drops;
-        let is_due = self.last_notice.is_none_or(|last| last.elapsed() >= NOTICE_EVERY);
-        if !is_noticeable || !is_due {
-            return;
-        }
-        self.last_notice = Some(Instant::now());
-        self.noticed_drops = dropped;
-        observer.notice(&format!(
-            "the simulation does not keep up: it is {:.0} times slower than the hardware while \
-             packets are inside; frames wait {} ms, {} dropped so far",
-            self.slowdown(),
-            waited.as_millis(),
-            dropped
-        ));
-    }
-
-    fn slowdown(&self) -> f64 {
-        let simulated = self.working.0.ps() as f64 / 1e12;
-        if simulated > 0.0 { self.working.1.as_secs_f64() / simulated } else { 0.0 }
-    }
-
-    fn remarks(&self, options: &Options) -> Vec<String> {
-        let queue = &self.queue;
-        let mut remarks = vec![format!(
-            "live on {}: {:.0} times slower than the hardware while packets were inside; longest \
-             wait {:.1} ms",
-            self.device.wire.name(),
-            self.slowdown(),
-            queue.longest_wait.as_secs_f64() * 1e3
-        )];
-        if queue.late + queue.overflowed > 0 {
-            remarks.push(format!(
-                "dropped before the NIC: {} frames that waited longer than {} ms, {} that found \
-                 the queue full",
-                queue.late,
-                options.bound.as_millis(),
-                queue.overflowed
-            ));
-        }
-        remarks.extend(self.device.remarks());
-        remarks
     }
 }
 
@@ -276,13 +230,18 @@ impl Device {
 
     /// Waits for a frame, a short while.
     pub(crate) fn wait(&self) -> Result<()> {
-        let limit = match self.host_tap {
-            // Only one device can be waited for; the other is looked at every millisecond.
-            Some(_) => Duration::from_millis(1),
-            None => LONGEST_WAIT,
-        };
-        self.wire.wait(Some(limit))?;
-        Ok(())
+        let mut waited: Vec<PollFd<'_>> =
+            self.fds().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        let limit = PollTimeout::try_from(LONGEST_WAIT).unwrap_or(PollTimeout::MAX);
+        match poll(&mut waited, limit) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(Error::part("cannot wait for frames", errno)),
+        }
+    }
+
+    /// Lists what tells that a frame is there.
+    pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        std::iter::once(self.wire.as_fd()).chain(self.host_tap.as_ref().map(AsFd::as_fd))
     }
 
     /// Reads what is there: frames from the wire for the NIC, frames from the host for the wire.
@@ -301,7 +260,7 @@ impl Device {
     }
 
     /// Puts a frame on the wire.
-    fn send(&mut self, frame: &[u8]) {
+    pub(crate) fn send(&mut self, frame: &[u8]) {
         let written = match self.strips_ethernet {
             false => self.wire.write(frame),
             true => {
@@ -313,7 +272,7 @@ impl Device {
     }
 
     /// Takes a frame that no context matches.
-    fn take_unmatched(&mut self, frame: &[u8]) {
+    pub(crate) fn take_unmatched(&mut self, frame: &[u8]) {
         if let Some(host) = &mut self.host_tap {
             let written = host.write(frame).map_err(Error::from);
             self.note(written);

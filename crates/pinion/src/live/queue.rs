@@ -11,11 +11,18 @@ use pinion_spin::{Frame, Offer, Traffic};
 /// Is the number of frames that may wait.
 const CAPACITY: usize = 4096;
 
+/// A frame, when it was read, and when it arrives in simulated time.
+#[derive(Debug)]
+struct Waiting {
+    read: Instant,
+    arrival: Time,
+    bytes: Vec<u8>,
+}
+
 /// Holds waiting frames.
 #[derive(Debug)]
 pub struct Queue {
-    waiting: VecDeque<(Instant, Vec<u8>)>,
-    start: Instant,
+    waiting: VecDeque<Waiting>,
     bound: Duration,
     skip: u32,
     last_arrival: Time,
@@ -34,11 +41,10 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Makes an empty queue; simulated time starts now.
+    /// Makes an empty queue.
     pub fn new(bound: Duration, skip: u32) -> Self {
         Self {
             waiting: VecDeque::new(),
-            start: Instant::now(),
             bound,
             skip,
             last_arrival: Time::ZERO,
@@ -51,12 +57,13 @@ impl Queue {
         }
     }
 
-    /// Adds a frame that was just read.
-    pub fn push(&mut self, frame: &[u8]) {
+    /// Adds a frame that was just read, with its arrival in simulated time.
+    pub fn push(&mut self, frame: &[u8], arrival: Time) {
         if self.waiting.len() >= CAPACITY {
             self.overflowed += 1;
         } else {
-            self.waiting.push_back((Instant::now(), frame.to_vec()));
+            let bytes = frame.to_vec();
+            self.waiting.push_back(Waiting { read: Instant::now(), arrival, bytes });
         }
     }
 
@@ -67,19 +74,13 @@ impl Queue {
 
     /// Gives when the newest waiting frame arrives.
     pub fn newest_arrival(&self) -> Time {
-        self.waiting.back().map_or(Time::ZERO, |(read, _)| self.arrival(*read))
-    }
-
-    /// Gives when a frame read at `instant` arrives in simulated time, which is the host's.
-    fn arrival(&self, instant: Instant) -> Time {
-        let elapsed = instant.saturating_duration_since(self.start).as_nanos();
-        Time::from_ps(u64::try_from(elapsed * 1000).unwrap_or(u64::MAX))
+        self.waiting.back().map_or(Time::ZERO, |frame| frame.arrival)
     }
 }
 
 impl Traffic for Queue {
     fn next(&mut self) -> Offer {
-        while let Some((read, bytes)) = self.waiting.pop_front() {
+        while let Some(Waiting { read, arrival, bytes }) = self.waiting.pop_front() {
             let waited = read.elapsed();
             if waited > self.bound {
                 self.late += 1;
@@ -87,7 +88,7 @@ impl Traffic for Queue {
             }
             self.longest_wait = self.longest_wait.max(waited);
             self.recent_wait = self.recent_wait.max(waited);
-            self.last_arrival = self.last_arrival.max(self.arrival(read));
+            self.last_arrival = self.last_arrival.max(arrival);
             self.first_given.get_or_insert(self.last_arrival);
             let frame = Frame {
                 arrival: self.last_arrival,
@@ -110,9 +111,9 @@ mod tests {
     #[test]
     fn late_frames_are_dropped_and_counted() {
         let mut queue = Queue::new(Duration::from_millis(5), 0);
-        queue.push(&[1; 60]);
+        queue.push(&[1; 60], Time::ZERO);
         std::thread::sleep(Duration::from_millis(10));
-        queue.push(&[2; 60]);
+        queue.push(&[2; 60], Time::ZERO);
         let Offer::Frame(frame) = queue.next() else { panic!("a frame waits") };
         assert_eq!((frame.bytes[0], queue.late), (2, 1));
         assert!(matches!(queue.next(), Offer::Nothing));
@@ -122,7 +123,7 @@ mod tests {
     fn the_queue_is_bounded() {
         let mut queue = Queue::new(Duration::from_secs(5), 0);
         for _ in 0..=CAPACITY {
-            queue.push(&[0; 60]);
+            queue.push(&[0; 60], Time::ZERO);
         }
         assert_eq!(queue.overflowed, 1);
     }

@@ -1,6 +1,6 @@
 //! The wire of a live run: a TAP device or a network interface.
 
-use std::time::Duration;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use pinion_net::interface::Interface;
 use pinion_net::tap::{InterfaceAddress, Tap};
@@ -71,12 +71,13 @@ impl Wire {
             Self::Interface(interface) => interface.write(frame)?,
         })
     }
+}
 
-    /// Waits for a frame.
-    pub fn wait(&self, limit: Option<Duration>) -> Result<bool> {
-        Ok(match self {
-            Self::Tap(tap) => tap.wait(limit)?,
-            Self::Interface(interface) => interface.wait(limit)?,
-        })
+impl AsFd for Wire {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tap(tap) => tap.as_fd(),
+            Self::Interface(interface) => interface.as_fd(),
+        }
     }
 }

@@ -14,5 +14,5 @@ pub use handlers::HandlerRow;
 pub use histogram::{Histogram, Quantiles};
 pub(crate) use packets::Partial;
 pub use packets::write_whole;
-pub use summary::{Ending, Native, Summary};
+pub use summary::{Ending, Native, Subject, Summary};
 pub(crate) use text::{bytes, count, number, seconds};

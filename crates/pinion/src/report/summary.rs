@@ -80,22 +80,46 @@ pub struct Summary {
     pub remarks: Vec<String>,
 }
 
+/// Names what a summary is about.
+pub struct Subject<'a> {
+    /// Is its name.
+    pub name: &'a str,
+    /// Is the machine.
+    pub machine: &'a Machine,
+    /// Holds the contexts.
+    pub contexts: &'a [ExecutionContext],
+    /// Names the function an address lies in.
+    pub place: &'a dyn Fn(u32) -> Option<String>,
+}
+
 impl Summary {
     /// Puts a summary together: how the run ended, at which simulated time, after how much time
     /// of the host.
-    pub fn new(
-        app: &App,
+    pub fn new(app: &App, totals: Totals, stats: Stats, ended: (Ending, Time, Duration)) -> Self {
+        let place = |pc| app.describe_address(pc);
+        let subject = Subject {
+            name: &app.manifest.app.name,
+            machine: &app.machine.value,
+            contexts: &app.contexts,
+            place: &place,
+        };
+        Self::of(&subject, totals, stats, ended)
+    }
+
+    /// Does the same for what is no application of a manifest.
+    pub fn of(
+        subject: &Subject<'_>,
         totals: Totals,
         stats: Stats,
         (ending, now, host): (Ending, Time, Duration),
     ) -> Self {
-        let machine = &app.machine.value;
+        let Subject { name, machine, contexts, place } = *subject;
         let start = stats.first_arrival.unwrap_or_default();
         let end = stats.last_completion.max(stats.last_departure).max(stats.last_arrival);
         // A timer that runs out behind the last packet is not part of the run.
         let simulated = if ending == Ending::Finished { end } else { now };
         let handlers = stats.handlers.into_iter().map(|((context, kind), mut row)| {
-            if let Some(context) = app.contexts.get(context.0 as usize) {
+            if let Some(context) = contexts.get(context.0 as usize) {
                 row.context.clone_from(&context.name);
                 row.symbol = symbol(context, kind).to_owned();
             }
@@ -103,13 +127,13 @@ impl Summary {
             row
         });
         let faults = stats.faults.into_iter().map(|mut fault| {
-            fault.place = app.describe_address(fault.pc);
+            fault.place = fault.place.or_else(|| place(fault.pc));
             fault
         });
         Self {
-            app: app.manifest.app.name.clone(),
+            app: name.to_owned(),
             machine: machine.name.clone(),
-            contexts: app.context_names(),
+            contexts: contexts.iter().map(|context| context.name.clone()).collect(),
             ending,
             imbalance: imbalance(&totals),
             processed_bytes: stats.processed_bytes,

@@ -181,7 +181,9 @@ impl Summary {
         if self.totals.faults > 0 {
             writeln!(out, "  handler errors {:>11}", count(self.totals.faults))?;
             for fault in &self.faults {
-                writeln!(out, "    {}", self.describe(fault))?;
+                let context = self.contexts.get(fault.context.0 as usize);
+                let context = context.map_or("?", String::as_str);
+                writeln!(out, "    {}", fault.describe(context))?;
             }
             let more = self.totals.faults.saturating_sub(self.faults.len() as u64);
             if more > 0 && !self.faults.is_empty() {
@@ -199,13 +201,15 @@ impl Summary {
         }
         Ok(())
     }
+}
 
-    fn describe(&self, fault: &Fault) -> String {
-        let context = self.contexts.get(fault.context.0 as usize).map_or("?", String::as_str);
-        let what = match fault.kind {
-            FaultKind::Exception { cause } => match fault.missing_instruction() {
+impl Fault {
+    /// Says what went wrong where, in a context of this name.
+    pub fn describe(&self, context: &str) -> String {
+        let what = match self.kind {
+            FaultKind::Exception { cause } => match self.missing_instruction() {
                 Some(text) => format!("illegal instruction: {text}"),
-                None => format!("{} (address {:#010x})", exception_name(cause), fault.address),
+                None => format!("{} (address {:#010x})", exception_name(cause), self.address),
             },
             FaultKind::Watchdog { limit_cycles } => {
                 format!("stopped by the watchdog after {} cycles", count(limit_cycles))
@@ -214,11 +218,11 @@ impl Summary {
             FaultKind::BadCommand { what } => format!("bad command: {what}"),
             FaultKind::HpuLost => "trap vector leads nowhere: the HPU is lost".to_owned(),
         };
-        let place = fault.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
+        let place = self.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
         format!(
             "{}: {what} at pc {:#010x}{place}, context {context}, message {}, packet {}, cluster \
              {} HPU {}",
-            fault.time, fault.pc, fault.message, fault.packet, fault.cluster, fault.hpu
+            self.time, self.pc, self.message, self.packet, self.cluster, self.hpu
         )
     }
 }

@@ -1,0 +1,110 @@
+//! `pinion nic`: a NIC that host programs use, what its handlers print, and how it is.
+
+use std::io::Write as _;
+
+use serde_json::json;
+
+use pinion::Error;
+use pinion::app::load_machine;
+use pinion::error::Result;
+use pinion::live::{Options as LiveOptions, WireName};
+use pinion::nic::{self, Allowed, Lines};
+use pinion_net::tap::InterfaceAddress;
+use pinion_sim::Time;
+
+use super::run::{interrupt_flag, outputs, write_json};
+use super::up::{DEFAULT_BOUND, Watch, time};
+use super::{Status, files};
+use crate::cli::{NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
+use crate::output;
+
+pub fn run(args: &NicArgs) -> Result<Status> {
+    match &args.command {
+        Some(NicVerb::Log(args)) => log(args),
+        Some(NicVerb::Status(args)) => status(args),
+        None => serve(args),
+    }
+}
+
+fn serve(args: &NicArgs) -> Result<Status> {
+    files::keep_apart(&[], &files::reports(&args.report))?;
+    let machine = load_machine(&args.machine, &args.set, args.faithful)?;
+    let wire = match (&args.tap, &args.interface) {
+        (Some(name), _) => WireName::Tap(name.clone()),
+        (None, Some(name)) => WireName::Interface(name.clone()),
+        (None, None) => {
+            return Err(Error::Usage(
+                "a NIC needs a wire: --tap NAME, or --interface NAME for one that exists"
+                    .to_owned(),
+            ));
+        }
+    };
+    let options = nic::Options {
+        live: LiveOptions {
+            wire,
+            address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
+            host_tap: args.host_tap.clone(),
+            bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
+            duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
+        },
+        machine: machine.value,
+        device: args.device.clone(),
+        contexts: args.contexts,
+        allowed: Allowed::new(&args.allow_user, &args.allow_group)?,
+        log_lines: args.log_lines,
+    };
+    let mut watch = Watch { interrupted: interrupt_flag(), greeting: greeting(args) };
+    let summary = nic::run(&options, &outputs(&args.report), &mut watch)?;
+    write_json(&args.report, &summary)?;
+    output::print(&summary.to_text());
+    Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+}
+
+fn greeting(args: &NicArgs) -> String {
+    let wire = args.tap.as_ref().or(args.interface.as_ref()).map_or("", String::as_str);
+    let host = match &args.address {
+        Some(address) => format!("; the host is {address}"),
+        None => String::new(),
+    };
+    format!("NIC {} ({}) on {wire}{host}. Ctrl-C ends.\n", args.device, args.machine)
+}
+
+fn status(args: &NicStatusArgs) -> Result<Status> {
+    let status = nic::status(&args.device)?;
+    output::print(&match args.json {
+        true => format!("{status}\n"),
+        false => nic::status_text(&status),
+    });
+    Ok(Status::Success)
+}
+
+fn log(args: &NicLogArgs) -> Result<Status> {
+    let mut printer = Printer { is_json: args.json };
+    nic::log_lines(&args.device, args.follow, &mut printer)?;
+    Ok(Status::Success)
+}
+
+struct Printer {
+    is_json: bool,
+}
+
+impl Lines for Printer {
+    fn line(&mut self, time_ps: u64, (cluster, hpu): (u32, u32), text: &str, lost: u64) -> bool {
+        let line = if self.is_json {
+            json!({
+                "time_ns": time_ps as f64 / 1e3,
+                "cluster": cluster,
+                "hpu": hpu,
+                "text": text,
+                "lost_before": lost,
+            })
+            .to_string()
+        } else {
+            let lost = if lost > 0 { format!("[{lost} lines lost]\n") } else { String::new() };
+            format!("{lost}[{} cluster {cluster} HPU {hpu}] {text}", Time::from_ps(time_ps))
+        };
+        let mut stdout = std::io::stdout().lock();
+        // Whoever reads may have seen enough.
+        writeln!(stdout, "{line}").and_then(|()| stdout.flush()).is_ok()
+    }
+}
