@@ -49,7 +49,10 @@ tcpdump tcpdump
 ip iproute2
 ping iputils-ping
 objcopy binutils
+mpicc libopenmpi-dev openmpi-bin
 EOF
+    # A library without a program of its own.
+    echo '#include <cblas.h>' | cc -E -x c - >/dev/null 2>&1 || echo libopenblas-dev
     # Debian's python3 makes no environments without it; the zig compiler wants one.
     has_zig || python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
 }

@@ -36,11 +36,10 @@
 #define DDT_ENGINE DATALOOP
 #endif
 
-#define POLL_CYCLES 64u
-/* A handler gives up on the packets before its own when in so many polls none of them was under way:
- * they are dispatched before it, so they are lost. */
-#define PATIENCE_POLLS 128u
-#define COMMANDS 4u /* of an HPU under way */
+#define POLL_CYCLES 256u
+/* A handler gives up on the packets before its own, as lost, when the message has not gone on for so
+ * many polls: they are dispatched before it, but may have to wait for an HPU behind other messages. */
+#define PATIENCE_POLLS 1000u
 
 /* Where a packet's data go. */
 typedef struct {
@@ -186,49 +185,57 @@ static void acknowledge(slmp_pkt_hdr_t *headers)
 }
 
 /* What to do with a packet. */
-enum turn { PLACE, REPEAT, REFUSE };
+enum turn { WAIT, BEGIN, PLACE, REPEAT, REFUSE };
 
-/* Looks whether it is a packet's turn; the slot is locked. */
-static inline int is_turn(ddt_state_t *state, const ddt_layout_t *layout, uint32_t message,
-                          uint32_t offset, enum turn *turn)
+/* Says whose turn it is, as the slot stands. */
+static enum turn whose_turn(volatile const ddt_state_t *state, uint32_t flags, uint32_t message,
+                            uint32_t offset)
 {
     uint32_t status = state->status;
 
-    *turn = PLACE;
     if (state->message == message && (status != DDT_FREE || offset != 0)) {
-        *turn = status == DDT_FAILED ? REFUSE : offset < state->expected ? REPEAT : PLACE;
-        return *turn != PLACE || (status == DDT_ACTIVE && offset == state->expected);
+        uint32_t expected = state->expected;
+
+        if (status == DDT_FAILED)
+            return REFUSE;
+        if (offset < expected)
+            return REPEAT;
+        return status == DDT_ACTIVE && offset == expected ? PLACE : WAIT;
     }
-    if (offset != 0 || (status != DDT_FREE &&
-                        (status != DDT_COMPLETE || !(layout->flags & DDT_FLAG_REUSE))))
-        return 0;
-    state->status = DDT_ACTIVE;
-    state->message = message;
-    state->expected = 0;
-    ddt_begin((const uint8_t *)layout, &state->segment);
-    return 1;
+    if (offset == 0 &&
+        (status == DDT_FREE || (status == DDT_COMPLETE && (flags & DDT_FLAG_REUSE))))
+        return BEGIN;
+    return WAIT;
 }
 
-/* Locks the slot when it is the packet's turn; otherwise leaves it unlocked and does not say PLACE. */
+/* Waits for a packet's turn; PLACE: the slot is locked. Only who may have it asks for the lock, lest
+ * those that wait keep it from those they wait for. */
 static enum turn await_turn(ddt_state_t *state, const ddt_layout_t *layout, uint32_t message,
                             uint32_t offset)
 {
-    uint32_t seen = 0, polls = 0;
-    enum turn turn;
+    uint32_t flags = layout->flags, seen = 0, polls = 0;
 
     while (polls < PATIENCE_POLLS) {
-        if (spin_lock_try_lock(&state->lock)) {
-            uint32_t expected = state->expected;
+        uint32_t expected = ((volatile ddt_state_t *)state)->expected;
 
-            if (is_turn(state, layout, message, offset, &turn)) {
-                if (turn != PLACE)
-                    spin_lock_unlock(&state->lock);
-                return turn;
+        if (whose_turn(state, flags, message, offset) != WAIT &&
+            spin_lock_try_lock(&state->lock)) {
+            enum turn turn = whose_turn(state, flags, message, offset);
+
+            if (turn == BEGIN) {
+                state->status = DDT_ACTIVE;
+                state->message = message;
+                state->expected = 0;
+                ddt_begin((const uint8_t *)layout, &state->segment);
+                turn = PLACE;
             }
-            spin_lock_unlock(&state->lock);
-            polls = expected == seen ? polls + 1 : 0;
-            seen = expected;
+            if (turn != PLACE)
+                spin_lock_unlock(&state->lock);
+            if (turn != WAIT)
+                return turn;
         }
+        polls = expected == seen ? polls + 1 : 0;
+        seen = expected;
         rt_time_wait_cycles(POLL_CYCLES);
     }
     return REFUSE;
