@@ -59,7 +59,7 @@ def load(path):
 def tests(chosen):
     """Pairs of a name and a test, those chosen."""
     for path in sorted(FOLDER.glob("*.py")):
-        if path.stem in ("run", "support"):
+        if path.stem in ("run", "support", "programs"):
             continue
         functions = inspect.getmembers(load(path), inspect.isfunction)
         own = [(name, test) for name, test in functions if name.startswith("test_")]

@@ -71,9 +71,12 @@ class Process:
         self.process.stdin.flush()
         if answer is None:
             return None
+
         def find():
             lines = self.output()[before:].splitlines(keepends=True)
-            return next((l for l in lines if l.startswith(answer) and l.endswith("\n")), None)
+            whole = (line for line in lines if line.startswith(answer) and line.endswith("\n"))
+            return next(whole, None)
+
         return wait_for(find, f"“{answer}” after “{line}” of {self.command[:3]}:\n{self.output()}")
 
     def output(self):

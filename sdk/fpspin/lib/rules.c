@@ -150,7 +150,8 @@ bool fpspin_prog_me(const fpspin_ruleset_t *rs, int num_rs)
     pthread_mutex_lock(&list_turn);
     link = find(-1);
     if (!link)
-        done = pinion_fail("change rules: this program holds no context%s%s; call fpspin_init first",
+        done = pinion_fail("change rules: this program holds no context%s%s; call fpspin_init "
+                           "first",
                            regs_base ? " of NIC " : "", regs_base ? regs_base : "");
     else if (num_rs > link->count)
         done = pinion_fail("change rules: %d rulesets, and this program holds %d context%s; a "

@@ -60,7 +60,8 @@ static bool obey(fpspin_ctx_t *ctx, char *line, bool *silent)
         done = fpspin_write_memory(ctx, (fpspin_addr_t)strtoul(text, NULL, 0), &first,
                                    sizeof(first));
     } else if (!strcmp(name, "window")) {
-        printf("window %#x\n", *(volatile uint32_t *)((char *)ctx->cpu_addr + NUM_HPUS * PAGE_SIZE));
+        memcpy(&word, (char *)ctx->cpu_addr + NUM_HPUS * PAGE_SIZE, sizeof(word));
+        printf("window %#x\n", word);
     } else if (!strcmp(name, "memory")) {
         printf("memory %#x %u\n", ctx->handler_mem.addr, ctx->handler_mem.size);
     } else if (!strcmp(name, "silent")) {

@@ -332,8 +332,8 @@ impl Board {
     }
 }
 
-/// Puts the number of each HPU's last request where the host program looks for the next one, so that
-/// an image which goes on counting asks for nothing yet.
+/// Puts the number of each HPU's last request where the host program looks for the next one, so
+/// that an image which goes on counting asks for nothing yet.
 fn number_requests(board: &Board, holder: &Holder, index: usize) {
     for (hpu, flag) in board.flags(Some(index)).enumerate() {
         let written = holder.region.write(hpu * PAGE_BYTES as usize, &flag.to_le_bytes());

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 use pinion_spin::{ContextId, Event, Interest, Listener, Machine, Nic, Outcome};
@@ -274,25 +273,4 @@ impl Listener for Counting<'_> {
         }
         self.ears.hear(event);
     }
-}
-
-/// Reads an image that a host program gave, from memory that cannot change any more.
-pub fn read_image(file: std::os::fd::OwnedFd) -> std::result::Result<Vec<u8>, String> {
-    use std::os::unix::fs::FileExt as _;
-
-    const BYTES_MAX: u64 = 16 << 20;
-    let unsealed = || "it is not in sealed memory (memfd); use the library".to_owned();
-    let seals = fcntl(&file, FcntlArg::F_GET_SEALS).map_err(|_| unsealed())?;
-    let wanted = SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_SHRINK;
-    if !SealFlag::from_bits_truncate(seals).contains(wanted) {
-        return Err(unsealed());
-    }
-    let file = std::fs::File::from(file);
-    let length = file.metadata().map_err(|error| error.to_string())?.len();
-    if length > BYTES_MAX {
-        return Err(format!("it has {length} bytes; an image has at most {BYTES_MAX}"));
-    }
-    let mut bytes = vec![0; length as usize];
-    file.read_exact_at(&mut bytes, 0).map_err(|error| error.to_string())?;
-    Ok(bytes)
 }

@@ -5,13 +5,19 @@
 //! common; the cores run the runtime of the one they were booted with, which stays as long as
 //! anybody uses the NIC.
 
+use std::fs::File;
 use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
 
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use pinion_isa::elf::{Image, Segment, SegmentFlags, SymbolKind};
 use pinion_spin::{Handler, Machine};
 
 /// Bytes of `__host_data` besides a flag for each HPU: 16 counters of 8 bytes.
 const COUNTER_BYTES: u64 = 128;
+/// Is the size of the largest file.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Aligns what lies behind an image's data.
 const ALIGN_BYTES: u32 = 64;
 
@@ -94,6 +100,24 @@ impl Loaded {
     }
 }
 
+/// Reads an image that a host program gave, from memory that cannot change any more.
+pub fn read_image(file: OwnedFd) -> Result<Vec<u8>, String> {
+    let unsealed = || "it is not in sealed memory (memfd); use the library".to_owned();
+    let seals = fcntl(&file, FcntlArg::F_GET_SEALS).map_err(|_| unsealed())?;
+    let wanted = SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_SHRINK;
+    if !SealFlag::from_bits_truncate(seals).contains(wanted) {
+        return Err(unsealed());
+    }
+    let file = File::from(file);
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    if length > FILE_BYTES_MAX {
+        return Err(format!("it has {length} bytes; an image has at most {FILE_BYTES_MAX}"));
+    }
+    let mut bytes = vec![0; length as usize];
+    file.read_exact_at(&mut bytes, 0).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
 /// Refuses an image that was linked for something else.
 fn check_place(image: &Image, machine: &Machine) -> Result<(), String> {
     let program = u64::from(machine.program.base)
@@ -115,8 +139,8 @@ fn check_place(image: &Image, machine: &Machine) -> Result<(), String> {
             || fits(machine.l2_handler.base, machine.l2_handler.bytes);
         if !is_inside {
             return Err(format!(
-                "its segment at {:#x} ({} bytes) lies outside the program and handler memory of {}: \
-                 it was not linked for this machine; pinion build APP --machine {}",
+                "its segment at {:#x} ({} bytes) lies outside the program and handler memory of \
+                 {}: it was not linked for this machine; pinion build APP --machine {}",
                 segment.load_address, segment.memory_bytes, machine.name, machine.name
             ));
         }

@@ -1,9 +1,9 @@
 //! A sPIN NIC as a process: frames come from a wire, host programs from a socket; what no program
 //! wants goes to the host as before (FPsPIN §IV-B).
 //!
-//! One thread does everything, in turns: it waits for frames, programs and messages, answers the
-//! messages, and simulates a slice. Nothing is asked twice and nothing waits for a clock: what comes
-//! ends the wait. While handlers run, simulated time goes as fast as the simulation, at most as fast
+//! One thread does everything, in turns: it waits for frames, programs and messages, answers
+//! messages, and simulates a slice. Nothing is asked twice and nothing waits for a clock: what
+//! comes ends the wait. While handlers run, simulated time goes as fast as the simulation, at most as fast
 //! as the host's; times measured from outside are the host's.
 
 mod ask;

@@ -3,7 +3,8 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use super::attach::Wanted;
-use super::board::{Board, read_image};
+use super::board::Board;
+use super::images::read_image;
 use super::log::Cursor;
 use super::message::{Body, Builder, Header, Kind, PIECE_BYTES, VERSION};
 use super::refusal::{Code, Refusal};

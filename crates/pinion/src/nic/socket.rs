@@ -1,4 +1,4 @@
-//! The socket that host programs reach a NIC by: where it lies, who may use it, messages in and out.
+//! The socket that host programs reach a NIC by: where it lies, who may use it, messages.
 //!
 //! A NIC holds a lock beside its socket as long as it lives, so that the socket of a dead one is
 //! known for what it is and replaced. The folder belongs to the user alone; who connects is checked
