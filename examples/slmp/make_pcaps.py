@@ -29,7 +29,7 @@ EOM, SYN, ACK = 0x8000, 0x4000, 0x2000
 GAP_NS = 30_000  # more than a handler takes at 40 MHz
 SLOTS, PAGE, RECORDS = 16, 4096, 4096
 HOST_MEMORY = 17 << 20
-MACHINES = {"pspin": 32}  # HPUs
+MACHINES = {"pspin": 32, "fpspin": 16}  # HPUs
 
 
 def slmp(message, offset, data, flags, port=None):
@@ -153,6 +153,7 @@ def make_malformed():
         ("lengths contradict", lying(slmp(8, 5000, body, all_syn), ip=1100, udp=1080)),
         ("lengths contradict", lying(slmp(8, 5000, body, all_syn), ip=20)),
         ("lengths contradict", udp_frame(7008, PORT, b"\xc0\0\0\0", 1)),
+        ("lengths contradict", udp_frame(7008, PORT, b"\xc0\0\0\0", 1)[:46]),
     ]
     # An end, another end, bytes behind the end; the end comes again unharmed.
     ended = [

@@ -6,8 +6,8 @@
  * Packets of a message may come in any order, twice, and be handled by several HPUs at once; only
  * its first one, with offset 0, comes before the others, as SLMP wants. A bitmap says which packets
  * are there: a message's packets are about as long as the first, so that two never begin in the
- * same 2^shift bytes. Bytes count as received once they are in host memory, so whoever adds the last
- * ones knows that the message is complete, whether the end of the message came before or not.
+ * same 2^shift bytes. Bytes count as received once they are in host memory, so whoever adds the
+ * last ones knows that the message is complete, whether the end of the message came before or not.
  */
 #include <handler.h>
 #include <packets.h>
@@ -284,14 +284,14 @@ static inline bool store(handler_args_t *args, const place_t *place, const packe
     if (mark(place, packet)) {
         push_counter(&__host_data.counters[SLMP_DUPLICATES], packet->bytes);
         if (SYN(packet->flags))
-            acknowledge(headers);
+            acknowledge(args->task);
         return false;
     }
     if (packet->bytes > 0)
         spin_dma_to_host(host_region(args, place) + packet->offset, (uint32_t)(headers + 1),
                          packet->bytes, 0, &copy);
     if (SYN(packet->flags))
-        acknowledge(headers);
+        acknowledge(args->task);
     if (packet->bytes > 0)
         spin_cmd_wait(copy);
     received = (uint32_t)amo_add((volatile int32_t *)&slot->received, (int32_t)packet->bytes);
@@ -315,7 +315,7 @@ static inline void accept(handler_args_t *args, const place_t *place, const pack
         }
         push_counter(&__host_data.counters[SLMP_LATE], packet->bytes);
         if (SYN(packet->flags))
-            acknowledge(args->task->pkt_mem);
+            acknowledge(args->task);
         return;
     }
     refusal = check(place, packet);
@@ -385,10 +385,13 @@ __handler__ void slmp_ph(handler_args_t *args)
 __handler__ void slmp_th(handler_args_t *args)
 {
     const slmp_pkt_hdr_t *headers = args->task->pkt_mem;
-    uint32_t id = ntohl(headers->slmp_hdr.msg_id), missing;
+    uint32_t id, missing;
     place_t place;
     slot_t *slot;
 
+    if (args->task->pkt_mem_size < sizeof(*headers))
+        return;
+    id = ntohl(headers->slmp_hdr.msg_id);
     find_place(args, id, &place);
     slot = place.slot;
     (void)amo_add((volatile int32_t *)&slot->users, 1);
