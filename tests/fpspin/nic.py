@@ -52,6 +52,10 @@ def test_the_papers_program_answers_pings(bench):
     wait_for(lambda: bench.status()["contexts"][0]["held"], "the program")
     text = bench.run(["ping", "-c", 20, "-i", 0.02, "-W", 5, NIC])
     check_in(" 0% packet loss", text)
+    # A handler that computes for longer than a slice must not wait for the next packet.
+    text = bench.run(["ping", "-c", 10, "-i", 0.1, "-s", 1400, "-W", 5, NIC])
+    times = sorted(float(time) for time in re.findall(r"time=([\d.]+)", text))
+    check(len(times) == 10 and times[5] < 50, f"round trips of large pings {times}")
     status = bench.status()
     context = status["contexts"][0]
     check(context["packets"] >= 20 and context["uid"] == 0, f"status {context}")

@@ -90,6 +90,7 @@ pub fn run(
         queue: Queue::new(options.bound, skip),
         clock: Clock::new(),
         pace: Pace::default(),
+        reached: Time::ZERO,
         is_stuck: None,
     };
     observer.started();
@@ -103,6 +104,8 @@ struct Live {
     queue: Queue,
     clock: Clock,
     pace: Pace,
+    /// Simulated time that the last slice ended at, if packets are inside.
+    reached: Time,
     is_stuck: Option<String>,
 }
 
@@ -139,7 +142,7 @@ impl Live {
             return Ok(true);
         }
         let started = Instant::now();
-        let before = self.nic.now();
+        let before = self.nic.now().max(self.reached);
         let until = before.max(self.queue.newest_arrival()) + Time::from_ps(SLICE_PS);
         self.queue.first_given = None;
         let mut passing = Passing { device: &mut self.device, observer };
@@ -149,8 +152,11 @@ impl Live {
         if let Some(error) = self.collector.take_error() {
             return Err(error);
         }
+        // Cores may have nothing to tell until behind the slice: time goes on all the same.
+        self.reached = if outcome == Outcome::TimeReached { until } else { Time::ZERO };
         let from = if was_idle { self.queue.first_given.unwrap_or(before) } else { before };
-        self.pace.add(self.nic.now().since(from.max(before)), started.elapsed());
+        let now = self.nic.now().max(self.reached);
+        self.pace.add(now.since(from.max(before)), started.elapsed());
         Ok(match outcome {
             Outcome::Stuck(report) => {
                 self.is_stuck = Some(report);

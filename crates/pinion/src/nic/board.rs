@@ -49,6 +49,9 @@ pub struct Board {
     clock: Clock,
     pace: Pace,
     is_idle: bool,
+    /// Is the simulated time that the last slice ended at, if packets are inside: cores may have
+    /// nothing to tell until behind it.
+    reached: Time,
     start: Instant,
 }
 
@@ -80,6 +83,7 @@ impl Board {
             clock: Clock::new(),
             pace: Pace::default(),
             is_idle: true,
+            reached: Time::ZERO,
             start: Instant::now(),
             machine,
         })
@@ -91,12 +95,17 @@ impl Board {
         self.device.read_each(|frame| queue.push(frame, clock.now()))
     }
 
+    /// Gives the simulated time that it is.
+    pub fn now(&self) -> Time {
+        self.nic.now().max(self.reached)
+    }
+
     /// Gives how long there is nothing to do unless something comes; `None`: until it does.
     pub fn rest(&self) -> Option<Duration> {
         if self.is_idle && self.queue.is_empty() {
             return None;
         }
-        let ahead = self.clock.until(self.nic.now());
+        let ahead = self.clock.until(self.now());
         Some(if ahead > AHEAD && self.queue.is_empty() { ahead } else { Duration::ZERO })
     }
 
@@ -106,7 +115,7 @@ impl Board {
             return Ok(());
         }
         let started = Instant::now();
-        let before = self.nic.now();
+        let before = self.now();
         let until = before.max(self.queue.newest_arrival()) + Time::from_ps(SLICE_PS);
         self.queue.first_given = None;
         let (images, holders) = (&self.images, &self.holders);
@@ -119,9 +128,10 @@ impl Board {
         if let Some(error) = self.collector.take_error() {
             return Err(error);
         }
+        self.reached = if outcome == Outcome::TimeReached { until } else { Time::ZERO };
         let first = self.queue.first_given.unwrap_or(before);
         let from = if self.is_idle { first.max(before) } else { before };
-        self.pace.add(self.nic.now().since(from), started.elapsed());
+        self.pace.add(self.now().since(from), started.elapsed());
         self.is_idle = match outcome {
             Outcome::Stuck(report) => {
                 self.is_stuck = Some(report);
@@ -132,7 +142,7 @@ impl Board {
         };
         if !self.is_idle {
             // What the host does next happens now, however long the simulation took to get here.
-            self.clock.hold_at(self.nic.now());
+            self.clock.hold_at(self.now());
         }
         if let Some(text) = self.pace.notice(&mut self.queue) {
             observer.notice(&text);

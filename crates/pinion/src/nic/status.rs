@@ -25,7 +25,7 @@ pub fn json(board: &Board, setting: &Setting) -> String {
         "wire": board.device.name(),
         "pid": std::process::id(),
         "running_seconds": board.age().as_secs_f64(),
-        "simulated_ns": board.nic.now().ns(),
+        "simulated_ns": board.now().ns(),
         "hpus": board.machine.hpus(),
         "contexts": contexts,
         "packets": {
