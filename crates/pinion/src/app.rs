@@ -274,10 +274,26 @@ fn layout_at(machine: &Machine, place: &Place) -> Layout {
     ])
 }
 
-/// Counts the bytes of L2 handler memory before the contexts' own begins: three quarters, as in
-/// PsPIN's map (0x1c300000 of 4 MiB).
+/// Counts the bytes of L2 handler memory that a program may take: three quarters, as in PsPIN's map
+/// (0x1c300000 of 4 MiB).
 fn static_bytes(machine: &Machine) -> u64 {
     u64::from(machine.l2_handler.bytes) / 4 * 3
+}
+
+/// Counts the bytes of L2 handler memory before the contexts' own begins: what a program may take; in
+/// a memory smaller than PsPIN's what it does take, as FPsPIN's host library places contexts, and at
+/// least what handlers of every context may reach.
+fn taken_bytes(machine: &Machine, image: &Image) -> u64 {
+    const PSPIN_BYTES: u32 = 4 << 20;
+    const REACHED_BYTES: u64 = 64 << 10;
+    let memory = &machine.l2_handler;
+    if memory.bytes >= PSPIN_BYTES {
+        return static_bytes(machine);
+    }
+    let range = u64::from(memory.base)..u64::from(memory.base) + u64::from(memory.bytes);
+    let own = image.segments.iter().filter(|segment| range.contains(&segment.load_address));
+    let end = own.map(|segment| segment.load_address + segment.memory_bytes - range.start).max();
+    end.unwrap_or(0).max(REACHED_BYTES)
 }
 
 /// Reads a program for the native engine.
@@ -324,7 +340,7 @@ fn check_program(image: &Image, built: &Built, machine: &Machine) -> Result<()> 
 fn place(manifest: &Manifest, machine: &Machine, image: &Image) -> Result<Vec<ExecutionContext>> {
     let l2_end = u64::from(machine.l2_handler.base) + u64::from(machine.l2_handler.bytes);
     let mut l2 = Region {
-        next: u64::from(machine.l2_handler.base) + static_bytes(machine),
+        next: u64::from(machine.l2_handler.base) + taken_bytes(machine, image),
         end: l2_end,
         what: "the L2 handler memory that contexts share",
     };
