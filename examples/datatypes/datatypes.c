@@ -208,20 +208,36 @@ static enum turn whose_turn(volatile const ddt_state_t *state, uint32_t flags, u
     return WAIT;
 }
 
-/* Waits for a packet's turn; PLACE: the slot is locked. Only who may have it asks for the lock, lest
- * those that wait keep it from those they wait for. */
+/* Waits until it seems to be a packet's turn; false: the message does not go on. Without the lock,
+ * lest those that wait keep it from those they wait for. */
+static bool poll_turn(volatile const ddt_state_t *state, uint32_t flags, uint32_t message,
+                      uint32_t offset)
+{
+    uint32_t seen = 0, polls = 0;
+
+    while (whose_turn(state, flags, message, offset) == WAIT) {
+        uint32_t expected = state->expected;
+
+        polls = expected == seen ? polls + 1 : 0;
+        if (polls == PATIENCE_POLLS)
+            return false;
+        seen = expected;
+        rt_time_wait_cycles(POLL_CYCLES);
+    }
+    return true;
+}
+
+/* Waits for a packet's turn; PLACE: the slot is locked. */
 static enum turn await_turn(ddt_state_t *state, const ddt_layout_t *layout, uint32_t message,
                             uint32_t offset)
 {
-    uint32_t flags = layout->flags, seen = 0, polls = 0;
+    uint32_t flags = layout->flags;
 
-    while (polls < PATIENCE_POLLS) {
-        uint32_t expected = ((volatile ddt_state_t *)state)->expected;
+    do {
+        enum turn turn = WAIT;
 
-        if (whose_turn(state, flags, message, offset) != WAIT &&
-            spin_lock_try_lock(&state->lock)) {
-            enum turn turn = whose_turn(state, flags, message, offset);
-
+        if (spin_lock_try_lock(&state->lock)) {
+            turn = whose_turn(state, flags, message, offset);
             if (turn == BEGIN) {
                 state->status = DDT_ACTIVE;
                 state->message = message;
@@ -231,13 +247,11 @@ static enum turn await_turn(ddt_state_t *state, const ddt_layout_t *layout, uint
             }
             if (turn != PLACE)
                 spin_lock_unlock(&state->lock);
-            if (turn != WAIT)
-                return turn;
         }
-        polls = expected == seen ? polls + 1 : 0;
-        seen = expected;
+        if (turn != WAIT)
+            return turn;
         rt_time_wait_cycles(POLL_CYCLES);
-    }
+    } while (poll_turn(state, flags, message, offset));
     return REFUSE;
 }
 
