@@ -16,6 +16,8 @@ pub mod generator;
 pub mod interface;
 pub mod link;
 pub mod load;
+#[cfg(target_os = "linux")]
+pub mod namespace;
 pub mod pacing;
 #[cfg(target_os = "linux")]
 pub mod tap;

@@ -1,11 +1,13 @@
 //! The command line: every verb and option, with the text `--help` shows.
 
+mod lab;
 mod nic;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use lab::{LabArgs, LabEnd, LabVerb};
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
 
 /// Runs packet handlers inside a simulated network interface, on real packets, at cycle level.
@@ -42,6 +44,8 @@ pub enum Verb {
     Pspin(PspinArgs),
     /// Build host programs for an FPsPIN NIC
     Fpspin(FpspinArgs),
+    /// Make and remove a small network around a NIC: two namespaces that meet only in it
+    Lab(LabArgs),
     /// Tell what is installed, what is missing and how to get it
     Doctor,
 }

@@ -61,6 +61,10 @@ pub enum Error {
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Interface(#[from] pinion_net::interface::InterfaceError),
+    /// A lab cannot be made or removed.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Lab(#[from] crate::lab::LabError),
     /// A program file cannot be used.
     #[error(transparent)]
     Elf(#[from] pinion_isa::elf::ElfError),

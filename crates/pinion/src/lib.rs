@@ -25,6 +25,8 @@ pub mod error;
 pub mod figure;
 pub mod fpspin_project;
 #[cfg(target_os = "linux")]
+pub mod lab;
+#[cfg(target_os = "linux")]
 pub mod live;
 pub mod manifest;
 pub mod nanoservice;

@@ -2,6 +2,7 @@
 
 use super::InterfaceAddress;
 use std::io;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Says what is in the way of a TAP device and what to do.
@@ -78,6 +79,20 @@ pub enum TapError {
         existing: InterfaceAddress,
         /// The address asked for.
         wanted: InterfaceAddress,
+    },
+    /// The namespace that the name gives cannot be entered.
+    #[error(
+        "the TAP device `{name}` is looked for in the network namespace {}, which cannot be \
+         entered: {source}; see `ip netns list`, or `pinion lab status`",
+        path.display()
+    )]
+    Namespace {
+        /// The device.
+        name: String,
+        /// The namespace.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
     },
     /// The system refused for another reason.
     #[error("cannot set up the TAP device `{name}`: {source}")]

@@ -14,6 +14,7 @@ mod tests;
 
 pub use error::TapError;
 
+use crate::namespace;
 use interface::Interface;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -71,11 +72,26 @@ pub struct Tap {
 
 impl Tap {
     /// Opens the device of this name or makes it, gives it the address if one is wanted, and
-    /// brings it up. An address that it has already stays.
+    /// brings it up. An address that it has already stays. `NAME@NAMESPACE` is a device in another
+    /// network namespace: a name that `ip netns` has, or a path.
     ///
     /// # Errors
     /// Says what to run instead where a right is missing, and what else is in the way.
     pub fn open(name: &str, address: Option<InterfaceAddress>) -> Result<Self, TapError> {
+        let Some((device, namespace)) = name.split_once('@') else {
+            return Self::open_here(name, address);
+        };
+        let path = namespace::path_of(namespace);
+        let opened = namespace::inside(&path, || Self::open_here(device, address));
+        let tap = opened.map_err(|source| TapError::Namespace {
+            name: device.to_string(),
+            path,
+            source,
+        })??;
+        Ok(Self { name: name.to_string(), ..tap })
+    }
+
+    fn open_here(name: &str, address: Option<InterfaceAddress>) -> Result<Self, TapError> {
         let refused = |source: io::Error| TapError::at_opening(name, address, source);
         let interface = Interface::new(name)?;
         let file = OpenOptions::new()
@@ -102,7 +118,7 @@ impl Tap {
         Ok(Self { file, name: name.to_string(), mac, mtu_bytes })
     }
 
-    /// Returns the device's name.
+    /// Returns the device's name, as it was given.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -7,6 +7,7 @@ pub mod engine;
 mod figure;
 mod files;
 mod fpspin;
+mod lab;
 mod machine;
 mod new;
 mod nic;
@@ -58,6 +59,7 @@ pub fn dispatch(verb: &Verb) -> Result<Status> {
         Verb::Machine(args) => machine::run(args),
         Verb::Pspin(args) => pspin::run(args),
         Verb::Fpspin(args) => fpspin::run(args),
+        Verb::Lab(args) => lab::run(args),
         Verb::Doctor => doctor::run(),
     }
 }
