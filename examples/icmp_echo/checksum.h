@@ -26,9 +26,9 @@ static inline uint32_t word_at(const uint8_t *at)
     return word;
 }
 
-/* Returns the checksum of `bytes` bytes as it is stored in a header. A one's complement sum does not
- * depend on the byte order, and 32-bit words may be added instead of 16-bit ones: the carries are
- * kept in the sum's upper half and come back in at the end. */
+/* Returns the checksum of `bytes` bytes as it is stored in a header. A one's complement sum does
+ * not depend on the byte order, and 32-bit words may be added instead of 16-bit ones: the carries
+ * are kept in the sum's upper half and come back in at the end. */
 static inline uint16_t internet_checksum(const void *data, size_t bytes)
 {
     const uint8_t *at = (const uint8_t *)data;

@@ -9,7 +9,7 @@
 #define ECHO_TTL 64
 #define ECHO_REPLY_TYPE 0
 #define ECHO_REQUEST_TYPE 8
-#define IP_FRAGMENT 0x3fff /* more fragments follow, or an offset: the ICMP header may be elsewhere */
+#define IP_FRAGMENT 0x3fff /* more fragments follow, or an offset: no ICMP header here */
 
 struct echo_icmp {
     uint8_t type;

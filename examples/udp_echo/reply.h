@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define UDP_ECHO_PORT 9500
-#define IP_FRAGMENT 0x3fff /* more fragments follow, or an offset: the UDP header may be elsewhere */
+#define IP_FRAGMENT 0x3fff /* more fragments follow, or an offset: no UDP header here */
 
 /* Says whether a frame has a UDP header where the NIC's rules look for one, and is as long as its
  * headers say. */

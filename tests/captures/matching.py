@@ -1,8 +1,8 @@
 """FPsPIN's matching rules against tcpdump's filters, on random traffic.
 
-Each case is a ruleset as FPsPIN's library writes it and the expression that selects the same frames.
-`ether[a:n]` looks where the rules look, whatever stands before; tcpdump's own names follow headers,
-so beside them stands what the rules take for granted: no options, no fragments.
+Each case is a ruleset as FPsPIN's library writes it and the expression that selects the same
+frames. `ether[a:n]` looks where the rules look, whatever stands before; tcpdump's own names follow
+headers, so beside them stands what the rules take for granted: no options, no fragments.
 """
 
 import csv
@@ -214,7 +214,7 @@ def chosen_by_pinion(pinion, folder, capture, case):
     (folder / "app.toml").write_text(APP.format(rules=rules, mode=mode, end=end or "never"))
     (folder / "none.c").write_text(HANDLER)
     table = folder / "packets.csv"
-    run(pinion, "run", folder, "--machine", "pspin", "--pcap-in", capture, "--packets", table,
+    run(pinion, "run", folder, "--machine", "fpspin", "--pcap-in", capture, "--packets", table,
         "--quiet")  # fmt: skip
     matched, ends = set(), set()
     with table.open(newline="") as lines:

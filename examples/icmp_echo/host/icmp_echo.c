@@ -1,9 +1,10 @@
 /* The host's part of the ICMP ping-pong. Mode fpspin: loads the handler that answers, and waits.
- * Mode host+fpspin: answers what the handlers pass on, checksums included. Mode host: the NIC matches
- * nothing, the kernel answers.
+ * Mode host+fpspin: answers what the handlers pass on, checksums included. Mode host: the NIC
+ * matches nothing, the kernel answers.
  *
  *     pinion fpspin compile examples/icmp_echo/host/icmp_echo.c -o icmp_echo
- *     ./icmp_echo --mode host+fpspin --image examples/icmp_echo/host_fpspin/build/icmp_echo_host.elf
+ *     pinion build examples/icmp_echo/host_fpspin --machine fpspin --out image.elf
+ *     ./icmp_echo --mode host+fpspin --image image.elf
  */
 #include "serve.h"
 

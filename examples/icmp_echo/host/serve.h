@@ -15,6 +15,7 @@
 #define MOST_BYTES (PAGE_SIZE - DMA_ALIGN) /* of a packet in an HPU's page */
 #define IDLE_ROUNDS 2000                   /* looks at all pages before the first nap */
 #define NAP_NS 20000
+#define LINGER_NS 100000000                /* for handlers to send the last answers */
 
 enum echo_mode { MODE_HOST, MODE_FPSPIN, MODE_HOST_FPSPIN };
 
@@ -138,6 +139,14 @@ static int answer_one(fpspin_ctx_t *ctx, int hpu, make_reply_fn make_reply)
     return fpspin_push_resp(ctx, hpu, flag) ? 1 : -1;
 }
 
+/* Leaves handlers that have their answer the time to send it: giving the context back ends them. */
+static void linger(void)
+{
+    const struct timespec while_they_send = { .tv_nsec = LINGER_NS };
+
+    nanosleep(&while_they_send, NULL);
+}
+
 /* Answers handlers until there were `count` requests (0: no end) or a signal comes; returns how
  * many it answered, -1 when the NIC is gone. */
 static long serve(fpspin_ctx_t *ctx, unsigned long count, make_reply_fn make_reply)
@@ -161,6 +170,7 @@ static long serve(fpspin_ctx_t *ctx, unsigned long count, make_reply_fn make_rep
         if (idle > IDLE_ROUNDS)
             nanosleep(&nap, NULL);
     }
+    linger();
     return (long)served;
 }
 

@@ -1,5 +1,6 @@
-/* Measures UDP round trips: sends datagrams of each size, one after the other, and waits for each to
- * come back unchanged. Prints a line of CSV per size, times in microseconds of this computer's clock.
+/* Measures UDP round trips: sends datagrams of each size, one after the other, and waits for each
+ * to come back unchanged. Prints a line of CSV per size, times in microseconds of this computer's
+ * clock.
  *
  *     cc -O2 -o udp_ping examples/udp_echo/client/udp_ping.c
  *     ./udp_ping 10.11.0.2 --from 16 --to 1416 --step 100 --count 50
@@ -52,10 +53,14 @@ static unsigned long number_of(const char *text, unsigned long least, unsigned l
 static struct plan read_plan(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "port", required_argument, NULL, 'p' },       { "from", required_argument, NULL, 'f' },
-        { "to", required_argument, NULL, 't' },         { "step", required_argument, NULL, 's' },
-        { "count", required_argument, NULL, 'n' },      { "timeout-ms", required_argument, NULL, 'o' },
-        { "interval-us", required_argument, NULL, 'i' }, { NULL, 0, NULL, 0 },
+        { "port", required_argument, NULL, 'p' },
+        { "from", required_argument, NULL, 'f' },
+        { "to", required_argument, NULL, 't' },
+        { "step", required_argument, NULL, 's' },
+        { "count", required_argument, NULL, 'n' },
+        { "timeout-ms", required_argument, NULL, 'o' },
+        { "interval-us", required_argument, NULL, 'i' },
+        { NULL, 0, NULL, 0 },
     };
     struct plan plan = { .port = 9500, .from = 16, .to = 1416, .step = 100, .count = 50,
                          .timeout_ms = 1000 };

@@ -1,9 +1,10 @@
-/* The host's part of the UDP ping-pong. Mode fpspin: loads the handler that answers, and waits. Mode
- * host+fpspin: answers what the handlers pass on. Mode host: the NIC matches nothing, and this
+/* The host's part of the UDP ping-pong. Mode fpspin: loads the handler that answers, and waits.
+ * Mode host+fpspin: answers what the handlers pass on. Mode host: the NIC matches nothing, and this
  * program answers through a socket.
  *
  *     pinion fpspin compile examples/udp_echo/host/udp_echo.c -o udp_echo
- *     ./udp_echo --mode host+fpspin --image examples/udp_echo/host_fpspin/build/udp_echo_host.elf
+ *     pinion build examples/udp_echo/host_fpspin --machine fpspin --out image.elf
+ *     ./udp_echo --mode host+fpspin --image image.elf
  */
 #include "../../icmp_echo/host/serve.h"
 
@@ -42,8 +43,8 @@ static int open_port(void)
     return fd;
 }
 
-/* Sends each datagram back until there were `count` (0: no end) or a signal comes; returns how many,
- * -1 when the socket fails. */
+/* Sends each datagram back until there were `count` (0: no end) or a signal comes; returns how
+ * many, -1 when the socket fails. */
 static long serve_socket(int fd, unsigned long count)
 {
     static uint8_t datagram[65536];
