@@ -7,7 +7,8 @@
  *     a packet with SYN is answered by an ACK once its data are in host memory
  *     a packet that came before (its ACK was lost) is answered, not placed again
  *     a packet that cannot be placed is not answered: no slot is free for its message, packets before
- *     it are missing, the message has more data than its elements, or a block leaves the slot
+ *     it are missing, the message has more data than its elements, or a block leaves the slot; nor is
+ *     one that is cut short
  *
  * A message's packets are placed in its order, whatever the sender's window is: a handler waits for
  * those of the packets before, as long as they make progress. With a window of one nobody waits.
@@ -149,14 +150,18 @@ static uint32_t unpack(handler_args_t *args, const ddt_layout_t *layout, ddt_sta
     return placed;
 }
 
-/* Bytes of the message in a packet: what UDP says, as far as they are there. */
-static inline uint32_t message_bytes(task_t *task, const slmp_pkt_hdr_t *headers)
+/* Gives the bytes of the message in a packet; false: it is cut short, or its UDP length makes no
+ * sense. What is not there must not be read: it is another packet's. */
+static inline bool find_bytes(task_t *task, uint32_t *bytes)
 {
-    uint32_t there = task->pkt_mem_size;
-    uint32_t said = sizeof(eth_hdr_t) + sizeof(ip_hdr_t) + ntohs(headers->udp_hdr.length);
-    uint32_t bytes = MIN(said, there);
+    const slmp_pkt_hdr_t *headers = task->pkt_mem;
+    uint32_t there = task->pkt_mem_size, said;
 
-    return bytes < sizeof(*headers) ? 0 : bytes - sizeof(*headers);
+    if (there < sizeof(*headers))
+        return false;
+    said = sizeof(eth_hdr_t) + sizeof(ip_hdr_t) + ntohs(headers->udp_hdr.length);
+    *bytes = said - sizeof(*headers);
+    return said >= sizeof(*headers) && said <= there;
 }
 
 /* Turns the packet's headers round and sends them as its acknowledgement. Its data are gone by now:
@@ -202,8 +207,9 @@ static enum turn whose_turn(volatile const ddt_state_t *state, uint32_t flags, u
             return REPEAT;
         return status == DDT_ACTIVE && offset == expected ? PLACE : WAIT;
     }
-    if (offset == 0 &&
-        (status == DDT_FREE || (status == DDT_COMPLETE && (flags & DDT_FLAG_REUSE))))
+    if (status != DDT_FREE && !(flags & DDT_FLAG_REUSE))
+        return REFUSE; /* until the host sets the slot free */
+    if (offset == 0 && (status == DDT_FREE || status == DDT_COMPLETE))
         return BEGIN;
     return WAIT;
 }
@@ -291,17 +297,19 @@ __handler__ void datatypes_ph(handler_args_t *args)
     task_t *task = args->task;
     slmp_pkt_hdr_t *headers = task->pkt_mem;
     const ddt_layout_t *layout = task->handler_mem;
-    uint32_t message = ntohl(headers->slmp_hdr.msg_id), slot;
+    uint32_t message, slot, bytes;
     ddt_state_t *state;
     enum turn turn;
 
-    if (layout->magic != DDT_MAGIC || layout->version != DDT_VERSION)
+    if (!find_bytes(task, &bytes) || layout->magic != DDT_MAGIC ||
+        layout->version != DDT_VERSION)
         return;
+    message = ntohl(headers->slmp_hdr.msg_id);
     slot = message % layout->slots;
     state = (ddt_state_t *)(task->handler_mem + layout->states) + slot;
     turn = await_turn(state, layout, message, ntohl(headers->slmp_hdr.pkt_off));
     if (turn == PLACE) {
-        if (!place_packet(args, layout, state, slot, message_bytes(task, headers)))
+        if (!place_packet(args, layout, state, slot, bytes))
             turn = REFUSE;
         spin_lock_unlock(&state->lock);
     }

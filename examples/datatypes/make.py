@@ -93,11 +93,48 @@ def main():
     frames.insert(20, again)
     write_pcap(HERE / "traffic.pcap", frames, 20 * US)
     write_pcap(HERE / "expected.pcap", [acknowledgement(frame) for frame in frames], 20 * US)
-    text = "# Made by make.py.\n[[run]]\ninput = \"traffic.pcap\"\noutput = \"expected.pcap\"\n"
-    text += f"\n[run.packets]\nin = {len(frames)}\nmatched = {len(frames)}\nout = {len(frames)}\n"
+    text = "# Made by make.py.\n"
+    text += expectation("traffic.pcap", "expected.pcap", frames, len(frames), memories)
+    text += make_malformed(random, header, part)
+    (HERE / "expect.toml").write_text(text)
+
+
+def expectation(captured, answered, frames, out, memories):
+    """A run for expect.toml."""
+    text = f'[[run]]\ninput = "{captured}"\noutput = "{answered}"\n'
+    text += f"\n[run.packets]\nin = {len(frames)}\nmatched = {len(frames)}\nout = {out}\n"
     for offset, content in memories:
         text += f'\n[[run.host_memory]]\ncontext = "receiver"\noffset = {offset:#x}\n{content}\n'
-    (HERE / "expect.toml").write_text(text)
+    return text
+
+
+def make_malformed(random, header, part):
+    """Packets that must not be placed, nor answered, among messages that come through."""
+    whole = slmp_frames(0, random.bytes(2000))
+    lying, stray = (slmp_frames(message, random.bytes(300)) for message in (1, 5))
+    lying = bytearray(lying[0])
+    lying[38:40] = struct.pack(">H", 2000)  # UDP's length: more than there is
+    too_short = udp_frame(7000, SLMP_PORT, b"", 0)
+    gap = bytearray(stray[0])
+    gap[48:52] = struct.pack(">I", PAYLOAD_BYTES)  # the packet before it never comes
+    other = slmp_frames(16, random.bytes(100))  # slot 0 has a message already
+    quiet = bytearray(slmp_frames(2, random.bytes(500))[0])
+    quiet[42] = EOM >> 8  # asks for no acknowledgement
+    frames = [bytes(lying), too_short, bytes(gap), *whole, *other, bytes(quiet), whole[1]]
+    write_pcap(HERE / "malformed.pcap", frames, 2000 * US)
+    answers = [acknowledgement(frame) for frame in (*whole, whole[1])]
+    write_pcap(HERE / "malformed_answers.pcap", answers, 20 * US)
+    memories = []
+    for slot, packed in ((0, whole[0][52:] + whole[1][52:]), (1, b""), (2, bytes(quiet[52:]))):
+        memory = bytearray(header["slot_bytes"])
+        unpack(part, packed, header["origin"], memory)
+        (HERE / f"malformed{slot}.bin").write_bytes(memory.rstrip(b"\0") or bytes(1024))
+        memories.append((header["data"] + slot * header["slot_bytes"],
+                         f'file = "malformed{slot}.bin"'))
+        result = [slot, len(packed)] if packed else [0, 0]
+        memories.append((header["results"] + 8 * slot, f"words = {result}"))
+    return "\n" + expectation("malformed.pcap", "malformed_answers.pcap", frames, len(answers),
+                              memories)
 
 
 if __name__ == "__main__":
