@@ -17,6 +17,15 @@ def test_every_name_compiles_and_means_what_it_must(bench):
     check_in("there is no NIC /dev/pspin0", text)
 
 
+def test_every_name_works_with_a_nic(bench):
+    bench.nic()
+    program = bench.host_program(HERE / "names.c")
+    elf = bench.handlers("ask", echo("n", ASK))
+    text = bench.run([program, "/dev/pspin0", elf])
+    check("fpspin:" not in text, text)
+    check(not bench.status()["contexts"][0]["held"], "the context is not free")
+
+
 def test_the_papers_program_compiles_unmodified(bench):
     bench.host_program(HERE / "listing.c")
     text = bench.run(["timeout", "1", bench.folder / "listing"], status=124)
@@ -85,6 +94,37 @@ def test_handlers_are_answered_by_the_host_program(bench):
     check(int(re.search(r"answered (\d+)", program.output())[1]) >= 50, program.output())
     wait_for(lambda: not bench.status()["contexts"][0]["held"], "the context's end")
     check(nic.is_running(), "the NIC ended")
+
+
+def test_several_threads_poll_one_context(bench):
+    bench.nic()
+    elf = bench.handlers("ask", echo("p", ASK))
+    program = bench.start([bench.host_program(HERE / "host/threads.c"), "/dev/pspin0", elf, 9000])
+    program.wait_for("attached")
+    ask(9000)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+        door.settimeout(10)
+        for first in range(0, 400, 8):
+            for number in range(first, first + 8):
+                door.sendto(b"..%04d" % number, (NIC, 9000))
+            got = sorted(door.recv(2048)[1:] for _ in range(8))
+            check(got == [b".%04d" % n for n in range(first, first + 8)], f"answers {got}")
+    packets = bench.status()["contexts"][0]["packets"]
+    program.say("end")
+    check(program.finish() == 0, "status")
+    taken, mine = re.search(r"answered (\d+) in (\d+) threads", program.output()).groups()
+    check(int(taken) == packets, f"{taken} requests of {packets} packets")
+    check(int(mine) >= 2, f"{mine} threads took requests")
+
+
+def test_one_context_may_have_all_handler_memory(bench):
+    bench.nic("--contexts", 1)
+    program = attend(bench)
+    elf = bench.handlers("echo", echo("w"))
+    first = join(bench, program, elf)
+    check(int(first.say("memory", "memory ").split()[2]) == 960 << 10, first.output())
+    text = bench.run([program, "/dev/pspin0", elf, 1, "all"], status=1)
+    check_in("there is no context 1: the NIC has 1", text)
 
 
 def test_two_images_in_slots_and_a_death(bench):

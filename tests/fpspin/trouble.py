@@ -5,6 +5,7 @@ import signal
 import socket
 import struct
 import subprocess
+import time
 
 from programs import ASK, NIC, ROGUE, ask, attend, connect, counter, echo, join
 from support import Skip, check, check_in, need, wait_for
@@ -49,6 +50,22 @@ def test_a_program_killed_in_the_middle_of_a_request(bench):
     check(ask(9001, b"..2") == b"o.2", "the other context")
     join(bench, program, asking, 0, "9000")
     check(ask(9000, b"..3") == b"q.3", "the context anew")
+
+
+def test_without_a_watchdog_the_end_of_a_program_ends_its_handlers(bench):
+    nic = bench.nic("--faithful")
+    elf = bench.handlers("ask", echo("f", ASK))
+    program = attend(bench)
+    first = join(bench, program, elf)
+    check(ask(9000, b"..1") == b"f.1", "an answer")
+    first.say("silent", "done")
+    ask(9000, tries=3, timeout=0.1)
+    time.sleep(0.5)
+    check(bench.status()["contexts"][0]["packets_inside"] == 3, "requests wait")
+    first.signal(signal.SIGKILL)
+    wait_for(lambda: bench.status()["packets"]["inside"] == 0, "an empty NIC")
+    join(bench, program, elf)
+    check(ask(9000, b"..2") == b"f.2" and nic.is_running(), "the context anew")
 
 
 def refused(bench, program, *arguments, status=1):
@@ -145,6 +162,28 @@ def test_garbage_and_other_versions_are_refused(bench):
     for door in idle:
         door.close()
     check(bench.status()["refused"] >= 9, "refusals are not counted")
+
+
+def test_the_library_knows_what_is_no_nic_of_its_version(bench):
+    program = attend(bench)
+    (bench.folder / "nic").mkdir()
+    path = str(bench.folder / "nic/pspin0.sock")
+    for version, magic, said in [
+        (9, 0x4E495046, "this program speaks version 1, NIC /dev/pspin0 version 9"),
+        (1, 0x12345678, "is no Pinion NIC"),
+        (1, 0x4E495046, "answered something else"),
+    ]:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+            door.bind(path)
+            door.listen()
+            running = bench.start([program, "/dev/pspin0", "x.elf", 0, "all"])
+            peer, _ = door.accept()
+            with peer:
+                peer.recv(1000)
+                peer.send(struct.pack("<IHHII", magic, version, 1, 1, 0) + b"short")
+                check(running.finish() == 1, "status")
+            check_in(said, running.output())
+        os.unlink(path)
 
 
 def test_two_nics_on_one_name_and_a_dead_ones_socket(bench):

@@ -110,7 +110,7 @@ impl Board {
     fn host_memory(&self, bytes: u64) -> Result<SharedRegion, Refusal> {
         let hpus = u64::from(self.machine.hpus());
         let refuse = |text| Err(Refusal::new(Code::Limit, text));
-        if bytes < hpus * PAGE_BYTES || bytes % PAGE_BYTES != 0 {
+        if bytes < hpus * PAGE_BYTES || !bytes.is_multiple_of(PAGE_BYTES) {
             return refuse(format!(
                 "{} pages of host memory are too few: each of the {hpus} HPUs has one; ask for \
                  {hpus} or more",

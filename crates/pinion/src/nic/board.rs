@@ -58,12 +58,15 @@ pub struct Board {
 impl Board {
     /// Opens the device and makes a NIC without a program.
     pub fn new(
-        machine: Machine,
+        mut machine: Machine,
         options: &LiveOptions,
         outputs: &Outputs,
         log_lines: usize,
     ) -> Result<Self> {
         let device = Device::open(options, false)?;
+        // Handlers may wait for a host program as long as their watchdog lets them: that is no
+        // sign that the NIC is stuck.
+        machine.protection.no_progress_cycles = 0;
         let nic = Nic::blank(machine.clone()).map_err(|error| {
             Error::part(format!("cannot make a NIC of {}", machine.name), error)
         })?;
