@@ -117,6 +117,17 @@ def test_several_threads_poll_one_context(bench):
     check(int(mine) >= 2, f"{mine} threads took requests")
 
 
+def test_a_nic_with_fewer_hpus(bench):
+    bench.nic("--set", "cluster.count=1")
+    elf = bench.handlers("ask", echo("8", ASK), "--set", "cluster.count=1")
+    program = join(bench, attend(bench), elf)
+    for number in range(20):
+        check(ask(9000, b"..%02d" % number) == b"8.%02d" % number, "an answer")
+    program.say("exit")
+    program.finish()
+    check("fpspin:" not in program.output(), program.output())
+
+
 def test_one_context_may_have_all_handler_memory(bench):
     bench.nic("--contexts", 1)
     program = attend(bench)
@@ -191,11 +202,16 @@ def test_rules_change_while_packets_come(bench):
     other.start(["python3", "-c", server]).wait_for("ready")
     check(ask(9000, b"..0") == b"k.0", "the kernel's side")
     elf = bench.handlers("echo", echo("n"))
-    program = join(bench, attend(bench), elf, 0, "none")
+    hosts = attend(bench)
+    program = join(bench, hosts, elf, 0, "none")
     answers = {b"k": 0, b"n": 0}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
         door.settimeout(5)
         for number in range(400):
+            if number in (150, 290):
+                program.signal(signal.SIGKILL)
+                wait_for(lambda: not bench.status()["contexts"][0]["held"], "the release")
+                program = join(bench, hosts, elf, 0, "none")
             if number % 20 == 0:
                 program.say("port 9000" if number % 40 else "port none")
             door.sendto(b"..%03d" % number, (NIC, 9000))
