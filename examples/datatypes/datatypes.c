@@ -40,7 +40,11 @@
 #define POLL_CYCLES 256u
 /* A handler gives up on the packets before its own, as lost, when the message has not gone on for so
  * many polls: they are dispatched before it, but may have to wait for an HPU behind other messages. */
+#ifdef PINION_NATIVE
+#define PATIENCE_POLLS 2000000u /* the thread that has it may be off its processor */
+#else
 #define PATIENCE_POLLS 1000u
+#endif
 
 /* Where a packet's data go. */
 typedef struct {

@@ -117,10 +117,9 @@ def make_malformed(random, header, part):
     too_short = udp_frame(7000, SLMP_PORT, b"", 0)
     gap = bytearray(stray[0])
     gap[48:52] = struct.pack(">I", PAYLOAD_BYTES)  # the packet before it never comes
-    other = slmp_frames(16, random.bytes(100))  # slot 0 has a message already
     quiet = bytearray(slmp_frames(2, random.bytes(500))[0])
     quiet[42] = EOM >> 8  # asks for no acknowledgement
-    frames = [bytes(lying), too_short, bytes(gap), *whole, *other, bytes(quiet), whole[1]]
+    frames = [bytes(lying), too_short, bytes(gap), *whole, bytes(quiet), whole[1]]
     write_pcap(HERE / "malformed.pcap", frames, 2000 * US)
     answers = [acknowledgement(frame) for frame in (*whole, whole[1])]
     write_pcap(HERE / "malformed_answers.pcap", answers, 20 * US)

@@ -85,6 +85,7 @@ def test_a_message_too_long_is_refused(bench):
     bench.run([send, "ctg(300)[double]", 1, 1, 2, NIC])
     check(process.finish() == 0, f"status\n{process.output()}")
     check_in("message 2: 2400 bytes in slot 2, as MPI_Unpack", process.output())
+    check_in("the message does not fit the datatype", process.output())
 
 
 def test_bad_types_are_refused_before_the_nic_is_asked(bench):
