@@ -5,11 +5,13 @@
 //! yields bytes; a [`pacing::Pacer`] says at which picosecond they reach the NIC. Its way out: a
 //! [`capture::CaptureWriter`] or the TAP device again. [`frame`] builds and takes apart headers
 //! for all of them and for tests. [`load`] sends requests to a node and measures the answers;
-//! [`link`] lies between two nodes, or a node and a source, and counts cycles of their clock.
+//! [`link`] lies between two nodes, or a node and a source, and counts cycles of their clock;
+//! [`fault`] loses, repeats, reorders and damages frames.
 //!
 //! Times at this crate's border are integer picoseconds (`_ps`).
 
 pub mod capture;
+pub mod fault;
 pub mod frame;
 pub mod generator;
 #[cfg(target_os = "linux")]
@@ -42,6 +44,9 @@ pub enum NetError {
     /// A link is wrong, or its tap cannot write.
     #[error(transparent)]
     Link(#[from] link::LinkError),
+    /// A link's faults are wrong.
+    #[error(transparent)]
+    Fault(#[from] fault::FaultError),
     /// A load is wrong.
     #[error(transparent)]
     Load(#[from] load::LoadError),

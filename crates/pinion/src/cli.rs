@@ -123,9 +123,6 @@ pub struct ServiceArgs {
     /// Whether the other end acknowledges what the node sends [default: ack]
     #[arg(long, value_name = "ack|none")]
     pub peer: Option<PeerKind>,
-    /// Latency of the link to the other end, in cycles [default: 140, the published evaluation's]
-    #[arg(long, value_name = "CYCLES")]
-    pub link: Option<u64>,
     /// Begin requests in this cycle [default: when the program is ready]
     #[arg(long, value_name = "CYCLE")]
     pub start: Option<u64>,
@@ -144,7 +141,6 @@ impl ServiceArgs {
             ("--load", self.load.is_some()),
             ("--messages", self.messages.is_some()),
             ("--peer", self.peer.is_some()),
-            ("--link", self.link.is_some()),
             ("--start", self.start.is_some()),
             ("--cycles", self.cycles.is_some()),
             ("--patience", self.patience.is_some()),
@@ -185,6 +181,10 @@ pub struct RunArgs {
     /// Seed of the generator
     #[arg(long, value_name = "N", conflicts_with = "pcap_in")]
     pub seed: Option<u64>,
+    /// Faults of the link, for example loss=1%,dup=1%,reorder=5%,corrupt=0.1%,seed=7; of a
+    /// nanoservice, the link's latency in cycles [default: 140, the published evaluation's]
+    #[arg(long, value_name = "FAULTS|CYCLES")]
+    pub link: Option<String>,
     #[command(flatten)]
     pub service: ServiceArgs,
     #[command(flatten)]
@@ -302,6 +302,9 @@ pub struct UpArgs {
     /// Stop after this time instead of at Ctrl-C
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
+    /// Faults of the wire, for example loss=1%,dup=1%,reorder=5%,corrupt=0.1%,seed=7,way=both
+    #[arg(long, value_name = "FAULTS")]
+    pub link: Option<String>,
     #[command(flatten)]
     pub report: ReportArgs,
 }

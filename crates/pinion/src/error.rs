@@ -50,6 +50,9 @@ pub enum Error {
     /// A generator's specification is wrong.
     #[error(transparent)]
     Generator(#[from] pinion_net::generator::GeneratorError),
+    /// A link's faults are wrong.
+    #[error(transparent)]
+    Fault(#[from] pinion_net::fault::FaultError),
     /// A load's specification is wrong.
     #[error(transparent)]
     Load(#[from] pinion_net::load::LoadError),

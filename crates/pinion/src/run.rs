@@ -205,7 +205,8 @@ fn run_heard(
         // Headers made up on the way in are not counted.
         totals.bytes_in -= totals.packets_in * ETHERNET_HEADER_BYTES as u64;
     }
-    let summary = Summary::new(app, totals, stats, ended);
+    let mut summary = Summary::new(app, totals, stats, ended);
+    summary.remarks.extend(packets.remark());
     Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
 }
 

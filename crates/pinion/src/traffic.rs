@@ -1,5 +1,5 @@
 //! Where a run's packets come from: a capture or a generator and a pace come in, frames with
-//! arrival times go out, one at a time, as the NIC asks for them.
+//! arrival times go out, one at a time, as the NIC asks for them. A faulty link may lie between.
 //!
 //! Frames always reach the NIC with an Ethernet header, because matching rules count from there:
 //! raw IP packets get one made up (zero addresses, type IPv4 or IPv6).
@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use pinion_net::capture::{CaptureReader, LinkType, TimedFrame};
+use pinion_net::fault::{FaultLane, FaultSpec, Way};
 use pinion_net::generator::{Generator, GeneratorSpec};
 use pinion_net::pacing::{Pacer, Pacing, Rate, WireBits};
 use pinion_sim::Time;
@@ -25,6 +26,7 @@ pub struct Packets {
     link: LinkType,
     skip: u32,
     given: u64,
+    faults: Option<FaultLane>,
     error: Option<Error>,
     stopped: bool,
 }
@@ -149,7 +151,28 @@ impl Packets {
 
     fn new(origin: Origin, link: LinkType, pacing: Pacing) -> Self {
         let pacer = Pacer::new(pacing);
-        Self { origin, pacer, link, skip: 0, given: 0, error: None, stopped: false }
+        Self { origin, pacer, link, skip: 0, given: 0, faults: None, error: None, stopped: false }
+    }
+
+    /// Sends the packets over a faulty link.
+    ///
+    /// # Errors
+    /// When the faults are those of what leaves the NIC.
+    pub fn over(mut self, faults: &FaultSpec) -> Result<Self> {
+        if faults.way.is_some_and(|way| way != Way::In) {
+            return Err(Error::Usage(
+                "--link way=…: `pinion run` has packets on their way to the NIC only; leave it \
+                 out, or write way=in"
+                    .to_owned(),
+            ));
+        }
+        self.faults = Some(FaultLane::new(faults, 0));
+        Ok(self)
+    }
+
+    /// Says what the link did to the packets, if it is a faulty one.
+    pub(crate) fn remark(&self) -> Option<String> {
+        self.faults.as_ref().map(|faults| format!("link to the NIC: {}", faults.counts()))
     }
 
     /// Makes handlers see packets without this many bytes in front.
@@ -186,6 +209,25 @@ impl Packets {
         self.error.take()
     }
 
+    /// Gives the next frame that arrives, with the picosecond of its arrival.
+    fn next_arrival(&mut self) -> Result<Option<(u64, Vec<u8>)>> {
+        loop {
+            if let Some(arrived) = self.faults.as_mut().and_then(FaultLane::take) {
+                return Ok(Some(arrived));
+            }
+            let next = self.next_frame()?;
+            let next = next.map(|frame| {
+                (self.pacer.arrival_ps(frame.time_ps, frame.bytes.len()), frame.bytes)
+            });
+            let Some(faults) = &mut self.faults else { return Ok(next) };
+            match next {
+                Some((arrival, bytes)) => faults.push(arrival, &bytes),
+                None if faults.next_deadline_ps().is_some() => faults.finish(),
+                None => return Ok(None),
+            }
+        }
+    }
+
     fn next_frame(&mut self) -> Result<Option<TimedFrame>> {
         match &mut self.origin {
             Origin::Capture(reader) => Ok(reader.next_frame()?),
@@ -199,14 +241,13 @@ impl Traffic for Packets {
         if self.stopped {
             return Offer::End;
         }
-        match self.next_frame() {
-            Ok(Some(frame)) => {
-                let arrival = self.pacer.arrival_ps(frame.time_ps, frame.bytes.len());
+        match self.next_arrival() {
+            Ok(Some((arrival, bytes))) => {
                 let tag = self.given;
                 self.given += 1;
                 Offer::Frame(Frame {
                     arrival: Time::from_ps(arrival),
-                    bytes: with_ethernet(frame.bytes, self.link),
+                    bytes: with_ethernet(bytes, self.link),
                     skip: self.skip,
                     classification: None,
                     tag,

@@ -66,6 +66,9 @@ pub struct NicArgs {
     /// Stop after this time instead of at Ctrl-C
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
+    /// Faults of the wire, for example loss=1%,dup=1%,reorder=5%,corrupt=0.1%,seed=7,way=both
+    #[arg(long, value_name = "FAULTS")]
+    pub link: Option<String>,
     #[command(flatten)]
     pub report: ReportArgs,
 }

@@ -8,6 +8,7 @@ mod figure;
 mod files;
 mod fpspin;
 mod lab;
+mod link;
 mod machine;
 mod new;
 mod nic;

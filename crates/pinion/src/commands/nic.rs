@@ -14,7 +14,7 @@ use pinion_sim::Time;
 
 use super::run::{interrupt_flag, outputs, write_json};
 use super::up::{DEFAULT_BOUND, Watch, time};
-use super::{Status, files};
+use super::{Status, files, link};
 use crate::cli::{NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
 use crate::output;
 
@@ -46,6 +46,7 @@ fn serve(args: &NicArgs) -> Result<Status> {
             host_tap: args.host_tap.clone(),
             bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
             duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
+            faults: link::faults(args.link.as_deref())?,
         },
         machine: machine.value,
         device: args.device.clone(),

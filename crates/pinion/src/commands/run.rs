@@ -17,7 +17,7 @@ use pinion::traffic::{self, Pace, Packets};
 use pinion_sim::Time;
 
 use super::Status;
-use super::{build, engine, files, service};
+use super::{build, engine, files, link, service};
 use crate::cli::{ReportArgs, RunArgs};
 use crate::output;
 
@@ -88,10 +88,14 @@ pub fn keep_files_apart(args: &RunArgs, more: &[(&'static str, Option<&PathBuf>)
 
 /// Opens the packets that the arguments ask for.
 pub fn packets(args: &RunArgs, manifest: &Manifest, pace: Option<Pace>) -> Result<Packets> {
-    match (&args.pcap_in, &args.generate) {
+    let packets = match (&args.pcap_in, &args.generate) {
         (Some(path), _) => Packets::from_capture(path, pace),
         (None, Some(spec)) => Packets::generate(spec, args.seed, pace),
         (None, None) => Packets::of(traffic::standard(manifest, &[])?, args.seed, pace),
+    }?;
+    match link::faults(args.link.as_deref())? {
+        Some(faults) => packets.over(&faults),
+        None => Ok(packets),
     }
 }
 

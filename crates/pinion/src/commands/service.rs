@@ -88,13 +88,22 @@ pub fn run_options(args: &RunArgs, service: &Service, setup: &Setup) -> Result<R
         answers,
         cycles: given.cycles,
         patience: given.patience.unwrap_or(PATIENCE_CYCLES),
-        link_cycles: given.link.unwrap_or(LINK_CYCLES),
+        link_cycles: args.link.as_deref().map_or(Ok(LINK_CYCLES), link_cycles)?,
         start: given.start,
     };
     if options.link_cycles == 0 {
         return Err(Error::Usage("--link 0: a link has at least a cycle of latency".to_owned()));
     }
     Ok(options)
+}
+
+fn link_cycles(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| {
+        Error::Usage(format!(
+            "--link {text}: for a nanoservice, write the link's latency in cycles; faults go with \
+             packet handlers"
+        ))
+    })
 }
 
 fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> Result<Traffic> {

@@ -16,7 +16,7 @@ use pinion_sim::Time;
 use pinion_sim::config;
 
 use super::run::{interrupt_flag, outputs, write_json};
-use super::{Status, build, engine, files, service};
+use super::{Status, build, engine, files, link, service};
 use crate::cli::UpArgs;
 use crate::output;
 
@@ -35,6 +35,7 @@ pub fn run(args: &UpArgs) -> Result<Status> {
         host_tap: args.host_tap.clone(),
         bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
         duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
+        faults: link::faults(args.link.as_deref())?,
     };
     let mut load = build::options(&args.app);
     load.elf = args.elf.clone();
@@ -92,6 +93,11 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
                  frames wait for it in the kernel's queue"
             )));
         }
+    }
+    if args.link.is_some() {
+        return Err(Error::Usage(
+            "--link goes with packet handlers; a nanoservice's wire has no faults".to_owned(),
+        ));
     }
     let options = nanoservice::live::Options {
         tap: tap.clone(),

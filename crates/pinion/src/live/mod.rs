@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use pinion_net::capture::LinkType;
+use pinion_net::fault::FaultSpec;
 use pinion_net::tap::{InterfaceAddress, Tap, TapError};
 use pinion_sim::Time;
 use pinion_spin::{Outcome, Units};
@@ -55,6 +56,8 @@ pub struct Options {
     pub bound: Duration,
     /// Ends the run after this time.
     pub duration: Option<Duration>,
+    /// Makes the wire faulty.
+    pub faults: Option<FaultSpec>,
 }
 
 /// Watches a live run.
@@ -195,11 +198,11 @@ pub(crate) fn dropped_by_kernel(device: &str) -> u64 {
 impl Device {
     /// Opens the devices.
     pub(crate) fn open(options: &Options, strips_ethernet: bool) -> Result<Self> {
-        let wire = Wire::open(&options.wire, options.address)?;
+        let wire = Wire::open(&options.wire, options.address, options.faults.as_ref())?;
         let host_tap = options.host_tap.as_deref().map(|name| Tap::open(name, None)).transpose()?;
         let host_bytes = host_tap.as_ref().map_or(0, Tap::max_frame_bytes);
         // Behind an interface the kernel answers ARP itself.
-        let answers_arp = matches!(wire, Wire::Tap(_));
+        let answers_arp = wire.is_tap();
         Ok(Self {
             responder: answers_arp.then_some(Responder { kernel: options.address, only: None }),
             strips_ethernet,
@@ -222,9 +225,10 @@ impl Device {
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let unread = dropped_by_kernel(self.name()).saturating_sub(self.dropped_before);
-        if unread > 0 && matches!(self.wire, Wire::Tap(_)) {
+        if unread > 0 && self.wire.is_tap() {
             remarks.push(format!("dropped by the kernel, whose queue was full: {unread} frames"));
         }
+        remarks.extend(self.wire.remarks());
         if self.answered > 0 {
             remarks.push(format!("ARP requests answered: {}", self.answered));
         }
@@ -238,11 +242,17 @@ impl Device {
     pub(crate) fn wait(&self) -> Result<()> {
         let mut waited: Vec<PollFd<'_>> =
             self.fds().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        let limit = PollTimeout::try_from(LONGEST_WAIT).unwrap_or(PollTimeout::MAX);
+        let limit = self.patience(LONGEST_WAIT);
+        let limit = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
         match poll(&mut waited, limit) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(errno) => Err(Error::part("cannot wait for frames", errno)),
         }
+    }
+
+    /// Shortens a wait to when a frame goes on that the wire's faults hold back.
+    pub(crate) fn patience(&self, limit: Duration) -> Duration {
+        self.wire.patience(limit)
     }
 
     /// Lists what tells that a frame is there.

@@ -104,7 +104,8 @@ fn run_telling(
         totals.bytes_in -= totals.packets_in * ETHERNET_HEADER_BYTES as u64;
     }
     let ended = (ending, Time::ZERO, start.elapsed());
-    let summary = Summary::new(app, totals, stats, ended).by_native(workers, spent);
+    let mut summary = Summary::new(app, totals, stats, ended).by_native(workers, spent);
+    summary.remarks.extend(packets.remark());
     Ok(Finished { summary, left: Left::Native(Box::new(engine)) })
 }
 

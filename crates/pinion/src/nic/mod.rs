@@ -158,16 +158,22 @@ impl House {
         waited.extend(self.peers.values().map(|peer| entry(peer.connection.as_fd())));
         let limit = self.board.rest().unwrap_or(LONGEST_WAIT);
         let limit = if self.owes_lines() { limit.min(RETRY) } else { limit };
+        let limit = self.board.device.patience(limit);
         match ppoll(&mut waited, Some(TimeSpec::from_duration(limit)), None) {
-            Ok(0) | Err(Errno::EINTR) => return Ok((false, false, Vec::new())),
+            Ok(0) | Err(Errno::EINTR) => return Ok((self.is_due(), false, Vec::new())),
             Ok(_) => {}
             Err(errno) => return Err(Error::part("cannot wait for frames and programs", errno)),
         }
         let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
-        let has_frames = waited[..devices].iter().any(is_ready);
+        let has_frames = self.is_due() || waited[..devices].iter().any(is_ready);
         let peers = self.peers.keys().zip(&waited[devices + 1..]);
         let talking = peers.filter(|(_, fd)| is_ready(fd)).map(|(number, _)| *number).collect();
         Ok((has_frames, is_ready(&waited[devices]), talking))
+    }
+
+    /// Says whether a frame goes on now that the wire's faults held back.
+    fn is_due(&self) -> bool {
+        self.board.device.patience(LONGEST_WAIT).is_zero()
     }
 
     fn owes_lines(&self) -> bool {
