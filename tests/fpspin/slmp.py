@@ -1,5 +1,5 @@
-"""SLMP: the sender against a small receiver on the loopback that loses, repeats and reorders; then files
-to handlers on a NIC, over a wire that does."""
+"""SLMP: the sender against a small receiver on the loopback that loses, repeats and reorders; then
+files to handlers on a NIC, over a wire that does."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 
-from support import REPOSITORY, check, check_in
+from support import REPOSITORY, check, check_in, wait_for
 
 EXAMPLE = REPOSITORY / "examples/slmp"
 EOM, SYN, ACK = 0x8000, 0x4000, 0x2000
@@ -185,3 +185,115 @@ def test_sender_gives_up_with_a_reason(bench):
     for option, value in (("--window", "70000"), ("--syn", "some"), ("--align", "1463")):
         check_in(value, bench.run([program, option, value, "127.0.0.1", path], status=2))
     check_in("no IPv4", bench.run([program, "nowhere", path], status=2))
+
+
+class Files:
+    """The receiving host program on the NIC `pspin0`, and the files it has written."""
+
+    def __init__(self, bench, *options):
+        self.folder = bench.folder / "received"
+        self.folder.mkdir()
+        program = bench.host_program(EXAMPLE / "host/receive.c", "-O2")
+        elf = bench.build(EXAMPLE)
+        self.process = bench.start([program, "--directory", self.folder, *options, elf])
+        self.process.wait_for("receiving on")
+
+    def expect(self, number, message, path):
+        """The message with this number, counted from 0, is a file's content."""
+        received = self.folder / f"message-{message}-{number}.bin"
+        wait_for(received.exists, f"{received.name}; {self.process.output()}", 20)
+        check(received.read_bytes() == path.read_bytes(), f"{path.name} differs")
+
+    def counters(self):
+        """Ends it; gives what the handlers refused, by name."""
+        check(self.process.stop() == 0, self.process.output())
+        lines = self.process.output().splitlines()
+        pairs = (line.split(": ") for line in lines if line.count(": ") == 1)
+        return {name: int(value) for name, value in pairs if value.isdigit()}
+
+
+def test_nic_files_in_every_mode(bench):
+    bench.nic()
+    files, program = Files(bench), sender(bench)
+    size = 100_000
+    path = make_file(bench, "file", size)
+    options = {
+        # Without acknowledgements nothing tells the sender that the NIC is behind: a gap does.
+        "none": ["--syn", "none", "--window", 0, "--gap", 3000],
+        "ends": ["--syn", "ends", "--gap", 3000],
+        "all": ["--window", 16],
+        "in order": ["--window", 1],
+        "threads": ["--window", 8, "--threads", 4, "--align", 64],
+    }
+    for number, (name, chosen) in enumerate(options.items()):
+        said = send(bench, program, None, *chosen, "--id", 20 + number, NIC_IP, path)
+        check(said["failed"] == 0, f"{name}: {said}")
+        files.expect(number, 20 + number, path)
+    refused = set(files.counters()) - {"duplicates", "late", "early_ends"}
+    check(not refused, f"refused: {refused}")
+
+
+def test_nic_files_over_a_faulty_wire(bench):
+    number = seed()
+    print(f"replay: PINION_TEST_SEED={number} python3 tests/fpspin/run.py slmp")
+    faults = f"loss=3%,dup=3%,reorder=10%,hold=5ms,seed={number}"
+    bench.nic("--link", faults)
+    files, program = Files(bench), sender(bench)
+    paths = [make_file(bench, f"file{size}", size) for size in (300_000, 14_620, 1)]
+    options = ["--window", 16, "--threads", 2, "--retries", 30]
+    said = send(bench, program, None, *options, NIC_IP, *paths)
+    check(said["failed"] == 0 and said["retransmissions"] > 0, said)
+    for index, path in enumerate(paths):
+        files.expect(index, 1 + index, path)
+
+
+def test_nic_damaged_frames_are_found_by_checksums(bench):
+    number = seed()
+    print(f"replay: PINION_TEST_SEED={number} python3 tests/fpspin/run.py slmp")
+    bench.nic("--link", f"corrupt=3%,seed={number}")
+    files, program = Files(bench, "--verify"), sender(bench)
+    path = make_file(bench, "file", 200_000)
+    said = send(bench, program, None, "--window", 8, "--retries", 30, NIC_IP, path)
+    check(said["failed"] == 0 and said["retransmissions"] > 0, said)
+    files.expect(0, 1, path)
+    check("checksums" in files.counters(), "no frame was damaged where checksums look")
+
+
+def datagram(target, flags, message, offset, data=b""):
+    target.sendto(struct.pack(">HII", flags, message, offset) + data, (NIC_IP, 9330))
+
+
+def test_nic_malformed_messages_are_refused_and_others_go_on(bench):
+    bench.nic()
+    files, program = Files(bench, "--bytes", 65536), sender(bench)
+    path = make_file(bench, "file", 50_000)
+    body = bytes(1000)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            one.settimeout(5)
+            datagram(one, SYN, 5, 1000, body)  # no first packet
+            datagram(one, SYN, 6, 0, body)
+            check(one.recv(64) == struct.pack(">HII", ACK, 6, 0), "the answer is another one")
+            datagram(one, SYN, 6, 0x7FFFFFFF, body)  # beyond the region
+            datagram(one, SYN | EOM, 6, 2000, body)
+            check(one.recv(64) == struct.pack(">HII", ACK, 6, 2000), "the end is not answered")
+            datagram(one, SYN | EOM, 6, 1000, body)  # another end
+            datagram(other, SYN, 6, 0, body)  # the id is in use
+            datagram(one, ACK, 6, 0)
+            one.sendto(b"short", (NIC_IP, 9330))
+            time.sleep(0.3)
+            one.settimeout(0.2)
+            try:
+                check(False, f"an answer to what is refused: {one.recv(64).hex()}")
+            except TimeoutError:
+                pass
+    send(bench, program, None, "--id", 40, NIC_IP, path)
+    files.expect(0, 40, path)
+    large = make_file(bench, "large", 70_000)
+    said = send(bench, program, None, "--id", 41, "--retries", 1, "--timeout", 50, NIC_IP, large,
+                status=1)
+    check(said["files"][0]["error"] == "no answer", said)
+    counters = files.counters()
+    once = ("orphans", "other_ends", "reused", "stray_acks", "lengths")
+    check(all(counters.get(name) == 1 for name in once), counters)
+    check(counters.get("beyond", 0) >= 2, counters)
