@@ -2,10 +2,12 @@
 //!
 //! A handler's command crosses [`pcie::PcieLink`], which says when it is done; [`iommu::Iommu`]
 //! says whether its context may; [`memory::HostMemory`] holds the bytes. Of those, windows may be
-//! memory that host programs map too ([`shared`]).
+//! memory that host programs map too ([`shared`]). [`model::HostModel`] says how long the host's own
+//! code takes.
 
 pub mod iommu;
 pub mod memory;
+pub mod model;
 pub mod pcie;
 #[cfg(target_os = "linux")]
 pub mod shared;
@@ -13,6 +15,7 @@ mod windows;
 
 pub use iommu::{Access, Iommu, IommuFault, Window};
 pub use memory::{HostMemory, MemoryError};
+pub use model::{HostModel, ModelError};
 pub use pcie::{PcieConfig, PcieLink};
 #[cfg(target_os = "linux")]
 pub use shared::{ExportedMemory, SharedRegion};

@@ -123,19 +123,33 @@ pub fn load_machine<T: DeserializeOwned>(name: &str, overrides: &[String]) -> Re
     config::load_on_base(&origin, &text, overrides, machine_text)
 }
 
+/// Loads the host model `name` in the same way.
+///
+/// # Errors
+/// As [`load_machine`].
+pub fn load_host<T: DeserializeOwned>(name: &str, overrides: &[String]) -> Result<Loaded<T>> {
+    let (origin, text) = named_text(name, "host", "machines/hosts/", &hosts())?;
+    Ok(config::load(&origin, &text, overrides)?)
+}
+
 /// Gives origin and text of a machine's file.
 fn machine_text(name: &str) -> Result<(String, String)> {
+    named_text(name, "machine", "machines/", &machines())
+}
+
+/// Gives origin and text of a file that is named by its path, or by its name in a folder.
+fn named_text(name: &str, what: &str, folder: &str, known: &[String]) -> Result<(String, String)> {
     if name.contains('/') || name.ends_with(".toml") {
         let path = Path::new(name);
         let text = fs::read_to_string(path).map_err(|error| Error::file("read", path, error))?;
         return Ok((name.to_owned(), text));
     }
-    let relative = format!("machines/{name}.toml");
+    let relative = format!("{folder}{name}.toml");
     let text = own_text(&relative)?.ok_or_else(|| {
         Error::Usage(format!(
-            "there is no machine `{name}`; there are {}, or give the path of a machine file \
+            "there is no {what} `{name}`; there are {}, or give the path of a {what} file \
              (./{name}.toml)",
-            machines().join(", ")
+            known.join(", ")
         ))
     })?;
     Ok((relative, text))
@@ -165,7 +179,20 @@ fn own_text(relative: &str) -> Result<Option<String>> {
 
 /// Lists the machines Pinion comes with.
 pub fn machines() -> Vec<String> {
-    let name = |file: &str| Some(file.strip_prefix("machines/")?.strip_suffix(".toml")?.to_owned());
+    files_in("machines/")
+}
+
+/// Lists the host models Pinion comes with.
+pub fn hosts() -> Vec<String> {
+    files_in("machines/hosts/")
+}
+
+/// Lists the names of the TOML files in a folder, without those in folders below.
+fn files_in(folder: &str) -> Vec<String> {
+    let name = |file: &str| {
+        let name = file.strip_prefix(folder)?.strip_suffix(".toml")?;
+        (!name.contains('/')).then(|| name.to_owned())
+    };
     let mut names: Vec<String> = EMBEDDED.iter().filter_map(|(file, _)| name(file)).collect();
     names.sort();
     names
