@@ -7,9 +7,19 @@ use std::{env, fs};
 
 /// Begins the names of the examples that are nanoservices.
 const NANOSERVICE: &str = "nanopu_";
-/// Names the examples that are use cases.
-const USE_CASES: [&str; 6] =
-    ["aggregate", "filtering", "histogram", "kvstore", "reduce", "strided_ddt"];
+/// Names the examples that are use cases, of PsPIN and of FPsPIN.
+const USE_CASES: [&str; 10] = [
+    "aggregate",
+    "filtering",
+    "histogram",
+    "kvstore",
+    "reduce",
+    "strided_ddt",
+    "icmp_echo",
+    "udp_echo",
+    "slmp",
+    "datatypes",
+];
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));

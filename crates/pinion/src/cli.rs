@@ -369,6 +369,9 @@ pub struct FigureArgs {
     /// Seed of all runs
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Machine instead of the figure's own, for FPsPIN's: a name or a machine file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
     /// Change a number of the machine, or with parameters.KEY=VALUE of the experiment (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -33,8 +33,13 @@ fn list() -> Result<Status> {
 }
 
 fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
-    let mut request =
-        Request { seed: args.seed, quick: args.quick, set: args.set.clone(), ..Request::default() };
+    let mut request = Request {
+        seed: args.seed,
+        quick: args.quick,
+        set: args.set.clone(),
+        machine: args.machine.clone(),
+        ..Request::default()
+    };
     if let Some(jobs) = args.jobs {
         if jobs == 0 {
             return Err(Error::Usage("--jobs 0: at least one run goes at a time".to_owned()));

@@ -9,11 +9,13 @@ const ALL: &str = "all";
 /// Lists every figure.
 pub fn figures() -> Vec<Box<dyn Figure>> {
     let mut figures = super::pspin::figures();
+    figures.extend(super::fpspin::figures());
     figures.extend(super::nanopu::figures());
     figures
 }
 
-/// Lists the figures that a name stands for: `all`, `pspin-all`, `nanopu-all`, or one figure's.
+/// Lists the figures that a name stands for: `all`, `pspin-all`, `fpspin-all`,
+/// `nanopu-all`, or one figure's.
 ///
 /// # Errors
 /// When there is none; names the nearest.

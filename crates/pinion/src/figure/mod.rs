@@ -13,6 +13,7 @@ mod catalogue;
 pub mod chart;
 mod compare;
 mod definition;
+pub mod fpspin;
 mod markdown;
 pub mod nanopu;
 mod produce;
@@ -35,6 +36,11 @@ use crate::error::Result;
 pub trait Figure: Sync {
     /// Names it: `figures/NAME.toml`, `NAME.csv`, `NAME.svg`.
     fn name(&self) -> &'static str;
+
+    /// Tells whether it can be made on another machine than its own.
+    fn takes_machine(&self) -> bool {
+        false
+    }
 
     /// Names what each row holds.
     fn columns(&self) -> Vec<Column>;
@@ -76,6 +82,8 @@ pub struct Setting<'a> {
     pub parameters: &'a Parameters,
     /// Changes numbers of the machine, as `--set` does elsewhere.
     pub machine: &'a [String],
+    /// Names the machine instead of the figure's own, where it takes another.
+    pub machine_name: Option<&'a str>,
     /// Seeds this run.
     pub seed: u64,
 }

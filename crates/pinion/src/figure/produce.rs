@@ -17,6 +17,8 @@ pub struct Request {
     pub quick: bool,
     /// Changes numbers: those of the figure's file (`parameters.…`) or of the machine.
     pub set: Vec<String>,
+    /// Names the machine instead of the figure's own, for figures that take another.
+    pub machine: Option<String>,
     /// Is how many points run at a time.
     pub jobs: usize,
 }
@@ -24,7 +26,7 @@ pub struct Request {
 impl Default for Request {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { seed: 1, quick: false, set: Vec::new(), jobs }
+        Self { seed: 1, quick: false, set: Vec::new(), machine: None, jobs }
     }
 }
 
@@ -106,12 +108,19 @@ pub fn produce_with(
     observer: &mut dyn Observer,
 ) -> Result<Produced> {
     let name = figure.name();
+    if let Some(machine) = request.machine.as_ref().filter(|_| !figure.takes_machine()) {
+        let problem =
+            format!("figure {name} has its own machine: --machine {machine} does not apply");
+        return Err(Error::Usage(problem));
+    }
     let (own, machine) = split_overrides(&request.set);
     let parameters = definition.parameters(name, request.quick, &own);
     let points = figure.points(&parameters)?;
     let run = |point: &Point| {
         let seed = seed_of(request.seed, point.stream);
-        figure.run(point, &Setting { parameters: &parameters, machine: &machine, seed })
+        let machine_name = request.machine.as_deref();
+        let parameters = &parameters;
+        figure.run(point, &Setting { parameters, machine: &machine, machine_name, seed })
     };
     let rows = run_all(&points, request.jobs, run, observer)?;
     let columns = figure.columns();

@@ -21,7 +21,7 @@ mod latency;
 mod load;
 mod native;
 mod observed;
-mod programs;
+pub(in crate::figure) mod programs;
 mod table3;
 mod table4;
 mod use_cases;

@@ -161,7 +161,8 @@ mod tests {
         }
         let nodes = Nodes::default();
         let parameters = Parameters::new("test", std::collections::BTreeMap::new());
-        let setting = Setting { parameters: &parameters, machine: &[], seed: 1 };
+        let setting =
+            Setting { parameters: &parameters, machine: &[], machine_name: None, seed: 1 };
         let answers = |name: &str, size, dma_nic| {
             let run = Application { name: name.to_owned(), size, dma_nic };
             measure_on(&nodes, &run, &setting).unwrap().1
