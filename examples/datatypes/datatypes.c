@@ -6,9 +6,9 @@
  *
  *     a packet with SYN is answered by an ACK once its data are in host memory
  *     a packet that came before (its ACK was lost) is answered, not placed again
- *     a packet that cannot be placed is not answered: no slot is free for its message, packets before
- *     it are missing, the message has more data than its elements, or a block leaves the slot; nor is
- *     one that is cut short
+ *     a packet that cannot be placed is not answered: no slot is free for its message, packets
+ *     before it are missing, the message has more data than its elements, or a block leaves the
+ *     slot; nor is one that is cut short
  *
  * A message's packets are placed in its order, whatever the sender's window is: a handler waits for
  * those of the packets before, as long as they make progress. With a window of one nobody waits.
@@ -16,12 +16,12 @@
  *
  * DDT_ENGINE says how the interpreter (engine.h) works on a message's segment, its stack of loops:
  *
- *     0  dataloop: as MPICH's dataloops came to handlers. Handler memory holds the segment; a packet's
- *        handler takes all of it to its scratchpad, reads the layout program in handler memory, and
- *        puts the segment back. Each run of bytes is a command.
+ *     0  dataloop: as MPICH's dataloops came to handlers. Handler memory holds the segment; a
+ *        packet's handler takes all of it to its scratchpad, reads the layout program in handler
+ *        memory, and puts the segment back. Each run of bytes is a command.
  *     1  in place: works on the segment in handler memory; each run of bytes is a command.
- *     2  fast: the cluster's DMA engine moves the segment, the scratchpad keeps the program, adjacent
- *        runs become one command.
+ *     2  fast: the cluster's DMA engine moves the segment, the scratchpad keeps the program,
+ *        adjacent runs become one command.
  *
  * Host: host/ddt.h compiles datatypes, host/receive.c receives messages.
  */
@@ -38,8 +38,9 @@
 #endif
 
 #define POLL_CYCLES 256u
-/* A handler gives up on the packets before its own, as lost, when the message has not gone on for so
- * many polls: they are dispatched before it, but may have to wait for an HPU behind other messages. */
+/* A handler gives up on the packets before its own, as lost, when the message has not gone on for
+ * so many polls: they are dispatched before it, but may have to wait for an HPU behind other
+ * messages. */
 #ifdef PINION_NATIVE
 #define PATIENCE_POLLS 2000000u /* the thread that has it may be off its processor */
 #else

@@ -1,9 +1,9 @@
 /* The interpreter of layout programs, for handlers and hosts alike.
  *
- * It goes through the loops as nested `for` statements would, but can stop behind any byte and go on
- * there with the next packet: the loops under way are a stack, ddt_segment_t. Every run of adjacent
- * bytes is given to `place`; the order is the datatype's, so that of overlapping blocks the later one
- * stays.
+ * It goes through the loops as nested `for` statements would, but can stop behind any byte and go
+ * on there with the next packet: the loops under way are a stack, ddt_segment_t. Every run of
+ * adjacent bytes is given to `place`; the order is the datatype's, so that of overlapping blocks
+ * the later one stays.
  */
 #ifndef DDT_ENGINE_H
 #define DDT_ENGINE_H
@@ -104,8 +104,8 @@ static inline void ddt_enter_child(const uint8_t *program, ddt_segment_t *segmen
     ddt_push(program, segment, level->child, base);
 }
 
-/* Places the next `bytes` bytes of a message. Returns how many had a place: all, unless the datatype
- * ends before or `place` refuses. */
+/* Places the next `bytes` bytes of a message. Returns how many had a place: all, unless the
+ * datatype ends before or `place` refuses. */
 static inline __attribute__((always_inline)) uint32_t
 ddt_process(const uint8_t *program, ddt_segment_t *segment, uint32_t bytes, ddt_place_t place,
             void *sink)

@@ -8,10 +8,11 @@
  *     header       ddt_layout_t
  *     loops        ddt_loop_t, each with its table behind it; the header's `root` is the outermost
  *
- * Behind the program, at the header's `states`, the handlers keep one ddt_state_t per slot. A message
- * lives in slot (message id % slots); its data go to `slot_bytes` bytes of host memory at `data` +
- * slot * slot_bytes, the datatype's origin being `origin` bytes behind that. When all of it is there
- * the handlers write {message id, bytes} (a u64, id in the low half) at `results` + 8 * slot.
+ * Behind the program, at the header's `states`, the handlers keep one ddt_state_t per slot. A
+ * message lives in slot (message id % slots); its data go to `slot_bytes` bytes of host memory at
+ * `data` + slot * slot_bytes, the datatype's origin being `origin` bytes behind that. When all of
+ * it is there the handlers write {message id, bytes} (a u64, id in the low half) at `results` + 8 *
+ * slot.
  */
 #ifndef DDT_LAYOUT_H
 #define DDT_LAYOUT_H
@@ -90,7 +91,7 @@ typedef struct {
     uint32_t child; /* in the program */
     int32_t extent;
     uint32_t length; /* of the block; of a leaf's: bytes */
-    int32_t step;    /* a vector: bytes to the next block; with a table: where the loop's origin is */
+    int32_t step;    /* a vector: bytes to the next block; with a table: the loop's origin */
     uint32_t block;  /* the block it is at */
     int32_t at;      /* where that is */
     uint32_t done;   /* children of the block; of a leaf's: bytes */
@@ -106,7 +107,7 @@ enum {
     DDT_FREE = 0,     /* takes the next message */
     DDT_ACTIVE = 1,
     DDT_COMPLETE = 2, /* until the host sets it free */
-    DDT_FAILED = 3,   /* more data than elements, or outside the slot; until the host sets it free */
+    DDT_FAILED = 3,   /* too much data, or outside the slot; until the host sets it free */
 };
 
 /* A slot's state. The host sets `status` to DDT_FREE when it has taken the data. */

@@ -74,7 +74,8 @@ def main():
         tool = build_tool(folder)
         for name in ("simple", "complex"):
             text = "complex_nested" if name == "complex" else name
-            subprocess.run([tool, "compile", text, HERE / f"{name}.bin", "nesting=keep"], check=True)
+            out = HERE / f"{name}.bin"
+            subprocess.run([tool, "compile", text, out, "nesting=keep"], check=True)
     header = read_header((HERE / "complex.bin").read_bytes())
     part = parse("complex_nested")
     messages, memories = [], []

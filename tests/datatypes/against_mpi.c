@@ -5,9 +5,9 @@
  * the order of overlapping blocks shows. Instead, with an argument:
  *
  *     refusals   types that must be refused, a line for each
- *     serve      standard input: lines "unpack ELEMENTS ORIGIN PACKED MEMORY TYPE": MPI_Unpack of the
- *                file PACKED to the file MEMORY, the datatype's origin at ORIGIN; and "compile ELEMENTS
- *                SLOTS OUT TYPE": the layout program to the file OUT
+ *     serve      standard input: lines "unpack ELEMENTS ORIGIN PACKED MEMORY TYPE": MPI_Unpack of
+ *                the file PACKED to the file MEMORY, the datatype's origin at ORIGIN; and "compile
+ *                ELEMENTS SLOTS OUT TYPE": the layout program to the file OUT
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +100,8 @@ static const char *check(const char *text, MPI_Datatype mpi_type, uint32_t eleme
         return error->text;
     if (by_mpi->size == 0) {
         /* Nothing to place: both have to say so. */
-        problem = ddt_compile(by_mpi, &target, &from_mpi, error) ? "an empty type was compiled" : NULL;
+        if (ddt_compile(by_mpi, &target, &from_mpi, error))
+            problem = "an empty type was compiled";
     } else if (!ddt_compile(by_mpi, &target, &from_mpi, error) ||
                !ddt_check(from_mpi.bytes, from_mpi.size, error) ||
                !ddt_compile(by_text, &target, &from_text, error)) {

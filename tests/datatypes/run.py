@@ -4,8 +4,8 @@
     python3 tests/datatypes/run.py [--pinion PATH] [--seed N] [--types N] [--on-nic N] [TYPE]
 
 Random nested types: all are compared by the handlers' interpreter on this computer; some of them by
-the handlers in the simulated NIC. Where no MPI library is installed, type maps written down from the
-standard (examples/datatypes/typemap.py) say what is right. With TYPE, in the notation of
+the handlers in the simulated NIC. Where no MPI library is installed, type maps written down from
+the standard (examples/datatypes/typemap.py) say what is right. With TYPE, in the notation of
 examples/datatypes/host/ddt_text.c, only that one. Exit status 0 when all is as expected.
 """
 
@@ -69,14 +69,15 @@ def run_mpi(program, arguments, lines):
 
 def draw_types(seed, count, depth):
     source = random.Random(seed)
-    return [
-        (source.randint(1, 4), source.randint(1, 2**31), random_type(source, source.randint(1, depth)))
-        for _ in range(count)
-    ]
+    types = []
+    for _ in range(count):
+        elements, own_seed = source.randint(1, 4), source.randint(1, 2**31)
+        types.append((elements, own_seed, random_type(source, source.randint(1, depth))))
+    return types
 
 
 def check_with_mpi(program, seed, count):
-    """All types on this computer; a type nested too deep for the handlers is refused as it should."""
+    """All types on this computer; types nested too deep for the handlers are refused."""
     types = draw_types(seed, count, 5)
     results = run_mpi(program, [], [f"{n} {s} {text}" for n, s, text in types])
     if len(results) != count:
@@ -149,14 +150,15 @@ def run_on_nic(pinion, folder, machine, text, elements, seed, oracle, engine):
     write_app(folder, header, ENGINES[engine])
     packed = [source.randbytes(size) for _ in range(SLOTS)]
     piece = source.choice([1462, 1024, 700]) if size > 4000 else source.randint(1, 400)
-    # Messages in parallel, each in order: some lead, some follow. In the end one whose slot is taken.
+    # Messages in parallel, each in order. In the end one whose slot is taken.
     messages = [slmp_frames(message, data, piece) for message, data in enumerate(packed)]
     frames = in_turn(messages) + slmp_frames(SLOTS, source.randbytes(min(size, piece)), piece)
     write_pcap(folder / "in.pcap", frames, source.choice([100, 20000]))
     done = subprocess.run(
         # A capture does not wait for acknowledgements, so the receive FIFO has to take all of it.
         [pinion, "run", folder, "--machine", machine, "--set", "inbound.fifo_bytes=67108864",
-         "--pcap-in", folder / "in.pcap", "--quiet", "--host-dump", f"receiver={folder / 'after.bin'}"],
+         "--pcap-in", folder / "in.pcap", "--quiet",
+         "--host-dump", f"receiver={folder / 'after.bin'}"],
         capture_output=True, text=True, timeout=SECONDS, check=False)
     if done.returncode:
         raise Difference(f"{elements} x {text}: exit status {done.returncode}\n{done.stderr}")
@@ -235,8 +237,8 @@ def check_on_nic(arguments, folder, oracle):
         if done == arguments.on_nic:
             return
         engine = names[done % len(names)]
-        done += run_on_nic(arguments.pinion, folder, arguments.machine, text, elements, seed, oracle,
-                           engine)
+        done += run_on_nic(arguments.pinion, folder, arguments.machine, text, elements, seed,
+                           oracle, engine)
     raise Difference("too few types that are not too deep")
 
 
@@ -249,12 +251,14 @@ def check_refusals(program):
 
 def check_corruption(tool, folder):
     """A layout with any one word changed is refused, or not one at all."""
-    layout = bytearray(compile_type(tool, folder, "struct(2 0 1 64)[vec(3 1 2)[int]; double]", 2, 2))
+    text = "struct(2 0 1 64)[vec(3 1 2)[int]; double]"
+    layout = bytearray(compile_type(tool, folder, text, 2, 2))
     for at in range(0, read_header(layout)["bytes"], 4):
         changed = bytearray(layout)
         changed[at] ^= 0x55
         (folder / "changed.bin").write_bytes(changed)
-        done = subprocess.run([tool, "show", folder / "changed.bin"], capture_output=True, check=False)
+        command = [tool, "show", folder / "changed.bin"]
+        done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode != 1:
             raise Difference(f"a layout with byte {at} changed gives status {done.returncode}")
 

@@ -1,5 +1,5 @@
-"""MPI datatypes: messages from a sender, unpacked by handlers into a host program's memory, compared there
-with MPI_Unpack; and the matrix multiplication meanwhile."""
+"""MPI datatypes: messages from a sender, unpacked by handlers into a host program's memory,
+compared there with MPI_Unpack; and the matrix multiplication meanwhile."""
 
 import re
 import shutil
@@ -10,7 +10,9 @@ from support import REPOSITORY, Skip, check, check_in, need
 EXAMPLE = REPOSITORY / "examples/datatypes"
 OVERLAP = REPOSITORY / "examples/gemm_overlap"
 NIC = "10.11.0.2"
-RECEIVER = ("receiver.c", "example_data.c", "mpi_types.c", "ddt_tree.c", "ddt_compile.c", "ddt_mpi.c")
+RECEIVER = (
+    "receiver.c", "example_data.c", "mpi_types.c", "ddt_tree.c", "ddt_compile.c", "ddt_mpi.c",
+)
 SINGLETON = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -25,9 +27,11 @@ def mpi_flags():
     """What the MPI library's compiler adds."""
     if not shutil.which("mpicc"):
         raise Skip("mpicc is not installed")
-    found = [subprocess.run(["mpicc", f"--showme:{part}"], capture_output=True, text=True, check=True)
-             for part in ("compile", "link")]
-    return " ".join(done.stdout for done in found).split()
+    words = []
+    for part in ("compile", "link"):
+        command = ["mpicc", f"--showme:{part}"]
+        words += subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return words
 
 
 def compile_host(bench, name, sources, *flags):
@@ -70,7 +74,10 @@ def test_sixteen_messages_in_parallel(bench):
 
 
 def test_gaps_overlaps_and_negative_strides(bench):
-    text = "struct(2 -40 1 200 3 8)[sub(F 2 5 4 3 2 1 1)[int]; hvec(4 2 -50)[short_int]; res(-4 10)[char]]"
+    text = (
+        "struct(2 -40 1 200 3 8)"
+        "[sub(F 2 5 4 3 2 1 1)[int]; hvec(4 2 -50)[short_int]; res(-4 10)[char]]"
+    )
     output = exchange(bench, text, 4, 3, 4, first=77)
     check(len(re.findall(r"message (77|78|79): ", output)) == 3, output)
 

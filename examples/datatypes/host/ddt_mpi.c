@@ -1,5 +1,6 @@
 /* Takes an MPI library's datatypes apart: MPI_Type_get_envelope says how a type was made,
- * MPI_Type_get_contents with what. Extents are taken from the library, which may pad as it likes. */
+ * MPI_Type_get_contents with what. Extents are taken from the library, which may pad as it likes.
+ */
 #include <stdlib.h>
 #include <string.h>
 

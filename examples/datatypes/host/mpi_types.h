@@ -4,7 +4,8 @@
 
 #include <mpi.h>
 
-/* Returns an uncommitted datatype; "simple" and "complex_nested" are the paper's; ends the program when the text is no datatype. */
+/* Returns an uncommitted datatype; "simple" and "complex_nested" are the paper's; ends the program
+ * when the text is no datatype. */
 MPI_Datatype make_mpi_type(const char *text);
 
 #endif

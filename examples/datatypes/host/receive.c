@@ -3,9 +3,9 @@
  *     receive [--device NAME] [--context N] [--type TYPE] [--elements N] [--slots N] [--messages N]
  *             [--seconds N] IMAGE
  *
- * IMAGE are the handlers (pinion build examples/datatypes); send.c sends what is expected here. TYPE is
- * in the notation of ddt_text.c and made by the MPI library's own calls. Times are this computer's
- * clock, not the NIC's.
+ * IMAGE are the handlers (pinion build examples/datatypes); send.c sends what is expected here.
+ * TYPE is in the notation of ddt_text.c and made by the MPI library's own calls. Times are this
+ * computer's clock, not the NIC's.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -37,7 +37,8 @@ static int number(const char *text, int least, int most)
     long value = strtol(text, &end, 0);
 
     if (end == text || *end != '\0' || value < least || value > most) {
-        fprintf(stderr, "receive: %s: a whole number from %d to %d is expected\n", text, least, most);
+        fprintf(stderr, "receive: %s: a whole number from %d to %d is expected\n", text, least,
+                most);
         exit(2);
     }
     return (int)value;

@@ -1,5 +1,5 @@
-/* Receives messages of an MPI datatype on an FPsPIN NIC: the datatype's buffers are in the context's
- * host memory, the handlers of ../datatypes.c fill them. */
+/* Receives messages of an MPI datatype on an FPsPIN NIC: the datatype's buffers are in the
+ * context's host memory, the handlers of ../datatypes.c fill them. */
 #ifndef RECEIVER_H
 #define RECEIVER_H
 

@@ -1,4 +1,5 @@
-/* Sends messages of a datatype's packed data by SLMP, all in parallel, each with a window of one packet.
+/* Sends messages of a datatype's packed data by SLMP, all in parallel, each with a window of one
+ * packet.
  *
  *     send TYPE ELEMENTS MESSAGES [FIRST-ID] SERVER
  *

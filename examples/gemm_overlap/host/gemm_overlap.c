@@ -1,17 +1,18 @@
-/* Multiplies matrices while handlers unpack messages of an MPI datatype: how much of the time is left to
- * the multiplication?
+/* Multiplies matrices while handlers unpack messages of an MPI datatype: how much of the time is
+ * left to the multiplication?
  *
- *     gemm_overlap [--device NAME] [--context N] [--type TYPE] [--elements N] [--messages N] IMAGE \
- *                  -- SENDER…
+ *     gemm_overlap [--device NAME] [--context N] [--type TYPE] [--elements N] [--messages N] \
+ *                  IMAGE -- SENDER…
  *
- * SENDER is the command that sends the messages (examples/datatypes/host/send.c); it is started twice or
- * more. First alone, for the time of the transfer. Then with a multiplication of a size to last slightly
- * longer. As the FPsPIN paper defines it (V-C), T_MM is the time of the multiplication, T_poll that of
- * setting up and of polling for the end of the transfer, and the overlap ratio T_MM / (T_MM + T_poll).
+ * SENDER is the command that sends the messages (examples/datatypes/host/send.c); it is started
+ * twice or more. First alone, for the time of the transfer. Then with a multiplication of a size to
+ * last slightly longer. As the FPsPIN paper defines it (V-C), T_MM is the time of the
+ * multiplication, T_poll that of setting up and of polling for the end of the transfer, and the
+ * overlap ratio T_MM / (T_MM + T_poll).
  *
- * All times are this computer's clock. The NIC is simulated on the same computer, far slower than the
- * hardware, and shares its processors with the multiplication: the ratio says that the host has nothing
- * to do for the data, not how fast an FPsPIN is. `pinion figure fpspin-fig10` is for that.
+ * All times are this computer's clock. The NIC is simulated on the same computer, far slower than
+ * the hardware, and shares its processors with the multiplication: the ratio says that the host has
+ * nothing to do for the data, not how fast an FPsPIN is. `pinion figure fpspin-fig10` is for that.
  */
 #include <cblas.h>
 #include <getopt.h>
@@ -211,7 +212,8 @@ static int measure(receiver_t *receiver, const settings_t *settings, MPI_Datatyp
         bool right = good && is_right(&product);
 
         if (good)
-            printf("matrices of %d x %d, %d times: T_MM %.3f s, T_poll %.6f s, overlap ratio %.4f\n",
+            printf("matrices of %d x %d, %d times: T_MM %.3f s, T_poll %.6f s, "
+                   "overlap ratio %.4f\n",
                    product.size, product.size, product.rounds, multiplying, polling,
                    multiplying / (multiplying + polling));
         fflush(stdout);
