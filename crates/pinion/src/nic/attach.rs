@@ -171,6 +171,7 @@ impl Board {
             set.map_err(|error| nic(&error))?;
             self.seen[context as usize] = Seen::default();
         }
+        self.faults_told = 0;
         number_requests(self, holder, index);
         self.set_rules(holder)
     }

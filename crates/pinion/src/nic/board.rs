@@ -18,6 +18,8 @@ use crate::live::queue::Queue;
 use crate::live::{Device, Observer, Options as LiveOptions, SLICE_PS};
 use crate::report::{Collector, Ears, Ending, Fault, Links, Outputs, Sink, Subject, Summary};
 
+/// Tells of so many ended handlers on standard error; all are counted, and in the log.
+const FAULTS_TOLD: u64 = 20;
 /// Lets packets of a context that ended leave for this long.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// Lets simulated time run ahead of the host's this far before it waits.
@@ -44,6 +46,8 @@ pub struct Board {
     pub device: Device,
     /// Says why nothing moves any more, if so.
     pub is_stuck: Option<String>,
+    /// Counts ended handlers told of since a context was last taken.
+    pub faults_told: u64,
     collector: Collector,
     queue: Queue,
     clock: Clock,
@@ -81,6 +85,7 @@ impl Board {
             seen: vec![Seen::default(); contexts as usize],
             device,
             is_stuck: None,
+            faults_told: 0,
             collector: Collector::new(outputs, links, names)?,
             queue: Queue::new(options.bound, 0),
             clock: Clock::new(),
@@ -122,8 +127,9 @@ impl Board {
         let until = before.max(self.queue.newest_arrival()) + Time::from_ps(SLICE_PS);
         self.queue.first_given = None;
         let (images, holders) = (&self.images, &self.holders);
-        let mut hearing =
-            Hearing { device: &mut self.device, log: &mut self.log, images, holders, observer };
+        let told = &mut self.faults_told;
+        let (device, log) = (&mut self.device, &mut self.log);
+        let mut hearing = Hearing { device, log, told, images, holders, observer };
         let ears = self.collector.ears(&mut hearing);
         let mut counting = Counting { ears, seen: &mut self.seen };
         let outcome = self.nic.run(until, &mut self.queue, &mut counting);
@@ -169,8 +175,9 @@ impl Board {
     /// Drops what is inside and holds the cores.
     pub fn reset(&mut self, observer: &mut dyn Observer) {
         let (images, holders) = (&self.images, &self.holders);
-        let mut hearing =
-            Hearing { device: &mut self.device, log: &mut self.log, images, holders, observer };
+        let told = &mut self.faults_told;
+        let (device, log) = (&mut self.device, &mut self.log);
+        let mut hearing = Hearing { device, log, told, images, holders, observer };
         let ears = self.collector.ears(&mut hearing);
         self.nic.reset(&mut Counting { ears, seen: &mut self.seen });
     }
@@ -198,7 +205,9 @@ impl Board {
             })
             .collect();
         let (images, holders) = (&images, &holders);
-        let mut hearing = Hearing { device: &mut device, log: &mut log, images, holders, observer };
+        let mut told = self.faults_told;
+        let (device, log, told) = (&mut device, &mut log, &mut told);
+        let mut hearing = Hearing { device, log, told, images, holders, observer };
         let stats = self.collector.finish(&mut hearing)?;
         let subject = Subject { name, machine: &self.machine, contexts: &contexts, place: &place };
         let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
@@ -225,6 +234,7 @@ fn place(images: &[Option<Loaded>], pc: u32) -> Option<String> {
 struct Hearing<'a> {
     device: &'a mut Device,
     log: &'a mut Log,
+    told: &'a mut u64,
     images: &'a [Option<Loaded>],
     holders: &'a BTreeMap<u64, Holder>,
     observer: &'a mut dyn Observer,
@@ -253,7 +263,13 @@ impl Sink for Hearing<'_> {
         let name = format!("{context} ({})", holder.program);
         let fault = Fault { place: place(self.images, fault.pc), ..fault.clone() };
         let text = format!("a handler was ended: {}", fault.describe(&name));
-        self.observer.notice(&text);
+        *self.told += 1;
+        if *self.told <= FAULTS_TOLD {
+            self.observer.notice(&text);
+        }
+        if *self.told == FAULTS_TOLD {
+            self.observer.notice("further ended handlers are in `pinion nic log` only");
+        }
         let Fault { time, cluster, hpu, .. } = fault;
         self.log.push(Line { time, cluster, hpu, text });
     }
