@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
 use super::space::Space;
@@ -32,7 +33,7 @@ impl Record {
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    _lock: File,
+    _lock: Flock<File>,
 }
 
 impl Store {
@@ -48,7 +49,8 @@ impl Store {
         let lock_path = folder.join("lock");
         let failed = |source| LabError::Record { action: "lock", path: lock_path.clone(), source };
         let lock = File::create(&lock_path).map_err(failed)?;
-        lock.lock().map_err(failed)?;
+        let locked = Flock::lock(lock, FlockArg::LockExclusive);
+        let lock = locked.map_err(|(_, errno)| failed(errno.into()))?;
         Ok(Self { path, _lock: lock })
     }
 
