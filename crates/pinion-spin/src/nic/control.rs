@@ -12,7 +12,7 @@ use pinion_isa::elf::Image;
 
 use super::contexts::handlers;
 use super::lanes::Lane;
-use super::{Nic, SetupError, Wakes, wake::Wake};
+use super::{Nic, SetupError, Wakes};
 use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::Cluster;
 use crate::command::{INTERFACES, Interface};
@@ -164,20 +164,11 @@ impl Nic {
     fn reset_units(&mut self) {
         let (machine, clusters) = (&self.machine, self.machine.cluster.count);
         let cores = machine.cluster.cores;
-        let wakes = |count: usize| vec![Wake::default(); count];
         self.totals.instructions += self.cores.iter().map(|core| core.hart.instret).sum::<u64>();
         self.wheel.clear();
         self.alarms = 0;
         self.ended = false;
-        self.wakes = Wakes {
-            accept: wakes(clusters as usize),
-            dma_issue: wakes(clusters as usize),
-            assign: wakes(clusters as usize),
-            cluster_feedback: wakes(clusters as usize),
-            cluster_command: wakes(clusters as usize),
-            interface: wakes(INTERFACES),
-            ..Wakes::default()
-        };
+        self.wakes = Wakes::new(clusters);
         self.mpq = MpqEngine::new(machine);
         self.dispatcher = TaskDispatcher::new(machine);
         (self.outgoing, self.last_schedule) = (None, u64::MAX);

@@ -164,6 +164,23 @@ struct Wakes {
     interface: Vec<Wake>,
 }
 
+impl Wakes {
+    /// Makes those of idle units.
+    fn new(clusters: u32) -> Self {
+        let wakes = |count: usize| vec![Wake::default(); count];
+        let each = || wakes(clusters as usize);
+        Self {
+            accept: each(),
+            dma_issue: each(),
+            assign: each(),
+            cluster_feedback: each(),
+            cluster_command: each(),
+            interface: wakes(command::INTERFACES),
+            ..Self::default()
+        }
+    }
+}
+
 impl Nic {
     /// Runs until the traffic ends and everything is out, or `until` is reached.
     pub fn run(

@@ -8,7 +8,7 @@ use pinion_sim::{Clock, Wheel};
 use super::commands::Egress;
 use super::contexts::handlers;
 use super::lanes::Lane;
-use super::{Due, Nic, Totals, Wakes, execute, ingress::Ingress, wake::Wake};
+use super::{Due, Nic, Totals, Wakes, execute, ingress::Ingress};
 use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::Cluster;
 use crate::cluster::dma::SharedPorts;
@@ -125,7 +125,6 @@ impl Nic {
     ) -> Self {
         let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
         let extensions = machine.extensions();
-        let wakes = |count: usize| vec![Wake::default(); count];
         let each = clusters as usize;
         let mut iommu = Iommu::new();
         for (index, context) in contexts.iter().enumerate() {
@@ -171,15 +170,7 @@ impl Nic {
             egress: Egress::new(&machine),
             feedback_arbiter: RoundRobin::new(clusters),
             feedback_requests: Requests::new(clusters),
-            wakes: Wakes {
-                accept: wakes(each),
-                dma_issue: wakes(each),
-                assign: wakes(each),
-                cluster_feedback: wakes(each),
-                cluster_command: wakes(each),
-                interface: wakes(INTERFACES),
-                ..Wakes::default()
-            },
+            wakes: Wakes::new(clusters),
             totals: Totals::default(),
             last_progress: 0,
             reservations: false,
