@@ -27,7 +27,7 @@ from support import Bench, Difference, Skip  # noqa: E402
 
 INSIDE = "PINION_TEST_NAMESPACE"
 # Root can become other users in a namespace that is not also a user namespace.
-WAYS = [["unshare", "--net"]] * (os.getuid() == 0) + [["unshare", "--map-root-user", "--net"]]
+WAYS = [["unshare", "--net", "--mount"]] * (os.getuid() == 0) + [["unshare", "--map-root-user", "--net"]]
 
 
 def enter_namespace():
@@ -42,7 +42,9 @@ def enter_namespace():
         if done.returncode:
             reason = (done.stderr.strip().splitlines() or ["no TAP device to be had"])[-1]
             continue
-        command = [*way, "sh", "-c", 'ip link set lo up && exec "$0" "$@"']
+        # Named namespaces are the test's own, too.
+        own = "mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && " * ("--mount" in way)
+        command = [*way, "sh", "-c", own + 'ip link set lo up && exec "$0" "$@"']
         environment = {**os.environ, INSIDE: way[1]}
         command += [sys.executable, *sys.argv]
         return subprocess.run(command, env=environment).returncode
