@@ -2,6 +2,7 @@
 //! executable was built in, then the copies embedded in the executable, unpacked once into the
 //! user's cache.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -75,7 +76,7 @@ fn unpack(folder: &str, file: &str) -> Result<PathBuf> {
     if target.join(file).is_file() {
         return Ok(target);
     }
-    let staging = target.with_extension(format!("{}", std::process::id()));
+    let staging = staging_folder(&target)?;
     for (name, bytes) in EMBEDDED {
         let inside = name.strip_prefix(folder).and_then(|name| name.strip_prefix('/'));
         let Some(name) = inside else { continue };
@@ -92,6 +93,21 @@ fn unpack(folder: &str, file: &str) -> Result<PathBuf> {
         }
     }
     Ok(target)
+}
+
+/// Makes a folder beside another that nobody else has, not even another thread.
+fn staging_folder(target: &Path) -> Result<PathBuf> {
+    let parent = target.parent().unwrap_or(target);
+    fs::create_dir_all(parent).map_err(|error| Error::file("create", parent, error))?;
+    for number in 0.. {
+        let folder = target.with_extension(format!("{}-{number}", std::process::id()));
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::file("create", &folder, error)),
+        }
+    }
+    unreachable!("some number is free")
 }
 
 fn cache_dir() -> PathBuf {

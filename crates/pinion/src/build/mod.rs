@@ -10,12 +10,17 @@ pub mod sdk;
 pub mod toolchain;
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use layout::Layout;
 pub use sdk::{Part, Sdk};
 pub use toolchain::{Compiler, Family};
+
+#[cfg(target_os = "linux")]
+use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::{Error, Result};
 use crate::manifest::Manifest;
@@ -67,18 +72,31 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
         manifest.dir.join("build").join(format!("{}.{suffix}", manifest.app.name))
     });
     let job = Job::new(manifest, layout, &sdk, &compiler)?;
+    let folder = elf.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _alone = alone(folder, &elf);
     let stamp = with_suffix(&elf, "stamp");
     let digest = format!("{:016x}\n", job.digest());
     let is_current = fs::read_to_string(&stamp).is_ok_and(|found| found == digest);
     if is_current && elf.is_file() && !options.force {
         return Ok(Built { elf, compiler: None, messages: Vec::new() });
     }
-    let folder = elf.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
     let messages = job.run(&elf)?;
     fs::write(&stamp, digest).map_err(|error| Error::file("write", &stamp, error))?;
     Ok(Built { elf, compiler: Some(compiler.to_string()), messages })
 }
+
+/// Waits until nobody else, in this process or another, builds or looks at the same ELF: it, its
+/// linker script and its stamp belong together. Where nothing can be written nobody builds.
+#[cfg(target_os = "linux")]
+fn alone(folder: &Path, elf: &Path) -> Option<Flock<File>> {
+    fs::create_dir_all(folder).ok()?;
+    let lock = File::create(with_suffix(elf, "lock")).ok()?;
+    Flock::lock(lock, FlockArg::LockExclusive).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn alone(_folder: &Path, _elf: &Path) {}
 
 /// Everything one call of the compiler needs.
 struct Job<'a> {

@@ -147,12 +147,13 @@ impl<H: Actor, P: Actor> Cosim<H, P> {
         }
         while !self.stopped {
             let next = self.queue.next_ps();
-            self.advance(Time::from_ps(next.unwrap_or(u64::MAX)).min(until))?;
+            let is_done = self.advance(Time::from_ps(next.unwrap_or(u64::MAX)).min(until))?;
             if self.collect()? {
                 continue;
             }
             match next {
-                None => return Ok(End::Quiet),
+                None if is_done => return Ok(End::Quiet),
+                None => return Ok(End::TimeReached),
                 Some(next) if next > until.ps() => return Ok(End::TimeReached),
                 Some(_) => {
                     if let Some(what) = self.queue.pop() {
@@ -164,15 +165,16 @@ impl<H: Actor, P: Actor> Cosim<H, P> {
         Ok(End::Stopped)
     }
 
-    /// Runs the NIC until it says something or a time is reached.
-    fn advance(&mut self, horizon: Time) -> Result<()> {
+    /// Runs the NIC until it says something or a time is reached; tells whether it has nothing left
+    /// to do.
+    fn advance(&mut self, horizon: Time) -> Result<bool> {
         loop {
             match self.nic.take_step(horizon, &mut self.inbox, &mut self.ears) {
                 None if self.ears.is_silent() => {}
                 Some(Outcome::Stuck(report)) => {
                     return Err(Error::Usage(format!("the co-simulated NIC is stuck: {report}")));
                 }
-                _ => return Ok(()),
+                outcome => return Ok(outcome != Some(Outcome::TimeReached)),
             }
         }
     }
