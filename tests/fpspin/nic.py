@@ -189,9 +189,9 @@ def test_several_rulesets_of_one_program(bench):
 def test_rules_change_while_packets_come(bench):
     # Every datagram is answered by handlers or by the host's own program: none is lost.
     need("ip")
-    bench.nic("--host-tap", "hst0")
     other = bench.namespace()
-    other.take("hst0")
+    # Made there: a device that is moved while somebody has it is down for a moment.
+    bench.nic("--host-tap", f"hst0@/proc/{other.holder.process.pid}/ns/net")
     other.run(["ip", "addr", "add", f"{NIC}/24", "dev", "hst0"])
     other.run(["ip", "link", "set", "hst0", "up"])
     server = (

@@ -125,11 +125,6 @@ class Namespace:
         self.inside = ["nsenter", "--net=" + path]
         self.run(["ip", "link", "set", "lo", "up"])
 
-    def take(self, interface):
-        """Moves an interface of the test's own namespace in here."""
-        pid = self.holder.process.pid
-        self.bench.run(["ip", "link", "set", interface, "netns", pid])
-
     def run(self, command, **options):
         return self.bench.run([*self.inside, *command], **options)
 
