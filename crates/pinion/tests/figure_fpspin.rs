@@ -3,30 +3,18 @@
 //! `PINION_BLESS=1 cargo test -p pinion --test figure_fpspin` writes the book's charts, tables of rows
 //! and comparisons anew.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod figures;
+
 use std::sync::OnceLock;
 
-use pinion::figure::{self, Produced, Request, Unobserved, Verdict, chart};
+use pinion::figure::{self, Produced, Request, Unobserved};
+
+use figures::{check_book, check_published, has_gcc, make};
 
 /// Names the figures with what is changed so that they do not take long: everything that a published
 /// value is compared with stays.
 const FIGURES: [(&str, &[&str]); 3] =
     [("fpspin-fig7", &[]), ("fpspin-fig8", &[]), ("fpspin-fig10", &[])];
-
-fn has_gcc() -> bool {
-    let found = Command::new("riscv64-unknown-elf-gcc").arg("--version").output().is_ok();
-    if !found {
-        eprintln!("riscv64-unknown-elf-gcc is not installed: nothing tested");
-    }
-    found
-}
-
-fn make(name: &str, request: &Request) -> Produced {
-    let figure = figure::find(name).unwrap();
-    figure::produce(figure.as_ref(), request, &mut Unobserved)
-        .unwrap_or_else(|error| panic!("{name}: {}", pinion::error::paragraph(&error)))
-}
 
 /// Makes every figure, once for all tests.
 fn all() -> &'static [Produced] {
@@ -62,47 +50,12 @@ fn number(name: &str, curve: &str, at: (&str, &str), column: &str) -> f64 {
     found.unwrap_or_else(|| panic!("{name}: `{curve}` has no {column} at {at:?}"))
 }
 
-fn book() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src")
-}
-
-/// Compares a file of the book with what it should be, or writes it.
-fn is_current(file: &str, contents: &[u8]) -> bool {
-    let path = book().join(file);
-    if std::env::var_os("PINION_BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, contents).unwrap();
-    }
-    std::fs::read(&path).unwrap_or_default() == contents
-}
-
 #[test]
 fn the_book_shows_what_comes_out() {
     if !has_gcc() {
         return;
     }
-    let mut stale = Vec::new();
-    let mut comparisons = Vec::new();
-    for produced in all() {
-        let Produced { name, definition, table, .. } = produced;
-        let svg = chart::draw(definition, table, &produced.comparisons).unwrap();
-        let mut files = vec![
-            (format!("figures/{name}.csv"), table.to_csv().unwrap()),
-            (format!("figures/{name}.svg"), svg.into_bytes()),
-        ];
-        for (further, svg) in chart::draw_further(definition, table, &produced.comparisons).unwrap()
-        {
-            files.push((format!("figures/{name}-{further}.svg"), svg.into_bytes()));
-        }
-        stale.extend(files.into_iter().filter(|(f, text)| !is_current(f, text)).map(|(f, _)| f));
-        comparisons.push(figure::to_markdown(produced));
-    }
-    let page = "figures-fpspin-table.md";
-    if !is_current(page, comparisons.join("\n").as_bytes()) {
-        stale.push(page.to_owned());
-    }
-    let command = "PINION_BLESS=1 cargo test -p pinion --test figure_fpspin";
-    assert!(stale.is_empty(), "{stale:?} in docs/src are out of date; run {command}");
+    check_book(all(), "figures-fpspin-table.md", "figure_fpspin");
 }
 
 #[test]
@@ -110,13 +63,7 @@ fn every_published_value_is_measured_and_every_difference_has_its_reason() {
     if !has_gcc() {
         return;
     }
-    for produced in all() {
-        for comparison in &produced.comparisons {
-            let name = &produced.name;
-            assert_ne!(comparison.verdict, Verdict::NotMeasured, "{name}: {}", comparison.name);
-            assert_ne!(comparison.verdict, Verdict::Differs, "{name}: {comparison:?}");
-        }
-    }
+    check_published(all());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::cosim;
 use crate::error::{Error, Result};
 use crate::figure::pspin::programs::{Programs, Source};
-use crate::figure::{Parameters, Setting};
+use crate::figure::{Parameters, Point, Setting};
 
 /// Begins overrides of the host's numbers.
 const HOST: &str = "host.";
@@ -24,6 +24,24 @@ pub(super) fn curves(names: &[String], parameters: &Parameters) -> Result<Vec<St
         curves.extend(both.map(|name| format!("{name}{ON}{machine}")));
     }
     Ok(curves)
+}
+
+/// Gives the points of the curves over each kind of thing that varies: `curves_over_KIND` at `KIND`.
+pub(super) fn points(kinds: &[&str], parameters: &Parameters) -> Result<Vec<Point>> {
+    let mut points = Vec::new();
+    for kind in kinds {
+        let names = parameters.words(&format!("curves_over_{kind}"))?;
+        let xs = parameters.list(kind)?;
+        for curve in curves(&names, parameters)? {
+            points.extend(xs.iter().map(|&x| Point {
+                label: format!("{curve}, {x} {kind}"),
+                curve: curve.clone(),
+                x,
+                stream: 0,
+            }));
+        }
+    }
+    Ok(points)
 }
 
 /// Splits a curve's name into what runs and the machine, where that is named.

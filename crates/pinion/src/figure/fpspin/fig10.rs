@@ -95,20 +95,7 @@ impl Figure for Fig10 {
     }
 
     fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
-        let mut points = Vec::new();
-        for kind in ["elements", "messages"] {
-            let names = parameters.words(&format!("curves_over_{kind}"))?;
-            let xs = parameters.list(kind)?;
-            for curve in bench::curves(&names, parameters)? {
-                points.extend(xs.iter().map(|&x| Point {
-                    label: format!("{curve}, {x} {kind}"),
-                    curve: curve.clone(),
-                    x,
-                    stream: 0,
-                }));
-            }
-        }
-        Ok(points)
+        bench::points(&["elements", "messages"], parameters)
     }
 
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {

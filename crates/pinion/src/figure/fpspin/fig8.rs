@@ -85,19 +85,7 @@ impl Figure for Fig8 {
     }
 
     fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
-        let mut points = Vec::new();
-        for kind in ["windows", "threads", "files"] {
-            let names = parameters.words(&format!("curves_over_{kind}"))?;
-            let xs = parameters.list(kind)?;
-            for curve in bench::curves(&names, parameters)? {
-                points.extend(xs.iter().map(|&x| Point {
-                    label: format!("{curve}, {x} {kind}"),
-                    curve: curve.clone(),
-                    x,
-                    stream: 0,
-                }));
-            }
-        }
+        let points = bench::points(&["windows", "threads", "files"], parameters)?;
         // More threads than the window has packets, or fewer packets than the window: not published.
         let payload = parameters.whole("payload_bytes")?;
         let mut kept = Vec::new();
