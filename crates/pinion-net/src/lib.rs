@@ -11,6 +11,7 @@
 //! Times at this crate's border are integer picoseconds (`_ps`).
 
 pub mod capture;
+pub mod fabric;
 pub mod fault;
 pub mod frame;
 pub mod generator;
@@ -21,6 +22,7 @@ pub mod load;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 pub mod pacing;
+pub mod switch;
 #[cfg(target_os = "linux")]
 pub mod tap;
 
@@ -44,6 +46,9 @@ pub enum NetError {
     /// A link is wrong, or its tap cannot write.
     #[error(transparent)]
     Link(#[from] link::LinkError),
+    /// A network is none, or one of its ranks fails.
+    #[error(transparent)]
+    Fabric(#[from] fabric::FabricError),
     /// A link's faults are wrong.
     #[error(transparent)]
     Fault(#[from] fault::FaultError),

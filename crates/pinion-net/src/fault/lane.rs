@@ -117,6 +117,11 @@ impl FaultLane {
         self.counts
     }
 
+    /// Counts the frames that it was given and nobody has taken yet.
+    pub fn held(&self) -> usize {
+        self.held.len() + self.ready.len()
+    }
+
     /// Lets a frame through, and those behind it that it was the last to overtake.
     fn pass(&mut self, now_ps: u64, bytes: Vec<u8>) {
         self.ready.push_back((now_ps, bytes));

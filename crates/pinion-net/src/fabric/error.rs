@@ -1,0 +1,28 @@
+//! What can be wrong with a fabric.
+
+use thiserror::Error;
+
+/// Says why a fabric cannot be made or goes no further.
+#[derive(Debug, Error)]
+pub enum FabricError {
+    /// The network is none.
+    #[error("network: {problem}")]
+    Topology {
+        /// What is wrong.
+        problem: String,
+    },
+    /// A cable is none.
+    #[error(transparent)]
+    Link(#[from] crate::link::LinkError),
+    /// A capture cannot be written.
+    #[error(transparent)]
+    Capture(#[from] crate::capture::CaptureError),
+    /// Another rank is gone, or says something else than agreed.
+    #[error("rank {rank}: {problem}; all ranks must run the same program with the same input")]
+    Rank {
+        /// Which.
+        rank: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}

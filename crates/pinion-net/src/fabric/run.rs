@@ -1,0 +1,424 @@
+//! A fabric's run: windows, one after the other, until nothing happens any more or somebody has seen
+//! enough.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use pinion_sim::Clock;
+
+use super::component::{Component, Kind, Port, Shared, lock};
+use super::crew::Crew;
+use super::ranks::{Ranks, Status};
+use super::wire::{Wire, WireCounts};
+use super::{FabricError, Member, Place, Topology, parcel};
+use crate::fault::{FaultLane, FaultSpec};
+use crate::link::PortTap;
+use crate::switch::{Directory, Routes, Switch, SwitchSpec};
+
+/// Says how a fabric is built and run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Counts threads; results are the same with any number.
+    pub threads: usize,
+    /// Is the clock in whose cycles the fabric counts.
+    pub clock: Clock,
+    /// Are the faults of every cable, both ways; `None`: it has none.
+    pub faults: Option<FaultSpec>,
+    /// Are the nodes' IPv4 addresses, in their order.
+    pub addresses: Vec<u32>,
+}
+
+/// Watches a run.
+pub trait Watcher {
+    /// Tells whether this rank wants to stop; may differ from rank to rank and run to run.
+    fn stops(&mut self) -> bool {
+        false
+    }
+
+    /// Tells, after a window, whether the run goes on. It must depend on nothing but what it is
+    /// given, so that all ranks answer the same.
+    fn goes_on(&mut self, now: u64, status: &Status) -> bool;
+}
+
+/// Tells how a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing happens any more.
+    Rests,
+    /// The watcher has seen enough.
+    Stopped,
+    /// The cycle it was to run to is reached.
+    Reached,
+}
+
+/// Is a fabric.
+pub struct Fabric<N> {
+    topology: Topology,
+    components: Vec<Mutex<Component<N>>>,
+    shared: Shared,
+    /// By component: the rank it lives at.
+    homes: Vec<usize>,
+    threads: usize,
+    window_cycles: u64,
+    now: u64,
+    windows: u64,
+}
+
+impl<N: Member> Fabric<N> {
+    /// Builds a fabric. `nodes` are this rank's, `None` for those of others; [`home`] says which
+    /// rank's each is.
+    ///
+    /// # Errors
+    /// When the topology or a cable is none.
+    pub fn new(
+        topology: Topology,
+        switch: &SwitchSpec,
+        nodes: Vec<Option<N>>,
+        options: &Options,
+        ranks: &dyn Ranks,
+    ) -> Result<Self, FabricError> {
+        topology.check()?;
+        let latencies = topology.cables.iter().map(|cable| cable.link.latency_cycles);
+        let window_cycles = latencies.min().unwrap_or(1);
+        let mut wires = Vec::new();
+        for (number, cable) in topology.cables.iter().enumerate() {
+            for way in 0..2 {
+                let stream = 2 * number as u64 + way;
+                let faults = options.faults.as_ref();
+                let faults = faults.map(|spec| (FaultLane::new(spec, stream), options.clock));
+                wires.push(Mutex::new(Wire::new(&cable.link, faults, window_cycles)?));
+            }
+        }
+        let homes: Vec<usize> = (0..topology.components())
+            .map(|index| home(&topology, topology.place(index), ranks.count()))
+            .collect();
+        let directory = Arc::new(Directory::new(options.addresses.iter().copied()));
+        let mut routes = Routes::of(&topology).into_iter();
+        let mut nodes = nodes.into_iter();
+        let mut components = Vec::new();
+        for index in 0..topology.components() {
+            let kind = match topology.place(index) {
+                Place::Node(_) => match nodes.next().flatten() {
+                    Some(node) => Kind::Node(node),
+                    None => Kind::Elsewhere,
+                },
+                Place::Switch(number) => {
+                    let Some(routes) = routes.next() else { break };
+                    let ports = topology.switches[number];
+                    let seed = switch.seed.wrapping_add(number as u64);
+                    let spec = SwitchSpec { seed, ..switch.clone() };
+                    if homes[index] == ranks.rank() {
+                        let switch = Switch::new(&spec, ports, routes, directory.clone());
+                        Kind::Switch(Box::new(switch))
+                    } else {
+                        Kind::Elsewhere
+                    }
+                }
+            };
+            components.push((kind, Vec::<Option<Port>>::new()));
+        }
+        let mut hears = Vec::new();
+        for (number, cable) in topology.cables.iter().enumerate() {
+            for (end, jack) in cable.ends.into_iter().enumerate() {
+                let (out, into) = (2 * number + end, 2 * number + 1 - end);
+                let ports = &mut components[topology.index(jack.place)].1;
+                if ports.len() <= jack.port {
+                    ports.resize_with(jack.port + 1, || None);
+                }
+                ports[jack.port] = Some(Port { out, into, tap: None });
+            }
+            let [a, b] = cable.ends.map(|jack| topology.index(jack.place));
+            hears.extend([b, a]);
+        }
+        let atomics = |value| (0..components.len()).map(|_| AtomicU64::new(value)).collect();
+        let shared =
+            Shared { wires, hears, own_next: atomics(u64::MAX), inbound_next: atomics(u64::MAX) };
+        let components =
+            components.into_iter().map(|(kind, ports)| Mutex::new(Component::new(kind, ports)));
+        let components = components.collect();
+        let threads = options.threads.max(1);
+        Ok(Self { topology, components, shared, homes, threads, window_cycles, now: 0, windows: 0 })
+    }
+
+    /// Writes down what passes a cable, at its first end: when frames leave there and when they
+    /// arrive there. Only the rank of that end can.
+    pub fn tap(&mut self, cable: usize, tap: PortTap) {
+        let jack = self.topology.cables[cable].ends[0];
+        let component = &mut self.components[self.topology.index(jack.place)];
+        let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(Some(port)) = component.ports.get_mut(jack.port) {
+            port.tap = Some(tap);
+        }
+    }
+
+    /// Runs until nothing happens any more, the watcher has seen enough, or before cycle `until`.
+    ///
+    /// # Errors
+    /// When a capture cannot be written or another rank fails.
+    pub fn run(
+        &mut self,
+        until: u64,
+        ranks: &mut dyn Ranks,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Outcome, FabricError> {
+        let crew = Crew::new(&self.components, &self.shared, self.threads);
+        let mut leader = Leader {
+            components: &self.components,
+            shared: &self.shared,
+            homes: &self.homes,
+            window_cycles: self.window_cycles,
+            now: self.now,
+            windows: 0,
+        };
+        let outcome = std::thread::scope(|scope| {
+            for _ in 1..self.threads {
+                scope.spawn(|| crew.follow());
+            }
+            let outcome = leader.run(&crew, until, ranks, watcher);
+            crew.finish();
+            outcome
+        });
+        (self.now, self.windows) = (leader.now, self.windows + leader.windows);
+        outcome
+    }
+
+    /// Gives the cycle before which everything has happened.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Counts windows so far.
+    pub fn windows(&self) -> u64 {
+        self.windows
+    }
+
+    /// Gives the longest window, in cycles: the shortest cable's latency.
+    pub fn window_cycles(&self) -> u64 {
+        self.window_cycles
+    }
+
+    /// Gives the network.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Looks at this rank's nodes, in order.
+    pub fn for_each_node(&mut self, mut look: impl FnMut(usize, &mut N)) {
+        let nodes = self.topology.nodes;
+        for (number, component) in self.components[..nodes].iter_mut().enumerate() {
+            let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Kind::Node(node) = &mut component.kind {
+                look(number, node);
+            }
+        }
+    }
+
+    /// Looks at this rank's switches, in order.
+    pub fn for_each_switch(&mut self, mut look: impl FnMut(usize, &mut Switch)) {
+        let nodes = self.topology.nodes;
+        for (number, component) in self.components[nodes..].iter_mut().enumerate() {
+            let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Kind::Switch(switch) = &mut component.kind {
+                look(number, switch);
+            }
+        }
+    }
+
+    /// Gives what passed the wires whose sender lives at this rank: cable, whether from its second
+    /// end, counts.
+    pub fn wire_counts(&self) -> Vec<(usize, bool, WireCounts)> {
+        let is_ours = |wire: &usize| {
+            let sender = self.shared.hears[wire ^ 1];
+            !matches!(lock(&self.components[sender]).kind, Kind::Elsewhere)
+        };
+        let wires = (0..self.shared.wires.len()).filter(is_ours);
+        wires
+            .map(|wire| (wire / 2, wire % 2 == 1, lock(&self.shared.wires[wire]).counts()))
+            .collect()
+    }
+
+    /// Ends the captures and gives this rank's nodes back.
+    ///
+    /// # Errors
+    /// When a capture cannot be written.
+    pub fn finish(self) -> Result<Vec<Option<N>>, FabricError> {
+        let mut nodes = Vec::new();
+        for (index, component) in self.components.into_iter().enumerate() {
+            let component =
+                component.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for tap in component.ports.into_iter().flatten().filter_map(|port| port.tap) {
+                tap.finish()?;
+            }
+            if index < self.topology.nodes {
+                nodes.push(match component.kind {
+                    Kind::Node(node) => Some(node),
+                    _ => None,
+                });
+            }
+        }
+        Ok(nodes)
+    }
+}
+
+/// Gives the rank a component lives at: nodes in equal blocks, switches with the first node or switch
+/// of a lower number that they are joined to.
+pub fn home(topology: &Topology, place: Place, ranks: usize) -> usize {
+    let of_node = |node: usize| node * ranks / topology.nodes.max(1);
+    match place {
+        Place::Node(node) => of_node(node),
+        Place::Switch(switch) => {
+            let joined = topology.cables.iter().filter_map(|cable| {
+                let [a, b] = cable.ends.map(|jack| jack.place);
+                match (a, b) {
+                    (Place::Node(node), other) | (other, Place::Node(node)) => {
+                        (other == place).then_some(node)
+                    }
+                    _ => None,
+                }
+            });
+            match joined.min() {
+                Some(node) => of_node(node),
+                None => switch * ranks / topology.switches.len().max(1),
+            }
+        }
+    }
+}
+
+/// Leads the run.
+struct Leader<'a, N> {
+    components: &'a [Mutex<Component<N>>],
+    shared: &'a Shared,
+    homes: &'a [usize],
+    window_cycles: u64,
+    now: u64,
+    windows: u64,
+}
+
+impl<N: Member> Leader<'_, N> {
+    fn run(
+        &mut self,
+        crew: &Crew<'_, N>,
+        until: u64,
+        ranks: &mut dyn Ranks,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Outcome, FabricError> {
+        self.look_at_all();
+        let mut status = self.exchange(ranks, watcher)?;
+        loop {
+            if status.next == u64::MAX {
+                self.rest();
+                status = self.exchange(ranks, watcher)?;
+                if status.next == u64::MAX {
+                    return Ok(Outcome::Rests);
+                }
+            }
+            if status.stop {
+                return Ok(Outcome::Stopped);
+            }
+            if status.next >= until {
+                self.now = self.now.max(until);
+                return Ok(Outcome::Reached);
+            }
+            let start = self.now.max(status.next);
+            let end = start.saturating_add(self.window_cycles).min(until);
+            crew.window(end);
+            (self.now, self.windows) = (end, self.windows + 1);
+            status = self.exchange(ranks, watcher)?;
+            if !watcher.goes_on(self.now, &status) {
+                return Ok(Outcome::Stopped);
+            }
+        }
+    }
+
+    /// Asks every component when it has something to do.
+    fn look_at_all(&mut self) {
+        for (index, component) in self.components.iter().enumerate() {
+            let next = match &mut lock(component).kind {
+                Kind::Node(node) => node.next_cycle(),
+                Kind::Switch(switch) => switch.next_cycle(),
+                Kind::Elsewhere => None,
+            };
+            self.shared.own_next[index].store(next.unwrap_or(u64::MAX), Ordering::Release);
+        }
+    }
+
+    fn rest(&mut self) {
+        for component in self.components {
+            if let Kind::Node(node) = &mut lock(component).kind {
+                node.rests(self.now);
+            }
+        }
+        self.look_at_all();
+    }
+
+    /// Hands over what other ranks hear, and learns how all stand.
+    fn exchange(
+        &mut self,
+        ranks: &mut dyn Ranks,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Status, FabricError> {
+        let mut status = self.status()?;
+        status.stop = watcher.stops();
+        let own = ranks.rank();
+        if ranks.count() == 1 {
+            return Ok(status);
+        }
+        let mut parcels = vec![Vec::new(); ranks.count()];
+        for (number, wire) in self.shared.wires.iter().enumerate() {
+            let to = self.homes[self.shared.hears[number]];
+            if to == own || self.homes[self.shared.hears[number ^ 1]] != own {
+                continue;
+            }
+            let mut wire = lock(wire);
+            // Whatever is sent from now on arrives a window later at the earliest.
+            let settled = self.now.saturating_add(self.window_cycles);
+            wire.settle_before(settled);
+            while let Some((arrival, frame)) = wire.take_before(u64::MAX) {
+                status.next = status.next.min(arrival);
+                parcel::add(&mut parcels[to], number, arrival, &frame);
+            }
+            status.next = status.next.min(wire.next().unwrap_or(u64::MAX));
+        }
+        let (parcels, together) = ranks.exchange(parcels, status)?;
+        for (rank, parcel) in parcels.iter().enumerate().filter(|(rank, _)| *rank != own) {
+            let mut rest = parcel.as_slice();
+            while let Some(frame) = parcel::take(&mut rest) {
+                let known = frame.filter(|(wire, ..)| *wire < self.shared.wires.len());
+                let Some((number, arrival, frame)) = known else {
+                    let problem = "it sent bytes that are no frames".to_owned();
+                    return Err(FabricError::Rank { rank, problem });
+                };
+                let mut wire = lock(&self.shared.wires[number]);
+                wire.put(arrival, frame);
+                self.shared.announce(number, wire.next());
+            }
+        }
+        Ok(together)
+    }
+
+    /// Gives how this rank stands.
+    fn status(&mut self) -> Result<Status, FabricError> {
+        let mut status = Status::NONE;
+        for (index, component) in self.components.iter().enumerate() {
+            let mut component = lock(component);
+            if let Some(problem) = component.error.take() {
+                return Err(problem.into());
+            }
+            let Kind::Node(node) = &component.kind else {
+                let is_here = !matches!(component.kind, Kind::Elsewhere);
+                if is_here {
+                    status.next = status.next.min(self.shared.next(index));
+                }
+                continue;
+            };
+            status = status.with(Status {
+                next: self.shared.next(index),
+                moved: node.moved(),
+                open: u64::from(node.is_open()),
+                failed: u64::from(node.has_failed()),
+                stop: false,
+            });
+        }
+        Ok(status)
+    }
+}

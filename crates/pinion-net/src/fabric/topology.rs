@@ -1,0 +1,162 @@
+//! Who is joined to whom. In: nodes, switches and the cables between their ports. Out: the same,
+//! checked, and for every switch the ports on the shortest ways to each node.
+
+use super::FabricError;
+use crate::link::Link;
+
+/// Names a component of a fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// A node, which has one port.
+    Node(usize),
+    /// A switch.
+    Switch(usize),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Node(number) => write!(f, "node {number}"),
+            Self::Switch(number) => write!(f, "switch {number}"),
+        }
+    }
+}
+
+/// Names a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Jack {
+    /// Is whose it is.
+    pub place: Place,
+    /// Is its number there; 0 at a node.
+    pub port: usize,
+}
+
+/// Joins two ports, both ways.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cable {
+    /// Are its ends.
+    pub ends: [Jack; 2],
+    /// Is its rate and latency, those of MAC and serial transceivers included.
+    pub link: Link,
+}
+
+/// Describes a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Counts nodes.
+    pub nodes: usize,
+    /// Counts the ports of each switch.
+    pub switches: Vec<usize>,
+    /// Are the cables. A node has exactly one, a switch's port one at most.
+    pub cables: Vec<Cable>,
+}
+
+impl Topology {
+    /// Joins all nodes to one switch.
+    pub fn star(nodes: usize, link: Link) -> Self {
+        let cable = |node| Cable {
+            ends: [
+                Jack { place: Place::Node(node), port: 0 },
+                Jack { place: Place::Switch(0), port: node },
+            ],
+            link,
+        };
+        Self { nodes, switches: vec![nodes], cables: (0..nodes).map(cable).collect() }
+    }
+
+    /// Joins two nodes without a switch.
+    pub fn back_to_back(link: Link) -> Self {
+        let end = |node| Jack { place: Place::Node(node), port: 0 };
+        Self {
+            nodes: 2,
+            switches: Vec::new(),
+            cables: vec![Cable { ends: [end(0), end(1)], link }],
+        }
+    }
+
+    /// Checks that every cable ends at a port that exists and has no other, and that every node
+    /// reaches every other.
+    ///
+    /// # Errors
+    /// [`FabricError::Topology`].
+    pub fn check(&self) -> Result<(), FabricError> {
+        let wrong = |problem: String| Err(FabricError::Topology { problem });
+        let mut seen = std::collections::BTreeSet::new();
+        for jack in self.cables.iter().flat_map(|cable| cable.ends) {
+            let ports = match jack.place {
+                Place::Node(node) => usize::from(node < self.nodes),
+                Place::Switch(switch) => self.switches.get(switch).copied().unwrap_or(0),
+            };
+            if jack.port >= ports {
+                return wrong(format!("{} has no port {}", jack.place, jack.port));
+            }
+            if !seen.insert(jack) {
+                return wrong(format!("port {} of {} has two cables", jack.port, jack.place));
+            }
+        }
+        if let Some(node) = (0..self.nodes)
+            .find(|&node| !seen.contains(&Jack { place: Place::Node(node), port: 0 }))
+        {
+            return wrong(format!("node {node} has no cable"));
+        }
+        let first = Place::Node(0);
+        let reached = self.distances(first);
+        match (0..self.nodes).find(|&node| reached[self.index(Place::Node(node))].is_none()) {
+            Some(node) => wrong(format!("no way leads from {first} to node {node}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives a component's number: nodes first, then switches.
+    pub fn index(&self, place: Place) -> usize {
+        match place {
+            Place::Node(node) => node,
+            Place::Switch(switch) => self.nodes + switch,
+        }
+    }
+
+    /// Gives the component of a number.
+    pub fn place(&self, index: usize) -> Place {
+        if index < self.nodes { Place::Node(index) } else { Place::Switch(index - self.nodes) }
+    }
+
+    /// Counts components.
+    pub fn components(&self) -> usize {
+        self.nodes + self.switches.len()
+    }
+
+    /// Gives, by component, the number of cables to `to`; `None` where no way leads there. Ways do
+    /// not lead through nodes.
+    pub fn distances(&self, to: Place) -> Vec<Option<u32>> {
+        let neighbours = self.neighbours();
+        let mut distances = vec![None; self.components()];
+        let mut queue = std::collections::VecDeque::from([(self.index(to), 0)]);
+        distances[self.index(to)] = Some(0);
+        while let Some((at, distance)) = queue.pop_front() {
+            if at < self.nodes && distance > 0 {
+                continue;
+            }
+            for &(next, _) in &neighbours[at] {
+                if distances[next].is_none() {
+                    distances[next] = Some(distance + 1);
+                    queue.push_back((next, distance + 1));
+                }
+            }
+        }
+        distances
+    }
+
+    /// Lists, by component, its neighbours and its own port towards each.
+    pub fn neighbours(&self) -> Vec<Vec<(usize, usize)>> {
+        let mut neighbours = vec![Vec::new(); self.components()];
+        for cable in &self.cables {
+            let [a, b] = cable.ends;
+            neighbours[self.index(a.place)].push((self.index(b.place), a.port));
+            neighbours[self.index(b.place)].push((self.index(a.place), b.port));
+        }
+        for of_one in &mut neighbours {
+            of_one.sort_by_key(|&(_, port)| port);
+        }
+        neighbours
+    }
+}
