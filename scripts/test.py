@@ -32,6 +32,7 @@ STEPS = {
     "sdk": [PYTHON, "tests/sdk/run.py"],
     "pspinsim": [PYTHON, "tests/pspinsim/run.py"],
     "examples": [PYTHON, "tests/examples/run.py", "--pinion", PINION],
+    "cluster": [PYTHON, "tests/cluster/run.py", "--pinion", PINION],
     "datatypes": [PYTHON, "tests/datatypes/run.py", "--pinion", PINION],
     "native": [PYTHON, "tests/native/run.py", "--pinion", PINION],
     "fpspin": [PYTHON, "tests/fpspin/run.py", "--pinion", PINION],
