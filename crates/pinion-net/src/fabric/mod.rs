@@ -22,7 +22,7 @@ mod tests;
 pub use error::FabricError;
 pub use ranks::{Alone, Ranks, Status};
 pub use run::{Fabric, Options, Outcome, Watcher};
-pub use topology::{Cable, Jack, Place, Topology};
+pub use topology::{Cable, Jack, Joiner, Place, Topology};
 pub use wire::WireCounts;
 
 use crate::link::Endpoint;

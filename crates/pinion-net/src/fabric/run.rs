@@ -94,9 +94,10 @@ impl<N: Member> Fabric<N> {
             .collect();
         let directory = Arc::new(Directory::new(options.addresses.iter().copied()));
         let mut routes = Routes::of(&topology).into_iter();
+        let links = topology.switch_links();
         let mut nodes = nodes.into_iter();
         let mut components = Vec::new();
-        for index in 0..topology.components() {
+        for (index, &home) in homes.iter().enumerate() {
             let kind = match topology.place(index) {
                 Place::Node(_) => match nodes.next().flatten() {
                     Some(node) => Kind::Node(node),
@@ -104,11 +105,11 @@ impl<N: Member> Fabric<N> {
                 },
                 Place::Switch(number) => {
                     let Some(routes) = routes.next() else { break };
-                    let ports = topology.switches[number];
                     let seed = switch.seed.wrapping_add(number as u64);
                     let spec = SwitchSpec { seed, ..switch.clone() };
-                    if homes[index] == ranks.rank() {
-                        let switch = Switch::new(&spec, ports, routes, directory.clone());
+                    if home == ranks.rank() {
+                        let links = &links[number];
+                        let switch = Switch::new(&spec, links, routes, directory.clone())?;
                         Kind::Switch(Box::new(switch))
                     } else {
                         Kind::Elsewhere

@@ -1,5 +1,11 @@
 //! Who is joined to whom. In: nodes, switches and the cables between their ports. Out: the same,
-//! checked, and for every switch the ports on the shortest ways to each node.
+//! checked, with distances and the cables' names. Usual shapes are made by the functions of `shapes`.
+
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+pub use shapes::Joiner;
 
 use super::FabricError;
 use crate::link::Link;
@@ -52,28 +58,6 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Joins all nodes to one switch.
-    pub fn star(nodes: usize, link: Link) -> Self {
-        let cable = |node| Cable {
-            ends: [
-                Jack { place: Place::Node(node), port: 0 },
-                Jack { place: Place::Switch(0), port: node },
-            ],
-            link,
-        };
-        Self { nodes, switches: vec![nodes], cables: (0..nodes).map(cable).collect() }
-    }
-
-    /// Joins two nodes without a switch.
-    pub fn back_to_back(link: Link) -> Self {
-        let end = |node| Jack { place: Place::Node(node), port: 0 };
-        Self {
-            nodes: 2,
-            switches: Vec::new(),
-            cables: vec![Cable { ends: [end(0), end(1)], link }],
-        }
-    }
-
     /// Checks that every cable ends at a port that exists and has no other, and that every node
     /// reaches every other.
     ///
@@ -128,10 +112,18 @@ impl Topology {
     /// Gives, by component, the number of cables to `to`; `None` where no way leads there. Ways do
     /// not lead through nodes.
     pub fn distances(&self, to: Place) -> Vec<Option<u32>> {
-        let neighbours = self.neighbours();
+        self.distances_over(&self.neighbours(), self.index(to))
+    }
+
+    /// Does the same with the neighbours at hand, for a component's number.
+    pub(crate) fn distances_over(
+        &self,
+        neighbours: &[Vec<(usize, usize)>],
+        to: usize,
+    ) -> Vec<Option<u32>> {
         let mut distances = vec![None; self.components()];
-        let mut queue = std::collections::VecDeque::from([(self.index(to), 0)]);
-        distances[self.index(to)] = Some(0);
+        let mut queue = std::collections::VecDeque::from([(to, 0)]);
+        distances[to] = Some(0);
         while let Some((at, distance)) = queue.pop_front() {
             if at < self.nodes && distance > 0 {
                 continue;
@@ -158,5 +150,46 @@ impl Topology {
             of_one.sort_by_key(|&(_, port)| port);
         }
         neighbours
+    }
+
+    /// Lists, by switch, its ports' cables.
+    pub fn switch_links(&self) -> Vec<Vec<Option<Link>>> {
+        let mut links: Vec<_> = self.switches.iter().map(|&ports| vec![None; ports]).collect();
+        for cable in &self.cables {
+            for jack in cable.ends {
+                if let Place::Switch(switch) = jack.place {
+                    links[switch][jack.port] = Some(cable.link);
+                }
+            }
+        }
+        links
+    }
+
+    /// Names every cable: one at a node by that node (`node` gives its name), one between two nodes
+    /// by its first end; one between switches `s0-s5`, or `s0-s5.0`, `s0-s5.1`… where several join
+    /// the same two.
+    pub fn cable_names(&self, node: impl Fn(usize) -> String) -> Vec<String> {
+        let switches = |cable: &Cable| match cable.ends.map(|jack| jack.place) {
+            [Place::Switch(a), Place::Switch(b)] => Some((a.min(b), a.max(b))),
+            _ => None,
+        };
+        let mut alike = std::collections::HashMap::new();
+        for pair in self.cables.iter().filter_map(switches) {
+            *alike.entry(pair).or_insert(0) += 1;
+        }
+        let mut named = std::collections::HashMap::new();
+        let name = |cable: &Cable| match (cable.ends.map(|jack| jack.place), switches(cable)) {
+            ([Place::Node(number), _] | [_, Place::Node(number)], _) => node(number),
+            (_, Some(pair)) if alike[&pair] > 1 => {
+                let nth = named.entry(pair).or_insert(0);
+                *nth += 1;
+                format!("s{}-s{}.{}", pair.0, pair.1, *nth - 1)
+            }
+            ([a, b], pair) => {
+                let (a, b) = pair.unwrap_or((self.index(a), self.index(b)));
+                format!("s{a}-s{b}")
+            }
+        };
+        self.cables.iter().map(name).collect()
     }
 }

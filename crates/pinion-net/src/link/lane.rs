@@ -42,18 +42,10 @@ impl Lane {
         if link.latency_cycles == 0 {
             return Err(LinkError::NoLatency);
         }
-        let cycles_per_bit = match link.rate.bits_per_s() {
-            None => None,
-            Some(_) if link.clock_hz == 0 => return Err(LinkError::NoClock { rate: link.rate }),
-            Some(bits_per_s) => {
-                let divisor = greatest_common_divisor(bits_per_s, link.clock_hz);
-                Some((link.clock_hz / divisor, bits_per_s / divisor))
-            }
-        };
         Ok(Self {
             latency_cycles: link.latency_cycles,
             queue_bytes: link.queue_bytes,
-            cycles_per_bit,
+            cycles_per_bit: link.cycles_per_bit()?,
             free_parts: 0,
             under_way: VecDeque::new(),
             counts: LaneCounts::default(),
@@ -115,10 +107,6 @@ impl Lane {
     pub fn counts(&self) -> LaneCounts {
         self.counts
     }
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

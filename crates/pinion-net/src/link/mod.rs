@@ -59,6 +59,25 @@ impl Link {
     pub fn at_rate(self, rate: Rate, clock_hz: u64) -> Self {
         Self { rate, clock_hz, ..self }
     }
+
+    /// Gives the cycles that a bit takes as a fraction; `None`: the wire is as fast as the pins.
+    ///
+    /// # Errors
+    /// When it has a rate and no clock.
+    pub(crate) fn cycles_per_bit(&self) -> Result<Option<(u64, u64)>, LinkError> {
+        match self.rate.bits_per_s() {
+            None => Ok(None),
+            Some(_) if self.clock_hz == 0 => Err(LinkError::NoClock { rate: self.rate }),
+            Some(bits_per_s) => {
+                let divisor = greatest_common_divisor(bits_per_s, self.clock_hz);
+                Ok(Some((self.clock_hz / divisor, bits_per_s / divisor)))
+            }
+        }
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Stands at an end of a link and can be run for a while.

@@ -1,34 +1,50 @@
 //! An output-queued switch. In: frames with the cycle of their first flit on a port. Out: frames on
 //! other ports, each whole before it goes on (store and forward), at the rate of the port's cable.
-//! Holds, at every output port, a queue of data and one of control frames, which go first.
+//! Holds frames that are still coming in and, at every output port, a queue of data and one of
+//! control frames, which go first.
 //!
-//! When the data queue has no room, a frame between nanoPUs loses its payload and its header goes on
-//! among the control frames (NDP's trimming), or the frame is dropped.
+//! A frame's way: the port's pins → its last flit and the latency → [`Directory`] and [`Routes`] say
+//! which ports lead to its node, [`Paths`] picks one → that port's queues → the cable. When the data
+//! queue has no room, a frame between nanoPUs loses its payload and its header goes on among the
+//! control frames (NDP's trimming), or the frame is dropped ([`Overflow`]).
+//!
+//! Order within a cycle: all frames that have come in enter their queues, in the order of the ports
+//! they came from; then the ports that are free send. Nothing depends on anything but cycles, port
+//! numbers and the seed, so a run may be cut into windows anywhere.
+//!
+//! Work: one event per frame in and one per frame out, in one heap; ports where nothing happens cost
+//! nothing. A frame is never copied.
 
+mod counts;
+mod directory;
+mod frames;
+mod paths;
+mod port;
 mod routes;
+#[cfg(test)]
+mod tests;
 
-pub use routes::{Directory, Routes};
+pub use counts::{PortCounts, SwitchCounts};
+pub use directory::{Directory, Unroutable};
+pub use paths::Paths;
+pub use port::Occupancy;
+pub use routes::Routes;
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
 
+use crate::link::{Link, LinkError};
 use crate::load::flits;
+use port::Port;
 
 /// Says what happens to a data frame that finds no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// Its payload is cut off (NDP).
+    /// Its payload is cut off (NDP); frames that are not between nanoPUs are dropped.
     Trim,
     /// It is dropped.
     Drop,
-}
-
-/// Says which of several shortest ways a frame takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paths {
-    /// Each frame any, by chance (NDP).
-    Spray,
-    /// All frames of a flow the same (equal-cost multi-path).
-    Ecmp,
 }
 
 /// Describes a switch.
@@ -36,13 +52,15 @@ pub enum Paths {
 pub struct SwitchSpec {
     /// Cycles from a frame's last flit in to its first flit out at the earliest.
     pub latency_cycles: u64,
-    /// Bytes of data frames that wait at a port at most.
+    /// Bytes that the data frames waiting at a port stay below; the one that is leaving is not
+    /// counted.
     pub data_queue_bytes: u64,
-    /// Bytes of control frames that wait at a port at most.
+    /// Bytes that the control frames waiting at a port stay below.
     pub control_queue_bytes: u64,
     /// Says what happens to a data frame that finds no room.
     pub overflow: Overflow,
     /// Marks frames that can be marked (IPv4 ECN) when so many bytes of data wait; `None`: never.
+    /// Frames between nanoPUs cannot: NDP's do not use ECN, Homa's have their priority there.
     pub ecn_bytes: Option<u64>,
     /// Says which of several shortest ways a frame takes.
     pub paths: Paths,
@@ -65,64 +83,158 @@ impl Default for SwitchSpec {
     }
 }
 
+/// Is what happens next; of one cycle's, arrivals come first, each kind in the order of ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A frame is in.
+    Arrives { port: u32, slot: u32 },
+    /// A port can send.
+    Leaves { port: u32 },
+}
+
 /// Is a switch.
 #[derive(Debug)]
 pub struct Switch {
     spec: SwitchSpec,
     routes: Routes,
-    directory: std::sync::Arc<Directory>,
+    directory: Arc<Directory>,
     ports: Vec<Port>,
-}
-
-#[derive(Debug, Default)]
-struct Port {
-    waiting: VecDeque<(u64, Vec<u8>)>,
-    free: u64,
+    events: BinaryHeap<Reverse<(u64, Event)>>,
+    /// Frames that are coming in, and the places in there that are empty.
+    incoming: Vec<Vec<u8>>,
+    vacant: Vec<u32>,
 }
 
 impl Switch {
-    /// Makes a switch; `cycles_per_byte` of a port is a fraction (numerator, denominator).
+    /// Makes a switch whose ports have these cables; `None` where there is none.
+    ///
+    /// # Errors
+    /// When a cable has a rate but no clock.
     pub fn new(
         spec: &SwitchSpec,
-        ports: usize,
+        cables: &[Option<Link>],
         routes: Routes,
-        directory: std::sync::Arc<Directory>,
-    ) -> Self {
-        let ports = (0..ports).map(|_| Port::default()).collect();
-        Self { spec: spec.clone(), routes, directory, ports }
+        directory: Arc<Directory>,
+    ) -> Result<Self, LinkError> {
+        let ports = cables.iter().map(|cable| Port::new(cable.as_ref()));
+        Ok(Self {
+            spec: spec.clone(),
+            routes,
+            directory,
+            ports: ports.collect::<Result<_, _>>()?,
+            events: BinaryHeap::new(),
+            incoming: Vec::new(),
+            vacant: Vec::new(),
+        })
     }
 
-    /// Takes a frame whose first flit comes in on a port in this cycle. Frames of one port come in
-    /// order; those of several ports in any.
-    pub fn arrive(&mut self, _port: usize, first_flit: u64, frame: Vec<u8>) {
+    /// Takes a frame whose first flit comes in on a port in this cycle, which was not run yet. Frames
+    /// of one port come in order and do not overlap; those of several ports come in any order.
+    pub fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
         let ready = first_flit + flits(frame.len()) + self.spec.latency_cycles;
-        let Some(node) = self.directory.destination(&frame) else { return };
-        let Some(&out) = self.routes.ports(node).first() else { return };
-        let port = &mut self.ports[usize::from(out)];
-        let place =
-            port.waiting.iter().rposition(|(at, _)| *at <= ready).map_or(0, |last| last + 1);
-        port.waiting.insert(place, (ready, frame));
+        let counts = &mut self.ports[port].counts;
+        counts.frames_in += 1;
+        counts.bytes_in += frame.len() as u64;
+        let slot = match self.vacant.pop() {
+            Some(slot) => {
+                self.incoming[slot as usize] = frame;
+                slot
+            }
+            None => {
+                self.incoming.push(frame);
+                self.incoming.len() as u32 - 1
+            }
+        };
+        self.events.push(Reverse((ready, Event::Arrives { port: port as u32, slot })));
     }
 
     /// Does everything before cycle `until`; gives each frame with its port and the cycles of its
-    /// first and last flit out.
+    /// first and last flit out, in order of time.
     pub fn run(&mut self, until: u64, send: &mut dyn FnMut(usize, u64, u64, Vec<u8>)) {
-        for (number, port) in self.ports.iter_mut().enumerate() {
-            while let Some((ready, _)) = port.waiting.front() {
-                let first = port.free.max(*ready);
-                if first >= until {
-                    break;
+        while let Some(&Reverse((cycle, event))) = self.events.peek() {
+            if cycle >= until {
+                break;
+            }
+            self.events.pop();
+            match event {
+                Event::Arrives { port, slot } => {
+                    let frame = std::mem::take(&mut self.incoming[slot as usize]);
+                    self.vacant.push(slot);
+                    self.forward(cycle, port as usize, frame);
                 }
-                let Some((_, frame)) = port.waiting.pop_front() else { break };
-                port.free = first + flits(frame.len());
-                send(number, first, port.free - 1, frame);
+                Event::Leaves { port } => {
+                    let number = port as usize;
+                    let port = &mut self.ports[number];
+                    if let Some((frame, last)) = port.send(cycle) {
+                        send(number, cycle, last, frame);
+                    }
+                    self.schedule(cycle, number);
+                }
             }
         }
     }
 
     /// Gives the next cycle in which something happens, if anything waits.
     pub fn next_cycle(&self) -> Option<u64> {
-        let waiting = |port: &Port| port.waiting.front().map(|(at, _)| port.free.max(*at));
-        self.ports.iter().filter_map(waiting).min()
+        self.events.peek().map(|Reverse((cycle, _))| *cycle)
+    }
+
+    /// Puts a frame into the queue of the port it leaves by.
+    fn forward(&mut self, cycle: u64, from: usize, frame: Vec<u8>) {
+        let ways = self.directory.destination(&frame).and_then(|node| {
+            let ways = self.routes.ports(node);
+            if ways.is_empty() { Err(Unroutable::NoWay) } else { Ok(ways) }
+        });
+        match ways {
+            Err(reason) => self.ports[from].counts.drop_unroutable(reason),
+            Ok(ways) => {
+                let choice = match ways.len() {
+                    1 => 0,
+                    count => self.spec.paths.choose(self.spec.seed, cycle, from, &frame, count),
+                };
+                let to = usize::from(ways[choice]);
+                self.ports[to].enqueue(cycle, frame, &self.spec);
+                self.schedule(cycle, to);
+            }
+        }
+    }
+
+    /// Sees to it that a port sends what waits in it, once.
+    fn schedule(&mut self, now: u64, number: usize) {
+        if let Some(cycle) = self.ports[number].schedule(now) {
+            self.events.push(Reverse((cycle, Event::Leaves { port: number as u32 })));
+        }
+    }
+
+    /// Counts ports.
+    pub fn ports(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Gives what a port did: what came in there, and what happened to what left or was to leave
+    /// there.
+    pub fn port_counts(&self, port: usize) -> PortCounts {
+        self.ports.get(port).map(|port| port.counts).unwrap_or_default()
+    }
+
+    /// Gives what happened to all frames.
+    pub fn counts(&self) -> SwitchCounts {
+        let coming_in = self.incoming.len() - self.vacant.len();
+        let waiting: usize = self.ports.iter().map(Port::waiting).sum();
+        let ports =
+            self.ports.iter().map(|port| port.counts).fold(PortCounts::default(), |a, b| a + b);
+        SwitchCounts { ports, resident: (coming_in + waiting) as u64 }
+    }
+
+    /// Writes down from now on how much waits at a port, whenever that changes.
+    pub fn watch(&mut self, port: usize) {
+        if let Some(port) = self.ports.get_mut(port) {
+            port.watch();
+        }
+    }
+
+    /// Gives how much waited at a port after every change since it is watched.
+    pub fn occupancy(&self, port: usize) -> &[Occupancy] {
+        self.ports.get(port).map_or(&[], Port::occupancy)
     }
 }
