@@ -7,6 +7,7 @@
 //! h = (n − 1)·q it is x⌊h⌋ + (h − ⌊h⌋)·(x⌊h⌋₊₁ − x⌊h⌋). Missing answers can be counted as endlessly
 //! late, as the published evaluation counts them.
 
+use super::interval::{Interval, quantile_ranks};
 use hdrhistogram::Histogram;
 use pinion_sim::Clock;
 
@@ -107,6 +108,26 @@ impl Latencies {
         self.interpolated(q, self.missing)
     }
 
+    /// Gives the interval that holds the quantile of the requests with probability `confidence`,
+    /// those without an answer counted as endlessly late, whatever the distribution: see
+    /// [`quantile_ranks`].
+    pub fn quantile_interval(&self, q: f64, confidence: f64) -> Interval {
+        let (low, high) = quantile_ranks(self.count() + self.missing, q, confidence);
+        let ranks = [low, high].map(|rank| rank.filter(|&rank| rank <= self.count()));
+        let [low, high] = match &self.exact {
+            Some(exact) => {
+                let mut sorted = exact.clone();
+                sorted.sort_unstable();
+                ranks.map(|rank| rank.map(|rank| sorted[rank as usize - 1] as f64))
+            }
+            None => ranks.map(|rank| {
+                let share = rank? as f64 / self.count() as f64;
+                Some(self.histogram.value_at_quantile(share) as f64)
+            }),
+        };
+        Interval { low, high }
+    }
+
     fn interpolated(&self, q: f64, missing: u64) -> Option<f64> {
         let count = self.count() + missing;
         if self.count() == 0 {
@@ -199,6 +220,20 @@ mod tests {
             }
         }
         assert_eq!(latencies.mean_cycles(), Some(149_998.5));
+    }
+
+    #[test]
+    fn the_interval_of_a_quantile_is_between_two_of_the_numbers() {
+        let latencies = of((1..=16).rev().map(|n| n * 10));
+        let interval = latencies.quantile_interval(0.5, 0.95);
+        assert_eq!((interval.low, interval.high), (Some(40.0), Some(130.0)));
+        let mut latencies = of(1..=11);
+        latencies.add_missing(5);
+        let interval = latencies.quantile_interval(0.5, 0.95);
+        assert_eq!((interval.low, interval.high), (Some(4.0), None), "too late ones are above");
+        let mut coarse = Latencies::new(false);
+        (1..=16).for_each(|n| coarse.record(n * 10));
+        assert_eq!(coarse.quantile_interval(0.5, 0.95).high, Some(130.0));
     }
 
     #[test]

@@ -11,11 +11,21 @@ pub(super) struct Request {
     pub(super) number: u64,
     /// When it was due: the time it carries. No two requests have the same.
     pub(super) sent: u64,
+    /// The node it went to.
+    pub(super) node: u32,
     /// The context it went to.
     pub(super) context: u16,
     /// The mode of its service time.
     pub(super) mode: usize,
     is_open: bool,
+}
+
+impl Request {
+    /// Makes one that has no answer yet.
+    pub(super) fn new(number: u64, sent: u64, to: (u32, u16), mode: usize) -> Self {
+        let (node, context) = to;
+        Self { number, sent, node, context, mode, is_open: true }
+    }
 }
 
 /// Says what a message of the node was an answer to.
@@ -44,10 +54,10 @@ impl Outstanding {
     }
 
     /// Notes a request; requests come with rising times.
-    pub(super) fn add(&mut self, number: u64, sent: u64, context: u16, mode: usize) {
-        self.requests.push_back(Request { number, sent, context, mode, is_open: true });
+    pub(super) fn add(&mut self, request: Request) {
+        self.requests.push_back(request);
         self.open += 1;
-        self.last_sent = Some(sent);
+        self.last_sent = Some(request.sent);
     }
 
     /// Gives the number of requests without an answer.
@@ -60,11 +70,13 @@ impl Outstanding {
         self.requests.front()
     }
 
-    /// Finds the request that a message answers, by the time in it or by the context it comes from.
-    pub(super) fn answer(&mut self, sent: Option<u64>, context: u16) -> Found {
+    /// Finds the request that a message answers, by the time in it or by whom it comes from: a node,
+    /// where it is one of those asked, and a context.
+    pub(super) fn answer(&mut self, sent: Option<u64>, from: (Option<u32>, u16)) -> Found {
         let place = match self.matching {
             Matching::Oldest => {
-                self.requests.iter().position(|r| r.is_open && r.context == context)
+                let is_from = |r: &Request| (Some(r.node), r.context) == from;
+                self.requests.iter().position(|r| r.is_open && is_from(r))
             }
             Matching::SentTime => {
                 let Some(sent) = sent else { return Found::Nothing };
@@ -113,7 +125,7 @@ mod tests {
     fn three(matching: Matching) -> Outstanding {
         let mut outstanding = Outstanding::new(matching);
         for (number, sent, context) in [(0, 10, 0), (1, 20, 1), (2, 30, 0)] {
-            outstanding.add(number, sent, context, 0);
+            outstanding.add(Request::new(number, sent, (0, context), 0));
         }
         outstanding
     }
@@ -128,26 +140,26 @@ mod tests {
     #[test]
     fn the_time_in_an_answer_names_the_request_once() {
         let mut outstanding = three(Matching::SentTime);
-        assert_eq!(number(outstanding.answer(Some(20), 0)), Some(1));
-        assert_eq!(outstanding.answer(Some(20), 0), Found::Again);
-        assert_eq!(outstanding.answer(Some(21), 0), Found::Nothing);
-        assert_eq!(outstanding.answer(Some(31), 0), Found::Nothing);
-        assert_eq!(outstanding.answer(None, 0), Found::Nothing);
-        assert_eq!(number(outstanding.answer(Some(10), 0)), Some(0));
+        assert_eq!(number(outstanding.answer(Some(20), (Some(0), 0))), Some(1));
+        assert_eq!(outstanding.answer(Some(20), (Some(0), 0)), Found::Again);
+        assert_eq!(outstanding.answer(Some(21), (Some(0), 0)), Found::Nothing);
+        assert_eq!(outstanding.answer(Some(31), (Some(0), 0)), Found::Nothing);
+        assert_eq!(outstanding.answer(None, (Some(0), 0)), Found::Nothing);
+        assert_eq!(number(outstanding.answer(Some(10), (Some(0), 0))), Some(0));
         assert_eq!(outstanding.oldest().map(|request| request.sent), Some(30));
-        assert_eq!(outstanding.answer(Some(10), 0), Found::Again);
+        assert_eq!(outstanding.answer(Some(10), (Some(0), 0)), Found::Again);
         assert_eq!(outstanding.give_up_oldest().map(|request| request.number), Some(2));
         assert_eq!((outstanding.len(), outstanding.give_up_oldest()), (0, None));
-        assert_eq!(outstanding.answer(Some(30), 0), Found::Again);
+        assert_eq!(outstanding.answer(Some(30), (Some(0), 0)), Found::Again);
     }
 
     #[test]
     fn or_the_oldest_of_a_context_is_meant() {
         let mut outstanding = three(Matching::Oldest);
-        assert_eq!(number(outstanding.answer(None, 0)), Some(0));
-        assert_eq!(number(outstanding.answer(None, 0)), Some(2));
-        assert_eq!(outstanding.answer(None, 0), Found::Nothing);
-        assert_eq!(number(outstanding.answer(None, 1)), Some(1));
+        assert_eq!(number(outstanding.answer(None, (Some(0), 0))), Some(0));
+        assert_eq!(number(outstanding.answer(None, (Some(0), 0))), Some(2));
+        assert_eq!(outstanding.answer(None, (Some(0), 0)), Found::Nothing);
+        assert_eq!(number(outstanding.answer(None, (Some(0), 1))), Some(1));
         assert_eq!(outstanding.len(), 0);
     }
 }

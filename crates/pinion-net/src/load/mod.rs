@@ -17,10 +17,13 @@
 mod arrival;
 mod distribution;
 mod error;
+mod interval;
 mod latency;
 mod matching;
 mod parse;
+mod percentile;
 mod report;
+mod resend;
 mod source;
 mod spec;
 mod wire;
@@ -31,10 +34,13 @@ mod tests;
 pub use arrival::{Arrivals, Timing};
 pub use distribution::{Distribution, Normal};
 pub use error::LoadError;
+pub use interval::{Interval, quantile_ranks};
 pub use latency::{Latencies, LatencySummary};
+pub use percentile::PercentileRow;
 pub use report::{LoadReport, Sample};
+pub use resend::Resent;
 pub use source::LoadSource;
-pub use spec::{Contexts, Ends, Flavour, LoadSpec, Matching, Overrun, ResponseAt};
+pub use spec::{Contexts, Ends, Flavour, LoadSpec, Matching, Nodes, Overrun, ResponseAt};
 
 /// Exchanges frames with a node, cycle by cycle.
 ///

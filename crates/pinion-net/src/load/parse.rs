@@ -22,6 +22,8 @@
 //! | `closing` | 0 | messages of service time 0 at the end |
 //! | `match` | `sent` | answers carry the time of sending, or belong to the `oldest` request |
 //! | `until` | `first` | `first` or `last` flit of the answer |
+//! | `timeout` | `never` | `ndp`: cycles after which an unacknowledged packet is sent again |
+//! | `spread` | `turn` | several nodes: requests go to them in turn, or `uniform`: to any |
 //! | `patience` | 10000000 | cycles after which a request is given up |
 //! | `seed` | 1 | chooses all random numbers |
 //!
@@ -29,15 +31,15 @@
 //! `bimodal:MEAN/DEVIATION/MEAN/DEVIATION/PROBABILITY[/MIN/MAX]` with the probability of the second.
 
 use super::{
-    Arrivals, Contexts, Distribution, Flavour, LoadError, LoadSpec, Matching, Normal, Overrun,
-    ResponseAt, Timing,
+    Arrivals, Contexts, Distribution, Flavour, LoadError, LoadSpec, Matching, Nodes, Normal,
+    Overrun, ResponseAt, Timing,
 };
 use crate::frame::lnic::{HOMA_PROTOCOL, NDP_PROTOCOL};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 23] = [
     "requests",
     "gap",
     "window",
@@ -58,6 +60,8 @@ const KEYS: [&str; 21] = [
     "closing",
     "match",
     "until",
+    "timeout",
+    "spread",
     "patience",
 ];
 const SEED: &str = "seed";
@@ -73,26 +77,59 @@ impl LoadSpec {
     /// # Errors
     /// Names the wrong part and what would be right.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
-        text.parse()
+        Self::default().with(text, &[], "")
     }
-}
 
-impl FromStr for LoadSpec {
-    type Err = LoadError;
-
-    fn from_str(text: &str) -> Result<Self, LoadError> {
+    /// Changes a load as text says; how requests come and how frames look is the text's alone. Keys
+    /// in `refused` do not apply to `context`.
+    ///
+    /// # Errors
+    /// Names the wrong part and what would be right.
+    pub fn with(
+        self,
+        text: &str,
+        refused: &[&str],
+        context: &'static str,
+    ) -> Result<Self, LoadError> {
         let pairs = read_pairs(text)?;
-        let mut spec = Self { arrivals: read_arrivals(&pairs)?, ..Self::default() };
+        refuse(&pairs, refused, context)?;
+        let mut spec = Self { arrivals: read_arrivals(&pairs)?, ..self };
         spec.flavour = read_flavour(&pairs)?;
+        spec.read_resending(&pairs)?;
+        spec.nodes = read_nodes(&pairs, spec.nodes)?;
+        spec.read_rest(&pairs)?;
+        spec.check()?;
+        Ok(spec)
+    }
+
+    fn read_resending(&mut self, pairs: &Pairs) -> Result<(), LoadError> {
+        let is_ndp = matches!(self.flavour, Flavour::Lnic { protocol: NDP_PROTOCOL, .. });
+        if !is_ndp {
+            refuse(pairs, &["timeout"], "`transport=homa` and `udp`")?;
+            self.timeout_cycles = None;
+        }
+        match pairs.get("timeout").map(String::as_str) {
+            None => {}
+            Some("never") => self.timeout_cycles = None,
+            Some(text) => {
+                let cycles = text.parse().map_err(|_| bad("timeout", text, "cycles, or `never`"));
+                self.timeout_cycles = Some(cycles?);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_rest(&mut self, pairs: &Pairs) -> Result<(), LoadError> {
+        let spec = self;
         let count = "a whole number";
-        read(&mut spec.requests, &pairs, "requests", count)?;
-        read(&mut spec.message_bytes, &pairs, "size", "bytes from 8 to 65535")?;
-        read(&mut spec.startup_messages, &pairs, "startup", count)?;
-        read(&mut spec.start_delay_cycles, &pairs, "start_delay", count)?;
-        read(&mut spec.closing_messages, &pairs, "closing", count)?;
-        read(&mut spec.patience_cycles, &pairs, "patience", count)?;
-        read(&mut spec.seed, &pairs, SEED, count)?;
-        if let Some(distribution) = read_distribution(&pairs, "service")? {
+        read(&mut spec.requests, pairs, "requests", count)?;
+        read(&mut spec.message_bytes, pairs, "size", "bytes from 8 to 65535")?;
+        read(&mut spec.startup_messages, pairs, "startup", count)?;
+        read(&mut spec.start_delay_cycles, pairs, "start_delay", count)?;
+        read(&mut spec.closing_messages, pairs, "closing", count)?;
+        read(&mut spec.patience_cycles, pairs, "patience", count)?;
+        read(&mut spec.seed, pairs, SEED, count)?;
+        if let Some(distribution) = read_distribution(pairs, "service")? {
             spec.service = distribution;
         }
         if let Some(text) = pairs.get("contexts") {
@@ -104,15 +141,33 @@ impl FromStr for LoadSpec {
             spec.overrun = Some(overrun(text).ok_or_else(|| bad("overrun", text, expected))?);
         }
         let matchings = [("sent", Matching::SentTime), ("oldest", Matching::Oldest)];
-        choose(&mut spec.matching, &pairs, "match", &matchings)?;
+        choose(&mut spec.matching, pairs, "match", &matchings)?;
         let ends = [("first", ResponseAt::FirstFlit), ("last", ResponseAt::LastFlit)];
-        choose(&mut spec.response_at, &pairs, "until", &ends)?;
+        choose(&mut spec.response_at, pairs, "until", &ends)?;
         let address = "an IPv4 address as `10.0.0.1`";
-        read::<Ipv4Addr>(&mut spec.ends.addresses.src, &pairs, "src", address)?;
-        read::<Ipv4Addr>(&mut spec.ends.addresses.dst, &pairs, "dst", address)?;
-        spec.check()?;
-        Ok(spec)
+        read::<Ipv4Addr>(&mut spec.ends.addresses.src, pairs, "src", address)?;
+        read::<Ipv4Addr>(&mut spec.ends.addresses.dst, pairs, "dst", address)
     }
+}
+
+impl FromStr for LoadSpec {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        Self::parse(text)
+    }
+}
+
+fn read_nodes(pairs: &Pairs, nodes: Nodes) -> Result<Nodes, LoadError> {
+    let count = nodes.count();
+    if count == 1 {
+        refuse(pairs, &["spread"], "a load for one node")?;
+        return Ok(Nodes::One);
+    }
+    let mut chosen = nodes;
+    let choices = [("turn", Nodes::InTurn(count)), ("uniform", Nodes::Uniform(count))];
+    choose(&mut chosen, pairs, "spread", &choices)?;
+    Ok(chosen)
 }
 
 fn read_pairs(text: &str) -> Result<Pairs, LoadError> {
@@ -318,6 +373,27 @@ mod tests {
         assert!(error("contexts=uniform:0").contains("at least one context"));
         assert!(error("overrun=1:0:10").contains("count from 1"));
         assert!(error("service=-1").contains("0 to 1e15"));
+        assert!(error("transport=udp,timeout=5").contains("does not apply to `transport=homa`"));
+        assert!(error("timeout=0").contains("0 cycles"));
+        assert!(error("spread=turn").contains("a load for one node"));
+    }
+
+    #[test]
+    fn text_changes_a_load_but_not_what_does_not_apply() {
+        let base = LoadSpec {
+            nodes: Nodes::InTurn(4),
+            timeout_cycles: Some(30_000),
+            startup_messages: 0,
+            ..LoadSpec::default()
+        };
+        let spec = base.clone().with("gap=100,spread=uniform,seed=4", &["src"], "here").unwrap();
+        assert_eq!((spec.nodes, spec.seed), (Nodes::Uniform(4), 4));
+        assert_eq!((spec.timeout_cycles, spec.startup_messages), (Some(30_000), 0));
+        let spec = base.clone().with("timeout=never", &[], "").unwrap();
+        assert_eq!((spec.timeout_cycles, spec.nodes), (None, Nodes::InTurn(4)));
+        assert_eq!(base.clone().with("transport=udp", &[], "").unwrap().timeout_cycles, None);
+        let error = base.with("src=10.0.0.9", &["src"], "a node of a cluster").unwrap_err();
+        assert!(error.to_string().contains("`src` does not apply to a node of a cluster"));
     }
 
     #[test]

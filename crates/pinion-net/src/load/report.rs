@@ -1,8 +1,8 @@
 //! What became of a load. In: answers as they come. Out: counts and response times, in all, by
 //! context and by mode of the service time.
 
-use super::Latencies;
 use super::matching::Request;
+use super::{Latencies, Resent};
 use pinion_sim::Clock;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,6 +12,8 @@ use std::fmt;
 pub struct Sample {
     /// Number of the request, from 0.
     pub request: u64,
+    /// The node it went to, counted from the first of the load's.
+    pub node: u32,
     /// The context it went to.
     pub context: u16,
     /// The mode of its service time.
@@ -39,6 +41,8 @@ pub struct LoadReport {
     pub foreign_frames: u64,
     /// Control frames of the node.
     pub control_frames: u64,
+    /// Packets that were sent again, and why.
+    pub resent: Resent,
     /// Cycle in which the first request was due.
     pub first_sent_cycle: Option<u64>,
     /// Cycle in which the last request was due.
@@ -49,6 +53,8 @@ pub struct LoadReport {
     pub all: Latencies,
     /// Response times by context.
     pub by_context: BTreeMap<u16, Latencies>,
+    /// Response times by node, counted from the first of the load's.
+    pub by_node: BTreeMap<u32, Latencies>,
     /// Response times by mode of the service time.
     pub by_mode: BTreeMap<usize, Latencies>,
     /// Every answer in order of arrival, where they are kept.
@@ -66,11 +72,13 @@ impl LoadReport {
             unexpected: 0,
             foreign_frames: 0,
             control_frames: 0,
+            resent: Resent::default(),
             first_sent_cycle: None,
             last_sent_cycle: 0,
             last_answer_cycle: 0,
             all: Latencies::new(keep),
             by_context: BTreeMap::new(),
+            by_node: BTreeMap::new(),
             by_mode: BTreeMap::new(),
             samples: Vec::new(),
             keep,
@@ -89,10 +97,15 @@ impl LoadReport {
         self.last_answer_cycle = self.last_answer_cycle.max(arrival);
         self.each(request, |latencies| latencies.record(response_cycles));
         if self.keep {
-            let Request { number, context, mode, sent, .. } = request;
-            let sample =
-                Sample { request: number, context, mode, sent_cycle: sent, response_cycles };
-            self.samples.push(sample);
+            let Request { number, node, context, mode, sent, .. } = request;
+            self.samples.push(Sample {
+                request: number,
+                node,
+                context,
+                mode,
+                sent_cycle: sent,
+                response_cycles,
+            });
         }
     }
 
@@ -105,6 +118,7 @@ impl LoadReport {
         let new = || Latencies::new(self.keep);
         act(&mut self.all);
         act(self.by_context.entry(request.context).or_insert_with(new));
+        act(self.by_node.entry(request.node).or_insert_with(new));
         act(self.by_mode.entry(request.mode).or_insert_with(new));
     }
 
@@ -156,6 +170,13 @@ impl fmt::Display for Text<'_> {
                 report.repeated, report.unexpected, report.foreign_frames
             )?;
         }
+        let Resent { packets, nacks, timeouts } = report.resent;
+        if packets > 0 {
+            writeln!(
+                f,
+                "packets sent again {packets}, for {nacks} NACKs and {timeouts} time-outs"
+            )?;
+        }
         let names = ["min", "mean", "p50", "p90", "p99", "p99.9", "max"];
         let head: String = names.iter().map(|name| format!("{name:>11}")).collect();
         writeln!(f, "{:<20}{head}", "response time, ns")?;
@@ -172,6 +193,11 @@ impl fmt::Display for Text<'_> {
         if report.by_context.len() > 1 {
             for (context, latencies) in &report.by_context {
                 line(format!("context {context}"), latencies)?;
+            }
+        }
+        if report.by_node.len() > 1 {
+            for (node, latencies) in &report.by_node {
+                line(format!("node {node}"), latencies)?;
             }
         }
         if report.by_mode.len() > 1 {

@@ -4,9 +4,12 @@
 //! in a closed loop, for answers.
 
 use super::arrival::Clockwork;
-use super::matching::{Found, Outstanding};
+use super::matching::{Found, Outstanding, Request};
+use super::resend::{Packet, Resend};
 use super::wire::{Heard, Label, Message, Wire};
-use super::{Arrivals, Contexts, LoadError, LoadReport, LoadSpec, Peer, ResponseAt, flits};
+use super::{
+    Arrivals, Contexts, Flavour, LoadError, LoadReport, LoadSpec, Nodes, Peer, ResponseAt, flits,
+};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use std::cmp::Reverse;
@@ -25,10 +28,12 @@ pub struct LoadSource {
     startup_left: u32,
     next: Next,
     outstanding: Outstanding,
+    /// Keeps requests until they are acknowledged, where the load wants that.
+    resend: Option<Resend>,
     issued: u64,
     /// Requests that each context got, for overruns.
     sent_to: Vec<u64>,
-    closings_left: u32,
+    closings_left: u64,
     report: LoadReport,
 }
 
@@ -38,6 +43,7 @@ struct Streams {
     service: Pcg64Mcg,
     context: Pcg64Mcg,
     payload: Pcg64Mcg,
+    node: Pcg64Mcg,
 }
 
 /// Says when the next request is due.
@@ -57,14 +63,19 @@ impl LoadSource {
     /// [`LoadError::Impossible`] when the load is.
     pub fn new(spec: LoadSpec) -> Result<Self, LoadError> {
         spec.check()?;
+        let window_packets = match spec.flavour {
+            Flavour::Lnic { rtt_packets, .. } => rtt_packets,
+            Flavour::Udp { .. } => 0,
+        };
         let stream = |salt: u64| Pcg64Mcg::seed_from_u64(spec.seed ^ salt << 56);
         let mut source = Self {
-            wire: Wire::new(spec.flavour.clone(), spec.ends),
+            wire: Wire::new(spec.flavour.clone(), spec.ends, spec.nodes.count()),
             random: Streams {
                 gap: stream(1),
                 service: stream(2),
                 context: stream(3),
                 payload: stream(4),
+                node: stream(5),
             },
             waiting: BinaryHeap::new(),
             created: 0,
@@ -73,9 +84,10 @@ impl LoadSource {
             startup_left: spec.startup_messages,
             next: Next::NotStarted,
             outstanding: Outstanding::new(spec.matching),
+            resend: spec.timeout_cycles.map(|cycles| Resend::new(cycles, window_packets)),
             issued: 0,
             sent_to: Vec::new(),
-            closings_left: spec.closing_messages,
+            closings_left: u64::from(spec.closing_messages) * u64::from(spec.nodes.count()),
             report: LoadReport::new(spec.keep_samples),
             spec,
         };
@@ -185,18 +197,21 @@ impl LoadSource {
         let (service, mode) = self.spec.service.sample(&mut self.random.service);
         let context = match self.spec.contexts {
             Contexts::Fixed(context) => context,
-            Contexts::Uniform(count) => {
-                ((u64::from(self.random.context.next_u32()) * u64::from(count)) >> 32) as u16
-            }
+            Contexts::Uniform(count) => draw(&mut self.random.context, u32::from(count)) as u16,
             Contexts::InTurn(count) => (self.issued % u64::from(count)) as u16,
             Contexts::ByMode => mode as u16,
         };
+        let node = match self.spec.nodes {
+            Nodes::One => 0,
+            Nodes::Uniform(count) => draw(&mut self.random.node, count),
+            Nodes::InTurn(count) => (self.issued % u64::from(count)) as u32,
+        };
         let service = service.round() as u64 * self.overrun_factor(context);
-        self.outstanding.add(self.issued, due, context, mode);
+        self.outstanding.add(Request::new(self.issued, due, (node, context), mode));
         self.report.note_sent(due);
         let number = self.issued;
         self.issued += 1;
-        self.send(Label { number, context }, service, due);
+        self.send(Label { number, node, context }, service, due);
     }
 
     fn overrun_factor(&mut self, context: u16) -> u64 {
@@ -211,17 +226,26 @@ impl LoadSource {
         if self.sent_to[place].is_multiple_of(overrun.every) { overrun.factor } else { 1 }
     }
 
+    fn has_begun_to_close(&self) -> bool {
+        let all = u64::from(self.spec.closing_messages) * u64::from(self.spec.nodes.count());
+        self.closings_left < all
+    }
+
     fn close(&mut self, due: u64) {
         while let Some(request) = self.outstanding.give_up_oldest() {
             self.report.note_missing(request);
         }
-        let index = self.spec.closing_messages - self.closings_left;
+        // Every node gets all of them.
+        let (messages, nodes) = (self.spec.closing_messages, self.spec.nodes.count());
+        let sent = u64::from(messages) * u64::from(nodes) - self.closings_left;
         self.closings_left -= 1;
+        let node = (sent / u64::from(messages)) as u32;
+        let index = (sent % u64::from(messages)) as u32;
         let context = match self.spec.contexts {
             Contexts::Fixed(context) => context,
             _ => (index % u32::from(self.spec.context_count().max(1))) as u16,
         };
-        self.send(Label { number: self.issued + u64::from(index), context }, 0, due);
+        self.send(Label { number: self.issued + sent, node, context }, 0, due);
     }
 
     fn send(&mut self, to: Label, service: u64, due: u64) {
@@ -233,9 +257,36 @@ impl LoadSource {
         let start = message.len();
         message.resize(usize::from(self.spec.message_bytes), 0);
         self.random.payload.fill_bytes(&mut message[start..]);
-        for frame in self.wire.request(to, &message) {
+        let Some(resend) = &mut self.resend else {
+            for frame in self.wire.request(to, &message) {
+                self.enqueue(due, frame);
+            }
+            return;
+        };
+        let packets = resend.send(to, &message, due);
+        self.enqueue_packets(due, &packets);
+    }
+
+    /// Sends what the keeper of requests lets go.
+    fn enqueue_packets(&mut self, due: u64, packets: &[Packet]) {
+        self.report.resent = self.resend.as_ref().map(Resend::counts).unwrap_or_default();
+        for packet in packets {
+            let frame = self.wire.packet(packet);
             self.enqueue(due, frame);
         }
+    }
+
+    /// Sends again what nothing was heard of until `cycle`.
+    fn time_out(&mut self, cycle: u64) {
+        let Some(resend) = &mut self.resend else { return };
+        let packets = resend.time_out(cycle);
+        self.enqueue_packets(cycle, &packets);
+    }
+
+    /// Tells when something is to be made: a request, or packets that go again.
+    fn makes_at(&self) -> Option<u64> {
+        let again = self.resend.as_ref().and_then(Resend::next_cycle);
+        self.request_due().into_iter().chain(again).min()
     }
 
     fn enqueue(&mut self, due: u64, frame: Vec<u8>) {
@@ -254,7 +305,7 @@ impl LoadSource {
         let mut words =
             message.start.as_chunks::<8>().0.iter().map(|word| u64::from_be_bytes(*word));
         let sent = words.nth(self.spec.sent_word());
-        match self.outstanding.answer(sent, message.context) {
+        match self.outstanding.answer(sent, (message.node, message.context)) {
             Found::Request(request) => {
                 self.report.note_answer(request, arrival);
                 if let (Next::Closed(free), Arrivals::Closed { think, .. }) =
@@ -268,29 +319,32 @@ impl LoadSource {
             }
             Found::Again => self.report.repeated += 1,
             // Programs may answer what tells them to end.
-            Found::Nothing if self.closings_left < self.spec.closing_messages => {}
+            Found::Nothing if self.has_begun_to_close() => {}
             Found::Nothing => self.report.unexpected += 1,
         }
     }
 }
 
+/// Draws one of so many numbers.
+fn draw(random: &mut Pcg64Mcg, count: u32) -> u32 {
+    ((u64::from(random.next_u32()) * u64::from(count)) >> 32) as u32
+}
+
 impl Peer for LoadSource {
     fn next_cycle(&mut self) -> Option<u64> {
         let waiting = self.waiting.peek().map(|Reverse((due, ..))| *due);
-        let due = match (waiting, self.request_due()) {
-            (Some(waiting), Some(request)) => Some(waiting.min(request)),
-            (waiting, request) => waiting.or(request),
-        };
+        let due = waiting.into_iter().chain(self.makes_at()).min();
         due.map(|due| due.max(self.wire_free))
     }
 
     fn next_frame(&mut self) -> Option<(u64, &[u8])> {
         // A request that is due no later than what waits comes behind it only if both are due at
         // the same time: what waits is older.
-        while let Some(request) = self.request_due() {
+        while let Some(cycle) = self.makes_at() {
             match self.waiting.peek() {
-                Some(Reverse((due, ..))) if *due <= request => break,
-                _ => self.issue(request),
+                Some(Reverse((due, ..))) if *due <= cycle => break,
+                _ if self.request_due() == Some(cycle) => self.issue(cycle),
+                _ => self.time_out(cycle),
             }
         }
         let Reverse((due, _, frame)) = self.waiting.pop()?;
@@ -311,7 +365,13 @@ impl Peer for LoadSource {
         };
         match heard {
             Heard::Message(message) => self.hear_message(&message, arrival),
-            Heard::Control => self.report.control_frames += 1,
+            Heard::Control(header, node) => {
+                self.report.control_frames += 1;
+                if let Some(resend) = &mut self.resend {
+                    let packets = resend.hear(&header, node, last_flit);
+                    self.enqueue_packets(last_flit, &packets);
+                }
+            }
             Heard::Foreign => self.report.foreign_frames += 1,
             Heard::Part => {}
         }
@@ -322,6 +382,7 @@ impl Peer for LoadSource {
             return false;
         }
         let answered = self.outstanding.len() == 0 && self.waiting.is_empty();
+        let answered = answered && self.resend.as_ref().is_none_or(Resend::is_idle);
         answered || self.gives_up_at().is_some_and(|cycle| now >= cycle)
     }
 }

@@ -20,6 +20,8 @@ pub struct LoadSpec {
     pub requests: u64,
     /// When they come.
     pub arrivals: Arrivals,
+    /// Which node each goes to.
+    pub nodes: Nodes,
     /// How many cycles the program is asked to work on each.
     pub service: Distribution,
     /// Lets one context overrun, if any.
@@ -33,6 +35,10 @@ pub struct LoadSpec {
     pub flavour: Flavour,
     /// Who sends to whom.
     pub ends: Ends,
+    /// Keeps requests until they are acknowledged and sends packets again (NDP only): those whose
+    /// payload was trimmed when the node pulls them, others that nothing was heard of in so many
+    /// cycles. `None`: every packet is sent once, as the published load generator does.
+    pub timeout_cycles: Option<u64>,
     /// Messages that the node sends first, to say that it is ready.
     pub startup_messages: u32,
     /// Cycles from the last of them to the start.
@@ -62,6 +68,29 @@ pub enum Contexts {
     InTurn(u16),
     /// The service time's mode: 0 for short and 1 for long requests.
     ByMode,
+}
+
+/// Says which node a request goes to. Several have consecutive addresses, from that of
+/// [`Ends::addresses`] on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nodes {
+    /// There is one.
+    #[default]
+    One,
+    /// Each of so many with the same probability.
+    Uniform(u32),
+    /// In turn, from the first.
+    InTurn(u32),
+}
+
+impl Nodes {
+    /// Counts them.
+    pub fn count(self) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Uniform(count) | Self::InTurn(count) => count,
+        }
+    }
 }
 
 /// Lets a context's requests take longer now and then (nanoPU paper, §4.2 d).
@@ -155,12 +184,14 @@ impl Default for LoadSpec {
                 outstanding: 1,
                 think: Distribution::Fixed { cycles: 0.0 },
             },
+            nodes: Nodes::One,
             service: Distribution::Fixed { cycles: 0.0 },
             overrun: None,
             contexts: Contexts::Fixed(0),
             message_bytes: SERVICE_AND_SENT_BYTES,
             flavour: Flavour::ndp(),
             ends: Ends::default(),
+            timeout_cycles: None,
             startup_messages: 1,
             start_delay_cycles: 3000,
             closing_messages: 0,
@@ -219,6 +250,16 @@ impl LoadSpec {
         }
         if matches!(self.contexts, Contexts::Uniform(0) | Contexts::InTurn(0)) {
             return wrong("contexts", "there is at least one context");
+        }
+        if self.nodes.count() == 0 {
+            return wrong("nodes", "there is at least one node");
+        }
+        if self.timeout_cycles == Some(0) {
+            return wrong("timeout", "nothing is acknowledged within 0 cycles");
+        }
+        let is_ndp = matches!(self.flavour, Flavour::Lnic { protocol: NDP_PROTOCOL, .. });
+        if self.timeout_cycles.is_some() && !is_ndp {
+            return wrong("timeout", "only NDP's packets are sent again; leave it out");
         }
         if self.overrun.is_some_and(|overrun| overrun.every == 0) {
             return wrong("overrun", "every 0th request is none; count from 1");

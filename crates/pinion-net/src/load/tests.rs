@@ -296,3 +296,161 @@ fn a_capture_of_a_load_can_be_read_back() {
     assert_eq!(frames[2].time_ps, 2_000_000);
     std::fs::remove_file(path).unwrap();
 }
+
+/// Nodes behind a network that loses, trims and repeats frames by chance; each echoes a message once,
+/// as a nanoPU does, and sends its answer until that is acknowledged.
+struct Network {
+    random: crate::testing::Random,
+    nodes: u32,
+    trims: bool,
+    /// Frames to the source by the cycle of their last flit.
+    out: std::collections::BTreeMap<(u64, u64), Vec<u8>>,
+    number: u64,
+    seen: std::collections::BTreeSet<(u32, u16, u16)>,
+    unacknowledged: std::collections::BTreeMap<(u32, u16), (u64, Vec<u8>)>,
+    requests: std::collections::BTreeMap<u32, u64>,
+    next_id: u16,
+}
+
+impl Network {
+    const TIMEOUT: u64 = 3000;
+
+    fn put(&mut self, cycle: u64, frame: Vec<u8>) {
+        for _ in 0..[0, 1, 1, 1, 2][self.random.below(5) as usize] {
+            self.number += 1;
+            let late = self.random.below(700);
+            self.out.insert((cycle + 300 + late, self.number), frame.clone());
+        }
+    }
+
+    fn control(&mut self, cycle: u64, to: &Header, flags: Flags) {
+        let reply = Header {
+            src_ip: to.dst_ip,
+            dst_ip: to.src_ip,
+            flags: flags.with(Flags::PULL),
+            src_context: to.dst_context,
+            dst_context: to.src_context,
+            pull_offset: u16::from(to.pkt_offset) + 2,
+            ..*to
+        };
+        self.put(cycle, reply.frame(&[0; CONTROL_PAYLOAD_BYTES]));
+    }
+
+    fn receive(&mut self, cycle: u64, frame: &[u8]) {
+        if self.random.below(5) == 0 {
+            return;
+        }
+        let (header, payload) = Header::parse(frame, NDP_PROTOCOL).unwrap();
+        let node = header.dst_ip - 0x0a00_0002;
+        assert!(node < self.nodes, "nobody is there");
+        if !header.flags.has(Flags::DATA) {
+            if header.flags.has(Flags::ACK) {
+                self.unacknowledged.remove(&(node, header.tx_msg_id));
+            }
+            return;
+        }
+        if self.trims && self.random.below(4) == 0 {
+            return self.control(cycle, &header, Flags::NACK);
+        }
+        self.control(cycle, &header, Flags::ACK);
+        if !self.seen.insert((node, header.tx_msg_id, header.pull_offset)) {
+            return;
+        }
+        *self.requests.entry(node).or_default() += 1;
+        self.next_id += 1;
+        let answer = Header {
+            src_ip: header.dst_ip,
+            dst_ip: header.src_ip,
+            src_context: header.dst_context,
+            dst_context: header.src_context,
+            tx_msg_id: self.next_id,
+            ..header
+        };
+        let frame = answer.frame(payload);
+        self.unacknowledged.insert((node, self.next_id), (cycle + Self::TIMEOUT, frame.clone()));
+        self.put(cycle, frame);
+    }
+
+    fn time_out(&mut self, now: u64) {
+        let due: Vec<_> = self.unacknowledged.iter().filter(|(_, (due, _))| *due <= now).collect();
+        let due: Vec<_> = due.into_iter().map(|(key, (_, frame))| (*key, frame.clone())).collect();
+        for (key, frame) in due {
+            self.unacknowledged.insert(key, (now + Self::TIMEOUT, frame.clone()));
+            self.put(now, frame);
+        }
+    }
+}
+
+#[test]
+fn every_request_is_answered_once_over_a_network_that_loses_trims_and_repeats() {
+    let seed = crate::testing::seed("load::every_request_is_answered_once");
+    for (case, nodes, spread) in
+        [("gap=exp:60", 1, ""), ("outstanding=40", 3, ",spread=uniform"), ("gap=90", 4, "")]
+    {
+        let text = format!("{case},requests=2000,patience=100000000{spread}");
+        let base = LoadSpec {
+            nodes: if nodes == 1 { Nodes::One } else { Nodes::InTurn(nodes) },
+            timeout_cycles: Some(2500),
+            startup_messages: 0,
+            ..LoadSpec::default()
+        };
+        let mut source = LoadSource::new(base.with(&text, &[], "").unwrap()).unwrap();
+        let mut network = Network {
+            random: crate::testing::Random::new(seed),
+            nodes,
+            trims: true,
+            out: Default::default(),
+            number: 0,
+            seen: Default::default(),
+            unacknowledged: Default::default(),
+            requests: Default::default(),
+            next_id: 0,
+        };
+        let mut now = 0;
+        while !source.is_done(now) {
+            let hears = network.out.first_key_value().map(|((last, _), _)| *last);
+            let sends = source.next_cycle();
+            let timer = network.unacknowledged.values().map(|(due, _)| *due).min();
+            now = hears.into_iter().chain(sends).chain(timer).min().expect("all wait");
+            if timer == Some(now) {
+                network.time_out(now);
+            } else if sends == Some(now) {
+                let (cycle, frame) = source.next_frame().unwrap();
+                let (cycle, frame) = (cycle + flits(frame.len()), frame.to_vec());
+                network.receive(cycle, &frame);
+            } else if let Some((_, frame)) = network.out.pop_first() {
+                source.frame_out(now - (flits(frame.len()) - 1), now, &frame);
+            }
+            assert!(now < 100_000_000, "{case}: no end");
+        }
+        let report = source.into_report();
+        let counts = (report.sent, report.answered, report.missing, report.unexpected);
+        assert_eq!(counts, (2000, 2000, 0, 0), "{case}");
+        assert_eq!(network.requests.values().sum::<u64>(), 2000, "{case}: a node got one twice");
+        assert_eq!(network.requests.len(), nodes as usize);
+        assert_eq!(report.by_node.len(), nodes as usize);
+        assert!(report.repeated > 100, "{case}: {}", report.repeated);
+        let resent = report.resent;
+        assert!(resent.packets > 500 && resent.nacks > 100 && resent.timeouts > 100, "{resent:?}");
+        assert!(report.to_text(Clock::from_hz(3_200_000_000)).contains("sent again"));
+    }
+}
+
+#[test]
+fn requests_for_several_nodes_are_spread_as_asked() {
+    let base = LoadSpec { startup_messages: 0, ..LoadSpec::default() };
+    let shares = |nodes: Nodes| {
+        let spec = LoadSpec { nodes, ..base.clone() }.with("gap=100,requests=4000", &[], "");
+        let mut source = LoadSource::new(spec.unwrap()).unwrap();
+        let mut shares = [0u32; 4];
+        while let Some((_, frame)) = source.next_frame() {
+            let header = Header::parse(frame, NDP_PROTOCOL).unwrap().0;
+            shares[(header.dst_ip - 0x0a00_0002) as usize] += 1;
+        }
+        shares
+    };
+    assert_eq!(shares(Nodes::InTurn(4)), [1000; 4]);
+    let uniform = shares(Nodes::Uniform(4));
+    assert!(uniform.iter().all(|share| (900..1100).contains(share)), "{uniform:?}");
+    assert_ne!(uniform, [1000; 4]);
+}
