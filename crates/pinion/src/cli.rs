@@ -53,7 +53,7 @@ pub enum Verb {
 /// Chooses the application and how it is built.
 #[derive(Debug, Args)]
 pub struct AppArgs {
-    /// Folder with an app.toml, or the manifest itself
+    /// Folder with an app.toml or, of a cluster, a cluster.toml; or the file itself
     #[arg(value_name = "APP")]
     pub app: PathBuf,
     /// Compiler for the NIC's cores: gcc, zig or the path of one
@@ -150,6 +150,28 @@ impl ServiceArgs {
     }
 }
 
+/// What goes with clusters alone.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Clusters")]
+pub struct ClusterArgs {
+    /// Threads that run the nodes; results are the same with any number [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Write what passes a cable to a pcap file: a node's name, or two switches' such as s0-s3
+    /// (repeatable)
+    #[arg(long, value_name = "CABLE=FILE")]
+    pub pcap: Vec<String>,
+}
+
+impl ClusterArgs {
+    /// Names an option that was given, if one was.
+    pub fn given(&self) -> Option<&'static str> {
+        [("--threads", self.threads.is_some()), ("--pcap", !self.pcap.is_empty())]
+            .into_iter()
+            .find_map(|(name, is_given)| is_given.then_some(name))
+    }
+}
+
 /// Says what the other end of a nanoservice's link does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum PeerKind {
@@ -187,6 +209,8 @@ pub struct RunArgs {
     pub link: Option<String>,
     #[command(flatten)]
     pub service: ServiceArgs,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
     #[command(flatten)]
     pub report: ReportArgs,
     /// Write a context's host memory at the end of the run (repeatable)

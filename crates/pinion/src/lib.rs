@@ -21,6 +21,7 @@ pub mod area;
 pub mod assets;
 pub mod build;
 pub mod calibration;
+pub mod cluster;
 pub mod cosim;
 pub mod error;
 pub mod figure;

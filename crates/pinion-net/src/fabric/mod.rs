@@ -21,7 +21,7 @@ mod tests;
 
 pub use error::FabricError;
 pub use ranks::{Alone, Ranks, Status};
-pub use run::{Fabric, Options, Outcome, Watcher};
+pub use run::{Fabric, Options, Outcome, Watcher, home};
 pub use topology::{Cable, Jack, Joiner, Place, Topology};
 pub use wire::WireCounts;
 

@@ -2,6 +2,7 @@
 
 mod build;
 mod calibrate;
+mod cluster;
 mod doctor;
 pub mod engine;
 mod figure;

@@ -17,7 +17,7 @@ use pinion::traffic::{self, Pace, Packets};
 use pinion_sim::Time;
 
 use super::Status;
-use super::{build, engine, files, link, service};
+use super::{build, cluster, engine, files, link, service};
 use crate::cli::{ReportArgs, RunArgs};
 use crate::output;
 
@@ -26,6 +26,15 @@ const BAR_AFTER: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RunArgs) -> Result<Status> {
     keep_files_apart(args, &[])?;
+    if let Some(file) = pinion::cluster::locate(&args.app.app) {
+        return cluster::run(args, &file);
+    }
+    if let Some(option) = args.cluster.given() {
+        return Err(Error::Usage(format!(
+            "{option} goes with clusters; {} is none: it has no cluster.toml",
+            args.app.app.display()
+        )));
+    }
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
         engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;

@@ -276,6 +276,12 @@ pub fn load(app: &Path) -> Result<Manifest, ConfigError> {
     let path = locate(app);
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let dir = dir.unwrap_or(Path::new(".")).to_owned();
+    if !path.is_file() && dir.join(crate::cluster::FILE_NAME).is_file() {
+        let problem = "the folder holds a cluster, which `pinion run` runs; name one of its \
+                       applications";
+        let source = std::io::Error::other(problem);
+        return Err(ConfigError::Read { path: path.display().to_string(), source });
+    }
     let mut raw = None;
     let loaded = config::load_file::<RawManifest>(&path, &[])?.map(|value| raw = Some(value));
     let raw = raw.expect("the loader gave a value");

@@ -97,6 +97,7 @@ pub struct Frames {
     waiting: HashMap<Key, VecDeque<(u16, Cycle)>>,
     /// Holds the addresses from which frames came.
     peers: HashSet<u32>,
+    among_others: bool,
     rows: Vec<(Cycle, bool, Row)>,
     csv: Option<(csv::Writer<BufWriter<File>>, Partial, PathBuf)>,
     pcap: Option<CaptureWriter>,
@@ -131,6 +132,7 @@ impl Frames {
             clock,
             waiting: HashMap::new(),
             peers: HashSet::from([PEER_IP]),
+            among_others: false,
             rows: Vec::new(),
             csv,
             pcap,
@@ -139,6 +141,12 @@ impl Frames {
             counts: Counts::default(),
             latency: Histogram::default(),
         })
+    }
+
+    /// Takes no address for a stray: this node writes to others before it hears of them.
+    #[must_use]
+    pub fn among_others(self) -> Self {
+        Self { among_others: true, ..self }
     }
 
     /// Hears of a frame that arrives.
@@ -151,6 +159,7 @@ impl Frames {
         counts.last = counts.last.max(last);
         let parsed = self.wire.parse(Direction::In, frame);
         if let Ok((header, _)) = &parsed
+            && !self.among_others
             && self.peers.len() < MOST_WAITING
         {
             self.peers.insert(header.src_ip);
@@ -185,7 +194,7 @@ impl Frames {
         {
             self.counts.payload_out += payload.len() as u64;
             if header.pkt_offset == 0 {
-                if !self.peers.contains(&header.dst_ip) {
+                if !self.among_others && !self.peers.contains(&header.dst_ip) {
                     self.counts.strays += 1;
                     self.counts.stray_ip = header.dst_ip;
                 }

@@ -64,7 +64,7 @@ impl Summary {
         })
     }
 
-    fn ending_name(&self) -> &'static str {
+    pub(crate) fn ending_name(&self) -> &'static str {
         match &self.ending {
             Ending::Finished => "finished",
             Ending::Exited { .. } => "exited",

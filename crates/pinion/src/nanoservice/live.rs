@@ -6,6 +6,7 @@
 //! has one address, for which ARP is answered here.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pinion_nanopu::Cycle;
@@ -90,7 +91,8 @@ pub fn run(
     let is_set = |key: &str| setup.machine.entries.iter().any(|e| e.key == key && e.overridden);
     if !is_set(TIMEOUT_KEY) {
         let mhz = setup.machine.value.clock.frequency_mhz;
-        setup.machine.value.transmit.timer.timeout_cycles = TIMEOUT.as_micros() as u64 * mhz;
+        Arc::make_mut(&mut setup.machine).value.transmit.timer.timeout_cycles =
+            TIMEOUT.as_micros() as u64 * mhz;
     }
     let wire = || Wire::new(&setup, PEER_IP);
     let frames = Frames::new(outputs, wire(), Matching::Oldest, setup.clock)?;

@@ -3,21 +3,21 @@
 //! A [`Service`](crate::service::Service) and a [`Setup`] make a node; [`run::run`] puts it at one
 //! end of a link and requests at the other, and gives a [`Summary`].
 
-mod frames;
-mod hang;
+pub(crate) mod frames;
+pub(crate) mod hang;
 mod json;
 #[cfg(target_os = "linux")]
 pub mod live;
-mod node_end;
+pub(crate) mod node_end;
 mod outside;
 mod perfetto;
 pub mod run;
 mod script;
 mod setup;
-mod summary;
+pub(crate) mod summary;
 mod text;
 mod trace;
-mod wire;
+pub(crate) mod wire;
 
 use pinion_nanopu::machine::node::Machine;
 use pinion_sim::config::Loaded;

@@ -1,6 +1,8 @@
 //! A nanoservice on its machine: a program and a machine file come in, a node with the program in
 //! memory goes out.
 
+use std::sync::Arc;
+
 use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::machine::transport::TransportKind;
 use pinion_nanopu::node::Node;
@@ -16,10 +18,10 @@ use crate::service::Service;
 const COUNT: &str = "core.count";
 
 /// Holds the machine that a nanoservice runs on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Setup {
     /// Is the machine and how its file was written.
-    pub machine: Loaded<Machine>,
+    pub machine: Arc<Loaded<Machine>>,
     /// Is how the node is called on the network.
     pub address: Address,
     /// Is the clock of cores and NIC.
@@ -59,7 +61,7 @@ impl Setup {
         let address =
             address.map_err(|(key, text)| wrong(key, format!("`{text}` is no MAC address")))?;
         let clock = Clock::from_hz(machine.value.clock.frequency_mhz * 1_000_000);
-        Ok(Self { machine, address, clock })
+        Ok(Self { machine: Arc::new(machine), address, clock })
     }
 
     /// Makes a node in reset with the program in memory and its arguments at hand.
@@ -67,12 +69,26 @@ impl Setup {
     /// # Errors
     /// When the program does not fit, or the machine's numbers do not fit together.
     pub fn node(&self, service: &Service) -> Result<Node> {
+        self.node_with(service, service.arguments())
+    }
+
+    /// Makes a node whose program has these arguments, its name first.
+    ///
+    /// # Errors
+    /// As [`Setup::node`].
+    pub fn node_with(&self, service: &Service, arguments: Vec<String>) -> Result<Node> {
         let node = Node::new(&self.machine.value, self.address, &service.image);
         let mut node = node.map_err(|error| {
             Error::part(format!("cannot start {}", service.built.elf.display()), error)
         })?;
-        node.memory_mut().devices.arguments = service.arguments();
+        node.memory_mut().devices.arguments = arguments;
         Ok(node)
+    }
+
+    /// Gives the same machine with another place in the network.
+    #[must_use]
+    pub fn at(&self, address: Address) -> Self {
+        Self { machine: Arc::clone(&self.machine), address, clock: self.clock }
     }
 
     /// Makes one of the machine's transport, to take frames apart and write them.

@@ -140,7 +140,7 @@ pub struct Summary {
 
 impl Summary {
     /// Sums a node up that ran until cycle `now` and was ready in cycle `ready`.
-    pub(super) fn new<L: pinion_nanopu::event::Listener>(
+    pub(crate) fn new<L: pinion_nanopu::event::Listener>(
         service: &Service,
         setup: &Setup,
         end: &NodeEnd<L>,
@@ -181,7 +181,7 @@ impl Summary {
     }
 
     /// Checks the books, when all is counted.
-    pub(super) fn check(&mut self) {
+    pub(crate) fn check(&mut self) {
         if self.frames.strays > 0 {
             self.warnings.push(format!(
                 "{} messages went to addresses from which nothing came, the last to {}; a word \

@@ -19,7 +19,7 @@ pub struct Histogram {
 }
 
 /// Sums up a distribution, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Quantiles {
     /// Is the shortest time.
     pub min: f64,

@@ -1,0 +1,106 @@
+//! Arguments of a cluster's programs: text with placeholders in braces comes in, text with numbers
+//! goes out. `{server}` is the address of that group's first node, `{server.3}` of its fourth,
+//! `{server.count}` how many there are; `{index}`, `{node}`, `{nodes}`, `{address}` and `{seed}` are
+//! about the node itself and the cluster.
+
+/// Holds what placeholders stand for at one node.
+pub(super) struct Facts<'a> {
+    /// Are all groups: name, number of the first node, number of nodes.
+    pub groups: &'a [(String, usize, usize)],
+    /// Is the number within its group.
+    pub index: usize,
+    /// Is the number within the cluster.
+    pub node: usize,
+    /// Counts the cluster's nodes.
+    pub nodes: usize,
+    /// Is the cluster's seed.
+    pub seed: u64,
+}
+
+/// Is the address of node 0 (RTL plusarg nic_ip_addr of the published runs): 10.0.0.2.
+const FIRST_ADDRESS: u32 = 0x0a00_0002;
+
+/// Gives a node's IPv4 address.
+pub(super) fn address(node: usize) -> u32 {
+    FIRST_ADDRESS + node as u32
+}
+
+/// Replaces the placeholders of an argument.
+///
+/// # Errors
+/// What is wrong with one, and what there is.
+pub(super) fn fill(argument: &str, facts: &Facts<'_>) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = argument;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, behind)) = after.split_once('}') else {
+            return Err(format!("`{argument}`: a brace is not closed"));
+        };
+        filled.push_str(before);
+        filled.push_str(&value(name, facts)?.to_string());
+        rest = behind;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+fn value(name: &str, facts: &Facts<'_>) -> Result<u64, String> {
+    Ok(match name {
+        "index" => facts.index as u64,
+        "node" => facts.node as u64,
+        "nodes" => facts.nodes as u64,
+        "address" => u64::from(address(facts.node)),
+        "seed" => facts.seed,
+        _ => return of_group(name, facts),
+    })
+}
+
+fn of_group(name: &str, facts: &Facts<'_>) -> Result<u64, String> {
+    let (group, what) = name.split_once('.').unwrap_or((name, "0"));
+    let Some((_, first, count)) = facts.groups.iter().find(|(known, ..)| known == group) else {
+        let names: Vec<&str> = facts.groups.iter().map(|(name, ..)| name.as_str()).collect();
+        return Err(format!(
+            "{{{name}}}: there is no group `{group}`; there are {}, and index, node, nodes, address, \
+             seed",
+            names.join(", ")
+        ));
+    };
+    if what == "count" {
+        return Ok(*count as u64);
+    }
+    match what.parse::<usize>() {
+        Ok(index) if index < *count => Ok(u64::from(address(first + index))),
+        Ok(_) => Err(format!("{{{name}}}: group `{group}` has {count} nodes, from 0")),
+        Err(_) => Err(format!("{{{name}}}: write {{{group}}}, {{{group}.0}} or {{{group}.count}}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_become_numbers() {
+        let groups = [("server".to_owned(), 0, 1), ("client".to_owned(), 1, 80)];
+        let facts = Facts { groups: &groups, index: 3, node: 4, nodes: 81, seed: 7 };
+        for (argument, expected) in [
+            ("{server}", "167772162"),
+            ("{client.2}", "167772165"),
+            ("to={server},n={client.count}", "to=167772162,n=80"),
+            ("{index}/{node}/{nodes}/{seed}", "3/4/81/7"),
+            ("{address}", "167772166"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(fill(argument, &facts).as_deref(), Ok(expected));
+        }
+        for (argument, part) in [
+            ("{serve}", "there is no group `serve`"),
+            ("{client.80}", "has 80 nodes"),
+            ("{client.x}", "write {client}"),
+            ("{server", "not closed"),
+        ] {
+            let problem = fill(argument, &facts).unwrap_err();
+            assert!(problem.contains(part), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A cluster's file: TOML comes in, what it says goes out, with defaults filled in. Whether the parts
+//! fit together is for the plan to find out.
+
+use std::path::PathBuf;
+
+use pinion_sim::config::{self, ConfigError, Loaded};
+use serde::Deserialize;
+
+use super::network::RawNetwork;
+
+/// Holds what a cluster's file says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCluster {
+    pub cluster: RawHead,
+    #[serde(default)]
+    pub network: RawNetwork,
+    #[serde(default)]
+    pub node: Vec<RawNode>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawHead {
+    pub name: String,
+    /// Seed of everything that is left to chance.
+    pub seed: Option<u64>,
+    /// Cycles after which a run in which no message moves has hung.
+    pub patience: Option<u64>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNode {
+    pub name: String,
+    pub app: PathBuf,
+    #[serde(default = "one")]
+    pub count: usize,
+    pub args: Option<Vec<String>>,
+    #[serde(default)]
+    pub ends: bool,
+    pub machine: Option<String>,
+    #[serde(default)]
+    pub set: Vec<String>,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Names groups in overrides: `client.count=16` is `node[1].count=16` where the second is `client`.
+/// What goes to the nodes' machines is split off: `client.machine.KEY=VALUE`, `machine.KEY=VALUE`.
+pub(super) struct Overrides {
+    /// Are changes of the file.
+    pub file: Vec<String>,
+    /// Are changes of machines; with a name, of that group's alone.
+    pub machines: Vec<(Option<String>, String)>,
+    /// Is the cluster's seed, whether the file has one or not.
+    pub seed: Option<u64>,
+}
+
+impl Overrides {
+    /// Sorts overrides by what they change.
+    pub fn sort(texts: &[String], names: &[String]) -> Self {
+        let mut sorted = Self { file: Vec::new(), machines: Vec::new(), seed: None };
+        for text in texts {
+            if let Some(seed) = text.strip_prefix("cluster.seed=").and_then(|s| s.parse().ok()) {
+                sorted.seed = Some(seed);
+                continue;
+            }
+            let (head, rest) = text.split_once('.').unwrap_or((text, ""));
+            let group = names.iter().position(|name| name == head);
+            match (group, rest.strip_prefix("machine.")) {
+                (Some(_), Some(rest)) => {
+                    sorted.machines.push((Some(head.to_owned()), rest.to_owned()));
+                }
+                (Some(group), None) => sorted.file.push(format!("node[{group}].{rest}")),
+                (None, _) if head == "machine" => sorted.machines.push((None, rest.to_owned())),
+                (None, _) => sorted.file.push(text.clone()),
+            }
+        }
+        sorted
+    }
+}
+
+/// Reads a cluster's file.
+///
+/// # Errors
+/// Everything that is wrong with the text, with its place.
+pub(super) fn load(
+    origin: &str,
+    text: &str,
+    overrides: &[String],
+) -> Result<(Loaded<RawCluster>, Vec<(Option<String>, String)>), ConfigError> {
+    let plain: Loaded<RawCluster> = config::load(origin, text, &[])?;
+    let names: Vec<String> = plain.value.node.iter().map(|node| node.name.clone()).collect();
+    let sorted = Overrides::sort(overrides, &names);
+    let mut loaded: Loaded<RawCluster> = config::load(origin, text, &sorted.file)?;
+    loaded.value.cluster.seed = sorted.seed.or(loaded.value.cluster.seed);
+    Ok((loaded, sorted.machines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overrides_find_groups_machines_and_the_network() {
+        let names = ["server".to_owned(), "client".to_owned()];
+        let texts = [
+            "client.count=16",
+            "network.link.latency_cycles=9",
+            "server.machine.core.count=2",
+            "machine.memory.size=16MiB",
+            "cluster.seed=5",
+        ];
+        let sorted = Overrides::sort(&texts.map(str::to_owned), &names);
+        assert_eq!(sorted.file, ["node[1].count=16", "network.link.latency_cycles=9"]);
+        let machines = [
+            (Some("server".to_owned()), "core.count=2".to_owned()),
+            (None, "memory.size=16MiB".to_owned()),
+        ];
+        assert_eq!((sorted.machines.as_slice(), sorted.seed), (&machines[..], Some(5)));
+    }
+}

@@ -1,0 +1,44 @@
+//! Clusters: many nodes on one network.
+//!
+//! A file `cluster.toml` names groups of nodes, what runs on them and the network between them. It
+//! makes a [`Plan`]; [`run`] builds this rank's share of it on a [`pinion_net::fabric::Fabric`], runs
+//! it, and gives a [`Summary`] at rank 0.
+
+mod arguments;
+mod end;
+mod manifest;
+mod nano_end;
+mod network;
+mod observe;
+mod plan;
+mod rows;
+mod run;
+mod summary;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use end::End;
+pub use network::Network;
+pub use plan::{Group, Plan, Target};
+pub use rows::{CableRow, NodeRow, SwitchRow};
+pub use run::{RunOptions, run};
+pub use summary::{Ending, Summary};
+
+use std::path::{Path, PathBuf};
+
+/// Names a cluster's file inside its folder.
+pub const FILE_NAME: &str = "cluster.toml";
+
+/// Finds the file of a cluster: `path` is a folder that holds one, or the file itself. `None`: this is
+/// no cluster.
+pub fn locate(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        let file = path.join(FILE_NAME);
+        return file.is_file().then_some(file);
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    let is_cluster = text.lines().any(|line| line.trim() == "[cluster]");
+    is_cluster.then(|| path.to_owned())
+}

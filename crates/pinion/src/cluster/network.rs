@@ -1,0 +1,176 @@
+//! The network of a cluster: the table `[network]` comes in; cables with names, their links and the
+//! switches go out.
+
+use pinion_net::fabric::{Place, Topology};
+use pinion_net::link::Link;
+use pinion_net::pacing::Rate;
+use pinion_net::switch::{Overflow, Paths, SwitchSpec};
+use pinion_sim::Clock;
+use pinion_sim::config::ConfigError;
+use serde::Deserialize;
+
+/// Is the latency of the published evaluation's links (nanoPU paper, §4.1: 43 ns).
+const LINK_CYCLES: u64 = 140;
+
+/// Describes the network between nodes.
+#[derive(Debug, Clone)]
+pub struct Network {
+    /// Is who is joined to whom.
+    pub topology: Topology,
+    /// Names the cables: by their node, or by their two switches.
+    pub cables: Vec<String>,
+    /// Is every switch.
+    pub switch: SwitchSpec,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNetwork {
+    #[serde(default)]
+    topology: RawTopology,
+    #[serde(default)]
+    link: RawLink,
+    #[serde(default)]
+    switch: RawSwitch,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum RawTopology {
+    #[default]
+    Star,
+    BackToBack,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawLink {
+    latency_cycles: u64,
+    rate: String,
+    mac_ns: f64,
+    queue_bytes: u64,
+}
+
+impl Default for RawLink {
+    fn default() -> Self {
+        let link = Link::new(LINK_CYCLES);
+        let rate = "unlimited".to_owned();
+        Self { latency_cycles: LINK_CYCLES, rate, mac_ns: 0.0, queue_bytes: link.queue_bytes }
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawSwitch {
+    latency_cycles: u64,
+    data_queue_bytes: u64,
+    control_queue_bytes: u64,
+    overflow: RawOverflow,
+    ecn_bytes: Option<u64>,
+    paths: RawPaths,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawOverflow {
+    Trim,
+    Drop,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawPaths {
+    Spray,
+    Ecmp,
+}
+
+impl Default for RawSwitch {
+    fn default() -> Self {
+        let spec = SwitchSpec::default();
+        Self {
+            latency_cycles: spec.latency_cycles,
+            data_queue_bytes: spec.data_queue_bytes,
+            control_queue_bytes: spec.control_queue_bytes,
+            overflow: RawOverflow::Trim,
+            ecn_bytes: None,
+            paths: RawPaths::Spray,
+        }
+    }
+}
+
+impl RawNetwork {
+    /// Lays the cables between nodes of these names; `wrong` makes an error of a key.
+    pub(super) fn build(
+        &self,
+        names: &[String],
+        clock: Clock,
+        seed: u64,
+        wrong: &dyn Fn(&str, String) -> ConfigError,
+    ) -> Result<Network, ConfigError> {
+        let link = self.link.build(clock, "network.link", wrong)?;
+        let topology = match self.topology {
+            RawTopology::Star => Topology::star(names.len(), link),
+            RawTopology::BackToBack if names.len() == 2 => Topology::back_to_back(link),
+            RawTopology::BackToBack => {
+                let problem = format!("back-to-back joins two nodes, there are {}", names.len());
+                return Err(wrong("network.topology.kind", problem));
+            }
+        };
+        topology.check().map_err(|error| wrong("network.topology", error.to_string()))?;
+        let cables = topology.cables.iter().map(|cable| match cable.ends.map(|jack| jack.place) {
+            [Place::Node(node), _] | [_, Place::Node(node)] => names[node].clone(),
+            [Place::Switch(a), Place::Switch(b)] => format!("s{a}-s{b}"),
+        });
+        let cables = cables.collect();
+        Ok(Network { topology, cables, switch: self.switch.build(seed) })
+    }
+}
+
+impl RawLink {
+    fn build(
+        &self,
+        clock: Clock,
+        key: &str,
+        wrong: &dyn Fn(&str, String) -> ConfigError,
+    ) -> Result<Link, ConfigError> {
+        if self.latency_cycles == 0 {
+            let problem = "a link has at least a cycle of latency".to_owned();
+            return Err(wrong(&format!("{key}.latency_cycles"), problem));
+        }
+        if !(0.0..=1e6).contains(&self.mac_ns) {
+            let problem = "give 0 to 1000000 ns".to_owned();
+            return Err(wrong(&format!("{key}.mac_ns"), problem));
+        }
+        let rate: Rate = match self.rate.as_str() {
+            "unlimited" => Rate::Unlimited,
+            text => text.parse().map_err(|error| {
+                wrong(&format!("{key}.rate"), format!("{error}; or `unlimited`: as fast as pins"))
+            })?,
+        };
+        // What MAC and serial transceivers of both ends add is latency, for all that matters.
+        let mac_cycles = (self.mac_ns * 1e3 / clock.period_ps()).round() as u64;
+        let link = Link::new(self.latency_cycles + mac_cycles);
+        let link = Link { queue_bytes: self.queue_bytes, ..link };
+        Ok(link.at_rate(rate, clock.hz().round() as u64))
+    }
+}
+
+impl RawSwitch {
+    fn build(&self, seed: u64) -> SwitchSpec {
+        SwitchSpec {
+            latency_cycles: self.latency_cycles,
+            data_queue_bytes: self.data_queue_bytes,
+            control_queue_bytes: self.control_queue_bytes,
+            overflow: match self.overflow {
+                RawOverflow::Trim => Overflow::Trim,
+                RawOverflow::Drop => Overflow::Drop,
+            },
+            ecn_bytes: self.ecn_bytes,
+            paths: match self.paths {
+                RawPaths::Spray => Paths::Spray,
+                RawPaths::Ecmp => Paths::Ecmp,
+            },
+            seed,
+        }
+    }
+}

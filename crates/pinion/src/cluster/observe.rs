@@ -1,0 +1,77 @@
+//! Between a fabric's run and whoever watches it: after each window it is decided, from what all ranks
+//! know, whether the run goes on; now and then the observer hears how far it is.
+
+use std::time::{Duration, Instant};
+
+use pinion_net::fabric::{Status, Watcher};
+use pinion_sim::Clock;
+
+use super::summary::Ending;
+use crate::nanoservice::run::{Observer, Progress};
+
+/// Tells the observer about this often.
+const INTERVAL: Duration = Duration::from_millis(50);
+/// Looks at the host's clock once in so many windows.
+const WINDOWS: u32 = 64;
+
+/// Watches a cluster.
+pub(super) struct Observed<'a> {
+    pub observer: &'a mut dyn Observer,
+    pub clock: Clock,
+    /// The run waits for programs to end.
+    pub waits: bool,
+    pub patience: u64,
+    /// Tells how the run ended, once it has.
+    pub ending: Option<Ending>,
+    begun: Instant,
+    last: Instant,
+    windows: u32,
+    now: u64,
+    stops: bool,
+}
+
+impl<'a> Observed<'a> {
+    pub fn new(observer: &'a mut dyn Observer, clock: Clock, waits: bool, patience: u64) -> Self {
+        let begun = Instant::now();
+        Self {
+            observer,
+            clock,
+            waits,
+            patience,
+            ending: None,
+            begun,
+            last: begun,
+            windows: 0,
+            now: 0,
+            stops: false,
+        }
+    }
+}
+
+impl Watcher for Observed<'_> {
+    fn stops(&mut self) -> bool {
+        self.windows += 1;
+        if self.windows.is_multiple_of(WINDOWS) && self.last.elapsed() >= INTERVAL {
+            self.last = Instant::now();
+            let simulated = self.clock.time(self.now);
+            let host = self.begun.elapsed();
+            let progress = Progress { requests: 0, total: None, simulated, host };
+            self.stops |= !self.observer.goes_on(&progress);
+        }
+        self.stops
+    }
+
+    fn goes_on(&mut self, now: u64, status: &Status) -> bool {
+        self.now = now;
+        self.ending = if status.failed > 0 {
+            Some(Ending::Failed)
+        } else if self.waits && status.open == 0 {
+            Some(Ending::Finished)
+        } else if now.saturating_sub(status.moved) >= self.patience {
+            Some(Ending::Stuck)
+        } else {
+            None
+        };
+        self.ending.is_none()
+    }
+}

@@ -1,0 +1,157 @@
+//! What a summary says about one node, one cable, one switch: plain values, which ranks send to rank 0.
+
+use pinion_net::fabric::WireCounts;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::nanoservice;
+use crate::report::Quantiles;
+
+/// Holds what a node did.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct NodeRow {
+    /// Is its number in the cluster.
+    pub node: usize,
+    /// Names it.
+    pub name: String,
+    /// Names what runs on it.
+    pub app: String,
+    /// Names its machine.
+    pub machine: String,
+    /// Tells how it ended: `finished`, `exited`, `stopped`, `stuck`, `cycle_limit`, `interrupted`.
+    pub ending: String,
+    /// Is the program's exit code, if it ended itself.
+    pub exit_code: Option<u64>,
+    /// Tells that the program failed, or the run did here.
+    pub failed: bool,
+    /// Tells who waits for whom here, by line.
+    pub stuck: Vec<String>,
+    /// Is what it printed.
+    pub console: String,
+    /// Counts messages that programs were given.
+    pub messages_in: u64,
+    /// Counts messages that programs sent.
+    pub messages_out: u64,
+    /// Counts frames that arrived.
+    pub frames_in: u64,
+    /// Counts frames that left.
+    pub frames_out: u64,
+    /// Counts instructions.
+    pub instructions: u64,
+    /// Is the distribution of times from request to answer at its pins, in nanoseconds.
+    pub latency_ns: Option<Quantiles>,
+    /// Tells what the program did wrong.
+    pub warnings: Vec<String>,
+    /// Tells what does not add up, if something does not.
+    pub imbalance: Option<String>,
+    /// Holds everything else there is to say about a node of its kind.
+    pub details: Value,
+}
+
+/// Lists what a node's details leave out: what is said already, and what differs from run to run.
+const LEFT_OUT: [&str; 15] = [
+    "app",
+    "machine",
+    "ending",
+    "exit_code",
+    "stuck",
+    "host_seconds",
+    "slowdown",
+    "simulated_mips",
+    "ready_cycle",
+    "latency_ns",
+    "load",
+    "differences",
+    "warnings",
+    "imbalance",
+    "remarks",
+];
+
+impl NodeRow {
+    /// Makes the row of a nanoPU.
+    pub(super) fn of_nanoservice(
+        node: usize,
+        name: &str,
+        summary: &nanoservice::Summary,
+        console: &[u8],
+    ) -> Self {
+        let mut details = summary.to_json();
+        let stuck = details["stuck"].as_array().cloned().unwrap_or_default();
+        let exit_code = details["exit_code"].as_u64();
+        if let Some(details) = details.as_object_mut() {
+            details.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
+        }
+        Self {
+            node,
+            name: name.to_owned(),
+            app: summary.app.clone(),
+            machine: summary.machine.clone(),
+            ending: summary.ending_name().to_owned(),
+            exit_code,
+            failed: summary.has_failures(),
+            stuck: stuck.iter().filter_map(|line| Some(line.as_str()?.to_owned())).collect(),
+            console: String::from_utf8_lossy(console).into_owned(),
+            messages_in: summary.receive.delivered_messages,
+            messages_out: summary.transmit.messages,
+            frames_in: summary.frames.frames_in,
+            frames_out: summary.frames.frames_out,
+            instructions: summary.instructions,
+            latency_ns: summary.latency,
+            warnings: summary.warnings.clone(),
+            imbalance: summary.imbalance.clone(),
+            details,
+        }
+    }
+}
+
+/// Holds what passed one direction of a cable.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CableRow {
+    /// Is the cable's number.
+    pub number: usize,
+    /// Names the cable.
+    pub cable: String,
+    /// Is from its second end to its first (into the node, where it has one).
+    pub back: bool,
+    /// Counts frames put in.
+    pub frames: u64,
+    /// Counts their bytes.
+    pub bytes: u64,
+    /// Counts frames that found no room in front of it.
+    pub dropped: u64,
+    /// Counts frames that faults lost.
+    pub lost: u64,
+    /// Counts frames that faults repeated.
+    pub duplicated: u64,
+    /// Counts frames that others overtook.
+    pub reordered: u64,
+    /// Counts damaged frames that the receiving MAC dropped.
+    pub damaged: u64,
+    /// Tells that each frame put in came out, is under way or was lost.
+    pub balanced: bool,
+}
+
+impl CableRow {
+    pub(super) fn new(number: usize, cable: &str, back: bool, counts: &WireCounts) -> Self {
+        Self {
+            number,
+            cable: cable.to_owned(),
+            back,
+            frames: counts.sent.frames,
+            bytes: counts.sent.bytes,
+            dropped: counts.sent.dropped,
+            lost: counts.faults.lost,
+            duplicated: counts.faults.duplicated,
+            reordered: counts.faults.reordered,
+            damaged: counts.damaged,
+            balanced: counts.is_balanced(),
+        }
+    }
+}
+
+/// Holds what a switch did.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SwitchRow {
+    /// Is its number.
+    pub switch: usize,
+}

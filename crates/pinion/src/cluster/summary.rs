@@ -1,0 +1,128 @@
+//! What a cluster's run amounts to: rows of all ranks come in; the numbers people compare go out.
+
+use std::time::Duration;
+
+use pinion_sim::{Clock, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::rows::{CableRow, NodeRow, SwitchRow};
+
+/// Tells how a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// All programs that the run waits for have ended, or nothing happens any more.
+    Finished,
+    /// A program failed.
+    Failed,
+    /// Programs wait and nothing moves.
+    Stuck,
+    /// The cycles that were allowed are over.
+    CycleLimit,
+    /// The user ended it.
+    Interrupted,
+}
+
+impl Ending {
+    /// Names it as the JSON does.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Stuck => "stuck",
+            Self::CycleLimit => "cycle_limit",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Tells when and how a run ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    /// How.
+    pub ending: Ending,
+    /// Nothing happens any more, anywhere.
+    pub rests: bool,
+    /// The cycle before which everything has happened.
+    pub at: u64,
+}
+
+/// Holds the rows of one rank.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Share {
+    pub nodes: Vec<NodeRow>,
+    pub cables: Vec<CableRow>,
+    pub switches: Vec<SwitchRow>,
+}
+
+/// Holds everything a summary shows.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Names the cluster.
+    pub name: String,
+    /// Tells how the run ended.
+    pub ending: Ending,
+    /// Counts the cycles of the run.
+    pub cycles: u64,
+    /// Is the clock they are cycles of.
+    pub clock: Clock,
+    /// Holds a row per node.
+    pub nodes: Vec<NodeRow>,
+    /// Holds a row per direction of a cable.
+    pub cables: Vec<CableRow>,
+    /// Holds a row per switch.
+    pub switches: Vec<SwitchRow>,
+    /// Is the time the host took.
+    pub host: Duration,
+    /// Counts threads of a rank, and ranks.
+    pub workers: (usize, usize),
+}
+
+impl Summary {
+    /// Gives the simulated time.
+    pub fn simulated(&self) -> Time {
+        self.clock.time(self.cycles)
+    }
+
+    /// Counts all instructions.
+    pub fn instructions(&self) -> u64 {
+        self.nodes.iter().map(|node| node.instructions).sum()
+    }
+
+    /// Tells whether a program failed, or the run did.
+    pub fn has_failures(&self) -> bool {
+        matches!(self.ending, Ending::Failed | Ending::Stuck)
+            || self.nodes.iter().any(|node| node.failed)
+            || self.imbalances().next().is_some()
+    }
+
+    /// Lists what does not add up.
+    pub fn imbalances(&self) -> impl Iterator<Item = String> {
+        let nodes = self.nodes.iter().filter_map(|node| {
+            node.imbalance.as_ref().map(|problem| format!("{}: {problem}", node.name))
+        });
+        let cables = self.cables.iter().filter(|row| !row.balanced);
+        let cables = cables.map(|row| {
+            format!(
+                "cable {}: frames do not add up; this is a defect of pinion, please report it",
+                row.cable
+            )
+        });
+        nodes.chain(cables)
+    }
+
+    /// Gives the summary as JSON: the same at every number of threads and ranks.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "cluster": self.name,
+            "ending": self.ending.name(),
+            "cycles": self.cycles,
+            "time_ns": self.simulated().ns(),
+            "instructions": self.instructions(),
+            "nodes": self.nodes,
+            "network": { "cables": self.cables, "switches": self.switches },
+            "imbalances": self.imbalances().collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,88 @@
+use std::path::{Path, PathBuf};
+
+use pinion_net::fabric::Alone;
+
+use super::*;
+use crate::app::Options;
+use crate::nanoservice::run::Unobserved;
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn plan(overrides: &[&str]) -> crate::error::Result<Plan> {
+    let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
+    Plan::load(
+        &example("cluster_echo").join(FILE_NAME),
+        &Options { overrides, ..Options::default() },
+    )
+}
+
+fn run_plan(plan: &Plan, options: &RunOptions) -> Summary {
+    run(plan, options, &mut Alone, &mut Unobserved).unwrap().unwrap()
+}
+
+#[test]
+fn every_request_is_answered_at_any_number_of_threads() {
+    let plan = plan(&["client.count=3"]).unwrap();
+    let with = |threads| {
+        let options = RunOptions { threads, ..RunOptions::default() };
+        run_plan(&plan, &options)
+    };
+    let one = with(1);
+    assert_eq!(one.ending, Ending::Finished, "{}", one.to_text());
+    assert!(!one.has_failures());
+    assert_eq!(one.nodes.len(), 4);
+    let client = &one.nodes[3];
+    assert_eq!((client.name.as_str(), client.exit_code), ("client.2", Some(0)));
+    assert!(client.console.starts_with("100 answers, "), "{}", client.console);
+    for threads in [2, 4] {
+        assert_eq!(one.to_json(), with(threads).to_json(), "{threads} threads");
+    }
+}
+
+#[test]
+fn faults_change_times_not_answers() {
+    let plan = plan(&["client.count=2"]).unwrap();
+    let faults = "loss=2%,dup=2%,reorder=4%,corrupt=2%,hold=1us,seed=5".parse().unwrap();
+    let options = RunOptions { faults: Some(faults), ..RunOptions::default() };
+    let summary = run_plan(&plan, &options);
+    assert_eq!(summary.ending, Ending::Finished, "{}", summary.to_text());
+    let lost: u64 = summary.cables.iter().map(|row| row.lost + row.damaged).sum();
+    assert!(lost > 0, "{}", summary.to_text());
+    assert!(summary.imbalances().next().is_none());
+}
+
+#[test]
+fn who_waits_for_nobody_is_told() {
+    let plan = plan(&["server.app=client", "client.count=1"]);
+    // The server is a client without arguments: it ends at once, and its exit code says so.
+    let summary = run_plan(&plan.unwrap(), &RunOptions::default());
+    assert_eq!(summary.ending, Ending::Failed);
+    assert!(summary.has_failures());
+}
+
+#[test]
+fn mistakes_have_their_place() {
+    for (override_, part) in [
+        ("client.count=0", "node[1].count"),
+        ("client.args=[\"{nobody}\"]", "there is no group `nobody`"),
+        ("client.app=nowhere", "nowhere"),
+        ("network.link.latency_cycles=0", "at least a cycle"),
+        ("network.link.rate=fast", "network.link.rate"),
+        ("network.switch.overflow=explode", "explode"),
+        ("network.topology.kind=ring", "ring"),
+        ("client.colour=red", "colour"),
+        ("client.machine.core.cout=2", "core.cout"),
+        ("server.machine.clock.frequency_mhz=1000", "share one clock"),
+    ] {
+        let Err(error) = plan(&[override_]) else { panic!("{override_} is accepted") };
+        let text = crate::error::paragraph(&error);
+        assert!(text.contains(part), "{override_}: {text}");
+    }
+    let plan = plan(&[]).unwrap();
+    let captures = vec![("clint.0".to_owned(), PathBuf::from("x.pcap"))];
+    let options = RunOptions { captures, ..RunOptions::default() };
+    let Err(error) = run(&plan, &options, &mut Alone, &mut Unobserved) else { panic!() };
+    assert!(error.to_string().contains("nearest is `client.0`"), "{error}");
+}
