@@ -161,14 +161,21 @@ pub struct ClusterArgs {
     /// (repeatable)
     #[arg(long, value_name = "CABLE=FILE")]
     pub pcap: Vec<String>,
+    /// Write how much waits in a switch's queue in front of a cable, over time, as CSV (repeatable)
+    #[arg(long, value_name = "CABLE=FILE")]
+    pub queue: Vec<String>,
 }
 
 impl ClusterArgs {
     /// Names an option that was given, if one was.
     pub fn given(&self) -> Option<&'static str> {
-        [("--threads", self.threads.is_some()), ("--pcap", !self.pcap.is_empty())]
-            .into_iter()
-            .find_map(|(name, is_given)| is_given.then_some(name))
+        [
+            ("--threads", self.threads.is_some()),
+            ("--pcap", !self.pcap.is_empty()),
+            ("--queue", !self.queue.is_empty()),
+        ]
+        .into_iter()
+        .find_map(|(name, is_given)| is_given.then_some(name))
     }
 }
 

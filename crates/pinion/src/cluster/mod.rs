@@ -22,7 +22,7 @@ mod tests;
 pub use end::End;
 pub use network::Network;
 pub use plan::{Group, Plan, Target};
-pub use rows::{CableRow, NodeRow, SwitchRow};
+pub use rows::{CableRow, NodeRow, QueueTrace, SwitchRow};
 pub use run::{RunOptions, run};
 pub use summary::{Ending, Summary};
 

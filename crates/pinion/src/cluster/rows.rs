@@ -1,6 +1,7 @@
 //! What a summary says about one node, one cable, one switch: plain values, which ranks send to rank 0.
 
 use pinion_net::fabric::WireCounts;
+use pinion_net::switch::SwitchCounts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -154,4 +155,53 @@ impl CableRow {
 pub struct SwitchRow {
     /// Is its number.
     pub switch: usize,
+    /// Counts frames that came in.
+    pub frames_in: u64,
+    /// Counts frames that left.
+    pub frames_out: u64,
+    /// Counts data frames whose payload was cut off.
+    pub trimmed: u64,
+    /// Counts frames dropped because a queue was full.
+    pub dropped: u64,
+    /// Counts frames dropped because they lead nowhere.
+    pub unroutable: u64,
+    /// Counts frames marked as having met congestion.
+    pub marked: u64,
+    /// Counts frames still inside.
+    pub resident: u64,
+    /// Is the most bytes of data that waited at a port.
+    pub largest_data_bytes: u64,
+    /// Is the most bytes of control frames that waited at a port.
+    pub largest_control_bytes: u64,
+    /// Tells that each frame that came in left, was dropped or is inside.
+    pub balanced: bool,
+}
+
+impl SwitchRow {
+    pub(super) fn new(switch: usize, counts: &SwitchCounts) -> Self {
+        let ports = &counts.ports;
+        Self {
+            switch,
+            frames_in: ports.frames_in,
+            frames_out: ports.frames_out,
+            trimmed: ports.trimmed,
+            dropped: ports.dropped() - ports.dropped_unroutable(),
+            unroutable: ports.dropped_unroutable(),
+            marked: ports.marked,
+            resident: counts.resident,
+            largest_data_bytes: ports.largest_data_bytes,
+            largest_control_bytes: ports.largest_control_bytes,
+            balanced: counts.is_balanced(),
+        }
+    }
+}
+
+/// Holds how much waited in front of a cable over time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueTrace {
+    /// Names the cable.
+    pub cable: String,
+    /// Are the changes, in order: the cycle from which on so many bytes of data and so many bytes of
+    /// control frames wait.
+    pub changes: Vec<(u64, u64, u64)>,
 }

@@ -13,7 +13,7 @@ use super::end::End;
 use super::nano_end::NanoEnd;
 use super::observe::Observed;
 use super::plan::{Plan, Target};
-use super::rows::{CableRow, SwitchRow};
+use super::rows::{CableRow, QueueTrace, SwitchRow};
 use super::summary::{Ended, Ending, Share, Summary};
 use crate::error::{Error, Result};
 use crate::nanoservice::run::Observer;
@@ -31,6 +31,9 @@ pub struct RunOptions {
     pub faults: Option<FaultSpec>,
     /// Are captures of cables: name and file.
     pub captures: Vec<(String, PathBuf)>,
+    /// Names cables in front of which a switch's queue is watched; of one between two switches, the
+    /// second's.
+    pub queues: Vec<String>,
 }
 
 /// Runs a cluster with all ranks; `None` at ranks other than 0.
@@ -63,8 +66,10 @@ pub fn run(
     };
     let now = fabric.now();
     let ended = Ended { ending, rests: outcome == Outcome::Rests, at: now };
-    let share = share(plan, fabric, ended)?;
-    let Some(share) = gather(ranks, share)? else { return Ok(None) };
+    let share = share(plan, options, fabric, ended)?;
+    let Some(mut share) = gather(ranks, share)? else { return Ok(None) };
+    let place = |trace: &QueueTrace| options.queues.iter().position(|name| *name == trace.cable);
+    share.queues.sort_by_key(place);
     Ok(Some(Summary {
         name: plan.name.clone(),
         ending,
@@ -73,6 +78,7 @@ pub fn run(
         nodes: share.nodes,
         cables: share.cables,
         switches: share.switches,
+        queues: share.queues,
         host: begun.elapsed(),
         workers: (threads, ranks.count()),
     }))
@@ -104,27 +110,48 @@ fn build(
     let switch = &plan.network.switch;
     let mut fabric = Fabric::new(topology, switch, nodes, &fabric, ranks).map_err(failed)?;
     for (name, file) in &options.captures {
-        let known = plan.network.cables.iter().position(|cable| cable == name);
-        let Some(cable) = known else {
-            return Err(Error::Usage(unknown_cable(name, &plan.network.cables)));
-        };
+        let cable = cable(plan, "--pcap", name)?;
         let owner = fabric.topology().cables[cable].ends[0].place;
         if home(fabric.topology(), owner, ranks.count()) == ranks.rank() {
             let writer = CaptureWriter::create(file, LinkType::Ethernet)?;
             fabric.tap(cable, PortTap::new(writer, plan.clock));
         }
     }
+    for name in &options.queues {
+        let (watched, port) = queue(plan, name)?;
+        fabric.for_each_switch(|number, switch| {
+            if number == watched {
+                switch.watch(port);
+            }
+        });
+    }
     Ok(fabric)
 }
 
-fn unknown_cable(name: &str, cables: &[String]) -> String {
+/// Finds a cable by its name.
+fn cable(plan: &Plan, option: &str, name: &str) -> Result<usize> {
+    let known = plan.network.cables.iter().position(|cable| cable == name);
+    known.ok_or_else(|| Error::Usage(unknown_cable(option, name, &plan.network.cables)))
+}
+
+/// Finds the switch and its port in front of a cable.
+fn queue(plan: &Plan, name: &str) -> Result<(usize, usize)> {
+    let ends = plan.network.topology.cables[cable(plan, "--queue", name)?].ends;
+    let switch = ends.iter().rev().find_map(|jack| match jack.place {
+        Place::Switch(switch) => Some((switch, jack.port)),
+        Place::Node(_) => None,
+    });
+    switch.ok_or_else(|| Error::Usage(format!("--queue {name}: no switch is at this cable")))
+}
+
+fn unknown_cable(option: &str, name: &str, cables: &[String]) -> String {
     /// More names than this nobody reads.
     const NAMED: usize = 8;
     let nearest = cables.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));
     let first: Vec<&str> = cables.iter().take(NAMED).map(String::as_str).collect();
     let more = if cables.len() > NAMED { ", …" } else { "" };
     format!(
-        "--pcap {name}=…: there is no cable `{name}`; the nearest is `{}`; there are {}{more}",
+        "{option} {name}=…: there is no cable `{name}`; the nearest is `{}`; there are {}{more}",
         nearest.map_or("", String::as_str),
         first.join(", ")
     )
@@ -145,12 +172,27 @@ fn end(plan: &Plan, node: usize) -> Result<End> {
 }
 
 /// Sums up this rank's share.
-fn share(plan: &Plan, mut fabric: Fabric<End>, ended: Ended) -> Result<Share> {
+fn share(
+    plan: &Plan,
+    options: &RunOptions,
+    mut fabric: Fabric<End>,
+    ended: Ended,
+) -> Result<Share> {
     let mut share = Share::default();
     for (cable, back, counts) in fabric.wire_counts() {
         share.cables.push(CableRow::new(cable, &plan.network.cables[cable], back, &counts));
     }
-    fabric.for_each_switch(|number, _| share.switches.push(SwitchRow { switch: number }));
+    let watched = options.queues.iter().map(|name| Ok((name, queue(plan, name)?)));
+    let watched = watched.collect::<Result<Vec<_>>>()?;
+    fabric.for_each_switch(|number, switch| {
+        share.switches.push(SwitchRow::new(number, &switch.counts()));
+        for (cable, (_, port)) in watched.iter().filter(|(_, (watched, _))| *watched == number) {
+            let changes = switch.occupancy(*port).iter();
+            let changes = changes.map(|at| (at.cycle, at.data_bytes, at.control_bytes));
+            let changes = changes.collect();
+            share.queues.push(QueueTrace { cable: (*cable).clone(), changes });
+        }
+    });
     let nodes = fabric.finish().map_err(failed)?;
     for (number, node) in nodes.into_iter().enumerate() {
         let Some(node) = node else { continue };
@@ -173,6 +215,7 @@ fn gather(ranks: &mut dyn Ranks, share: Share) -> Result<Option<Share>> {
         all.nodes.append(&mut share.nodes);
         all.cables.append(&mut share.cables);
         all.switches.append(&mut share.switches);
+        all.queues.append(&mut share.queues);
     }
     all.nodes.sort_by_key(|row| row.node);
     all.cables.sort_by_key(|row| (row.number, row.back));

@@ -6,7 +6,7 @@ use pinion_sim::{Clock, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::rows::{CableRow, NodeRow, SwitchRow};
+use super::rows::{CableRow, NodeRow, QueueTrace, SwitchRow};
 
 /// Tells how a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,7 @@ pub(super) struct Share {
     pub nodes: Vec<NodeRow>,
     pub cables: Vec<CableRow>,
     pub switches: Vec<SwitchRow>,
+    pub queues: Vec<QueueTrace>,
 }
 
 /// Holds everything a summary shows.
@@ -73,6 +74,8 @@ pub struct Summary {
     pub cables: Vec<CableRow>,
     /// Holds a row per switch.
     pub switches: Vec<SwitchRow>,
+    /// Holds how much waited in front of the cables that were to be watched, in the order asked for.
+    pub queues: Vec<QueueTrace>,
     /// Is the time the host took.
     pub host: Duration,
     /// Counts threads of a rank, and ranks.
@@ -80,6 +83,16 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Gives a queue's trace as CSV.
+    pub fn queue_csv(&self, trace: &QueueTrace) -> String {
+        let mut text = "cycle,time_ns,data_bytes,control_bytes\n".to_owned();
+        for (cycle, data, control) in &trace.changes {
+            let ns = self.clock.time(*cycle).ns();
+            text.push_str(&format!("{cycle},{ns},{data},{control}\n"));
+        }
+        text
+    }
+
     /// Gives the simulated time.
     pub fn simulated(&self) -> Time {
         self.clock.time(self.cycles)
@@ -109,7 +122,14 @@ impl Summary {
                 row.cable
             )
         });
-        nodes.chain(cables)
+        let switches = self.switches.iter().filter(|row| !row.balanced);
+        let switches = switches.map(|row| {
+            format!(
+                "switch {}: frames do not add up; this is a defect of pinion, please report it",
+                row.switch
+            )
+        });
+        nodes.chain(cables).chain(switches)
     }
 
     /// Gives the summary as JSON: the same at every number of threads and ranks.

@@ -96,6 +96,21 @@ impl Summary {
             sum(|row| row.damaged),
             sum(|row| row.dropped),
         );
+        let inside = |of: fn(&super::SwitchRow) -> u64| self.switches.iter().map(of).sum::<u64>();
+        let trouble = [
+            (inside(|row| row.trimmed), "trimmed"),
+            (inside(|row| row.dropped), "dropped"),
+            (inside(|row| row.unroutable), "led nowhere"),
+            (inside(|row| row.marked), "marked"),
+        ];
+        let trouble = trouble.iter().filter(|(number, _)| *number > 0);
+        let trouble: Vec<String> =
+            trouble.map(|(number, what)| format!("{} {what}", count(*number))).collect();
+        if !self.switches.is_empty() {
+            let frames = count(inside(|row| row.frames_in));
+            let line = format!("  switches      {frames:>12}  frames, {}", trouble.join(", "));
+            writeln!(out, "{}", line.trim_end_matches([' ', ',']))?;
+        }
         if lost + twice + late + damaged + dropped > 0 {
             writeln!(
                 out,

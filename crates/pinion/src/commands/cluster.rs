@@ -17,7 +17,12 @@ use crate::output;
 /// Runs the cluster that a file describes.
 pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     refuse(args)?;
-    let captures = captures(args)?;
+    let captures = named_files("--pcap", &args.cluster.pcap)?;
+    let queues = named_files("--queue", &args.cluster.queue)?;
+    let mut outputs = files::reports(&args.report);
+    outputs.extend(captures.iter().map(|(_, file)| ("--pcap", file.clone())));
+    outputs.extend(queues.iter().map(|(_, file)| ("--queue", file.clone())));
+    files::keep_apart(&[], &outputs)?;
     let mut options = build::options(&args.app);
     if let Some(seed) = args.seed {
         options.overrides.push(format!("cluster.seed={seed}"));
@@ -30,15 +35,17 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
         patience: args.service.patience,
         faults: link::faults(args.link.as_deref())?,
         captures,
+        queues: queues.iter().map(|(cable, _)| cable.clone()).collect(),
     };
     let mut watch = Watch::new(!args.quiet);
     let mut ranks: Box<dyn Ranks> = Box::new(Alone);
     let summary = cluster::run(&plan, &options, ranks.as_mut(), &mut watch)?;
     watch.clear();
-    match summary {
-        Some(summary) => conclude(args, &summary),
-        None => Ok(Status::Success),
+    let Some(summary) = summary else { return Ok(Status::Success) };
+    for (trace, (_, file)) in summary.queues.iter().zip(&queues) {
+        write_whole(file, summary.queue_csv(trace).as_bytes())?;
     }
+    conclude(args, &summary)
 }
 
 fn conclude(args: &RunArgs, summary: &Summary) -> Result<Status> {
@@ -79,20 +86,17 @@ fn refuse(args: &RunArgs) -> Result<()> {
     }
 }
 
-/// Reads `--pcap CABLE=FILE`.
-fn captures(args: &RunArgs) -> Result<Vec<(String, PathBuf)>> {
-    let mut captures = Vec::new();
-    let mut outputs = files::reports(&args.report);
-    for text in &args.cluster.pcap {
+/// Reads what an option such as `--pcap CABLE=FILE` was given.
+fn named_files(option: &str, texts: &[String]) -> Result<Vec<(String, PathBuf)>> {
+    let mut named: Vec<(String, PathBuf)> = Vec::new();
+    for text in texts {
         let Some((cable, file)) = text.split_once('=').filter(|(_, file)| !file.is_empty()) else {
-            return Err(Error::Usage(format!("--pcap {text}: write it as CABLE=FILE")));
+            return Err(Error::Usage(format!("{option} {text}: write it as CABLE=FILE")));
         };
-        if captures.iter().any(|(other, _)| other == cable) {
-            return Err(Error::Usage(format!("--pcap {cable}: give each cable once")));
+        if named.iter().any(|(other, _)| other == cable) {
+            return Err(Error::Usage(format!("{option} {cable}: give each cable once")));
         }
-        outputs.push(("--pcap", PathBuf::from(file)));
-        captures.push((cable.to_owned(), PathBuf::from(file)));
+        named.push((cable.to_owned(), PathBuf::from(file)));
     }
-    files::keep_apart(&[], &outputs)?;
-    Ok(captures)
+    Ok(named)
 }
