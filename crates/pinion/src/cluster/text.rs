@@ -39,8 +39,9 @@ impl Summary {
             Ending::CycleLimit => ", stopped after the cycles given",
             Ending::Interrupted => ", interrupted",
         };
-        let (nodes, switches) = (self.nodes.len(), self.switches.len());
-        writeln!(out, "{}: {nodes} nodes, {switches} switches{ending}", self.name)?;
+        let nodes = several(self.nodes.len(), "node", "nodes");
+        let switches = several(self.switches.len(), "switch", "switches");
+        writeln!(out, "{}: {nodes}, {switches}{ending}", self.name)?;
         self.write_nodes(out)?;
         self.write_network(out)?;
         let host = self.host.as_secs_f64();
@@ -48,14 +49,16 @@ impl Summary {
         let slowdown = host / (self.simulated().ps().max(1) as f64 / 1e12);
         writeln!(
             out,
-            "  time          {:>12}  {} cycles simulated; host {}, slowdown {}, {mips:.1} MIPS, {} \
-             threads × {} ranks",
+            "  time          {:>12}  {} cycles simulated; host {}, slowdown {}, {mips:.1} MIPS, {}{}",
             self.simulated().to_string(),
             count(self.cycles),
             seconds(host),
             count(slowdown.round() as u64),
-            self.workers.0,
-            self.workers.1,
+            several(self.workers.0, "thread", "threads"),
+            match self.workers.1 {
+                1 => String::new(),
+                ranks => format!(" on each of {ranks} ranks"),
+            },
         )?;
         self.write_trouble(out)
     }
@@ -138,6 +141,10 @@ impl Summary {
         }
         self.imbalances().try_for_each(|problem| writeln!(out, "  {problem}"))
     }
+}
+
+fn several(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// Writes a row of one node, or the sum of several.
