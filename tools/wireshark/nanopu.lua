@@ -6,7 +6,12 @@
 --
 -- The header follows IPv4 (protocols 153 NDP, 154 Homa; 155 is NDP on the branch that has both) and
 -- has 30 bytes, so that all headers fill the 64-byte word of the NIC's datapath. Filters begin with
--- `nanopu.`; acknowledgements and the packets they answer point at each other.
+-- `nanopu.`; acknowledgements and the packets they answer point at each other. Messages are numbered in
+-- the order in which they begin in the capture (`nanopu.message`, as tcp.stream does with streams):
+-- `nanopu.message == 3` shows a message's packets and what answers them.
+--
+-- A trimmed packet keeps its headers as they were, the IPv4 length among them, so Wireshark says that
+-- the total length exceeds the packet's: `nanopu.trimmed_bytes` is how much a switch cut off.
 
 local HEADER_BYTES = 30
 local PACKET_BYTES = 1024 -- of a message in a packet
@@ -41,11 +46,18 @@ local answers = ProtoField.framenum("nanopu.answers", "Answers the packet in fra
 local answered_in = ProtoField.framenum("nanopu.answered_in", "Answered in frame")
 local answer_time = ProtoField.relative_time("nanopu.answer_time", "Time since that packet")
 local sent_before = ProtoField.framenum("nanopu.sent_before", "Sent before in frame")
+local trimmed_in = ProtoField.framenum("nanopu.trimmed_in", "Trimmed in frame")
+local trimmed_bytes = ProtoField.uint16("nanopu.trimmed_bytes", "Bytes of payload cut off")
+local message = ProtoField.uint32("nanopu.message", "Message in this capture")
+local completes = ProtoField.bool("nanopu.completes", "Completes the message")
+local message_time = ProtoField.relative_time(
+    "nanopu.message_time", "Time since the message's first packet")
 
 nanopu.fields = {
     transport, flags, flag.DATA, flag.ACK, flag.NACK, flag.PULL, flag.CHOP, src_context, dst_context,
     context, msg_len, pkt_offset, pull_offset, grant_offset, grant_priority, tx_msg_id, buf_ptr,
     buf_size_class, padding, packets, payload, word, answers, answered_in, answer_time, sent_before,
+    trimmed_in, trimmed_bytes, message, completes, message_time,
 }
 
 local short = ProtoExpert.new(
@@ -66,15 +78,20 @@ local again = ProtoExpert.new(
 local trimmed = ProtoExpert.new(
     "nanopu.trimmed", "A switch cut the payload off", expert.group.SEQUENCE, expert.severity.NOTE)
 
-nanopu.experts = { short, no_payload, empty, behind, wrong_length, again, trimmed }
+local refused = ProtoExpert.new(
+    "nanopu.nack", "The receiver has only the packet's header", expert.group.SEQUENCE,
+    expert.severity.NOTE)
+
+nanopu.experts = { short, no_payload, empty, behind, wrong_length, again, trimmed, refused }
 nanopu.prefs.show_words = Pref.bool(
     "Show the payload as words", true, "64-bit words as a program reads them from x30")
 
 -- What was seen of each packet: key -> { first frame, its time }, and by frame: links to others.
-local sent, links
+-- Messages: key -> the one that uses this id; how many there were.
+local sent, links, messages, message_count
 
 function nanopu.init()
-    sent, links = {}, {}
+    sent, links, messages, message_count = {}, {}, {}, 0
 end
 
 local ip_proto, ip_tos = Field.new("ip.proto"), Field.new("ip.dsfield")
@@ -91,6 +108,43 @@ local function has(value, name)
     return bit.band(value, FLAG_BITS[name]) ~= 0
 end
 
+-- Finds the message that a packet belongs to, or begins one. A sender uses an id again when the message
+-- is acknowledged; the pull offset of its packets, of no other use, may count the uses.
+local function message_of(header, key, time)
+    local known = messages[key]
+    local over = known and (known.generation ~= header.pull_offset or known.missing_acks == 0)
+    if not known or over then
+        known = {
+            index = message_count, generation = header.pull_offset, time = time,
+            missing = header.packets, missing_acks = header.packets, whole = {}, acked = {},
+        }
+        messages[key], message_count = known, message_count + 1
+    end
+    return known
+end
+
+-- Notes what a frame says of its message; puts the message's number, and whether it is complete now,
+-- among the frame's links.
+local function follow(own, header, from, to, time)
+    if has(header.flags, "DATA") then
+        local known = message_of(header, from .. "/" .. to .. "/" .. header.tx_msg_id, time)
+        own.message = known.index
+        if not has(header.flags, "CHOP") and not known.whole[header.pkt_offset] then
+            known.whole[header.pkt_offset] = true
+            known.missing = known.missing - 1
+            if known.missing == 0 then own.message_time = time - known.time end
+        end
+        return
+    end
+    local known = messages[to .. "/" .. from .. "/" .. header.tx_msg_id]
+    if not known then return end
+    own.message = known.index
+    if has(header.flags, "ACK") and not known.acked[header.pkt_offset] then
+        known.acked[header.pkt_offset] = true
+        known.missing_acks = known.missing_acks - 1
+    end
+end
+
 -- Finds, on the first pass, which frames belong together.
 local function relate(pinfo, header)
     if pinfo.visited then return links[pinfo.number] or {} end
@@ -103,8 +157,12 @@ local function relate(pinfo, header)
         local name = key(pinfo.src, pinfo.dst)
         local before = sent[name]
         -- Ids come round: a packet is one sent again only if nobody answered it.
-        if before and not before.answered then own.sent_before = before.frame end
-        sent[name] = { frame = pinfo.number, time = pinfo.rel_ts }
+        if before and not before.answered then
+            own.sent_before = before.frame
+            if before.trimmed then own.trimmed_in = before.frame end
+        end
+        local chopped = has(header.flags, "CHOP")
+        sent[name] = { frame = pinfo.number, time = pinfo.rel_ts, trimmed = chopped }
     elseif header.flags ~= 0 then
         local packet = sent[key(pinfo.dst, pinfo.src)]
         if packet then
@@ -115,25 +173,42 @@ local function relate(pinfo, header)
             links[packet.frame] = other
         end
     end
+    follow(own, header, tostring(pinfo.src), tostring(pinfo.dst), pinfo.rel_ts)
     for name, value in pairs(links[pinfo.number] or {}) do own[name] = own[name] or value end
     links[pinfo.number] = own
     return own
 end
 
+local function span(seconds)
+    local whole = math.floor(seconds)
+    return NSTime.new(whole, math.floor((seconds - whole) * 1e9 + 0.5))
+end
+
 local function show_links(tree, related)
+    if related.message then tree:add(message, related.message):set_generated() end
+    if related.message_time then
+        tree:add(completes, true):set_generated()
+        tree:add(message_time, span(related.message_time)):set_generated()
+    end
+    if related.trimmed_in then tree:add(trimmed_in, related.trimmed_in):set_generated() end
     if related.sent_before then
         tree:add(sent_before, related.sent_before):set_generated()
         tree:add_proto_expert_info(again)
     end
     if related.answers then
         tree:add(answers, related.answers):set_generated()
-        local seconds = math.floor(related.time)
-        local nanoseconds = math.floor((related.time - seconds) * 1e9 + 0.5)
-        tree:add(answer_time, NSTime.new(seconds, nanoseconds)):set_generated()
+        tree:add(answer_time, span(related.time)):set_generated()
     end
     if related.answered_in then
         tree:add(answered_in, related.answered_in):set_generated()
     end
+end
+
+-- Shows what a switch cut off: all the payload that the packet's place in the message says it had.
+local function show_trimmed(tree, header)
+    local left = header.msg_len - header.pkt_offset * PACKET_BYTES
+    tree:add(trimmed_bytes, math.max(0, math.min(left, PACKET_BYTES))):set_generated()
+    tree:add_proto_expert_info(trimmed)
 end
 
 local function show_payload(tree, rest, header)
@@ -179,6 +254,7 @@ function nanopu.dissector(buffer, pinfo, root)
         flags = buffer(0, 1):uint(),
         msg_len = buffer(5, 2):uint(),
         pkt_offset = buffer(7, 1):uint(),
+        pull_offset = buffer(8, 2):uint(),
         tx_msg_id = buffer(10 + homa, 2):uint(),
     }
     header.packets = math.max(1, math.ceil(header.msg_len / PACKET_BYTES))
@@ -197,7 +273,8 @@ function nanopu.dissector(buffer, pinfo, root)
     tree:add(buf_ptr, buffer(12 + homa, 2)):append_text(" (words of 64 B)")
     tree:add(buf_size_class, buffer(14 + homa, 1))
     tree:add(padding, buffer(15 + homa, HEADER_BYTES - 15 - homa))
-    if has(header.flags, "CHOP") then tree:add_proto_expert_info(trimmed) end
+    if has(header.flags, "CHOP") then show_trimmed(tree, header) end
+    if has(header.flags, "NACK") then tree:add_proto_expert_info(refused) end
     show_links(tree, relate(pinfo, header))
 
     local info = string.format("%s msg %d packet %d/%d, %d B, context %d to %d",

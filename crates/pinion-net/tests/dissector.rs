@@ -171,3 +171,45 @@ fn words_and_lies_are_shown() {
         assert!(row[1].contains(expected), "{row:?}: {expected}");
     }
 }
+
+#[test]
+fn a_trimmed_packet_is_followed_until_its_message_is_complete() {
+    if !has_tshark() {
+        return;
+    }
+    let first = data(NDP_PROTOCOL);
+    let second = Header { pkt_offset: 1, ..first };
+    // As a switch trims: 64 B of headers with the flag, the IPv4 length among them as it was.
+    let mut trimmed = first.frame(&[0xee; 1024])[..64].to_vec();
+    trimmed[34] |= Flags::CHOP.0;
+    trimmed.extend([0; 8]);
+    let frames = [
+        trimmed,
+        second.frame(&[1; 476]),
+        answer(first, Flags::NACK.with(Flags::PULL), 2),
+        answer(second, Flags::ACK, 0),
+        answer(second, Flags::PULL, 3),
+        first.frame(&[0xee; 1024]),
+        answer(first, Flags::ACK.with(Flags::PULL), 4),
+        // All is acknowledged: the id is used again.
+        first.frame(&[0xaa; 1024]),
+    ];
+    let names = [
+        "nanopu.message",
+        "nanopu.trimmed_bytes",
+        "nanopu.trimmed_in",
+        "nanopu.message_time",
+        "nanopu.payload",
+    ];
+    let seen = fields("trimmed", &frames, &names);
+    let messages: Vec<&str> = seen.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(messages, ["0", "0", "0", "0", "0", "0", "0", "1"]);
+    assert_eq!(seen[0][1..], ["1024", "", "", "0000000000000000"]);
+    assert_eq!(seen[1][1..4], ["", "", ""]);
+    assert_eq!(seen[5][1..4], ["", "1", "0.000000250"], "complete with frame 6");
+    assert_eq!(seen[7][3], "", "half of another message");
+    let experts = fields("trimmed-experts", &frames, &["_ws.expert.message"]);
+    assert!(experts[0][0].contains("A switch cut the payload off"), "{experts:?}");
+    assert!(experts[2][0].contains("The receiver has only the packet's header"), "{experts:?}");
+    assert!(experts[5][0].contains("Sent again"), "{experts:?}");
+}

@@ -1,13 +1,16 @@
 //! The network of a cluster: the table `[network]` comes in; cables with names, their links and the
 //! switches go out.
 
-use pinion_net::fabric::{Place, Topology};
+mod shape;
+
+use pinion_net::fabric::Topology;
 use pinion_net::link::Link;
 use pinion_net::pacing::Rate;
 use pinion_net::switch::{Overflow, Paths, SwitchSpec};
 use pinion_sim::Clock;
 use pinion_sim::config::ConfigError;
 use serde::Deserialize;
+use shape::RawTopology;
 
 /// Is the latency of the published evaluation's links (nanoPU paper, §4.1: 43 ns).
 const LINK_CYCLES: u64 = 140;
@@ -30,16 +33,19 @@ pub(super) struct RawNetwork {
     topology: RawTopology,
     #[serde(default)]
     link: RawLink,
+    /// Changes cables between switches; what it leaves out is as in `link`.
+    uplink: Option<RawUplink>,
     #[serde(default)]
     switch: RawSwitch,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum RawTopology {
-    #[default]
-    Star,
-    BackToBack,
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawUplink {
+    latency_cycles: Option<u64>,
+    rate: Option<String>,
+    mac_ns: Option<f64>,
+    queue_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -108,21 +114,32 @@ impl RawNetwork {
         wrong: &dyn Fn(&str, String) -> ConfigError,
     ) -> Result<Network, ConfigError> {
         let link = self.link.build(clock, "network.link", wrong)?;
-        let topology = match self.topology {
-            RawTopology::Star => Topology::star(names.len(), link),
-            RawTopology::BackToBack if names.len() == 2 => Topology::back_to_back(link),
-            RawTopology::BackToBack => {
-                let problem = format!("back-to-back joins two nodes, there are {}", names.len());
-                return Err(wrong("network.topology.kind", problem));
+        let uplink = match &self.uplink {
+            None => link,
+            Some(_) if !self.topology.has_uplinks() => {
+                let problem = "this topology has no cables between switches; leave uplink out";
+                return Err(wrong("network.uplink", problem.to_owned()));
             }
+            Some(uplink) => uplink.over(&self.link).build(clock, "network.uplink", wrong)?,
         };
-        topology.check().map_err(|error| wrong("network.topology", error.to_string()))?;
-        let cables = topology.cables.iter().map(|cable| match cable.ends.map(|jack| jack.place) {
-            [Place::Node(node), _] | [_, Place::Node(node)] => names[node].clone(),
-            [Place::Switch(a), Place::Switch(b)] => format!("s{a}-s{b}"),
-        });
-        let cables = cables.collect();
+        let topology = self
+            .topology
+            .build(names, link, uplink)
+            .map_err(|(key, problem)| wrong(&format!("network.topology.{key}"), problem))?;
+        let cables = topology.cable_names(|node| names[node].clone());
         Ok(Network { topology, cables, switch: self.switch.build(seed) })
+    }
+}
+
+impl RawUplink {
+    /// Fills in what is left out.
+    fn over(&self, link: &RawLink) -> RawLink {
+        RawLink {
+            latency_cycles: self.latency_cycles.unwrap_or(link.latency_cycles),
+            rate: self.rate.clone().unwrap_or_else(|| link.rate.clone()),
+            mac_ns: self.mac_ns.unwrap_or(link.mac_ns),
+            queue_bytes: self.queue_bytes.unwrap_or(link.queue_bytes),
+        }
     }
 }
 

@@ -42,6 +42,16 @@ fn every_request_is_answered_at_any_number_of_threads() {
 }
 
 #[test]
+fn a_fat_tree_carries_all_too() {
+    let plan = plan(&["client.count=3", "network.topology.kind=fat-tree"]).unwrap();
+    assert_eq!(plan.network.topology.switches.len(), 20);
+    assert!(plan.network.cables.iter().any(|name| name == "s0-s8"));
+    let summary = run_plan(&plan, &RunOptions::default());
+    assert_eq!(summary.ending, Ending::Finished, "{}", summary.to_text());
+    assert!(summary.imbalances().next().is_none());
+}
+
+#[test]
 fn faults_change_times_not_answers() {
     let plan = plan(&["client.count=2"]).unwrap();
     let faults = "loss=2%,dup=2%,reorder=4%,corrupt=2%,hold=1us,seed=5".parse().unwrap();
@@ -72,6 +82,7 @@ fn mistakes_have_their_place() {
         ("network.link.rate=fast", "network.link.rate"),
         ("network.switch.overflow=explode", "explode"),
         ("network.topology.kind=ring", "ring"),
+        ("network.topology.kind=back-to-back", "joins two nodes, there are 5"),
         ("client.colour=red", "colour"),
         ("client.machine.core.cout=2", "core.cout"),
         ("server.machine.clock.frequency_mhz=1000", "share one clock"),
