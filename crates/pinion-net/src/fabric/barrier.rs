@@ -13,11 +13,16 @@ pub(super) struct Barrier {
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
+    spins: u32,
 }
 
 impl Barrier {
     pub(super) fn new(threads: usize) -> Self {
+        // Who spins on a processor that another thread needs holds all up.
+        let has_processors =
+            std::thread::available_parallelism().is_ok_and(|count| count.get() >= threads);
         Self {
+            spins: if has_processors { SPINS } else { 0 },
             threads,
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
@@ -39,7 +44,7 @@ impl Barrier {
                 return false;
             }
             turns += 1;
-            if turns < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+            if turns < self.spins { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
         !self.broken.load(Ordering::Acquire)
     }

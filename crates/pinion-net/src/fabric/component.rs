@@ -2,10 +2,10 @@
 //! Out: those it sends within it.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::Member;
-use super::wire::Wire;
+use super::shared::Shared;
 use crate::capture::CaptureError;
 use crate::link::PortTap;
 use crate::switch::Switch;
@@ -27,6 +27,8 @@ pub(super) struct Component<N> {
     /// By port: the wire it sends into, the one it hears, and who writes both down.
     pub ports: Vec<Option<Port>>,
     pub error: Option<CaptureError>,
+    /// Some port has a tap.
+    is_tapped: bool,
     /// Frames that arrived in the window at hand: cycle, port, bytes. Kept for its memory.
     arrived: Vec<(u64, usize, Vec<u8>)>,
 }
@@ -35,33 +37,7 @@ pub(super) struct Component<N> {
 pub(super) struct Port {
     pub out: usize,
     pub into: usize,
-    pub tap: Option<PortTap>,
-}
-
-/// Holds what components share: the wires, and when each has something to do.
-pub(super) struct Shared {
-    pub wires: Vec<Mutex<Wire>>,
-    /// By wire: the component that hears it.
-    pub hears: Vec<usize>,
-    /// By component: its own next cycle.
-    pub own_next: Vec<AtomicU64>,
-    /// By component: the next cycle of its wires.
-    pub inbound_next: Vec<AtomicU64>,
-}
-
-impl Shared {
-    /// Gives a component's next cycle; `u64::MAX`: it has none.
-    pub fn next(&self, component: usize) -> u64 {
-        let own = self.own_next[component].load(Ordering::Acquire);
-        own.min(self.inbound_next[component].load(Ordering::Acquire))
-    }
-
-    /// Says that a wire changed.
-    pub fn announce(&self, wire: usize, next: Option<u64>) {
-        if let Some(next) = next {
-            self.inbound_next[self.hears[wire]].fetch_min(next, Ordering::SeqCst);
-        }
-    }
+    pub tap: Option<Box<PortTap>>,
 }
 
 /// Locks what only panicking threads poison; their panic ends the run anyway.
@@ -71,13 +47,21 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl<N: Member> Component<N> {
     pub fn new(kind: Kind<N>, ports: Vec<Option<Port>>) -> Self {
-        Self { kind, ports, error: None, arrived: Vec::new() }
+        Self { kind, ports, error: None, is_tapped: false, arrived: Vec::new() }
+    }
+
+    /// Writes down what passes a port.
+    pub fn tap(&mut self, port: usize, tap: PortTap) {
+        if let Some(Some(port)) = self.ports.get_mut(port) {
+            port.tap = Some(Box::new(tap));
+            self.is_tapped = true;
+        }
     }
 
     /// Does everything before cycle `end`.
     pub fn window(&mut self, own: usize, end: u64, shared: &Shared) {
-        self.collect(own, end, shared);
-        let Self { kind, ports, arrived, error } = self;
+        self.collect(end, shared);
+        let Self { kind, ports, arrived, .. } = self;
         let mut send = |port: usize, first: u64, last: u64, frame: &[u8]| {
             let Some(Some(port)) = ports.get_mut(port) else { return };
             if let Some(tap) = &mut port.tap {
@@ -93,6 +77,7 @@ impl<N: Member> Component<N> {
                     node.arrive(first, &frame);
                 }
                 node.run(end, &mut |first, last, frame| send(0, first, last, frame));
+                shared.note(own, node);
                 node.next_cycle()
             }
             Kind::Switch(switch) => {
@@ -104,20 +89,28 @@ impl<N: Member> Component<N> {
             }
             Kind::Elsewhere => None,
         };
-        shared.own_next[own].store(next.unwrap_or(u64::MAX), Ordering::Release);
-        for tap in ports.iter_mut().flatten().filter_map(|port| port.tap.as_mut()) {
+        shared.acts(own, next);
+        if self.is_tapped {
+            self.settle_taps(end, shared);
+        }
+    }
+
+    fn settle_taps(&mut self, end: u64, shared: &Shared) {
+        for tap in self.ports.iter_mut().flatten().filter_map(|port| port.tap.as_mut()) {
             if let Err(problem) = tap.settle(end) {
-                error.get_or_insert(problem);
+                self.error.get_or_insert(problem);
+                shared.troubled.store(true, Ordering::Release);
             }
         }
     }
 
-    /// Takes what arrives before `end` off the wires. The order of the two steps matters: a frame
-    /// that is sent meanwhile is either seen here or announced behind it.
-    fn collect(&mut self, own: usize, end: u64, shared: &Shared) {
-        shared.inbound_next[own].swap(u64::MAX, Ordering::SeqCst);
+    /// Takes what arrives before `end` off the wires.
+    fn collect(&mut self, end: u64, shared: &Shared) {
         for (number, port) in self.ports.iter_mut().enumerate() {
             let Some(port) = port else { continue };
+            if shared.wire_next(port.into) >= end {
+                continue;
+            }
             let mut wire = lock(&shared.wires[port.into]);
             wire.settle_before(end);
             while let Some((first, frame)) = wire.take_before(end) {

@@ -1,6 +1,10 @@
 //! The threads that share a window's work. In: the components that have something to do. Out: the
-//! same, a window later. Each thread takes the next component that nobody has; those that took long
-//! last time come first, so that all finish at about the same time.
+//! same, a window later.
+//!
+//! Each thread has its share, about as much work as the others' by what the components took last time,
+//! and the same components in every window as far as that goes: their state is in its processor's
+//! caches. A thread that is through takes from the others' shares. Which thread does what changes
+//! nothing but time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -8,45 +12,58 @@ use std::time::Instant;
 
 use super::Member;
 use super::barrier::Barrier;
-use super::component::{Component, Shared, lock};
+use super::component::{Component, lock};
+use super::shared::Shared;
 
-/// Below so many components a window is one thread's: waking others takes longer.
-const ALONE: usize = 2;
+/// Below so much work, in nanoseconds of the host, a window is one thread's: meeting others takes
+/// about half a microsecond.
+const ALONE_NS: u64 = 2_000;
+
+/// Parts of a thread's share above which a component is dealt by itself.
+const LARGE: u64 = 8;
 
 /// Holds what the threads share.
 pub(super) struct Crew<'a, N> {
     components: &'a [Mutex<Component<N>>],
     shared: &'a Shared,
     barrier: Barrier,
-    threads: usize,
-    work: Mutex<Vec<u32>>,
+    /// The window's components, one thread's share after the other's.
+    work: Vec<AtomicU32>,
+    shares: Vec<Share>,
     end: AtomicU64,
-    cursor: AtomicUsize,
     over: AtomicBool,
-    /// By component: how long its last window took, in nanoseconds of the host.
+    /// By component: how long its windows took lately, in nanoseconds of the host.
     costs: Vec<AtomicU32>,
+}
+
+/// Is one thread's share of the work; two in a line of the cache would slow each other.
+#[derive(Default)]
+#[repr(align(64))]
+struct Share {
+    next: AtomicUsize,
+    end: AtomicUsize,
 }
 
 impl<'a, N: Member> Crew<'a, N> {
     pub fn new(components: &'a [Mutex<Component<N>>], shared: &'a Shared, threads: usize) -> Self {
+        let zeros = || components.iter().map(|_| AtomicU32::new(0)).collect();
         Self {
             components,
             shared,
             barrier: Barrier::new(threads),
-            threads,
-            work: Mutex::new(Vec::new()),
+            work: zeros(),
+            shares: (0..threads).map(|_| Share::default()).collect(),
             end: AtomicU64::new(0),
-            cursor: AtomicUsize::new(0),
             over: AtomicBool::new(false),
-            costs: components.iter().map(|_| AtomicU32::new(0)).collect(),
+            costs: zeros(),
         }
     }
 
     /// Does the work of a thread that is not the leader, until the leader ends the run.
-    pub fn follow(&self) {
+    pub fn follow(&self, thread: usize) {
         let watch = GiveUp(&self.barrier);
         while self.barrier.wait() && !self.over.load(Ordering::Acquire) {
-            self.share();
+            self.share(thread);
             if !self.barrier.wait() {
                 break;
             }
@@ -54,49 +71,108 @@ impl<'a, N: Member> Crew<'a, N> {
         std::mem::forget(watch);
     }
 
+    /// Gives the others up when it is dropped: a leader that fails leaves nobody waiting.
+    pub fn lead(&self) -> impl Drop + '_ {
+        GiveUp(&self.barrier)
+    }
+
     /// Lets all threads do a window that ends before `end`; only the leader calls it.
-    pub fn window(&self, end: u64) {
-        let watch = GiveUp(&self.barrier);
-        let mut work = lock(&self.work);
-        work.clear();
-        let active = (0..self.components.len()).filter(|&i| self.shared.next(i) < end);
-        work.extend(active.map(|i| i as u32));
-        if self.threads == 1 || work.len() < ALONE {
-            for &index in &*work {
-                lock(&self.components[index as usize]).window(index as usize, end, self.shared);
+    pub fn window(&self, end: u64, active: &[u32]) {
+        if self.shares.len() == 1 {
+            for &index in active {
+                self.step(index as usize, end);
             }
-        } else {
-            let cost = |&index: &u32| self.costs[index as usize].load(Ordering::Relaxed);
-            work.sort_by_key(|index| std::cmp::Reverse(cost(index)));
-            drop(work);
-            self.end.store(end, Ordering::Release);
-            self.cursor.store(0, Ordering::Release);
-            self.barrier.wait();
-            self.share();
-            assert!(self.barrier.wait(), "a thread of the fabric failed");
+            return;
         }
-        std::mem::forget(watch);
+        let total: u64 = active.iter().map(|&index| self.cost(index)).sum();
+        if active.len() < 2 || total < ALONE_NS {
+            let mut begun = Instant::now();
+            active.iter().for_each(|&index| begun = self.measured(index as usize, end, begun));
+            return;
+        }
+        self.deal(active, total);
+        self.end.store(end, Ordering::Release);
+        self.barrier.wait();
+        self.share(0);
+        assert!(self.barrier.wait(), "a thread of the fabric failed");
     }
 
     /// Ends the run for all threads; only the leader calls it.
     pub fn finish(&self) {
         self.over.store(true, Ordering::Release);
-        if self.threads > 1 {
+        if self.shares.len() > 1 {
             self.barrier.wait();
         }
     }
 
-    fn share(&self) {
-        let end = self.end.load(Ordering::Acquire);
-        loop {
-            let place = self.cursor.fetch_add(1, Ordering::AcqRel);
-            let Some(index) = lock(&self.work).get(place).copied() else { break };
-            let index = index as usize;
-            let begun = Instant::now();
-            lock(&self.components[index]).window(index, end, self.shared);
-            let cost = u32::try_from(begun.elapsed().as_nanos()).unwrap_or(u32::MAX);
-            self.costs[index].store(cost, Ordering::Relaxed);
+    fn cost(&self, index: u32) -> u64 {
+        u64::from(self.costs[index as usize].load(Ordering::Relaxed)).max(1)
+    }
+
+    /// Deals the work: large components one by one to whom has least, then the others in order.
+    fn deal(&self, active: &[u32], total: u64) {
+        let threads = self.shares.len() as u64;
+        let large = (total / threads / LARGE).max(1);
+        let mut dealt: Vec<(u64, Vec<u32>)> = vec![(0, Vec::new()); self.shares.len()];
+        let mut alone: Vec<u32> =
+            active.iter().copied().filter(|&index| self.cost(index) > large).collect();
+        alone.sort_by_key(|&index| std::cmp::Reverse((self.cost(index), index)));
+        for index in alone {
+            if let Some(least) = dealt.iter_mut().min_by_key(|(cost, _)| *cost) {
+                least.0 += self.cost(index);
+                least.1.push(index);
+            }
         }
+        let mut thread = 0;
+        for &index in active.iter().filter(|&&index| self.cost(index) <= large) {
+            while thread + 1 < dealt.len() && dealt[thread].0 >= total / threads {
+                thread += 1;
+            }
+            dealt[thread].0 += self.cost(index);
+            dealt[thread].1.push(index);
+        }
+        let mut place = 0;
+        for (share, (_, list)) in self.shares.iter().zip(&dealt) {
+            share.next.store(place, Ordering::Relaxed);
+            for &index in list {
+                self.work[place].store(index, Ordering::Relaxed);
+                place += 1;
+            }
+            share.end.store(place, Ordering::Relaxed);
+        }
+    }
+
+    /// Does a thread's share, then what is left of the others'.
+    fn share(&self, thread: usize) {
+        let end = self.end.load(Ordering::Acquire);
+        let mut begun = Instant::now();
+        for offset in 0..self.shares.len() {
+            let share = &self.shares[(thread + offset) % self.shares.len()];
+            let last = share.end.load(Ordering::Relaxed);
+            while share.next.load(Ordering::Relaxed) < last {
+                let place = share.next.fetch_add(1, Ordering::AcqRel);
+                if place >= last {
+                    break;
+                }
+                let index = self.work[place].load(Ordering::Relaxed);
+                begun = self.measured(index as usize, end, begun);
+            }
+        }
+    }
+
+    /// Does a component's window and notes how long it took since `begun`; gives the time.
+    fn measured(&self, index: usize, end: u64, begun: Instant) -> Instant {
+        self.step(index, end);
+        let now = Instant::now();
+        let took = u32::try_from((now - begun).as_nanos()).unwrap_or(u32::MAX);
+        let before = self.costs[index].load(Ordering::Relaxed);
+        // Half the new, half the old: one interruption of the host's does not upset the shares.
+        self.costs[index].store(before / 2 + took / 2, Ordering::Relaxed);
+        now
+    }
+
+    fn step(&self, index: usize, end: u64) {
+        lock(&self.components[index]).window(index, end, self.shared);
     }
 }
 

@@ -13,6 +13,7 @@ mod error;
 mod parcel;
 mod ranks;
 mod run;
+mod shared;
 mod topology;
 mod wire;
 

@@ -1,14 +1,15 @@
 //! A fabric's run: windows, one after the other, until nothing happens any more or somebody has seen
 //! enough.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use pinion_sim::Clock;
 
-use super::component::{Component, Kind, Port, Shared, lock};
+use super::component::{Component, Kind, Port, lock};
 use super::crew::Crew;
 use super::ranks::{Ranks, Status};
+use super::shared::{FAILED, OPEN, Shared};
 use super::wire::{Wire, WireCounts};
 use super::{FabricError, Member, Place, Topology, parcel};
 use crate::fault::{FaultLane, FaultSpec};
@@ -131,9 +132,8 @@ impl<N: Member> Fabric<N> {
             let [a, b] = cable.ends.map(|jack| topology.index(jack.place));
             hears.extend([b, a]);
         }
-        let atomics = |value| (0..components.len()).map(|_| AtomicU64::new(value)).collect();
-        let shared =
-            Shared { wires, hears, own_next: atomics(u64::MAX), inbound_next: atomics(u64::MAX) };
+        let is_here = |(kind, _): &(Kind<N>, _)| !matches!(kind, Kind::Elsewhere);
+        let shared = Shared::new(wires, hears, components.iter().map(is_here).collect());
         let components =
             components.into_iter().map(|(kind, ports)| Mutex::new(Component::new(kind, ports)));
         let components = components.collect();
@@ -147,9 +147,7 @@ impl<N: Member> Fabric<N> {
         let jack = self.topology.cables[cable].ends[0];
         let component = &mut self.components[self.topology.index(jack.place)];
         let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(Some(port)) = component.ports.get_mut(jack.port) {
-            port.tap = Some(tap);
-        }
+        component.tap(jack.port, tap);
     }
 
     /// Runs until nothing happens any more, the watcher has seen enough, or before cycle `until`.
@@ -170,12 +168,19 @@ impl<N: Member> Fabric<N> {
             window_cycles: self.window_cycles,
             now: self.now,
             windows: 0,
+            active: Vec::new(),
+            leaving: Vec::new(),
+            status: Status::NONE,
+            standing: Vec::new(),
         };
         let outcome = std::thread::scope(|scope| {
-            for _ in 1..self.threads {
-                scope.spawn(|| crew.follow());
+            for thread in 1..self.threads {
+                let crew = &crew;
+                scope.spawn(move || crew.follow(thread));
             }
+            let watch = crew.lead();
             let outcome = leader.run(&crew, until, ranks, watcher);
+            std::mem::forget(watch);
             crew.finish();
             outcome
         });
@@ -234,7 +239,7 @@ impl<N: Member> Fabric<N> {
         };
         let wires = (0..self.shared.wires.len()).filter(is_ours);
         wires
-            .map(|wire| (wire / 2, wire % 2 == 1, lock(&self.shared.wires[wire]).counts()))
+            .map(|wire| (wire / 2, wire % 2 == 1, lock(&self.shared.wires[wire]).counts(self.now)))
             .collect()
     }
 
@@ -248,7 +253,7 @@ impl<N: Member> Fabric<N> {
             let component =
                 component.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
             for tap in component.ports.into_iter().flatten().filter_map(|port| port.tap) {
-                tap.finish()?;
+                (*tap).finish()?;
             }
             if index < self.topology.nodes {
                 nodes.push(match component.kind {
@@ -293,6 +298,13 @@ struct Leader<'a, N> {
     window_cycles: u64,
     now: u64,
     windows: u64,
+    /// The components of the last window.
+    active: Vec<u32>,
+    /// The wires into other ranks, and whose they are.
+    leaving: Vec<(usize, usize)>,
+    /// How this rank stood after the last window, and by component.
+    status: Status,
+    standing: Vec<u8>,
 }
 
 impl<N: Member> Leader<'_, N> {
@@ -303,6 +315,11 @@ impl<N: Member> Leader<'_, N> {
         ranks: &mut dyn Ranks,
         watcher: &mut dyn Watcher,
     ) -> Result<Outcome, FabricError> {
+        let leaves = |&(wire, to): &(usize, usize)| {
+            to != ranks.rank() && self.homes[self.shared.hears[wire ^ 1]] == ranks.rank()
+        };
+        let homes = self.shared.hears.iter().map(|&component| self.homes[component]);
+        self.leaving = homes.enumerate().filter(leaves).collect();
         self.look_at_all();
         let mut status = self.exchange(ranks, watcher)?;
         loop {
@@ -316,14 +333,16 @@ impl<N: Member> Leader<'_, N> {
             if status.stop {
                 return Ok(Outcome::Stopped);
             }
-            if status.next >= until {
+            let start = self.now.max(status.next);
+            if start >= until {
                 self.now = self.now.max(until);
                 return Ok(Outcome::Reached);
             }
-            let start = self.now.max(status.next);
             let end = start.saturating_add(self.window_cycles).min(until);
-            crew.window(end);
+            self.shared.list_active(end, &mut self.active);
+            crew.window(end, &self.active);
             (self.now, self.windows) = (end, self.windows + 1);
+            self.note_active();
             status = self.exchange(ranks, watcher)?;
             if !watcher.goes_on(self.now, &status) {
                 return Ok(Outcome::Stopped);
@@ -331,15 +350,37 @@ impl<N: Member> Leader<'_, N> {
         }
     }
 
-    /// Asks every component when it has something to do.
+    /// Asks every component how it stands and when it has something to do.
     fn look_at_all(&mut self) {
+        (self.status, self.standing) = (Status::NONE, vec![0; self.components.len()]);
         for (index, component) in self.components.iter().enumerate() {
             let next = match &mut lock(component).kind {
-                Kind::Node(node) => node.next_cycle(),
+                Kind::Node(node) => {
+                    self.shared.note(index, node);
+                    node.next_cycle()
+                }
                 Kind::Switch(switch) => switch.next_cycle(),
                 Kind::Elsewhere => None,
             };
-            self.shared.own_next[index].store(next.unwrap_or(u64::MAX), Ordering::Release);
+            self.shared.acts(index, next);
+        }
+        self.active = (0..self.components.len() as u32).collect();
+        self.note_active();
+    }
+
+    /// Brings this rank's status up to date with what the last window's components noted.
+    fn note_active(&mut self) {
+        for &index in &self.active {
+            self.shared.settle(index as usize);
+            let (moved, standing) = self.shared.noted(index as usize);
+            self.status.moved = self.status.moved.max(moved);
+            let before = std::mem::replace(&mut self.standing[index as usize], standing);
+            if before != standing {
+                let count = |standing: u8, bit: u8| u64::from(standing & bit != 0);
+                let change = |total: u64, bit| total + count(standing, bit) - count(before, bit);
+                self.status.open = change(self.status.open, OPEN);
+                self.status.failed = change(self.status.failed, FAILED);
+            }
         }
     }
 
@@ -358,68 +399,58 @@ impl<N: Member> Leader<'_, N> {
         ranks: &mut dyn Ranks,
         watcher: &mut dyn Watcher,
     ) -> Result<Status, FabricError> {
-        let mut status = self.status()?;
-        status.stop = watcher.stops();
-        let own = ranks.rank();
+        self.look_for_trouble()?;
+        let next = self.shared.next_of_all();
+        let mut status = Status { next, stop: watcher.stops(), ..self.status };
         if ranks.count() == 1 {
             return Ok(status);
         }
         let mut parcels = vec![Vec::new(); ranks.count()];
-        for (number, wire) in self.shared.wires.iter().enumerate() {
-            let to = self.homes[self.shared.hears[number]];
-            if to == own || self.homes[self.shared.hears[number ^ 1]] != own {
+        for &(number, to) in &self.leaving {
+            let next = self.shared.wire_next(number);
+            if next == u64::MAX {
                 continue;
             }
-            let mut wire = lock(wire);
+            // What one rank alone would wait for: windows begin in the same cycles with any number.
+            status.next = status.next.min(next);
+            let mut wire = lock(&self.shared.wires[number]);
             // Whatever is sent from now on arrives a window later at the earliest.
-            let settled = self.now.saturating_add(self.window_cycles);
-            wire.settle_before(settled);
-            while let Some((arrival, frame)) = wire.take_before(u64::MAX) {
-                status.next = status.next.min(arrival);
+            wire.settle_before(self.now.saturating_add(self.window_cycles));
+            while let Some((arrival, frame)) = wire.take_ahead(self.now) {
                 parcel::add(&mut parcels[to], number, arrival, &frame);
             }
-            status.next = status.next.min(wire.next().unwrap_or(u64::MAX));
+            self.shared.announce(number, wire.next());
         }
         let (parcels, together) = ranks.exchange(parcels, status)?;
-        for (rank, parcel) in parcels.iter().enumerate().filter(|(rank, _)| *rank != own) {
-            let mut rest = parcel.as_slice();
-            while let Some(frame) = parcel::take(&mut rest) {
-                let known = frame.filter(|(wire, ..)| *wire < self.shared.wires.len());
-                let Some((number, arrival, frame)) = known else {
-                    let problem = "it sent bytes that are no frames".to_owned();
-                    return Err(FabricError::Rank { rank, problem });
-                };
-                let mut wire = lock(&self.shared.wires[number]);
-                wire.put(arrival, frame);
-                self.shared.announce(number, wire.next());
-            }
+        for (rank, parcel) in parcels.iter().enumerate().filter(|(rank, _)| *rank != ranks.rank()) {
+            self.unpack(rank, parcel)?;
         }
         Ok(together)
     }
 
-    /// Gives how this rank stands.
-    fn status(&mut self) -> Result<Status, FabricError> {
-        let mut status = Status::NONE;
-        for (index, component) in self.components.iter().enumerate() {
-            let mut component = lock(component);
-            if let Some(problem) = component.error.take() {
+    /// Puts another rank's frames on their wires.
+    fn unpack(&self, rank: usize, mut parcel: &[u8]) -> Result<(), FabricError> {
+        while let Some(frame) = parcel::take(&mut parcel) {
+            let known = frame.filter(|(wire, ..)| *wire < self.shared.wires.len());
+            let Some((number, arrival, frame)) = known else {
+                let problem = "it sent bytes that are no frames".to_owned();
+                return Err(FabricError::Rank { rank, problem });
+            };
+            let mut wire = lock(&self.shared.wires[number]);
+            wire.put(arrival, frame);
+            self.shared.announce(number, wire.next());
+        }
+        Ok(())
+    }
+
+    /// Gives the error of the first component that has one.
+    fn look_for_trouble(&self) -> Result<(), FabricError> {
+        if self.shared.troubled.load(Ordering::Acquire) {
+            let mut errors = self.components.iter().filter_map(|one| lock(one).error.take());
+            if let Some(problem) = errors.next() {
                 return Err(problem.into());
             }
-            let Kind::Node(node) = &component.kind else {
-                let is_here = !matches!(component.kind, Kind::Elsewhere);
-                if is_here {
-                    status.next = status.next.min(self.shared.next(index));
-                }
-                continue;
-            };
-            status = status.with(Status {
-                next: self.shared.next(index),
-                moved: node.moved(),
-                open: u64::from(node.is_open()),
-                failed: u64::from(node.has_failed()),
-                stop: false,
-            });
         }
-        Ok(status)
+        Ok(())
     }
 }

@@ -22,8 +22,11 @@ pub(super) struct Wire {
     faults: Option<Faults>,
     under_way: VecDeque<(u64, Vec<u8>)>,
     window_cycles: u64,
-    damaged: u64,
     taken: u64,
+    /// Cycles in which damaged frames arrive.
+    damaged: Vec<u64>,
+    /// Cycles in which frames arrive that went to another rank before that.
+    ahead: VecDeque<u64>,
 }
 
 #[derive(Debug)]
@@ -69,8 +72,9 @@ impl Wire {
             faults: faults.map(|(lane, clock)| Faults { lane, clock, free: 0 }),
             under_way: VecDeque::new(),
             window_cycles,
-            damaged: 0,
             taken: 0,
+            damaged: Vec::new(),
+            ahead: VecDeque::new(),
         })
     }
 
@@ -120,25 +124,40 @@ impl Wire {
         self.under_way.pop_front()
     }
 
+    /// Takes the next frame for another rank, be it ahead of `now`, before which everything has
+    /// happened; held ones must have been let go.
+    pub(super) fn take_ahead(&mut self, now: u64) -> Option<(u64, Vec<u8>)> {
+        while self.ahead.front().is_some_and(|arrival| *arrival < now) {
+            self.ahead.pop_front();
+        }
+        let taken = self.take_before(u64::MAX)?;
+        self.ahead.push_back(taken.0);
+        Some(taken)
+    }
+
     /// Moves what faults let through to the frames under way; drops damaged ones.
     fn settle(&mut self) {
         let Some(faults) = &mut self.faults else { return };
         while let Some((arrival, frame)) = faults.take() {
             match frame {
                 Some(frame) => self.under_way.push_back((arrival, frame)),
-                None => self.damaged += 1,
+                None => self.damaged.push(arrival),
             }
         }
     }
 
-    pub(super) fn counts(&self) -> WireCounts {
-        let held = self.faults.as_ref().map_or(0, |faults| faults.lane.held() as u64);
+    /// Counts what has happened before cycle `now`.
+    pub(super) fn counts(&self, now: u64) -> WireCounts {
+        let held = self.faults.as_ref().map_or(0, |faults| faults.lane.held());
+        let ahead = self.ahead.len() - self.ahead.partition_point(|arrival| *arrival < now);
+        let damaged = self.damaged.partition_point(|arrival| *arrival < now);
+        let damaged_later = self.damaged.len() - damaged;
         WireCounts {
             sent: self.lane.counts(),
             faults: self.faults.as_ref().map(|faults| faults.lane.counts()).unwrap_or_default(),
-            damaged: self.damaged,
-            taken: self.taken,
-            under_way: self.under_way.len() as u64 + held,
+            damaged: damaged as u64,
+            taken: self.taken - ahead as u64,
+            under_way: (self.under_way.len() + held + ahead + damaged_later) as u64,
         }
     }
 }
