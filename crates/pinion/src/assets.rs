@@ -56,7 +56,7 @@ pub fn example_dir(name: &str) -> Result<PathBuf> {
         None => unpack("examples", "nanopu_service/app.toml")?,
     };
     let dir = examples.join(name);
-    if dir.join("app.toml").is_file() {
+    if ["app.toml", "cluster.toml"].iter().any(|file| dir.join(file).is_file()) {
         return Ok(dir);
     }
     Err(Error::Usage(format!("there is no example `{name}` in {}", examples.display())))

@@ -89,7 +89,16 @@ fn the_other_figures_of_the_nanopu_can_be_made() {
     if !has_gcc() {
         return;
     }
-    for name in ["nanopu-table1", "nanopu-fig3", "nanopu-fig4", "nanopu-fig5", "nanopu-fig8"] {
+    let names = [
+        "nanopu-table1",
+        "nanopu-fig3",
+        "nanopu-fig4",
+        "nanopu-fig5",
+        "nanopu-fig7",
+        "nanopu-fig8",
+        "nanopu-chain",
+    ];
+    for name in names {
         let text = published(name, &["--quick"]);
         assert!(text.contains("published value"), "{text}");
     }

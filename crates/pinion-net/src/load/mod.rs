@@ -26,6 +26,7 @@ mod report;
 mod resend;
 mod source;
 mod spec;
+mod store;
 mod wire;
 
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use report::{LoadReport, Sample};
 pub use resend::Resent;
 pub use source::LoadSource;
 pub use spec::{Contexts, Ends, Flavour, LoadSpec, Matching, Nodes, Overrun, ResponseAt};
+pub use store::StoreRequests;
 
 /// Exchanges frames with a node, cycle by cycle.
 ///

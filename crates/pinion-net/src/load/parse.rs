@@ -12,6 +12,7 @@
 //! | `contexts` | 0 | one, `uniform:4`, `turn:4`, or `mode`: by the service time's mode |
 //! | `overrun` | | `1:100:10`: of context 1 every 100th request takes 10 times as long |
 //! | `size` | 16 | bytes of a request: 8 (time of sending), 16 (and service time) or more |
+//! | `store` | | `10000:512`: GETs and SETs of so many keys a context, values of so many bytes |
 //! | `transport` | `ndp` | or `homa`, or `udp` (one datagram, one message) |
 //! | `port` | 9000 | `udp`: the port of context 0 |
 //! | `window_packets` | 2 | `ndp`, `homa`: packets that an acknowledgement grants |
@@ -32,14 +33,14 @@
 
 use super::{
     Arrivals, Contexts, Distribution, Flavour, LoadError, LoadSpec, Matching, Nodes, Normal,
-    Overrun, ResponseAt, Timing,
+    Overrun, ResponseAt, StoreRequests, Timing,
 };
 use crate::frame::lnic::{HOMA_PROTOCOL, NDP_PROTOCOL};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "requests",
     "gap",
     "window",
@@ -49,6 +50,7 @@ const KEYS: [&str; 23] = [
     "contexts",
     "overrun",
     "size",
+    "store",
     "transport",
     "port",
     "window_packets",
@@ -139,6 +141,11 @@ impl LoadSpec {
         if let Some(text) = pairs.get("overrun") {
             let expected = "context:every:factor as `1:100:10`";
             spec.overrun = Some(overrun(text).ok_or_else(|| bad("overrun", text, expected))?);
+        }
+        if let Some(text) = pairs.get("store") {
+            refuse(pairs, &["size", "service"], "`store`")?;
+            let expected = "keys:bytes of a value as `10000:512`";
+            spec.store = Some(store(text).ok_or_else(|| bad("store", text, expected))?);
         }
         let matchings = [("sent", Matching::SentTime), ("oldest", Matching::Oldest)];
         choose(&mut spec.matching, pairs, "match", &matchings)?;
@@ -289,6 +296,14 @@ fn overrun(text: &str) -> Option<Overrun> {
     numbers.next().is_none().then_some(overrun)
 }
 
+fn store(text: &str) -> Option<StoreRequests> {
+    let (keys, value_bytes) = text.split_once(':')?;
+    Some(StoreRequests {
+        keys: keys.trim().parse().ok()?,
+        value_bytes: value_bytes.trim().parse().ok()?,
+    })
+}
+
 fn refuse(pairs: &Pairs, keys: &[&str], context: &'static str) -> Result<(), LoadError> {
     match keys.iter().find(|key| pairs.contains_key(*key)) {
         Some(key) => Err(LoadError::NotApplicable { key: (*key).to_owned(), context }),
@@ -372,6 +387,9 @@ mod tests {
         assert!(error("requests").contains("not of the form key=value"));
         assert!(error("contexts=uniform:0").contains("at least one context"));
         assert!(error("overrun=1:0:10").contains("count from 1"));
+        assert!(error("store=100,size=8").contains("does not apply to `store`"));
+        assert!(error("store=100").contains("`10000:512`"));
+        assert!(error("store=100:12").contains("a multiple of 8"));
         assert!(error("service=-1").contains("0 to 1e15"));
         assert!(error("transport=udp,timeout=5").contains("does not apply to `transport=homa`"));
         assert!(error("timeout=0").contains("0 cycles"));

@@ -35,6 +35,8 @@ pub struct LoadReport {
     pub missing: u64,
     /// Answers that came a second time, or after their request was given up.
     pub repeated: u64,
+    /// Answers that were not what a key-value store must give.
+    pub wrong: u64,
     /// Messages of the node that answer nothing.
     pub unexpected: u64,
     /// Frames of the node that are not for this source, or not well-formed.
@@ -69,6 +71,7 @@ impl LoadReport {
             answered: 0,
             missing: 0,
             repeated: 0,
+            wrong: 0,
             unexpected: 0,
             foreign_frames: 0,
             control_frames: 0,
@@ -176,6 +179,9 @@ impl fmt::Display for Text<'_> {
                 f,
                 "packets sent again {packets}, for {nacks} NACKs and {timeouts} time-outs"
             )?;
+        }
+        if report.wrong > 0 {
+            writeln!(f, "wrong answers {}", report.wrong)?;
         }
         let names = ["min", "mean", "p50", "p90", "p99", "p99.9", "max"];
         let head: String = names.iter().map(|name| format!("{name:>11}")).collect();

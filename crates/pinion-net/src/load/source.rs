@@ -6,6 +6,7 @@
 use super::arrival::Clockwork;
 use super::matching::{Found, Outstanding, Request};
 use super::resend::{Packet, Resend};
+use super::store::StoreModel;
 use super::wire::{Heard, Label, Message, Wire};
 use super::{
     Arrivals, Contexts, Flavour, LoadError, LoadReport, LoadSpec, Nodes, Peer, ResponseAt, flits,
@@ -19,6 +20,7 @@ use std::collections::{BinaryHeap, VecDeque};
 pub struct LoadSource {
     spec: LoadSpec,
     wire: Wire,
+    store: Option<StoreModel>,
     random: Streams,
     /// Frames with the cycle they are due, and a number that keeps their order.
     waiting: BinaryHeap<Reverse<(u64, u64, Vec<u8>)>>,
@@ -70,6 +72,7 @@ impl LoadSource {
         let stream = |salt: u64| Pcg64Mcg::seed_from_u64(spec.seed ^ salt << 56);
         let mut source = Self {
             wire: Wire::new(spec.flavour.clone(), spec.ends, spec.nodes.count()),
+            store: spec.store.map(StoreModel::new),
             random: Streams {
                 gap: stream(1),
                 service: stream(2),
@@ -249,14 +252,7 @@ impl LoadSource {
     }
 
     fn send(&mut self, to: Label, service: u64, due: u64) {
-        let mut message = Vec::with_capacity(usize::from(self.spec.message_bytes));
-        if self.spec.has_service() {
-            message.extend_from_slice(&service.to_be_bytes());
-        }
-        message.extend_from_slice(&due.to_be_bytes());
-        let start = message.len();
-        message.resize(usize::from(self.spec.message_bytes), 0);
-        self.random.payload.fill_bytes(&mut message[start..]);
+        let message = self.message(to, service, due);
         let Some(resend) = &mut self.resend else {
             for frame in self.wire.request(to, &message) {
                 self.enqueue(due, frame);
@@ -274,6 +270,22 @@ impl LoadSource {
             let frame = self.wire.packet(packet);
             self.enqueue(due, frame);
         }
+    }
+
+    /// Makes the message of a request.
+    fn message(&mut self, to: Label, service: u64, due: u64) -> Vec<u8> {
+        if let Some(store) = &mut self.store {
+            return store.request(to, due, &mut self.random.payload);
+        }
+        let mut message = Vec::with_capacity(usize::from(self.spec.message_bytes));
+        if self.spec.has_service() {
+            message.extend_from_slice(&service.to_be_bytes());
+        }
+        message.extend_from_slice(&due.to_be_bytes());
+        let start = message.len();
+        message.resize(usize::from(self.spec.message_bytes), 0);
+        self.random.payload.fill_bytes(&mut message[start..]);
+        message
     }
 
     /// Sends again what nothing was heard of until `cycle`.
@@ -307,6 +319,11 @@ impl LoadSource {
         let sent = words.nth(self.spec.sent_word());
         match self.outstanding.answer(sent, (message.node, message.context)) {
             Found::Request(request) => {
+                if let Some(store) = &mut self.store
+                    && !store.is_right(request.number, &message.start)
+                {
+                    self.report.wrong += 1;
+                }
                 self.report.note_answer(request, arrival);
                 if let (Next::Closed(free), Arrivals::Closed { think, .. }) =
                     (&mut self.next, &self.spec.arrivals)

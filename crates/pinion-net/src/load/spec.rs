@@ -1,6 +1,7 @@
 //! What a load is made of, and whether that is possible.
 
-use super::{Arrivals, Distribution, LoadError, Timing};
+use super::store::MOST_VALUE_BYTES;
+use super::{Arrivals, Distribution, LoadError, StoreRequests, Timing};
 use crate::frame::Endpoints;
 use crate::frame::lnic::NDP_PROTOCOL;
 use std::net::Ipv4Addr;
@@ -31,6 +32,8 @@ pub struct LoadSpec {
     /// Bytes of a request: 16 (service time, time of sending), more (random bytes behind those), or
     /// 8 (time of sending only).
     pub message_bytes: u16,
+    /// Makes the requests those to a key-value store, whatever `message_bytes` says.
+    pub store: Option<StoreRequests>,
     /// How frames look.
     pub flavour: Flavour,
     /// Who sends to whom.
@@ -189,6 +192,7 @@ impl Default for LoadSpec {
             overrun: None,
             contexts: Contexts::Fixed(0),
             message_bytes: SERVICE_AND_SENT_BYTES,
+            store: None,
             flavour: Flavour::ndp(),
             ends: Ends::default(),
             timeout_cycles: None,
@@ -266,6 +270,18 @@ impl LoadSpec {
         }
         if self.message_bytes != SENT_ONLY_BYTES && self.message_bytes < SERVICE_AND_SENT_BYTES {
             return wrong("size", "a request has 8 bytes (time of sending) or from 16 on");
+        }
+        if let Some(store) = self.store {
+            let StoreRequests { keys, value_bytes } = store;
+            if keys == 0 || value_bytes % 8 != 0 || value_bytes > MOST_VALUE_BYTES {
+                return wrong(
+                    "store",
+                    "there is a key, and a value has a multiple of 8 bytes to 976",
+                );
+            }
+            if self.closing_messages > 0 {
+                return wrong("closing", "a store has no request that ends it");
+            }
         }
         if self.patience_cycles == 0 {
             return wrong("patience", "no request is answered within 0 cycles");

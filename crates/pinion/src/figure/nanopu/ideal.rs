@@ -7,7 +7,10 @@ use pinion_net::frame::lnic::{Header, NDP_PROTOCOL};
 use pinion_net::load::{LoadReport, LoadSource, LoadSpec, Peer, flits};
 use pinion_sim::Clock;
 
-use super::{Application, Bench, Loopback, Scheduling, Service, Stage, Throughput};
+use super::{
+    Application, Bench, Chain, ChainReport, Loopback, Scheduling, Service, Stage, Store, Thread,
+    Throughput,
+};
 use crate::error::{Error, Result};
 use crate::figure::Setting;
 
@@ -38,6 +41,29 @@ impl Bench for Ideal {
         load.startup_messages = 0;
         let source = LoadSource::new(load).map_err(|error| Error::part("load", error))?;
         Ok(Node::new(run.clone(), source).run())
+    }
+
+    fn store(&self, run: &Store, load: LoadSpec, setting: &Setting<'_>) -> Result<LoadReport> {
+        let thread = |context, cores| Thread { context, priority: 0, cores };
+        let threads = match run.is_shared {
+            true => vec![thread(0, (0..4).collect())],
+            false => (0..4).map(|core| thread(core as u16, vec![core])).collect(),
+        };
+        let service = Service {
+            threads,
+            scheduling: Scheduling::Hardware,
+            bound_cycles: None,
+            lowered_for_good: false,
+            link_cycles: run.link_cycles,
+        };
+        self.serve(&service, load, setting)
+    }
+
+    fn chain(&self, run: &Chain, _: &Setting<'_>) -> Result<ChainReport> {
+        let hops = 2 * (run.replicas + 1);
+        let took = hops * run.link_cycles + run.replicas * 2 * WAY_CYCLES;
+        let latencies_cycles = vec![took; run.writes as usize];
+        Ok(ChainReport { latencies_cycles, client_cycles: 2.0 * WAY_CYCLES as f64 })
     }
 
     fn application(&self, run: &Application, _: &Setting<'_>) -> Result<u64> {

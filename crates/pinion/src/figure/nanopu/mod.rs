@@ -4,9 +4,11 @@
 //! is the bench's part.
 
 mod applications;
+mod chain;
 mod fig3;
 mod fig4;
 mod fig5;
+mod fig7;
 mod latency;
 mod node;
 mod sweep;
@@ -51,6 +53,18 @@ pub trait Bench: Send + Sync {
     /// # Errors
     /// When the run cannot be done.
     fn serve(&self, run: &Service, load: LoadSpec, setting: &Setting<'_>) -> Result<LoadReport>;
+
+    /// Puts a load on a key-value store over a link.
+    ///
+    /// # Errors
+    /// When the run cannot be done.
+    fn store(&self, run: &Store, load: LoadSpec, setting: &Setting<'_>) -> Result<LoadReport>;
+
+    /// Writes to a chain of replicas.
+    ///
+    /// # Errors
+    /// When the run cannot be done.
+    fn chain(&self, run: &Chain, setting: &Setting<'_>) -> Result<ChainReport>;
 
     /// Runs a small application and gives the cycles from the first flit of the first message in to
     /// the last flit of the last message out.
@@ -135,6 +149,42 @@ pub struct Service {
     pub link_cycles: u64,
 }
 
+/// Says what store serves a load: a partition on each of four cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// All cores serve one context, and each has the same keys; else each has a context and keys of its
+    /// own.
+    pub is_shared: bool,
+    /// Keys of each core.
+    pub pairs: u64,
+    /// Cycles that the link to the load takes each way.
+    pub link_cycles: u64,
+}
+
+/// Says who writes to how many replicas in a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// Replicas.
+    pub replicas: u64,
+    /// Pairs that each has in the beginning.
+    pub pairs: u64,
+    /// How many writes there are.
+    pub writes: u64,
+    /// Cycles between two on average; 0: each when the one before is answered.
+    pub gap_cycles: u64,
+    /// Cycles that the links take, each way.
+    pub link_cycles: u64,
+}
+
+/// Tells how long writes took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainReport {
+    /// Cycles of each, by the client's clock.
+    pub latencies_cycles: Vec<u64>,
+    /// Cycles of them that the client itself takes, on average.
+    pub client_cycles: f64,
+}
+
 /// Says which application runs, how large and on what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
@@ -160,6 +210,8 @@ pub fn figures_on(bench: Arc<dyn Bench>) -> Vec<Box<dyn Figure>> {
         Box::new(fig3::Fig3 { bench: bench.clone() }),
         Box::new(fig4::Fig4 { bench: bench.clone() }),
         Box::new(fig5::Fig5 { bench: bench.clone() }),
+        Box::new(fig7::Fig7 { bench: bench.clone() }),
+        Box::new(chain::ChainReplication { bench: bench.clone() }),
         Box::new(applications::Fig8 { bench }),
     ]
 }

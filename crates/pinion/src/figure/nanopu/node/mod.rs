@@ -2,11 +2,13 @@
 //! that were built.
 
 mod application;
+mod chain;
 mod end;
 mod exchange;
 mod loopback;
 mod programs;
 mod serve;
+mod store;
 mod throughput;
 
 use pinion_isa::elf::Image;
@@ -17,7 +19,7 @@ use pinion_nanopu::node::{Node, NodeError, Progress, Sink};
 use pinion_net::load::{LoadReport, LoadSpec};
 use pinion_sim::Clock;
 
-use super::{Application, Bench, Loopback, Service, Stage, Throughput};
+use super::{Application, Bench, Chain, ChainReport, Loopback, Service, Stage, Store, Throughput};
 use crate::error::{Error, Result};
 use crate::figure::Setting;
 use crate::nanoservice::load_machine;
@@ -56,6 +58,14 @@ impl Bench for Nodes {
 
     fn serve(&self, run: &Service, load: LoadSpec, setting: &Setting<'_>) -> Result<LoadReport> {
         serve::serve(self, run, load, setting)
+    }
+
+    fn store(&self, run: &Store, load: LoadSpec, setting: &Setting<'_>) -> Result<LoadReport> {
+        store::store(self, run, load, setting)
+    }
+
+    fn chain(&self, run: &Chain, setting: &Setting<'_>) -> Result<ChainReport> {
+        chain::chain(run, setting)
     }
 
     fn application(&self, run: &Application, setting: &Setting<'_>) -> Result<u64> {

@@ -1,7 +1,7 @@
 //! A service under load: the service example, its arguments made of what the figure asks for, a
 //! link, a load. Out: what became of the load.
 
-use pinion_nanopu::node::Progress;
+use pinion_nanopu::node::{Node, Progress};
 use pinion_net::link::{Link, Pair, PeerEnd};
 use pinion_net::load::{LoadReport, LoadSource, LoadSpec, Peer as _};
 
@@ -45,14 +45,25 @@ pub(super) fn serve(
     let arguments = [PROGRAM, variant, "clock", "1"];
     let node = node(&machine, &image, &arguments)?;
     load.startup_messages = run.threads.iter().map(|thread| thread.cores.len() as u32).sum();
+    drive(node, load, run.link_cycles, LONGEST_BOOT_CYCLES)
+}
+
+/// Puts a load on a node, over a link, when as many messages as it waits for have told that the node
+/// is ready; that takes so many cycles at most.
+pub(super) fn drive(
+    node: Node,
+    mut load: LoadSpec,
+    link_cycles: u64,
+    longest_boot_cycles: u64,
+) -> Result<LoadReport> {
     load.keep_samples = true;
     let source = LoadSource::new(load).map_err(|error| Error::part("load", error))?;
-    let link = Link::new(run.link_cycles);
+    let link = Link::new(link_cycles);
     let failed = |error| Error::part("link", error);
     let mut pair = Pair::new(PeerEnd::new(source), NodeEnd::new(node), &link).map_err(failed)?;
     pair.run(u64::MAX, |pair| {
         let ended = matches!(pair.b.progress, Progress::Exited { .. } | Progress::Stopped { .. });
-        let waits = !pair.a.peer().has_started() && pair.now() > LONGEST_BOOT_CYCLES;
+        let waits = !pair.a.peer().has_started() && pair.now() > longest_boot_cycles;
         !ended && !waits && !pair.a.peer().is_done(pair.now())
     })
     .map_err(failed)?;
