@@ -204,6 +204,12 @@ struct OutPort {
     asked: bool,
 }
 
+impl OutPort {
+    fn is_empty(&self) -> bool {
+        self.low.is_empty() && self.high.is_empty()
+    }
+}
+
 fn bytes_of(queue: &VecDeque<Packet>) -> u64 {
     queue.iter().map(|packet| packet.bytes).sum()
 }
@@ -388,9 +394,8 @@ impl<'a> Model<'a> {
         }
         queue.push_back(packet);
         let port = ways[way];
-        let out = &mut self.switches[switch][port];
         self.outcome.largest = self.outcome.largest.max(bytes_of(&out.low));
-        if !out.asked && !(out.low.is_empty() && out.high.is_empty()) {
+        if !out.asked && !out.is_empty() {
             out.asked = true;
             let free = out.free.max(now);
             self.at(free, Event::Port(switch, port));
@@ -402,7 +407,7 @@ impl<'a> Model<'a> {
         out.asked = false;
         let Some(packet) = out.high.pop_front().or_else(|| out.low.pop_front()) else { return };
         out.free = now + flits(packet.bytes);
-        if !(out.low.is_empty() && out.high.is_empty()) {
+        if !out.is_empty() {
             out.asked = true;
             let free = out.free;
             self.at(free, Event::Port(switch, port));
