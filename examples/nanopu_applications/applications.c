@@ -1,13 +1,12 @@
 /* The applications of the nanoservices draft's figure 8; its table 1 too. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "gravity.h"
 #include "message.h"
 #include "rules.h"
 
 #define MOST_INPUTS 128
-#define SOFTENING 0.25
 
 #ifdef DMA_NIC
 
@@ -102,10 +101,7 @@ static void nbody(uint64_t bodies)
         for (uint64_t i = 0; i < bodies; i++) {
             begin_message();
             double x = read_real(), y = read_real(), mass = read_real();
-            double square = x * x + y * y + SOFTENING;
-            double pull = mass / (square * __builtin_sqrt(square));
-            fx += pull * x;
-            fy += pull * y;
+            add_pull(x, y, mass, &fx, &fy);
             if (i + 1 == bodies) {
                 begin_answer(2);
                 write_real(fx);

@@ -1,9 +1,7 @@
 /* Gravity in the plane: a request {x, y, then x, y, mass of each other body}, all doubles, is answered
  * with the force on the first, {fx, fy}. Words go straight to floating-point registers and back. */
 #include <lnic.h>
-#include <math.h>
-
-#define SOFTENING 0.25 /* keeps two bodies at one place apart */
+#include "gravity.h"
 
 int main(void)
 {
@@ -17,10 +15,7 @@ int main(void)
         for (; others; others--) {
             double dx = lnic_read_double() - x, dy = lnic_read_double() - y;
             double mass = lnic_read_double();
-            double square = dx * dx + dy * dy + SOFTENING;
-            double pull = mass / (square * __builtin_sqrt(square));
-            fx += pull * dx;
-            fy += pull * dy;
+            add_pull(dx, dy, mass, &fx, &fy);
         }
         lnic_write_r(lnic_header(lnic_header_ip(header), lnic_header_context(header), 16));
         lnic_write_double(fx);

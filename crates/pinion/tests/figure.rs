@@ -97,6 +97,9 @@ fn the_other_figures_of_the_nanopu_can_be_made() {
         "nanopu-fig7",
         "nanopu-fig8",
         "nanopu-chain",
+        "nanopu-draft-table1",
+        "nanopu-draft-table2",
+        "nanopu-draft-fig1",
     ];
     for name in names {
         let text = published(name, &["--quick"]);

@@ -3,15 +3,9 @@
 
 use std::sync::Arc;
 
-use super::{Application, Bench};
+use super::{Application, Bench, NODES};
 use crate::error::{Error, Result};
 use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
-
-const NODES: [&str; 2] = ["nanoPU", "DMA NIC"];
-/// Applications that only receive or only send, as fast as they can (draft, table 1).
-const RATES: [&str; 2] = ["receive", "send"];
-/// Bytes of their packets.
-const PACKET_BYTES: f64 = 72.0;
 
 pub(super) struct Fig8 {
     pub bench: Arc<dyn Bench>,
@@ -71,16 +65,7 @@ impl Figure for Fig8 {
             let time = |node: &str| table.lookup(&[("run", run), ("node", node)], "time");
             Some(time(NODES[1])? / time(NODES[0])?)
         };
-        let rate = |name: &str, node: &str| {
-            let of = |column| table.lookup(&[("application", name), ("node", node)], column);
-            Some(of("size")? * PACKET_BYTES * 8.0 / (of("time")? * 1e3))
-        };
         let mut measures = Vec::new();
-        for name in RATES {
-            for node in NODES {
-                measures.push(Measure::new(format!("{node} {name}"), rate(name, node)));
-            }
-        }
         for name in table.names("application") {
             let mut runs: Vec<String> = Vec::new();
             for row in table.rows_with("application", &name) {

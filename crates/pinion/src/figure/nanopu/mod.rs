@@ -5,6 +5,9 @@
 
 mod applications;
 mod chain;
+mod draft_fig1;
+mod draft_table1;
+mod draft_table2;
 mod fig3;
 mod fig4;
 mod fig5;
@@ -24,6 +27,15 @@ use pinion_sim::Clock;
 
 use super::{Figure, Setting};
 use crate::error::Result;
+
+/// Names the two nodes that the nanoservices draft compares.
+const NODES: [&str; 2] = ["nanoPU", "DMA NIC"];
+
+/// Gives the time of cycles at the clock of a figure's own, `parameters.clock_mhz`: the draft's is not
+/// that of the machine, and no number of cycles depends on it.
+fn microseconds_at(setting: &Setting<'_>, cycles: f64) -> Result<f64> {
+    Ok(cycles / setting.parameters.number("clock_mhz")?)
+}
 
 /// Runs nodes for the figures. Overrides of the machine are in the setting.
 pub trait Bench: Send + Sync {
@@ -212,6 +224,9 @@ pub fn figures_on(bench: Arc<dyn Bench>) -> Vec<Box<dyn Figure>> {
         Box::new(fig5::Fig5 { bench: bench.clone() }),
         Box::new(fig7::Fig7 { bench: bench.clone() }),
         Box::new(chain::ChainReplication { bench: bench.clone() }),
-        Box::new(applications::Fig8 { bench }),
+        Box::new(applications::Fig8 { bench: bench.clone() }),
+        Box::new(draft_table1::DraftTable1 { bench: bench.clone() }),
+        Box::new(draft_table2::DraftTable2 { bench: bench.clone() }),
+        Box::new(draft_fig1::DraftFig1 { bench }),
     ]
 }
