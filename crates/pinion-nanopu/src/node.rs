@@ -128,6 +128,25 @@ impl Node {
     /// # Errors
     /// [`NodeError`]: the program does not fit, or the machine is none.
     pub fn new(machine: &Machine, address: Address, image: &Image) -> Result<Self, NodeError> {
+        Self::with_code(machine, address, image, &Self::decode(machine, image))
+    }
+
+    /// Decodes a program for the nodes that are going to run it; they share the result.
+    pub fn decode(machine: &Machine, image: &Image) -> Code {
+        let (base, size) = (machine.memory.base_address, machine.memory.size.0);
+        Code::of(image, base, size, pinion_isa::Extensions::RV64GC)
+    }
+
+    /// Makes a node as [`Node::new`] does, with a program that [`Node::decode`] decoded.
+    ///
+    /// # Errors
+    /// As [`Node::new`].
+    pub fn with_code(
+        machine: &Machine,
+        address: Address,
+        image: &Image,
+        code: &Code,
+    ) -> Result<Self, NodeError> {
         check(machine)?;
         let harts = machine.core.count as usize;
         let shape = CoreShape {
@@ -138,15 +157,6 @@ impl Node {
         let cores: Vec<Core> = (0..machine.core.count).map(|id| Core::new(id, shape)).collect();
         let mut memory = Memory::new(&machine.memory, machine.core.count);
         memory.load(image)?;
-        let code_end = image
-            .segments
-            .iter()
-            .filter(|segment| segment.flags.execute)
-            .map(|segment| segment.load_address + segment.memory_bytes)
-            .max()
-            .unwrap_or(machine.memory.base_address);
-        let base = machine.memory.base_address;
-        let code = Code::new(base, code_end.saturating_sub(base), cores[0].hart.extensions());
         let messages = machine.receive.reassembly.messages();
         let receive =
             Receive::new(&machine.receive, transport::build(&machine.transport, messages), harts)?;
@@ -167,7 +177,7 @@ impl Node {
             receive,
             transmit,
             memory,
-            code,
+            code: code.clone(),
             now: 0,
             skew: machine.limits.skew_cycles,
             exited: None,

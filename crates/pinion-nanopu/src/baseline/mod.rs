@@ -76,11 +76,8 @@ impl Baseline {
         let mut memory = Memory::new(&machine.memory, 1);
         memory.load(image)?;
         memory.dma_nic = Some(Box::new(DmaNic::new(section)));
-        let base = machine.memory.base_address;
-        let code = image.segments.iter().filter(|segment| segment.flags.execute);
-        let ends = code.map(|segment| segment.load_address + segment.memory_bytes);
-        let end = ends.max().unwrap_or(base);
-        let code = Code::new(base, end.saturating_sub(base), core.hart.extensions());
+        let (base, size) = (machine.memory.base_address, machine.memory.size.0);
+        let code = Code::of(image, base, size, core.hart.extensions());
         Ok(Self { core, memory, code, now: 0 })
     }
 

@@ -1,5 +1,13 @@
 //! The program as the pipeline wants it: one slot per half word, decoded once.
+//!
+//! In: a program's image, later the bits that a pipeline fetches. Out: slots. Nodes that run the same
+//! program share its slots, so that a thousand of them keep one copy in the host's caches; a node whose
+//! program changes itself gets its own. Each node knows which slots its pipeline has met: what the
+//! frontend predicts ahead of it depends on that.
 
+use std::sync::Arc;
+
+use pinion_isa::elf::Image;
 use pinion_isa::{Extensions, Instruction, decode};
 
 /// Number of the register whose reads pop the receive queue.
@@ -8,7 +16,7 @@ pub const NET_RX: u8 = 30;
 pub const NET_TX: u8 = 31;
 
 /// One instruction with what its pipeline wants to know at once.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The instruction; its length is 0 in an empty slot.
     pub instruction: Instruction,
@@ -36,28 +44,71 @@ impl Slot {
 #[derive(Clone, Debug)]
 pub struct Code {
     base: u64,
-    slots: Vec<Slot>,
+    slots: Arc<[Slot]>,
+    /// By slot: whether the pipeline has met it, in words of 64 bits.
+    known: Vec<u64>,
     extensions: Extensions,
 }
 
 impl Code {
     /// Makes an empty table for `bytes` bytes from `base`, which is even.
     pub fn new(base: u64, bytes: u64, extensions: Extensions) -> Self {
-        Self { base, slots: vec![EMPTY; bytes.div_ceil(2) as usize], extensions }
+        let slots = bytes.div_ceil(2) as usize;
+        Self {
+            base,
+            slots: vec![EMPTY; slots].into(),
+            known: vec![0; slots.div_ceil(64)],
+            extensions,
+        }
     }
 
-    /// Gives the slot of an address, if its instruction is decoded.
+    /// Decodes a program for memory of `most_bytes` from `base` on, from there to the end of its last
+    /// segment that holds code. No pipeline has met any of it.
+    pub fn of(image: &Image, base: u64, most_bytes: u64, extensions: Extensions) -> Self {
+        let segments = || image.segments.iter().filter(|segment| segment.flags.execute);
+        let ends =
+            segments().map(|segment| segment.load_address.saturating_add(segment.memory_bytes));
+        let bytes = ends.max().unwrap_or(base).saturating_sub(base).min(most_bytes);
+        let mut code = Self::new(base, bytes, extensions);
+        let slots = Arc::make_mut(&mut code.slots);
+        for segment in segments() {
+            let first = segment.load_address.wrapping_sub(base) / 2;
+            let halves = segment.data.as_chunks::<2>().0;
+            let half = |index: usize| halves.get(index).map(|half| u16::from_le_bytes(*half));
+            for index in 0..halves.len() {
+                let (Some(low), high) = (half(index), half(index + 1)) else { break };
+                let word = match low & 3 {
+                    3 => u32::from(low) | u32::from(high.unwrap_or(0)) << 16,
+                    _ => u32::from(low),
+                };
+                if let Some(slot) = slots.get_mut(first as usize + index) {
+                    *slot = Slot::new(word, extensions);
+                }
+            }
+        }
+        code
+    }
+
+    /// Gives the slot of an address, if the pipeline has met it.
     #[inline(always)]
     pub fn get(&self, pc: u64) -> Option<&Slot> {
-        let slot = self.slots.get((pc.wrapping_sub(self.base) >> 1) as usize)?;
-        (slot.instruction.length != 0).then_some(slot)
+        let index = (pc.wrapping_sub(self.base) >> 1) as usize;
+        let known = self.known.get(index / 64)? >> (index % 64) & 1;
+        if known == 0 { None } else { self.slots.get(index) }
     }
 
-    /// Decodes the bits at an address and keeps the result if the address is in the range.
+    /// Decodes the bits at an address that the pipeline meets, and keeps the result if the address is
+    /// in the range.
     pub fn fill(&mut self, pc: u64, word: u32) -> Slot {
         let slot = Slot::new(word, self.extensions);
-        if let Some(place) = self.slots.get_mut((pc.wrapping_sub(self.base) >> 1) as usize) {
-            *place = slot;
+        let index = (pc.wrapping_sub(self.base) >> 1) as usize;
+        if let Some(decoded) = self.slots.get(index)
+            && slot.instruction.length != 0
+        {
+            if *decoded != slot {
+                Arc::make_mut(&mut self.slots)[index] = slot;
+            }
+            self.known[index / 64] |= 1 << (index % 64);
         }
         slot
     }
@@ -67,8 +118,40 @@ impl Code {
         (self.base, self.slots.len() as u64 * 2)
     }
 
-    /// Forgets everything: what `fence.i` does.
+    /// Forgets what the pipeline has met: what `fence.i` does.
     pub fn clear(&mut self) {
-        self.slots.fill(EMPTY);
+        self.known.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOP: u32 = 0x13;
+
+    #[test]
+    fn nodes_share_slots_until_one_changes_its_program() {
+        let mut one = Code::new(0x8000_0000, 64, Extensions::RV64GC);
+        one.fill(0x8000_0004, NOP);
+        one.clear();
+        let mut two = one.clone();
+        assert!(two.get(0x8000_0004).is_none(), "not met yet");
+        two.fill(0x8000_0004, NOP);
+        assert!(Arc::ptr_eq(&one.slots, &two.slots));
+        assert_eq!(two.get(0x8000_0004).map(|slot| slot.instruction.length), Some(4));
+        assert!(one.get(0x8000_0004).is_none());
+        two.fill(0x8000_0004, 0x0010_0f93);
+        assert!(two.get(0x8000_0004).unwrap().writes_net && !Arc::ptr_eq(&one.slots, &two.slots));
+        assert!(!one.fill(0x8000_0004, NOP).writes_net);
+    }
+
+    #[test]
+    fn addresses_outside_are_decoded_and_not_kept() {
+        let mut code = Code::new(0x8000_0000, 64, Extensions::RV64GC);
+        for pc in [0x7fff_fffe, 0x8000_0040, 0] {
+            assert_eq!(code.fill(pc, NOP).instruction.length, 4);
+            assert!(code.get(pc).is_none());
+        }
     }
 }

@@ -18,19 +18,16 @@ pub struct Grant {
     pub exclusive: bool,
 }
 
-const EMPTY: u64 = u64::MAX;
-
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    address: u64,
-    /// Harts that may hold it, one bit each.
-    holders: u32,
-}
+/// Tag of an empty way: those of lines are one more than their addresses, so that tags of sets that
+/// nothing touches stay zero and need no memory of the host's.
+const EMPTY: u64 = 0;
 
 /// Holds the tags and the directory.
 #[derive(Clone, Debug)]
 pub struct L2 {
-    lines: Vec<Line>,
+    tags: Vec<u64>,
+    /// Harts that may hold each line, one bit each.
+    holders: Vec<u32>,
     ways: usize,
     set_mask: u64,
     random: u32,
@@ -39,9 +36,10 @@ pub struct L2 {
 impl L2 {
     /// Makes an empty cache of `sets` (a power of two) times `ways` lines.
     pub fn new(sets: u32, ways: u32) -> Self {
-        let empty = Line { address: EMPTY, holders: 0 };
+        let lines = (sets * ways) as usize;
         Self {
-            lines: vec![empty; (sets * ways) as usize],
+            tags: vec![EMPTY; lines],
+            holders: vec![0; lines],
             ways: ways as usize,
             set_mask: u64::from(sets) - 1,
             random: 1,
@@ -56,47 +54,47 @@ impl L2 {
     /// Puts a line in that loading the program brought, if there is room.
     pub fn preload(&mut self, line: u64) {
         let ways = self.set(line);
-        if let Some(free) = self.lines[ways].iter_mut().find(|held| held.address == EMPTY) {
-            *free = Line { address: line, holders: 0 };
+        if let Some(free) = self.tags[ways].iter_mut().find(|tag| **tag == EMPTY) {
+            *free = line + 1;
         }
     }
 
     /// Gives a line to a hart, to write it or only to read it.
     pub fn acquire(&mut self, line: u64, hart: u32, write: bool) -> Grant {
-        let ways = self.set(line);
-        let found = self.lines[ways.clone()].iter().position(|held| held.address == line);
+        let found = self.find(line);
         let mut grant = Grant { hit: found.is_some(), ..Grant::default() };
         let slot = match found {
-            Some(way) => ways.start + way,
+            Some(slot) => slot,
             None => {
-                let slot = self.room(ways);
-                let old = self.lines[slot];
-                grant.evicted = (old.address != EMPTY).then_some((old.address, old.holders));
-                self.lines[slot] = Line { address: line, holders: 0 };
+                let slot = self.room(self.set(line));
+                let (tag, holders) = (self.tags[slot], self.holders[slot]);
+                grant.evicted = (tag != EMPTY).then(|| (tag - 1, holders));
+                (self.tags[slot], self.holders[slot]) = (line + 1, 0);
                 slot
             }
         };
-        let entry = &mut self.lines[slot];
-        grant.probe = entry.holders & !(1 << hart);
-        if write {
-            entry.holders = 1 << hart;
-        } else {
-            entry.holders |= 1 << hart;
-        }
-        grant.exclusive = entry.holders == 1 << hart;
+        let holders = &mut self.holders[slot];
+        grant.probe = *holders & !(1 << hart);
+        *holders = if write { 1 << hart } else { *holders | 1 << hart };
+        grant.exclusive = *holders == 1 << hart;
         grant
     }
 
     /// Hears that a hart's cache evicted a line.
     pub fn release(&mut self, line: u64, hart: u32) {
-        let ways = self.set(line);
-        if let Some(held) = self.lines[ways].iter_mut().find(|held| held.address == line) {
-            held.holders &= !(1 << hart);
+        if let Some(slot) = self.find(line) {
+            self.holders[slot] &= !(1 << hart);
         }
     }
 
+    fn find(&self, line: u64) -> Option<usize> {
+        let ways = self.set(line);
+        let found = self.tags[ways.clone()].iter().position(|&tag| tag == line + 1);
+        found.map(|way| ways.start + way)
+    }
+
     fn room(&mut self, ways: Range<usize>) -> usize {
-        if let Some(free) = self.lines[ways.clone()].iter().position(|held| held.address == EMPTY) {
+        if let Some(free) = self.tags[ways.clone()].iter().position(|&tag| tag == EMPTY) {
             return ways.start + free;
         }
         // xorshift: any sequence that is the same in every run will do.

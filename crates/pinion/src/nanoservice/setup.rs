@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use pinion_nanopu::core::code::Code;
 use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::machine::transport::TransportKind;
 use pinion_nanopu::node::Node;
@@ -26,6 +27,8 @@ pub struct Setup {
     pub address: Address,
     /// Is the clock of cores and NIC.
     pub clock: Clock,
+    /// Is the program as nodes want it, which all of them share.
+    code: Arc<Code>,
 }
 
 impl Setup {
@@ -61,7 +64,8 @@ impl Setup {
         let address =
             address.map_err(|(key, text)| wrong(key, format!("`{text}` is no MAC address")))?;
         let clock = Clock::from_hz(machine.value.clock.frequency_mhz * 1_000_000);
-        Ok(Self { machine: Arc::new(machine), address, clock })
+        let code = Arc::new(Node::decode(&machine.value, &service.image));
+        Ok(Self { machine: Arc::new(machine), address, clock, code })
     }
 
     /// Makes a node in reset with the program in memory and its arguments at hand.
@@ -77,7 +81,7 @@ impl Setup {
     /// # Errors
     /// As [`Setup::node`].
     pub fn node_with(&self, service: &Service, arguments: Vec<String>) -> Result<Node> {
-        let node = Node::new(&self.machine.value, self.address, &service.image);
+        let node = Node::with_code(&self.machine.value, self.address, &service.image, &self.code);
         let mut node = node.map_err(|error| {
             Error::part(format!("cannot start {}", service.built.elf.display()), error)
         })?;
@@ -88,7 +92,8 @@ impl Setup {
     /// Gives the same machine with another place in the network.
     #[must_use]
     pub fn at(&self, address: Address) -> Self {
-        Self { machine: Arc::clone(&self.machine), address, clock: self.clock }
+        let (machine, code) = (Arc::clone(&self.machine), Arc::clone(&self.code));
+        Self { machine, address, clock: self.clock, code }
     }
 
     /// Makes one of the machine's transport, to take frames apart and write them.

@@ -116,18 +116,13 @@ impl MessageTable {
         };
         let low = |bits: u32| 1u64.checked_shl(bits).map_or(u64::MAX, |end| end - 1);
         Self {
-            messages: KeyMap::with_capacity_and_hasher(
-                2 * reassembly.messages(),
-                BuildHasherDefault::default(),
-            ),
+            messages: KeyMap::default(),
             whole_key: section.fixes.message_key,
             host_mask: low(reassembly.host_bits) as u32,
             id_mask: low(reassembly.id_bits) as u16,
-            finished: KeyMap::with_capacity_and_hasher(
-                2 * remembered,
-                BuildHasherDefault::default(),
-            ),
-            order: VecDeque::with_capacity(remembered),
+            // They grow with what there is to remember: most nodes of a large network hear little.
+            finished: KeyMap::default(),
+            order: VecDeque::new(),
             remembered,
             remembered_cycles: reassembly.remembered_cycles,
         }
