@@ -2,7 +2,7 @@
 # Brings what a build or the tests need and what is not there yet; quick when all is there.
 #
 #   scripts/setup.sh demo    a compiler for the NIC's RISC-V cores
-#   scripts/setup.sh test    both compilers, QEMU, tshark, tcpdump and network tools
+#   scripts/setup.sh test    both compilers, QEMU, tshark, tcpdump, network tools, MPI and libclang
 #
 # As root on Debian missing packages are installed without asking. Without root, or when that
 # fails, the compiler is the `ziglang` wheel (pinned in sdk/sdk.toml) in .toolchain/venv; tests
@@ -51,8 +51,10 @@ ping iputils-ping
 objcopy binutils
 mpicc libopenmpi-dev openmpi-bin
 EOF
-    # A library without a program of its own.
+    # Libraries without a program of their own.
     echo '#include <cblas.h>' | cc -E -x c - >/dev/null 2>&1 || echo libopenblas-dev
+    [ -n "${LIBCLANG_PATH-}" ] || ls /usr/lib/llvm-*/lib/libclang.so* >/dev/null 2>&1 ||
+        echo libclang-dev
     # Debian's python3 makes no environments without it; the zig compiler wants one.
     has_zig || python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
 }

@@ -37,6 +37,7 @@ pub mod native;
 #[cfg(target_os = "linux")]
 pub mod nic;
 pub mod pspin_project;
+pub mod ranks;
 pub mod report;
 pub mod run;
 pub mod service;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use pinion::Error;
 use pinion::cluster::{self, Plan, RunOptions, Summary};
 use pinion::error::Result;
+use pinion::ranks;
 use pinion::report::write_whole;
-use pinion_net::fabric::{Alone, Ranks};
 
 use super::run::Watch;
 use super::{Status, build, files, link};
@@ -37,10 +37,12 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
         captures,
         queues: queues.iter().map(|(cable, _)| cable.clone()).collect(),
     };
-    let mut watch = Watch::new(!args.quiet);
-    let mut ranks: Box<dyn Ranks> = Box::new(Alone);
-    let summary = cluster::run(&plan, &options, ranks.as_mut(), &mut watch)?;
-    watch.clear();
+    let summary = ranks::with(|ranks| {
+        let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
+        let summary = cluster::run(&plan, &options, ranks, &mut watch);
+        watch.clear();
+        summary
+    })?;
     let Some(summary) = summary else { return Ok(Status::Success) };
     for (trace, (_, file)) in summary.queues.iter().zip(&queues) {
         write_whole(file, summary.queue_csv(trace).as_bytes())?;
