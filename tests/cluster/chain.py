@@ -33,7 +33,7 @@ def chain(bench, task, *options, operations=100, pairs=100, keys=4):
 
 
 def test_the_example_is_linearizable(bench):
-    summary = bench.run("nanopu_chain")
+    summary = bench.run("nanopu_chain", "--threads", 1)
     check_history(*history(summary))
 
 

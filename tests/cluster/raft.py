@@ -73,7 +73,7 @@ def raft(bench, *options, replicas=3, commands=60, halt=20, resume=40):
 
 
 def test_another_leads_when_the_leader_dies(bench):
-    summary = bench.run("nanopu_raft")
+    summary = bench.run("nanopu_raft", "--threads", 1)
     log = check_run(summary, commands=60)
     terms = {entry.term for entry in log if entry.operation}
     check(len(terms) > 1, f"all commands were committed in terms {terms}")
