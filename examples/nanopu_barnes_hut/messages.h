@@ -10,7 +10,7 @@ enum {
     BOX_OF_CORE,  /* worker to root: smallest and largest x, then y of its bodies */
     BOX,          /* root to workers: the square's corner (x, y), its side */
     BODIES,       /* worker to worker: count, messages in all; {id, x, y, vx, vy, mass} of each */
-    SUMMARY,      /* worker to root: first region, count; {mass, x, y} of each region's bodies */
+    SUMMARY,      /* worker to root: its core; {mass, x, y} of the bodies of each of its regions */
     TOP,          /* root to workers: {mass, x, y} of all regions */
     ASK,          /* worker to worker: region, body; the body's place {x, y} */
     FORCE,        /* the answer: body; {fx, fy} */
@@ -34,16 +34,13 @@ enum {
 #define MOST_RESULTS_SENT 36
 #define REGION_WORDS 3
 
-/* The square is divided into 4 * 4 * 4 regions, which are dealt out to the cores in the order of
- * the quad-tree: neighbours stay together. What is below a region belongs to its core alone; what
- * is above, every core knows. */
+/* The square is divided into 4 * 4 * 4 regions, which are dealt out to the cores one by one in the
+ * order of the quad-tree: a core has some of the dense middle and some of the corners. What is
+ * below a region belongs to its core alone; what is above, every core knows. */
 #define TOP_LEVELS 3
 #define REGIONS (1 << 2 * TOP_LEVELS)
 
-/* The core of a region. */
-static inline uint64_t region_core(uint64_t region, uint64_t cores)
-{
-    return (region * cores + cores - 1) / REGIONS;
-}
+/* The core of a region; its regions are `cores` apart. */
+static inline uint64_t region_core(uint64_t region, uint64_t cores) { return region % cores; }
 
 #endif

@@ -55,8 +55,9 @@ static void take(uint64_t kind, uint64_t count)
         if (kind == BOX_OF_CORE)
             take_box();
         if (kind == SUMMARY)
-            for (uint64_t i = 0; i < REGION_WORDS * second_of(word); i++)
-                top[REGION_WORDS * first_of(word) + i] = lnic_read_double();
+            for (uint64_t region = first_of(word); region < REGIONS; region += cores)
+                for (int i = 0; i < REGION_WORDS; i++)
+                    top[REGION_WORDS * region + i] = lnic_read_double();
         if (kind == FORCES_DONE)
             asks += first_of(word);
         if (kind == RESULTS)

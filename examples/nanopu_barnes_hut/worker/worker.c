@@ -35,8 +35,8 @@ typedef struct {
     body_t *bodies, *arriving;
     uint64_t count, arrived, messages_missing, cores_heard;
     cells_t cells;
-    uint64_t first_region, last_region; /* those of this core, the last excluded */
-    int32_t region_cells[REGIONS];
+    uint8_t region_cores[REGIONS];
+    int32_t region_cells[REGIONS]; /* of this core's */
     double corner_x, corner_y, side;
     mass_t top[REGIONS * 4 / 3 + 1]; /* level by level, the root first */
     uint64_t asked, asks;
@@ -240,7 +240,7 @@ static void exchange_bodies(worker_t *worker)
 
     for (uint64_t b = 0; b < worker->count; b++) {
         const body_t *body = &worker->bodies[b];
-        owners[b] = region_core(find_region(worker, body->x, body->y), worker->cores);
+        owners[b] = worker->region_cores[find_region(worker, body->x, body->y)];
     }
     /* Each begins with its neighbour: not all send to the first core at once. */
     for (uint64_t i = 1; i < worker->cores; i++)
@@ -261,7 +261,7 @@ static void exchange_bodies(worker_t *worker)
 static void build(worker_t *worker)
 {
     worker->cells.used = 0;
-    for (uint64_t region = worker->first_region; region < worker->last_region; region++) {
+    for (uint64_t region = worker->core; region < REGIONS; region += worker->cores) {
         double side = worker->side;
         double x = worker->corner_x + 0.5 * side, y = worker->corner_y + 0.5 * side;
         for (int level = TOP_LEVELS - 1; level >= 0; level--)
@@ -284,11 +284,11 @@ static void build(worker_t *worker)
  * above out of them. */
 static void summarise_up(worker_t *worker)
 {
-    uint64_t count = worker->last_region - worker->first_region;
+    uint64_t count = (REGIONS - worker->core + worker->cores - 1) / worker->cores;
 
     tell_root(worker, 1 + REGION_WORDS * count);
-    lnic_write_r(word_of(SUMMARY, worker->first_region, count));
-    for (uint64_t region = worker->first_region; region < worker->last_region; region++) {
+    lnic_write_r(word_of(SUMMARY, worker->core, count));
+    for (uint64_t region = worker->core; region < REGIONS; region += worker->cores) {
         summarise(&worker->cells, worker->bodies, worker->region_cells[region]);
         const cell_t *cell = &worker->cells.cells[worker->region_cells[region]];
         lnic_write_double(cell->mass);
@@ -315,14 +315,14 @@ static void open_region(worker_t *worker, uint64_t region, uint64_t b)
 {
     body_t *body = &worker->bodies[b];
 
-    if (region >= worker->first_region && region < worker->last_region) {
+    if (worker->region_cores[region] == worker->core) {
         add_forces(&worker->cells, worker->bodies, worker->region_cells[region], body->x, body->y,
                    body->id, worker->theta, &body->fx, &body->fy);
         return;
     }
     while (worker->asked == MOST_ASKED)
         take_message(worker);
-    lnic_write_r(core_header(worker->first, region_core(region, worker->cores), 24));
+    lnic_write_r(core_header(worker->first, worker->region_cores[region], 24));
     lnic_write_r(word_of(ASK, region, b));
     lnic_write_double(body->x);
     lnic_write_double(body->y);
@@ -425,8 +425,8 @@ int core_main(int argc, char **argv, int cid, int nc)
     worker->cells = (cells_t){ malloc(MOST_CELLS * sizeof(cell_t)), 0, MOST_CELLS };
     if (worker->cores > REGIONS || !worker->bodies || !worker->arriving || !worker->cells.cells)
         return EXIT_FAILURE;
-    worker->first_region = share_begin(REGIONS, worker->core, worker->cores);
-    worker->last_region = share_begin(REGIONS, worker->core + 1, worker->cores);
+    for (uint64_t region = 0; region < REGIONS; region++)
+        worker->region_cores[region] = region_core(region, worker->cores);
     make_bodies(worker, strtoul(argv[5], NULL, 0));
     wait_for_all();
     for (;;) {
