@@ -14,8 +14,9 @@
  * "work" executes as many cycles. A port that misbehaves takes `factor` times as long for every
  * `frequency`-th message: the third and fourth argument, 10 and 100.
  *
- * A thread tells the load generator that it is ready: {hart, port} to port 0 of 10.0.0.1. A service
- * time of 0, or of all ones, ends the program.
+ * A thread tells the load generator that it is ready: {hart, port} to port 0 of 10.0.0.1, or of the
+ * address in the fifth argument; 0 tells nobody. A service time of 0, or of all ones, ends the
+ * program.
  */
 #include <lnic.h>
 #include <lnic-scheduler.h>
@@ -32,7 +33,7 @@ bool is_single_core(void)
 
 /* The same on all harts. */
 static bool by_clock = true;
-static uint64_t misbehaving = -1ul, factor = 10, frequency = 100;
+static uint64_t misbehaving = -1ul, factor = 10, frequency = 100, generator = LOAD_GENERATOR;
 
 static inline void busy(uint64_t cycles)
 {
@@ -49,7 +50,9 @@ static inline void busy(uint64_t cycles)
 static void announce(uint64_t hart, uint64_t port)
 {
     csr_write(LNIC_CSR_CUR_CONTEXT, port);
-    lnic_write_r(lnic_header(LOAD_GENERATOR, 0, 16));
+    if (generator == 0)
+        return;
+    lnic_write_r(lnic_header(generator, 0, 16));
     lnic_write_r(hart);
     lnic_write_r(port);
 }
@@ -108,6 +111,7 @@ int core_main(int argc, char **argv, int cid, int nc)
     by_clock = argc < 3 || strcmp(argv[2], "work") != 0;
     factor = argc > 3 ? strtoul(argv[3], NULL, 0) : 10;
     frequency = argc > 4 ? strtoul(argv[4], NULL, 0) : 100;
+    generator = argc > 5 ? strtoul(argv[5], NULL, 0) : LOAD_GENERATOR;
     if (!strcmp(variant, "rss"))
         return serve_alone(cid, nc, (uint64_t)cid);
     if (!strcmp(variant, "jbsq"))

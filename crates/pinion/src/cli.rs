@@ -164,18 +164,27 @@ pub struct ClusterArgs {
     /// Write how much waits in a switch's queue in front of a cable, over time, as CSV (repeatable)
     #[arg(long, value_name = "CABLE=FILE")]
     pub queue: Vec<String>,
+    /// Write a load generator's percentiles of response times as CSV, or in HdrHistogram's format to
+    /// a file that ends in .hgrm (repeatable)
+    #[arg(long, value_name = "LOAD=FILE")]
+    pub histogram: Vec<String>,
+    /// Run the cluster once for each of the gaps of its [[load]]s; write response times over load to
+    /// a CSV file and a chart beside it (.svg)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pcap", "queue", "histogram"])]
+    pub curve: Option<PathBuf>,
 }
 
 impl ClusterArgs {
     /// Names an option that was given, if one was.
     pub fn given(&self) -> Option<&'static str> {
-        [
+        let given = [
             ("--threads", self.threads.is_some()),
             ("--pcap", !self.pcap.is_empty()),
             ("--queue", !self.queue.is_empty()),
-        ]
-        .into_iter()
-        .find_map(|(name, is_given)| is_given.then_some(name))
+            ("--histogram", !self.histogram.is_empty()),
+            ("--curve", self.curve.is_some()),
+        ];
+        given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }
 }
 

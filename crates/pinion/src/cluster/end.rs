@@ -3,14 +3,20 @@
 use pinion_net::fabric::Member;
 use pinion_net::link::Endpoint;
 
+use super::load_end::LoadEnd;
 use super::nano_end::NanoEnd;
-use super::rows::NodeRow;
+use super::rows::{LoadRow, NodeRow};
+use super::spin_end::SpinEnd;
 use super::summary::Ended;
 
 /// Is what stands at a node.
 pub enum End {
     /// A nanoPU.
     Nano(Box<NanoEnd>),
+    /// A sPIN NIC.
+    Spin(Box<SpinEnd>),
+    /// A load generator.
+    Load(Box<LoadEnd>),
 }
 
 /// Calls a method of whatever it is.
@@ -18,14 +24,23 @@ macro_rules! each {
     ($end:expr, $inner:ident => $call:expr) => {
         match $end {
             End::Nano($inner) => $call,
+            End::Spin($inner) => $call,
+            End::Load($inner) => $call,
         }
     };
 }
 
 impl End {
-    /// Sums the node up when the run has ended so.
-    pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> NodeRow {
-        each!(self, end => end.row(number, name, ended))
+    /// Sums the node up when the run has ended so; a load generator's load as well.
+    pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> (NodeRow, Option<LoadRow>) {
+        match self {
+            End::Nano(end) => (end.row(number, name, ended), None),
+            End::Spin(end) => (end.row(number, name, ended), None),
+            End::Load(end) => {
+                let (node, load) = end.row(number, name, ended);
+                (node, Some(load))
+            }
+        }
     }
 }
 

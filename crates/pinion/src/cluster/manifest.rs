@@ -17,6 +17,8 @@ pub(super) struct RawCluster {
     pub network: RawNetwork,
     #[serde(default)]
     pub node: Vec<RawNode>,
+    #[serde(default)]
+    pub load: Vec<RawLoad>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -44,6 +46,23 @@ pub(super) struct RawNode {
     pub set: Vec<String>,
 }
 
+/// Describes load generators that are alike.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLoad {
+    pub name: String,
+    /// Names the group of nodes, or the node (`server.3`), that requests are for.
+    pub to: String,
+    /// Says what requests are, as `--load` of a single node.
+    #[serde(default)]
+    pub spec: String,
+    #[serde(default = "one")]
+    pub count: usize,
+    /// Are the gaps of `--curve`, instead of the one in `spec`.
+    #[serde(default)]
+    pub gaps: Vec<f64>,
+}
+
 fn one() -> usize {
     1
 }
@@ -61,7 +80,7 @@ pub(super) struct Overrides {
 
 impl Overrides {
     /// Sorts overrides by what they change.
-    pub fn sort(texts: &[String], names: &[String]) -> Self {
+    pub fn sort(texts: &[String], nodes: &[String], loads: &[String]) -> Self {
         let mut sorted = Self { file: Vec::new(), machines: Vec::new(), seed: None };
         for text in texts {
             if let Some(seed) = text.strip_prefix("cluster.seed=").and_then(|s| s.parse().ok()) {
@@ -69,7 +88,11 @@ impl Overrides {
                 continue;
             }
             let (head, rest) = text.split_once('.').unwrap_or((text, ""));
-            let group = names.iter().position(|name| name == head);
+            let group = nodes.iter().position(|name| name == head);
+            if let Some(load) = loads.iter().position(|name| name == head) {
+                sorted.file.push(format!("load[{load}].{rest}"));
+                continue;
+            }
             match (group, rest.strip_prefix("machine.")) {
                 (Some(_), Some(rest)) => {
                     sorted.machines.push((Some(head.to_owned()), rest.to_owned()));
@@ -94,7 +117,8 @@ pub(super) fn load(
 ) -> Result<(Loaded<RawCluster>, Vec<(Option<String>, String)>), ConfigError> {
     let plain: Loaded<RawCluster> = config::load(origin, text, &[])?;
     let names: Vec<String> = plain.value.node.iter().map(|node| node.name.clone()).collect();
-    let sorted = Overrides::sort(overrides, &names);
+    let loads: Vec<String> = plain.value.load.iter().map(|load| load.name.clone()).collect();
+    let sorted = Overrides::sort(overrides, &names, &loads);
     let mut loaded: Loaded<RawCluster> = config::load(origin, text, &sorted.file)?;
     loaded.value.cluster.seed = sorted.seed.or(loaded.value.cluster.seed);
     Ok((loaded, sorted.machines))
@@ -113,9 +137,11 @@ mod tests {
             "server.machine.core.count=2",
             "machine.memory.size=16MiB",
             "cluster.seed=5",
+            "load.count=2",
         ];
-        let sorted = Overrides::sort(&texts.map(str::to_owned), &names);
-        assert_eq!(sorted.file, ["node[1].count=16", "network.link.latency_cycles=9"]);
+        let sorted = Overrides::sort(&texts.map(str::to_owned), &names, &["load".to_owned()]);
+        let file = ["node[1].count=16", "network.link.latency_cycles=9", "load[0].count=2"];
+        assert_eq!(sorted.file, file);
         let machines = [
             (Some("server".to_owned()), "core.count=2".to_owned()),
             (None, "memory.size=16MiB".to_owned()),

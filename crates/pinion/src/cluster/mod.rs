@@ -5,7 +5,9 @@
 //! it, and gives a [`Summary`] at rank 0.
 
 mod arguments;
+mod curve;
 mod end;
+mod load_end;
 mod manifest;
 mod nano_end;
 mod network;
@@ -13,17 +15,21 @@ mod observe;
 mod plan;
 mod rows;
 mod run;
+mod spin_end;
 mod summary;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
+pub use curve::{Curve, CurvePoint};
 pub use end::End;
+pub use load_end::LoadEnd;
 pub use network::Network;
 pub use plan::{Group, Plan, Target};
-pub use rows::{CableRow, NodeRow, QueueTrace, SwitchRow};
+pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 pub use run::{RunOptions, run};
+pub use spin_end::SpinEnd;
 pub use summary::{Ending, Summary};
 
 use std::path::{Path, PathBuf};

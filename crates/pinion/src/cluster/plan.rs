@@ -4,17 +4,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use pinion_net::load::{Arrivals, Distribution, LoadSpec, Timing};
 use pinion_sim::Clock;
 use pinion_sim::config::{ConfigError, Loaded};
 
 use super::arguments::{self, Facts};
-use super::manifest::{self, RawCluster, RawNode};
+use super::load_end;
+use super::manifest::{self, RawCluster, RawLoad, RawNode};
 use super::network::Network;
-use crate::app::Options;
+use crate::app::{App, Options};
 use crate::build::Built;
 use crate::error::{Error, Result};
+use crate::manifest::Manifest;
 use crate::nanoservice::Setup;
-use crate::service::{AnyApp, Service};
+use crate::service::Service;
 
 /// Is the clock of a fabric without a nanoPU (the published prototype's).
 const CLOCK_HZ: u64 = 3_200_000_000;
@@ -42,6 +45,8 @@ pub struct Plan {
     pub seed: u64,
     /// Ends a run in which no message has moved for so many cycles.
     pub patience: u64,
+    /// Are the gaps, in cycles, of each group of load generators that has several: one run for each.
+    pub gaps: Vec<(usize, Vec<f64>)>,
 }
 
 /// Holds nodes that are alike.
@@ -68,6 +73,16 @@ pub enum Target {
         setup: Setup,
         /// Are the arguments, by node of the group.
         arguments: Vec<Vec<String>>,
+    },
+    /// sPIN NICs with packet handlers.
+    Handlers {
+        /// Is the application.
+        app: Arc<App>,
+    },
+    /// Load generators.
+    Load {
+        /// Are their loads, by node of the group.
+        specs: Vec<LoadSpec>,
     },
 }
 
@@ -97,9 +112,13 @@ impl Plan {
         let mut groups = Vec::new();
         let mut first = 0;
         for (number, node) in raw.node.iter().enumerate() {
+            let folder = folder.join(&node.app);
+            let app = crate::manifest::load(&folder)?;
+            // What is for all machines is for those of nanoPUs.
+            let is_nano = app.nanoservice().is_some();
             let own = machines
                 .iter()
-                .filter(|(name, _)| name.as_ref().is_none_or(|name| *name == node.name));
+                .filter(|(name, _)| name.as_ref().map_or(is_nano, |name| *name == node.name));
             let mut overrides = node.set.clone();
             overrides.extend(own.map(|(_, text)| text.clone()));
             let options = Options {
@@ -107,9 +126,18 @@ impl Plan {
                 overrides,
                 ..options.clone()
             };
-            groups.push(group(&loaded, number, first, &folder.join(&node.app), &options)?);
+            groups.push(group(&loaded, number, first, app, &options)?);
             first += node.count;
         }
+        let mut gaps = Vec::new();
+        for (number, load) in raw.load.iter().enumerate() {
+            if !load.gaps.is_empty() {
+                gaps.push((groups.len(), load.gaps.clone()));
+            }
+            groups.push(load_group(&loaded, number, first, seed)?);
+            first += load.count;
+        }
+        check_gaps(&loaded, &groups, &gaps)?;
         let clock = fabric_clock(&loaded, &groups)?;
         let wrong = |key: &str, problem: String| loaded.error_at(key, problem);
         let network = raw.network.build(&names, clock, seed, &wrong)?;
@@ -121,6 +149,7 @@ impl Plan {
             clock,
             seed,
             patience: raw.cluster.patience.unwrap_or(PATIENCE_CYCLES),
+            gaps,
         })
     }
 
@@ -135,6 +164,13 @@ impl Plan {
         self.groups.iter().find(holds).map(|group| (group, node - group.first))
     }
 
+    /// Names the load generators.
+    pub fn loads(&self) -> impl Iterator<Item = &str> {
+        let groups = self.groups.iter().filter(|group| matches!(group.target, Target::Load { .. }));
+        let nodes = groups.flat_map(|group| group.first..group.first + group.count);
+        nodes.map(|node| self.names[node].as_str())
+    }
+
     /// Gives the nodes' IPv4 addresses.
     pub fn addresses(&self) -> Vec<u32> {
         (0..self.nodes()).map(arguments::address).collect()
@@ -142,8 +178,10 @@ impl Plan {
 
     /// Lists what was built, by group.
     pub fn built(&self) -> impl Iterator<Item = &Built> {
-        self.groups.iter().map(|group| match &group.target {
-            Target::Nanoservice { service, .. } => &service.built,
+        self.groups.iter().filter_map(|group| match &group.target {
+            Target::Nanoservice { service, .. } => Some(&service.built),
+            Target::Handlers { app } => Some(&app.built),
+            Target::Load { .. } => None,
         })
     }
 }
@@ -155,27 +193,32 @@ fn names(loaded: &Loaded<RawCluster>) -> Checked<Vec<String>> {
         return Err(loaded.error_at("cluster", "there is no [[node]]: add one with name and app"));
     }
     let mut names = Vec::new();
-    for (number, group) in groups.iter().enumerate() {
-        let wrong =
-            |key: &str, problem: String| loaded.error_at(&format!("node[{number}].{key}"), problem);
+    let nodes = groups.iter().map(|node| ("node", &node.name, node.count));
+    let loads = loaded.value.load.iter().map(|load| ("load", &load.name, load.count));
+    let all: Vec<(&str, &String, usize)> = nodes.chain(loads).collect();
+    for (number, &(table, name, nodes)) in all.iter().enumerate() {
+        let place = if table == "node" { number } else { number - groups.len() };
+        let wrong = |key: &str, problem: String| {
+            loaded.error_at(&format!("{table}[{place}].{key}"), problem)
+        };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_taken =
             ["index", "node", "nodes", "address", "seed", "network", "cluster", "machine"]
-                .contains(&group.name.as_str());
-        if group.name.is_empty() || !group.name.chars().all(is_plain) || is_taken {
-            let problem = format!("`{}` is no name of a group of nodes: use another", group.name);
+                .contains(&name.as_str());
+        if name.is_empty() || !name.chars().all(is_plain) || is_taken {
+            let problem = format!("`{name}` is no name of a group of nodes: use another");
             return Err(wrong("name", problem));
         }
-        if groups[..number].iter().any(|other| other.name == group.name) {
-            return Err(wrong("name", format!("there are two groups named `{}`", group.name)));
+        if all[..number].iter().any(|(_, other, _)| *other == name) {
+            return Err(wrong("name", format!("there are two groups named `{name}`")));
         }
-        if group.count == 0 || names.len() + group.count > MOST_NODES {
-            let problem = format!("{} nodes: give at least 1, {MOST_NODES} in all", group.count);
+        if nodes == 0 || names.len() + nodes > MOST_NODES {
+            let problem = format!("{nodes} nodes: give at least 1, {MOST_NODES} in all");
             return Err(wrong("count", problem));
         }
-        match group.count {
-            1 => names.push(group.name.clone()),
-            count => names.extend((0..count).map(|index| format!("{}.{index}", group.name))),
+        match nodes {
+            1 => names.push(name.clone()),
+            count => names.extend((0..count).map(|index| format!("{name}.{index}"))),
         }
     }
     Ok(names)
@@ -186,23 +229,27 @@ fn group(
     loaded: &Loaded<RawCluster>,
     number: usize,
     first: usize,
-    app: &Path,
+    app: Manifest,
     options: &Options,
 ) -> Result<Group> {
     let raw = &loaded.value.node[number];
     let wrong =
         |key: &str, problem: String| loaded.error_at(&format!("node[{number}].{key}"), problem);
-    let target = match AnyApp::load(app, options)? {
-        AnyApp::Handlers(app) => {
-            let problem =
-                format!("{} has packet handlers, not a nanoservice", app.manifest.app.name);
-            return Err(wrong("app", problem).into());
+    let target = match app.nanoservice() {
+        None => {
+            let given = [("args", raw.args.is_some()), ("ends", raw.ends)];
+            if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+                let problem = "it has packet handlers, which take no arguments and do not end";
+                return Err(wrong(key, format!("{problem}; leave `{key}` out")).into());
+            }
+            Target::Handlers { app: Arc::new(App::of(app, options)?) }
         }
-        AnyApp::Nanoservice(service) => {
+        Some(_) => {
+            let service = Service::of(app, options)?;
             let setup = Setup::new(&service, options)?;
             let arguments = all_arguments(&loaded.value, raw, first, &service);
             let arguments = arguments.map_err(|problem| wrong("args", problem))?;
-            Target::Nanoservice { service: Arc::new(*service), setup, arguments }
+            Target::Nanoservice { service: Arc::new(service), setup, arguments }
         }
     };
     Ok(Group { name: raw.name.clone(), first, count: raw.count, ends: raw.ends, target })
@@ -215,12 +262,7 @@ fn all_arguments(
     first: usize,
     service: &Service,
 ) -> std::result::Result<Vec<Vec<String>>, String> {
-    let mut groups = Vec::new();
-    let mut nodes = 0;
-    for node in &cluster.node {
-        groups.push((node.name.clone(), nodes, node.count));
-        nodes += node.count;
-    }
+    let (groups, nodes) = all_groups(cluster);
     let of_node = |index: usize| {
         let seed = cluster.cluster.seed.unwrap_or(1);
         let facts = Facts { groups: &groups, index, node: first + index, nodes, seed };
@@ -231,11 +273,100 @@ fn all_arguments(
     (0..raw.count).map(of_node).collect()
 }
 
+/// Lists groups as their name, first node and number of nodes; counts all nodes.
+fn all_groups(cluster: &RawCluster) -> (Vec<(String, usize, usize)>, usize) {
+    let own = cluster.node.iter().map(|node| (&node.name, node.count));
+    let loads = cluster.load.iter().map(|load| (&load.name, load.count));
+    let mut groups = Vec::new();
+    let mut nodes = 0;
+    for (name, count) in own.chain(loads) {
+        groups.push((name.clone(), nodes, count));
+        nodes += count;
+    }
+    (groups, nodes)
+}
+
+/// Makes a group of load generators. They have seeds of their own, after each other.
+fn load_group(
+    loaded: &Loaded<RawCluster>,
+    number: usize,
+    first: usize,
+    seed: u64,
+) -> Checked<Group> {
+    let raw: &RawLoad = &loaded.value.load[number];
+    let wrong =
+        |key: &str, problem: String| loaded.error_at(&format!("load[{number}].{key}"), problem);
+    let (groups, _) = all_groups(&loaded.value);
+    let programs = &groups[..loaded.value.node.len()];
+    let (name, member) = raw.to.split_once('.').unwrap_or((&raw.to, ""));
+    let target = programs.iter().find(|(known, ..)| known == name);
+    let target = target.and_then(|(_, start, count)| match member {
+        "" => Some((*start, *count)),
+        text => text.parse::<usize>().ok().filter(|n| n < count).map(|n| (start + n, 1)),
+    });
+    let Some((to, count)) = target else {
+        let names: Vec<&str> = programs.iter().map(|(name, ..)| name.as_str()).collect();
+        let problem = format!(
+            "`{}` is no group of nodes and none of its nodes; there are {}",
+            raw.to,
+            names.join(", ")
+        );
+        return Err(wrong("to", problem));
+    };
+    let mut specs = Vec::new();
+    for index in 0..raw.count {
+        let own = arguments::address(first + index);
+        let spec = load_end::read(&raw.spec, own, arguments::address(to), count as u32);
+        let mut spec = spec.map_err(|error| wrong("spec", error.to_string()))?;
+        spec.seed = spec.seed.wrapping_add(index as u64).wrapping_add(seed.wrapping_sub(1) << 20);
+        specs.push(spec);
+    }
+    let target = Target::Load { specs };
+    Ok(Group { name: raw.name.clone(), first, count: raw.count, ends: true, target })
+}
+
+/// Checks that gaps are gaps, and of all groups equally many.
+fn check_gaps(
+    loaded: &Loaded<RawCluster>,
+    groups: &[Group],
+    gaps: &[(usize, Vec<f64>)],
+) -> Checked<()> {
+    let programs = loaded.value.node.len();
+    for (group, of_group) in gaps {
+        let wrong = |problem: &str| {
+            let key = format!("load[{}].gaps", group - programs);
+            Err(loaded.error_at(&key, problem.to_owned()))
+        };
+        if of_group.iter().any(|gap| !(1.0..=1e12).contains(gap)) {
+            return wrong("a gap has from 1 to 1e12 cycles");
+        }
+        if of_group.len() != gaps[0].1.len() {
+            return wrong("all groups of load generators have as many gaps, or none");
+        }
+        let Target::Load { specs } = &groups[*group].target else { continue };
+        if specs.iter().any(|spec| matches!(spec.arrivals, Arrivals::Closed { .. })) {
+            return wrong("a closed loop has no gaps: write a first one in `spec`, as gap=exp:900");
+        }
+    }
+    Ok(())
+}
+
+/// Gives a distribution of gaps another mean.
+pub(super) fn with_gap(arrivals: &Arrivals, cycles: f64) -> Arrivals {
+    let exponential = Distribution::Exponential { mean_cycles: cycles };
+    let (gap, timing) = match arrivals {
+        Arrivals::Open { gap: Distribution::Exponential { .. }, timing } => (exponential, *timing),
+        Arrivals::Open { timing, .. } => (Distribution::Fixed { cycles }, *timing),
+        Arrivals::Closed { .. } => (Distribution::Fixed { cycles }, Timing::Exact),
+    };
+    Arrivals::Open { gap, timing }
+}
+
 /// Gives the clock that the nanoPUs share, in whose cycles the network counts.
 fn fabric_clock(loaded: &Loaded<RawCluster>, groups: &[Group]) -> Checked<Clock> {
     let mut clock = None;
     for (number, group) in groups.iter().enumerate() {
-        let Target::Nanoservice { setup, .. } = &group.target;
+        let Target::Nanoservice { setup, .. } = &group.target else { continue };
         let mhz = setup.machine.value.clock.frequency_mhz;
         let (shared, first) = *clock.get_or_insert((mhz, number));
         if shared != mhz {

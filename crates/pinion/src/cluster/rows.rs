@@ -49,6 +49,18 @@ pub struct NodeRow {
     pub details: Value,
 }
 
+/// Lists what a sPIN NIC's details leave out.
+const SPIN_LEFT_OUT: [&str; 8] = [
+    "app",
+    "machine",
+    "ending",
+    "host_seconds",
+    "slowdown",
+    "simulated_mips",
+    "instructions",
+    "latency_ns",
+];
+
 /// Lists what a node's details leave out: what is said already, and what differs from run to run.
 const LEFT_OUT: [&str; 15] = [
     "app",
@@ -102,6 +114,75 @@ impl NodeRow {
             imbalance: summary.imbalance.clone(),
             details,
         }
+    }
+}
+
+impl NodeRow {
+    /// Makes the row of a sPIN NIC; its latencies are those from request to completion.
+    pub(super) fn of_handlers(
+        node: usize,
+        name: &str,
+        summary: &crate::report::Summary,
+        console: String,
+        is_cut: bool,
+    ) -> Self {
+        let mut details = summary.to_json();
+        if let Some(details) = details.as_object_mut() {
+            details.retain(|key, _| !SPIN_LEFT_OUT.contains(&key.as_str()));
+        }
+        let (ending, stuck) = match &summary.ending {
+            crate::report::Ending::Stuck(report) => ("stuck", report.as_str()),
+            _ if is_cut => ("interrupted", ""),
+            _ => ("finished", ""),
+        };
+        let totals = &summary.totals;
+        Self {
+            node,
+            name: name.to_owned(),
+            app: summary.app.clone(),
+            machine: summary.machine.clone(),
+            ending: ending.to_owned(),
+            exit_code: None,
+            failed: summary.has_failures(),
+            stuck: stuck.lines().map(str::to_owned).collect(),
+            console,
+            messages_in: totals.matched,
+            messages_out: totals.packets_out,
+            frames_in: totals.packets_in,
+            frames_out: totals.packets_out,
+            instructions: totals.instructions,
+            latency_ns: summary.latency,
+            warnings: Vec::new(),
+            imbalance: summary.imbalance.clone(),
+            details,
+        }
+    }
+}
+
+/// Holds what became of a generator's load.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LoadRow {
+    /// Is the generator's number in the cluster.
+    pub node: usize,
+    /// Names the generator.
+    pub name: String,
+    /// Is the report.
+    pub report: Value,
+    /// Is the report for people.
+    pub text: String,
+    /// Are the percentiles of its response times, as CSV and in HdrHistogram's text format.
+    pub percentiles: [String; 2],
+}
+
+impl LoadRow {
+    /// Gives the report with the generator's name.
+    pub(super) fn to_json(&self) -> Value {
+        let mut value = self.report.clone();
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("name".to_owned(), self.name.clone().into());
+            fields.insert("node".to_owned(), self.node.into());
+        }
+        value
     }
 }
 

@@ -10,10 +10,12 @@ use pinion_net::fault::FaultSpec;
 use pinion_net::link::PortTap;
 
 use super::end::End;
+use super::load_end::LoadEnd;
 use super::nano_end::NanoEnd;
 use super::observe::Observed;
 use super::plan::{Plan, Target};
 use super::rows::{CableRow, QueueTrace, SwitchRow};
+use super::spin_end::SpinEnd;
 use super::summary::{Ended, Ending, Share, Summary};
 use crate::error::{Error, Result};
 use crate::nanoservice::run::Observer;
@@ -79,6 +81,7 @@ pub fn run(
         cables: share.cables,
         switches: share.switches,
         queues: share.queues,
+        loads: share.loads,
         host: begun.elapsed(),
         workers: (threads, ranks.count()),
     }))
@@ -168,6 +171,12 @@ fn end(plan: &Plan, node: usize) -> Result<End> {
             let end = NanoEnd::new(service, setup, ip, &arguments[index], group.ends)?;
             Ok(End::Nano(Box::new(end)))
         }
+        Target::Handlers { app } => Ok(End::Spin(Box::new(SpinEnd::new(app, plan.clock)?))),
+        Target::Load { specs } => {
+            let end = LoadEnd::new(specs[index].clone(), plan.clock);
+            let end = end.map_err(|error| Error::part("cannot make the load", error))?;
+            Ok(End::Load(Box::new(end)))
+        }
     }
 }
 
@@ -196,7 +205,9 @@ fn share(
     let nodes = fabric.finish().map_err(failed)?;
     for (number, node) in nodes.into_iter().enumerate() {
         let Some(node) = node else { continue };
-        share.nodes.push(node.row(number, &plan.names[number], ended));
+        let (row, load) = node.row(number, &plan.names[number], ended);
+        share.nodes.push(row);
+        share.loads.extend(load);
     }
     Ok(share)
 }
@@ -216,9 +227,11 @@ fn gather(ranks: &mut dyn Ranks, share: Share) -> Result<Option<Share>> {
         all.cables.append(&mut share.cables);
         all.switches.append(&mut share.switches);
         all.queues.append(&mut share.queues);
+        all.loads.append(&mut share.loads);
     }
     all.nodes.sort_by_key(|row| row.node);
     all.cables.sort_by_key(|row| (row.number, row.back));
     all.switches.sort_by_key(|row| row.switch);
+    all.loads.sort_by_key(|row| row.node);
     Ok(Some(all))
 }

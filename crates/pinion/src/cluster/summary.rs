@@ -6,7 +6,7 @@ use pinion_sim::{Clock, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::rows::{CableRow, NodeRow, QueueTrace, SwitchRow};
+use super::rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 
 /// Tells how a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +55,7 @@ pub(super) struct Share {
     pub cables: Vec<CableRow>,
     pub switches: Vec<SwitchRow>,
     pub queues: Vec<QueueTrace>,
+    pub loads: Vec<LoadRow>,
 }
 
 /// Holds everything a summary shows.
@@ -76,6 +77,8 @@ pub struct Summary {
     pub switches: Vec<SwitchRow>,
     /// Holds how much waited in front of the cables that were to be watched, in the order asked for.
     pub queues: Vec<QueueTrace>,
+    /// Holds a row per load generator.
+    pub loads: Vec<LoadRow>,
     /// Is the time the host took.
     pub host: Duration,
     /// Counts threads of a rank, and ranks.
@@ -142,6 +145,7 @@ impl Summary {
             "instructions": self.instructions(),
             "nodes": self.nodes,
             "network": { "cables": self.cables, "switches": self.switches },
+            "loads": self.loads.iter().map(LoadRow::to_json).collect::<Vec<_>>(),
             "imbalances": self.imbalances().collect::<Vec<_>>(),
         })
     }

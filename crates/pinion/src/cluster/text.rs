@@ -43,6 +43,10 @@ impl Summary {
         let switches = several(self.switches.len(), "switch", "switches");
         writeln!(out, "{}: {nodes}, {switches}{ending}", self.name)?;
         self.write_nodes(out)?;
+        for load in &self.loads {
+            writeln!(out, "  load {}", load.name)?;
+            load.text.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
         self.write_network(out)?;
         let host = self.host.as_secs_f64();
         let mips = if host > 0.0 { self.instructions() as f64 / 1e6 / host } else { 0.0 };

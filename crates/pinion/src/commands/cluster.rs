@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use pinion::Error;
-use pinion::cluster::{self, Plan, RunOptions, Summary};
+use pinion::cluster::{self, Curve, Plan, RunOptions, Summary};
 use pinion::error::Result;
 use pinion::ranks;
 use pinion::report::write_whole;
@@ -27,8 +27,9 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     if let Some(seed) = args.seed {
         options.overrides.push(format!("cluster.seed={seed}"));
     }
-    let plan = Plan::load(file, &options)?;
+    let mut plan = Plan::load(file, &options)?;
     plan.built().for_each(build::show);
+    let histograms = histograms(args, &plan)?;
     let options = RunOptions {
         threads: args.cluster.threads.map_or(0, usize::from),
         cycles: args.service.cycles,
@@ -37,6 +38,16 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
         captures,
         queues: queues.iter().map(|(cable, _)| cable.clone()).collect(),
     };
+    if let Some(file) = &args.cluster.curve {
+        let done = ranks::with(|ranks| {
+            let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
+            let done = Curve::run(&mut plan, &options, ranks, &mut watch);
+            watch.clear();
+            done.map(|done| (ranks.rank() == 0).then_some(done))
+        })?;
+        let Some((curve, failed)) = done else { return Ok(Status::Success) };
+        return conclude_curve(args, file, &curve, &failed);
+    }
     let summary = ranks::with(|ranks| {
         let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
         let summary = cluster::run(&plan, &options, ranks, &mut watch);
@@ -44,10 +55,68 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
         summary
     })?;
     let Some(summary) = summary else { return Ok(Status::Success) };
+    for (load, file) in &histograms {
+        let Some(row) = summary.loads.iter().find(|row| row.name == *load) else { continue };
+        let is_hgrm = file.extension().is_some_and(|extension| extension == "hgrm");
+        write_whole(file, row.percentiles[usize::from(is_hgrm)].as_bytes())?;
+    }
     for (trace, (_, file)) in summary.queues.iter().zip(&queues) {
         write_whole(file, summary.queue_csv(trace).as_bytes())?;
     }
     conclude(args, &summary)
+}
+
+/// Writes a curve and its chart; says which runs failed.
+fn conclude_curve(
+    args: &RunArgs,
+    file: &Path,
+    curve: &Curve,
+    failed: &[Summary],
+) -> Result<Status> {
+    let chart = file.with_extension("svg");
+    files::keep_apart(
+        &[],
+        &[("--curve", file.to_owned()), ("the chart beside it", chart.clone())],
+    )?;
+    write_whole(file, &curve.to_csv()?)?;
+    write_whole(&chart, curve.to_svg()?.as_bytes())?;
+    if let Some(path) = &args.report.json {
+        let points = curve.points.iter().map(|point| {
+            let mut report = point.report.clone();
+            report["load"] = point.load.as_str().into();
+            report["gap_cycles"] = point.gap_cycles.into();
+            report
+        });
+        let all = serde_json::Value::Array(points.collect());
+        write_whole(path, format!("{all:#}\n").as_bytes())?;
+    }
+    output::print(&curve.to_text());
+    for summary in failed {
+        output::print(&summary.to_text());
+    }
+    Ok(if failed.is_empty() { Status::Success } else { Status::HandlersFailed })
+}
+
+/// Reads `--histogram LOAD=FILE`.
+fn histograms(args: &RunArgs, plan: &Plan) -> Result<Vec<(String, PathBuf)>> {
+    let mut outputs = files::reports(&args.report);
+    let mut histograms = Vec::new();
+    for text in &args.cluster.histogram {
+        let Some((load, file)) = text.split_once('=').filter(|(_, file)| !file.is_empty()) else {
+            return Err(Error::Usage(format!("--histogram {text}: write it as LOAD=FILE")));
+        };
+        let names: Vec<&str> = plan.loads().collect();
+        if !names.contains(&load) {
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(Error::Usage(format!(
+                "--histogram {text}: there is no load generator `{load}`; there are: {known}"
+            )));
+        }
+        outputs.push(("--histogram", PathBuf::from(file)));
+        histograms.push((load.to_owned(), PathBuf::from(file)));
+    }
+    files::keep_apart(&[], &outputs)?;
+    Ok(histograms)
 }
 
 fn conclude(args: &RunArgs, summary: &Summary) -> Result<Status> {

@@ -109,24 +109,6 @@ impl Summary {
 
     fn load_json(&self) -> Value {
         let Some(load) = &self.load else { return Value::Null };
-        let summary = load.all.summary(self.clock);
-        json!({
-            "requests": load.sent,
-            "answered": load.answered,
-            "missing": load.missing,
-            "repeated": load.repeated,
-            "unexpected": load.unexpected,
-            "offered_per_s": load.offered_per_s(self.clock),
-            "answered_per_s": load.answered_per_s(self.clock),
-            "response_ns": summary.map(|s| json!({
-                "min": s.min_ns,
-                "mean": s.mean_ns,
-                "p50": s.p50_ns,
-                "p90": s.p90_ns,
-                "p99": s.p99_ns,
-                "p99.9": s.p999_ns,
-                "max": s.max_ns,
-            })),
-        })
+        crate::load::to_json(load, self.clock)
     }
 }

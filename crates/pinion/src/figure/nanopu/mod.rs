@@ -11,6 +11,7 @@ mod draft_table2;
 mod fig3;
 mod fig4;
 mod fig5;
+mod fig6;
 mod fig7;
 mod latency;
 mod node;
@@ -222,6 +223,7 @@ pub fn figures_on(bench: Arc<dyn Bench>) -> Vec<Box<dyn Figure>> {
         Box::new(fig3::Fig3 { bench: bench.clone() }),
         Box::new(fig4::Fig4 { bench: bench.clone() }),
         Box::new(fig5::Fig5 { bench: bench.clone() }),
+        Box::new(fig6::Fig6),
         Box::new(fig7::Fig7 { bench: bench.clone() }),
         Box::new(chain::ChainReplication { bench: bench.clone() }),
         Box::new(applications::Fig8 { bench: bench.clone() }),

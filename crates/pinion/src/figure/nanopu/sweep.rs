@@ -25,6 +25,8 @@ pub(super) fn columns() -> Vec<Column> {
         Column::number("mean", "us", 3),
         Column::number("requests", "", 0),
         Column::number("missing", "", 0),
+        Column::number("p99_low", "us", 3),
+        Column::number("p99_high", "us", 3),
     ]
 }
 
@@ -41,6 +43,8 @@ pub(super) fn row(
     let us = |cycles: Option<f64>| cycles.map(|cycles| cycles * clock.period_ps() / 1e6);
     let million = |rate: Option<f64>| rate.map(|rate| rate / 1e6);
     let offered = report.offered_per_s(clock);
+    // The interval in which the 99th percentile lies, as sure as `CONFIDENCE` says.
+    let interval = latencies.quantile_interval(0.99, crate::load::CONFIDENCE);
     vec![
         curve.into(),
         gap.into(),
@@ -52,6 +56,8 @@ pub(super) fn row(
         us(latencies.mean_cycles()).into(),
         Cell::from(latencies.count() + latencies.missing()),
         Cell::from(latencies.missing()),
+        us(interval.low).into(),
+        us(interval.high).into(),
     ]
 }
 
