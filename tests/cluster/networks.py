@@ -100,4 +100,4 @@ def test_mistakes_say_what_to_do(bench):
         folder = write(bench, kind, "spray")
         done = bench.command("run", folder, status=2)
         check_in(part, done.stderr)
-        check_in("cluster.toml:", done.stderr)
+        check_in("cluster.toml, line", done.stderr)

@@ -18,7 +18,7 @@ use rand_pcg::Pcg64Mcg;
 
 const BASE: u32 = 0x0a00_0002;
 const WINDOW_CYCLES: u64 = 140;
-const FRAMES: usize = 100_000;
+const FRAMES: usize = 10_000;
 
 fn main() {
     divan::main();
