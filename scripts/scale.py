@@ -77,19 +77,20 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
     print(
-        "  nodes  threads  boot + 1 RPC, s    MiB  KiB/node  ms per simulated us"
+        "  nodes  threads  boot + 1 RPC, s  processor    MiB  KiB/node  ms per simulated us"
         "  processor  us/us and node  speed-up"
     )
     with tempfile.TemporaryDirectory(prefix="pinion-scale-") as folder:
+        run(options.pinion, 2, 1, 1, options.work, Path(folder))  # builds the program
         for nodes in options.nodes:
             single = None
             for threads in options.threads:
                 row = measure(options, nodes, threads, Path(folder))
                 single = single or row["wall"]
-                _, wall, _, mib = row["boot"]
+                _, wall, processor, mib = row["boot"]
                 print(
-                    f"{nodes:7} {threads:8} {wall:16.2f} {mib:6.0f} {1024 * mib / nodes:9.0f}"
-                    f" {row['wall']:20.3f} {row['processor']:10.3f}"
+                    f"{nodes:7} {threads:8} {wall:16.2f} {processor:10.2f} {mib:6.0f}"
+                    f" {1024 * mib / nodes:9.0f} {row['wall']:20.3f} {row['processor']:10.3f}"
                     f" {1e3 * row['processor'] / nodes:15.2f} {single / row['wall']:9.2f}",
                     flush=True,
                 )
