@@ -40,6 +40,8 @@ pub struct Delivered {
     pub packet: u8,
     /// Packets before it have arrived too (a cumulative acknowledgement).
     pub and_all_before: bool,
+    /// Which use of the id the message has; 0: the peer does not say.
+    pub generation: u16,
 }
 
 /// Gives credit to, or asks a retransmission for, a message of ours.

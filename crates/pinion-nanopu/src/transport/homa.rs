@@ -235,7 +235,14 @@ impl Transport for Homa {
         if (flags.has(Flags::ACK) || flags.has(Flags::PULL))
             && let Some(packet) = pkt_offset.checked_sub(1)
         {
-            externs.delivered(Delivered { at, tx_msg_id, packet, and_all_before: true });
+            let generation = header.answers;
+            externs.delivered(Delivered {
+                at,
+                tx_msg_id,
+                packet,
+                and_all_before: true,
+                generation,
+            });
         }
         let (negative, grant) = (flags.has(Flags::NACK), flags.has(Flags::PULL));
         if negative || grant {

@@ -416,6 +416,8 @@ pub fn control_header(request: &ControlRequest, flags: Flags, own: &Address) -> 
         dst_context: answers.src_context,
         pull_offset: request.pull_offset,
         grant_priority: request.grant_priority,
+        // A data packet's pull offset is its message's generation.
+        answers: answers.pull_offset,
         ..*answers
     }
 }

@@ -103,6 +103,7 @@ impl Transport for Ndp {
                 tx_msg_id: header.tx_msg_id,
                 packet: header.pkt_offset,
                 and_all_before: false,
+                generation: header.answers,
             });
         }
         let (negative, pull) = (flags.has(Flags::NACK), flags.has(Flags::PULL));

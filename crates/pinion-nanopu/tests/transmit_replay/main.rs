@@ -241,7 +241,8 @@ fn receive_inputs(events: &[EventRow], frames: &[FrameRow]) -> Vec<(i64, Input)>
             }
             "delivered" => {
                 let Header { tx_msg_id, pkt_offset: packet, .. } = frame().header;
-                let delivered = Delivered { at, tx_msg_id, packet, and_all_before: false };
+                let (and_all_before, generation) = (false, 0);
+                let delivered = Delivered { at, tx_msg_id, packet, and_all_before, generation };
                 inputs.push((cycle, Input::Delivered(delivered)));
             }
             "credit" => {

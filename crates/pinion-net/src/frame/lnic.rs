@@ -99,6 +99,9 @@ pub struct Header {
     pub buf_ptr: u16,
     /// Which size class the sender's buffer has.
     pub buf_size_class: u8,
+    /// In a control frame, which use of its id the message has that it answers (ours, in the last bytes
+    /// of the padding); 0: it does not say.
+    pub answers: u16,
 }
 
 /// Says why a frame is not one between nanoPUs.
@@ -152,6 +155,7 @@ impl Header {
             tx_msg_id: half(44 + homa),
             buf_ptr: half(46 + homa),
             buf_size_class: head[48 + homa],
+            answers: half(LNIC_HEADER_BYTES - 2),
             ..Self::default()
         };
         header.dst_mac.copy_from_slice(&head[..6]);
@@ -186,6 +190,7 @@ impl Header {
         put(44 + homa, &self.tx_msg_id.to_be_bytes());
         put(46 + homa, &self.buf_ptr.to_be_bytes());
         put(48 + homa, &[self.buf_size_class]);
+        put(LNIC_HEADER_BYTES - 2, &self.answers.to_be_bytes());
         head
     }
 
@@ -245,6 +250,7 @@ mod tests {
                 tx_msg_id: 127,
                 buf_ptr: 1024,
                 buf_size_class: 1,
+                answers: 0x0304,
                 ..Header::default()
             };
             assert_eq!(Header::parse(&header.frame(b"x"), protocol), Ok((header, &b"x"[..])));

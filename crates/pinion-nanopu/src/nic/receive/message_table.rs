@@ -34,13 +34,26 @@ impl Hasher for KeyHasher {
         }
     }
 
+    fn write_u16(&mut self, value: u16) {
+        self.write_u64(value.into());
+    }
+
     fn write_u64(&mut self, value: u64) {
         let product = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = product ^ (product >> 32);
     }
 }
 
-type KeyMap<V> = HashMap<Key, V, BuildHasherDefault<KeyHasher>>;
+type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
+
+/// Uses of an id that one may come before another; farther apart they count as a later one, whose
+/// sender has had the id for other peers since, and whose numbers may have gone round.
+const USES_BEFORE: u16 = 1 << 10;
+
+/// Tells whether one use of an id came before another.
+fn is_before(one: u16, other: u16) -> bool {
+    (1..USES_BEFORE).contains(&other.wrapping_sub(one))
+}
 
 /// Describes a message well enough to know its packets again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,11 +109,13 @@ fn sum_of(payload: &[u8]) -> u32 {
 /// Holds which messages are known.
 #[derive(Debug)]
 pub struct MessageTable {
-    messages: KeyMap<u16>,
+    /// By key and, with the fix, generation: a sender uses an id again when all packets have arrived,
+    /// which may be before its message is delivered.
+    messages: KeyMap<(Key, u16), u16>,
     whole_key: bool,
     host_mask: u32,
     id_mask: u16,
-    finished: KeyMap<(Fingerprint, Cycle)>,
+    finished: KeyMap<Key, (Fingerprint, Cycle)>,
     order: VecDeque<Key>,
     remembered: usize,
     remembered_cycles: Cycle,
@@ -143,20 +158,28 @@ impl MessageTable {
         }
     }
 
-    /// Looks a message up.
-    pub fn get(&self, key: Key) -> Option<u16> {
-        self.messages.get(&key).copied()
+    /// Gives which use of its id a message with this number has; the RTL does not tell.
+    fn generation(&self, number: u16) -> u16 {
+        if self.remembers() { number } else { 0 }
     }
 
-    /// Enters a message.
-    pub fn insert(&mut self, key: Key, rx_id: u16) {
-        self.messages.insert(key, rx_id);
+    /// Looks up the message of a packet.
+    pub fn get(&self, key: Key, header: &Header) -> Option<u16> {
+        self.messages.get(&(key, self.generation(header.pull_offset))).copied()
+    }
+
+    /// Enters the message of a packet.
+    pub fn insert(&mut self, key: Key, header: &Header, rx_id: u16) {
+        self.messages.insert((key, self.generation(header.pull_offset)), rx_id);
     }
 
     /// Takes a delivered message out, and remembers it if that is wanted.
     pub fn remove(&mut self, key: Key, fingerprint: Fingerprint, now: Cycle) {
-        self.messages.remove(&key);
-        if self.remembered == 0 {
+        self.messages.remove(&(key, self.generation(fingerprint.generation)));
+        let later = |(kept, _): &(Fingerprint, Cycle)| {
+            fingerprint.generation != 0 && is_before(fingerprint.generation, kept.generation)
+        };
+        if self.remembered == 0 || self.finished.get(&key).is_some_and(later) {
             return;
         }
         if self.finished.insert(key, (fingerprint, now)).is_none() {
@@ -173,8 +196,14 @@ impl MessageTable {
     pub fn was_delivered(&self, key: Key, header: &Header, payload: &[u8], now: Cycle) -> bool {
         let Some((finished, at)) = self.finished.get(&key) else { return false };
         let packet = Fingerprint::new(header);
-        if finished.generation != 0 || packet.generation != 0 {
-            return finished.generation == packet.generation && finished.header == packet.header;
+        if finished.generation != 0 && packet.generation != 0 {
+            // An id is used again only when all packets of the use before have arrived.
+            let is_same = finished.generation == packet.generation;
+            return is_same && finished.header == packet.header
+                || is_before(packet.generation, finished.generation);
+        }
+        if finished.generation != packet.generation {
+            return false;
         }
         now <= at + self.remembered_cycles && finished.covers(&packet, header.pkt_offset, payload)
     }
@@ -206,9 +235,9 @@ mod tests {
         let key = table.key(&first);
         let mut fingerprint = Fingerprint::new(&first);
         fingerprint.add(0, b"12345678");
-        table.insert(key, 0);
+        table.insert(key, &first, 0);
         table.remove(key, fingerprint, 100);
-        assert_eq!(table.get(key), None);
+        assert_eq!(table.get(key, &first), None);
         assert!(table.was_delivered(key, &first, b"12345678", 200));
         assert!(!table.was_delivered(key, &first, b"12345679", 200), "another payload");
         assert!(!table.was_delivered(key, &first, b"12345678", 200_000), "long ago");
@@ -218,6 +247,31 @@ mod tests {
         assert!(table.was_delivered(key, &numbered, b"", 900_000), "numbers do not age");
         let next = Header { pull_offset: 8, ..first };
         assert!(!table.was_delivered(key, &next, b"12345678", 301));
+        table.remove(key, Fingerprint::new(&next), 400);
+        assert!(table.was_delivered(key, &numbered, b"", 401), "the use before is over, too");
+        table.remove(key, Fingerprint::new(&numbered), 402);
+        assert!(table.was_delivered(key, &next, b"", 403), "delivered out of order");
+        let last = Header { pull_offset: u16::MAX, ..header(0x0a00_0001, 4) };
+        let first = Header { pull_offset: 1, ..last };
+        let key = table.key(&last);
+        table.remove(key, Fingerprint::new(&last), 500);
+        assert!(!table.was_delivered(key, &first, b"", 501), "numbers go round");
+        table.remove(key, Fingerprint::new(&first), 502);
+        assert!(table.was_delivered(key, &last, b"", 503), "the use before");
+    }
+
+    #[test]
+    fn an_id_in_use_again_is_another_message_though_the_first_waits_for_delivery() {
+        let mut table = MessageTable::new(&ReceiveSection::artifact(ReceiveFixes::ALL));
+        let (one, two) = (header(1, 3), Header { pull_offset: 2, ..header(1, 3) });
+        let one = Header { pull_offset: 1, ..one };
+        let key = table.key(&one);
+        table.insert(key, &one, 10);
+        assert_eq!(table.get(key, &two), None);
+        table.insert(key, &two, 11);
+        assert_eq!((table.get(key, &one), table.get(key, &two)), (Some(10), Some(11)));
+        table.remove(key, Fingerprint::new(&one), 50);
+        assert_eq!((table.get(key, &one), table.get(key, &two)), (None, Some(11)));
     }
 
     #[test]

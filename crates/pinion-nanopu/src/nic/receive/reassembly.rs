@@ -95,7 +95,7 @@ impl Reassembly {
         let packets = self.check(header, payload, trimmed)?;
         let bit: Packets = if trimmed { 0 } else { 1 << header.pkt_offset };
         let key = self.table.key(header);
-        let known = self.table.get(key);
+        let known = self.table.get(key, header);
         let rx_id = match known {
             Some(rx_id) => rx_id,
             None if self.table.was_delivered(key, header, payload, now) => {
@@ -234,7 +234,7 @@ impl Reassembly {
         let base = self.classes[class].free.pop_front().ok_or(Refusal::NoBuffer)?;
         let rx_id = self.free_ids.pop_front().ok_or(Refusal::NoBuffer)?;
         held.into_iter().for_each(|held| *held += 1);
-        key.into_iter().for_each(|key| self.table.insert(key, rx_id));
+        key.into_iter().for_each(|key| self.table.insert(key, header, rx_id));
         self.slots[usize::from(rx_id)] = Slot {
             key,
             header: *header,

@@ -230,7 +230,7 @@ fn control_frames_go_to_the_transmit_side() {
     let header = Header { flags, pkt_offset: 1, pull_offset: 4, ..header(9, 2048) };
     bench.frame(&header.frame(&[0; 64]));
     bench.run(100);
-    let told = Delivered { at: 15, tx_msg_id: 9, packet: 1, and_all_before: false };
+    let told = Delivered { at: 15, tx_msg_id: 9, packet: 1, and_all_before: false, generation: 0 };
     assert_eq!(bench.heard.delivered, [told]);
     assert_eq!((bench.heard.credit[0].at, bench.heard.credit[0].credit), (15, Some(4)));
     assert_eq!(bench.receive.accounting().control, 1);

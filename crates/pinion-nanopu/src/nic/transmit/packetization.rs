@@ -378,7 +378,10 @@ impl Packetization {
         let bit = 1u64.checked_shl(notice.packet.into()).unwrap_or(0);
         let before = if notice.and_all_before { bit.wrapping_sub(1) } else { 0 };
         let stray = !message.live || (bit | before) & !message.sent != 0 || bit == 0;
-        if self.fixes.double_ack && stray {
+        // One for an earlier use of the id, which came late, would lose this use's packet.
+        let is_late =
+            self.fixes.message_generation && ![0, message.generation].contains(&notice.generation);
+        if self.fixes.double_ack && stray || is_late {
             counters.stray_acknowledgements += 1;
             return Acknowledged::Nothing;
         }

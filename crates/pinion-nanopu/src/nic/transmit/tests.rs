@@ -51,9 +51,15 @@ impl Bench {
         self.transmit.advance(until, &mut out, &mut Deaf);
     }
 
+    /// Lets the peer acknowledge a packet of some use of an id.
+    fn acknowledge_use(&mut self, tx_msg_id: u16, packet: u8, generation: u16, at: Cycle) {
+        let and_all_before = false;
+        self.transmit.delivered(Delivered { at, tx_msg_id, packet, and_all_before, generation });
+    }
+
     /// Lets the peer acknowledge a packet.
     fn acknowledge(&mut self, tx_msg_id: u16, packet: u8, at: Cycle) {
-        self.transmit.delivered(Delivered { at, tx_msg_id, packet, and_all_before: false });
+        self.acknowledge_use(tx_msg_id, packet, 0, at);
         let credit = Some(u16::from(packet) + 3);
         self.transmit.credit(Credit { at, tx_msg_id, retransmit: None, credit, priority: 0 });
     }
@@ -264,6 +270,28 @@ fn more_pulls_than_can_wait_stop_the_rtl_only() {
             assert_eq!(bench.transmit.next_event(), None);
         }
     }
+}
+
+#[test]
+fn an_acknowledgement_of_an_earlier_use_of_an_id_is_none() {
+    let mut section = section(TransmitFixes::ALL);
+    section.message_ids = 1;
+    let mut bench = Bench::new(&section);
+    bench.write(0, 0, &message(8), 10);
+    bench.run(100);
+    bench.acknowledge_use(0, 0, 1, 200);
+    bench.run(300);
+    bench.write(0, 0, &message(8), 310);
+    bench.run(400);
+    let uses: Vec<_> = bench.sent.iter().map(|(_, header, _)| header.pull_offset).collect();
+    assert_eq!(uses, [1, 2]);
+    bench.acknowledge_use(0, 0, 1, 500);
+    bench.run(600);
+    let waits = bench.transmit.resident().count();
+    assert_eq!((waits, bench.counters().stray_acknowledgements), (1, 1));
+    bench.acknowledge_use(0, 0, 2, 700);
+    bench.run(800);
+    assert_eq!(bench.transmit.resident().count(), 0);
 }
 
 #[test]

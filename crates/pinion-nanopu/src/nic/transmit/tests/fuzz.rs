@@ -136,8 +136,10 @@ fn run(seed: u64, messages: usize) {
             let (_, back) = peer.back.pop_first().unwrap();
             match back {
                 Back::Acknowledge { id: tx_msg_id, packet, pull } => {
-                    let and_all_before = false;
-                    transmit.delivered(Delivered { at, tx_msg_id, packet, and_all_before });
+                    let (and_all_before, generation) = (false, 0);
+                    let id = tx_msg_id;
+                    let told = Delivered { at, tx_msg_id: id, packet, and_all_before, generation };
+                    transmit.delivered(told);
                     let credit = pull.then_some(u16::from(packet) + 3);
                     transmit.credit(Credit {
                         at,
