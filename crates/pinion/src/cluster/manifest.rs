@@ -67,13 +67,16 @@ fn one() -> usize {
     1
 }
 
+/// Is a change of machines: of one group's, or of all; `KEY=VALUE`.
+pub(super) type MachineChange = (Option<String>, String);
+
 /// Names groups in overrides: `client.count=16` is `node[1].count=16` where the second is `client`.
 /// What goes to the nodes' machines is split off: `client.machine.KEY=VALUE`, `machine.KEY=VALUE`.
 pub(super) struct Overrides {
     /// Are changes of the file.
     pub file: Vec<String>,
     /// Are changes of machines; with a name, of that group's alone.
-    pub machines: Vec<(Option<String>, String)>,
+    pub machines: Vec<MachineChange>,
     /// Is the cluster's seed, whether the file has one or not.
     pub seed: Option<u64>,
 }
@@ -114,7 +117,7 @@ pub(super) fn load(
     origin: &str,
     text: &str,
     overrides: &[String],
-) -> Result<(Loaded<RawCluster>, Vec<(Option<String>, String)>), ConfigError> {
+) -> Result<(Loaded<RawCluster>, Vec<MachineChange>), ConfigError> {
     let plain: Loaded<RawCluster> = config::load(origin, text, &[])?;
     let names: Vec<String> = plain.value.node.iter().map(|node| node.name.clone()).collect();
     let loads: Vec<String> = plain.value.load.iter().map(|load| load.name.clone()).collect();
