@@ -7,10 +7,12 @@
 
 mod devices;
 mod l2;
+mod outer;
 
 pub use devices::{Devices, Exit};
 pub use l2::{Grant, L2};
 
+use outer::Outer;
 use pinion_isa::elf::Image;
 
 use crate::Cycle;
@@ -29,6 +31,7 @@ pub struct Memory {
     bytes: Vec<u8>,
     /// The second-level cache.
     pub l2: L2,
+    outer: Outer,
     /// The devices.
     pub devices: Devices,
     /// What accesses cost.
@@ -60,6 +63,7 @@ impl Memory {
             base: section.base_address,
             bytes: vec![0; section.size.0 as usize + PADDING],
             l2: L2::new(section.l2_sets, section.l2_ways),
+            outer: Outer::new(section),
             devices: Devices::new(harts, section.timebase_cycles),
             costs: section.clone(),
             probes: Vec::new(),
@@ -96,6 +100,12 @@ impl Memory {
         }
         self.devices.watch(image);
         Ok(())
+    }
+
+    /// Fetches a line that the L2 missed; gives the cycles that takes beside those of the miss before
+    /// it.
+    pub fn outer_fetch(&mut self, line: u64) -> Cycle {
+        self.outer.fetch(line, &self.costs)
     }
 
     /// Gives the offset of `bytes` (at most 8) bytes at an address, if all lie in memory.

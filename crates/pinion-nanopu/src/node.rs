@@ -468,6 +468,9 @@ pub(crate) fn check(machine: &Machine) -> Result<(), NodeError> {
     power("instruction_cache.sets", machine.instruction_cache.sets)?;
     power("data_cache.sets", machine.data_cache.sets)?;
     power("memory.l2_sets", machine.memory.l2_sets)?;
+    if machine.memory.last_level_sets > 0 {
+        power("memory.last_level_sets", machine.memory.last_level_sets)?;
+    }
     let range = |key, value: u64, least: u64, most: u64| {
         let problem = format!("must be from {least} to {most}, not {value}");
         if (least..=most).contains(&value) {
@@ -482,6 +485,11 @@ pub(crate) fn check(machine: &Machine) -> Result<(), NodeError> {
     range("core.fetch_queue_words", machine.core.fetch_queue_words, 2, 8)?;
     range("instruction_cache.ways", machine.instruction_cache.ways.into(), 1, 64)?;
     range("data_cache.ways", machine.data_cache.ways.into(), 1, 64)?;
+    if machine.memory.row_bytes > 0 {
+        range("memory.row_bytes", machine.memory.row_bytes, 64, 1 << 20)?;
+        range("memory.banks", machine.memory.banks.into(), 1, 1024)?;
+    }
+    range("memory.last_level_ways", machine.memory.last_level_ways.into(), 1, 64)?;
     range("memory.l2_ways", machine.memory.l2_ways.into(), 1, 64)?;
     range("memory.size", machine.memory.size.0, 1 << 16, 1 << 36)?;
     range("clock.frequency_mhz", machine.clock.frequency_mhz, 1, 100_000)?;

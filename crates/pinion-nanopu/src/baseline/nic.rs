@@ -212,7 +212,7 @@ impl DmaNic {
 
 /// Takes the lines of a packet from the harts' caches; gives what that adds to the way through the L2.
 fn touch(memory: &mut Memory, address: u64, bytes: usize, write: bool) -> Cycle {
-    let (mut probed, mut missed) = (false, false);
+    let (mut probed, mut missed) = (false, 0);
     for line in address / LINE_BYTES..=(address + bytes.max(1) as u64 - 1) / LINE_BYTES {
         let grant = memory.l2.acquire(line, HOLDER, write);
         memory.l2.release(line, HOLDER);
@@ -223,11 +223,12 @@ fn touch(memory: &mut Memory, address: u64, bytes: usize, write: bool) -> Cycle 
         if let Some((evicted, holders)) = grant.evicted {
             memory.probes.push((holders, evicted, false));
         }
-        // A whole line is written without reading it.
-        missed |= !grant.hit && !write;
+        // A whole line is written without reading it; lines are fetched side by side.
+        if !grant.hit && !write {
+            missed = missed.max(memory.outer_fetch(line));
+        }
     }
-    let cost = |happened: bool, cycles: Cycle| if happened { cycles } else { 0 };
-    cost(probed, memory.costs.probe_cycles) + cost(missed, memory.costs.dram_cycles)
+    missed + if probed { memory.costs.probe_cycles } else { 0 }
 }
 
 #[cfg(test)]
@@ -243,6 +244,12 @@ mod tests {
             l2_ways: 2,
             l2_preloaded: false,
             dram_cycles: 200,
+            last_level_sets: 0,
+            last_level_ways: 1,
+            last_level_cycles: 0,
+            row_bytes: 0,
+            banks: 1,
+            open_row_cycles: 0,
             write_back_cycles: 18,
             probe_cycles: 16,
             device_cycles: 20,

@@ -148,7 +148,7 @@ impl Core {
         let grant = memory.l2.acquire(line, self.id, write);
         let mut cost = self.data_miss;
         if !grant.hit {
-            cost += memory.costs.dram_cycles;
+            cost += memory.outer_fetch(line);
         }
         if grant.probe != 0 {
             cost += memory.costs.probe_cycles;

@@ -142,7 +142,7 @@ impl Core {
         let grant = memory.l2.acquire(line, self.id, false);
         self.fetch += self.instruction_miss;
         if !grant.hit {
-            self.fetch += memory.costs.dram_cycles;
+            self.fetch += memory.outer_fetch(line);
         }
         if grant.probe != 0 {
             memory.probes.push((grant.probe, line, true));

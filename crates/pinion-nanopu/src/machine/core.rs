@@ -82,6 +82,18 @@ pub struct MemorySection {
     pub l2_preloaded: bool,
     /// Cycles that a miss in the L2 costs beside those of the miss before it.
     pub dram_cycles: u64,
+    /// Sets of a last-level cache on the memory's side; 0: there is none.
+    pub last_level_sets: u32,
+    /// Lines per set of the last-level cache.
+    pub last_level_ways: u32,
+    /// Cycles that a miss in the L2 costs which the last-level cache can serve.
+    pub last_level_cycles: u64,
+    /// Bytes of a row of memory, which stays open in its bank; 0: rows are closed at once.
+    pub row_bytes: u64,
+    /// Banks of memory, each with a row that may be open.
+    pub banks: u32,
+    /// Cycles that a miss in the L2 costs when the line's row is open.
+    pub open_row_cycles: u64,
     /// Cycles that writing a dirty line back adds to the miss that evicts it.
     pub write_back_cycles: u64,
     /// Cycles that taking a line from another hart's cache adds.

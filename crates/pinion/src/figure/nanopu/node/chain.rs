@@ -10,6 +10,7 @@ use pinion_net::fabric::Alone;
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 
 use super::super::{Chain, ChainReport};
+use super::store::MEMORY;
 use crate::app::Options;
 use crate::assets;
 use crate::cluster::{FILE_NAME, Plan, RunOptions, run};
@@ -46,6 +47,7 @@ pub(super) fn chain(asked: &Chain, setting: &Setting<'_>) -> Result<ChainReport>
         format!("network.link.latency_cycles={}", asked.link_cycles),
         TIMEOUT.to_owned(),
     ];
+    overrides.extend(MEMORY.iter().map(|text| format!("machine.{text}")));
     overrides.extend(setting.machine.iter().map(|text| format!("machine.{text}")));
     let options = Options { overrides, ..Options::default() };
     let plan = Plan::load(&assets::example_dir(CLUSTER)?.join(FILE_NAME), &options)?;
