@@ -74,7 +74,8 @@ def exchange(bench, name, messages, topology=STAR, **more):
         check(cable["balanced"], f"cable {cable} does not balance")
     for fault in ("lost", "duplicated", "reordered", "damaged"):
         hit = sum(cable[fault] > 0 for cable in cables)
-        check(hit > len(cables) // 2, f"only {hit} of {len(cables)} wires have frames {fault}")
+        # Between switches some wires carry little.
+        check(hit > len(cables) // 4, f"only {hit} of {len(cables)} wires have frames {fault}")
     return nodes * (nodes - 1) * each
 
 
@@ -82,6 +83,12 @@ def test_every_message_comes_once(bench):
     parts = 5
     came = sum(exchange(bench, f"part-{part}", MESSAGES // parts) for part in range(parts))
     check(came >= MESSAGES, f"only {came} messages")
+
+
+def test_every_message_comes_once_over_several_paths(bench):
+    for kind in ("leaf-spine", "fat-tree"):
+        more = ", nodes_per_leaf = 2, spines = 3" if kind == "leaf-spine" else ""
+        exchange(bench, kind, 10_000, f'{{ kind = "{kind}"{more} }}')
 
 
 def test_a_lossless_exchange_repeats_nothing(bench):
