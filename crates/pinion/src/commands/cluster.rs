@@ -55,6 +55,9 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
         summary
     })?;
     let Some(summary) = summary else { return Ok(Status::Success) };
+    // First what is there in any case: a file may not be writable.
+    output::print(&summary.console());
+    output::print(&summary.to_text());
     for (load, file) in &histograms {
         let Some(row) = summary.loads.iter().find(|row| row.name == *load) else { continue };
         let is_hgrm = file.extension().is_some_and(|extension| extension == "hgrm");
@@ -123,8 +126,6 @@ fn conclude(args: &RunArgs, summary: &Summary) -> Result<Status> {
     if let Some(path) = &args.report.json {
         write_whole(path, format!("{:#}\n", summary.to_json()).as_bytes())?;
     }
-    output::print(&summary.console());
-    output::print(&summary.to_text());
     Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
 }
 
