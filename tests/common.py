@@ -8,6 +8,26 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
+class Difference(Exception):
+    """What is not as it must be."""
+
+
+class Skip(Exception):
+    """Why a test is left out."""
+
+
+def check(condition, message):
+    """Fails a test unless a condition holds."""
+    if not condition:
+        raise Difference(message)
+
+
+def check_in(part, text):
+    """Fails a test unless a text contains a part."""
+    if part not in text:
+        raise Difference(f"no “{part}” in:\n{text}")
+
+
 def find_pinion(given=None):
     """The command to test: the one given, else the newest in target/, else an installed one."""
     if given:

@@ -11,28 +11,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from common import Difference, Skip, check, check_in  # noqa: F401
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECONDS = 60
-
-
-class Difference(Exception):
-    """What is not as it must be."""
-
-
-class Skip(Exception):
-    """Why a test is left out."""
-
-
-def check(condition, message):
-    """Fails a test unless a condition holds."""
-    if not condition:
-        raise Difference(message)
-
-
-def check_in(part, text):
-    """Fails a test unless a text contains a part."""
-    if part not in text:
-        raise Difference(f"no “{part}” in:\n{text}")
 
 
 def need(*commands):
