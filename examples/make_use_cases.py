@@ -37,26 +37,55 @@ def in_turn(messages):
     return [packets[i] for i in range(longest) for packets in messages if i < len(packets)]
 
 
+# What the summary says of atomics and copies that do not work on the published RTL.
+FALSE_ANSWERS = "atomics outside their HPU's own L1 answered 1"
+NOT_REACHED = "copies by handlers came from or went to where"
+
+
 def all_but_last_shuffled(packets, random):
     """Networks reorder; the end of a message comes last."""
     head = sorted(packets[:-1], key=lambda _: random.word())
     return head + packets[-1:]
 
 
-def expect(name, frames, memories, output=None, out=0, more=""):
-    """Writes expect.toml; memories are (context, offset, file or list of words)."""
-    text = "# Made by ../make_use_cases.py.\n[[run]]\ninput = \"traffic.pcap\"\n"
+def expected_run(frames, memories, output=None, out=0, more="", folder=""):
+    """Text of a run in expect.toml; memories are (context, offset, file or list of words)."""
+    text = f'[[run]]\ninput = "{folder}traffic.pcap"\n'
     if output:
-        text += f'output = "{output}"\n'
+        text += f'output = "{folder}{output}"\n'
     text += more
     text += f"\n[run.packets]\nin = {len(frames)}\nmatched = {len(frames)}\nout = {out}\n"
     for context, offset, content in memories:
         text += f'\n[[run.host_memory]]\ncontext = "{context}"\noffset = {offset:#x}\n'
         if isinstance(content, str):
-            text += f'file = "{content}"\n'
+            text += f'file = "{folder}{content}"\n'
         else:
             text += f"words = [{', '.join(map(str, content))}]\n"
+    return text
+
+
+def expect(name, frames, memories, **details):
+    """Writes expect.toml."""
+    text = "# Made by ../make_use_cases.py.\n" + expected_run(frames, memories, **details)
     (HERE / name / "expect.toml").write_text(text)
+
+
+def expect_on_rtl(name, frames, memories, status, printed, **details):
+    """Writes the variant's expectations, which are the same on both machines, and appends to the others
+    what the machine that follows the RTL does to the program without the variant."""
+    printed_none = f'\n[run.printed]\n"{FALSE_ANSWERS}" = 0\n"{NOT_REACHED}" = 0\n'
+    runs = [
+        expected_run(frames, memories, more=more + printed_none, folder="../", **details)
+        for more in ('options = ["--faithful"]\n', "")
+    ]
+    text = "# Made by ../../make_use_cases.py.\n" + "\n".join(runs)
+    (HERE / name / "rtl/expect.toml").write_text(text)
+    text = '\n[[run]]\ninput = "traffic.pcap"\n'
+    text += 'options = ["--faithful", "--set", "protection.no_progress_cycles=100000"]\n'
+    text += f"exit_status = {status}\n\n[run.printed]\n"
+    text += "".join(f'"{line}" = {count}\n' for line, count in printed.items())
+    with (HERE / name / "expect.toml").open("a") as file:
+        file.write(text)
 
 
 def make_reduce():
@@ -82,7 +111,9 @@ def make_reduce():
     )
     (HERE / "reduce/expected.bin").write_bytes(memory)
     flags = [word for values in sums for word in (1, len(values))]
-    expect("reduce", frames, [("sum", 0, "expected.bin"), ("sum", 0x100000, flags)])
+    memories = [("sum", 0, "expected.bin"), ("sum", 0x100000, flags)]
+    expect("reduce", frames, memories)
+    expect_on_rtl("reduce", frames, memories, 3, {"nothing moves": 2, NOT_REACHED: 1})
 
 
 def make_aggregate():
@@ -184,9 +215,10 @@ def make_kvstore():
     write_pcap("kvstore/traffic.pcap", frames, US)  # one after the other: results have an order
     write_pcap("kvstore/expected.pcap", replies, US)
     (HERE / "kvstore/expected.bin").write_bytes(memory)
-    expect(
-        "kvstore", frames, [("cache", 0, "expected.bin")], output="expected.pcap", out=len(replies)
-    )
+    memories = [("cache", 0, "expected.bin")]
+    details = {"output": "expected.pcap", "out": len(replies)}
+    expect("kvstore", frames, memories, **details)
+    expect_on_rtl("kvstore", frames, memories, 3, {"nothing moves": 2, FALSE_ANSWERS: 1}, **details)
 
 
 def make_strided_ddt():
@@ -223,10 +255,10 @@ def make_histogram():
     write_pcap("histogram/traffic.pcap", frames, 20)
     memory = struct.pack(f"<{len(bins)}I", *bins)
     (HERE / "histogram/expected.bin").write_bytes(memory)
-    expect(
-        "histogram",
-        frames,
-        [("counts", 0, "expected.bin"), ("counts", 0x2000, [1, messages])],
+    memories = [("counts", 0, "expected.bin"), ("counts", 0x2000, [1, messages])]
+    expect("histogram", frames, memories)
+    expect_on_rtl(
+        "histogram", frames, memories, 3, {"nothing moves": 2, FALSE_ANSWERS: 1, NOT_REACHED: 0}
     )
 
 
@@ -248,6 +280,7 @@ def make_to_host():
         memories.append((name, 0, f"expected_{name}.bin"))
     write_pcap("to_host/traffic.pcap", frames, 2 * US)
     expect("to_host", frames, memories)
+    expect_on_rtl("to_host", frames, memories, 0, {f"30 {FALSE_ANSWERS}": 1})
 
 
 def make_copy_from_host():

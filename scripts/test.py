@@ -50,6 +50,7 @@ STEPS = {
     "cluster": [PYTHON, "tests/cluster/run.py", "--pinion", PINION],
     "datatypes": [PYTHON, "tests/datatypes/run.py", "--pinion", PINION],
     "native": [PYTHON, "tests/native/run.py", "--pinion", PINION],
+    "faults": [PYTHON, "tests/faults/run.py", "--pinion", PINION],
     "fpspin": [PYTHON, "tests/fpspin/run.py", "--pinion", PINION],
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],
     "docs": [PYTHON, "tests/docs/run.py", "--pinion", PINION],

@@ -1,9 +1,14 @@
-//! Embeds `sdk/`, `machines/`, `figures/` and the examples that figures run, so that an installed
-//! `pinion` works without the repository.
+//! Embeds `sdk/`, `machines/`, `figures/`, the examples that figures run and, in optimised builds,
+//! libpinion_pspinsim, so that an installed `pinion` works without the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::{env, fs};
+
+/// Names the crates that the library is made of.
+const LIBRARY_CRATES: [&str; 5] =
+    ["pinion-pspinsim", "pinion-spin", "pinion-isa", "pinion-host", "pinion-sim"];
 
 /// Begins the names of the examples that are nanoservices.
 const NANOSERVICE: &str = "nanopu_";
@@ -43,6 +48,58 @@ fn main() {
     table.push_str("]\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("assets.rs"), table).expect("OUT_DIR can be written");
+    let library = match library(&root, &out) {
+        Some(path) => format!("Some(include_bytes!({path:?}))"),
+        None => "None".to_owned(),
+    };
+    fs::write(out.join("library.rs"), library).expect("OUT_DIR can be written");
+}
+
+/// Builds the library that drivers link, in a folder of its own, with the settings of this build:
+/// cargo itself can build a dynamic library for a program, but not put it into one. Builds without
+/// optimisation, which are tried from where they were built, go without and take half the time.
+fn library(root: &Path, out: &Path) -> Option<PathBuf> {
+    // …/PROFILE/build/pinion-HASH/out
+    let profile = out.ancestors().nth(3)?.file_name()?.to_str()?;
+    if env::var_os("OPT_LEVEL").is_none_or(|level| level == "0" || level == "1")
+        || env::var_os("CARGO_CFG_DEBUG_ASSERTIONS").is_some()
+        || env::var("HOST") != env::var("TARGET")
+    {
+        return None;
+    }
+    for name in LIBRARY_CRATES {
+        for part in ["src", "Cargo.toml"] {
+            println!(
+                "cargo::rerun-if-changed={}",
+                root.join("crates").join(name).join(part).display()
+            );
+        }
+    }
+    println!("cargo::rerun-if-changed={}", root.join("Cargo.lock").display());
+    let target = out.join("library");
+    let built = Command::new(env::var_os("CARGO")?)
+        .args(["rustc", "--locked", "--offline", "--package", "pinion-pspinsim", "--lib"])
+        .args(["--crate-type", "cdylib", "--profile", profile, "--target-dir"])
+        .arg(&target)
+        .args(["--config", "profile.release.debug=false", "--config", "profile.release.strip=true"])
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .output();
+    let name = format!("{}pinion_pspinsim{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    let file = target.join(profile).join(name);
+    match built {
+        Ok(output) if output.status.success() && file.is_file() => Some(file),
+        Ok(output) => {
+            let lines = String::from_utf8_lossy(&output.stderr).into_owned();
+            let line = lines.lines().find(|line| line.starts_with("error")).unwrap_or("no library");
+            println!("cargo::warning=this pinion goes without libpinion_pspinsim: {line}");
+            None
+        }
+        Err(error) => {
+            println!("cargo::warning=this pinion goes without libpinion_pspinsim: {error}");
+            None
+        }
+    }
 }
 
 /// Tells whether a file of an example is needed to run it in a figure: what tests compare is not.

@@ -14,9 +14,13 @@
  * the key beside it. Only putting a new key into a set takes its lock, so that no key is there twice;
  * an update whose key was evicted and came back elsewhere, while it was under way, sees that afterwards
  * and takes its own away.
+ *
+ * On the published RTL a lock in handler memory never seems free. With PUBLISHED_RTL defined (see
+ * rtl/app.toml) sets have locks that work there, too.
  */
 #include <handler.h>
 #include <packets.h>
+#include <spin_global_lock.h>
 
 #define SETS 125u
 #define WAYS 4
@@ -31,10 +35,22 @@ typedef struct {
     uint32_t value;
 } __attribute__((aligned(8))) way_t;
 
+#ifdef PUBLISHED_RTL
+typedef spin_global_lock_t set_lock_t;
+#else
+typedef spin_lock_t set_lock_t;
+#endif
+
 typedef struct {
     way_t way[WAYS];
-    spin_lock_t lock;
+    set_lock_t lock;
 } __attribute__((aligned(64))) set_t;
+
+/* The same in each cluster. */
+typedef struct {
+    set_t copy[NB_CORES]; /* an HPU's own */
+    spin_lock_t own[SETS]; /* the cluster's parts of the sets' locks, with PUBLISHED_RTL */
+} scratchpad_t;
 
 typedef struct {
     uint32_t number;
@@ -78,11 +94,45 @@ static inline int find(const set_t *copy, uint32_t key, int first)
     return MISS;
 }
 
+#ifdef PUBLISHED_RTL
+/* Gives the cluster's part of a set's lock, by the HPU's copy. */
+static inline spin_lock_t *own_lock(set_t *copy, uint32_t key)
+{
+    scratchpad_t *scratchpad = (scratchpad_t *)(copy - rt_core_id());
+
+    return &scratchpad->own[key % SETS];
+}
+
+static inline void lock(set_t *set, set_t *copy, uint32_t key)
+{
+    spin_global_lock(&set->lock, own_lock(copy, key), rt_cluster_id());
+}
+
+static inline void unlock(set_t *set, set_t *copy, uint32_t key)
+{
+    spin_global_unlock(&set->lock, own_lock(copy, key), rt_cluster_id());
+}
+#else
+static inline void lock(set_t *set, set_t *copy, uint32_t key)
+{
+    (void)copy;
+    (void)key;
+    spin_lock_lock(&set->lock);
+}
+
+static inline void unlock(set_t *set, set_t *copy, uint32_t key)
+{
+    (void)copy;
+    (void)key;
+    spin_lock_unlock(&set->lock);
+}
+#endif
+
 static void insert(set_t *set, set_t *copy, request_t request)
 {
     int way;
 
-    spin_lock_lock(&set->lock);
+    lock(set, copy, request.key);
     fetch(set, copy);
     way = find(copy, request.key, 0); /* somebody else may have been faster */
     if (way == MISS)
@@ -90,7 +140,7 @@ static void insert(set_t *set, set_t *copy, request_t request)
     if (way == MISS)
         way = (int)(request.number % WAYS);
     put(set, copy, way, request.key, request.value);
-    spin_lock_unlock(&set->lock);
+    unlock(set, copy, request.key);
 }
 
 static inline void update(set_t *set, set_t *copy, request_t request)

@@ -21,9 +21,14 @@
 
 /* Keeps the function in the program although nothing calls it. */
 #if __has_attribute(retain)
-#define __handler__ __attribute__((used, retain))
+#define PINION_KEPT __attribute__((used, retain))
 #else
-#define __handler__ __attribute__((used))
+#define PINION_KEPT __attribute__((used))
+#endif
+#ifdef __cplusplus
+#define __handler__ extern "C" PINION_KEPT /* found by name */
+#else
+#define __handler__ PINION_KEPT
 #endif
 
 #define SPIN_DMA_EXT2LOC PLP_DMA_EXT2LOC
@@ -53,7 +58,7 @@ typedef struct task {
     volatile size_t host_mem_size;
     void *volatile l2_pkt_mem;
     volatile uint32_t home_cluster_id;
-    volatile uint32_t flow_id; /* message id */
+    volatile uint32_t flow_id; /* index of the message's queue, below the machine's mpq.count */
 } task_t;
 
 typedef struct handler_args {
@@ -67,6 +72,9 @@ typedef void (*handler_fn)(handler_args_t *);
 
 /* May be defined by the application: called once, in machine mode, by core 0 of cluster 0 before
  * the first packet. */
+#ifdef __cplusplus
+extern "C"
+#endif
 void init_handlers(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem_ptr);
 
 /* ---- Cluster DMA ---- */

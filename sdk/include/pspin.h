@@ -70,6 +70,20 @@ PINION_AMO(amo_maxu, uint32_t, "amomaxu.w")
 PINION_AMO(amo_min, int32_t, "amomin.w")
 PINION_AMO(amo_minu, uint32_t, "amominu.w")
 
+/* Defines NAME(addr, value): the same for who does not ask what was there before. */
+#define PINION_AMO_ONLY(name, type, instruction)                         \
+    static inline void name(volatile type *const addr, const type value) \
+    {                                                                    \
+        __asm__ volatile(instruction " zero, %0, (%1)"                   \
+                         :                                               \
+                         : "r"(value), "r"(addr)                         \
+                         : "memory");                                    \
+    }
+
+PINION_AMO_ONLY(amo_add_only, int32_t, "amoadd.w")
+PINION_AMO_ONLY(amo_and_only, uint32_t, "amoand.w")
+PINION_AMO_ONLY(amo_or_only, uint32_t, "amoor.w")
+
 /* Waits about this many cycles: a subtraction and a taken branch are four on RI5CY. */
 static inline void rt_time_wait_cycles(const unsigned count)
 {

@@ -20,6 +20,10 @@ typedef struct {
     uint32_t table[4][256]; /* SubBytes and MixColumns of a byte in row 0 to 3 of a column */
 } spin_aes128_t;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Prepares a key of 16 bytes. */
 void spin_aes128_init(spin_aes128_t *cipher, const uint8_t *key);
 
@@ -31,5 +35,9 @@ void spin_aes128_encrypt(const spin_aes128_t *cipher, const uint8_t *from, uint8
  * number. */
 void spin_aes128_ctr(const spin_aes128_t *cipher, const uint8_t *counter, uint32_t offset,
                      uint8_t *data, uint32_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

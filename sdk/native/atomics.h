@@ -41,6 +41,17 @@ PINION_AMO(amo_and, uint32_t, __atomic_fetch_and)
 PINION_AMO(amo_or, uint32_t, __atomic_fetch_or)
 PINION_AMO(amo_xor, uint32_t, __atomic_fetch_xor)
 
+/* Defines NAME(addr, value): the same for who does not ask what was there before. */
+#define PINION_AMO_ONLY(name, type, builtin)                             \
+    static inline void name(volatile type *const addr, const type value) \
+    {                                                                    \
+        (void)builtin(addr, value, __ATOMIC_SEQ_CST);                    \
+    }
+
+PINION_AMO_ONLY(amo_add_only, int32_t, __atomic_fetch_add)
+PINION_AMO_ONLY(amo_and_only, uint32_t, __atomic_fetch_and)
+PINION_AMO_ONLY(amo_or_only, uint32_t, __atomic_fetch_or)
+
 /* Defines NAME(addr, value): keeps VALUE if it is BETTER than what is there. */
 #define PINION_AMO_CHOICE(name, type, better)                                            \
     static inline type name(volatile type *const addr, const type value)                 \

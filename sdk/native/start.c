@@ -1,7 +1,8 @@
 /* Lets the application initialise itself: called once, by the first worker, before any packet. */
 #include <handler.h>
 
-void init_handlers(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem)
+/* Constructors of C++, or init_handlers, or nothing: the linker script says which. */
+void pinion_initialise(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem)
     __attribute__((weak));
 
 static_assert(sizeof(handler_args_t) == 16 && offsetof(task_t, l2_pkt_mem) ==
@@ -14,6 +15,6 @@ __handler__ void pinion_native_start(handler_args_t *args)
     void *handler_mem = NULL;
 
     (void)args;
-    if (init_handlers)
-        init_handlers(&hh, &ph, &th, &handler_mem);
+    if (pinion_initialise)
+        pinion_initialise(&hh, &ph, &th, &handler_mem);
 }

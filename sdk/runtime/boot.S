@@ -60,9 +60,9 @@ _start:
     addi    a0, a0, 4
     addi    a1, a1, 4
     j       2b
-3:  .weak   init_handlers
-    lui     t2, %hi(init_handlers)       /* let the application initialise itself, once, */
-    addi    t2, t2, %lo(init_handlers)
+3:  .weak   pinion_initialise
+    lui     t2, %hi(pinion_initialise)   /* let the application initialise itself, once, */
+    addi    t2, t2, %lo(pinion_initialise)
     beqz    t2, release
     srli    t0, tp, 5
     bnez    t0, await_init

@@ -23,16 +23,21 @@ long long llabs(long long value)
     return value < 0 ? -value : value;
 }
 
-/* The magnitude of a number in text, `limit` when it does not fit. */
-static unsigned long scan(const char *text, char **end, int base, int *negative)
+/* A number in text. */
+typedef struct {
+    unsigned long long magnitude;
+    int is_negative, is_too_large; /* for 64 bits */
+} number_t;
+
+static number_t scan(const char *text, char **end, int base)
 {
     const char *start = text;
-    unsigned long value = 0;
-    int overflow = 0, any = 0;
+    number_t number = { 0, 0, 0 };
+    int any = 0;
 
     while (isspace((unsigned char)*text))
         text++;
-    *negative = *text == '-';
+    number.is_negative = *text == '-';
     if (*text == '-' || *text == '+')
         text++;
     if ((base == 0 || base == 16) && text[0] == '0' && (text[1] | 32) == 'x' &&
@@ -47,32 +52,54 @@ static unsigned long scan(const char *text, char **end, int base, int *negative)
         int digit = isdigit(c) ? c - '0' : isalpha(c) ? (c | 32) - 'a' + 10 : 99;
         if (digit >= base)
             break;
-        if (value > (ULONG_MAX - (unsigned long)digit) / (unsigned long)base)
-            overflow = 1;
-        value = value * (unsigned long)base + (unsigned long)digit;
+        number.is_too_large |=
+            __builtin_mul_overflow(number.magnitude, (unsigned)base, &number.magnitude);
+        number.is_too_large |=
+            __builtin_add_overflow(number.magnitude, (unsigned)digit, &number.magnitude);
         any = 1;
     }
     if (end)
         *end = (char *)(any ? text : start);
-    return overflow ? ULONG_MAX : value;
+    return number;
+}
+
+/* The number, negated behind a minus sign; `most` when its magnitude is larger. */
+static unsigned long long to_unsigned(number_t number, unsigned long long most)
+{
+    if (number.is_too_large || number.magnitude > most)
+        return most;
+    return number.is_negative ? 0 - number.magnitude : number.magnitude;
+}
+
+/* The number, or the nearest from -most - 1 to most. */
+static long long to_signed(number_t number, long long most)
+{
+    unsigned long long limit = (unsigned long long)most;
+
+    if (number.is_negative)
+        return number.is_too_large || number.magnitude > limit ? -most - 1
+                                                               : -(long long)number.magnitude;
+    return number.is_too_large || number.magnitude > limit ? most : (long long)number.magnitude;
 }
 
 unsigned long strtoul(const char *text, char **end, int base)
 {
-    int negative;
-    unsigned long value = scan(text, end, base, &negative);
+    return (unsigned long)to_unsigned(scan(text, end, base), ULONG_MAX);
+}
 
-    return negative && value != ULONG_MAX ? 0 - value : value;
+unsigned long long strtoull(const char *text, char **end, int base)
+{
+    return to_unsigned(scan(text, end, base), ULLONG_MAX);
 }
 
 long strtol(const char *text, char **end, int base)
 {
-    int negative;
-    unsigned long value = scan(text, end, base, &negative);
+    return (long)to_signed(scan(text, end, base), LONG_MAX);
+}
 
-    if (negative)
-        return value > LONG_MAX ? LONG_MIN : -(long)value;
-    return value > LONG_MAX ? LONG_MAX : (long)value;
+long long strtoll(const char *text, char **end, int base)
+{
+    return to_signed(scan(text, end, base), LLONG_MAX);
 }
 
 int atoi(const char *text)
@@ -83,6 +110,11 @@ int atoi(const char *text)
 long atol(const char *text)
 {
     return strtol(text, NULL, 10);
+}
+
+long long atoll(const char *text)
+{
+    return strtoll(text, NULL, 10);
 }
 
 /* What a nanoPU has of its own stands in nanopu/runtime. */

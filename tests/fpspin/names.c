@@ -108,9 +108,10 @@ static int with_nic(const char *device, const char *image)
 
     fpspin_ruleset_udp(&rs[0]);
     fpspin_ruleset_slmp(&rs[1]);
+    ctx.app_data = bytes;
     if (!fpspin_init(&ctx, device, image, 0, rs, 2, FPSPIN_HOSTDMA_PAGES_DEFAULT + 1))
         return EXIT_FAILURE;
-    ctx.app_data = bytes;
+    CHECK(ctx.app_data == bytes);
     fpspin_set_regs_base(device);
     CHECK(!strcmp(fpspin_get_regs_base(), device));
     fpspin_set_me_ruleset(ctx.ctx_id, &rs[1]);
@@ -135,11 +136,24 @@ static int with_nic(const char *device, const char *image)
     return EXIT_SUCCESS;
 }
 
+/* What the program has put into a context before it is attached stays there, come what may. */
+static void without_nic(void)
+{
+    int own = 0;
+    fpspin_ctx_t ctx = { .app_data = &own };
+
+    CHECK(!fpspin_init(&ctx, "no/such.sock", "no/such/image", 0, NULL, 0, NUM_HPUS));
+    CHECK(ctx.app_data == &own && ctx.fd == -1);
+}
+
 int main(int argc, char *argv[])
 {
     headers();
     rules();
     sizes();
     hexdump("0123456789abcdefg", 17);
-    return argc == 3 ? with_nic(argv[1], argv[2]) : EXIT_SUCCESS;
+    if (argc == 3)
+        return with_nic(argv[1], argv[2]);
+    without_nic();
+    return EXIT_SUCCESS;
 }

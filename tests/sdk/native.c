@@ -40,6 +40,8 @@ int rt___popcountdi2(uint64_t value);
 uint64_t rt___bswapdi2(uint64_t value);
 long rt_strtol(const char *text, char **end, int base);
 unsigned long rt_strtoul(const char *text, char **end, int base);
+long long rt_strtoll(const char *text, char **end, int base);
+unsigned long long rt_strtoull(const char *text, char **end, int base);
 void rt_spin_aes128_init(spin_aes128_t *cipher, const uint8_t *key);
 void rt_spin_aes128_encrypt(const spin_aes128_t *cipher, const uint8_t *from, uint8_t *to);
 void rt_spin_aes128_ctr(const spin_aes128_t *cipher, const uint8_t *counter, uint32_t offset,
@@ -229,7 +231,8 @@ static void test_numbers_in_text(void)
 {
     static const char *const texts[] = {
         "0", " 12", "-7x", "0x1F", "0x", "077", "08", "", "+", "zz", "1010",
-        "99999999999999999999", "-9223372036854775808",
+        "99999999999999999999", "-99999999999999999999", "-9223372036854775808",
+        "9223372036854775808", "18446744073709551615", "-18446744073709551615",
     };
     static const int bases[] = { 0, 2, 8, 10, 16, 36 };
 
@@ -242,6 +245,12 @@ static void test_numbers_in_text(void)
             check(rt_strtoul(texts[i], &ours, bases[k]) == strtoul(texts[i], &theirs, bases[k]) &&
                       ours == theirs,
                   "strtoul");
+            check(rt_strtoll(texts[i], &ours, bases[k]) == strtoll(texts[i], &theirs, bases[k]) &&
+                      ours == theirs,
+                  "strtoll");
+            check(rt_strtoull(texts[i], &ours, bases[k]) == strtoull(texts[i], &theirs, bases[k]) &&
+                      ours == theirs,
+                  "strtoull");
         }
     }
 }

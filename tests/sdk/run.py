@@ -120,6 +120,7 @@ def compile_app(folder, compiler, command, packet, sources, values=None, extra=(
     line = [
         *command,
         *description["flags"]["compile"],
+        *description["flags"]["c"],
         *flags["flags"],
         *description["flags"]["link"],
     ]

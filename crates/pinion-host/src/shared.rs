@@ -2,26 +2,45 @@
 //!
 //! [`SharedRegion`] is memory that both sides write, as the DMA area of a host program: every access
 //! copies, nothing is borrowed, and what is an aligned word is read and written as a whole, so that a
-//! flag is never seen torn. [`ExportedMemory`] is memory that only this process writes: the file is
-//! sealed so that others can map it for reading only, and a slice of it may be borrowed.
+//! flag is never seen torn. [`ExportedMemory`] is memory that only this process writes, a slice of
+//! which may be borrowed: windows of it lie in files of their own, sealed so that others can map
+//! them for reading only.
 
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use nix::unistd::ftruncate;
+
+use crate::memory::PAGE_BYTES;
 
 /// Seals a file against mappings that write, but for those that exist (Linux 5.1).
 const SEAL_FUTURE_WRITE: SealFlag = SealFlag::from_bits_retain(0x10);
 const WORD_BYTES: usize = 8;
+
+fn wrong(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, problem.to_owned())
+}
+
+/// Makes a file in memory whose size stays: one that shrinks would make accesses faults.
+fn memory_file(name: &str, bytes: usize) -> io::Result<OwnedFd> {
+    let name = CString::new(name).map_err(|_| wrong("a name with a zero byte"))?;
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let file = memfd_create(name.as_c_str(), flags)?;
+    ftruncate(&file, i64::try_from(bytes).map_err(|_| wrong("too much shared memory"))?)?;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW))?;
+    Ok(file)
+}
 
 /// Holds a file in memory and this process' mapping of all of it.
 #[derive(Debug)]
@@ -39,15 +58,8 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     fn new(name: &str, bytes: usize) -> io::Result<Self> {
-        let wrong = |problem: &str| io::Error::new(io::ErrorKind::InvalidInput, problem.to_owned());
         let length = NonZeroUsize::new(bytes).ok_or_else(|| wrong("shared memory of no bytes"))?;
-        let name = CString::new(name).map_err(|_| wrong("a name with a zero byte"))?;
-        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
-        let file = memfd_create(name.as_c_str(), flags)?;
-        ftruncate(&file, i64::try_from(bytes).map_err(|_| wrong("too much shared memory"))?)?;
-        // Its size stays: a file that shrinks would make accesses faults.
-        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW;
-        fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
+        let file = memory_file(name, bytes)?;
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: a new mapping of a file of this length, at an address the kernel chooses.
         let start = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, &file, 0) }?;
@@ -145,26 +157,68 @@ impl SharedRegion {
     }
 }
 
-/// Holds memory that this process writes and others only read.
+/// Holds memory that only this process writes, and windows of it that others read.
+///
+/// A window's bytes lie in a file of their own: whoever has the file sees the window and nothing
+/// beside it, and keeps what it saw when the window is replaced.
 #[derive(Debug)]
 pub struct ExportedMemory {
-    mapping: Mapping,
+    start: NonNull<u8>,
+    bytes: usize,
 }
 
+// SAFETY: the mapping lives until it is dropped, and only what borrows `self` touches it.
+unsafe impl Send for ExportedMemory {}
+// SAFETY: as above; within this process it changes only through an exclusive borrow.
+unsafe impl Sync for ExportedMemory {}
+
 impl ExportedMemory {
-    /// Makes zeroed memory; `name` is what the kernel shows of it.
+    /// Makes zeroed memory that nobody else sees.
     ///
     /// # Errors
-    /// When the kernel gives no memory, or cannot keep others from writing it (before Linux 5.1).
-    pub fn new(name: &str, bytes: usize) -> io::Result<Self> {
-        let mapping = Mapping::new(name, bytes)?;
-        fcntl(&mapping.file, FcntlArg::F_ADD_SEALS(SEAL_FUTURE_WRITE | SealFlag::F_SEAL_SEAL))?;
-        Ok(Self { mapping })
+    /// When the kernel gives no memory.
+    pub fn new(bytes: usize) -> io::Result<Self> {
+        let length = NonZeroUsize::new(bytes).ok_or_else(|| wrong("shared memory of no bytes"))?;
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: a new mapping without a file, at an address the kernel chooses.
+        let start = unsafe { mmap_anonymous(None, length, protection, MapFlags::MAP_PRIVATE) }?;
+        Ok(Self { start: start.cast(), bytes })
     }
 
-    /// Gives the file that others map.
-    pub fn file(&self) -> BorrowedFd<'_> {
-        self.mapping.file.as_fd()
+    /// Moves a window of whole pages to a file of its own, content included, and gives the file,
+    /// which others can map for reading only. Files given before no longer follow what is written
+    /// there.
+    ///
+    /// # Errors
+    /// When it is no window of whole pages, the kernel gives no memory, or cannot keep others from
+    /// writing it (before Linux 5.1).
+    pub fn share(&mut self, name: &str, window: Range<usize>) -> io::Result<OwnedFd> {
+        let is_whole = window.start.is_multiple_of(PAGE_BYTES)
+            && window.end.is_multiple_of(PAGE_BYTES)
+            && window.end <= self.bytes;
+        let length = NonZeroUsize::new(window.len()).filter(|_| is_whole);
+        let length = length.ok_or_else(|| wrong("a window that is no number of whole pages"))?;
+        let file = File::from(memory_file(name, window.len())?);
+        file.write_all_at(&self[window.clone()], 0)?;
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let flags = MapFlags::MAP_SHARED | MapFlags::MAP_FIXED;
+        // SAFETY: the window lies within the mapping, which this replaces there by a file of the
+        // window's length with the same content; nothing borrows it, because `self` is borrowed
+        // exclusively.
+        unsafe {
+            let at = NonZeroUsize::new(self.start.as_ptr() as usize + window.start);
+            mmap(at, length, protection, flags, &file, 0)?;
+        }
+        fcntl(&file, FcntlArg::F_ADD_SEALS(SEAL_FUTURE_WRITE | SealFlag::F_SEAL_SEAL))?;
+        Ok(file.into())
+    }
+}
+
+impl Drop for ExportedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made in `new` with this length, parts of it replaced by `share`,
+        // and nothing refers to it any more.
+        let _ = unsafe { munmap(self.start.cast(), self.bytes) };
     }
 }
 
@@ -173,14 +227,14 @@ impl Deref for ExportedMemory {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: the mapping has these bytes as long as `self` lives, and nobody else can write them.
-        unsafe { std::slice::from_raw_parts(self.mapping.start.as_ptr(), self.mapping.bytes) }
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
 }
 
 impl DerefMut for ExportedMemory {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above; within this process the borrow of `self` is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.mapping.start.as_ptr(), self.mapping.bytes) }
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 }
 
@@ -225,13 +279,33 @@ mod tests {
     }
 
     #[test]
-    fn exported_memory_is_read_only_for_others() {
-        let mut memory = ExportedMemory::new("test", 4096).unwrap();
-        memory[100] = 7;
-        let read = map(memory.file(), 4096, ProtFlags::PROT_READ).unwrap();
+    fn a_window_is_read_only_for_others_and_all_they_see() {
+        let mut memory = ExportedMemory::new(4 * 4096).unwrap();
+        (memory[100], memory[4096], memory[8192]) = (1, 7, 2);
+        let file = memory.share("test", 4096..8192).unwrap();
+        let read = map(file.as_fd(), 4096, ProtFlags::PROT_READ).unwrap();
+        memory[4097] = 8;
         // SAFETY: within the mapping.
-        assert_eq!(unsafe { *read.as_ptr().add(100) }, 7);
+        assert_eq!(unsafe { [*read.as_ptr(), *read.as_ptr().add(1)] }, [7, 8]);
+        assert_eq!((memory[100], memory[4096], memory[8192]), (1, 7, 2));
+        assert_eq!(File::from(file.try_clone().unwrap()).metadata().unwrap().len(), 4096);
         let both = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        assert!(map(memory.file(), 4096, both).is_err(), "sealed");
+        assert!(map(file.as_fd(), 4096, both).is_err(), "sealed");
+    }
+
+    #[test]
+    fn whoever_had_a_window_does_not_see_the_next_owner() {
+        let mut memory = ExportedMemory::new(2 * 4096).unwrap();
+        let first = memory.share("first", 0..4096).unwrap();
+        let read = map(first.as_fd(), 4096, ProtFlags::PROT_READ).unwrap();
+        memory[0] = 1;
+        let _second = memory.share("second", 0..8192).unwrap();
+        memory[0] = 2;
+        // SAFETY: within the mapping.
+        assert_eq!(unsafe { *read.as_ptr() }, 1);
+        assert_eq!(memory[0], 2);
+        for window in [1..4096, 0..4095, 4096..4 * 4096, 4096..4096] {
+            assert!(memory.share("none", window).is_err());
+        }
     }
 }

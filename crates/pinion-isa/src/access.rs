@@ -146,7 +146,7 @@ impl<X: Xlen> Reservation<X> {
             // Reservations cover the naturally aligned 8 bytes around the address.
             let first = held.to_u64() & !7;
             let from = address.to_u64();
-            if from <= first + 7 && first < from + u64::from(bytes) {
+            if from <= first | 7 && first <= from.saturating_add(u64::from(bytes.max(1)) - 1) {
                 self.address = None;
             }
         }
@@ -203,6 +203,12 @@ mod tests {
         assert!(!reservation.take(0x100));
         reservation.reserve(0x100);
         assert!(reservation.take(0x100));
+        let mut reservation = Reservation::<u64>::NONE;
+        reservation.reserve(u64::MAX - 7);
+        reservation.snoop_store(u64::MAX - 8, 1);
+        assert!(reservation.address().is_some());
+        reservation.snoop_store(u64::MAX, 8);
+        assert_eq!(reservation.address(), None, "at the top of memory, too");
     }
 
     #[test]

@@ -3,6 +3,10 @@
 //! Holds machine-mode state of one hart. Access rules (privilege, read-only, what is present) are
 //! in `Hart::read_csr` and `Hart::write_csr`, which also see the PMP and the instruction counter.
 
+pub mod event;
+
+use event::EventCounters;
+
 macro_rules! csr_numbers {
     ($($constant:ident $number:literal $name:literal,)*) => {
         /// Numbers of the control and status registers.
@@ -51,6 +55,11 @@ csr_numbers! {
     PMPADDR13 0x3bd "pmpaddr13",
     PMPADDR14 0x3be "pmpaddr14",
     PMPADDR15 0x3bf "pmpaddr15",
+    TSELECT 0x7a0 "tselect",
+    TDATA1 0x7a1 "tdata1",
+    TDATA2 0x7a2 "tdata2",
+    TDATA3 0x7a3 "tdata3",
+    TINFO 0x7a4 "tinfo",
     LPSTART0 0x7c0 "lpstart0",
     LPEND0 0x7c1 "lpend0",
     LPCOUNT0 0x7c2 "lpcount0",
@@ -74,12 +83,14 @@ csr_numbers! {
 
 /// Gives the name of a register.
 pub fn csr_name(number: u16) -> Option<&'static str> {
-    NAMES.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+    let found = NAMES.iter().find(|(known, _)| *known == number);
+    found.map(|(_, name)| *name).or_else(|| event::name(number))
 }
 
 /// Finds a register by its name.
 pub fn csr_number(name: &str) -> Option<u16> {
-    NAMES.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
+    let found = NAMES.iter().find(|(_, known)| *known == name);
+    found.map(|(number, _)| *number).or_else(|| event::number(name))
 }
 
 /// Bits of `mstatus`.
@@ -136,7 +147,7 @@ pub struct CsrFile<X> {
     pub mie: u32,
     /// `mip`: set by whoever raises interrupts; read-only to software.
     pub mip: u32,
-    /// `mcounteren`: bit 0 opens `cycle`, bit 2 `instret` to user mode.
+    /// `mcounteren`: bit 0 opens `cycle`, bit 2 `instret`, bits 31:3 the event counters to user mode.
     pub mcounteren: u32,
     /// `mvendorid`.
     pub mvendorid: u32,
@@ -146,7 +157,7 @@ pub struct CsrFile<X> {
     pub mimpid: X,
     /// `mhartid`.
     pub mhartid: X,
-    /// `mcountinhibit`: bit 0 stops `mcycle`, bit 2 `minstret`.
+    /// `mcountinhibit`: bit 0 stops `mcycle`, bit 2 `minstret`, bits 31:3 the event counters.
     pub mcountinhibit: u32,
     /// `fcsr`: flags in bits 4:0, the rounding mode in bits 7:5.
     pub fcsr: u32,
@@ -154,6 +165,8 @@ pub struct CsrFile<X> {
     pub interrupts: u32,
     /// `misa`, read-only.
     pub misa: X,
+    /// `mhpmevent3` to 31 and `mhpmcounter3` to 31.
+    pub events: EventCounters,
 }
 
 impl<X> CsrFile<X> {

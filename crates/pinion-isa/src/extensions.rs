@@ -35,6 +35,9 @@ impl Extensions {
     /// Xpulp v2: PULP's instructions beyond RISC-V, and the CSRs of its hardware loops. RV32 only.
     pub const XPULP: Self = Self(1 << 12);
 
+    /// Counters of events, `mhpmcounter3` to 31, with what each counts.
+    pub const EVENT_COUNTERS: Self = Self(1 << 13);
+
     /// RV32IMAC with Zicsr, Zifencei and user mode: the ratified instruction sets alone.
     pub const RV32IMAC: Self = Self(
         Self::M.0 | Self::A.0 | Self::C.0 | Self::ZICSR.0 | Self::ZIFENCEI.0 | Self::USER_MODE.0,
@@ -44,8 +47,9 @@ impl Extensions {
     /// RV32IMAFDC with Zicsr, Zifencei, user mode and `mcountinhibit`.
     pub const RV32GC: Self =
         Self(Self::RV32IMAC.0 | Self::F.0 | Self::D.0 | Self::COUNTER_INHIBIT.0);
-    /// RV64IMAFDC with Zicsr, Zifencei, user mode and `mcountinhibit`: Rocket, the nanoPU's core.
-    pub const RV64GC: Self = Self(Self::RV32GC.0 | Self::RV64.0);
+    /// RV64IMAFDC with Zicsr, Zifencei, user mode, `mcountinhibit` and event counters: Rocket, the
+    /// nanoPU's core.
+    pub const RV64GC: Self = Self(Self::RV32GC.0 | Self::RV64.0 | Self::EVENT_COUNTERS.0);
     /// A core of PsPIN: RV32IMAC and PULP's event load and CSRs.
     pub const PSPIN: Self = Self(Self::RV32IMAC.0 | Self::PULP_EVENT_LOAD.0 | Self::PULP_CSR.0);
 

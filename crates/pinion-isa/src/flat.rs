@@ -437,6 +437,36 @@ mod tests {
     }
 
     #[test]
+    fn the_top_of_memory_is_like_any_other_place() {
+        // ld a0, 0(a1); sd a0, 0(a1)
+        let code: Vec<u8> = [0x0005_b503u32, 0x00a5_b023].map(u32::to_le_bytes).concat();
+        let config = HartConfig { extensions: crate::Extensions::RV64GC, ..HartConfig::default() };
+        let base = u64::MAX - 0xfff;
+        for (address, fault) in [
+            (u64::MAX - 7, false),
+            (u64::MAX - 6, true),
+            (u64::MAX, true),
+            (0, true),
+            (base, false),
+            (base - 1, true),
+        ] {
+            let mut machine = FlatMachine::<u64>::new(&config, base, 0x1000);
+            machine.load_code(base + 0x100, &code).unwrap();
+            (machine.hart.pc, machine.hart.x[11]) = (base + 0x100, address);
+            machine.hart.pmp.set(15, crate::PMP_NAPOT | 7, u64::MAX);
+            machine.stop_on_trap = true;
+            let cause = Cause::LoadAccessFault;
+            let stop = if fault { Stop::Trap(Exception::new(cause, address)) } else { Stop::Limit };
+            assert_eq!(machine.run(2), stop, "{address:#x}");
+        }
+        // The last two bytes are half an instruction.
+        let mut machine = FlatMachine::<u64>::new(&config, base, 0x1000);
+        machine.load(u64::MAX - 1, &[3, 0]).unwrap();
+        (machine.hart.pc, machine.stop_on_trap) = (u64::MAX - 1, true);
+        assert_eq!(machine.run(1), Stop::Trap(Exception::new(Cause::InstructionAccessFault, 0)));
+    }
+
+    #[test]
     fn a_segment_outside_memory_is_an_error() {
         let mut machine = FlatMachine::<u32>::new(&HartConfig::default(), 0x1000, 4096);
         let error = machine.load(0x1ffe, &[0; 4]).unwrap_err().to_string();

@@ -56,6 +56,17 @@ impl Instruction {
         register != 0 && (self.rs1 == register || self.rs2 == register)
     }
 
+    /// Says whether it writes the integer register without going through the memory port or jumping;
+    /// x0 counts.
+    #[inline(always)]
+    pub const fn computes(&self, register: u8) -> bool {
+        let computes = matches!(
+            self.class,
+            Class::Alu | Class::Mul | Class::MulHigh | Class::Div | Class::Csr
+        );
+        self.rd == register && computes
+    }
+
     /// Gives its source registers of either file, 0 where there is none.
     #[inline(always)]
     pub const fn sources(&self) -> [u8; 3] {

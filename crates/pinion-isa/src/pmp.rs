@@ -167,7 +167,8 @@ impl<X: Xlen> Pmp<X> {
     /// The lowest entry that covers any of the bytes decides, and must cover all of them.
     pub fn check(&self, address: X, bytes: u32, kind: AccessKind, privilege: Privilege) -> bool {
         let first = address.to_u64();
-        let last = first + u64::from(bytes.max(1)) - 1;
+        // What leaves the address space at its top is nobody's.
+        let last = first.saturating_add(u64::from(bytes.max(1)) - 1);
         let decides = (0..PMP_ENTRIES)
             .find(|&index| self.ranges[index].first <= last && first <= self.ranges[index].last);
         match decides {

@@ -191,7 +191,7 @@ impl Memory {
                 text.len() as u64
             }
             devices::SYS_EXIT => {
-                self.devices.exit = Some(Exit { code: call[1] });
+                self.devices.exit = Some(Exit { code: call[1] as i32 });
                 0
             }
             devices::SYS_GETMAINVARS => {

@@ -77,7 +77,7 @@ pub enum Progress {
     /// The program ended itself with this code.
     Exited {
         /// The exit code.
-        code: u64,
+        code: i32,
         /// The cycle in which it did.
         at: Cycle,
     },
@@ -494,5 +494,5 @@ pub(crate) fn check(machine: &Machine) -> Result<(), NodeError> {
     range("memory.size", machine.memory.size.0, 1 << 16, 1 << 36)?;
     range("clock.frequency_mhz", machine.clock.frequency_mhz, 1, 100_000)?;
     range("limits.skew_cycles", machine.limits.skew_cycles, 1, 1 << 20)?;
-    Ok(())
+    machine.check_limits()
 }

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use pinion_spin::scene::X86Registers;
+
 use crate::outbox::Ports;
 
 /// Is where the first worker's block lies: behind everything the NIC has.
@@ -50,8 +52,27 @@ pub struct Block {
     pub ports: *mut Ports,
     /// Bounds the program's code, to tell its addresses from others.
     pub code: (u64, u64),
+    /// Is the handler's stack pointer when it last called a service: its return address lies there.
+    pub call_stack: u64,
     /// Describes the last fault.
     pub fault: Crash,
+    /// Is where a handler went that the watchdog had condemned.
+    pub trail: Trail,
+}
+
+/// Counts the instructions that a condemned handler is watched at: enough to see its loop.
+pub const TRAIL_STEPS: usize = 512;
+
+/// Holds the addresses of a condemned handler's last instructions.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Trail {
+    /// Tells whether the handler is being watched.
+    pub is_watched: bool,
+    /// Counts addresses.
+    pub count: usize,
+    /// Holds them.
+    pub steps: [u32; TRAIL_STEPS],
 }
 
 /// Describes a signal that ended a handler.
@@ -66,6 +87,9 @@ pub struct Crash {
     pub pc: u64,
     /// Is the address it touched.
     pub address: u64,
+    /// Holds the registers, the true instruction pointer among them: `pc` is the caller's where the
+    /// crash lies outside the program.
+    pub registers: X86Registers,
 }
 
 const _: () = {

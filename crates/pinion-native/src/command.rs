@@ -3,10 +3,11 @@
 
 use std::ptr;
 
-use pinion_spin::Fault;
+use pinion_spin::{Fault, Refused};
 
 use crate::layout::ContextLayout;
 use crate::outbox::{Ports, Sent};
+use crate::scene::Stop;
 
 /// Largest HostDirect in bytes.
 const HOST_DIRECT_BYTES: u32 = 8;
@@ -16,7 +17,7 @@ const HOST_DIRECT_BYTES: u32 = 8;
 ///
 /// # Safety
 /// The worker's handler must be running: its context's memory is mapped.
-pub unsafe fn perform(ports: &mut Ports, info: u32, words: &[u32; 7]) {
+pub unsafe fn perform(ports: &mut Ports, info: u32, words: &[u32; 7], from: Stop) {
     let wide = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let host = wide(words[1], words[0]);
     // SAFETY: the caller's promise is passed on.
@@ -29,7 +30,15 @@ pub unsafe fn perform(ports: &mut Ports, info: u32, words: &[u32; 7]) {
         }
     };
     if let Err(what) = done {
-        ports.fail(Fault::BadCommand { what }, 0, words[2]);
+        let (nic_address, other_address, bytes) = match info >> 1 & 3 {
+            0 => (words[2], Some(host), words[3]),
+            1 => (words[2], None, words[4]),
+            _ => (0, Some(host), words[2] >> 1),
+        };
+        let refused = Some(Refused { nic_address, other_address, bytes });
+        let stop = Stop { refused, ..from };
+        // SAFETY: the caller's promise is passed on.
+        unsafe { ports.fail(Fault::BadCommand { what }, nic_address, stop) };
     }
 }
 

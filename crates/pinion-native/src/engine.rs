@@ -169,9 +169,14 @@ impl Engine {
         }
         let number = self.next_number;
         self.next_number += 1;
-        let is_alone = end_of_message && !self.mpq.has((context, message.id));
-        if is_alone && self.is_inline && !self.shared.timed {
-            self.run_alone((number, context, message.id), seen);
+        let alone = match end_of_message && self.is_inline {
+            true => self.mpq.queue_of_alone((context, message.id)),
+            false => None,
+        };
+        if let Some(queue) = alone
+            && !self.shared.timed
+        {
+            self.run_alone((number, context, message.id, queue), seen);
         } else {
             let packet = Packet {
                 number,
@@ -183,9 +188,9 @@ impl Engine {
                 arrival_ns: self.now_ns(),
                 ..Packet::default()
             };
-            match is_alone && self.is_inline {
-                true => self.run_alone_timed(packet, seen, listener),
-                false => self.enqueue(packet, seen, frame.bytes, listener),
+            match alone {
+                Some(queue) => self.run_alone_timed(packet, queue, seen, listener),
+                None => self.enqueue(packet, seen, frame.bytes, listener),
             }
         }
         self.since_look += 1;
@@ -267,10 +272,10 @@ impl Engine {
         listener.hear(&Event::Dropped { time, reason, frame });
     }
 
-    /// Runs the handlers of a message that is one packet, without a queue: the shortest way. The
-    /// packet is given by number, context and message.
+    /// Runs the handlers of a message that is one packet, without its queue: the shortest way. The
+    /// packet is given by number, context, message and the queue that it would take.
     #[inline]
-    fn run_alone(&mut self, (packet, context, message): (u64, u32, u32), seen: &[u8]) {
+    fn run_alone(&mut self, (packet, context, message, queue): (u64, u32, u32, u32), seen: &[u8]) {
         let (l2_address, bytes) = (self.alone, seen.len() as u32);
         // SAFETY: the reserved slot is as large as the largest packet, and no handler runs.
         unsafe { place(seen, l2_address) };
@@ -279,14 +284,20 @@ impl Engine {
         let Workers::Inline(worker) = &mut self.workers else { return };
         for handler in layout.handlers {
             if handler != 0 {
-                let given = Given { handler, context, message, packet, l2_address, bytes };
+                let given = Given { handler, context, message, queue, packet, l2_address, bytes };
                 worker.execute(layout, given);
             }
         }
     }
 
     /// Does the same with times, and tells about handlers and packet.
-    fn run_alone_timed(&mut self, mut packet: Packet, seen: &[u8], listener: &mut dyn Listener) {
+    fn run_alone_timed(
+        &mut self,
+        mut packet: Packet,
+        queue: u32,
+        seen: &[u8],
+        listener: &mut dyn Listener,
+    ) {
         let l2_address = self.alone;
         // SAFETY: the reserved slot is as large as the largest packet, and no handler runs.
         unsafe { place(seen, l2_address) };
@@ -299,8 +310,9 @@ impl Engine {
                 continue;
             }
             let Packet { context, message, number, bytes, .. } = packet;
-            let given = Given { handler, context, message, packet: number, l2_address, bytes };
-            let job = Job { given, kind, slot: 0, queue: 0, frees: false };
+            let given =
+                Given { handler, context, message, queue, packet: number, l2_address, bytes };
+            let job = Job { given, kind, slot: 0, frees: false };
             let done = Done { job, worker: 0, ran: worker.execute(layout, given) };
             self.busy_ns += packet.note(&done);
             if self.handlers {
@@ -359,11 +371,12 @@ impl Engine {
             handler: task.handler,
             context: packet.context,
             message: packet.message,
+            queue: task.queue,
             packet: packet.number,
             l2_address: self.packets.address(task.slot),
             bytes: packet.bytes,
         };
-        Job { given, kind: task.kind, slot: task.slot, queue: task.queue, frees: task.frees }
+        Job { given, kind: task.kind, slot: task.slot, frees: task.frees }
     }
 
     /// Takes back what workers have done, and hands out what that allows.
@@ -376,7 +389,7 @@ impl Engine {
             self.tell(worker, &mut results.outbox, listener);
             for done in results.done.drain(..) {
                 self.note(&done, listener);
-                let Job { given: Given { handler, .. }, slot, kind, queue, frees } = done.job;
+                let Job { given: Given { handler, queue, .. }, slot, kind, frees } = done.job;
                 self.finish(Task { slot, handler, kind, queue, frees }, listener);
             }
             self.put_back(worker, results);
@@ -473,6 +486,7 @@ impl Engine {
                 fault: failure.fault,
                 pc: failure.pc,
                 address: failure.address,
+                scene: &failure.kept.scene(),
             });
         }
         self.totals.host_writes += std::mem::take(&mut outbox.host_writes);

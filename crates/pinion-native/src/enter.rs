@@ -39,6 +39,27 @@ std::arch::global_asm!(
     "mov rbx, rdi",
     "mov eax, 1",
     "jmp pinion_native_leave",
+    ".globl pinion_native_from_issue",
+    "pinion_native_from_issue:", // rdi block, the return address on top
+    "mov [rdi + {call_stack}], rsp",
+    "jmp {issue}",
+    ".globl pinion_native_from_print",
+    "pinion_native_from_print:", // rdi block, the return address on top
+    "mov [rdi + {call_stack}], rsp",
+    "jmp {print}",
+    ".globl pinion_native_from_cycles",
+    "pinion_native_from_cycles:", // rdi block, the return address on top
+    "mov [rdi + {call_stack}], rsp",
+    "jmp {cycles}",
+    ".globl pinion_native_from_give_way",
+    "pinion_native_from_give_way:", // rdi block, the return address on top
+    "mov [rdi + {call_stack}], rsp",
+    "jmp {give_way}",
+    call_stack = const std::mem::offset_of!(crate::block::Block, call_stack),
+    issue = sym crate::services::issue,
+    print = sym crate::services::print,
+    cycles = sym crate::services::cycles,
+    give_way = sym crate::services::give_way,
 );
 
 unsafe extern "C" {
@@ -47,6 +68,14 @@ unsafe extern "C" {
     pub fn pinion_native_enter(block: *mut c_void, function: u32, stack: u64) -> u32;
     /// Is where a signal handler lets a crashed handler go on.
     pub fn pinion_native_leave();
+    /// Are where handlers' calls of services arrive: each keeps where it came from.
+    pub fn pinion_native_from_issue();
+    /// As above.
+    pub fn pinion_native_from_print();
+    /// As above.
+    pub fn pinion_native_from_cycles();
+    /// As above.
+    pub fn pinion_native_from_give_way();
     /// Leaves the running handler, from a service that it called.
     pub fn pinion_native_abandon(block: *mut c_void) -> !;
 }

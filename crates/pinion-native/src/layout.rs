@@ -64,7 +64,7 @@ impl TaskWords {
         self.start + 2
     }
 
-    /// Gives the word of the packet's address in L2; home cluster and message id follow.
+    /// Gives the word of the packet's address in L2; home cluster and the message's queue follow.
     pub const fn l2_packet(&self) -> usize {
         self.start + 7 + 2 * self.scratchpads
     }

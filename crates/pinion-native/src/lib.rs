@@ -38,6 +38,7 @@ mod memory;
 mod mpq;
 mod outbox;
 mod packets;
+mod scene;
 mod services;
 mod signals;
 mod watchdog;

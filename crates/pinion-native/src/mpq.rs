@@ -88,8 +88,25 @@ impl Mpq {
 
     /// Tells whether a message has a queue.
     #[inline]
-    pub fn has(&self, key: Key) -> bool {
+    fn has(&self, key: Key) -> bool {
         !self.by_message.is_empty() && self.by_message.contains_key(&key)
+    }
+
+    /// Gives the queue that a message of a single packet would take: `None` if it has one already, or
+    /// if none is free.
+    #[inline]
+    pub fn queue_of_alone(&self, key: Key) -> Option<u32> {
+        if self.has(key) { None } else { self.find_free(key.1) }
+    }
+
+    /// Finds a free queue as the NIC does: the one that the id names, or the next free one.
+    fn find_free(&self, message: u32) -> Option<u32> {
+        let count = self.queues.len() as u32;
+        if self.by_message.len() == count as usize {
+            return None;
+        }
+        let is_free = |index: &u32| self.queues[*index as usize].state == State::Free;
+        (0..count).map(|step| message.wrapping_add(step) % count).find(is_free)
     }
 
     /// Counts tasks given out and not yet completed.
@@ -121,13 +138,7 @@ impl Mpq {
         if let Some(&index) = self.by_message.get(&key) {
             return Some(index);
         }
-        let count = self.queues.len() as u32;
-        if self.by_message.len() == count as usize {
-            return None;
-        }
-        // As on the NIC: the queue that the id names, or the next free one.
-        let is_free = |index: &u32| self.queues[*index as usize].state == State::Free;
-        let index = (0..count).map(|step| key.1.wrapping_add(step) % count).find(is_free)?;
+        let index = self.find_free(key.1)?;
         let queue = &mut self.queues[index as usize];
         queue.key = key;
         queue.handlers = handlers;
@@ -299,6 +310,19 @@ mod tests {
         assert_eq!((completion.kind, completion.slot), (HandlerKind::Completion, payloads[2].slot));
         mpq.complete(completion.queue, completion.kind);
         assert!(!mpq.has((0, 7)));
+    }
+
+    #[test]
+    fn a_message_alone_is_told_the_queue_that_it_would_take() {
+        let (mut mpq, mut packets) = (Mpq::new(4), packets());
+        assert_eq!(mpq.queue_of_alone((0, 7)), Some(3));
+        assert!(arrive(&mut mpq, &mut packets, 3, false));
+        assert_eq!(mpq.queue_of_alone((0, 7)), Some(0));
+        assert_eq!(mpq.queue_of_alone((0, 3)), None);
+        for message in [0, 1, 2] {
+            assert!(arrive(&mut mpq, &mut packets, message, false));
+        }
+        assert_eq!(mpq.queue_of_alone((0, 7)), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use pinion_spin::Fault;
 
 use crate::layout::ContextLayout;
+use crate::scene::{Kept, Stop};
 
 /// Describes a packet that a handler sent.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,7 @@ pub struct Sent {
 }
 
 /// Describes something a handler did wrong.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     /// Is the job's context.
     pub context: u32,
@@ -35,6 +36,8 @@ pub struct Failure {
     pub address: u32,
     /// Is when, in nanoseconds since the engine began.
     pub time_ns: u64,
+    /// Holds what the worker held.
+    pub kept: Kept,
 }
 
 /// Holds what came out of a worker since it was last looked at.
@@ -88,7 +91,9 @@ pub struct Ports {
     pub outbox: Outbox,
     /// Lays out the running handler's context.
     pub context: *const ContextLayout,
-    /// Is the running handler's context.
+    /// Is the running handler's address.
+    pub handler: u32,
+    /// Is its context.
     pub context_id: u32,
     /// Is its message.
     pub message: u32,
@@ -102,6 +107,8 @@ pub struct Ports {
     pub common: [(u32, u32); 2],
     /// Is the distance from one cluster's L1 to the next, and how many there are.
     pub clusters: (u32, u32),
+    /// Bounds the program's code: address and bytes.
+    pub code: (u32, u32),
     /// Limits a packet's bytes.
     pub max_packet_bytes: u32,
     /// Turns a host address as commands name it into where it lies.
@@ -114,6 +121,8 @@ pub struct Ports {
     pub timed: bool,
     /// Is when the running handler sent its first packet.
     pub first_sent_ns: Option<u64>,
+    /// Holds where a handler went last that the watchdog has ended, until that is told.
+    pub trail: Vec<u32>,
 }
 
 impl Ports {
@@ -126,7 +135,14 @@ impl Ports {
     }
 
     /// Notes something the running handler did wrong.
-    pub fn fail(&mut self, fault: Fault, pc: u32, address: u32) {
+    ///
+    /// # Safety
+    /// The running handler's context, packet and stack are mapped.
+    pub unsafe fn fail(&mut self, fault: Fault, address: u32, stop: Stop) {
+        // SAFETY: the caller's promise.
+        let kept = unsafe { Kept::new(self, &stop) };
+        self.trail.clear();
+        let pc = stop.pc;
         let failure = Failure {
             context: self.context_id,
             message: self.message,
@@ -135,6 +151,7 @@ impl Ports {
             pc,
             address,
             time_ns: self.now_ns(),
+            kept,
         };
         self.outbox.failures.push(failure);
     }

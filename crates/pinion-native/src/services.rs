@@ -8,9 +8,13 @@ use pinion_isa::elf::Image;
 
 use crate::block::{Block, HANDLER, SERVICE};
 use crate::command;
-use crate::enter::pinion_native_abandon;
+use crate::enter::{
+    pinion_native_abandon, pinion_native_from_cycles, pinion_native_from_give_way,
+    pinion_native_from_issue, pinion_native_from_print,
+};
 use crate::error::NativeError;
 use crate::memory::Memory;
+use crate::scene;
 
 /// Is the runtime's table (`services.S`).
 const TABLE: &str = "pinion_native_services";
@@ -19,10 +23,10 @@ const TABLE: &str = "pinion_native_services";
 pub fn connect(memory: &Memory, image: &Image) -> Result<(), NativeError> {
     let table = image.symbol(TABLE).ok_or(NativeError::NoRuntime(TABLE))?;
     let services: [u64; 8] = [
-        issue as *const () as u64,
-        print as *const () as u64,
-        cycles as *const () as u64,
-        give_way as *const () as u64,
+        pinion_native_from_issue as *const () as u64,
+        pinion_native_from_print as *const () as u64,
+        pinion_native_from_cycles as *const () as u64,
+        pinion_native_from_give_way as *const () as u64,
         libc::memcpy as *const () as u64,
         libc::memmove as *const () as u64,
         libc::memset as *const () as u64,
@@ -55,20 +59,23 @@ unsafe fn serve<T>(block: *mut Block, service: impl FnOnce(*mut Block) -> T) -> 
     }
 }
 
-extern "C" fn issue(block: *mut Block) -> u32 {
+/// Performs the command in the worker's registers.
+pub extern "C" fn issue(block: *mut Block) -> u32 {
     // SAFETY: the program passes its worker's block, and calls from a handler.
     unsafe {
         serve(block, |block| {
             let driver = &(*block).driver;
             let info = driver[0x8c / 4];
             let words: [u32; 7] = std::array::from_fn(|index| driver[0x90 / 4 + index]);
-            command::perform(&mut *(*block).ports, info, &words);
+            let from = scene::of_call((*block).call_stack);
+            command::perform(&mut *(*block).ports, info, &words, from);
         });
     }
     0
 }
 
-extern "C" fn print(block: *mut Block, text: u32, bytes: u32) {
+/// Prints text.
+pub extern "C" fn print(block: *mut Block, text: u32, bytes: u32) {
     // SAFETY: as `issue`; the runtime's text lies in a buffer on its own stack.
     unsafe {
         serve(block, |block| {
@@ -80,7 +87,8 @@ extern "C" fn print(block: *mut Block, text: u32, bytes: u32) {
     }
 }
 
-extern "C" fn cycles(block: *mut Block) -> u32 {
+/// Gives the time in cycles.
+pub extern "C" fn cycles(block: *mut Block) -> u32 {
     // SAFETY: as `issue`.
     unsafe {
         serve(block, |block| {
@@ -91,7 +99,8 @@ extern "C" fn cycles(block: *mut Block) -> u32 {
     }
 }
 
-extern "C" fn give_way(block: *mut Block) {
+/// Lets another thread have the processor.
+pub extern "C" fn give_way(block: *mut Block) {
     // SAFETY: as `issue`.
     unsafe { serve(block, |_| std::thread::yield_now()) }
 }

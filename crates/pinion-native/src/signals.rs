@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, c_void, sigaction, siginfo_t, ucontext_t};
 
-use crate::block::{Block, Crash, HANDLER};
+use crate::block::{Block, Crash, HANDLER, IDLE, TRAIL_STEPS};
 use crate::enter::pinion_native_leave;
 
 /// Is the watchdog's signal: one that programs ignore unless they ask for it.
@@ -20,6 +20,28 @@ pub const STOP: c_int = libc::SIGURG;
 /// Lists the signals that a crash raises.
 const CRASHES: [c_int; 5] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
+/// Lists the registers that are kept, in the order of DWARF's numbers.
+const DWARF_ORDER: [c_int; 17] = [
+    libc::REG_RAX,
+    libc::REG_RDX,
+    libc::REG_RCX,
+    libc::REG_RBX,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_RBP,
+    libc::REG_RSP,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+    libc::REG_RIP,
+];
+/// Is the flag that makes the processor trap after each instruction.
+const TRAP_FLAG: i64 = 0x100;
 /// Is the direction flag, which functions expect to be clear.
 const DIRECTION_FLAG: i64 = 0x400;
 /// Is the size of a thread's signal stack.
@@ -80,15 +102,51 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
     // unless this thread's handler runs, whose own words they then are.
     unsafe {
         if signal == STOP {
-            if !block.is_null() && is_condemned(block) && (*block).state.load(Relaxed) == HANDLER {
-                leave(block, Crash { signal, ..describe(block, signal, info, context) }, context);
+            if !block.is_null()
+                && is_condemned(block)
+                && (*block).state.load(Relaxed) == HANDLER
+                && !(*block).trail.is_watched
+            {
+                // Its loop is seen first: from here on it traps at every instruction.
+                (*block).trail.is_watched = true;
+                (*block).trail.count = 0;
+                registers(context)[libc::REG_EFL as usize] |= TRAP_FLAG;
             }
             return;
+        }
+        if signal == libc::SIGTRAP && !block.is_null() && (*block).trail.is_watched {
+            return watch(block, info, context);
         }
         if block.is_null() || (*block).state.load(Relaxed) != HANDLER {
             return pass_on(signal, info, context);
         }
         leave(block, describe(block, signal, info, context), context);
+    }
+}
+
+/// Takes a step of a condemned handler; behind the last it is left.
+unsafe fn watch(block: *mut Block, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's arguments; the block is the thread's own.
+    unsafe {
+        let state = (*block).state.load(Relaxed);
+        let registers = registers(context);
+        let pc = registers[libc::REG_RIP as usize] as u64;
+        let (start, end) = (*block).code;
+        if state == HANDLER && (start..end).contains(&pc) {
+            let trail = &mut (*block).trail;
+            trail.steps[trail.count] = pc as u32;
+            trail.count += 1;
+            if trail.count < TRAIL_STEPS {
+                return;
+            }
+        } else if state != IDLE {
+            return; // within a service, a function of the C library, or on the way out
+        }
+        (*block).trail.is_watched = false;
+        registers[libc::REG_EFL as usize] &= !TRAP_FLAG;
+        if state == HANDLER {
+            leave(block, describe(block, STOP, info, context), context);
+        }
     }
 }
 
@@ -124,7 +182,9 @@ unsafe fn describe(
             }
         }
         let address = if signal == STOP { 0 } else { (*info).si_addr() as u64 };
-        Crash { signal, code: registers[libc::REG_ERR as usize] as u64, pc, address }
+        let code = registers[libc::REG_ERR as usize] as u64;
+        let registers = DWARF_ORDER.map(|register| registers[register as usize] as u64);
+        Crash { signal, code, pc, address, registers }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::instructions::Counter;
 use crate::layout::{ContextLayout, L2_STATIC_BYTES, PUBLISHED_WORDS, TaskWords};
 use crate::memory::Memory;
 use crate::outbox::{Outbox, Ports};
+use crate::scene::{self, Stop};
 use crate::signals::{self, STOP};
 
 /// Is the cause given to an integer division by zero or an overflowing one, which this computer
@@ -30,6 +31,8 @@ pub struct Given {
     pub context: u32,
     /// Is its message.
     pub message: u32,
+    /// Is its message's queue, by which handlers know the message.
+    pub queue: u32,
     /// Numbers its packet.
     pub packet: u64,
     /// Is the packet's place in L2.
@@ -47,8 +50,6 @@ pub struct Job {
     pub kind: HandlerKind,
     /// Is the packet's slot.
     pub slot: u32,
-    /// Is its message's queue.
-    pub queue: u32,
     /// Tells whether the packet is done with this job.
     pub frees: bool,
 }
@@ -122,9 +123,11 @@ impl Worker {
         let block = block::address(index) as *mut Block;
         let stack = block as u32 + block::STACK_OFFSET as u32;
         let stack_bytes = (block::SPAN_BYTES - block::STACK_OFFSET) as u32;
+        let code = shared.memory.code();
         let ports = Box::into_raw(Box::new(Ports {
             outbox: Outbox::default(),
             context: ptr::null(),
+            handler: 0,
             context_id: 0,
             message: 0,
             packet: 0,
@@ -132,12 +135,14 @@ impl Worker {
             l2_packet: (0, 0),
             common: [(machine.l2_handler.base, L2_STATIC_BYTES), (stack, stack_bytes)],
             clusters: (machine.l1.stride, machine.cluster.count),
+            code: (code.0 as u32, (code.1 - code.0) as u32),
             max_packet_bytes: machine.inbound.max_packet_bytes,
             host_offset: shared.memory.host_offset(),
             frequency_mhz: machine.clock.frequency_mhz,
             start: shared.start,
             timed: shared.timed,
             first_sent_ns: None,
+            trail: Vec::new(),
         }));
         let words = TaskWords::of(machine);
         let slot = l1_slot_bytes(machine);
@@ -147,7 +152,7 @@ impl Worker {
             (*block).hart = cluster << 5 | hpu;
             (*block).args = [(block as usize + words.start * 4) as u32, index, cluster, hpu];
             (*block).ports = ports;
-            (*block).code = shared.memory.code();
+            (*block).code = code;
         }
         Self {
             shared: Arc::clone(shared),
@@ -206,10 +211,11 @@ impl Worker {
             driver[at + 1] = l1_bytes;
             let at = self.words.l2_packet();
             driver[at] = job.l2_address;
-            driver[at + 1] = job.message % self.clusters;
-            driver[at + 2] = job.message;
+            driver[at + 1] = job.queue % self.clusters;
+            driver[at + 2] = job.queue;
             let ports = &mut *self.ports;
             ports.context = context;
+            ports.handler = job.handler;
             ports.context_id = job.context;
             ports.message = job.message;
             ports.packet = job.packet;
@@ -299,7 +305,15 @@ impl Worker {
             };
             let pc = if crash.signal == libc::SIGTRAP { crash.pc - 1 } else { crash.pc };
             let address = if crash.signal == STOP { 0 } else { crash.address };
-            (*self.ports).fail(fault, pc as u32, address as u32);
+            let stop = match crash.signal {
+                0 => scene::of_call(block.call_stack), // stopped when a service was done
+                _ => Stop { pc: pc as u32, registers: crash.registers, refused: None },
+            };
+            let trail = &mut block.trail;
+            let steps =
+                if stopped { &trail.steps[..std::mem::take(&mut trail.count)] } else { &[] };
+            (*self.ports).trail = steps.to_vec();
+            (*self.ports).fail(fault, address as u32, stop);
         }
     }
 }

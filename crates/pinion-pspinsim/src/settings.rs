@@ -10,6 +10,7 @@ use std::{env, fs};
 
 use pinion_sim::config::{self, Loaded};
 use pinion_spin::Machine;
+use pinion_spin::machine::AllocatorKind;
 
 use crate::error::{Error, Result};
 use crate::ffi::types::PspinConf;
@@ -17,6 +18,8 @@ use crate::program;
 
 /// The machine that is simulated unless the environment names another.
 const PSPIN: &str = include_str!("../../../machines/pspin.toml");
+/// FPsPIN's machine, by name.
+const FPSPIN: &str = include_str!("../../../machines/fpspin.toml");
 /// Bytes to which the published network and PCIe models apply their gaps (one beat).
 const BEAT_BYTES: u32 = 64;
 
@@ -137,6 +140,7 @@ fn machine_text(name: &str) -> Result<(String, String)> {
     let path = Path::new(name);
     match name {
         "pspin" => Ok((name.to_owned(), PSPIN.to_owned())),
+        "fpspin" => Ok((name.to_owned(), FPSPIN.to_owned())),
         _ if path.is_file() => match fs::read_to_string(path) {
             Ok(text) => Ok((name.to_owned(), text)),
             Err(source) => Err(Error::File { path: path.to_owned(), source }),
@@ -144,7 +148,7 @@ fn machine_text(name: &str) -> Result<(String, String)> {
         _ => Err(Error::Environment {
             name: "PINION_MACHINE",
             value: name.to_owned(),
-            problem: "write pspin or the path of a machine file".to_owned(),
+            problem: "write pspin, fpspin or the path of a machine file".to_owned(),
         }),
     }
 }
@@ -181,7 +185,8 @@ fn apply(
         // The published model compares it with picoseconds; nanoseconds are meant.
         machine.pcie.latency_ps = u64::from(pcie.pcie_L) * if faithful { 1 } else { 1000 };
     }
-    if !environment.names("inbound.max_packet_bytes") {
+    let in_a_ring = machine.allocator.kind == AllocatorKind::Ring;
+    if in_a_ring && !environment.names("inbound.max_packet_bytes") {
         // The published inbound engine takes whatever an L1 packet buffer's ring can hold.
         let ring = machine.l1.packet_buffer_bytes / machine.l1.packet_buffer_rings.max(1);
         machine.inbound.max_packet_bytes = ring.min(machine.l2_packet.bytes);
@@ -252,6 +257,13 @@ mod tests {
         assert_eq!((machine.network.rate_mbit_s, machine.pcie.rate_mbit_s), (0, 0));
         let machine = settings(|_| {}, "", "0").unwrap().machine;
         assert_eq!((machine.network.rate_mbit_s, machine.pcie.latency_ps), (400_000, 2_000));
+    }
+
+    #[test]
+    fn fpspin_is_known_by_name() {
+        let environment = Environment { machine: Some("fpspin".into()), ..Environment::default() };
+        let machine = Settings::new(&PspinConf::DEFAULT, None, &environment).unwrap().machine;
+        assert_eq!((machine.cluster.count, machine.mpq.count), (2, 16));
     }
 
     #[test]

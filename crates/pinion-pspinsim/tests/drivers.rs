@@ -73,6 +73,8 @@ fn mistakes_are_errors_with_reasons() {
         "pspinsim_init: pcie_slv_conf.pcie_G of the configuration cannot be used",
         "pspinsim_run: no program: name its ELF",
         "spin_find_handler_by_name: ",
+        "no_such_handler",
+        "; there is no such handler",
         "empty.elf is another program than ",
         "pspinsim_packet_add: the packet has 20000 bytes, and the machine takes 16384",
         "outside the program memory",

@@ -61,7 +61,7 @@ impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             ps if ps < 1_000_000 => write!(f, "{:.1} ns", ps as f64 / 1e3),
-            ps if ps < 1_000_000_000 => write!(f, "{:.2} us", ps as f64 / 1e6),
+            ps if ps < 1_000_000_000 => write!(f, "{:.2} µs", ps as f64 / 1e6),
             ps if ps < 1_000_000_000_000 => write!(f, "{:.2} ms", ps as f64 / 1e9),
             ps => write!(f, "{:.3} s", ps as f64 / 1e12),
         }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn shows_a_fitting_unit() {
         assert_eq!(Time::from_ps(26_000).to_string(), "26.0 ns");
-        assert_eq!(Time::from_ns(1_500).to_string(), "1.50 us");
+        assert_eq!(Time::from_ns(1_500).to_string(), "1.50 µs");
         assert_eq!(Time::from_ns(2_000_000).to_string(), "2.00 ms");
     }
 }

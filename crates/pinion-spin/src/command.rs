@@ -98,10 +98,28 @@ pub struct Interface {
     /// Cycles from which slots are free again.
     releases: VecDeque<u64>,
     limit: u32,
-    port_free_at: u64,
+    /// Cycles from which data can be read from the NIC's memories, written to the host, and read
+    /// from the host.
+    reads_from: u64,
+    host_writes_from: u64,
+    host_reads_from: u64,
     last_source: Option<Place>,
     last_done: u64,
 }
+
+/// Says when a command that was taken uses the NIC's memories and when it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Cycle it is done.
+    pub done: u64,
+    /// Cycle of the first beat that it reads from, or writes to, a memory of the NIC.
+    pub nic_from: u64,
+    /// Its beats there.
+    pub nic_beats: u64,
+}
+
+/// Cycles from the last beat that a copy from the host writes to the command's end.
+const WRITE_RESPONSE_CYCLES: u64 = 3;
 
 /// Gives the timing of commands.
 #[derive(Clone, Debug)]
@@ -142,7 +160,9 @@ impl Interface {
             in_flight: 0,
             releases: VecDeque::with_capacity(machine.command.per_interface as usize),
             limit: machine.command.per_interface,
-            port_free_at: 0,
+            reads_from: 0,
+            host_writes_from: 0,
+            host_reads_from: 0,
             last_source: None,
             last_done: 0,
         }
@@ -166,16 +186,19 @@ impl Interface {
         command: &Command,
         source: Option<Place>,
         timing: &Timing,
-    ) -> u64 {
+    ) -> Taken {
         self.in_flight += 1;
-        let done = match command.kind {
-            Kind::HostDirect => now + timing.host_direct_cycles,
+        let mut taken = match command.kind {
+            Kind::HostDirect => {
+                Taken { done: now + timing.host_direct_cycles, nic_from: now, nic_beats: 0 }
+            }
             Kind::Send | Kind::HostDma => {
                 self.move_data(now.max(not_before), command, source, timing)
             }
         };
-        self.last_done = done.max(self.last_done + 1);
-        self.last_done
+        self.last_done = taken.done.max(self.last_done + 1);
+        taken.done = self.last_done;
+        taken
     }
 
     fn move_data(
@@ -184,12 +207,22 @@ impl Interface {
         command: &Command,
         source: Option<Place>,
         timing: &Timing,
-    ) -> u64 {
+    ) -> Taken {
         let port = u64::from(timing.port_bytes);
         let span = |address: u64| (address % port + u64::from(command.bytes)).div_ceil(port);
         let host_beats = if command.kind == Kind::HostDma { span(command.host_address) } else { 0 };
-        let beats = span(u64::from(command.nic_address)).max(host_beats).max(1);
-        let mut start = now.max(self.port_free_at);
+        let nic_beats = span(u64::from(command.nic_address)).max(1);
+        let beats = nic_beats.max(host_beats);
+        if command.kind == Kind::HostDma && !command.to_host {
+            let start = now.max(self.host_reads_from);
+            self.host_reads_from = start + beats;
+            let in_l2 =
+                u64::from(!matches!(source, Some(Place::L1 { .. }))) * timing.from_l2_cycles;
+            let done = start + timing.host_dma_cycles + timing.from_host_cycles + beats + in_l2;
+            let nic_from = done.saturating_sub(nic_beats + WRITE_RESPONSE_CYCLES);
+            return Taken { done, nic_from, nic_beats };
+        }
+        let mut start = now.max(self.reads_from);
         let (l2, memory) = match source {
             Some(Place::L1 { cluster, .. }) => (0, Some(Place::L1 { cluster, offset: 0 })),
             Some(_) => (timing.from_l2_cycles, Some(Place::L2Packet(0))),
@@ -197,26 +230,38 @@ impl Interface {
         };
         // The outbound engine loses a cycle when its source changes; the off-cluster DMA has a buffer
         // that hides it unless data wait already.
-        let hidden = command.kind == Kind::HostDma && self.port_free_at <= now;
+        let hidden = command.kind == Kind::HostDma && self.reads_from <= now;
         if self.last_source.is_some_and(|last| Some(last) != memory)
-            && self.port_free_at == start
+            && self.reads_from == start
             && !hidden
         {
             start += timing.source_switch_cycles;
         }
         self.last_source = memory;
-        self.port_free_at = start + beats;
-        let base = match command.kind {
-            Kind::Send => timing.send_cycles,
-            _ if command.to_host => timing.host_dma_cycles,
-            _ => timing.host_dma_cycles + timing.from_host_cycles,
-        };
-        start + base + beats + l2
+        self.reads_from = start + nic_beats;
+        if command.kind == Kind::Send {
+            let done = start + timing.send_cycles + beats + l2;
+            return Taken { done, nic_from: start, nic_beats };
+        }
+        // Where the host's address is not aligned, there is a beat more to write than to read.
+        let write = start.max(self.host_writes_from);
+        self.host_writes_from = write + beats;
+        let done = write + timing.host_dma_cycles + beats + l2;
+        Taken { done, nic_from: start, nic_beats }
     }
 
-    /// Gives the cycle from which the next command's data could move.
-    pub fn next_start(&self, now: u64) -> u64 {
-        now.max(self.port_free_at)
+    /// Gives the cycle from which the next command's data could be read from the NIC's memories.
+    pub fn next_read(&self, now: u64) -> u64 {
+        now.max(self.reads_from)
+    }
+
+    /// Notes that a command's data have to wait for `cycles` at a memory of the NIC.
+    pub fn hold(&mut self, command: &Command, cycles: u64) {
+        match command.kind == Kind::HostDma && !command.to_host {
+            true => self.host_reads_from += cycles,
+            false => self.reads_from += cycles,
+        }
+        self.last_done += cycles;
     }
 
     /// Notes that a command is done at cycle `now`; gives the cycle its slot is free.
@@ -257,7 +302,8 @@ mod tests {
         for (bytes, source, cycles) in [(64, l1, 15), (1024, l1, 30), (64, l2, 17), (1024, l2, 32)]
         {
             let mut interface = Interface::new(&machine);
-            assert_eq!(interface.take(100, 0, &host_dma(bytes), source, &timing), 100 + cycles);
+            let taken = interface.take(100, 0, &host_dma(bytes), source, &timing);
+            assert_eq!(taken.done, 100 + cycles);
         }
     }
 

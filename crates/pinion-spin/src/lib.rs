@@ -28,11 +28,13 @@ mod memory;
 mod mpq;
 pub mod nic;
 mod packet_buffer;
+pub mod scene;
 mod task;
 mod task_dispatcher;
 #[cfg(test)]
 mod testing;
 pub mod traffic;
+mod turn_port;
 pub mod units;
 
 pub use context::{ContextId, ExecutionContext, Handler};
@@ -42,5 +44,6 @@ pub use listener::{
 };
 pub use machine::Machine;
 pub use nic::{ControlError, Nic, Outcome, SetupError, Totals};
+pub use scene::{Refused, Registers, Scene};
 pub use traffic::{Classification, Frame, Offer, Traffic};
 pub use units::Units;

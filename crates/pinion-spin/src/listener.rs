@@ -5,6 +5,7 @@ use pinion_isa::Instruction;
 use pinion_sim::Time;
 
 use crate::ContextId;
+use crate::scene::Scene;
 
 /// Names the three kinds of handlers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -265,6 +266,8 @@ pub enum Event<'a> {
         pc: u32,
         /// Address it touched, or other value of `mtval`.
         address: u32,
+        /// What the machine held.
+        scene: &'a Scene<'a>,
     },
     /// An unfinished message was evicted: no packet came for its context's threshold.
     MessageEvicted {

@@ -149,6 +149,8 @@ pub struct Matching {
     pub latency_cycles: u64,
     /// Compares words as the artifact's hardware does: bytes swapped.
     pub swapped_compare: bool,
+    /// Reads a message's id as the artifact's hardware does: the field's first byte is its lowest.
+    pub swapped_id: bool,
 }
 
 /// Describes the MPQ engine.
@@ -204,6 +206,18 @@ pub enum CoreModel {
     Ibex,
 }
 
+/// Says what an atomic outside the own cluster's L1 answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RemoteAmo {
+    /// What was there before, as RISC-V has it.
+    #[default]
+    Old,
+    /// 1, whatever was there (RTL `per2axi`: the read response is dropped, and the code of the write
+    /// response answers).
+    One,
+}
+
 /// Describes the cores: which model, and each model's pipeline.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -213,6 +227,9 @@ pub struct Core {
     /// Whether they have Xpulp v2, PULP's instructions beyond RISC-V; RI5CY only.
     #[serde(default)]
     pub xpulp: bool,
+    /// What atomics outside the own cluster's L1 answer.
+    #[serde(default)]
+    pub remote_amo: RemoteAmo,
     /// The pipeline of RI5CY.
     pub ri5cy: Pipeline,
     /// The pipeline of the Ibex-like core.
@@ -281,10 +298,11 @@ pub struct InstructionCache {
     pub line_bytes: u32,
     /// Cycles a core waits for a line that a jump leads to and that is not there.
     pub miss_cycles: u64,
-    /// Cycles after a line's first instruction at which the next line's refill starts.
-    pub prefetch_after_cycles: u64,
-    /// Cycles of program memory port that a refill takes, in sixteenths.
-    pub refill_port_sixteenths: u64,
+    /// Cycles of program memory port that a refill's beats take.
+    pub refill_port_cycles: u64,
+    /// Cycles for which a refill keeps one of the two places in front of the program memory, in
+    /// sixteenths.
+    pub refill_flight_sixteenths: u64,
     /// Cycles a line takes while the cache is off.
     pub bypass_cycles: u64,
 }
@@ -351,6 +369,8 @@ pub struct Memory {
     pub store_port_cycles: u64,
     /// Cycles an atomic holds the cores' port.
     pub amo_port_cycles: u64,
+    /// Cycles for which an atomic keeps the port from loads.
+    pub amo_read_port_cycles: u64,
 }
 
 /// Describes the program memory.
@@ -365,6 +385,17 @@ pub struct Program {
     pub reset_offset: u32,
     /// Cycles of a core's data access.
     pub access_cycles: u64,
+}
+
+/// Says what cores' transfers reach beside L2 and the own cluster's L1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DmaReach {
+    /// Other clusters' L1 and program memory.
+    #[default]
+    All,
+    /// Nothing (RTL `dma_noc`: an error slave answers there, and nobody hears of the error).
+    L2,
 }
 
 /// Describes the clusters' DMA engines and the port to L2 they share.
@@ -386,6 +417,9 @@ pub struct Dma {
     pub handler_memory_cycles: u64,
     /// Cycles per beat of a transfer within one L1: it is read, then written.
     pub local_beat_cycles: u64,
+    /// What cores' transfers reach.
+    #[serde(default)]
+    pub core_reach: DmaReach,
 }
 
 /// Describes commands.

@@ -4,6 +4,8 @@
 //! and the protection's affair.
 
 use std::ops::{Deref, DerefMut};
+#[cfg(target_os = "linux")]
+use std::{ops::Range, os::fd::OwnedFd};
 
 #[cfg(target_os = "linux")]
 use pinion_host::ExportedMemory;
@@ -36,7 +38,8 @@ pub enum Place {
 
 /// Address of the own cluster's peripherals.
 pub const PERIPHERALS: u32 = 0x1b20_0000;
-const PERIPHERALS_BYTES: u32 = 0x1_0000;
+/// Bytes of them.
+pub const PERIPHERALS_BYTES: u32 = 0x1_0000;
 /// Offset of the public DMA port in a cluster's peripherals, and its bytes.
 pub const PUBLIC_DMA: (u32, u32) = (0x1800, 0x100);
 const SOC_CONTROL: u32 = 0x1a10_3000;
@@ -210,21 +213,30 @@ impl Memories {
         Some(())
     }
 
-    /// Moves L2 handler memory to where other processes can read it, and gives that.
+    /// Moves a window of L2 handler memory, an offset and bytes, to where other processes can read it
+    /// and nothing else, and gives that.
     ///
     /// # Errors
-    /// When the kernel gives no such memory.
+    /// When it is no window of whole pages, or the kernel gives no such memory.
     #[cfg(target_os = "linux")]
-    pub fn export_handler_memory(&mut self) -> std::io::Result<&ExportedMemory> {
+    pub fn share_handler_memory(&mut self, window: Range<usize>) -> std::io::Result<OwnedFd> {
         if let Store::Own(bytes) = &self.l2_handler {
-            let mut exported = ExportedMemory::new("pinion-handler-memory", bytes.len())?;
+            let mut exported = ExportedMemory::new(bytes.len())?;
             exported.copy_from_slice(bytes);
             self.l2_handler = Store::Exported(exported);
         }
-        match &self.l2_handler {
-            Store::Exported(exported) => Ok(exported),
+        match &mut self.l2_handler {
+            Store::Exported(exported) => exported.share("pinion-handler-memory", window),
             Store::Own(_) => unreachable!("it was moved just now"),
         }
+    }
+
+    /// Zeroes all memories.
+    pub fn clear(&mut self) {
+        self.l1.iter_mut().for_each(|memory| memory.fill(0));
+        self.l2_handler.fill(0);
+        self.l2_packet.fill(0);
+        self.program.fill(0);
     }
 
     /// Gives a cluster's L1.

@@ -367,6 +367,16 @@ impl MpqEngine {
             .min()
     }
 
+    /// Counts the messages that wait for their end and then for their completion handler, with
+    /// nothing queued or running.
+    pub fn unfinished(&self) -> u64 {
+        let waits = |queue: &&Queue| {
+            let is_idle = queue.length == 0 && queue.running == 0;
+            queue.state == State::Payload && is_idle && queue.handlers.completion != 0
+        };
+        self.queues.iter().filter(waits).count() as u64
+    }
+
     /// Describes the queues that hold a message, for the report of a run that is stuck.
     pub fn describe(&self) -> Vec<String> {
         let busy = self.queues.iter().enumerate().filter(|(_, queue)| queue.state != State::Free);

@@ -14,7 +14,7 @@ pub struct Task {
     pub kind: HandlerKind,
     /// Its address; 0: none, the task completes without running.
     pub handler: u32,
-    /// Queue it came from.
+    /// Queue it came from: the message's number as handlers see it (RTL: `new_task.msgid`).
     pub queue: u32,
     /// Whether the packet is freed when the task is done (RTL: trigger_feedback).
     pub frees: bool,

@@ -1,7 +1,7 @@
 //! The task dispatcher: chooses the cluster of each task.
 //!
 //! In: tasks from the MPQ engine, completions. Out: tasks to the clusters' spill registers. Holds
-//! the occupancy of each cluster. A message's home cluster (its id modulo the clusters) is used
+//! the occupancy of each cluster. A message's home cluster (its queue modulo the clusters) is used
 //! while it has room and is ready; else the least occupied ready cluster, the lowest index first;
 //! with every cluster full the task waits. (Paper §III-B1; RTL scheduler.)
 
@@ -28,8 +28,8 @@ impl TaskDispatcher {
         }
     }
 
-    /// Chooses a cluster for a task of `message` at cycle `now` and counts it there.
-    pub fn dispatch(&mut self, now: u64, message: u32, ready: impl Fn(u32) -> bool) -> Option<u32> {
+    /// Chooses a cluster for a task of MPQ `queue` at cycle `now` and counts it there.
+    pub fn dispatch(&mut self, now: u64, queue: u32, ready: impl Fn(u32) -> bool) -> Option<u32> {
         while let Some(&(from, cluster)) = self.staged.front() {
             if from > now {
                 break;
@@ -40,7 +40,7 @@ impl TaskDispatcher {
         let clusters = self.occupancy.len() as u32;
         let takes =
             |&cluster: &u32| self.occupancy[cluster as usize] < self.limit && ready(cluster);
-        let home = message % clusters;
+        let home = queue % clusters;
         let chosen = Some(home).filter(takes).or_else(|| {
             (0..clusters).filter(takes).min_by_key(|&cluster| self.occupancy[cluster as usize])
         })?;

@@ -12,7 +12,10 @@ use pinion_spin::{ExecutionContext, Handler, Machine, Units};
 use crate::assets;
 use crate::build::{self, Built, Layout};
 use crate::error::{Error, Result};
+use crate::fault::program::Code;
+use crate::fault::{Explained, Fault, Nic, Program};
 use crate::manifest::{self, Context, Manifest, PacketStart, Watchdog};
+use crate::nanoservice::refuse_other_kind;
 use crate::traffic::ETHERNET_HEADER_BYTES;
 
 /// Is the first address of host memory as commands name it (PsPIN's `PCIE_START_ADDR`).
@@ -61,7 +64,8 @@ pub struct App {
 /// # Errors
 /// When there is no such machine, its file is wrong, or its numbers do not fit together.
 pub fn load_machine(name: &str, overrides: &[String], faithful: bool) -> Result<Loaded<Machine>> {
-    let mut machine: Loaded<Machine> = assets::load_machine(name, overrides)?;
+    let mut machine: Loaded<Machine> = assets::load_machine(name, overrides)
+        .map_err(|error| refuse_other_kind(name, false).unwrap_or(error))?;
     if faithful {
         let pairs = machine.value.faithful.iter();
         let mut all: Vec<String> = pairs.map(|(key, value)| format!("{key}={value}")).collect();
@@ -92,6 +96,7 @@ impl App {
             let problem = "this is a nanoservice: it has no packet handlers to run on a sPIN NIC";
             return Err(manifest.error_at("nanoservice", problem).into());
         }
+        build::untrusted::check(&manifest, &options.build)?;
         let name = options.machine.as_deref().unwrap_or(&manifest.app.machine);
         // The command line comes last and wins.
         let mut overrides = manifest.app.set.clone();
@@ -156,13 +161,21 @@ impl App {
         }
     }
 
-    /// Names the function that an address lies in, and how far into it: `reduce_ph+0x1c`.
-    pub fn describe_address(&self, address: u32) -> Option<String> {
-        let symbol = self.image.symbol_at(u64::from(address))?;
-        match u64::from(address) - symbol.address {
-            0 => Some(symbol.name.clone()),
-            offset => Some(format!("{}+{offset:#x}", symbol.name)),
+    /// Explains faults of its handlers.
+    pub fn explain(&self, faults: Vec<Fault>) -> Vec<Explained> {
+        if faults.is_empty() {
+            return Vec::new();
         }
+        let file = fs::read(&self.built.elf).unwrap_or_default();
+        let code = if self.is_native { Code::X86 } else { Code::HPU };
+        let program = Program::new(&self.image, file, code);
+        let nic = Nic {
+            machine: &self.machine.value,
+            contexts: &self.contexts,
+            starts_with_ip: self.manifest.app.packet == PacketStart::Ip,
+            is_native: self.is_native,
+        };
+        faults.into_iter().map(|fault| nic.explain(fault, Some(&program))).collect()
     }
 
     /// Lists the contexts' names.

@@ -1,8 +1,9 @@
 //! Finds the SDK, the machine files, the figures' files and the examples they run: `PINION_SDK` first, then the repository the
 //! executable was built in, then the copies embedded in the executable, unpacked once into the
-//! user's cache.
+//! user's cache ([`unpack`]).
 
-use std::io::ErrorKind;
+mod unpack;
+
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -31,7 +32,7 @@ pub fn sdk_dir() -> Result<PathBuf> {
     }
     match repository() {
         Some(root) => Ok(root.join("sdk")),
-        None => unpack("sdk", "sdk.toml"),
+        None => unpack::folder("sdk"),
     }
 }
 
@@ -42,7 +43,7 @@ pub fn sdk_dir() -> Result<PathBuf> {
 pub fn figures_dir() -> Result<PathBuf> {
     match repository() {
         Some(root) => Ok(root.join("figures")),
-        None => unpack("figures", "pspin/app.toml"),
+        None => unpack::folder("figures"),
     }
 }
 
@@ -53,7 +54,7 @@ pub fn figures_dir() -> Result<PathBuf> {
 pub fn example_dir(name: &str) -> Result<PathBuf> {
     let examples = match repository() {
         Some(root) => root.join("examples"),
-        None => unpack("examples", "nanopu_service/app.toml")?,
+        None => unpack::folder("examples")?,
     };
     let dir = examples.join(name);
     if ["app.toml", "cluster.toml"].iter().any(|file| dir.join(file).is_file()) {
@@ -67,59 +68,6 @@ pub fn repository() -> Option<PathBuf> {
     let executable = env::current_exe().ok()?;
     let is_root = |dir: &&Path| dir.join("sdk/sdk.toml").is_file() && dir.join("machines").is_dir();
     executable.ancestors().find(is_root).map(Path::to_owned)
-}
-
-/// Unpacks an embedded folder into the user's cache, under a name made of all contents; a file that
-/// it must have tells whether it is there already.
-fn unpack(folder: &str, file: &str) -> Result<PathBuf> {
-    let target = cache_dir().join(format!("{folder}-{:016x}", digest()));
-    if target.join(file).is_file() {
-        return Ok(target);
-    }
-    let staging = staging_folder(&target)?;
-    for (name, bytes) in EMBEDDED {
-        let inside = name.strip_prefix(folder).and_then(|name| name.strip_prefix('/'));
-        let Some(name) = inside else { continue };
-        let path = staging.join(name);
-        let parent = path.parent().unwrap_or(&staging);
-        fs::create_dir_all(parent).map_err(|error| Error::file("create", parent, error))?;
-        fs::write(&path, bytes).map_err(|error| Error::file("write", &path, error))?;
-    }
-    if let Err(error) = fs::rename(&staging, &target) {
-        // Another process may have been faster; its copy is the same.
-        let _ = fs::remove_dir_all(&staging);
-        if !target.join(file).is_file() {
-            return Err(Error::file("create", &target, error));
-        }
-    }
-    Ok(target)
-}
-
-/// Makes a folder beside another that nobody else has, not even another thread.
-fn staging_folder(target: &Path) -> Result<PathBuf> {
-    let parent = target.parent().unwrap_or(target);
-    fs::create_dir_all(parent).map_err(|error| Error::file("create", parent, error))?;
-    for number in 0.. {
-        let folder = target.with_extension(format!("{}-{number}", std::process::id()));
-        match fs::create_dir(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Error::file("create", &folder, error)),
-        }
-    }
-    unreachable!("some number is free")
-}
-
-fn cache_dir() -> PathBuf {
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-    cache.unwrap_or_else(env::temp_dir).join("pinion")
-}
-
-/// Digests the embedded files (FNV-1a).
-fn digest() -> u64 {
-    let bytes = EMBEDDED.iter().flat_map(|(name, bytes)| name.bytes().chain(bytes.iter().copied()));
-    fnv1a(bytes)
 }
 
 /// Digests bytes (FNV-1a, 64 bits): enough to notice a change, no protection against malice.

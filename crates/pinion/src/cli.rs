@@ -2,6 +2,7 @@
 
 mod lab;
 mod nic;
+mod shell;
 
 use std::path::PathBuf;
 
@@ -9,10 +10,17 @@ use clap::{Args, Parser, Subcommand};
 
 pub use lab::{LabArgs, LabEnd, LabVerb};
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
+pub use shell::{CompletionsArgs, ManArgs};
+
+/// Tells what the exit statuses mean.
+const EXIT_STATUSES: &str = "\
+Exit status: 0 done; 1 a comparison failed; 2 a mistake in what was given, or an output that cannot be
+written; 3 handlers or a program failed; 130 interrupted by Ctrl-C, SIGTERM or SIGHUP (a second one ends
+it at once).";
 
 /// Runs packet handlers inside a simulated network interface, on real packets, at cycle level.
 #[derive(Debug, Parser)]
-#[command(name = "pinion", version, about)]
+#[command(name = "pinion", version, after_help = EXIT_STATUSES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Verb,
@@ -48,12 +56,17 @@ pub enum Verb {
     Lab(LabArgs),
     /// Tell what is installed, what is missing and how to get it
     Doctor,
+    /// Print what completes this command's words in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(ManArgs),
 }
 
 /// Chooses the application and how it is built.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Program and machine")]
 pub struct AppArgs {
-    /// Folder with an app.toml or, of a cluster, a cluster.toml; or the file itself
+    /// Folder with an app.toml, or the file itself
     #[arg(value_name = "APP")]
     pub app: PathBuf,
     /// Compiler for the NIC's cores: gcc, zig or the path of one
@@ -68,10 +81,15 @@ pub struct AppArgs {
     /// Follow the published hardware where it lacks or breaks what the paper describes
     #[arg(long)]
     pub faithful: bool,
+    /// The folder is somebody else's: allow only compiler options that change code, files within the
+    /// folder, and no native engine
+    #[arg(long)]
+    pub untrusted: bool,
 }
 
 /// Chooses what runs the handlers.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Program and machine")]
 pub struct EngineArgs {
     /// What runs the handlers: the simulated machine, or this computer
     #[arg(long, value_name = "simulator|native", default_value = "simulator")]
@@ -92,6 +110,7 @@ pub enum EngineKind {
 
 /// Chooses what is written beside the summary.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct ReportArgs {
     /// Write the packets that left the NIC to a pcap file
     #[arg(long, value_name = "FILE")]
@@ -99,7 +118,7 @@ pub struct ReportArgs {
     /// Write the packets that matched no context to a pcap file
     #[arg(long, value_name = "FILE")]
     pub unmatched_out: Option<PathBuf>,
-    /// Write the summary as JSON
+    /// Write the summary as JSON; `-` is standard output, and all text goes to standard error
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write one line per packet as CSV
@@ -127,10 +146,10 @@ pub struct ServiceArgs {
     #[arg(long, value_name = "CYCLE")]
     pub start: Option<u64>,
     /// End the run after so many cycles
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Nanoservices and clusters")]
     pub cycles: Option<u64>,
     /// End it when no message has moved for so many cycles [default: 10000000]
-    #[arg(long, value_name = "CYCLES")]
+    #[arg(long, value_name = "CYCLES", help_heading = "Nanoservices and clusters")]
     pub patience: Option<u64>,
 }
 
@@ -197,31 +216,34 @@ pub enum PeerKind {
     None,
 }
 
+/// What an application is run on, and what is written about it. Every option has its heading: without,
+/// it would stand under the one before.
 #[derive(Debug, Args)]
+#[command(mut_arg("app", |app| app.help(RUN_APP)))]
 pub struct RunArgs {
     #[command(flatten)]
     pub app: AppArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Run this ELF instead of building the sources
-    #[arg(long, value_name = "FILE", conflicts_with = "cc")]
+    #[arg(long, value_name = "FILE", conflicts_with = "cc", help_heading = "Program and machine")]
     pub elf: Option<PathBuf>,
     /// Packets from a pcap or pcapng file
-    #[arg(long, value_name = "FILE", conflicts_with = "generate")]
+    #[arg(long, value_name = "FILE", conflicts_with = "generate", help_heading = "Packets")]
     pub pcap_in: Option<PathBuf>,
     /// Packets made to order, for example udp,size=512,count=10000,rate=400g
     /// [default: [traffic] of app.toml]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = "Packets")]
     pub generate: Option<String>,
     /// When packets arrive: recorded, max or a rate such as 100g [default: recorded for a capture]
-    #[arg(long, value_name = "recorded|max|RATE")]
+    #[arg(long, value_name = "recorded|max|RATE", help_heading = "Packets")]
     pub pace: Option<String>,
-    /// Seed of the generator
-    #[arg(long, value_name = "N", conflicts_with = "pcap_in")]
+    /// Seed of the generator, or of a cluster
+    #[arg(long, value_name = "N", conflicts_with = "pcap_in", help_heading = "Packets")]
     pub seed: Option<u64>,
     /// Faults of the link, for example loss=1%,dup=1%,reorder=5%,corrupt=0.1%,seed=7; of a
     /// nanoservice, the link's latency in cycles [default: 140, the published evaluation's]
-    #[arg(long, value_name = "FAULTS|CYCLES")]
+    #[arg(long, value_name = "FAULTS|CYCLES", help_heading = "Packets")]
     pub link: Option<String>,
     #[command(flatten)]
     pub service: ServiceArgs,
@@ -230,12 +252,16 @@ pub struct RunArgs {
     #[command(flatten)]
     pub report: ReportArgs,
     /// Write a context's host memory at the end of the run (repeatable)
-    #[arg(long, value_name = "CONTEXT=FILE")]
+    #[arg(long, value_name = "CONTEXT=FILE", help_heading = "Output")]
     pub host_dump: Vec<String>,
     /// No progress bar
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub quiet: bool,
 }
+
+/// What `pinion run` takes for APP.
+const RUN_APP: &str =
+    "Folder with an app.toml or, of a cluster, a cluster.toml; or the file itself";
 
 /// What `pinion trace --help` says at its end.
 const TRACE_NOTES: &str = "\
@@ -253,45 +279,77 @@ loop that only polls for a message are left out when nothing can have come.
 
 The run is that of `pinion run` with the same options; it ends at --to. Ctrl-C ends it too.";
 
+/// Those of `pinion run`, of which some are refused with the reason and therefore hidden, and what of
+/// the run is shown.
 #[derive(Debug, Args)]
-#[command(after_long_help = TRACE_NOTES)]
+#[command(
+    after_long_help = TRACE_NOTES,
+    mut_arg("app", |app| app.help("Folder with an app.toml, or the file itself")),
+    mut_args(|arg| {
+        let is_refused = TRACE_REFUSES.contains(&arg.get_id().as_str());
+        if is_refused { arg.hide(true) } else { arg }
+    })
+)]
 pub struct TraceArgs {
-    #[command(flatten)]
-    pub run: RunArgs,
     /// Only these HPUs: CLUSTER.HPU, or CLUSTER for all of its (repeatable)
-    #[arg(long, value_name = "CLUSTER.HPU", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "CLUSTER.HPU",
+        value_delimiter = ',',
+        help_heading = "What is traced"
+    )]
     pub hpu: Vec<String>,
     /// Only this handler, by its function's name (repeatable)
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "What is traced")]
     pub handler: Vec<String>,
     /// Only this context (repeatable)
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "What is traced")]
     pub context: Vec<String>,
     /// Only what is done for this packet, counted from 0 (repeatable)
-    #[arg(long, value_name = "N", value_delimiter = ',')]
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is traced")]
     pub packet: Vec<u64>,
     /// Only this hart of a nanoservice (repeatable)
-    #[arg(long, value_name = "N", value_delimiter = ',')]
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is traced")]
     pub hart: Vec<u8>,
     /// First cycle, or time such as 1.2us
-    #[arg(long, value_name = "CYCLE|TIME")]
+    #[arg(long, value_name = "CYCLE|TIME", help_heading = "What is traced")]
     pub from: Option<String>,
     /// Cycle or time behind the last one
-    #[arg(long, value_name = "CYCLE|TIME")]
+    #[arg(long, value_name = "CYCLE|TIME", help_heading = "What is traced")]
     pub to: Option<String>,
     /// Leave out the events
-    #[arg(long)]
+    #[arg(long, help_heading = "What is traced")]
     pub no_events: bool,
     /// Leave out the instructions
-    #[arg(long, conflicts_with = "no_events")]
+    #[arg(long, conflicts_with = "no_events", help_heading = "What is traced")]
     pub no_instructions: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
     /// Write the trace to a file instead of standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Write a trace for ui.perfetto.dev instead of text
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "no_events", "no_instructions", "hpu", "handler"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["out", "no_events", "no_instructions", "hpu", "handler"],
+        help_heading = "Output"
+    )]
     pub perfetto: Option<PathBuf>,
 }
+
+/// Options of `pinion run` that `pinion trace` does not take.
+const TRACE_REFUSES: [&str; 9] = [
+    "engine",
+    "workers",
+    "handlers",
+    "host_dump",
+    "threads",
+    "pcap",
+    "queue",
+    "histogram",
+    "curve",
+];
 
 /// What `pinion up --help` says at its end.
 const UP_NOTES: &str = "\
@@ -352,11 +410,17 @@ pub struct UpArgs {
 #[derive(Debug, Args)]
 pub struct NewArgs {
     /// Folder to make; its last part is the application's name
-    #[arg(value_name = "NAME")]
-    pub name: PathBuf,
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    pub name: Option<PathBuf>,
     /// Make a program for a nanoPU instead of packet handlers
     #[arg(long)]
     pub nanoservice: bool,
+    /// Make a cluster: a server, clients and the network between
+    #[arg(long, conflicts_with = "nanoservice")]
+    pub cluster: bool,
+    /// List what can be made
+    #[arg(long, conflicts_with_all = ["name", "nanoservice", "cluster"])]
+    pub list: bool,
 }
 
 #[derive(Debug, Args)]
@@ -377,10 +441,10 @@ pub struct BuildArgs {
 
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
-    /// Folder of ground truth: of PsPIN (rows.csv) or of a nanoPU (scenarios/index.json)
-    /// [default: the project's PsPIN set]
+    /// Folder of ground truth (repeatable): of PsPIN (rows.csv), of applications on it (index.csv)
+    /// or of a nanoPU (scenarios/index.json) [default: all sets of the project]
     #[arg(long, value_name = "DIR")]
-    pub set: Option<PathBuf>,
+    pub set: Vec<PathBuf>,
     /// Write the comparison as JSON; `-` is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
@@ -437,7 +501,10 @@ DIR/NAME.svg. The number of --jobs changes no result.
 Exit status 3 when a point has a problem; its row says which, and the others are run all the same.";
 
 #[derive(Debug, Args)]
-#[command(after_long_help = SWEEP_NOTES)]
+#[command(
+    after_long_help = SWEEP_NOTES,
+    mut_arg("set", |set| set.value_name("KEY=VALUE,VALUE,…").help(SWEEP_SET))
+)]
 pub struct SweepArgs {
     #[command(flatten)]
     pub app: AppArgs,
@@ -469,6 +536,10 @@ pub struct SweepArgs {
     #[arg(long)]
     pub quiet: bool,
 }
+
+/// What `--set` does in a sweep.
+const SWEEP_SET: &str = "Vary a number of the machine or of the traffic, for example \
+                         cluster.count=1,2,4,8 or packet.bytes=64,512 (repeatable)";
 
 #[derive(Debug, Args)]
 pub struct MachineArgs {
@@ -508,7 +579,7 @@ pub enum PspinVerb {
         /// Folder to make
         #[arg(value_name = "DIR")]
         dir: PathBuf,
-        /// The library that drivers link [default: libpinion_pspinsim beside this command]
+        /// The library that drivers link [default: the one that belongs to this command]
         #[arg(long, value_name = "FILE")]
         library: Option<PathBuf>,
     },

@@ -1,5 +1,13 @@
-//! Host programs of an FPsPIN NIC: the library's sources unpacked for a project's own Makefile, and
-//! programs compiled against it from sources alone. They are ordinary programs of this computer.
+//! Applications for FPsPIN as they are: a folder laid out as the published one, so that their own
+//! Makefiles find the library of host programs, the handlers' headers and the rules; and host programs
+//! compiled from sources alone. These are ordinary programs of this computer.
+//!
+//! | `lib/fpspin/` | `fpspin.h`, and the Makefile that builds `libfpspin.a` from `lib/*.c` |
+//! |---|---|
+//! | **`fpga/app/pspin/deps/pspin/`** | |
+//! | `hw/`, `sw/` | as in PsPIN's tree (`pspin_project`), for packets that begin with Ethernet |
+//! | `examples/generic_driver/` | `gdriver.mk`; applications lie beside it |
+//! | `Makefile`, `include/` | the library as `libpinion_fpspin`, for Makefiles of one's own |
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,7 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::assets;
+use crate::driver_library::DriverLibrary;
 use crate::error::{Error, Result};
+use crate::pspin_project::{Flavour, copy, lay_out_for};
 
 /// Options of every compilation: how the library is written, and what programs for it expect.
 const COMPILE: [&str; 5] = ["-std=gnu11", "-O2", "-g", "-Wall", "-pthread"];
@@ -25,12 +35,45 @@ pub struct Compile {
     pub cc: String,
 }
 
-/// Unpacks the library: headers, sources and a Makefile.
+/// Where PsPIN lies in FPsPIN's repository, and applications below it.
+const PSPIN: &str = "fpga/app/pspin/deps/pspin";
+
+/// Packets begin with the Ethernet header.
+const PROJECT: Flavour = Flavour { headers: "include/fpspin", rules: "fpspin/rules" };
+
+/// Holds the folders that applications' Makefiles are told of.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// `PSPIN_HW`.
+    pub hardware: PathBuf,
+    /// `PSPIN_RT`.
+    pub runtime: PathBuf,
+    /// Where applications are put.
+    pub examples: PathBuf,
+}
+
+/// Lays a folder out as applications expect it: with the library of drivers that is named or belongs
+/// to this executable.
 ///
 /// # Errors
-/// Files that cannot be written.
-pub fn lay_out(folder: &Path) -> Result<()> {
-    copy_tree(&library_dir()?, folder)
+/// No library of drivers to be found, files that cannot be written.
+pub fn lay_out(folder: &Path, library: Option<&Path>) -> Result<Tree> {
+    let library = DriverLibrary::find(library)?;
+    let from = library_dir()?;
+    for part in ["include", "lib"] {
+        copy_tree(&from.join(part), &folder.join(part))?;
+    }
+    copy_tree(&from.join("include/fpspin"), &folder.join("lib/fpspin"))?;
+    copy(&from.join("Makefile"), &folder.join("Makefile"))?;
+    let pspin = folder.join(PSPIN);
+    lay_out_for(&pspin, &library, &PROJECT)?;
+    let examples = pspin.join("examples");
+    // An application's own files, copied here before, stay.
+    let rules = examples.join("generic_driver/gdriver.mk");
+    if !rules.exists() {
+        copy(&from.join("generic_driver/gdriver.mk"), &rules)?;
+    }
+    Ok(Tree { hardware: pspin.join("hw"), runtime: pspin.join("sw"), examples })
 }
 
 /// Compiles a host program and the library into one executable; gives what the compiler wrote.

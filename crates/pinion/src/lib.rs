@@ -23,7 +23,9 @@ pub mod build;
 pub mod calibration;
 pub mod cluster;
 pub mod cosim;
+pub mod driver_library;
 pub mod error;
+pub mod fault;
 pub mod figure;
 pub mod fpspin_project;
 #[cfg(target_os = "linux")]
@@ -37,6 +39,8 @@ pub mod nanoservice;
 pub mod native;
 #[cfg(target_os = "linux")]
 pub mod nic;
+#[cfg(target_os = "linux")]
+pub mod own_folder;
 pub mod pspin_project;
 pub mod ranks;
 pub mod report;

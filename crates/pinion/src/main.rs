@@ -2,8 +2,8 @@
 //! paragraph.
 //!
 //! Exit status: 0 success; 1 a comparison failed (`calibrate`, or messages'
-//! answers); 2 a mistake in what was given; 3
-//! the run ended and handlers, or the program, had failed.
+//! answers); 2 a mistake in what was given, or a file or standard output that cannot be written; 3
+//! the run ended and handlers, or the program, had failed; 130 it was interrupted.
 
 mod cli;
 mod commands;
@@ -13,19 +13,31 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+use commands::Status;
 use pinion::Error;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match commands::dispatch(&cli.command) {
-        Ok(status) => ExitCode::from(status.code()),
-        Err(error) => {
-            let mut stderr = std::io::stderr().lock();
-            if let Error::CompilerFailed { output, .. } = &error {
-                let _ = stderr.write_all(output);
-            }
-            let _ = writeln!(stderr, "pinion: {}", pinion::error::paragraph(&error));
-            ExitCode::from(2)
+    let (status, error) = match cli::Cli::try_parse() {
+        Ok(cli) => commands::dispatch(&cli.command),
+        Err(answer) => {
+            // Help and version are for standard output, mistakes for standard error.
+            output::note(answer.print());
+            let is_mistake = answer.exit_code() != 0;
+            (if is_mistake { Status::Mistake } else { Status::Success }, None)
         }
+    };
+    if let Some(error) = &error {
+        if let Error::CompilerFailed { output, .. } = error {
+            let _ = std::io::stderr().lock().write_all(output);
+        }
+        output::notice(&pinion::error::paragraph(error));
+    }
+    let failure = output::take_failure();
+    if let Some(failure) = &failure {
+        output::notice(&format!("cannot write to standard output: {failure}"));
+    }
+    match (failure, status) {
+        (Some(_), Status::Success) => ExitCode::from(Status::Mistake.code()),
+        _ => ExitCode::from(status.code()),
     }
 }

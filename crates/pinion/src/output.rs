@@ -1,12 +1,125 @@
-//! Writes to standard output; a reader that has gone away (`| head`) is no error.
+//! Writes to standard output; a reader that has gone away (`| head`) is no error, a full disk is. Colours
+//! are for terminals, and for those who have not set NO_COLOR.
 
-use std::io::Write as _;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-/// Prints text as it is.
+use anstream::{AutoStream, ColorChoice, stream::RawStream};
+use anstyle::{AnsiColor, Style};
+use pinion::error::Result;
+use pinion::report::write_whole;
+
+/// What a text is about.
+pub const HEADING: Style = Style::new().bold();
+/// What is good.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// What a reader should look at.
+pub const REMARK: Style = AnsiColor::Yellow.on_default();
+/// What is wrong.
+pub const WRONG: Style = AnsiColor::Red.on_default();
+/// Who speaks, on standard error.
+const SPEAKER: Style = AnsiColor::Red.on_default().bold();
+
+/// Holds the first error of standard output, which the process ends with.
+static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
+/// Tells that standard output is for JSON alone.
+static IS_FOR_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Prints text as it is: on standard output, or on standard error where that is for JSON.
 pub fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
-    let _ = stdout.flush();
+    if IS_FOR_JSON.load(Ordering::Relaxed) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    } else {
+        write(text);
+    }
+}
+
+/// Writes to standard output; tells whether it is worth going on.
+pub fn write(text: &str) -> bool {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    note(written)
+}
+
+/// Takes note of what became of a write to standard output; tells whether it succeeded.
+pub fn note(written: io::Result<()>) -> bool {
+    let Err(error) = written else { return true };
+    if error.kind() != ErrorKind::BrokenPipe {
+        let mut failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(error);
+    }
+    false
+}
+
+/// Takes the error of standard output, if it had one.
+pub fn take_failure() -> Option<io::Error> {
+    FAILURE.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Tells the user something on standard error, whether anybody reads it or not.
+pub fn notice(text: &str) {
+    let stderr = io::stderr();
+    let style = if is_coloured(&stderr) { SPEAKER } else { Style::new() };
+    let _ = writeln!(stderr.lock(), "{style}pinion:{style:#} {text}");
+}
+
+/// Tells whether a path stands for standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Keeps standard output for JSON if that is where it is to go (`--json -`): what else a command
+/// prints goes to standard error then.
+pub fn keep_for_json(path: Option<&Path>) {
+    IS_FOR_JSON.store(path.is_some_and(is_stdout), Ordering::Relaxed);
+}
+
+/// Writes JSON to a file, or to standard output for `-`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_json(path: &Path, json: &str) -> Result<()> {
+    let text = format!("{}\n", json.trim_end());
+    if is_stdout(path) {
+        write(&text);
+        return Ok(());
+    }
+    write_whole(path, text.as_bytes())
+}
+
+/// Prints a summary: its first line as a heading, and what troubles it in a colour.
+pub fn print_summary([summary, trouble]: &[String; 2], is_wrong: bool) {
+    let (first, rest) = summary.split_once('\n').unwrap_or((summary, ""));
+    let trouble: String = trouble
+        .lines()
+        .map(|line| paint(if is_wrong { WRONG } else { REMARK }, line) + "\n")
+        .collect();
+    print(&format!("{}\n{rest}{trouble}", paint(HEADING, first)));
+}
+
+/// Gives a text in a style if styles are shown where [`print`] goes.
+pub fn paint(style: Style, text: &str) -> String {
+    let is_shown = match IS_FOR_JSON.load(Ordering::Relaxed) {
+        true => is_coloured(&io::stderr()),
+        false => is_coloured(&io::stdout()),
+    };
+    match is_shown {
+        true => format!("{style}{text}{style:#}"),
+        false => text.to_owned(),
+    }
+}
+
+/// Gives a table's text with some words, as columns of their own, in a style.
+pub fn paint_words(text: String, words: &[(&str, Style)]) -> String {
+    words.iter().fold(text, |text, (word, style)| {
+        text.replace(&format!("  {word}"), &format!("  {}", paint(*style, word)))
+    })
+}
+
+fn is_coloured(stream: &impl RawStream) -> bool {
+    AutoStream::choice(stream) != ColorChoice::Never
 }
 
 /// Prints rows with their columns aligned; the last column is not padded.

@@ -9,13 +9,14 @@
 //! | `runtime/include/` | the handler interface |
 //! | `rules/spin-handlers.mk` | `make deploy` |
 
-use std::env::{self, consts};
+use std::env::consts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::app::{self, load_machine};
 use crate::assets;
 use crate::build::{self, Built};
+use crate::driver_library::DriverLibrary;
 use crate::error::{Error, Result};
 use crate::manifest::{self, Manifest, PacketStart};
 
@@ -59,6 +60,7 @@ pub fn compile(job: &Compile) -> Result<Built> {
         include_dirs: Vec::new(),
         defines: Vec::new(),
         cflags: job.cflags.clone(),
+        cxxflags: Vec::new(),
         machine: job.machine.clone(),
         set: job.overrides.clone(),
     })?;
@@ -70,48 +72,41 @@ pub fn compile(job: &Compile) -> Result<Built> {
     build::build(&manifest, &app::layout(&machine.value), &options)
 }
 
-/// Lays a folder out as projects expect it and gives the library it holds.
+/// Lays a folder out as projects expect it.
 ///
 /// # Errors
 /// No library to be found, files that cannot be written.
-pub fn lay_out(folder: &Path, library: Option<&Path>) -> Result<PathBuf> {
-    let library = match library {
-        Some(library) if library.is_file() => library.to_owned(),
-        Some(library) => {
-            return Err(Error::Usage(format!("there is no library {}", library.display())));
-        }
-        None => find_library()?,
-    };
+pub fn lay_out(folder: &Path, library: Option<&Path>) -> Result<()> {
+    let library = DriverLibrary::find(library)?;
+    lay_out_for(folder, &library, &PROJECT)
+}
+
+/// Says how trees of PsPIN and of FPsPIN differ.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flavour {
+    /// Names the folder of the SDK whose `packets.h` and further headers handlers include.
+    pub headers: &'static str,
+    /// Names the folder of the SDK with the rules for Makefiles.
+    pub rules: &'static str,
+}
+
+/// Packets begin with the IP header.
+const PROJECT: Flavour = Flavour { headers: "include/pspin", rules: "pspinsim/rules" };
+
+/// Lays out `hw/` and `sw/`.
+pub(crate) fn lay_out_for(folder: &Path, library: &DriverLibrary, flavour: &Flavour) -> Result<()> {
     let sdk = assets::sdk_dir()?;
     let (hardware, software) = (folder.join("hw/verilator_model"), folder.join("sw"));
     copy_headers(&sdk.join("pspinsim/include"), &hardware.join("include"))?;
     copy_headers(&sdk.join("include"), &software.join("runtime/include"))?;
-    copy_headers(&sdk.join("include/pspin"), &software.join("runtime/include"))?;
-    let rules = Path::new("rules/spin-handlers.mk");
-    copy(&sdk.join("pspinsim").join(rules), &software.join(rules))?;
+    copy_headers(&sdk.join(flavour.headers), &software.join("runtime/include"))?;
+    let rules = "spin-handlers.mk";
+    copy(&sdk.join(flavour.rules).join(rules), &software.join("rules").join(rules))?;
     for name in LIBRARY_NAMES {
         let file = format!("{}{name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
-        copy(&library, &hardware.join("lib").join(file))?;
+        library.write(&hardware.join("lib").join(file))?;
     }
-    Ok(library)
-}
-
-/// Finds the library that was built or installed with this executable.
-fn find_library() -> Result<PathBuf> {
-    let file = format!("{}pinion_pspinsim{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
-    let executable = env::current_exe().and_then(|path| path.canonicalize()).ok();
-    let beside = executable.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let found = beside.iter().flat_map(|dir| {
-        // Cargo puts it beside the executable, or below when it builds tests; `make install`, above.
-        ["", "deps", "../lib"].map(|place| dir.join(place).join(&file))
-    });
-    let age = |path: &PathBuf| path.metadata().and_then(|meta| meta.modified()).ok();
-    found.filter(|path| path.is_file()).max_by_key(age).ok_or_else(|| {
-        Error::Usage(format!(
-            "{file} is not beside this executable: build it (cargo build --release -p \
-             pinion-pspinsim) and give --library FILE"
-        ))
-    })
+    Ok(())
 }
 
 /// Copies the headers of a folder, not of those below.
@@ -127,7 +122,8 @@ fn copy_headers(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
+/// Copies a file; its folder is made where needed.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let parent = to.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(|error| Error::file("create", parent, error))?;
     fs::copy(from, to).map_err(|error| Error::file("write", to, error))?;

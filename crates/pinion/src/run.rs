@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 use pinion_spin::machine::AllocatorKind;
-use pinion_spin::{Outcome, Units};
+use pinion_spin::{Outcome, Totals, Units};
 
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::manifest::PacketStart;
-use crate::report::{Collector, Ending, Links, Outputs, Sink, Summary};
+use crate::report::{Collector, Ending, Links, Outputs, Sink, Summary, Traces};
 use crate::trace::{Both, Tracer};
 use crate::traffic::{ETHERNET_HEADER_BYTES, Packets};
 
@@ -198,7 +198,8 @@ fn run_heard(
     if let Some(tracer) = tracer {
         tracer.finish(nic.now())?;
     }
-    let stats = collector.finish(observer)?;
+    let mut stats = collector.finish(observer)?;
+    let traces = Traces::of(&mut stats, outputs);
     let ended = (ending, nic.now(), start.elapsed());
     let mut totals = nic.totals();
     if links.input == LinkType::RawIp {
@@ -207,7 +208,28 @@ fn run_heard(
     }
     let mut summary = Summary::new(app, totals, stats, ended);
     summary.remarks.extend(packets.remark());
+    summary.remarks.extend(hardware_limits(&nic.totals()));
+    let remarks = traces.remarks(app, &summary, nic.unfinished())?;
+    summary.remarks.extend(remarks);
     Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
+}
+
+/// Says where the hardware did not do what the program asked of it, as far as nobody hears of it.
+fn hardware_limits(totals: &Totals) -> impl Iterator<Item = String> {
+    let counted = [
+        (
+            totals.false_answers,
+            "atomics outside their HPU's own L1 answered 1 and not what they found, as on the \
+             published RTL (core.remote_amo): a lock or counter there that takes the answer fails",
+        ),
+        (
+            totals.unreached_transfers,
+            "copies by handlers came from or went to where the cluster's DMA engine does not reach, \
+             as on the published RTL (dma.core_reach): they gave 0xbadcab1e, or wrote nothing",
+        ),
+    ];
+    let told = counted.into_iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, what)| format!("{count} {what}"))
 }
 
 /// Cuts a slice where a tracer begins to listen closely, and where it ends.

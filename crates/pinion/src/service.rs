@@ -53,6 +53,7 @@ impl Service {
             let problem = "this is no nanoservice but packet handlers: it has no [nanoservice]";
             return Err(manifest.error_at("app", problem).into());
         };
+        build::untrusted::check(&manifest, &options.build)?;
         if options.build.slot.is_some() {
             let problem = "--slot goes with packet handlers; a nanoservice has its node alone";
             return Err(manifest.error_at("nanoservice", problem).into());
@@ -86,7 +87,8 @@ impl Service {
 
     /// Counts the bytes of memory that code, constants and variables take.
     pub fn program_bytes(&self) -> u64 {
-        let ends = self.image.segments.iter().map(|s| s.load_address + s.memory_bytes);
+        let ends = self.image.segments.iter();
+        let ends = ends.map(|s| s.load_address.saturating_add(s.memory_bytes));
         ends.max().unwrap_or(0).saturating_sub(MEMORY_BASE)
     }
 }

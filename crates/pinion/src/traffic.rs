@@ -9,7 +9,7 @@ use std::path::Path;
 use pinion_net::capture::{CaptureReader, LinkType, TimedFrame};
 use pinion_net::fault::{FaultLane, FaultSpec, Way};
 use pinion_net::generator::{Generator, GeneratorSpec};
-use pinion_net::pacing::{Pacer, Pacing, Rate, WireBits};
+use pinion_net::pacing::{Pacer, Pacing, Rate, RateError, WireBits};
 use pinion_sim::Time;
 use pinion_spin::{Frame, Offer, Traffic};
 
@@ -47,10 +47,13 @@ impl std::str::FromStr for Pace {
         if text == "recorded" {
             return Ok(Self(Pacing::AsRecorded));
         }
-        let rate: Rate = text.parse().map_err(|_| {
-            Error::Usage(format!(
-                "--pace {text}: write recorded, max or a rate such as 100g, 2.5g or 500m"
-            ))
+        let rate: Rate = text.parse().map_err(|error| {
+            Error::Usage(match error {
+                RateError::NoUnit { .. } => format!("--pace: {error}"),
+                RateError::Form { .. } => format!(
+                    "--pace {text}: write recorded, max or a rate such as 100g, 2.5g or 500m"
+                ),
+            })
         })?;
         Ok(Self(Pacing::at(rate, WireBits::Frame)))
     }

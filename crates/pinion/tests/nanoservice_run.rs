@@ -1,94 +1,31 @@
 //! Nanoservices run from outside: requests from messages, loads and captures; what comes out; programs
 //! and inputs that are wrong.
 
+mod service_folder;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use pinion_net::capture::{CaptureReader, CaptureWriter, LinkType};
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use serde_json::Value;
+use service_folder::{Folder, example, has_gcc};
 
-/// A folder of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("pinion-srun-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        Self(dir)
+/// Writes a capture of frames, a microsecond apart.
+fn write_capture(folder: &Folder, name: &str, frames: &[Vec<u8>]) {
+    let mut writer = CaptureWriter::create(folder.0.join(name), LinkType::Ethernet).unwrap();
+    for (index, frame) in frames.iter().enumerate() {
+        writer.write(index as u64 * 1_000_000, frame).unwrap();
     }
-
-    /// Writes a nanoservice `app` that runs on one hart.
-    fn service(&self, source: &str) {
-        let manifest = "[app]\nname = \"app\"\nsources = [\"app.c\"]\n\n[nanoservice]\nharts = 1\n";
-        fs::create_dir_all(self.0.join("app")).unwrap();
-        fs::write(self.0.join("app/app.toml"), manifest).unwrap();
-        fs::write(self.0.join("app/app.c"), source).unwrap();
-    }
-
-    fn pinion(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_pinion"))
-            .args(arguments)
-            .current_dir(&self.0)
-            .env("PINION_SDK", repository().join("sdk"))
-            .output()
-            .unwrap()
-    }
-
-    /// Runs a nanoservice; gives the exit status, what it printed, and the summary.
-    fn run(&self, app: &str, arguments: &[&str]) -> (i32, String, Value) {
-        let all: Vec<&str> =
-            [&["run", app, "--json", "summary.json", "--quiet"], arguments].concat();
-        let output = self.pinion(&all);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        let json = fs::read_to_string(self.0.join("summary.json"));
-        let json = json.unwrap_or_else(|_| panic!("no summary: {said}"));
-        let status = output.status.code().unwrap();
-        (status, format!("{printed}{said}"), serde_json::from_str(&json).unwrap())
-    }
-
-    /// Writes a capture of frames, a microsecond apart.
-    fn capture(&self, name: &str, frames: &[Vec<u8>]) {
-        let mut writer = CaptureWriter::create(self.0.join(name), LinkType::Ethernet).unwrap();
-        for (index, frame) in frames.iter().enumerate() {
-            writer.write(index as u64 * 1_000_000, frame).unwrap();
-        }
-        writer.finish().unwrap();
-    }
-
-    fn frames(&self, name: &str) -> Vec<Vec<u8>> {
-        let mut reader = CaptureReader::open(self.0.join(name)).unwrap();
-        let mut frames = Vec::new();
-        while let Some(frame) = reader.next_frame().unwrap() {
-            frames.push(frame.bytes);
-        }
-        frames
-    }
+    writer.finish().unwrap();
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+fn read_frames(folder: &Folder, name: &str) -> Vec<Vec<u8>> {
+    let mut reader = CaptureReader::open(folder.0.join(name)).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        frames.push(frame.bytes);
     }
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn example(name: &str) -> String {
-    repository().join("examples").join(name).display().to_string()
-}
-
-fn has_gcc() -> bool {
-    let found = Command::new("riscv64-unknown-elf-gcc").arg("--version").output().is_ok();
-    if !found {
-        eprintln!("riscv64-unknown-elf-gcc is not installed: nothing tested");
-    }
-    found
+    frames
 }
 
 fn request(context: u16, id: u16, words: &[u64]) -> Header {
@@ -184,12 +121,12 @@ fn a_capture_of_requests_is_enough() {
     let folder = Folder::new("capture");
     folder.service(ECHO);
     let frames: Vec<_> = (0..10).map(|n| frame(0, n, &[n.into(), 7])).collect();
-    folder.capture("in.pcap", &frames);
+    write_capture(&folder, "in.pcap", &frames);
     let arguments = ["--pcap-in", "in.pcap", "--pcap-out", "out.pcap"];
     let (status, said, summary) = folder.run("app", &arguments);
     assert_eq!(status, 0, "{said}");
     assert_eq!(summary["messages"]["out_delivered"], 10);
-    let out = folder.frames("out.pcap");
+    let out = read_frames(&folder, "out.pcap");
     let parsed = out.iter().map(|frame| Header::parse(frame, NDP_PROTOCOL).unwrap());
     let data: Vec<_> = parsed.filter(|(header, _)| header.flags == Flags::DATA).collect();
     assert_eq!(data.len(), 10);
@@ -247,7 +184,7 @@ fn bad_frames_are_counted_by_reason() {
         Header { msg_len: 60_000, ..request(0, 6, &[]) }.frame(&[0; 1024]),
         frame(0, 7, &[3, 4]),
     ];
-    folder.capture("bad.pcap", &frames);
+    write_capture(&folder, "bad.pcap", &frames);
     let (status, said, summary) = folder.run("app", &["--pcap-in", "bad.pcap"]);
     assert_eq!(status, 0, "{said}");
     assert_eq!((&summary["messages"]["in"], &summary["imbalance"]), (&2.into(), &Value::Null));
@@ -337,7 +274,7 @@ fn options_that_do_not_apply_are_refused() {
     }
     let folder = Folder::new("options");
     folder.service(ECHO);
-    folder.capture("in.pcap", &[frame(0, 1, &[1, 2])]);
+    write_capture(&folder, "in.pcap", &[frame(0, 1, &[1, 2])]);
     let whole = fs::read(folder.0.join("in.pcap")).unwrap();
     fs::write(folder.0.join("cut.pcap"), &whole[..whole.len() - 7]).unwrap();
     fs::write(folder.0.join("broken.toml"), "[[message]]\nsend = \"x\"\n").unwrap();

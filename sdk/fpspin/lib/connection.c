@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,22 +33,64 @@ struct pinion_link *pinion_link_of(fpspin_ctx_t *ctx, const char *what)
     return NULL;
 }
 
+/* Returns this user's number outside of the user namespace: `unshare --map-root-user` makes nobody
+ * root. */
+static unsigned outer_user(void)
+{
+    unsigned own = (unsigned)geteuid(), inside, outside, count, found = own;
+    FILE *map = fopen("/proc/self/uid_map", "re");
+
+    while (map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3) {
+        if (own >= inside && own - inside < count)
+            found = outside + (own - inside);
+    }
+    if (map)
+        fclose(map);
+    return found;
+}
+
+static bool is_mine(const char *folder)
+{
+    struct stat found;
+
+    return stat(folder, &found) == 0 && found.st_uid == geteuid();
+}
+
+/* Writes the folder of NICs' sockets: where `pinion nic` puts them for the same user. */
+static int socket_folder(char *path, size_t room)
+{
+    const char *folder = getenv("PINION_NIC_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
+    unsigned user = outer_user();
+    char session[64];
+
+    if (folder && *folder)
+        return snprintf(path, room, "%s", folder);
+    if (runtime && *runtime == '/' && is_mine(runtime))
+        return snprintf(path, room, "%s/pinion", runtime);
+    if (user == 0)
+        return snprintf(path, room, "/run/pinion");
+    snprintf(session, sizeof(session), "/run/user/%u", user);
+    if (is_mine(session))
+        return snprintf(path, room, "%s/pinion", session);
+    return snprintf(path, room, "/tmp/pinion-%u", user);
+}
+
 /* Writes the path of a device's socket; false if it is too long. */
 static bool socket_path(const char *device, char *path, size_t room)
 {
-    const char *folder = getenv("PINION_NIC_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
     const char *slash = strrchr(device, '/'), *name = slash ? slash + 1 : device;
     size_t length = strlen(device);
     int wanted;
 
     if (length > 5 && !strcmp(device + length - 5, ".sock"))
         wanted = snprintf(path, room, "%s", device);
-    else if (folder && *folder)
-        wanted = snprintf(path, room, "%s/%s.sock", folder, name);
-    else if (runtime && *runtime)
-        wanted = snprintf(path, room, "%s/pinion/%s.sock", runtime, name);
-    else
-        wanted = snprintf(path, room, "/tmp/pinion-%u/%s.sock", (unsigned)getuid(), name);
+    else {
+        wanted = socket_folder(path, room);
+        if (wanted > 0 && (size_t)wanted < room) {
+            int more = snprintf(path + wanted, room - (size_t)wanted, "/%s.sock", name);
+            wanted = more < 0 ? more : wanted + more;
+        }
+    }
     return wanted > 0 && (size_t)wanted < room;
 }
 
@@ -82,7 +125,7 @@ static int open_socket(const char *device)
 struct pinion_link *pinion_connect(const char *device)
 {
     struct pinion_link *link;
-    int fd = open_socket(device), memory = -1;
+    int fd = open_socket(device);
 
     if (fd < 0)
         return NULL;
@@ -94,19 +137,14 @@ struct pinion_link *pinion_connect(const char *device)
     }
     link->fd = fd;
     pthread_mutex_init(&link->turn, NULL);
+    pthread_mutex_init(&link->map, NULL);
     snprintf(link->device, sizeof(link->device), "%s", device);
     if (!pinion_ask(link, PINION_HELLO, NULL, 0, -1, &link->machine, sizeof(link->machine),
-                    &memory, "connect")) {
+                    NULL, "connect")) {
         pinion_disconnect(link);
         return NULL;
     }
     link->machine.name[PINION_NAME_BYTES - 1] = 0;
-    if (memory >= 0) {
-        void *mapped = mmap(NULL, link->machine.handler_memory_bytes, PROT_READ, MAP_SHARED,
-                            memory, 0);
-        link->handler_memory = mapped == MAP_FAILED ? NULL : mapped;
-        close(memory);
-    }
     return link;
 }
 
@@ -114,7 +152,8 @@ void pinion_disconnect(struct pinion_link *link)
 {
     close(link->fd);
     if (link->handler_memory)
-        munmap((void *)link->handler_memory, link->machine.handler_memory_bytes);
+        munmap((void *)link->handler_memory, link->window.bytes);
+    pthread_mutex_destroy(&link->map);
     pthread_mutex_destroy(&link->turn);
     free(link);
 }
@@ -149,14 +188,26 @@ static bool send_parts(struct pinion_link *link, struct pinion_header *header,
     return sent >= 0;
 }
 
-/* Receives one message; its file, if one came, goes to `got_fd` or is closed. Returns its bytes,
- * 0 when the NIC has hung up, below 0 with errno set. */
+/* Keeps a file that came where there is room. */
+static void keep(int fd, int *got_fds)
+{
+    for (int i = 0; got_fds && i < PINION_FILES_MAX; i++) {
+        if (got_fds[i] < 0) {
+            got_fds[i] = fd;
+            return;
+        }
+    }
+    close(fd);
+}
+
+/* Receives one message; its files go to `got_fds` or are closed. Returns its bytes, 0 when the NIC has
+ * hung up, below 0 with errno set. */
 static ssize_t receive(struct pinion_link *link, struct pinion_header *header, void *body,
-                       size_t room, int *got_fd)
+                       size_t room, int *got_fds)
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(PINION_FILES_MAX * sizeof(int))];
     } control;
     struct iovec pieces[2] = { { header, sizeof(*header) }, { body, room } };
     struct msghdr message = { .msg_iov = pieces,
@@ -178,23 +229,22 @@ static ssize_t receive(struct pinion_link *link, struct pinion_header *header, v
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
             continue;
-        memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-        if (got_fd && *got_fd < 0)
-            *got_fd = fd;
-        else
-            close(fd);
+        for (size_t at = CMSG_LEN(0); at + sizeof(fd) <= part->cmsg_len; at += sizeof(fd)) {
+            memcpy(&fd, (char *)part + at, sizeof(fd));
+            keep(fd, got_fds);
+        }
     }
     return got;
 }
 
 /* Waits for the answer to question `number` and checks it. */
 static bool get_answer(struct pinion_link *link, enum pinion_kind kind, uint32_t number,
-                       void *answer, size_t bytes, int *got_fd, const char *what)
+                       void *answer, size_t bytes, int *got_fds, const char *what)
 {
     struct pinion_header header;
     char scratch[1024], *body = bytes > sizeof(scratch) ? answer : scratch;
     size_t room = bytes > sizeof(scratch) ? bytes : sizeof(scratch);
-    ssize_t got = receive(link, &header, body, room, got_fd);
+    ssize_t got = receive(link, &header, body, room, got_fds);
     size_t length = got > (ssize_t)sizeof(header) ? (size_t)got - sizeof(header) : 0;
 
     if (got <= 0)
@@ -218,7 +268,7 @@ static bool get_answer(struct pinion_link *link, enum pinion_kind kind, uint32_t
 }
 
 bool pinion_ask(struct pinion_link *link, enum pinion_kind kind, const struct pinion_part *parts,
-                int count, int send_fd, void *answer, size_t bytes, int *got_fd, const char *what)
+                int count, int send_fd, void *answer, size_t bytes, int *got_fds, const char *what)
 {
     struct pinion_header header = { PINION_MAGIC, PINION_VERSION, kind, 0, 0 };
     bool done;
@@ -227,7 +277,7 @@ bool pinion_ask(struct pinion_link *link, enum pinion_kind kind, const struct pi
     header.number = ++link->number;
     /* A NIC that refuses a connection says why before it hangs up: read it even then. */
     if (send_parts(link, &header, parts, count, send_fd) || errno == EPIPE)
-        done = get_answer(link, kind, header.number, answer, bytes, got_fd, what);
+        done = get_answer(link, kind, header.number, answer, bytes, got_fds, what);
     else
         done = pinion_fail("%s: NIC %s: %s", what, link->device, strerror(errno));
     pthread_mutex_unlock(&link->turn);

@@ -58,6 +58,24 @@ static void take(fpspin_ctx_t *ctx, const struct pinion_attached *got)
     memcpy(ctx->dma_idx, got->request, sizeof(ctx->dma_idx));
 }
 
+/* Maps the context's handler memory instead of what was mapped before; without a file, or if that
+ * fails, it is read through the NIC. */
+static void map_handler_memory(struct pinion_link *link, const struct pinion_area *area, int file)
+{
+    void *mapped = MAP_FAILED;
+
+    if (file >= 0) {
+        mapped = mmap(NULL, area->bytes, PROT_READ, MAP_SHARED, file, 0);
+        close(file);
+    }
+    pthread_mutex_lock(&link->map);
+    if (link->handler_memory)
+        munmap((void *)link->handler_memory, link->window.bytes);
+    link->handler_memory = mapped == MAP_FAILED ? NULL : mapped;
+    link->window = *area;
+    pthread_mutex_unlock(&link->map);
+}
+
 /* Checks what the published interface cannot express. */
 static bool check(const char *dev, const char *img, int dest_ctx, const fpspin_ruleset_t *rs,
                   int num_rs, int pages)
@@ -94,22 +112,23 @@ static bool attach(struct pinion_link *link, fpspin_ctx_t *ctx, const char *img,
                                     { rulesets, (size_t)num_rs * sizeof(*rulesets) } };
     struct pinion_attached got;
     char what[64];
-    int image, memory = -1;
+    int image, files[PINION_FILES_MAX] = { -1, -1 };
     bool done;
 
     snprintf(head.image, sizeof(head.image), "%s", img);
     snprintf(what, sizeof(what), "attach to %.30s", link->device);
     if (!pinion_rulesets(rulesets, rs, num_rs) || (image = image_memory(img)) < 0)
         return false;
-    done = pinion_ask(link, PINION_ATTACH, parts, 2, image, &got, sizeof(got), &memory, what);
+    done = pinion_ask(link, PINION_ATTACH, parts, 2, image, &got, sizeof(got), files, what);
     close(image);
     if (!done)
         return false;
-    if (memory < 0)
+    if (files[0] < 0)
         return pinion_fail("%s: the NIC gave no host memory", what);
+    map_handler_memory(link, &got.handler_memory, files[1]);
     ctx->mmap_len = (size_t)pages * PAGE_SIZE;
-    ctx->cpu_addr = mmap(NULL, ctx->mmap_len, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    close(memory);
+    ctx->cpu_addr = mmap(NULL, ctx->mmap_len, PROT_READ | PROT_WRITE, MAP_SHARED, files[0], 0);
+    close(files[0]);
     if (ctx->cpu_addr == MAP_FAILED)
         return pinion_fail("%s: cannot map %zu bytes of host memory: %s", what, ctx->mmap_len,
                            strerror(errno));
@@ -119,6 +138,17 @@ static bool attach(struct pinion_link *link, fpspin_ctx_t *ctx, const char *img,
     return true;
 }
 
+/* Makes a context that is attached to nothing; the program's own field stays as it is, for programs
+ * set it before. */
+static void clear(fpspin_ctx_t *ctx)
+{
+    void *app_data = ctx->app_data;
+
+    memset(ctx, 0, sizeof(*ctx));
+    ctx->app_data = app_data;
+    ctx->fd = -1;
+}
+
 bool fpspin_init(fpspin_ctx_t *ctx, const char *dev, const char *img, int dest_ctx,
                  const fpspin_ruleset_t *rs, int num_rs, int hostdma_pages)
 {
@@ -126,8 +156,7 @@ bool fpspin_init(fpspin_ctx_t *ctx, const char *dev, const char *img, int dest_c
 
     if (!ctx)
         return pinion_fail("attach: the context is missing (NULL)");
-    memset(ctx, 0, sizeof(*ctx));
-    ctx->fd = -1;
+    clear(ctx);
     if (!check(dev, img, dest_ctx, rs, num_rs, hostdma_pages))
         return false;
     link = pinion_connect(dev);
@@ -136,8 +165,7 @@ bool fpspin_init(fpspin_ctx_t *ctx, const char *dev, const char *img, int dest_c
     ctx->ctx_id = dest_ctx;
     if (!knows_hpus(link) || !attach(link, ctx, img, rs, num_rs, hostdma_pages)) {
         pinion_disconnect(link);
-        memset(ctx, 0, sizeof(*ctx));
-        ctx->fd = -1;
+        clear(ctx);
         return false;
     }
     ctx->fd = link->fd;
@@ -169,7 +197,7 @@ bool fpspin_load(fpspin_ctx_t *ctx, const char *elf, uint64_t hostmem_ptr, uint3
     struct pinion_part part = { &head, sizeof(head) };
     struct pinion_attached got;
     uint64_t start, offset;
-    int image;
+    int image, files[PINION_FILES_MAX] = { -1, -1 };
     bool done;
 
     if (!link)
@@ -189,10 +217,12 @@ bool fpspin_load(fpspin_ctx_t *ctx, const char *elf, uint64_t hostmem_ptr, uint3
     image = image_memory(elf);
     if (image < 0)
         return false;
-    done = pinion_ask(link, PINION_LOAD, &part, 1, image, &got, sizeof(got), NULL, "load");
+    done = pinion_ask(link, PINION_LOAD, &part, 1, image, &got, sizeof(got), files, "load");
     close(image);
-    if (done)
+    if (done) {
         take(ctx, &got);
+        map_handler_memory(link, &got.handler_memory, files[0]);
+    }
     return done;
 }
 

@@ -17,7 +17,9 @@ struct pinion_link {
     int is_gone; /* said so already */
     char device[PINION_NAME_BYTES];
     struct pinion_machine machine;
-    const uint8_t *handler_memory; /* mapped for reading; NULL: it is not */
+    pthread_mutex_t map; /* held while the following is used */
+    struct pinion_area window; /* of handler memory, mapped for reading */
+    const uint8_t *handler_memory; /* where; NULL: it is not mapped */
     int first; /* the contexts it holds */
     int count;
     struct pinion_link *next;
@@ -39,10 +41,13 @@ struct pinion_link *pinion_link_of(fpspin_ctx_t *ctx, const char *what);
 struct pinion_link *pinion_connect(const char *device);
 void pinion_disconnect(struct pinion_link *link);
 
-/* Asks and waits for the answer: its body goes to `answer`, whose size must be right unless
- * `exact` is false. `send_fd` and `got_fd` may be -1 and NULL. `what` begins a complaint. */
+/* The files that an answer may bring: host memory and handler memory. */
+#define PINION_FILES_MAX 2
+
+/* Asks and waits for the answer: its body goes to `answer`, whose size must be right. `send_fd` may be
+ * -1; `got_fds`, if not NULL, has PINION_FILES_MAX elements of -1. `what` begins a complaint. */
 bool pinion_ask(struct pinion_link *link, enum pinion_kind kind, const struct pinion_part *parts,
-                int count, int send_fd, void *answer, size_t bytes, int *got_fd, const char *what);
+                int count, int send_fd, void *answer, size_t bytes, int *got_fds, const char *what);
 
 /* Sends without waiting for an answer. */
 bool pinion_tell(struct pinion_link *link, enum pinion_kind kind, const void *body, size_t bytes);

@@ -1,5 +1,5 @@
-/* NIC memory and the counters in it. Handler memory is mapped for reading; everything else goes
- * through the NIC, a piece at a time. */
+/* NIC memory and the counters in it. The program's own handler memory is mapped for reading;
+ * everything else goes through the NIC, a piece at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -28,23 +28,32 @@ bool fpspin_write_memory(fpspin_ctx_t *ctx, fpspin_addr_t pspin_addr, void *host
     return true;
 }
 
+/* Reads from what is mapped; false if it is not. */
+static bool read_mapped(struct pinion_link *link, uint8_t *to, fpspin_addr_t address, size_t len)
+{
+    size_t offset = (size_t)address - link->window.address;
+    bool is_there;
+
+    pthread_mutex_lock(&link->map);
+    is_there = link->handler_memory && address >= link->window.address &&
+               len <= link->window.bytes && offset <= link->window.bytes - len;
+    if (is_there)
+        memcpy(to, link->handler_memory + offset, len);
+    pthread_mutex_unlock(&link->map);
+    return is_there;
+}
+
 bool fpspin_read_memory(fpspin_ctx_t *ctx, void *host_addr, fpspin_addr_t pspin_addr, size_t len)
 {
     struct pinion_link *link = pinion_link_of(ctx, "read NIC memory");
     uint8_t *to = host_addr;
-    size_t offset;
 
     if (!link)
         return false;
     if (len && !host_addr)
         return pinion_fail("read NIC memory: there is no room to read to (NULL)");
-    offset = (size_t)pspin_addr - link->machine.handler_memory;
-    if (link->handler_memory && pspin_addr >= link->machine.handler_memory &&
-        len <= link->machine.handler_memory_bytes &&
-        offset <= link->machine.handler_memory_bytes - len) {
-        memcpy(to, link->handler_memory + offset, len);
+    if (read_mapped(link, to, pspin_addr, len))
         return true;
-    }
     while (len) {
         size_t piece = len < PINION_PIECE_BYTES ? len : PINION_PIECE_BYTES;
         struct pinion_range range = { pspin_addr, (uint32_t)piece };

@@ -17,9 +17,10 @@
 #define PINION_HPUS_MAX 128
 
 enum pinion_kind {
-    PINION_HELLO = 1, /* nothing -> pinion_machine, file of handler memory to map for reading */
-    PINION_ATTACH, /* pinion_attach, rulesets, file of the image -> pinion_attached, host memory */
-    PINION_LOAD, /* pinion_load, file of the image -> pinion_attached */
+    PINION_HELLO = 1, /* nothing -> pinion_machine */
+    PINION_ATTACH, /* pinion_attach, rulesets, file of the image -> pinion_attached, files of host
+                    * memory and, to map for reading, of the context's handler memory */
+    PINION_LOAD, /* pinion_load, file of the image -> pinion_attached, file of handler memory */
     PINION_UNLOAD, /* nothing -> nothing */
     PINION_RULES, /* pinion_rules, rulesets -> nothing */
     PINION_READ, /* pinion_range -> bytes */

@@ -9,8 +9,15 @@
 
 #ifndef PINION_ASSERT_H
 #define PINION_ASSERT_H
+#ifdef __cplusplus
+extern "C" {
+#else
 #define static_assert _Static_assert
+#endif
 void __assert_fail(const char *condition, const char *file, int line)
     __attribute__((noreturn, cold));
 void __assert(const char *condition, const char *file, int line) __attribute__((noreturn, cold));
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,13 +8,20 @@
 #define EXIT_FAILURE 1
 #define RAND_MAX 0x7fffffff
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 int abs(int value);
 long labs(long value);
 long long llabs(long long value);
 int atoi(const char *text);
 long atol(const char *text);
+long long atoll(const char *text);
 long strtol(const char *text, char **end, int base);
 unsigned long strtoul(const char *text, char **end, int base);
+long long strtoll(const char *text, char **end, int base);
+unsigned long long strtoull(const char *text, char **end, int base);
 
 /* A sequence per HPU, the same in every run. */
 int rand(void);
@@ -23,5 +30,23 @@ void srand(unsigned seed);
 /* Both end this handler, reported with cause 3; the HPU goes on. */
 void abort(void) __attribute__((noreturn));
 void exit(int status) __attribute__((noreturn));
+
+/* There is no heap; who calls these is told so by the compiler. A program that brings its own
+ * functions of these names compiles with -DPINION_OWN_HEAP. */
+#ifdef PINION_OWN_HEAP
+#define PINION_NO_HEAP
+#else
+#define PINION_NO_HEAP                                                                         \
+    __attribute__((error("handlers have no heap: keep data in static variables, handler memory " \
+                         "or scratchpads")))
+#endif
+void *malloc(size_t bytes) PINION_NO_HEAP;
+void *calloc(size_t count, size_t bytes) PINION_NO_HEAP;
+void *realloc(void *block, size_t bytes) PINION_NO_HEAP;
+void free(void *block) PINION_NO_HEAP;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

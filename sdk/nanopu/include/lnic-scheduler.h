@@ -66,11 +66,12 @@ extern "C" {
 void scheduler_init(void);
 
 /* Makes a thread of this hart for context `id`: binds the context, and calls
- * fn(argc, argv, cid, nc, id, priority) once the scheduler runs; `fn` may take fewer of these. A
- * thread that returns another code than 0 ends the program with it; a hart whose threads have all
- * returned is done. Returns 0; ids beyond MAX_THREADS end the program. */
+ * fn(argc, argv, cid, nc, id, priority) once the scheduler runs; `fn` may take fewer of these. A hart
+ * whose threads have all returned is done. A thread of context 0 that returns another code than 0 ends
+ * the program with it; another thread's is printed, and is the program's once all threads of all harts
+ * have returned. Returns 0; ids beyond MAX_THREADS end the program. */
 #ifdef __cplusplus
-int start_thread(void *fn, uint64_t id, uint64_t priority);
+int pinion_start_thread(int (*fn)(), uint64_t id, uint64_t priority) __asm__("start_thread");
 #else
 int start_thread(int (*fn)(), uint64_t id, uint64_t priority);
 #endif
@@ -81,6 +82,12 @@ void scheduler_run(void) __attribute__((noreturn));
 void scheduler_run_timer(void) __attribute__((noreturn));
 
 #ifdef __cplusplus
+}
+
+template <typename... Parameters>
+inline int start_thread(int (*fn)(Parameters...), uint64_t id, uint64_t priority)
+{
+    return pinion_start_thread(reinterpret_cast<int (*)()>(fn), id, priority);
 }
 #endif
 

@@ -87,6 +87,10 @@
 
 #ifdef __cplusplus
 extern "C" {
+/* Declared here, so that a C++ program's own are found by these names. */
+int core_main(int argc, char **argv, int cid, int nc);
+bool is_single_core(void);
+int inet_pton4(const char *text, const char *end, unsigned char *to);
 #else
 /* Address in text to four bytes in network order; 1 when it is one. Declared without parameters,
  * since sources pass a pointer to any type. */

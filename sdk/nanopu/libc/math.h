@@ -11,6 +11,10 @@
 #define isfinite(x) __builtin_isfinite(x)
 #define signbit(x) __builtin_signbit(x)
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 double sqrt(double x);
 float sqrtf(float x);
 double fabs(double x);
@@ -24,5 +28,9 @@ double floor(double x);
 double ceil(double x);
 double trunc(double x);
 double round(double x);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -92,8 +92,14 @@ static inline void unlock(lock_t *lock, uint64_t before)
 void pinion_write(const char *text, size_t bytes);
 /* Fetches the command line. */
 int pinion_arguments(char ***argv);
+/* Keeps a code for the end of the program. */
+void pinion_keep_status(int status);
 /* Ends this hart's part in the program, or the program. */
 void pinion_finish(int status) __attribute__((noreturn));
+/* Constructs what C++ has before main; does what waits for the end of the program: construct.c. */
+bool pinion_has_constructors(void);
+void __libc_init_array(void);
+void pinion_at_exit(void);
 /* Lets this hart sleep for ever. */
 void pinion_park(void) __attribute__((noreturn));
 /* Leaves C for a thread: trap.S. */

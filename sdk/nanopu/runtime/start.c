@@ -1,6 +1,7 @@
 /* From boot to the program's main functions, and how a program ends. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "encoding.h"
 #include "kernel.h"
 
@@ -34,12 +35,24 @@ __attribute__((weak)) int core_main(int argc, char **argv, int cid, int nc)
 
 /* Harts that have a part in the program, and those that are done with it. */
 static uint64_t harts_working = PINION_HARTS, harts_done;
+/* The first code other than 0 of a thread that did not end the program. */
+static int kept_status;
+
+void pinion_keep_status(int status)
+{
+    int none = 0;
+
+    __atomic_compare_exchange_n(&kept_status, &none, status, false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_ACQUIRE);
+}
 
 /* A hart's end: with a code other than 0 the program's, else the program ends when all harts have. */
 void pinion_finish(int status)
 {
-    if (status != 0 || __atomic_add_fetch(&harts_done, 1, __ATOMIC_ACQ_REL) == harts_working)
+    if (status != 0)
         exit(status);
+    if (__atomic_add_fetch(&harts_done, 1, __ATOMIC_ACQ_REL) == harts_working)
+        exit(__atomic_load_n(&kept_status, __ATOMIC_ACQUIRE));
     pinion_park();
 }
 
@@ -54,11 +67,28 @@ __attribute__((weak)) void thread_entry(int cid, int nc)
     pinion_finish(core_main(argc, argv, cid, nc));
 }
 
+/* Lets hart 0 construct what the program has before its main functions, and the others wait for it.
+ * Programs that have nothing of the kind lose no time. */
+static void construct(int cid)
+{
+    static volatile bool is_done;
+
+    if (!pinion_has_constructors())
+        return;
+    if (cid == 0) {
+        __libc_init_array();
+        __atomic_store_n(&is_done, true, __ATOMIC_RELEASE);
+    }
+    while (!__atomic_load_n(&is_done, __ATOMIC_ACQUIRE))
+        ;
+}
+
 /* One hart, on its own stack. */
 void pinion_start(int cid, int nc)
 {
     char **argv;
 
+    construct(cid);
     thread_entry(cid, nc);
     if (cid != 0)
         pinion_park();
@@ -67,8 +97,23 @@ void pinion_start(int cid, int nc)
     exit(main(argc, argv));
 }
 
-/* Leaves through tohost: the code shifted left, with bit 0 set. */
+/* The first hart that comes here ends the program, also from within what it calls. */
 void exit(int status)
+{
+    static uint64_t leaving;
+    uint64_t nobody = 0, own = control(CONTROL_HART) + 1;
+
+    hold();
+    if (!__atomic_compare_exchange_n(&leaving, &nobody, own, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE) &&
+        nobody != own)
+        pinion_park();
+    pinion_at_exit();
+    _exit(status);
+}
+
+/* Leaves through tohost: the code shifted left, with bit 0 set. */
+void _exit(int status)
 {
     hold();
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -76,9 +121,14 @@ void exit(int status)
         tohost = (uint64_t)(uint32_t)status << 1 | 1;
 }
 
+void _Exit(int status)
+{
+    _exit(status);
+}
+
 void abort(void)
 {
-    exit(134);
+    _exit(134);
 }
 
 void __assert_fail(const char *condition, const char *file, int line)
@@ -97,5 +147,5 @@ void pinion_unexpected(uint64_t cause, uint64_t pc, uint64_t value, uint64_t con
 {
     printf("nanoKernel: hart %lu, context %#lx: trap with cause %#lx at %#lx, value %#lx\n",
            control(CONTROL_HART), context, cause, pc, value);
-    exit(ERR_UNKNOWN_EXCEPTION);
+    _exit(ERR_UNKNOWN_EXCEPTION);
 }

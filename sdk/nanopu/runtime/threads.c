@@ -41,13 +41,19 @@ void scheduler_init(void)
 typedef int thread_main_t(int argc, char **argv, int cid, int nc, uint64_t id, uint64_t priority);
 
 /* What a thread runs first; its return address leads nowhere. A context cannot be given back, so a
- * thread that has returned stays and throws away what still comes for it. */
+ * thread that has returned stays and throws away what still comes for it. A code other than 0 of
+ * context 0's thread ends the program; that of another waits until all threads have returned. */
 static void app_wrapper(int argc, char **argv, int cid, int nc, uint64_t id, uint64_t priority,
                         thread_main_t *fn)
 {
     int status = fn(argc, argv, cid, nc, id, priority);
 
     hold();
+    if (status != 0 && id != 0) {
+        printf("nanoKernel: hart %d: the thread of context %lu returned %d\n", cid, id, status);
+        pinion_keep_status(status);
+        status = 0;
+    }
     if (--control(CONTROL_THREADS) == 0 || status != 0)
         pinion_finish(status);
     release(MSTATUS_MIE);

@@ -57,7 +57,8 @@ int spin_nicmem_read(spin_nic_addr_t addr, void *data, size_t size, void *user_p
 
 /* Finds a handler in the ELF file `binfile`. `*handler_size` becomes 4096, the bytes of code that
  * the hardware's protection covers. Unless memory images or PINION_ELF say otherwise, `binfile` is
- * also the program that the NIC runs. May be called at any time. */
+ * also the program that the NIC runs. A handler that it does not have is mentioned on standard error
+ * and gets address and size 0, which means none. May be called at any time. */
 int spin_find_handler_by_name(const char *binfile, const char *handler_name,
                               spin_nic_addr_t *handler_addr, size_t *handler_size);
 

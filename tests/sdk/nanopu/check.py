@@ -61,13 +61,27 @@ def compile_service(folder, compiler, command, sources, harts=4, extra=()):
         text = text.replace(f"@{name}@", hex(values[name]))
     script.write_text(text)
     flags, out = description[compiler], folder / "service.elf"
-    line = [*command, *description["flags"]["compile"], *flags["flags"], *description["flags"]["link"]]
-    line += [f"-D{name}={values[name]}" for name in description["defines"]]
-    line += [part for path in description["include"]["service"] for part in ("-I", SDK / path)]
-    line += [part for path in description["include"]["system"] for part in ("-isystem", SDK / path)]
-    line += [*extra, "-T", script, "-o", out]
+    common, include = description["flags"], description["include"]
+
+    def options(language, system):
+        line = [*command, *common["compile"], *common[language], *flags["flags"]]
+        line += [f"-D{name}={values[name]}" for name in description["defines"]]
+        line += [part for path in include["service"] for part in ("-I", SDK / path)]
+        line += [part for path in system for part in ("-isystem", SDK / path)]
+        return [*line, *extra]
+
+    cxx = [source for source in sources if Path(source).suffix == ".cc"]
+    objects = [source for source in sources if source not in cxx]
+    if cxx:
+        cxx += [SDK / path for path in description["runtime"]["cxx_sources"]]
+    for index, source in enumerate(cxx):
+        objects.append(folder / f"service.{index}.o")
+        line = options("cxx", include["cxx"] + include["system"]) + flags.get("cxx_flags", [])
+        line = [part for part in line if not str(part).startswith("-Wl,")]
+        run([*line, "-Werror", "-c", "-o", objects[-1], source])
+    line = [*options("c", include["system"]), *common["link"], "-T", script, "-o", out]
     line += [SDK / path for path in description["runtime"]["sources"]]
-    run([*line, *sources, *flags["libraries"]])
+    run([*line, *objects, *flags["libraries"]])
     return out
 
 
@@ -194,6 +208,10 @@ def test_compiler(folder, compiler, command):
     check_elf(service, 4, may_use=False)
     service = compile_service(folder, compiler, command, [HERE / "plain.c"], extra=["-DPINION_NO_LNIC"])
     check_elf(service, 4, may_use=False)
+    # Everything C++ has: without the network, and with all of the library kept.
+    for extra in (whole, []):
+        service = compile_service(folder, compiler, command, [HERE / "cplusplus.cc"], extra=extra)
+        check_elf(service, 4, may_use=False)
     names = []
     for manifest in sorted((REPOSITORY / "examples").glob("*/app.toml")):
         described = tomllib.loads(manifest.read_text())

@@ -70,7 +70,7 @@ impl MemorySection {
         above_zero("memory.unpack_mbit_s", self.unpack_mbit_s)?;
         above_zero("memory.rate_mbit_s", self.rate_mbit_s)?;
         above_zero("memory.gemm_efficiency", self.gemm_efficiency)?;
-        super::costs(&[
+        super::costs_of_each(&[
             ("memory.unpack_block_ns", self.unpack_block_ns),
             ("memory.gemm_bytes_per_flop", self.gemm_bytes_per_flop),
         ])

@@ -94,12 +94,26 @@ fn costs(all: &[(&'static str, f64)]) -> Result<(), ModelError> {
     })
 }
 
-/// Refuses what is not above zero.
+/// Refuses costs of each byte, block or operation that make those of a large message no time.
+fn costs_of_each(all: &[(&'static str, f64)]) -> Result<(), ModelError> {
+    const LARGEST_NS: f64 = 1e6;
+    let wrong = all.iter().find(|(_, cost)| !(0.0..=LARGEST_NS).contains(cost));
+    wrong.map_or(Ok(()), |&(key, cost)| {
+        let problem =
+            format!("{cost} is no cost of each one: give a number from 0 to {LARGEST_NS}");
+        Err(ModelError { key, problem })
+    })
+}
+
+/// Refuses what is not above zero, or so near it or so far from it that times are none.
 fn above_zero(key: &'static str, number: f64) -> Result<(), ModelError> {
-    if number > 0.0 && number.is_finite() {
+    const RANGE: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
+    if RANGE.contains(&number) {
         return Ok(());
     }
-    Err(ModelError { key, problem: format!("{number} must be above 0") })
+    let (least, most) = (RANGE.start(), RANGE.end());
+    let problem = format!("{number} must be above 0: give a number from {least} to {most}");
+    Err(ModelError { key, problem })
 }
 
 /// Turns a cost in nanoseconds into picoseconds.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{ModelError, above_zero, costs, to_ps};
+use super::{ModelError, above_zero, costs, costs_of_each, to_ps};
 
 /// Describes an ordinary NIC between memory and cable.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -154,9 +154,9 @@ impl KernelSection {
     }
 
     pub(super) fn check(&self) -> Result<(), ModelError> {
+        costs_of_each(&[("kernel.byte_ns", self.byte_ns)])?;
         costs(&[
             ("kernel.send_ns", self.send_ns),
-            ("kernel.byte_ns", self.byte_ns),
             ("kernel.receive_ns", self.receive_ns),
             ("kernel.interrupt_ns", self.interrupt_ns),
             ("kernel.frame_ns", self.frame_ns),
@@ -180,11 +180,11 @@ impl ProgramSection {
     pub(super) fn check(&self) -> Result<(), ModelError> {
         // A poll that takes no time would be an endless one.
         above_zero("program.poll_ns", self.poll_ns)?;
+        costs_of_each(&[("program.checksum_ns_per_byte", self.checksum_ns_per_byte)])?;
         costs(&[
             ("program.poll_ns", self.poll_ns),
             ("program.push_ns", self.push_ns),
             ("program.read_ns", self.read_ns),
-            ("program.checksum_ns_per_byte", self.checksum_ns_per_byte),
             ("program.start_ns", self.start_ns),
             ("program.start_window_ns", self.start_window_ns),
             ("program.thread_ns", self.thread_ns),

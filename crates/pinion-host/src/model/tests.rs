@@ -117,3 +117,95 @@ fn numbers_that_are_no_cost_are_refused() {
     empty.cpu.cores = 0;
     assert_eq!(empty.check().unwrap_err().key, "cpu.cores");
 }
+
+/// Every number, alone, where things break: it is refused, or every time that follows from it can be
+/// added to others.
+#[test]
+fn every_number_is_refused_or_gives_times() {
+    type Set = fn(&mut HostModel, f64);
+    let setters: [Set; 32] = [
+        |h, x| h.cpu.cores = x as u32,
+        |h, x| h.cpu.frequency_mhz = x,
+        |h, x| h.cpu.flops_per_cycle = x,
+        |h, x| h.nic.transmit_ns = x,
+        |h, x| h.nic.transmit_gap_ns = x,
+        |h, x| h.nic.receive_ns = x,
+        |h, x| h.nic.pcie_mbit_s = x,
+        |h, x| h.link.rate_mbit_s = x,
+        |h, x| h.link.delay_ns = x,
+        |h, x| h.link.overhead_bytes = x as u32,
+        |h, x| h.kernel.send_ns = x,
+        |h, x| h.kernel.byte_ns = x,
+        |h, x| h.kernel.receive_ns = x,
+        |h, x| h.kernel.interrupt_ns = x,
+        |h, x| h.kernel.frame_ns = x,
+        |h, x| h.kernel.icmp_reply_ns = x,
+        |h, x| h.kernel.wake_call_ns = x,
+        |h, x| h.kernel.wake_ns = x,
+        |h, x| h.kernel.idle_after_ns = x,
+        |h, x| h.kernel.idle_interrupt_ns = x,
+        |h, x| h.kernel.idle_wake_ns = x,
+        |h, x| h.kernel.busy_wake_ns = x,
+        |h, x| h.program.poll_ns = x,
+        |h, x| h.program.push_ns = x,
+        |h, x| h.program.read_ns = x,
+        |h, x| h.program.checksum_ns_per_byte = x,
+        |h, x| h.memory.copy_mbit_s = x,
+        |h, x| h.memory.unpack_mbit_s = x,
+        |h, x| h.memory.unpack_block_ns = x,
+        |h, x| h.memory.gemm_efficiency = x,
+        |h, x| h.memory.gemm_bytes_per_flop = x,
+        |h, x| h.memory.rate_mbit_s = x,
+    ];
+    let edges = [
+        0.0,
+        1e-300,
+        1e-9,
+        1e-3,
+        1.0,
+        65_536.0,
+        4_294_967_295.0,
+        1e12,
+        1e13,
+        1.8446744073709552e19,
+        f64::MAX,
+        -1.0,
+        f64::INFINITY,
+        f64::NAN,
+    ];
+    let (mut accepted, mut refused) = (0, 0);
+    for (number, set) in setters.iter().enumerate() {
+        for edge in edges {
+            let mut host = host();
+            set(&mut host, edge);
+            if host.check().is_err() {
+                refused += 1;
+                continue;
+            }
+            accepted += 1;
+            for bytes in [0, 64, 65_536] {
+                let times = [
+                    host.nic.transmit_ps(bytes),
+                    host.nic.receive_ps(bytes),
+                    host.link.occupied_ps(bytes),
+                    host.link.delay_ps(),
+                    host.kernel.send_ps(bytes),
+                    host.kernel.frame_ps(bytes),
+                    host.kernel.interrupt_ps(true),
+                    host.kernel.wake_ps(true, true),
+                    host.program.checksum_ps(bytes),
+                    host.memory.copy_ps(bytes as u64),
+                    host.memory.unpack_ps(bytes as u64, 64),
+                    host.memory.gemm_ps(&host.cpu, 64, 0.0),
+                    to_ps(host.program.poll_ns),
+                ];
+                let total = times.iter().try_fold(0u64, |sum, time| sum.checked_add(*time));
+                // A thousand such and the clock still counts.
+                let total = total.and_then(|total| total.checked_mul(1000));
+                assert!(total.is_some(), "number {number} = {edge}: {times:?}");
+                assert!(to_ps(host.program.poll_ns) > 0, "an endless poll");
+            }
+        }
+    }
+    assert!(accepted > 100 && refused > 100, "{accepted} accepted, {refused} refused");
+}

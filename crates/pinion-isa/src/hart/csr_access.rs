@@ -1,6 +1,7 @@
 //! CSR instructions, and which register exists, may be read or written, and holds what.
 
 use super::{Hart, Outcome};
+use crate::csr::event::{self, Register};
 use crate::csr::{mstatus, number};
 use crate::{Cause, Exception, Extensions, Instruction, Op, Privilege, Xlen};
 
@@ -72,6 +73,9 @@ impl<X: Xlen> Hart<X> {
             number::LPSTART0..=number::LPCOUNT1 if self.has(Extensions::XPULP) => {
                 self.read_loop(csr)?
             }
+            // There are no triggers: the only one that can be selected is of type 0, none.
+            number::TSELECT..=number::TDATA3 => X::ZERO,
+            number::TINFO => X::ONE,
             number::MCYCLE => X::from_u64(cycle),
             number::MINSTRET => X::from_u64(instret),
             number::MCYCLEH if rv32 => X::from_u64(cycle >> 32),
@@ -86,16 +90,64 @@ impl<X: Xlen> Hart<X> {
             number::MHARTID => c.mhartid,
             number::UHARTID if self.has(Extensions::PULP_CSR) => c.mhartid,
             number::PRIVLV if self.has(Extensions::PULP_CSR) => X::from_u32(self.privilege as u32),
-            _ => return None,
+            _ => return self.read_event(csr),
         })
+    }
+
+    /// Reads a register of the event counters, where there are any.
+    fn read_event(&self, csr: u16) -> Option<X> {
+        let register = Register::of(csr).filter(|_| self.has(Extensions::EVENT_COUNTERS))?;
+        let events = &self.csr.events;
+        let rv32 = X::BITS == 32;
+        match register {
+            Register::Event(index) => Some(X::from_u64(events.event(index))),
+            Register::Counter(index) => Some(X::from_u64(events.value(index))),
+            Register::User(index) if self.counter_open(event::bit(index)) => {
+                Some(X::from_u64(events.value(index)))
+            }
+            Register::CounterHigh(index) if rv32 => Some(X::from_u64(events.value(index) >> 32)),
+            Register::UserHigh(index) if rv32 && self.counter_open(event::bit(index)) => {
+                Some(X::from_u64(events.value(index) >> 32))
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes a register of the event counters, where there are any.
+    fn write_event(&mut self, csr: u16, value: X) {
+        if !self.has(Extensions::EVENT_COUNTERS) {
+            return;
+        }
+        let events = &mut self.csr.events;
+        match Register::of(csr) {
+            Some(Register::Event(index)) => events.choose(index, value.to_u64()),
+            Some(Register::Counter(index)) => {
+                let count = with_low(0, events.value(index), value);
+                events.set(index, count);
+            }
+            Some(Register::CounterHigh(index)) if X::BITS == 32 => {
+                let count = with_high(0, events.value(index), value.to_u32());
+                events.set(index, count);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives the bits of `mcounteren` and `mcountinhibit` that have a counter.
+    fn counters(&self) -> u32 {
+        0b101 | if self.has(Extensions::EVENT_COUNTERS) { event::BITS } else { 0 }
     }
 
     /// Writes a CSR as software does: bits and registers that are read-only stay.
     pub fn write_csr(&mut self, csr: u16, value: X) {
         let low = value.to_u32();
         let cycle = self.csr.cycle_base();
-        // This instruction is counted when it retires.
-        let instret = self.csr.instret_base(self.instret.wrapping_add(1));
+        // This instruction is counted when it retires, but for a write to the counter itself, which
+        // takes the increment's place (RISC-V privileged, section 3.1.10).
+        let instret = self.csr.instret_base(self.instret);
+        let after = self.csr.instret_base(self.instret.wrapping_add(1));
+        let uncounted = instret.wrapping_sub(after);
+        let counters = self.counters();
         let c = &mut self.csr;
         match csr {
             number::FFLAGS => self.write_fcsr(low, FLAGS),
@@ -104,8 +156,8 @@ impl<X: Xlen> Hart<X> {
             number::MSTATUS => self.write_mstatus(low),
             number::MIE => c.mie = low & c.interrupts,
             number::MTVEC => c.mtvec = value & c.mtvec_mask,
-            number::MCOUNTEREN => c.mcounteren = low & 0b101,
-            number::MCOUNTINHIBIT => self.write_inhibit(low & 0b101),
+            number::MCOUNTEREN => c.mcounteren = low & counters,
+            number::MCOUNTINHIBIT => self.write_inhibit(low & counters),
             number::MSCRATCH => c.mscratch = value,
             number::MEPC => c.mepc = value & !X::from_u32(1 | self.target_mask),
             number::MCAUSE => c.mcause = value,
@@ -117,9 +169,15 @@ impl<X: Xlen> Hart<X> {
             number::LPSTART0..=number::LPCOUNT1 => self.write_loop(csr, value),
             number::MCYCLE => c.cycle_offset = with_low(cycle, c.cycle_offset, value),
             number::MCYCLEH => c.cycle_offset = with_high(cycle, c.cycle_offset, low),
-            number::MINSTRET => c.instret_offset = with_low(instret, c.instret_offset, value),
-            number::MINSTRETH => c.instret_offset = with_high(instret, c.instret_offset, low),
-            _ => {}
+            number::MINSTRET => {
+                let offset = with_low(instret, c.instret_offset, value);
+                c.instret_offset = offset.wrapping_add(uncounted);
+            }
+            number::MINSTRETH => {
+                let offset = with_high(instret, c.instret_offset, low);
+                c.instret_offset = offset.wrapping_add(uncounted);
+            }
+            _ => self.write_event(csr, value),
         }
     }
 
@@ -269,6 +327,105 @@ mod tests {
         hart.csr.cycle = 310;
         assert_eq!(hart.read_csr(number::MCYCLE), Some(17));
         assert_eq!(hart.read_csr(number::MCOUNTINHIBIT), Some(0));
+    }
+
+    /// Executes `csrw` with a register's value.
+    fn write<X: Xlen>(hart: &mut Hart<X>, csr: u16, value: X) {
+        hart.x[5] = value;
+        let bits = u32::from(csr) << 20 | 5 << 15 | 1 << 12 | 0x73;
+        let instruction = crate::decode(bits, Extensions::RV32GC);
+        assert!(matches!(hart.execute(&instruction), Outcome::Csr), "{csr:#x}");
+    }
+
+    #[test]
+    fn a_write_to_the_counter_of_instructions_takes_the_increments_place() {
+        let config = HartConfig { extensions: Extensions::RV32GC, ..HartConfig::default() };
+        let mut hart = Hart::<u32>::new(&config, 0x1000);
+        let shown = |hart: &Hart<u32>| {
+            let half = |csr| hart.read_csr(csr).expect("a counter");
+            (half(number::MINSTRETH), half(number::MINSTRET))
+        };
+        write(&mut hart, number::MINSTRET, u32::MAX);
+        assert_eq!(shown(&hart), (0, u32::MAX));
+        write(&mut hart, number::MINSTRETH, 7);
+        assert_eq!(
+            shown(&hart),
+            (7, u32::MAX),
+            "no carry out of a lower half that was not counted"
+        );
+        write(&mut hart, number::MSCRATCH, 1);
+        assert_eq!(shown(&hart), (8, 0));
+        write(&mut hart, number::MCOUNTINHIBIT, 4);
+        let stopped = shown(&hart);
+        write(&mut hart, number::MINSTRETH, 9);
+        assert_eq!(shown(&hart), (9, stopped.1));
+        let config = HartConfig { extensions: Extensions::RV64GC, ..HartConfig::default() };
+        let mut hart = Hart::<u64>::new(&config, 0x1000);
+        write(&mut hart, number::MINSTRET, u64::MAX);
+        assert_eq!(hart.read_csr(number::MINSTRET), Some(u64::MAX));
+        write(&mut hart, number::MSCRATCH, 1);
+        assert_eq!(hart.read_csr(number::MINSTRET), Some(0));
+    }
+
+    /// What a debugger's start-up or a test of breakpoints does: it selects a trigger, reads the
+    /// selection back, and looks whether there is a trigger of its kind.
+    #[test]
+    fn there_are_no_triggers_and_software_can_tell() {
+        fn check<X: Xlen>(extensions: Extensions) {
+            let config = HartConfig { extensions, ..HartConfig::default() };
+            let mut hart = Hart::<X>::new(&config, X::from_u32(0x1000));
+            for trigger in [0, 1, u32::MAX] {
+                write(&mut hart, number::TSELECT, X::from_u32(trigger));
+                assert_eq!(hart.read_csr(number::TSELECT), Some(X::ZERO));
+                write(&mut hart, number::TDATA1, X::MAX);
+                write(&mut hart, number::TDATA2, X::from_u32(0x1000));
+                for register in [number::TDATA1, number::TDATA2, number::TDATA3] {
+                    assert_eq!(hart.read_csr(register), Some(X::ZERO), "type 0: no trigger");
+                }
+                assert_eq!(hart.read_csr(number::TINFO), Some(X::ONE));
+            }
+            let nop = crate::decode(0x13, extensions);
+            hart.pc = X::from_u32(0x1000);
+            assert!(matches!(hart.execute(&nop), Outcome::Next), "nothing breaks");
+            hart.privilege = Privilege::User;
+            let read = u32::from(number::TSELECT) << 20 | 2 << 12 | 0x73;
+            let outcome = hart.execute(&crate::decode(read, extensions));
+            assert!(matches!(outcome, Outcome::Trap(_)), "machine mode's alone");
+        }
+        check::<u32>(Extensions::PSPIN);
+        check::<u64>(Extensions::RV64GC);
+    }
+
+    #[test]
+    fn event_counters_count_what_they_are_told_to() {
+        use event::DATA_CACHE_MISS;
+
+        let mut hart = hart(Extensions::RV64GC);
+        assert_eq!(hart.read_csr(0xb1f), Some(0));
+        hart.write_csr(0x323, DATA_CACHE_MISS);
+        hart.write_csr(0xb03, 1 << 40);
+        hart.csr.events.count(DATA_CACHE_MISS, hart.csr.mcountinhibit);
+        assert_eq!((hart.read_csr(0x323), hart.read_csr(0xb03)), (Some(0x202), Some(1 << 40 | 1)));
+        hart.write_csr(number::MCOUNTINHIBIT, 1 << 3);
+        hart.csr.events.count(DATA_CACHE_MISS, hart.csr.mcountinhibit);
+        assert_eq!(hart.read_csr(0xc03), Some(1 << 40 | 1));
+        hart.privilege = Privilege::User;
+        assert_eq!(hart.read_csr(0xc03), None, "closed to user mode");
+        hart.write_csr(number::MCOUNTEREN, 1 << 3);
+        assert_eq!(hart.read_csr(0xc03), Some(1 << 40 | 1));
+        assert_eq!(hart.read_csr(0xb83), None, "halves are for cores of 32 bits");
+    }
+
+    #[test]
+    fn halves_of_event_counters_are_written_one_by_one() {
+        let config = HartConfig { extensions: Extensions::RV32GC, ..HartConfig::default() };
+        let mut hart: Hart<u32> = Hart::new(&config, 0x1000);
+        assert_eq!(hart.read_csr(0xb03), None);
+        let extensions = Extensions::RV32GC.with(Extensions::EVENT_COUNTERS);
+        hart = Hart::new(&HartConfig { extensions, ..HartConfig::default() }, 0x1000);
+        hart.write_csr(0xb03, 7);
+        hart.write_csr(0xb83, 9);
+        assert_eq!((hart.read_csr(0xb03), hart.read_csr(0xc83)), (Some(7), Some(9)));
     }
 
     #[test]

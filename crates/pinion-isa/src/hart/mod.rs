@@ -28,6 +28,7 @@ mod float;
 mod trap;
 mod xpulp;
 
+use crate::csr::event::EventCounters;
 use crate::csr::{CsrFile, INTERRUPTS, PLATFORM_INTERRUPTS};
 use crate::{Access, Exception, Extensions, FIRST_FLOAT_REGISTER, Pmp, Xlen};
 
@@ -188,6 +189,7 @@ impl<X: Xlen> Hart<X> {
             interrupts: INTERRUPTS | config.platform_interrupts & PLATFORM_INTERRUPTS,
             mcountinhibit: 0,
             misa: mxl | X::from_u32(config.extensions.misa_letters()),
+            events: EventCounters::default(),
         };
         Self {
             x: [X::ZERO; 32],

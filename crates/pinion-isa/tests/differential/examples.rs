@@ -148,6 +148,7 @@ impl Example {
         let mut command = Command::new(elf::COMPILER);
         command
             .args(strings(&build["flags"]["compile"]))
+            .args(strings(&build["flags"]["c"]))
             .args(strings(&build["gcc"]["flags"]))
             .args([format!("-DNB_CLUSTERS={CLUSTERS}"), format!("-DNB_CORES={CORES}")])
             .arg("-include")

@@ -213,7 +213,8 @@ impl DmaNic {
 /// Takes the lines of a packet from the harts' caches; gives what that adds to the way through the L2.
 fn touch(memory: &mut Memory, address: u64, bytes: usize, write: bool) -> Cycle {
     let (mut probed, mut missed) = (false, 0);
-    for line in address / LINE_BYTES..=(address + bytes.max(1) as u64 - 1) / LINE_BYTES {
+    let last = address.saturating_add(bytes.max(1) as u64 - 1);
+    for line in address / LINE_BYTES..=last / LINE_BYTES {
         let grant = memory.l2.acquire(line, HOLDER, write);
         memory.l2.release(line, HOLDER);
         if grant.probe != 0 {

@@ -97,6 +97,13 @@ impl Code {
         if known == 0 { None } else { self.slots.get(index) }
     }
 
+    /// Gives the slot of an address, met or not, as the frontend sees it that fetches ahead. Where
+    /// the program has changed itself since, it may be what was there before.
+    pub fn peek(&self, pc: u64) -> Option<&Slot> {
+        let index = (pc.wrapping_sub(self.base) >> 1) as usize;
+        self.slots.get(index).filter(|slot| slot.instruction.length != 0)
+    }
+
     /// Decodes the bits at an address that the pipeline meets, and keeps the result if the address is
     /// in the range.
     pub fn fill(&mut self, pc: u64, word: u32) -> Slot {

@@ -3,6 +3,7 @@
 //! Rocket's data cache blocks: an access that misses, or that meets a store still on its way into
 //! the array, is taken back in the last stage and tried again (RTL DCache.scala: `s2_nack`).
 
+use pinion_isa::csr::event::DATA_CACHE_MISS;
 use pinion_isa::{Access, AccessKind, Cause, Exception, MemoryKind};
 
 use super::cache::State;
@@ -10,9 +11,9 @@ use super::{Core, Network, PendingStore};
 use crate::Cycle;
 use crate::memory::{LINE_BYTES, Memory};
 
-/// Bits of an address that choose set and byte of a first-level cache, less those of a word: what
-/// the store buffer compares.
-const WORD_INDEX: u64 = 0x1ff;
+/// Cycles from the decode stage of the first store to a clean line to that of an access that would
+/// read the tags while the store marks them.
+const TAGS_WRITTEN: Cycle = 2;
 
 impl Core {
     /// Performs a memory access of an instruction that decodes in `t`: gives the value read and the
@@ -39,6 +40,11 @@ impl Core {
             t = t.max(self.memory_busy);
             self.fence = false;
         }
+        if t == self.tags_written {
+            self.takes_back(self.behind, t);
+            t += self.timing.replay_cycles;
+            self.fetch = t;
+        }
         if reads {
             t = self.after_stores(t, address, access.bytes);
         }
@@ -47,8 +53,9 @@ impl Core {
         let fits = |state| !writes || state != State::Shared;
         match slot {
             Some(slot) if fits(self.data_cache.state(slot)) => {
-                if writes {
+                if writes && self.data_cache.state(slot) != State::Dirty {
                     self.data_cache.set_state(slot, State::Dirty);
+                    self.tags_written = t + TAGS_WRITTEN;
                 }
             }
             _ => {
@@ -116,7 +123,7 @@ impl Core {
     /// Gives the decode cycle of a load that may meet stores on their way into the array.
     #[inline(always)]
     fn after_stores(&mut self, t: Cycle, address: u64, bytes: u8) -> Cycle {
-        let word = address >> 3 & WORD_INDEX;
+        let word = address >> 3 & self.word_index;
         let mask = mask(address, bytes);
         let run = if self.load_run.1 == t { self.load_run.0 } else { t };
         let mut t = t;
@@ -138,13 +145,14 @@ impl Core {
     #[inline(always)]
     fn pend_store(&mut self, from: Cycle, address: u64, bytes: u8) {
         self.stores[0] = self.stores[1];
-        let word = address >> 3 & WORD_INDEX;
+        let word = address >> 3 & self.word_index;
         self.stores[1] = PendingStore { from, word, mask: mask(address, bytes) };
     }
 
     /// Fetches a line, or the right to write it; gives what that costs.
     #[cold]
     fn miss(&mut self, line: u64, write: bool, held: bool, memory: &mut Memory) -> Cycle {
+        self.hart.csr.events.count(DATA_CACHE_MISS, self.hart.csr.mcountinhibit);
         let grant = memory.l2.acquire(line, self.id, write);
         let mut cost = self.data_miss;
         if !grant.hit {

@@ -1,34 +1,40 @@
-//! What the frontend fetches in vain: words behind an instruction that the pipeline takes back in its
-//! last stage (a replay, a trap, a CSR write that flushes).
+//! What the frontend fetches in vain: words behind a branch that goes elsewhere, or behind an
+//! instruction that the pipeline takes back in its last stage (a replay, a trap, a CSR write that
+//! flushes).
 //!
-//! Branches among them are predicted, and the predictions stay in the global history: on a replay
-//! the same branches come a second time. Measured: the guesses in the first message of
-//! dot_stream_backtoback follow from the branch behind a load that missed being there twice.
-
-use pinion_isa::Class;
+//! Their branches are predicted, and of an instruction that is taken back the predictions stay in
+//! the global history: on a replay the same branches come a second time. Measured: the guesses in
+//! the first message of dot_stream_backtoback follow from the branch behind a load that missed
+//! being there twice. Jumps among them enter the target buffer, calls and returns move the stack of
+//! return addresses, and a line that they miss is fetched: none of that is undone.
 
 use super::code::Code;
-use super::run::FETCH_STAGES;
-use super::{Ahead, Core, FETCH_RING, RETIRE};
+use super::fetch::FETCH_STAGES;
+use super::predictor::{Flow, Meeting};
+use super::{Ahead, Core, FETCH_RING};
+use crate::memory::{LINE_BYTES, Memory};
 
 impl Core {
-    /// Notes that the instruction that decodes in cycle `decode` is taken back, the frontend going
-    /// on at `pc`. Call before the fetch cycle is changed.
-    pub(super) fn takes_back(&mut self, pc: u64, decode: u64) {
-        self.ahead = Some(Ahead { pc, decode, fetch: self.fetch });
+    /// Follows the frontend through words that it fetches in vain.
+    #[cold]
+    pub(super) fn fetch_ahead(&mut self, ahead: Ahead, code: &Code, memory: &mut Memory) {
+        let Some((astray, lesson)) = ahead.undone else {
+            return self.follow(ahead, code, memory);
+        };
+        let history = self.predictor.replace_history(astray);
+        self.follow(ahead, code, memory);
+        self.predictor.replace_history(history);
+        self.predictor.learn(lesson);
     }
 
-    /// Predicts the branches that were fetched in vain.
-    #[cold]
-    pub(super) fn fetch_ahead(&mut self, ahead: Ahead, code: &Code) {
-        let last = ahead.decode + RETIRE;
-        let (mut pc, mut fetch) = (ahead.pc, ahead.fetch);
-        let mut word = self.fetch_word;
+    fn follow(&mut self, ahead: Ahead, code: &Code, memory: &mut Memory) {
+        let Ahead { mut pc, mut word, last, mut fetch, mut late, mut blind, .. } = ahead;
         // The queue holds as many words as the ring remembers departures of.
         let depth = self.timing.fetch_queue_words as usize;
         let mut extra = 0;
-        let mut late = 0;
-        while let Some(slot) = code.get(pc) {
+        // When the word before the last and the last leave the queue.
+        let mut leaves = [self.departed_before(1), ahead.decode];
+        while let Some(slot) = code.peek(pc) {
             if pc >> 2 != word {
                 extra += 1;
                 let left = match depth.checked_sub(extra) {
@@ -41,32 +47,38 @@ impl Core {
                 fetch = (fetch + 1 + late).max(left + FETCH_STAGES);
                 late = 0;
                 word = pc >> 2;
-                let line = pc / crate::memory::LINE_BYTES;
-                if fetch > last || self.instruction_cache.find(line).is_none() {
-                    return;
+                if fetch == last + 1 {
+                    self.predictor.glance(pc, fetch);
                 }
+                match self.enters(pc / LINE_BYTES, fetch, last, memory) {
+                    Some(at) => fetch = at,
+                    None => return,
+                }
+                leaves = [leaves[1], fetch.max(leaves[1] + 1)];
             }
             let i = &slot.instruction;
-            let target = pc.wrapping_add(i.imm as i64 as u64);
             let behind = pc.wrapping_add(u64::from(i.length));
-            pc = match i.class {
-                Class::Branch => {
-                    let (taken, known) = self.predictor.speculate(pc, fetch);
-                    late = u64::from(taken && !known);
-                    if taken {
-                        word = u64::MAX; // a jump fetches anew, be it to the same word
-                        target
-                    } else {
-                        behind
-                    }
-                }
-                Class::Jump => {
-                    word = u64::MAX;
-                    target
-                }
-                Class::JumpRegister => return,
-                _ => behind,
+            let Some(flow) = Flow::of(i).filter(|_| !blind) else {
+                pc = behind;
+                continue;
             };
+            let foreseen = self.predictor.foresee(
+                flow,
+                Meeting {
+                    pc,
+                    target: pc.wrapping_add(i.imm as i64 as u64),
+                    behind,
+                    taken: true,
+                    fetched: fetch,
+                    queue_short: leaves[0] < fetch && !(ahead.taught && fetch == last),
+                },
+            );
+            blind = foreseen.blind;
+            late = u64::from(foreseen.late);
+            if foreseen.pc != behind {
+                word = u64::MAX; // a jump fetches anew, be it to the same word
+            }
+            pc = foreseen.pc;
         }
     }
 }

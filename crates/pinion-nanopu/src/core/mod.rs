@@ -14,6 +14,7 @@
 pub mod cache;
 pub mod code;
 pub mod data;
+mod fetch;
 mod fetch_ahead;
 pub mod multiply_divide;
 pub mod network;
@@ -77,15 +78,28 @@ struct PendingStore {
     mask: u8,
 }
 
-/// What the frontend had begun when the pipeline took an instruction back.
+/// What the frontend fetches in vain, and until when.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
-    /// Address from which it went on fetching.
+    /// Address from which it goes on fetching.
     pc: u64,
-    /// Decode cycle of the instruction.
+    /// The word it is at, if it does not jump there.
+    word: u64,
+    /// Decode cycle of the instruction behind which it goes astray or is taken back.
     decode: Cycle,
-    /// When its word entered the fetch queue.
+    /// Last cycle in which a word enters the queue.
+    last: Cycle,
+    /// When the instruction's word entered the fetch queue.
     fetch: Cycle,
+    /// Cycles lost before the next word.
+    late: Cycle,
+    /// The frontend knows that it has gone astray and predicts nothing.
+    blind: bool,
+    /// The history as the frontend believes it, where it is corrected in the end, and what it learns
+    /// then.
+    undone: Option<(predictor::History, predictor::Lesson)>,
+    /// In the last cycle the execution teaches the target buffer, and the frontend cannot.
+    taught: bool,
 }
 
 /// Where a polling loop was met last.
@@ -98,6 +112,21 @@ struct Poll {
     effects: u64,
     history: u8,
     registers: [u64; 32],
+}
+
+/// Shows what a hart held when it took an exception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Cycle in which the instruction was in decode.
+    pub at: Cycle,
+    /// `mcause`.
+    pub cause: u32,
+    /// Address of the instruction.
+    pub pc: u64,
+    /// `mtval`.
+    pub value: u64,
+    /// Registers before the instruction.
+    pub registers: [u64; 32],
 }
 
 /// Holds one core.
@@ -119,11 +148,21 @@ pub struct Core {
     fetch: Cycle,
     /// When the last words left the fetch queue: a ring, indexed by `word_count`.
     departed: [Cycle; FETCH_RING],
+    /// When the last words entered it, likewise.
+    entered: [Cycle; FETCH_RING],
     word_count: usize,
+    /// The last word was asked for in the cycle behind the one before.
+    streams: bool,
+    /// The frontend has been redirected and asks for the next word in any case.
+    redirected: bool,
     /// Address of the current word, divided by four.
     fetch_word: u64,
     /// Line the current word lies in.
     fetch_line: u64,
+    /// The line that is fetched into the instruction cache, or was last.
+    refill: fetch::Refill,
+    /// Decode cycle of the last control-flow instruction.
+    steered: Cycle,
     /// Decode cycle from which each register (x, then f) may be used or overwritten.
     ready: [Cycle; 64],
     /// The latest of them.
@@ -137,10 +176,15 @@ pub struct Core {
     float_ports: u64,
     float_ports_base: Cycle,
     stores: [PendingStore; 2],
+    /// Bits of a word's number that choose its set and place in the data cache: what the store buffer
+    /// compares.
+    word_index: u64,
     /// First cycle of the present run of loads decoded back to back, and the cycle behind it.
     load_run: (Cycle, Cycle),
     /// Decode cycle behind the last memory access, for fences.
     memory_busy: Cycle,
+    /// Decode cycle of an access that finds the tags being written.
+    tags_written: Cycle,
     fence: bool,
     predictor: Predictor,
     instruction_cache: Cache,
@@ -162,6 +206,8 @@ pub struct Core {
     /// Counts what a polling loop must not do: stores, pops, words sent, commands but idle.
     effects: u64,
     poll: Poll,
+    /// The exception that the program has not come back from, if there is one.
+    pub failure: Option<Box<Failure>>,
     /// Counts reads of an empty receive queue.
     pub empty_reads: u64,
     /// Program counter and cycle of the first of them.
@@ -189,14 +235,19 @@ impl Core {
             hart: Hart::new(&config, timing.reset_address),
             id,
             activity: Activity::Running,
-            decode: 0,
-            key: 0,
+            decode: timing.start_cycle,
+            key: timing.start_cycle,
             limit: 0,
-            fetch: 0,
+            fetch: timing.start_cycle,
             departed: [0; FETCH_RING],
+            entered: [0; FETCH_RING],
             word_count: 0,
+            streams: false,
+            redirected: true,
             fetch_word: u64::MAX,
             fetch_line: u64::MAX,
+            refill: fetch::Refill::default(),
+            steered: 0,
             ready: [0; 64],
             all_ready: 0,
             unit_register: 0,
@@ -205,8 +256,10 @@ impl Core {
             float_ports: 0,
             float_ports_base: 0,
             stores: [PendingStore::default(); 2],
+            word_index: u64::from(shape.data_cache.sets) * (crate::memory::LINE_BYTES / 8) - 1,
             load_run: (0, 0),
             memory_busy: 0,
+            tags_written: 0,
             fence: false,
             predictor: Predictor::new(
                 timing.branch_targets,
@@ -236,6 +289,7 @@ impl Core {
                 history: 0,
                 registers: [0; 32],
             },
+            failure: None,
             empty_reads: 0,
             first_empty_read: None,
             timing,

@@ -5,14 +5,10 @@ use pinion_isa::{Cause, Class, Exception, Instruction, Op, Outcome, Privilege, c
 use super::code::{Code, NET_RX, NET_TX, Slot};
 use super::data::AccessEnd;
 use super::network::{self, Network, is_network_csr};
-use super::predictor::{Flow, Guess, Meeting};
-use super::{Activity, Core, FETCH_RING, RETIRE, multiply_divide};
+use super::predictor::Flow;
+use super::{Activity, Core, Failure, RETIRE, multiply_divide};
 use crate::Cycle;
-use crate::memory::{LINE_BYTES, Memory};
-
-/// Cycles from the decision to fetch a word to its entry into the fetch queue, with the one behind
-/// the departure that makes room.
-pub(super) const FETCH_STAGES: Cycle = 3;
+use crate::memory::Memory;
 
 /// Says whether the core goes on.
 type Going = bool;
@@ -65,7 +61,7 @@ impl Core {
             {
                 self.take_interrupt(at, memory, network);
                 if let Some(ahead) = self.ahead.take() {
-                    self.fetch_ahead(ahead, code);
+                    self.fetch_ahead(ahead, code, memory);
                 }
                 continue;
             }
@@ -73,7 +69,7 @@ impl Core {
                 return;
             }
             if let Some(ahead) = self.ahead.take() {
-                self.fetch_ahead(ahead, code);
+                self.fetch_ahead(ahead, code, memory);
             }
             if self.code_changed {
                 self.code_changed = false;
@@ -83,74 +79,6 @@ impl Core {
                 self.activity = Activity::Stopped;
             }
         }
-    }
-
-    /// Gives the first cycle in which the instruction can be in decode, its words being fetched.
-    #[inline(always)]
-    fn arrive(&mut self, pc: u64, instruction: &Instruction, memory: &mut Memory) -> Cycle {
-        let last_word = (pc + u64::from(instruction.length) - 1) >> 2;
-        if last_word != self.fetch_word {
-            self.fetch_words(pc, last_word, memory);
-        }
-        self.fetch.max(self.decode + 1)
-    }
-
-    #[inline(always)]
-    fn fetch_words(&mut self, pc: u64, last_word: u64, memory: &mut Memory) {
-        let first_word = pc >> 2;
-        // One word follows the other in every cycle, as far as the queue has room.
-        let mut words = last_word - first_word;
-        if first_word != self.fetch_word {
-            words += 1;
-        }
-        if words == 2 {
-            self.fetch_word_behind();
-        }
-        self.fetch_word_behind();
-        self.fetch_word = last_word;
-        let line = last_word * 4 / LINE_BYTES;
-        if line != self.fetch_line {
-            if pc / LINE_BYTES != self.fetch_line && pc / LINE_BYTES != line {
-                self.fetch_new_line(pc / LINE_BYTES, memory);
-            }
-            self.fetch_new_line(line, memory);
-        }
-    }
-
-    #[inline(always)]
-    fn fetch_word_behind(&mut self) {
-        self.word_count = self.word_count.wrapping_add(1);
-        self.departed[self.word_count % FETCH_RING] = self.decode;
-        let full = self.departed_before(self.timing.fetch_queue_words as usize);
-        self.fetch = (self.fetch + 1).max(full + FETCH_STAGES);
-    }
-
-    /// Gives when the word `words` before the one that is fetched now left the fetch queue. The
-    /// frontend fetches a word when three words at most lie in the queue, so that those on their
-    /// way find room; it enters two cycles later.
-    #[inline(always)]
-    fn departed_before(&self, words: usize) -> Cycle {
-        self.departed[self.word_count.wrapping_sub(words - 1) % FETCH_RING]
-    }
-
-    #[inline(never)]
-    fn fetch_new_line(&mut self, line: u64, memory: &mut Memory) {
-        self.fetch_line = line;
-        if self.instruction_cache.find(line).is_some() {
-            return;
-        }
-        let grant = memory.l2.acquire(line, self.id, false);
-        self.fetch += self.instruction_miss;
-        if !grant.hit {
-            self.fetch += memory.outer_fetch(line);
-        }
-        if grant.probe != 0 {
-            memory.probes.push((grant.probe, line, true));
-        }
-        if let Some((evicted, holders)) = grant.evicted {
-            memory.probes.push((holders, evicted, false));
-        }
-        self.instruction_cache.insert(line, super::cache::State::Shared);
     }
 
     /// Gives the cycle in which the instruction leaves decode, its operands being ready.
@@ -303,8 +231,7 @@ impl Core {
                     self.trap(exception, t, network);
                     return true;
                 }
-                let call = i.rd & 0x1b == 1;
-                self.steer(Flow::Jump { call }, i, pc, self.hart.pc, true, t);
+                self.steer(Flow::jump(i), i, pc, self.hart.pc, true, t);
             }
             Class::JumpRegister => {
                 let outcome = self.hart.execute(i);
@@ -313,12 +240,10 @@ impl Core {
                     self.trap(exception, t, network);
                     return true;
                 }
-                let call = i.rd & 0x1b == 1;
-                let ret = i.rd & 1 == 0 && i.rs1 & 0x1b == 1;
                 if i.rd != 0 {
                     self.set_ready(i.rd, t + 2);
                 }
-                self.steer(Flow::Register { call, ret }, i, pc, self.hart.pc, true, t);
+                self.steer(Flow::register(i), i, pc, self.hart.pc, true, t);
             }
             Class::Mul | Class::MulHigh | Class::Div => {
                 // The unit takes one at a time, and the next may decode when it answers.
@@ -453,35 +378,6 @@ impl Core {
             self.timing.load_byte_use_cycles
         };
         self.set_ready(i.rd, t + latency);
-    }
-
-    /// Follows a control-flow instruction that decodes in `t`.
-    #[inline(always)]
-    fn steer(&mut self, flow: Flow, i: &Instruction, pc: u64, target: u64, taken: bool, t: Cycle) {
-        let guess = self.predictor.meet(
-            flow,
-            Meeting {
-                pc,
-                target,
-                behind: pc.wrapping_add(u64::from(i.length)),
-                taken,
-                fetched: self.fetch,
-                queue_short: self.departed_before(2) < self.fetch,
-            },
-        );
-        match guess {
-            Guess::FallThrough => {}
-            Guess::Early => self.redirect(self.fetch + 1),
-            Guess::Late => self.redirect(self.fetch + 2),
-            Guess::Wrong => self.redirect(t + self.timing.mispredict_cycles),
-        }
-    }
-
-    /// Fetches from the program counter on: its word enters the queue in `at`.
-    #[inline(always)]
-    fn redirect(&mut self, at: Cycle) {
-        self.fetch = at - 1;
-        self.fetch_word = u64::MAX;
     }
 
     #[inline(never)]
@@ -625,8 +521,8 @@ impl Core {
         let skipped = turns * period;
         self.decode += skipped;
         self.fetch += skipped;
-        for departed in &mut self.departed {
-            *departed += skipped;
+        for at in self.departed.iter_mut().chain(&mut self.entered) {
+            *at += skipped;
         }
         self.poll.at += skipped;
         for ready in &mut self.ready {
@@ -689,6 +585,7 @@ impl Core {
                 self.redirect(at);
             }
             Outcome::Returned => {
+                self.failure = None;
                 self.takes_back(pc.wrapping_add(u64::from(i.length)), t);
                 self.redirect(t + self.timing.replay_cycles);
                 self.system_changed(memory, network);
@@ -790,6 +687,15 @@ impl Core {
     fn trap<N: Network>(&mut self, exception: Exception<u64>, t: Cycle, network: &mut N) {
         self.effects += 1;
         self.decode = t;
+        if !exception.cause.is_interrupt() && self.failure.is_none() {
+            self.failure = Some(Box::new(Failure {
+                at: t,
+                cause: u32::from(exception.cause.code()),
+                pc: self.hart.pc,
+                value: exception.value,
+                registers: self.hart.x,
+            }));
+        }
         self.hart.take_trap(exception);
         network.trapped(t + RETIRE);
         self.redirect(t + self.timing.replay_cycles);

@@ -52,6 +52,8 @@ pub struct CoreSection {
     pub unit_results: bool,
     /// Address where harts start.
     pub reset_address: u64,
+    /// Cycle in which they do: on the hardware the program is loaded first.
+    pub start_cycle: u64,
 }
 
 /// Describes a first-level cache.

@@ -3,6 +3,7 @@
 pub mod core;
 pub mod dma_nic;
 pub mod hart_interface;
+mod limits;
 pub mod node;
 pub mod receive;
 pub mod transmit;

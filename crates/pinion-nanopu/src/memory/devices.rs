@@ -23,8 +23,8 @@ pub(super) const SYS_GETMAINVARS: u64 = 2011;
 /// Says how a program ended itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// Its exit code.
-    pub code: u64,
+    /// Its exit code, C's `int`.
+    pub code: i32,
 }
 
 /// Holds the devices' registers.
@@ -84,7 +84,7 @@ impl Devices {
     /// Hears a store to `tohost`.
     pub fn store_to_host(&mut self, value: u64) {
         if value & 1 != 0 {
-            self.exit.get_or_insert(Exit { code: value >> 1 });
+            self.exit.get_or_insert(Exit { code: (value >> 1) as i32 });
         } else if value != 0 {
             self.request = Some(value & 0xffff_ffff_ffff);
         }
@@ -156,9 +156,9 @@ impl Devices {
         let count = self.arguments.len();
         let mut words = vec![count as u64];
         let mut text = Vec::new();
-        let strings = address + 8 * (count as u64 + 3);
+        let strings = address.wrapping_add(8 * (count as u64 + 3));
         for argument in &self.arguments {
-            words.push(strings + text.len() as u64);
+            words.push(strings.wrapping_add(text.len() as u64));
             text.extend_from_slice(argument.as_bytes());
             text.push(0);
         }
@@ -184,6 +184,12 @@ mod tests {
         assert!(devices.software(1) && !devices.software(0));
         devices.store_to_host(3 << 1 | 1);
         assert_eq!(devices.exit, Some(Exit { code: 3 }));
+        // As an int of 32 bits and as one that the kernel widened.
+        for minus_one in [u64::from(u32::MAX), u64::MAX] {
+            let mut devices = Devices::new(1, 100);
+            devices.store_to_host(minus_one << 1 | 1);
+            assert_eq!(devices.exit, Some(Exit { code: -1 }));
+        }
     }
 
     #[test]
@@ -195,5 +201,6 @@ mod tests {
         assert_eq!(block[8..16], 0x1028u64.to_le_bytes());
         assert_eq!(block[0x28..], *b"app\0x\0");
         assert!(devices.main_variables(0, 10).is_empty());
+        assert_eq!(devices.main_variables(u64::MAX, 256).len(), block.len(), "a hostile address");
     }
 }

@@ -5,7 +5,8 @@ use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 
 use crate::support;
 
-fn message(id: u16, payload: &[u8]) -> Vec<u8> {
+/// Makes a frame that asks context 0.
+pub fn message(id: u16, payload: &[u8]) -> Vec<u8> {
     Header {
         dst_mac: [8, 0x11, 0x22, 0x33, 0x44, 8],
         src_mac: [8, 0x55, 0x66, 0x77, 0x88, 8],

@@ -1,4 +1,5 @@
 //! Whole-machine tests of a nanoPU node.
 
 mod echo;
+mod overrides;
 mod support;

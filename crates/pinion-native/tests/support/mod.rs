@@ -35,6 +35,7 @@ struct Include {
 #[derive(Deserialize)]
 struct Flags {
     compile: Vec<String>,
+    c: Vec<String>,
     link: Vec<String>,
 }
 
@@ -75,7 +76,8 @@ pub fn compile(name: &str, sources: &[PathBuf], defines: &[String]) -> Option<Im
         |text: String, (name, value): (&str, &str)| text.replace(&format!("@{name}@"), value);
     std::fs::write(out.join("native.ld"), values.into_iter().fold(script, fill)).expect("written");
     let mut command = Command::new(&sdk.gcc.command[0]);
-    command.args(&sdk.gcc.flags).args(&sdk.flags.compile).args(&sdk.flags.link);
+    command.args(&sdk.gcc.flags).args(&sdk.flags.compile).args(&sdk.flags.c);
+    command.args(&sdk.flags.link);
     command.args(["-DNB_CLUSTERS=4", "-DNB_CORES=8"]);
     command.args(defines.iter().map(|define| format!("-D{define}")));
     for folder in &sdk.include.ethernet {

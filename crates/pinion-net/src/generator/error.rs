@@ -1,5 +1,6 @@
 //! What can be wrong with a generator specification.
 
+use super::Kind;
 use crate::pacing::RateError;
 use thiserror::Error;
 
@@ -15,13 +16,18 @@ pub enum GeneratorError {
         nearest: &'static str,
     },
     /// A key does not exist.
-    #[error("the generator has no key `{key}`; did you mean `{nearest}`? keys: {all}")]
+    #[error(
+        "the generator has no key `{key}`; did you mean `{nearest}`? keys of `{kind}` traffic: \
+         {all}"
+    )]
     UnknownKey {
+        /// The kind of traffic.
+        kind: Kind,
         /// The key.
         key: String,
-        /// The key most like it.
+        /// The key of this kind's most like it.
         nearest: &'static str,
-        /// All keys.
+        /// All keys of this kind.
         all: String,
     },
     /// A key exists but means nothing here.

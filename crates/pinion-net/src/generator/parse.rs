@@ -92,8 +92,11 @@ fn read_pairs<'a>(
         };
         let (key, value) = (key.trim(), value.trim());
         let Some(&(name, kinds)) = KEYS.iter().find(|(name, _)| *name == key) else {
-            let names = || KEYS.iter().map(|&(name, _)| name);
+            // Only what this kind of traffic takes helps.
+            let names =
+                || KEYS.iter().filter(|(_, kinds)| kinds.contains(&kind)).map(|&(name, _)| name);
             return Err(GeneratorError::UnknownKey {
+                kind,
                 key: key.to_string(),
                 nearest: nearest(key, names()),
                 all: names().collect::<Vec<_>>().join(", "),

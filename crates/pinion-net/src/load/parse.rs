@@ -143,7 +143,7 @@ impl LoadSpec {
             spec.overrun = Some(overrun(text).ok_or_else(|| bad("overrun", text, expected))?);
         }
         if let Some(text) = pairs.get("store") {
-            refuse(pairs, &["size", "service"], "`store`")?;
+            refuse(pairs, &["size"], "`store`")?;
             let expected = "keys:bytes of a value as `10000:512`";
             spec.store = Some(store(text).ok_or_else(|| bad("store", text, expected))?);
         }
@@ -390,6 +390,8 @@ mod tests {
         assert!(error("store=100,size=8").contains("does not apply to `store`"));
         assert!(error("store=100").contains("`10000:512`"));
         assert!(error("store=100:12").contains("a multiple of 8"));
+        assert!(error("store=100:16,closing=1").contains("give `service`"));
+        assert!(LoadSpec::parse("store=100:16,service=90,closing=1").is_ok());
         assert!(error("service=-1").contains("0 to 1e15"));
         assert!(error("transport=udp,timeout=5").contains("does not apply to `transport=homa`"));
         assert!(error("timeout=0").contains("0 cycles"));

@@ -274,8 +274,9 @@ impl LoadSource {
 
     /// Makes the message of a request.
     fn message(&mut self, to: Label, service: u64, due: u64) -> Vec<u8> {
-        if let Some(store) = &mut self.store {
-            return store.request(to, due, &mut self.random.payload);
+        // What tells a store to end is no request, but the usual message.
+        if let Some(store) = self.store.as_mut().filter(|_| to.number < self.spec.requests) {
+            return store.request(to, service, due, &mut self.random.payload);
         }
         let mut message = Vec::with_capacity(usize::from(self.spec.message_bytes));
         if self.spec.has_service() {

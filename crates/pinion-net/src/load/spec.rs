@@ -32,7 +32,7 @@ pub struct LoadSpec {
     /// Bytes of a request: 16 (service time, time of sending), more (random bytes behind those), or
     /// 8 (time of sending only).
     pub message_bytes: u16,
-    /// Makes the requests those to a key-value store, whatever `message_bytes` says.
+    /// Makes the requests those to a key-value store; `message_bytes` stays as it is by default.
     pub store: Option<StoreRequests>,
     /// How frames look.
     pub flavour: Flavour,
@@ -279,8 +279,9 @@ impl LoadSpec {
                     "there is a key, and a value has a multiple of 8 bytes to 976",
                 );
             }
-            if self.closing_messages > 0 {
-                return wrong("closing", "a store has no request that ends it");
+            if self.closing_messages > 0 && self.service == (Distribution::Fixed { cycles: 0.0 }) {
+                let problem = "every request to the store has service time 0, too; give `service`";
+                return wrong("closing", problem);
             }
         }
         if self.patience_cycles == 0 {

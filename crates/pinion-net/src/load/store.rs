@@ -9,7 +9,7 @@
 //!
 //! | words | request | answer |
 //! |---|---|---|
-//! | 0 | 0 | status; 0: done |
+//! | 0 | service time | status; 0: done |
 //! | 1 | time of sending | time of sending |
 //! | 2 | 1: GET, 2: SET | the value's (GET), or its version (SET) |
 //! | 3 | hash of the key | |
@@ -63,13 +63,19 @@ impl StoreModel {
     }
 
     /// Makes the message of a request.
-    pub(super) fn request(&mut self, to: Label, sent: u64, random: &mut impl Rng) -> Vec<u8> {
+    pub(super) fn request(
+        &mut self,
+        to: Label,
+        service: u64,
+        sent: u64,
+        random: &mut impl Rng,
+    ) -> Vec<u8> {
         let Label { number, node, context } = to;
         let drawn = u128::from(random.next_u64()) * u128::from(self.requests.keys);
         let key = u64::from(context) * self.requests.keys + (drawn >> 64) as u64;
         let second = !key.wrapping_mul(ODD);
         let is_set = number % 2 == 1;
-        let head = [0, sent, 1 + u64::from(is_set), hash(key, second), key, second];
+        let head = [service, sent, 1 + u64::from(is_set), hash(key, second), key, second];
         let mut words = head.to_vec();
         if is_set {
             let tag = WRITTEN | number;
@@ -139,10 +145,10 @@ mod tests {
         let mut model = StoreModel::new(StoreRequests { keys: 100, value_bytes: 512 });
         let mut random = Pcg64Mcg::seed_from_u64(1);
         for number in 0..1000 {
-            let request = model.request(to(number, 3), 7, &mut random);
+            let request = model.request(to(number, 3), 90, 7, &mut random);
             let words = words(&request);
             let (bytes, operation) = if number % 2 == 0 { (48, 1) } else { (560, 2) };
-            assert_eq!((request.len(), words[1], words[2]), (bytes, 7, operation));
+            assert_eq!((request.len(), &words[..3]), (bytes, &[90, 7, operation][..]));
             assert!((300..400).contains(&words[4]), "{}", words[4]);
         }
     }
@@ -152,7 +158,7 @@ mod tests {
         let mut model = StoreModel::new(StoreRequests { keys: 1, value_bytes: 16 });
         let mut random = Pcg64Mcg::seed_from_u64(1);
         for number in 0..5 {
-            model.request(to(number, 0), number, &mut random);
+            model.request(to(number, 0), 0, number, &mut random);
         }
         let answer = |tag| message([0, 9].into_iter().chain(value(tag).take(2)));
         assert!(model.is_right(0, &answer(0)), "the first GET finds what was there");
@@ -162,7 +168,7 @@ mod tests {
         assert!(!model.is_right(3, &message([1, 9, 1])), "not done");
         assert!(model.is_right(4, &answer(WRITTEN | 3)));
         let torn = message([0, 9, WRITTEN | 5, 0]);
-        model.request(to(6, 0), 6, &mut random);
+        model.request(to(6, 0), 0, 6, &mut random);
         assert!(!model.is_right(6, &torn));
     }
 }

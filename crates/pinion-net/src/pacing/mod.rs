@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn unlimited_is_time_0_and_far_times_saturate() {
         assert_eq!(Pacer::new(Pacing::Unlimited).arrival_ps(77, 64), 0);
-        let mut slow = at("1", WireBits::Frame);
+        let mut slow = at("0.001k", WireBits::Frame);
         slow.arrival_ps(0, 9000);
         slow.arrival_ps(0, usize::MAX / 16);
         assert_eq!(slow.arrival_ps(0, 64), u64::MAX);

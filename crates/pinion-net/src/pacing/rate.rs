@@ -16,10 +16,24 @@ pub enum Rate {
 
 /// Says why a text is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{text}` is not a rate: write bits a second as `400g`, `2.5g`, `100m`, `64k`, or `max`")]
-pub struct RateError {
-    /// The text.
-    pub text: String,
+pub enum RateError {
+    /// It is no number, or none that is a rate.
+    #[error(
+        "`{text}` is not a rate: write bits a second as `400g`, `2.5g`, `100m`, `64k`, or `max`"
+    )]
+    Form {
+        /// The text.
+        text: String,
+    },
+    /// It is a number without unit: of bits, of gigabits?
+    #[error(
+        "`{text}` has no unit: write `{text}g` for {text} Gbit/s, `{text}m` for {text} Mbit/s, or \
+         `{text}bit/s`"
+    )]
+    NoUnit {
+        /// The number.
+        text: String,
+    },
 }
 
 impl Rate {
@@ -43,10 +57,10 @@ impl Rate {
 impl FromStr for Rate {
     type Err = RateError;
 
-    /// Reads `max`, or digits with an optional fraction and one of the suffixes `k`, `m`, `g`,
-    /// `t` (powers of 1000; a following `bit/s`, `bit` or `bps` is allowed).
+    /// Reads `max`, or digits with an optional fraction and a unit: one of the suffixes `k`, `m`,
+    /// `g`, `t` (powers of 1000), or `bit/s`, `bit` or `bps`, or both.
     fn from_str(text: &str) -> Result<Self, RateError> {
-        let wrong = || RateError { text: text.to_string() };
+        let wrong = || RateError::Form { text: text.to_string() };
         let lower = text.trim().to_ascii_lowercase();
         if matches!(lower.as_str(), "max" | "unlimited") {
             return Ok(Self::Unlimited);
@@ -59,6 +73,9 @@ impl FromStr for Rate {
             Some(b'm') => (&bare[..bare.len() - 1], 6),
             Some(b'g') => (&bare[..bare.len() - 1], 9),
             Some(b't') => (&bare[..bare.len() - 1], 12),
+            _ if bare.len() == lower.len() && lower.parse::<f64>().is_ok_and(|rate| rate > 0.0) => {
+                return Err(RateError::NoUnit { text: text.trim().to_string() });
+            }
             _ => (bare, 0),
         };
         let bits = scale(number.trim_end(), power).ok_or_else(wrong)?;
@@ -83,7 +100,7 @@ impl fmt::Display for Rate {
         let units = [(1_000_000_000, "g"), (1_000_000, "m"), (1_000, "k")];
         match units.iter().find(|(unit, _)| bits % unit == 0) {
             Some((unit, letter)) => write!(f, "{}{letter}", bits / unit),
-            None => write!(f, "{bits}"),
+            None => write!(f, "{bits}bit/s"),
         }
     }
 }
@@ -100,7 +117,8 @@ mod tests {
             ("2.5G", 2_500_000_000),
             ("64k", 64_000),
             ("1 Gbit/s", 1_000_000_000),
-            ("9600", 9600),
+            ("9600 bit/s", 9600),
+            ("9600bps", 9600),
             ("1.6t", 1_600_000_000_000),
         ] {
             assert_eq!(text.parse(), Ok(Rate::BitsPerSecond(bits)), "{text}");
@@ -118,8 +136,19 @@ mod tests {
     }
 
     #[test]
+    fn a_number_alone_is_no_rate() {
+        let error = "400".parse::<Rate>().unwrap_err();
+        assert_eq!(error, RateError::NoUnit { text: "400".to_string() });
+        assert!(error.to_string().contains("`400g` for 400 Gbit/s"), "{error}");
+        let error = "2.5".parse::<Rate>().unwrap_err().to_string();
+        assert!(error.contains("`2.5m`"), "{error}");
+        let error = "0".parse::<Rate>().unwrap_err();
+        assert_eq!(error, RateError::Form { text: "0".to_string() });
+    }
+
+    #[test]
     fn prints_what_it_reads() {
-        for text in ["400g", "2500m", "64k", "1", "max"] {
+        for text in ["400g", "2500m", "64k", "1bit/s", "max"] {
             assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
         }
     }

@@ -35,6 +35,20 @@ pub enum TapError {
         /// Commands that prepare the device.
         prepare: String,
     },
+    /// The user may not open the kernel's door to TAP devices, prepared ones included.
+    #[error(
+        "no permission for the TAP device `{name}`: /dev/net/tun, through which every TAP device is \
+         opened, has the mode {mode:04o}: run the command with `sudo`, or once `{prepare}` and run \
+         without; with no root at all, `pinion run --pcap-in FILE` takes recorded packets"
+    )]
+    DoorPermission {
+        /// The device.
+        name: String,
+        /// The mode of the door.
+        mode: u32,
+        /// Commands that open the door and prepare the device.
+        prepare: String,
+    },
     /// The device could be opened but not set up.
     #[error(
         "the TAP device `{name}` is there, but it lacks its address or is down, and changing that \
@@ -119,6 +133,22 @@ pub enum TapError {
 }
 
 impl TapError {
+    /// Makes the error of a door, of this mode, that did not open.
+    pub(super) fn at_door(
+        name: &str,
+        address: Option<InterfaceAddress>,
+        mode: Option<u32>,
+        source: io::Error,
+    ) -> Self {
+        match (source.raw_os_error(), mode) {
+            (Some(libc::EPERM | libc::EACCES), Some(mode)) => {
+                let prepare = format!("sudo chmod 0666 /dev/net/tun && {}", make(name, address));
+                Self::DoorPermission { name: name.to_string(), mode, prepare }
+            }
+            _ => Self::at_opening(name, address, source),
+        }
+    }
+
     pub(super) fn at_opening(
         name: &str,
         address: Option<InterfaceAddress>,
@@ -127,9 +157,7 @@ impl TapError {
         let device = name.to_string();
         match source.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => {
-                let add = format!("sudo ip tuntap add dev {name} mode tap user $USER");
-                let prepare = format!("{add} && {}", set_up(name, address));
-                Self::Permission { name: device, prepare }
+                Self::Permission { name: device, prepare: make(name, address) }
             }
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => Self::NoDriver,
             Some(libc::EBUSY) => Self::Busy { name: device },
@@ -151,6 +179,11 @@ impl TapError {
             _ => Self::Setup { name: device, source },
         }
     }
+}
+
+fn make(name: &str, address: Option<InterfaceAddress>) -> String {
+    let add = format!("sudo ip tuntap add dev {name} mode tap user $USER");
+    format!("{add} && {}", set_up(name, address))
 }
 
 fn set_up(name: &str, address: Option<InterfaceAddress>) -> String {

@@ -6,6 +6,7 @@
 //! CAP_NET_ADMIN (root has it). A device made beforehand with `ip tuntap add … user …` needs no
 //! right, if it has its address and is up.
 
+mod drops;
 mod error;
 mod interface;
 
@@ -15,6 +16,7 @@ mod tests;
 pub use error::TapError;
 
 use crate::namespace;
+use drops::Drops;
 use interface::Interface;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,7 +25,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt as _};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -61,6 +63,12 @@ impl fmt::Display for InterfaceAddress {
     }
 }
 
+/// Gives the permission bits of the kernel's door.
+fn door_mode() -> Option<u32> {
+    let metadata = std::fs::metadata(DOOR).ok()?;
+    Some(metadata.permissions().mode() & 0o7777)
+}
+
 /// An open TAP device.
 #[derive(Debug)]
 pub struct Tap {
@@ -68,6 +76,7 @@ pub struct Tap {
     name: String,
     mac: [u8; 6],
     mtu_bytes: u32,
+    drops: Option<Drops>,
 }
 
 impl Tap {
@@ -99,7 +108,7 @@ impl Tap {
             .write(true)
             .custom_flags(libc::O_NONBLOCK)
             .open(DOOR)
-            .map_err(refused)?;
+            .map_err(|source| TapError::at_door(name, address, door_mode(), source))?;
         interface.attach(&file).map_err(refused)?;
         let configured = |source| TapError::at_configuring(name, address, source);
         if let Some(wanted) = address {
@@ -115,7 +124,7 @@ impl Tap {
         interface.bring_up().map_err(configured)?;
         let mac = interface.mac().map_err(configured)?;
         let mtu_bytes = interface.mtu_bytes().map_err(configured)?;
-        Ok(Self { file, name: name.to_string(), mac, mtu_bytes })
+        Ok(Self { file, name: name.to_string(), mac, mtu_bytes, drops: Drops::of(name) })
     }
 
     /// Returns the device's name, as it was given.
@@ -131,6 +140,12 @@ impl Tap {
     /// Returns the size a buffer must have so that no frame is cut.
     pub fn max_frame_bytes(&self) -> usize {
         self.mtu_bytes as usize + LINK_HEADER_BYTES
+    }
+
+    /// Returns how many frames the kernel has dropped since the device was opened because nobody read
+    /// them in time.
+    pub fn dropped_by_kernel(&self) -> u64 {
+        self.drops.as_ref().map_or(0, Drops::count)
     }
 
     /// Reads one frame that the kernel sent, if there is one; never waits.

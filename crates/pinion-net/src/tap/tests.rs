@@ -134,7 +134,22 @@ fn without_the_right_it_says_what_to_run() {
         for part in ["`sudo`", "ip tuntap add dev pin4 mode tap user $USER", "--pcap-in", "/24"] {
             assert!(error.contains(part), "{error}");
         }
+        // A prepared device helps only those who may open the door.
+        let is_shut = door_mode().is_some_and(|mode| mode & 0o006 != 0o006);
+        assert_eq!(error.contains("sudo chmod 0666 /dev/net/tun"), is_shut, "{error}");
     });
+}
+
+#[test]
+fn a_door_that_is_shut_is_named_with_its_mode() {
+    let denied = || io::Error::from_raw_os_error(libc::EACCES);
+    let error = TapError::at_door("pin5", address("10.11.0.1/24"), Some(0o600), denied());
+    let text = error.to_string();
+    for part in ["/dev/net/tun", "mode 0600", "`sudo chmod 0666 /dev/net/tun && sudo ip tuntap"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let other = TapError::at_door("pin5", None, None, denied());
+    assert!(matches!(other, TapError::Permission { .. }), "{other}");
 }
 
 #[test]

@@ -70,7 +70,8 @@ fn check_range(address: u32, bytes: usize) -> Result<()> {
 }
 
 /// Looks a handler up in the program's ELF, which also becomes the program that the NIC runs unless
-/// another one was named.
+/// another one was named. A handler that it does not have is mentioned and gets address 0, which
+/// means none: drivers ask for all three and use those they find.
 ///
 /// # Safety
 /// The names are null or strings, the others null or point to where the results go.
@@ -89,12 +90,18 @@ pub unsafe extern "C" fn spin_find_handler_by_name(
             return Err(is_null("the place for the result"));
         }
         let image = Image::read(&file)?;
-        let address = image.require(&name)?.address;
+        let (address, bytes) = match image.require(&name) {
+            Ok(symbol) => (symbol.address as u32, HANDLER_BYTES as usize),
+            Err(missing) => {
+                eprintln!("pinion: spin_find_handler_by_name: {missing}; there is no such handler");
+                (0, 0)
+            }
+        };
         state::remember_program(image)?;
         // SAFETY: as the caller promises.
         unsafe {
-            handler_addr.write_unaligned(address as u32);
-            handler_size.write_unaligned(HANDLER_BYTES as usize);
+            handler_addr.write_unaligned(address);
+            handler_size.write_unaligned(bytes);
         }
         Ok(())
     })

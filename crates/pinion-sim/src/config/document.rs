@@ -215,7 +215,34 @@ impl<'a> Document<'a> {
             text: given.text.to_owned(),
             file: self.origin.to_owned(),
             key: given.key.to_owned(),
-            nearest: nearest(given.key, self.entries.iter().map(|entry| entry.key.as_str())),
+            nearest: nearest(given.key, self.keys_that_apply()),
+        })
+    }
+
+    /// Lists the keys whose values mean something: where `core.model = "ri5cy"` chooses the table
+    /// `core.ri5cy`, those of `core.ibex`, which has the same keys, mean nothing.
+    fn keys_that_apply(&self) -> impl Iterator<Item = &str> {
+        let keys = || self.entries.iter().map(|entry| entry.key.as_str());
+        let names = move |table: &str| -> Vec<&str> {
+            keys().filter_map(|key| key.strip_prefix(table)?.strip_prefix('.')).collect()
+        };
+        // Chosen tables, and the table each lies in.
+        let chosen: Vec<(String, &str)> = self
+            .entries
+            .iter()
+            .filter_map(|entry| {
+                let (parent, _) = entry.key.rsplit_once('.')?;
+                let table = format!("{parent}.{}", entry.value.trim_matches('"'));
+                (!names(&table).is_empty()).then_some((table, parent))
+            })
+            .collect();
+        keys().filter(move |key| {
+            let Some((table, _)) = key.rsplit_once('.') else { return true };
+            let is_other = |(chosen, parent): &(String, &str)| {
+                let beside = table.rsplit_once('.').is_some_and(|(above, _)| above == *parent);
+                beside && table != chosen && names(table) == names(chosen)
+            };
+            !chosen.iter().any(is_other)
         })
     }
 
@@ -227,7 +254,7 @@ impl<'a> Document<'a> {
         Err(ConfigError::UnknownKey {
             at: Box::new(at),
             key: change.key.clone(),
-            nearest: nearest(&change.key, self.entries.iter().map(|entry| entry.key.as_str())),
+            nearest: nearest(&change.key, self.keys_that_apply()),
             valid: Vec::new(),
         })
     }

@@ -115,11 +115,39 @@ fn suggestion(nearest: &Option<String>, valid: &[String]) -> String {
     text
 }
 
-/// Finds the candidate most similar to `word`.
+/// Finds the candidate most similar to `word`; none where nothing is similar. A key that ends in the
+/// same name is: who writes `core.load_use_cycles` means `core.ri5cy.load_use_cycles`.
 pub(super) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    let score = |candidate: &str| strsim::damerau_levenshtein(word, candidate);
-    candidates.into_iter().min_by_key(|candidate| score(candidate)).map(str::to_owned)
+    let name = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let score = |candidate: &&str| {
+        let distance = strsim::damerau_levenshtein(word, candidate);
+        (name(word) != name(candidate), distance)
+    };
+    let is_similar = |candidate: &&str| {
+        let (is_other_name, distance) = score(candidate);
+        let longer = word.chars().count().max(candidate.chars().count());
+        !is_other_name || distance == 1 || distance * 5 <= longer * 2
+    };
+    candidates.into_iter().filter(is_similar).min_by_key(score).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_similar_is_suggested() {
+        let keys =
+            ["core.ri5cy.load_use_cycles", "core.ri5cy.branch_cycles", "cluster.count", "id"];
+        let suggested = |word: &str| nearest(word, keys);
+        assert_eq!(suggested("core.load_use_cycles").as_deref(), Some(keys[0]));
+        assert_eq!(suggested("cluster.cont").as_deref(), Some("cluster.count"));
+        assert_eq!(suggested("count").as_deref(), Some("cluster.count"));
+        assert_eq!(suggested("ed").as_deref(), Some("id"));
+        assert_eq!(suggested("transport.kind"), None);
+        assert_eq!(suggested("harts"), None);
+    }
 }

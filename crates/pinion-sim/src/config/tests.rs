@@ -181,3 +181,20 @@ fn what_differs_must_exist_and_fit() {
     assert!(error.to_string().contains("`base`: expected the name"), "{error}");
     assert_eq!(load_changed(GOOD, &[]).unwrap().value, load_with(GOOD, &[]).unwrap().value);
 }
+
+#[test]
+fn keys_of_what_is_not_chosen_are_not_suggested() {
+    #[derive(Debug, serde::Deserialize)]
+    struct Core {
+        #[expect(dead_code, reason = "only what is refused matters here")]
+        core: std::collections::BTreeMap<String, serde::de::IgnoredAny>,
+    }
+    let text = |model: &str| {
+        format!("[core]\nmodel = \"{model}\"\n[core.ibex]\nload = 1\n[core.ri5cy]\nload = 2\n")
+    };
+    for model in ["ibex", "ri5cy"] {
+        let error = load::<Core>("m.toml", &text(model), &["core.load=3".to_owned()]).unwrap_err();
+        let suggested = format!("nearest valid key: `core.{model}.load`");
+        assert!(error.to_string().contains(&suggested), "{error}");
+    }
+}

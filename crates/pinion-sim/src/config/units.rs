@@ -39,14 +39,14 @@ const SIZES: [(&str, u64); 8] = [
 const TIMES: [(&str, u64); 6] = [
     ("ps", 1),
     ("ns", 1_000),
-    ("us", 1_000_000),
     ("µs", 1_000_000),
+    ("us", 1_000_000),
     ("ms", 1_000_000_000),
     ("s", 1_000_000_000_000),
 ];
 const SIZE_EXPECTED: &str =
     "a size: write a number of bytes or, for example, \"64KiB\" (B, KiB, MiB, GiB, kB, MB, GB)";
-const TIME_EXPECTED: &str = "a time: write, for example, \"100us\" (ps, ns, us, ms, s)";
+const TIME_EXPECTED: &str = "a time: write, for example, \"100us\" (ps, ns, us or µs, ms, s)";
 
 impl FromStr for Bytes {
     type Err = QuantityError;
@@ -75,7 +75,8 @@ fn scaled(text: &str, suffixes: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))?;
     let (number, suffix) = text.split_at(split);
-    let scale = suffixes.iter().find(|(name, _)| *name == suffix.trim_start())?.1;
+    let suffix = suffix.trim_start().replace('μ', "µ");
+    let scale = suffixes.iter().find(|(name, _)| *name == suffix)?.1;
     let number = number.replace('_', "");
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     let whole: u64 = whole.parse().ok()?;
@@ -179,6 +180,9 @@ mod tests {
     #[test]
     fn times_are_exact_and_need_a_unit() {
         assert_eq!("100us".parse(), Ok(Duration { ps: 100_000_000 }));
+        assert_eq!("100 µs".parse(), Ok(Duration { ps: 100_000_000 }));
+        // The Greek letter, which keyboards give, and the sign look the same.
+        assert_eq!("100 μs".parse(), Ok(Duration { ps: 100_000_000 }));
         assert_eq!("312.5ps".parse::<Duration>().ok(), None);
         assert_eq!("0.3125ns".parse::<Duration>().ok(), None);
         assert_eq!("0.3ns".parse(), Ok(Duration { ps: 300 }));
@@ -190,7 +194,7 @@ mod tests {
         for text in ["64KiB", "4MiB", "100B"] {
             assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
         }
-        for text in ["100us", "10ms", "7ps", "2s"] {
+        for text in ["100µs", "10ms", "7ps", "2s"] {
             assert_eq!(text.parse::<Duration>().unwrap().to_string(), text);
         }
     }

@@ -7,7 +7,12 @@
 use std::collections::VecDeque;
 
 use crate::Machine;
+use crate::machine::DmaReach;
+use crate::memory::Place;
+use crate::turn_port::{BurstId, Side, TurnPort};
 
+/// What the error slave answers that stands where an engine does not reach (measured).
+pub const ERROR_WORD: u32 = 0xbadc_ab1e;
 /// AXI bursts do not cross pages.
 const PAGE_BYTES: u32 = 4096;
 
@@ -52,18 +57,39 @@ pub enum Route {
     Remote,
 }
 
+impl DmaReach {
+    /// Tells whether the engine of cluster `own` gets to a place.
+    pub const fn reaches(self, place: Place, own: u32) -> bool {
+        match (self, place) {
+            (Self::All, _) | (_, Place::L2Handler(_) | Place::L2Packet(_)) => true,
+            (Self::L2, Place::L1 { cluster, .. }) => cluster == own,
+            (Self::L2, _) => false,
+        }
+    }
+}
+
 /// Grants the port between the clusters and L2, one direction each.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SharedPorts {
-    read_free_at: u64,
+    /// Reads of L2: the engines' bursts, and between them the cores' loads from packet memory.
+    pub reads: TurnPort,
     write_free_at: u64,
+}
+
+/// Holds a transfer that was issued.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    transfer: Transfer,
+    done: u64,
+    /// Its read of L2, and when that was to start.
+    read: Option<(BurstId, u64)>,
 }
 
 /// Holds one cluster's engine.
 #[derive(Clone, Debug)]
 pub struct ClusterDma {
     waiting: VecDeque<Transfer>,
-    running: VecDeque<Transfer>,
+    running: VecDeque<Running>,
     /// Half cycles from which the engine can issue the next transfer.
     issue_from_halves: u64,
     last_done: u64,
@@ -124,17 +150,20 @@ impl ClusterDma {
         let mut beats = beat(transfer.from).max(beat(transfer.to)).max(1);
         let mut start = now;
         match transfer.route {
-            Route::FromL2 | Route::FromHandlerMemory => start = start.max(ports.read_free_at),
-            Route::ToL2 => start = start.max(ports.write_free_at),
-            Route::WithinL2 => start = start.max(ports.read_free_at).max(ports.write_free_at),
+            Route::ToL2 | Route::WithinL2 => start = start.max(ports.write_free_at),
             Route::Local => beats *= self.local_beat_cycles,
-            Route::Remote => {}
+            Route::FromL2 | Route::FromHandlerMemory | Route::Remote => {}
         }
-        if matches!(transfer.route, Route::FromL2 | Route::WithinL2) {
-            ports.read_free_at = start + beats;
-        }
-        if transfer.route == Route::FromHandlerMemory {
-            ports.read_free_at = start + beats + self.handler_memory_cycles;
+        let read_cycles = match transfer.route {
+            Route::FromL2 | Route::WithinL2 => Some(beats),
+            Route::FromHandlerMemory => Some(beats + self.handler_memory_cycles),
+            Route::ToL2 | Route::Local | Route::Remote => None,
+        };
+        let mut read = None;
+        if let Some(cycles) = read_cycles {
+            let burst;
+            (burst, start) = ports.reads.book(now, Side::Stream, start, cycles);
+            read = Some((burst, start));
         }
         if matches!(transfer.route, Route::ToL2 | Route::WithinL2) {
             ports.write_free_at = start + beats;
@@ -147,7 +176,7 @@ impl ClusterDma {
         };
         let done = (start + self.latency_cycles + beats + extra).max(self.last_done);
         self.last_done = done;
-        self.running.push_back(transfer);
+        self.running.push_back(Running { transfer, done, read });
         Some(Issued { transfer, first_beat: done - beats - 1, beats, done })
     }
 
@@ -170,9 +199,22 @@ impl ClusterDma {
         (!self.waiting.is_empty()).then_some(self.next_cycle())
     }
 
-    /// Takes the transfer that completes: they do so in the order they were issued.
-    pub fn complete(&mut self) -> Option<Transfer> {
-        self.running.pop_front()
+    /// Takes the transfer that completes at cycle `now`: they do so in the order they were issued.
+    ///
+    /// # Errors
+    /// The cycle at which the next one completes, if that is later: others went before it.
+    pub fn complete(&mut self, now: u64, ports: &mut SharedPorts) -> Result<Option<Transfer>, u64> {
+        let Some(first) = self.running.front() else { return Ok(None) };
+        if let Some((burst, start)) = first.read {
+            let moved = ports.reads.start(Side::Stream, burst).map_or(0, |at| at - start);
+            if first.done + moved > now {
+                return Err(first.done + moved);
+            }
+            ports.reads.forget(now, Side::Stream, burst);
+        } else if first.done > now {
+            return Err(first.done);
+        }
+        Ok(self.running.pop_front().map(|running| running.transfer))
     }
 }
 
@@ -193,7 +235,7 @@ mod tests {
             dma.request(at, copy(bytes));
             let issued = dma.issue(at, &mut ports).expect("idle");
             assert_eq!(issued.done - at, cycles, "{bytes} bytes");
-            assert!(dma.complete().is_some());
+            assert!(matches!(dma.complete(issued.done, &mut ports), Ok(Some(_))));
         }
     }
 

@@ -1,49 +1,97 @@
 //! A cluster's instruction cache, shared by its cores.
 //!
-//! In: the line a core goes to, when, and whether it jumped there. Out: the cycle from which the core
-//! can execute it. Holds tags and the refills under way. A core that reaches a new line asks for the
-//! next one ahead; a refill goes through the program memory's one port, which all clusters share;
-//! cores that need the same line share its refill. Off at reset: every line is then read past the
-//! cache. (RTL: icache_top_mp_128_PF; numbers from the first packets of the pipeline rows.)
+//! In: the line a core asks for, and when. Out: the cycle in which its data come. Holds tags and the
+//! refills under way. A refill goes through the program memory's one port, which all clusters share;
+//! cores that need the same line share its refill; a refill takes an empty way, or one at random. Off
+//! at reset: every line is then read past the cache. What cores ask for ahead is their prefetch
+//! buffers' affair. (RTL: icache_top_mp_128_PF; numbers from the first packets of the pipeline rows,
+//! replacement from row capacity.)
 
 use crate::Machine;
 
-/// Counts the use of the program memory's port, in sixteenths of a cycle.
-///
-/// Refills that cores wait for go before those asked for ahead.
-#[derive(Clone, Copy, Debug, Default)]
+/// Refills whose time at the port is remembered: requests come in an order that differs from that of
+/// their cycles by a few.
+const REMEMBERED_REFILLS: usize = 8;
+
+/// Refills that may be under way in front of the program memory: alone or in pairs they follow each
+/// other as their beats do, more of them wait (rows empty-burst_64 and cold_jump-single_by32).
+const REFILLS_IN_FLIGHT: usize = 2;
+
+/// Stands for no refill.
+const NEVER: u64 = u64::MAX;
+
+/// Books the program memory's port, in sixteenths of a cycle.
+#[derive(Clone, Copy, Debug)]
 pub struct ProgramPort {
-    awaited_free_at: u64,
-    free_at: u64,
+    /// When the last refills began, in order.
+    starts: [u64; REMEMBERED_REFILLS],
+    beats_sixteenths: u64,
+    flight_sixteenths: u64,
 }
 
 impl ProgramPort {
-    /// Takes the port for a refill that a core waits for; gives the cycles it has to wait more.
-    fn take(&mut self, now: u64, sixteenths: u64) -> u64 {
-        let start = self.awaited_free_at.max(now * 16);
-        self.awaited_free_at = start + sixteenths;
-        self.free_at = self.free_at.max(now * 16) + sixteenths;
-        start.div_ceil(16) - now
+    /// Makes an idle port.
+    pub fn new(machine: &Machine) -> Self {
+        let config = &machine.instruction_cache;
+        Self {
+            starts: [NEVER; REMEMBERED_REFILLS],
+            beats_sixteenths: config.refill_port_cycles * 16,
+            flight_sixteenths: config.refill_flight_sixteenths,
+        }
     }
 
-    /// Takes the port for a refill asked for ahead, which is sent at `sent`; gives the cycles it has
-    /// to wait after that.
-    fn take_ahead(&mut self, now: u64, sent: u64, sixteenths: u64) -> u64 {
-        let start = self.free_at.max(now * 16);
-        self.free_at = start + sixteenths;
-        start.div_ceil(16).saturating_sub(sent)
+    /// Takes the port for a refill from cycle `now` on, in the first gap; gives the cycles it has to
+    /// wait.
+    fn take(&mut self, now: u64) -> u64 {
+        let mut start = now * 16;
+        loop {
+            let overlaps = |&&other: &&u64| other.abs_diff(start) < self.beats_sixteenths;
+            if let Some(&other) = self.starts.iter().find(overlaps) {
+                start = other + self.beats_sixteenths;
+                continue;
+            }
+            let ends = self.starts.iter().filter(|&&other| other <= start);
+            let mut ends = ends.map(|other| other + self.flight_sixteenths);
+            let (count, first) = ends
+                .by_ref()
+                .filter(|&end| end > start)
+                .fold((0, NEVER), |(count, first), end| (count + 1, first.min(end)));
+            if count < REFILLS_IN_FLIGHT {
+                break;
+            }
+            start = first;
+        }
+        let last = REMEMBERED_REFILLS - 1;
+        let forgotten = if self.starts[last] == NEVER { last } else { 0 };
+        self.starts[forgotten] = start;
+        self.starts.sort_unstable();
+        start.div_ceil(16) - now
     }
 }
 
+/// Holds a line's tag and the cycle in which its data come.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     line: u32,
     ready: u64,
-    used: u64,
-    ahead: bool,
 }
 
 const EMPTY: u32 = u32::MAX;
+
+/// Banks of the cache, which hold lines in turn (RTL pulp_cluster_cfg_pkg).
+const BANKS: usize = 4;
+
+/// Chooses ways by an 8-bit shift register with inverted linear feedback (bits 7, 3, 2, 1).
+#[derive(Clone, Copy, Debug)]
+struct RandomWays(u8);
+
+impl RandomWays {
+    fn next(&mut self, ways: usize) -> usize {
+        let fed = self.0 >> 7 ^ self.0 >> 3 ^ self.0 >> 2 ^ self.0 >> 1;
+        self.0 = self.0 << 1 | (!fed & 1);
+        usize::from(self.0) % ways
+    }
+}
 
 /// Decides when a core gets its instructions.
 #[derive(Clone, Debug)]
@@ -51,10 +99,10 @@ pub struct InstructionCache {
     entries: Vec<Entry>,
     ways: usize,
     sets_mask: u32,
+    line_shift: u32,
+    /// By bank.
+    random: [RandomWays; BANKS],
     miss_cycles: u64,
-    ahead_after: u64,
-    ahead_cycles: u64,
-    port_sixteenths: u64,
     bypass_cycles: u64,
     /// Counts changes of what is held: what cores remember of an older state may be wrong.
     version: u32,
@@ -63,6 +111,9 @@ pub struct InstructionCache {
     misses: u64,
 }
 
+/// Cycles from a request to its data where the cache has them.
+const HIT_CYCLES: u64 = 1;
+
 impl InstructionCache {
     /// Makes a cache that is off.
     pub fn new(machine: &Machine) -> Self {
@@ -70,13 +121,12 @@ impl InstructionCache {
         let entries = (config.bytes / config.line_bytes) as usize;
         let ways = config.ways as usize;
         Self {
-            entries: vec![Entry { line: EMPTY, ready: 0, used: 0, ahead: false }; entries],
+            entries: vec![Entry { line: EMPTY, ready: 0 }; entries],
             ways,
             sets_mask: (entries / ways) as u32 - 1,
+            line_shift: config.line_bytes.trailing_zeros(),
+            random: [RandomWays(0); BANKS],
             miss_cycles: config.miss_cycles,
-            ahead_after: config.prefetch_after_cycles,
-            ahead_cycles: config.miss_cycles + 2 * config.prefetch_after_cycles,
-            port_sixteenths: config.refill_port_sixteenths,
             bypass_cycles: config.bypass_cycles,
             version: 0,
             on: false,
@@ -96,22 +146,35 @@ impl InstructionCache {
         self.version
     }
 
+    /// Gives the binary logarithm of a line's bytes.
+    #[inline]
+    pub fn line_shift(&self) -> u32 {
+        self.line_shift
+    }
+
     /// Says whether it waits to be turned on.
     pub fn is_requested(&self) -> bool {
         self.requested && !self.on
     }
 
-    /// Turns it on; the lines the waiting cores would execute next are read ahead into it.
+    /// Says whether it is on.
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Turns it on; it has the lines of the waiting cores and those that they have asked for ahead.
     pub fn turn_on(&mut self, now: u64, waiting_lines: impl Iterator<Item = u32>) {
         self.on = true;
         for line in waiting_lines {
-            if self.find(line + 1).is_none() {
-                self.fill(line + 1, now, now, true);
+            for line in [line, line.wrapping_add(1)] {
+                if self.find(line).is_none() {
+                    self.fill(line, now);
+                }
             }
         }
     }
 
-    /// Gives the number of lines that cores had to wait for.
+    /// Gives the number of lines that had to be refilled.
     pub fn misses(&self) -> u64 {
         self.misses
     }
@@ -126,63 +189,36 @@ impl InstructionCache {
         self.set(line).find(|&index| self.entries[index].line == line)
     }
 
-    fn fill(&mut self, line: u32, now: u64, ready: u64, ahead: bool) {
-        let victim = self.set(line).min_by_key(|&index| {
-            let entry = &self.entries[index];
-            if entry.line == EMPTY { 0 } else { entry.used + 1 }
-        });
-        if let Some(victim) = victim {
-            self.version = self.version.wrapping_add(1);
-            self.entries[victim] = Entry { line, ready, used: now, ahead };
-        }
+    fn fill(&mut self, line: u32, ready: u64) {
+        let set = self.set(line);
+        let empty = set.clone().find(|&index| self.entries[index].line == EMPTY);
+        let victim =
+            empty.unwrap_or(set.start + self.random[line as usize % BANKS].next(self.ways));
+        self.version = self.version.wrapping_add(1);
+        self.entries[victim] = Entry { line, ready };
     }
 
-    /// Says whether the line can be executed at cycle `now` without waiting or refilling.
+    /// Says whether it has a line whole at cycle `now`.
     #[inline]
-    pub fn hit(&mut self, line: u32, now: u64) -> bool {
-        if !self.on {
-            return false;
-        }
-        match self.find(line) {
-            Some(index) if self.entries[index].ready <= now => {
-                self.entries[index].used = now;
-                // A line that was just read ahead has its successor read ahead when it is reached.
-                self.find(line + 1).is_some()
-            }
-            _ => false,
-        }
+    pub fn has(&self, line: u32, now: u64) -> bool {
+        self.on && self.find(line).is_some_and(|index| self.entries[index].ready <= now)
     }
 
-    /// Gives the cycle from which a core that reaches `line` at `now` can execute it.
-    pub fn fetch(&mut self, line: u32, now: u64, jumped: bool, port: &mut ProgramPort) -> u64 {
-        if !self.on {
-            return now + self.bypass_cycles + port.take(now, self.port_sixteenths);
+    /// Asks for a line in cycle `now`; gives the cycle in which its data come.
+    pub fn request(&mut self, line: u32, now: u64, port: &mut ProgramPort) -> u64 {
+        if let Some(index) = self.find(line) {
+            return self.entries[index].ready.max(now + HIT_CYCLES);
         }
-        let start = match self.find(line) {
-            Some(index) => {
-                let entry = &mut self.entries[index];
-                entry.used = now;
-                if entry.ready > now && jumped && entry.ahead {
-                    // A jump drops what was asked for ahead and asks anew.
-                    entry.ahead = false;
-                    entry.ready = now + self.miss_cycles;
-                }
-                entry.ready.max(now)
-            }
-            None => {
-                let ready = now + self.miss_cycles + port.take(now, self.port_sixteenths);
-                self.fill(line, now, ready, false);
-                ready
-            }
-        };
-        self.misses += u64::from(start > now);
-        if self.find(line + 1).is_none() {
-            let ready = start
-                + self.ahead_cycles
-                + port.take_ahead(now, start + self.ahead_after, self.port_sixteenths);
-            self.fill(line + 1, now, ready, true);
-        }
-        start
+        let waited = port.take(now);
+        let ready = now + HIT_CYCLES + self.miss_cycles + waited;
+        self.fill(line, ready);
+        self.misses += 1;
+        ready
+    }
+
+    /// Reads a line past the cache, which is off; gives the cycle from which it can be executed.
+    pub fn bypass(&self, now: u64, port: &mut ProgramPort) -> u64 {
+        now + self.bypass_cycles + port.take(now)
     }
 }
 
@@ -194,32 +230,41 @@ mod tests {
     fn cache() -> (InstructionCache, ProgramPort) {
         let mut cache = InstructionCache::new(&machine());
         cache.turn_on(0, std::iter::empty());
-        (cache, ProgramPort::default())
-    }
-
-    /// A cold straight line of single-cycle instructions takes 12 cycles per line of four.
-    #[test]
-    fn streams_a_line_in_twelve_cycles() {
-        let (mut cache, mut port) = cache();
-        let first = cache.fetch(100, 1000, true, &mut port);
-        assert_eq!(first, 1008);
-        let second = cache.fetch(101, first + 4, false, &mut port);
-        assert_eq!(second, first + 12);
-        assert_eq!(cache.fetch(102, second + 20, false, &mut port), second + 20, "hidden");
-        assert_eq!(cache.fetch(100, 2000, true, &mut port), 2000);
-    }
-
-    #[test]
-    fn drops_what_was_asked_ahead_at_a_jump() {
-        let (mut cache, mut port) = cache();
-        let first = cache.fetch(100, 1000, true, &mut port);
-        assert_eq!(cache.fetch(101, first + 6, true, &mut port), first + 14);
+        (cache, ProgramPort::new(&machine()))
     }
 
     #[test]
     fn shares_refills_between_cores() {
         let (mut cache, mut port) = cache();
-        let first = cache.fetch(100, 1000, true, &mut port);
-        assert_eq!(cache.fetch(100, 1003, true, &mut port), first);
+        let first = cache.request(100, 1000, &mut port);
+        assert_eq!(first, 1009);
+        assert_eq!(cache.request(100, 1003, &mut port), first);
+        assert_eq!(cache.request(100, 2000, &mut port), 2001);
+        assert_eq!(cache.misses(), 1);
+    }
+
+    #[test]
+    fn refills_follow_each_other_in_pairs() {
+        let mut port = ProgramPort::new(&machine());
+        assert_eq!([port.take(100), port.take(100)], [0, 2]);
+        assert_eq!([port.take(100), port.take(100)], [7, 9], "a third waits for the first");
+        assert_eq!([port.take(200), port.take(210), port.take(205)], [0, 0, 0], "in any order");
+    }
+
+    /// Row capacity: of 320 lines in sequence, the second time through 256 lines of cache, 122 missed
+    /// on the RTL. With the oldest replaced all of them would.
+    #[test]
+    fn replaces_at_random() {
+        let (mut cache, mut port) = cache();
+        let mut now = 0;
+        let mut pass = || {
+            let before = cache.misses();
+            for line in 0..320 {
+                now = cache.request(line, now, &mut port);
+            }
+            cache.misses() - before
+        };
+        assert_eq!(pass(), 320);
+        assert!((100..145).contains(&pass()));
     }
 }

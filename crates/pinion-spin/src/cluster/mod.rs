@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use crate::Machine;
 use crate::arbiter::{Requests, RoundRobin};
 use crate::task::Task;
+use crate::turn_port::TurnPort;
 
 /// Holds the units of one cluster.
 #[derive(Clone, Debug)]
@@ -39,6 +40,8 @@ pub struct Cluster {
     pub command_requests: Requests,
     /// Commands on their way to the interfaces: their number and the cycle they came here.
     pub commands: VecDeque<(u32, u64)>,
+    /// Port to its L1 of commands: what they read, and what copies from the host write.
+    pub host_port: TurnPort,
     /// Cycle at which the port of other clusters' accesses to this L1 is free.
     pub remote_port_free: u64,
 }
@@ -63,6 +66,7 @@ impl Cluster {
             command_arbiter: RoundRobin::new(cores),
             command_requests: Requests::new(cores),
             commands: VecDeque::with_capacity(SPILL_ENTRIES),
+            host_port: TurnPort::default(),
             remote_port_free: 0,
         }
     }

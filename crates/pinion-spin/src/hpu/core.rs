@@ -2,7 +2,8 @@
 
 use pinion_isa::{Access, Hart, HartConfig, Reservation};
 
-use super::Permissions;
+use super::{Permissions, PrefetchBuffer};
+use crate::turn_port::BurstId;
 use crate::{Machine, Stalls};
 
 /// Says what a core waits for.
@@ -43,19 +44,20 @@ pub struct Core {
     pub waiting: Waiting,
     /// Counts its stops: events for an earlier one are stale.
     pub generation: u32,
-    /// Register that the last instruction loaded, if that is not used yet.
+    /// Register that the last instruction loaded, x0 counts; [`NO_REGISTER`]: it was no load.
     pub loaded: u8,
-    /// Line it executes.
-    pub line: u32,
-    /// Lines it reached lately and found there with their successors, by their lowest bits, and the
-    /// state of the cache they were found in.
-    pub recent: [(u32, u32); RECENT_LINES],
+    /// What it fetches from.
+    pub buffer: PrefetchBuffer,
     /// Whether the last instruction jumped.
     pub jumped: bool,
+    /// Cycle in which the last instruction left the decode stage.
+    pub left: u64,
     /// Cycle at which its pending access was first due.
     pub since: u64,
     /// Cycle of the instruction after its access to another cluster's L1, while that is on its way.
     pub arrives: Option<u64>,
+    /// Its turn at the port to L2 packet memory, while it waits for that.
+    pub turn: Option<BurstId>,
     /// Whether its last access had to wait.
     pub waited: bool,
     /// Cycles lost since the task began.
@@ -66,11 +68,8 @@ pub struct Core {
     pub reservation: Reservation<u32>,
 }
 
-/// Lines a core remembers.
-pub const RECENT_LINES: usize = 8;
-
-/// Stands for no line.
-pub const NO_LINE: u32 = u32::MAX;
+/// Stands for no register.
+pub const NO_REGISTER: u8 = u8::MAX;
 
 impl Core {
     /// Makes a core as reset leaves it.
@@ -90,12 +89,13 @@ impl Core {
             pending: None,
             waiting: Waiting::Nothing,
             generation: 0,
-            loaded: 0,
-            line: NO_LINE,
-            recent: [(NO_LINE, 0); RECENT_LINES],
+            loaded: NO_REGISTER,
+            buffer: PrefetchBuffer::default(),
             jumped: true,
+            left: 0,
             since: 0,
             arrives: None,
+            turn: None,
             waited: false,
             stalls: Stalls::default(),
             permissions,

@@ -6,7 +6,11 @@
 //! completion that waits for its commands, the command slots and the DMA front end of its core.
 //! Makes the core wait: for a task, for a free command slot, for the completion before. (Paper
 //! §III-B2, §III-B3; RTL hpu_driver; register list in the SDK's hwsched.h.)
+//!
+//! Stores to registers that are read only, or that do not exist, are ignored. Atomics are stores
+//! that answer with the register: the operation does not reach the driver (RTL core_demux).
 
+use crate::turn_port::{BurstId, Side};
 use std::collections::VecDeque;
 
 use crate::task::Task;
@@ -16,7 +20,6 @@ use crate::{ExecutionContext, Machine};
 pub mod register {
     #![allow(missing_docs)]
     pub const HANDLER: u32 = 0x00;
-    pub const HANDLER_SIZE: u32 = 0x04;
     pub const FIRST_TASK: u32 = 0x08;
     pub const LAST_TASK: u32 = 0x4c;
     pub const DOORBELL: u32 = 0x50;
@@ -29,9 +32,16 @@ pub mod register {
     /// End of the command words.
     pub const END: u32 = 0xac;
     /// The task again, with scratchpad arrays as long as the machine has clusters: machines with more
-    /// than four do not fit into the published register file. (Ours.)
+    /// than four do not fit into the published register file. (Ours; the RTL never answers here.)
     pub const WIDE_TASK: u32 = 0x100;
+    /// Bytes after which the registers come again (RTL hpu_driver: address bits 8:7 choose a half).
+    pub const SPAN: u32 = 0x200;
+    /// Bytes that lead to the driver (RTL periph_demux).
+    pub const PAGE: u32 = 0x400;
 }
+
+/// Where the wide task begins among the words that the driver keeps.
+const FIRST_WIDE_WORD: u32 = 32;
 
 /// Holds a task that an HPU has.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +78,30 @@ pub struct CommandSlot {
     pub command: CommandWords,
     /// Slot of the packet whose handler issued it.
     pub packet: u32,
+    /// Its turn at a port that it shares.
+    pub turn: Option<Turn>,
+}
+
+/// Names the ports to the NIC's memories that commands share.
+#[derive(Clone, Copy, Debug)]
+pub enum Port {
+    /// A cluster's L1, read and written by commands.
+    L1(u32),
+    /// L2 packet memory, written by packets that come in and by copies from the host.
+    Packets,
+}
+
+/// Holds a command's turn at a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// The port.
+    pub port: Port,
+    /// Whose turn.
+    pub side: Side,
+    /// The burst.
+    pub burst: BurstId,
+    /// When it was to start when last looked at.
+    pub start: u64,
 }
 
 /// Holds a core's front end of the cluster's DMA engine.
@@ -114,6 +148,8 @@ pub struct HpuDriver {
     pub dma: DmaFrontEnd,
     registers: [u32; 80],
     wide: u32,
+    /// What the task's and the commands' half last answered: the answer where no register is.
+    answers: [u32; 2],
 }
 
 impl HpuDriver {
@@ -133,6 +169,7 @@ impl HpuDriver {
             queue: VecDeque::with_capacity(machine.command.per_hpu as usize),
             dma: DmaFrontEnd::default(),
             registers: [0; 80],
+            answers: [0; 2],
             wide: machine.cluster.count.max(4),
         }
     }
@@ -183,7 +220,7 @@ impl HpuDriver {
                 + context.scratchpad(cluster).0
         };
         let (l1_bytes, clusters) = (packet.l1_bytes, machine.cluster.count);
-        for (start, entries) in [(2, 4), (register::WIDE_TASK as usize / 4 - 32, self.wide)] {
+        for (start, entries) in [(2, 4), (FIRST_WIDE_WORD as usize, self.wide)] {
             let mut at = start;
             let mut put = |value: u32| {
                 self.registers[at] = value;
@@ -203,8 +240,8 @@ impl HpuDriver {
             put(context.host_memory_address as u32);
             put(context.host_memory_bytes);
             put(packet.l2_address);
-            put(packet.message % clusters);
-            put(packet.message);
+            put(task.queue % clusters);
+            put(task.queue);
         }
     }
 
@@ -220,11 +257,32 @@ impl HpuDriver {
         }
     }
 
-    /// Reads a register that holds part of the task.
+    /// Reads a register that holds part of the task. Where none is, the one read before answers once
+    /// more (RTL hpu_driver).
     #[inline]
-    pub fn task_register(&self, offset: u32) -> u32 {
-        let index = if offset < 0x80 { offset / 4 } else { offset / 4 - 32 };
-        self.registers.get(index as usize).copied().unwrap_or(0)
+    pub fn task_register(&mut self, offset: u32) -> u32 {
+        if offset >= register::WIDE_TASK {
+            let index = (offset - register::WIDE_TASK) / 4 + FIRST_WIDE_WORD;
+            return self.registers.get(index as usize).copied().unwrap_or(0);
+        }
+        if offset <= register::LAST_TASK && offset.is_multiple_of(4) {
+            self.answers[0] = self.registers[offset as usize / 4];
+        }
+        self.answers[0]
+    }
+
+    /// Answers an access to the doorbell or to the commands' half: with this value, or with what
+    /// that half answered before.
+    pub fn answer(&mut self, offset: u32, value: Option<u32>) -> u32 {
+        let half = &mut self.answers[usize::from(offset >= register::ISSUE)];
+        *half = value.unwrap_or(*half);
+        *half
+    }
+
+    /// Gives the slot that the lowest bits of a written command id name, if its command is under way.
+    pub fn busy_slot(&self, id: u32) -> Option<u32> {
+        let slot = id as usize % self.slots.len().next_power_of_two();
+        self.slots.get(slot).is_some_and(|slot| slot.busy).then_some(slot as u32)
     }
 }
 
@@ -235,8 +293,6 @@ pub struct TaskPacket {
     pub l2_address: u32,
     /// Bytes of it in L1.
     pub l1_bytes: u32,
-    /// Its message id.
-    pub message: u32,
 }
 
 fn context_handler_bytes(context: &ExecutionContext, address: u32) -> u32 {

@@ -3,7 +3,9 @@
 pub mod core;
 pub mod driver;
 pub mod permissions;
+pub mod prefetch_buffer;
 
 pub use self::core::{Core, Waiting};
 pub use driver::HpuDriver;
 pub use permissions::Permissions;
+pub use prefetch_buffer::PrefetchBuffer;

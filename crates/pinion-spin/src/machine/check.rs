@@ -128,10 +128,11 @@ impl Machine {
                 pipeline.mulh_cycles,
                 pipeline.div_base_cycles,
                 pipeline.csr_cycles,
+                pipeline.trap_cycles,
                 pipeline.mret_cycles,
             ];
             if least.contains(&0) {
-                return Err((key, "an instruction takes a cycle at least".into()));
+                return Err((key, "an instruction or a trap takes a cycle at least".into()));
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 //! apart within 32 bits, rings and caches with something in them, times that add up in 64 bits.
 
 use super::Machine;
+use crate::memory::{PERIPHERALS, PERIPHERALS_BYTES};
 
 /// Is the longest time a unit may take for one thing, in cycles: a quarter of an hour at 1 GHz.
 const MOST_CYCLES: u64 = 1 << 40;
@@ -68,6 +69,16 @@ impl Machine {
         if !l1.base.is_multiple_of(l1.stride) {
             return Err(("l1.base", format!("{:#x} is no multiple of l1.stride", l1.base)));
         }
+        // A cluster's peripherals lie as far from its L1 as from the alias.
+        let window = u64::from(l1.alias) + u64::from(l1.stride);
+        if l1.alias > PERIPHERALS || window < u64::from(PERIPHERALS) + u64::from(PERIPHERALS_BYTES)
+        {
+            let problem = format!(
+                "{:#x} is not within l1.stride ({:#x}) below the peripherals at {PERIPHERALS:#x}",
+                l1.alias, l1.stride
+            );
+            return Err(("l1.alias", problem));
+        }
         if self.program.reset_offset >= self.program.bytes
             || !self.program.reset_offset.is_multiple_of(4)
         {
@@ -125,8 +136,8 @@ impl Machine {
             ("inbound.beat_sixteenths", self.inbound.beat_sixteenths),
             ("matching.latency_cycles", self.matching.latency_cycles),
             ("instruction_cache.miss_cycles", cache.miss_cycles),
-            ("instruction_cache.prefetch_after_cycles", cache.prefetch_after_cycles),
-            ("instruction_cache.refill_port_sixteenths", cache.refill_port_sixteenths),
+            ("instruction_cache.refill_port_cycles", cache.refill_port_cycles),
+            ("instruction_cache.refill_flight_sixteenths", cache.refill_flight_sixteenths),
             ("instruction_cache.bypass_cycles", cache.bypass_cycles),
             ("l1.amo_cycles", l1.amo_cycles),
             ("l1.remote_load_cycles", l1.remote_load_cycles),
@@ -158,6 +169,7 @@ impl Machine {
                 memory.load_port_cycles,
                 memory.store_port_cycles,
                 memory.amo_port_cycles,
+                memory.amo_read_port_cycles,
             ];
             cycles.into_iter().try_for_each(|cycles| most(key, cycles, MOST_STEP_CYCLES))?;
         }

@@ -3,7 +3,9 @@
 
 use super::flow::{FlowKey, flow_key};
 use super::rule::word_at;
-use super::{Compare, EndOfMessage, Layout, Limits, MatchError, MessageId, Ruleset};
+use super::{
+    Compare, EndOfMessage, Layout, Limits, MatchError, MessageId, NearMiss, Ruleset, near_miss,
+};
 use std::collections::HashMap;
 
 /// Most flows looked at to make room for a new one.
@@ -91,6 +93,7 @@ pub struct MatchingEngine {
     limits: Limits,
     layout: Layout,
     compare: Compare,
+    swapped_id: bool,
     disabled: DisabledContext,
     index: HashMap<FlowKey, u32>,
     flows: Vec<Flow>,
@@ -122,6 +125,7 @@ impl MatchingEngine {
             limits,
             layout: Layout::default(),
             compare: Compare::default(),
+            swapped_id: false,
             disabled: DisabledContext::default(),
             index: HashMap::with_capacity(room),
             flows: Vec::with_capacity(room),
@@ -141,7 +145,8 @@ impl MatchingEngine {
             true => Compare::Swapped,
             false => Compare::BigEndian,
         };
-        Ok(Self::new(contexts, Limits::of(machine))?.compare(compare))
+        let engine = Self::new(contexts, Limits::of(machine))?;
+        Ok(engine.compare(compare).swapped_id(machine.matching.swapped_id))
     }
 
     /// Sets what packets begin with.
@@ -153,6 +158,12 @@ impl MatchingEngine {
     /// Sets how words are compared.
     pub fn compare(mut self, compare: Compare) -> Self {
         self.compare = compare;
+        self
+    }
+
+    /// Sets whether fields that hold a message's id begin with their lowest byte.
+    pub fn swapped_id(mut self, swapped: bool) -> Self {
+        self.swapped_id = swapped;
         self
     }
 
@@ -216,6 +227,7 @@ impl MatchingEngine {
             }
             MessageId::Field { offset_bytes, mask, shift } => {
                 let word = word_at(packet, offset_bytes as usize);
+                let word = if self.swapped_id { word.swap_bytes() } else { word };
                 let id = (word & mask).checked_shr(shift).unwrap_or(0);
                 if !matches!(end, EndOfMessage::Packets(_)) {
                     let end_of_message = self.ends(end, packet, 0);
@@ -237,6 +249,13 @@ impl MatchingEngine {
         let flow = &mut self.flows[slot];
         flow.seen = if end_of_message { 0 } else { flow.seen.saturating_add(1) };
         Verdict::Matched { context, message, end_of_message }
+    }
+
+    /// Says which context a packet missed by the fewest rules, and what the first of those wanted;
+    /// `None` where a context takes it, or none has rules that a packet can match.
+    pub fn nearest(&self, packet: &[u8]) -> Option<NearMiss> {
+        let rulesets = self.contexts.iter().zip(0..).map(|(entry, at)| (at, &entry.ruleset));
+        near_miss::nearest(rulesets, packet, (self.compare, self.layout))
     }
 
     /// Notes that the NIC gave up an unfinished message: the next packet of its flow gets a new

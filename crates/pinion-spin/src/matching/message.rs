@@ -12,7 +12,7 @@ pub enum MessageId {
     Flow(FlowFields),
     /// Packets with the same value of a field, which is the id.
     Field {
-        /// Where the field's 32-bit big-endian word begins.
+        /// Where the field's 32-bit word begins, which the engine reads in the machine's order.
         offset_bytes: u32,
         /// Bits of the word that count.
         mask: u32,

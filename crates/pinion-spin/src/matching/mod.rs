@@ -14,6 +14,7 @@ mod error;
 mod flow;
 mod message;
 mod names;
+mod near_miss;
 mod rule;
 mod ruleset;
 
@@ -25,5 +26,6 @@ pub use error::MatchError;
 pub use flow::FlowFields;
 pub use message::{EndOfMessage, MessageId};
 pub use names::{Layout, compile_rules, parse_rule};
+pub use near_miss::NearMiss;
 pub use rule::{Compare, Rule};
 pub use ruleset::{Limits, Mode, Ruleset};

@@ -346,6 +346,23 @@ fn a_full_table_forgets_idle_flows_only() {
     assert_eq!(matched(me.classify(&udp(3, 2))), (0, 2, 2, false), "in the given-up one's place");
 }
 
+/// FPsPIN's matcher takes the word at byte 44 as it lies in the packet, the first byte lowest.
+#[test]
+fn a_machine_that_swaps_ids_reads_the_first_byte_as_the_lowest() {
+    let packet = [&[0; 44][..], &[5, 1, 0, 0x80], &[0; 8]].concat();
+    let limits = Limits::FPSPIN;
+    for (message, plain, swapped) in [
+        ("field:offset=44", 0x0501_0080, 0x8000_0105),
+        ("field:offset=44,mask=0xff00,shift=8", 0, 1),
+        ("packet", 0, 0),
+    ] {
+        let read = |mut me: MatchingEngine| matched(me.classify(&packet)).1;
+        assert_eq!(read(engine(&[(&[], message, "always")], limits)), plain, "{message}");
+        let swapping = engine(&[(&[], message, "always")], limits).swapped_id(true);
+        assert_eq!(read(swapping), swapped, "{message}");
+    }
+}
+
 #[test]
 fn random_packets_and_definitions_never_panic() {
     let mut random = Random::seeded("random_packets_and_definitions_never_panic");

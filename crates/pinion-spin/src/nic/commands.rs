@@ -9,12 +9,14 @@ use pinion_host::{Access, PcieConfig, PcieLink};
 
 use super::{Due, Nic, crossing::Crossing, unit};
 use crate::cluster::SPILL_ENTRIES;
-use crate::command::{Command, Kind};
+use crate::command::{Command, Kind, Taken};
 use crate::hpu::Waiting;
-use crate::hpu::driver::CommandSlot;
+use crate::hpu::driver::{CommandSlot, Port, Turn};
 use crate::hpu::permissions::Right;
-use crate::listener::{Event, Fault, Listener};
+use crate::listener::{Event, Listener};
 use crate::memory::Place;
+use crate::scene::Refused;
+use crate::turn_port::{Side, TurnPort};
 use crate::{Machine, UnitEventKind};
 
 /// Holds what lies behind the interfaces: the link and the PCIe bus.
@@ -110,14 +112,21 @@ impl Nic {
         if self.machine.protection.check_commands
             && let Err(what) = self.check_command(core, running.context)
         {
-            let pc = self.cores[core].hart.pc;
-            let fault = Fault::BadCommand { what };
-            self.report_fault(now, core, fault, (pc, draft.words[2]), listener);
+            let command = Command::decode(&draft).ok();
+            let refused = Refused {
+                nic_address: command.as_ref().map_or(0, |command| command.nic_address),
+                other_address: command
+                    .as_ref()
+                    .filter(|command| command.kind != Kind::Send)
+                    .map(|command| command.host_address),
+                bytes: command.as_ref().map_or(0, |command| command.bytes),
+            };
+            self.report_refusal(now, core, what, refused, listener);
             return Some(id); // refused: it counts as done at once
         }
         let driver = &mut self.drivers[core];
         driver.slots[id as usize] =
-            CommandSlot { busy: true, command: draft, packet: running.task.packet };
+            CommandSlot { busy: true, command: draft, packet: running.task.packet, turn: None };
         driver.queue.push_back(id);
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
         self.clusters[cluster as usize].command_requests.set(hpu, true);
@@ -243,17 +252,19 @@ impl Nic {
         let Ok(decoded) = Command::decode(&draft) else { return now + 1 };
         let source = self.memories.place(decoded.nic_address, 0);
         let mut not_before = if decoded.kind == Kind::Send { self.egress.not_before() } else { 0 };
-        if decoded.kind != Kind::HostDirect && !matches!(source, Some(Place::L1 { .. })) {
-            let from = self.interfaces[interface as usize].next_start(now.max(not_before));
+        let reads = decoded.kind == Kind::Send || decoded.kind == Kind::HostDma && decoded.to_host;
+        if reads && !matches!(source, Some(Place::L1 { .. })) {
+            let from = self.interfaces[interface as usize].next_read(now.max(not_before));
             not_before = self.ingress.read_start(from);
         }
-        let done = self.interfaces[interface as usize].take(
+        let taken = self.interfaces[interface as usize].take(
             now,
             not_before,
             &decoded,
             source,
             &self.command_timing,
         );
+        let done = taken.done + self.take_turn(now, command, &decoded, source, &taken);
         if decoded.kind == Kind::Send {
             return done;
         }
@@ -262,8 +273,56 @@ impl Nic {
         self.clock.cycle_at(pinion_sim::Time::from_ps(there)).max(done)
     }
 
+    /// Books the port of the NIC memory that a command reads or writes, if it has to share it; gives
+    /// the cycles it has to wait there. Reads of packet memory wait elsewhere: `Ingress::read_start`.
+    fn take_turn(
+        &mut self,
+        now: u64,
+        command: u32,
+        decoded: &Command,
+        source: Option<Place>,
+        taken: &Taken,
+    ) -> u64 {
+        let from_host = decoded.kind == Kind::HostDma && !decoded.to_host;
+        let port = match source {
+            Some(Place::L1 { cluster, .. }) => Port::L1(cluster),
+            Some(Place::L2Packet(_)) if from_host => Port::Packets,
+            _ => return 0,
+        };
+        let side = if from_host { Side::Guest } else { Side::Stream };
+        let ready = taken.nic_from.max(now);
+        let (burst, start) = self.port(port).book(now, side, ready, taken.nic_beats);
+        self.slot(command).turn = Some(Turn { port, side, burst, start });
+        self.interfaces[decoded.kind as usize].hold(decoded, start - ready);
+        start - ready
+    }
+
+    fn port(&mut self, port: Port) -> &mut TurnPort {
+        match port {
+            Port::L1(cluster) => &mut self.clusters[cluster as usize].host_port,
+            Port::Packets => self.ingress.port(),
+        }
+    }
+
+    /// Gives the cycles by which others have put off a command's turn since it was last looked at.
+    fn put_off(&mut self, now: u64, command: u32) -> u64 {
+        let Some(turn) = self.slot(command).turn.take() else { return 0 };
+        let port = self.port(turn.port);
+        let start = port.start(turn.side, turn.burst).unwrap_or(turn.start);
+        if start > turn.start {
+            self.slot(command).turn = Some(Turn { start, ..turn });
+        } else {
+            port.forget(now, turn.side, turn.burst);
+        }
+        start.saturating_sub(turn.start)
+    }
+
     /// Performs a command that is done.
     pub(super) fn command_done(&mut self, now: u64, command: u32, listener: &mut dyn Listener) {
+        let moved = self.put_off(now, command);
+        if moved > 0 {
+            return self.wheel.push(now + moved, Due::CommandDone(command));
+        }
         let slot = *self.slot(command);
         let kind = match Command::decode(&slot.command) {
             Ok(decoded) => {

@@ -6,6 +6,9 @@
 //! the host's affair.
 
 #[cfg(target_os = "linux")]
+use std::{ops::Range, os::fd::OwnedFd};
+
+#[cfg(target_os = "linux")]
 use pinion_host::SharedRegion;
 use pinion_host::Window;
 use pinion_isa::elf::Image;
@@ -289,12 +292,32 @@ impl Nic {
         self.host.unmap(address);
     }
 
-    /// Moves L2 handler memory to where other processes can map it for reading, and gives its file.
+    /// Moves a window of L2 handler memory to where one other process can map it for reading, and
+    /// gives its file. A file given before for the same bytes no longer shows what becomes of them.
     ///
     /// # Errors
-    /// When the kernel gives no such memory.
+    /// When the window does not lie in handler memory, is not of whole pages from its beginning on,
+    /// or the kernel gives no such memory.
     #[cfg(target_os = "linux")]
-    pub fn share_handler_memory(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, ControlError> {
-        Ok(self.memories.export_handler_memory()?.file())
+    pub fn share_handler_memory(&mut self, window: Range<u32>) -> Result<OwnedFd, ControlError> {
+        let base = self.machine.l2_handler.base;
+        let offset = |address: u32| address.wrapping_sub(base) as usize;
+        Ok(self.memories.share_handler_memory(offset(window.start)..offset(window.end))?)
+    }
+
+    /// Zeroes all memories, so that the next program finds nothing of the last one's; the cores are
+    /// held until [`Nic::start`].
+    ///
+    /// # Errors
+    /// When packets are inside.
+    pub fn clear_memories(&mut self) -> Result<(), ControlError> {
+        let packets = self.packets.live();
+        if packets > 0 {
+            return Err(ControlError::PacketsInside { packets });
+        }
+        self.hold_cores();
+        self.memories.clear();
+        self.program.clear();
+        Ok(())
     }
 }

@@ -19,8 +19,9 @@ use super::memory_access::{DRIVER, Performed};
 use super::trace::{Before, Executed};
 use crate::Machine;
 use crate::cluster::instruction_cache::InstructionCache;
-use crate::hpu::core::{NO_LINE, RECENT_LINES};
+use crate::hpu::core::NO_REGISTER;
 use crate::hpu::driver::register;
+use crate::hpu::prefetch_buffer::Arrival;
 use crate::hpu::{Core, Waiting};
 use crate::listener::{Fault, Listener};
 use crate::machine::Division;
@@ -41,7 +42,8 @@ pub struct Costs {
     pub response: u64,
     trap: u64,
     mret: u64,
-    line_shift: u32,
+    /// Offset of a line's last half word.
+    last_half: u32,
     l1_bytes: u32,
     l1_alias: u32,
     /// Whether the cores have Xpulp: its hardware loops and moving base registers.
@@ -50,7 +52,7 @@ pub struct Costs {
 
 /// Cycles a core may run ahead without touching anything shared: bounds how long a loop of its own
 /// keeps the queue waiting.
-const RUN_AHEAD_CYCLES: u64 = 4096;
+pub(super) const RUN_AHEAD_CYCLES: u64 = 4096;
 
 /// Stands for the cycles of an instruction that accesses memory.
 const MEMORY: u64 = u64::MAX;
@@ -87,7 +89,7 @@ impl Costs {
             response: core.response_cycles,
             trap: core.trap_cycles,
             mret: core.mret_cycles,
-            line_shift: machine.instruction_cache.line_bytes.trailing_zeros(),
+            last_half: machine.instruction_cache.line_bytes - 2,
             l1_bytes: machine.l1.bytes,
             l1_alias: machine.l1.alias,
             xpulp: machine.core.xpulp,
@@ -120,6 +122,19 @@ impl Costs {
             return Stop::Private;
         }
         Stop::Shared
+    }
+
+    /// Gives the cycle that the instruction a core jumped to costs if it lies in two lines: they are
+    /// fetched one after the other (row back_straddle).
+    #[inline(always)]
+    fn second_line(&self, core: &mut Core, program: &DecodedProgram<u32>) -> u64 {
+        let pc = core.hart.pc;
+        if pc & self.last_half != self.last_half {
+            return 0;
+        }
+        let cycles = u64::from(program.get(pc).is_some_and(|instruction| instruction.length > 2));
+        core.stalls.fetch += cycles;
+        cycles
     }
 
     /// Gives the cycles of a division: RI5CY's divider skips the divisor's leading zeros one by one.
@@ -166,20 +181,24 @@ impl Nic {
     /// instruction after it, or `None`: the core waits.
     fn step_shared(&mut self, id: usize, now: u64, listener: &mut dyn Listener) -> Option<u64> {
         let core = &mut self.cores[id];
-        let line = core.hart.pc >> self.costs.line_shift;
-        if line != core.line {
-            return Some(self.fetch(id, line, now));
-        }
         let Some(instruction) = self.program.get(core.hart.pc) else {
             return match self.decode_at(id) {
                 Ok(()) => Some(now),
                 Err(exception) => Some(self.trap(id, exception, now, listener)),
             };
         };
+        if !core.buffer.covers(core.hart.pc) {
+            return Some(self.fetch(id, now));
+        }
         if self.costs.by_class[instruction.class as usize] != MEMORY {
             return Some(now); // it only yielded
         }
-        let Outcome::Access(access) = core.hart.execute(instruction) else { return Some(now) };
+        let access = match core.hart.execute(instruction) {
+            Outcome::Access(access) => access,
+            // A misaligned atomic, say.
+            Outcome::Trap(exception) => return Some(self.trap(id, exception, now, listener)),
+            _ => return Some(now + 1), // no class that accesses memory has another outcome
+        };
         core.since = now;
         match self.perform(id, &access, now, listener) {
             Performed::Done { value, next } => Some(self.finish(id, &access, value, now, next)),
@@ -241,14 +260,16 @@ impl Nic {
         self.core_waits(id, time);
     }
 
-    /// Brings a line to a core; gives the cycle from which it can execute it.
-    fn fetch(&mut self, id: usize, line: u32, time: u64) -> u64 {
+    /// Brings a core the instruction it goes to; gives the cycle from which it can execute it.
+    fn fetch(&mut self, id: usize, time: u64) -> u64 {
         let core = &mut self.cores[id];
         let cache = &mut self.clusters[core.cluster as usize].cache;
-        let start = cache.fetch(line, time, core.jumped, &mut self.program_port);
-        core.line = line;
-        core.jumped = false;
-        core.stalls.fetch += start - time;
+        let arrival = Arrival { pc: core.hart.pc, time, left: core.left, jumped: core.jumped };
+        let start = core.buffer.fetch(&arrival, &self.program, cache, &mut self.program_port);
+        if start > time {
+            core.stalls.fetch += start - time;
+            core.loaded = NO_REGISTER; // what was loaded came meanwhile
+        }
         start
     }
 
@@ -276,11 +297,12 @@ impl Nic {
         listener: &mut dyn Listener,
     ) -> u64 {
         self.tell_trap(id, &exception, time, listener);
+        self.keep_registers(id);
         let core = &mut self.cores[id];
         let pc = core.hart.pc;
-        core.loaded = 0;
+        core.loaded = NO_REGISTER;
         core.jumped = true;
-        core.line = NO_LINE;
+        core.buffer.leave();
         let in_handler = core.hart.privilege == Privilege::User;
         let vector = core.hart.csr.mtvec;
         let base = self.machine.program.base;
@@ -292,8 +314,9 @@ impl Nic {
             self.lose_core(time, id, (pc, exception), listener);
             return time;
         }
-        self.cores[id].hart.take_trap(exception);
-        time + self.costs.trap
+        let core = &mut self.cores[id];
+        core.hart.take_trap(exception);
+        time + self.costs.trap + self.costs.second_line(core, &self.program)
     }
 
     /// Gives up a core that cannot go on; its packet is freed all the same.
@@ -341,10 +364,10 @@ impl Nic {
         self.report_fault(now, id, fault, (pc, 0), listener);
         self.leave_lane(id);
         let core = &mut self.cores[id];
-        (core.pending, core.arrives) = (None, None);
-        core.loaded = 0;
+        (core.pending, core.arrives, core.turn) = (None, None, None);
+        core.loaded = NO_REGISTER;
         core.jumped = true;
-        core.line = NO_LINE;
+        core.buffer.leave();
         if core.hart.privilege != Privilege::User {
             // Even the trap handler hangs: nothing but the driver can free the packet.
             core.waiting = Waiting::Ever;
@@ -368,7 +391,7 @@ impl Nic {
 #[inline(always)]
 pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
     core: &mut Core,
-    cache: &mut InstructionCache,
+    cache: &InstructionCache,
     costs: &Costs,
     program: &DecodedProgram<u32>,
     time: &mut u64,
@@ -377,24 +400,20 @@ pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
     let limit = time.saturating_add(RUN_AHEAD_CYCLES);
     loop {
         let pc = core.hart.pc;
-        let line = pc >> costs.line_shift;
-        if line != core.line {
-            let recent = &mut core.recent[line as usize % RECENT_LINES];
-            if *recent != (line, cache.version()) {
-                if !cache.hit(line, *time) {
-                    return Stop::Shared;
-                }
-                *recent = (line, cache.version());
-            }
-            core.line = line;
+        if !core.buffer.covers(pc) && !core.buffer.enter(pc, *time, cache) {
+            return Stop::Shared;
         }
         let Some(instruction) = program.get(pc) else { return Stop::Shared };
-        let third = XPULP && core.loaded != 0 && instruction.rs3 == core.loaded;
-        if instruction.reads(core.loaded) || third {
-            *time += costs.load_use;
-            core.stalls.load_use += costs.load_use;
+        if core.loaded != NO_REGISTER {
+            let third = XPULP && core.loaded != 0 && instruction.rs3 == core.loaded;
+            if instruction.reads(core.loaded) || instruction.computes(core.loaded) || third {
+                *time += costs.load_use;
+                core.stalls.load_use += costs.load_use;
+            }
+            core.loaded = NO_REGISTER;
         }
-        core.loaded = 0;
+        core.jumped = false;
+        core.left = *time;
         let mut cycles = costs.by_class[instruction.class as usize];
         if cycles != 1 {
             if cycles == MEMORY {
@@ -431,6 +450,7 @@ pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
             Outcome::Branched => {
                 *time += costs.branch_taken;
                 core.stalls.branch += costs.branch_taken - 1;
+                *time += costs.second_line(core, program);
                 core.jumped = true;
                 if *time >= limit {
                     return Stop::Shared;
@@ -443,6 +463,7 @@ pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
                 let bubbles = if hidden { 0 } else { costs.jump - 1 };
                 *time += 1 + bubbles;
                 core.stalls.branch += bubbles;
+                *time += costs.second_line(core, program);
                 core.jumped = true;
                 if *time >= limit {
                     return Stop::Shared;
@@ -451,7 +472,7 @@ pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
             Outcome::Csr | Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
             Outcome::FenceI => *time += cycles, // stores to program memory keep the table true
             Outcome::Returned => {
-                *time += costs.mret;
+                *time += costs.mret + costs.second_line(core, program);
                 core.jumped = true;
             }
             Outcome::Trap(exception) => return Stop::Trap(exception),

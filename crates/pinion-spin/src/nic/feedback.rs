@@ -5,7 +5,7 @@ use super::{Due, Nic, unit};
 use crate::UnitEventKind;
 use crate::cluster::SPILL_ENTRIES;
 use crate::hpu::Waiting;
-use crate::listener::{Event, Fault, HandlerRecord, Listener};
+use crate::listener::{Event, HandlerRecord, Listener};
 use crate::task::Task;
 
 impl Nic {
@@ -152,34 +152,5 @@ impl Nic {
         self.packets.remove(task.packet);
         self.buffer.free(address);
         self.wake_inbound(now + 1);
-    }
-
-    /// Reports a fault of the running handler of a core.
-    pub(super) fn report_fault(
-        &mut self,
-        now: u64,
-        core: usize,
-        fault: Fault,
-        (pc, address): (u32, u32),
-        listener: &mut dyn Listener,
-    ) {
-        let Some(running) = self.drivers[core].running.as_mut() else { return };
-        running.failed = true;
-        let record = &self.packets[running.task.packet].record;
-        let (context, message, packet) = (record.context, record.message, record.packet);
-        self.totals.faults += 1;
-        let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
-        let time = self.time(now);
-        listener.hear(&Event::HandlerFault {
-            time,
-            context,
-            message,
-            packet,
-            cluster,
-            hpu,
-            fault,
-            pc,
-            address,
-        });
     }
 }

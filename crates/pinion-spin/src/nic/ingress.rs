@@ -13,6 +13,7 @@ use crate::machine::WhenFull;
 use crate::matching::Verdict;
 use crate::mpq::Refusal;
 use crate::task::{NO_PACKET, Packet};
+use crate::turn_port::{BurstId, Side, TurnPort};
 use crate::{
     Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traffic, UnitEventKind,
 };
@@ -30,14 +31,16 @@ pub struct Ingress {
     fifo_limit: Option<u64>,
     /// Frame that has not arrived, where frames wait in the FIFO.
     upcoming: Option<Frame>,
+    /// First cycle in which the next frame can come into the FIFO, and how many came in it.
+    come_from: (u64, u32),
     /// Cycles from a frame's arrival until the engine can take it: crossing and matching.
     delay: u64,
-    /// First cycle in which the engine can take the next packet.
+    /// First cycle in which the engine can take the next packet: it looks at one per cycle.
     take_from: u64,
-    /// Cycle at which the port to the packet buffer is free.
-    port_free: u64,
-    /// Packets that are being written, with the cycle that ends; HERs follow in this order.
-    writing: VecDeque<(u32, u64)>,
+    /// The port to the packet buffer: packets that come in, and copies from the host.
+    port: TurnPort,
+    /// Packets that are being written, with the write's name; HERs follow in this order.
+    writing: VecDeque<(u32, BurstId)>,
     /// Whether the first of them waits for a cell or a queue.
     blocked: bool,
     /// Cycle from which the next HER can be handed over, one being handed per cycle.
@@ -51,6 +54,10 @@ pub struct Ingress {
     paused: bool,
     ended: bool,
 }
+
+/// Frames that come into the FIFO in one cycle at most, so that time goes on where a source without a
+/// rate has all of them at once: more than any wire brings.
+const ARRIVALS_PER_CYCLE: u32 = 256;
 
 /// Packets that may be on their way into the packet buffer.
 const WRITING_LIMIT: usize = 1024;
@@ -74,8 +81,8 @@ impl Ingress {
         let mut start = from;
         loop {
             if start >= self.read_burst.0 {
-                let writing = self.writing.iter().find(|&&(_, end)| end > start);
-                let Some(&(_, end)) = writing else { return start };
+                let mut ends = self.writing.iter().map(|&(_, burst)| self.written(burst));
+                let Some(end) = ends.find(|&end| end > start) else { return start };
                 self.read_burst = (end, 0);
             }
             if self.read_burst.1 < self.reads_per_burst {
@@ -86,6 +93,17 @@ impl Ingress {
         }
     }
 
+    /// Gives the cycle in which a packet's write has gone through, as things stand.
+    fn written(&self, burst: BurstId) -> u64 {
+        self.port.end(Side::Stream, burst).unwrap_or(0)
+    }
+
+    /// Gives the port to the packet buffer, which copies from the host share with the packets that
+    /// come in.
+    pub fn port(&mut self) -> &mut TurnPort {
+        &mut self.port
+    }
+
     /// Lets the source be asked again; `true`: it is not being asked already.
     pub fn reopen(&mut self) -> bool {
         std::mem::take(&mut self.paused)
@@ -94,6 +112,7 @@ impl Ingress {
     /// Forgets the packets that are being written: they are dropped.
     pub fn reset(&mut self) {
         self.writing.clear();
+        self.port.cancel(Side::Stream);
         self.blocked = false;
         self.forget();
     }
@@ -101,6 +120,13 @@ impl Ingress {
     /// Forgets what the matching engine said of the first frame that waits: rules have changed.
     pub fn forget(&mut self) {
         self.known = None;
+    }
+
+    /// Counts a frame that comes into the FIFO at `cycle`, or is lost there.
+    fn count_arrival(&mut self, cycle: u64) {
+        let (from, count) = self.come_from;
+        let count = if cycle > from { 1 } else { count + 1 };
+        self.come_from = if count < ARRIVALS_PER_CYCLE { (cycle, count) } else { (cycle + 1, 0) };
     }
 
     /// Says whether the source said it has ended.
@@ -137,8 +163,8 @@ impl Nic {
         loop {
             self.fill_fifo(now, traffic, listener);
             let Some(frame) = self.ingress.fifo.front() else {
-                let upcoming = self.ingress.upcoming.as_ref().map(|frame| self.arrival(frame));
-                return upcoming.map_or((), |arrival| self.wake_inbound(arrival));
+                let upcoming = self.ingress.upcoming.as_ref().map(|frame| self.comes(frame));
+                return upcoming.map_or((), |cycle| self.wake_inbound(cycle));
             };
             let from = (self.arrival(frame) + self.ingress.delay).max(self.ingress.take_from);
             if from > now {
@@ -164,6 +190,11 @@ impl Nic {
         self.epoch + self.clock.cycle_at(frame.arrival)
     }
 
+    /// Gives the cycle at which a frame comes into the FIFO.
+    fn comes(&self, frame: &Frame) -> u64 {
+        self.arrival(frame).max(self.ingress.come_from.0)
+    }
+
     /// Asks the source for what has arrived: for one frame, or for all that the FIFO is to take.
     fn fill_fifo(&mut self, now: u64, traffic: &mut dyn Traffic, listener: &mut dyn Listener) {
         let Some(limit) = self.ingress.fifo_limit else {
@@ -179,9 +210,11 @@ impl Nic {
                 self.ingress.upcoming = self.ask(traffic);
             }
             let Some(frame) = &self.ingress.upcoming else { return };
-            if self.arrival(frame) > now {
+            let comes = self.comes(frame);
+            if comes > now {
                 return;
             }
+            self.ingress.count_arrival(comes);
             let Some(frame) = self.ingress.upcoming.take() else { return };
             let bytes = frame.bytes.len() as u64;
             if self.ingress.fifo_bytes + bytes > limit {
@@ -240,6 +273,7 @@ impl Nic {
         }
         self.totals.unmatched += 1;
         self.last_progress = now;
+        self.ingress.take_from = now + 1;
         listener.hear(&Event::Unmatched { time, frame: &frame.bytes });
         self.take_frame();
         None
@@ -273,8 +307,8 @@ impl Nic {
         self.memories.write(address, &frame.bytes[skip..]);
         let beats = u64::from(bytes.div_ceil(self.machine.inbound.port_bytes)).max(1);
         let beats = (beats * self.machine.inbound.beat_sixteenths).div_ceil(16);
-        let start = self.ingress.port_free.max(now + self.machine.inbound.latency_cycles);
-        self.ingress.port_free = start + beats;
+        let ready = now + self.machine.inbound.latency_cycles;
+        let (burst, start) = self.ingress.port.book(now, Side::Stream, ready, beats);
         self.ingress.take_from = now + 1;
         let record = PacketRecord {
             packet: self.ingress.next_packet,
@@ -298,7 +332,7 @@ impl Nic {
         if self.interest.units {
             listener.hear(&Event::PacketTaken { record: &self.packets[slot].record, address });
         }
-        self.ingress.writing.push_back((slot, start + beats));
+        self.ingress.writing.push_back((slot, burst));
         if self.ingress.writing.len() == 1 {
             self.wake_her(start + beats);
         }
@@ -313,6 +347,7 @@ impl Nic {
             }
             self.totals.count_drop(reason);
             self.last_progress = now;
+            self.ingress.take_from = now + 1;
             let time = self.time(now);
             listener.hear(&Event::Dropped { time, reason, frame: &frame.bytes });
         }
@@ -336,7 +371,8 @@ impl Nic {
     /// Hands the HER of the oldest written packet to the MPQ engine, one per cycle.
     pub(super) fn hand_her(&mut self, now: u64, listener: &mut dyn Listener) {
         self.ingress.blocked = false;
-        let Some(&(slot, ready)) = self.ingress.writing.front() else { return };
+        let Some(&(slot, burst)) = self.ingress.writing.front() else { return };
+        let ready = self.ingress.written(burst);
         if ready > now {
             return self.wake_her(ready);
         }
@@ -358,9 +394,11 @@ impl Nic {
     }
 
     fn next_her(&mut self, now: u64) {
-        self.ingress.writing.pop_front();
-        if let Some(&(_, ready)) = self.ingress.writing.front() {
-            self.wake_her(ready.max(now + 1));
+        if let Some((_, burst)) = self.ingress.writing.pop_front() {
+            self.ingress.port.forget(now, Side::Stream, burst);
+        }
+        if let Some(&(_, burst)) = self.ingress.writing.front() {
+            self.wake_her(self.ingress.written(burst).max(now + 1));
         }
         self.wake_inbound(now + 1);
     }

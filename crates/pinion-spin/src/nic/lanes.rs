@@ -11,9 +11,10 @@ use pinion_isa::{
 };
 
 use super::Nic;
-use super::execute::{Stop, run_ahead};
+use super::execute::{RUN_AHEAD_CYCLES, Stop, run_ahead};
 use super::trace::Before;
 use crate::cluster::l1::L1Banks;
+use crate::hpu::core::NO_REGISTER;
 use crate::hpu::permissions::Right;
 use crate::hpu::{Core, Waiting};
 use crate::listener::Listener;
@@ -186,7 +187,7 @@ impl Nic {
             lane.held &= !(1 << index);
             match run_ahead::<TRACED, XPULP>(
                 core,
-                &mut units.cache,
+                &units.cache,
                 &self.costs,
                 &self.program,
                 &mut time,
@@ -203,16 +204,21 @@ impl Nic {
 
     /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
     pub(super) fn advance(&mut self, id: usize, mut time: u64, listener: &mut dyn Listener) {
-        let stop = if self.interest.instructions {
-            let stop = self.run_ahead::<true, true>(id, &mut time);
+        let stop = self.go_ahead(id, &mut time, listener);
+        self.stopped(id, stop, time, listener);
+    }
+
+    /// Lets a core run ahead from `time` until it touches something; says what.
+    fn go_ahead(&mut self, id: usize, time: &mut u64, listener: &mut dyn Listener) -> Stop {
+        if self.interest.instructions {
+            let stop = self.run_ahead::<true, true>(id, time);
             self.tell_executed(listener);
             stop
         } else if self.costs.xpulp {
-            self.run_ahead::<false, true>(id, &mut time)
+            self.run_ahead::<false, true>(id, time)
         } else {
-            self.run_ahead::<false, false>(id, &mut time)
-        };
-        self.stopped(id, stop, time, listener);
+            self.run_ahead::<false, false>(id, time)
+        }
     }
 
     #[inline(always)]
@@ -222,24 +228,32 @@ impl Nic {
         time: &mut u64,
     ) -> Stop {
         let core = &mut self.cores[id];
-        let cache = &mut self.clusters[core.cluster as usize].cache;
+        let cache = &self.clusters[core.cluster as usize].cache;
         let (costs, program) = (&self.costs, &self.program);
         run_ahead::<TRACED, XPULP>(core, cache, costs, program, time, &mut self.executed)
     }
 
-    /// Puts a core that stopped at `time` where it waits.
-    fn stopped(&mut self, id: usize, stop: Stop, time: u64, listener: &mut dyn Listener) {
-        let next = match stop {
-            Stop::OwnL1(address) => return self.enter_lane(id, time, address),
-            Stop::Shared => return self.resume(id, time),
-            Stop::Private => match self.access_private(id, time) {
-                Some(next) => next,
-                None => return self.resume(id, time),
-            },
-            Stop::Trap(exception) => self.trap(id, exception, time, listener),
-        };
-        if self.cores[id].waiting != Waiting::Ever {
-            self.advance(id, next, listener);
+    /// Puts a core that stopped at `time` where it waits; what only it sees it does at once, for as
+    /// long as it may run ahead.
+    fn stopped(&mut self, id: usize, mut stop: Stop, mut time: u64, listener: &mut dyn Listener) {
+        let limit = time.saturating_add(RUN_AHEAD_CYCLES);
+        loop {
+            time = match stop {
+                Stop::OwnL1(address) => return self.enter_lane(id, time, address),
+                Stop::Shared => return self.resume(id, time),
+                Stop::Private => match self.access_private(id, time) {
+                    Some(next) => next,
+                    None => return self.resume(id, time),
+                },
+                Stop::Trap(exception) => self.trap(id, exception, time, listener),
+            };
+            if self.cores[id].waiting == Waiting::Ever {
+                return;
+            }
+            if time >= limit {
+                return self.resume(id, time);
+            }
+            stop = self.go_ahead(id, &mut time, listener);
         }
     }
 }
@@ -290,7 +304,7 @@ fn step_own_l1<const XPULP: bool>(
     if XPULP && hart.loop_back(pc) {
         core.jumped = true;
     }
-    core.loaded = instruction.rd;
+    core.loaded = if matches!(word, Word::Store) { NO_REGISTER } else { instruction.rd };
     let grant = banks.access(now, offset as u32, matches!(word, Word::Add));
     core.stalls.l1 += grant - now;
     core.waited = grant > now;
@@ -345,7 +359,7 @@ fn step_any<const XPULP: bool>(
     let grant = banks.serve(now, offset, &access);
     core.stalls.l1 += grant - now;
     core.waited = grant > now;
-    core.loaded = access.rd; // 0 for stores
+    core.loaded = if access.kind == MemoryKind::Store { NO_REGISTER } else { access.rd };
     // A store has no register to put it in.
     if XPULP {
         core.jumped |= core.hart.complete_xpulp(&access, old);

@@ -11,7 +11,9 @@ use super::lanes::{LOOKAHEAD_CYCLES, denied};
 use crate::hpu::Waiting;
 use crate::hpu::permissions::Right;
 use crate::listener::{Event, Listener};
+use crate::machine::RemoteAmo;
 use crate::memory::Place;
+use crate::turn_port::Side;
 
 /// Says what became of an access.
 pub(super) enum Performed {
@@ -51,8 +53,22 @@ impl Nic {
                 return fault(access);
             }
         }
-        if let Some(next) = core.arrives.take() {
-            // The access has come to the other cluster's L1.
+        if let Some(mut next) = core.arrives.take() {
+            if let Some(turn) = core.turn {
+                let start = self.dma_ports.reads.start(Side::Guest, turn).unwrap_or(now);
+                if start > now {
+                    // A copy goes before it.
+                    next += start - now;
+                    core.stalls.remote += start - now;
+                    core.arrives = Some(next);
+                    self.resume(id, start);
+                    return Performed::Wait(Waiting::Nothing);
+                }
+                core.turn = None;
+                self.dma_ports.reads.forget(now, Side::Guest, turn);
+            }
+            let core = &self.cores[id];
+            // The access has come to the other cluster's L1, or to L2 packet memory.
             let place = self.memories.place(access.address, core.cluster);
             let value = place.and_then(|place| self.touch(id, access, place));
             return value.map_or_else(|| fault(access), |value| Performed::Done { value, next });
@@ -157,8 +173,17 @@ impl Nic {
             return fault(access); // this memory knows no atomics
         }
         let pieces = if access.split(4).is_some() { 2 } else { 1 };
+        if let Place::L2Packet(_) = place
+            && !access.kind.writes()
+        {
+            return self.load_from_packets(id, access, place, now, (cycles, port_cycles), pieces);
+        }
         let start = now.max(*free);
         *free = start + port_cycles * pieces;
+        if atomic && let Place::L2Handler(_) = place {
+            let reads_free = &mut self.l2_ports[0][0];
+            *reads_free = start.max(*reads_free) + self.machine.l2_handler.amo_read_port_cycles;
+        }
         let next = start + cycles * pieces;
         self.cores[id].stalls.remote += next - now - 1;
         if let Place::L1 { .. } = place {
@@ -167,6 +192,34 @@ impl Nic {
             self.resume(id, start + LOOKAHEAD_CYCLES);
             return Performed::Wait(Waiting::Nothing);
         }
+        match self.touch(id, access, place) {
+            Some(value) => Performed::Done { value, next },
+            None => fault(access),
+        }
+    }
+
+    /// Loads from L2 packet memory, whose port the clusters' copies use, too: burst by burst, in turns
+    /// (row swap_l2-spread_512).
+    fn load_from_packets(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        place: Place,
+        now: u64,
+        (cycles, port_cycles): (u64, u64),
+        pieces: u64,
+    ) -> Performed {
+        let beats = port_cycles * pieces;
+        let (turn, start) = self.dma_ports.reads.book(now, Side::Guest, now, beats);
+        let next = start + cycles * pieces;
+        let core = &mut self.cores[id];
+        core.stalls.remote += next - now - 1;
+        if start > now {
+            (core.arrives, core.turn) = (Some(next), Some(turn));
+            self.resume(id, start);
+            return Performed::Wait(Waiting::Nothing);
+        }
+        self.dma_ports.reads.forget(now, Side::Guest, turn);
         match self.touch(id, access, place) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),
@@ -191,7 +244,7 @@ impl Nic {
                 let new = op.apply(old, access.data, access.bytes);
                 self.memories.store(place, access.bytes, new)?;
                 self.stored(access);
-                Some(old)
+                Some(self.amo_answer(id, access, place, old))
             }
             MemoryKind::LoadReserved => {
                 let value = self.memories.load(place, access.bytes)?;
@@ -208,6 +261,19 @@ impl Nic {
                 Some(0)
             }
             MemoryKind::EventLoad => self.memories.load(place, access.bytes),
+        }
+    }
+
+    /// Gives what an atomic answers that found a value in memory.
+    #[inline]
+    fn amo_answer(&mut self, id: usize, access: &Access<u32>, place: Place, old: u32) -> u32 {
+        match (place, self.machine.core.remote_amo) {
+            (_, RemoteAmo::Old) => old,
+            (Place::L1 { cluster, .. }, _) if cluster == self.cores[id].cluster => old,
+            (_, RemoteAmo::One) => {
+                self.totals.false_answers += u64::from(access.rd != 0 && old != 1);
+                1
+            }
         }
     }
 

@@ -10,6 +10,7 @@ mod contexts;
 mod control;
 mod crossing;
 mod execute;
+mod fault;
 mod feedback;
 mod ingress;
 mod lanes;
@@ -18,6 +19,7 @@ mod peripherals;
 mod report;
 mod schedule;
 mod setup;
+mod standstill;
 mod trace;
 mod wake;
 
@@ -43,6 +45,7 @@ use crate::task_dispatcher::TaskDispatcher;
 use crate::{ExecutionContext, Machine, Traffic, UnitEvent, UnitEventKind, command};
 
 use ingress::Ingress;
+use standstill::{Standstill, Step};
 use wake::Wake;
 
 /// Says how a run ended.
@@ -139,12 +142,15 @@ pub struct Nic {
     wakes: Wakes,
     totals: Totals,
     last_progress: u64,
+    standstill: Standstill,
     /// Whether some core holds a reservation.
     reservations: bool,
     scratch: Vec<u8>,
     interest: Interest,
     /// Instructions that have yet to be told to a listener that wants them.
     executed: Vec<trace::Executed>,
+    /// Registers of cores that trapped, by core.
+    trapped: Vec<fault::Trapped>,
     ended: bool,
     /// Watchdog events in the queue.
     alarms: usize,
@@ -203,12 +209,9 @@ impl Nic {
     ) -> Outcome {
         self.interest = listener.interest();
         let horizon = until.saturating_add(self.epoch);
-        let limit = self.machine.protection.no_progress_cycles;
         while let Some(now) = self.step(horizon, traffic, listener) {
-            // A frame that has yet to arrive is no packet that waits.
-            let still = now.saturating_sub(self.last_progress);
-            if limit > 0 && still > limit && self.is_waited_for() {
-                return Outcome::Stuck(self.describe_stuck(now));
+            if self.is_stuck(now) {
+                return self.stuck(now);
             }
             if self.ended {
                 break;
@@ -230,12 +233,26 @@ impl Nic {
         let Some(now) = self.step(horizon, traffic, listener) else {
             return Some(self.end_of_run());
         };
-        let limit = self.machine.protection.no_progress_cycles;
-        let still = now.saturating_sub(self.last_progress);
-        if limit > 0 && still > limit && self.is_waited_for() {
-            return Some(Outcome::Stuck(self.describe_stuck(now)));
+        if self.is_stuck(now) {
+            return Some(self.stuck(now));
         }
         self.ended.then(|| self.end_of_run())
+    }
+
+    /// Says whether nothing that counts has moved for too long, or time itself stands still.
+    #[inline]
+    fn is_stuck(&self, now: u64) -> bool {
+        let limit = self.machine.protection.no_progress_cycles;
+        // A frame that has yet to arrive is no packet that waits.
+        let still = now.saturating_sub(self.last_progress);
+        limit > 0 && still > limit && self.is_waited_for() || self.standstill.is_one()
+    }
+
+    fn stuck(&self, now: u64) -> Outcome {
+        Outcome::Stuck(match self.standstill.is_one() {
+            true => self.describe_standstill(),
+            false => self.describe_stuck(now),
+        })
     }
 
     /// Lets a source that had nothing be asked anew: where runs are cut makes no difference.
@@ -268,10 +285,12 @@ impl Nic {
             if lane > until {
                 return None;
             }
+            self.standstill.note(lane, Step::Lane(cluster));
             self.run_lane(cluster, lane, listener);
             return Some(lane);
         }
         let (now, due) = self.wheel.pop_until(until)?;
+        self.standstill.note(now, Step::Event(due));
         self.handle(now, due, traffic, listener);
         Some(now)
     }

@@ -10,8 +10,9 @@ use crate::cluster::dma::{Requester, Route, Transfer};
 use crate::hpu::Waiting;
 use crate::hpu::driver::{DmaFrontEnd, register};
 use crate::hpu::permissions::{Right, Subject};
-use crate::listener::{Fault, Listener};
+use crate::listener::Listener;
 use crate::memory::Place;
+use crate::scene::Refused;
 
 /// Names the parts by their offset in a cluster's peripherals (RTL address map).
 mod part {
@@ -48,15 +49,17 @@ impl Nic {
         now: u64,
         listener: &mut dyn Listener,
     ) -> Performed {
-        if matches!(access.kind, MemoryKind::Amo(_)) || access.is_misaligned() {
+        let is_driver = offset >= part::DRIVER;
+        // What the core's demultiplexer reaches gets an atomic as a store that answers, whatever its
+        // operation (RTL core_demux).
+        let is_atomic = matches!(access.kind, MemoryKind::Amo(_));
+        if is_atomic && offset < part::EVENT_UNIT_PRIVATE || access.is_misaligned() && !is_driver {
             return fault(access);
         }
         let write = access.kind.writes();
         let word = offset & !3;
         let performed = match offset {
-            part::DRIVER.. => {
-                self.access_driver(id, write, word - part::DRIVER, access, now, listener)
-            }
+            part::DRIVER.. => self.access_driver(id, access, offset - part::DRIVER, now, listener),
             part::DMA..part::DMA_END => {
                 self.access_dma(id, write, word - part::DMA, access, now, listener)
             }
@@ -88,7 +91,7 @@ impl Nic {
             }
         };
         if let Performed::Done { .. } = performed
-            && !write
+            && access.kind != MemoryKind::Store
         {
             self.cores[id].loaded = access.rd;
         }
@@ -113,7 +116,7 @@ impl Nic {
                 Some(value) => done(value, now),
                 None => Performed::Wait(Waiting::Event),
             },
-            MemoryKind::Store => {
+            kind if kind.writes() => {
                 let awake = events.write(index, offset, access.data);
                 for core in 0..self.machine.cluster.cores {
                     let core_id = self.core_id(cluster, core);
@@ -130,62 +133,99 @@ impl Nic {
     fn access_driver(
         &mut self,
         id: usize,
-        write: bool,
-        offset: u32,
         access: &Access<u32>,
+        offset: u32,
         now: u64,
         listener: &mut dyn Listener,
     ) -> Performed {
-        if write {
-            return self.write_driver(id, offset, access.data, now, listener);
+        if offset >= register::PAGE {
+            return done(0, now);
         }
-        let value = match offset {
-            register::HANDLER => return self.take_task(id, now, listener),
-            register::HANDLER_SIZE..=register::LAST_TASK => self.drivers[id].task_register(offset),
-            register::DOORBELL => {
-                if self.drivers[id].completion.is_some() {
-                    return Performed::Wait(Waiting::Completion);
-                }
-                self.end_task(now, id, listener);
-                0
+        match offset % register::SPAN {
+            offset @ ..register::ISSUE => self.access_task(id, access, offset, now, listener),
+            offset @ ..register::WIDE_TASK => {
+                self.access_commands(id, access, offset & !3, now, listener)
             }
-            register::ISSUE => match self.issue_command(now, id, listener) {
-                Some(command) => command,
+            _ if access.kind.writes() => done(0, now),
+            offset => done(self.drivers[id].task_register(offset), now),
+        }
+    }
+
+    /// Accesses the half of the registers that holds the task. It looks at whole addresses, and for
+    /// the doorbell not at whether it is read or written.
+    fn access_task(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        offset: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let driver = &self.drivers[id];
+        let writes = access.kind.writes();
+        let waits_for_task = driver.running.is_none_or(|running| running.started.is_none());
+        match offset {
+            register::HANDLER if !writes && waits_for_task => self.take_task(id, now, listener),
+            register::DOORBELL if driver.completion.is_some() => {
+                Performed::Wait(Waiting::Completion)
+            }
+            register::DOORBELL => {
+                self.end_task(now, id, listener);
+                done(self.drivers[id].answer(offset, Some(0)), now)
+            }
+            _ => {
+                if offset == register::ERROR && writes {
+                    self.report_error(id, access.data, now, listener);
+                }
+                done(self.drivers[id].task_register(offset), now)
+            }
+        }
+    }
+
+    /// Reports what the runtime's trap handler writes.
+    fn report_error(&mut self, id: usize, cause: u32, now: u64, listener: &mut dyn Listener) {
+        let interrupted = cause >> 31 == 1; // the watchdog has reported this one
+        if !interrupted {
+            self.report_exception(now, id, cause, listener);
+        }
+    }
+
+    /// Accesses the half of the registers that issues commands.
+    fn access_commands(
+        &mut self,
+        id: usize,
+        access: &Access<u32>,
+        word: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let (writes, data) = (access.kind.writes(), access.data);
+        let driver = &mut self.drivers[id];
+        let value = match word {
+            register::ISSUE if !writes => match self.issue_command(now, id, listener) {
+                Some(command) => Some(command),
                 None if self.drivers[id].running.is_none() => return fault(access),
                 None => return Performed::Wait(Waiting::Issue),
             },
-            register::TEST => self.drivers[id].tested,
-            register::INFO => self.drivers[id].draft.info,
-            register::WIDE_TASK.. => self.drivers[id].task_register(offset),
-            _ => 0,
-        };
-        done(value, now)
-    }
-
-    fn write_driver(
-        &mut self,
-        id: usize,
-        offset: u32,
-        value: u32,
-        now: u64,
-        listener: &mut dyn Listener,
-    ) -> Performed {
-        let driver = &mut self.drivers[id];
-        let busy = |id: u32| driver.slots.get(id as usize).is_some_and(|slot| slot.busy);
-        match offset {
-            register::ERROR => {
-                let (mepc, mtval) = (self.cores[id].hart.csr.mepc, self.cores[id].hart.csr.mtval);
-                let interrupted = value >> 31 == 1; // the watchdog has reported this one
-                if !interrupted {
-                    let fault = Fault::Exception { cause: value };
-                    self.report_fault(now, id, fault, (mepc, mtval), listener);
+            register::WAIT if writes => {
+                if let Some(slot) = driver.busy_slot(data) {
+                    return Performed::Wait(Waiting::Command(slot));
                 }
+                None
             }
-            register::WAIT if busy(value) => return Performed::Wait(Waiting::Command(value)),
-            register::TEST => driver.tested = u32::from(!busy(value)),
-            _ => driver.write_draft(offset, value),
-        }
-        done(0, now)
+            register::TEST if writes => {
+                driver.tested = u32::from(driver.busy_slot(data).is_none());
+                None
+            }
+            register::TEST => Some(driver.tested),
+            _ => {
+                if writes {
+                    driver.write_draft(word, data);
+                }
+                None
+            }
+        };
+        done(self.drivers[id].answer(word, value), now)
     }
 
     /// Answers the load of the handler's address. A task assigned in this very cycle is there in the
@@ -219,7 +259,7 @@ impl Nic {
         }
         self.tell(listener, || unit(UnitEventKind::HpuGet, now, cluster, hpu, message, address));
         self.tell_started(now, id, listener);
-        done(task.handler, now)
+        done(self.drivers[id].task_register(register::HANDLER), now)
     }
 
     fn access_dma(
@@ -284,8 +324,9 @@ impl Nic {
         }
         let launched = front.launched + 1;
         if let Some(what) = wrong {
-            let pc = self.cores[id].hart.pc;
-            self.report_fault(now, id, Fault::BadCommand { what }, (pc, from), listener);
+            let other_address = Some(u64::from(to));
+            let refused = Refused { nic_address: from, other_address, bytes };
+            self.report_refusal(now, id, what, refused, listener);
             // It counts as done, so nobody waits for it.
             let front = &mut self.drivers[id].dma;
             front.launched = launched;
@@ -329,7 +370,7 @@ impl Nic {
         let cores = first..first + self.machine.cluster.cores as usize;
         let cores = &self.cores[cores];
         if cores.iter().all(|core| core.waiting != Waiting::Nothing) {
-            let lines = cores.iter().map(|core| core.line);
+            let lines = cores.iter().map(|core| core.buffer.line());
             self.clusters[cluster as usize].cache.turn_on(now, lines);
         }
     }

@@ -43,6 +43,10 @@ pub struct Totals {
     pub cache_misses: u64,
     /// Handlers that ended by an exception or the watchdog, and refused commands.
     pub faults: u64,
+    /// Atomics that answered 1 instead of the old value, where a register took the answer.
+    pub false_answers: u64,
+    /// Cores' transfers from or to where their DMA engine does not reach.
+    pub unreached_transfers: u64,
 }
 
 impl Totals {
@@ -92,6 +96,8 @@ impl Totals {
         self.cycles = self.cycles.max(unit.cycles);
         self.cache_misses += unit.cache_misses;
         self.faults += unit.faults;
+        self.false_answers += unit.false_answers;
+        self.unreached_transfers += unit.unreached_transfers;
     }
 
     pub(super) fn count_drop(&mut self, reason: DropReason) {
@@ -118,6 +124,11 @@ impl Nic {
     /// Gives the machine that is simulated.
     pub fn machine(&self) -> &crate::Machine {
         &self.machine
+    }
+
+    /// Counts the messages whose end has not come and whose completion handler waits for it.
+    pub fn unfinished(&self) -> u64 {
+        self.mpq.unfinished()
     }
 
     /// Gives the number of packets inside.

@@ -2,10 +2,11 @@
 
 use super::{Due, Nic, unit};
 use crate::UnitEventKind;
-use crate::cluster::dma::{Requester, Route, Transfer};
+use crate::cluster::dma::{ERROR_WORD, Requester, Route, Transfer};
 use crate::hpu::Waiting;
 use crate::hpu::driver::{Running, TaskPacket};
 use crate::listener::Listener;
+use crate::machine::DmaReach;
 use crate::memory::Place;
 use crate::task::Task;
 
@@ -57,7 +58,7 @@ impl Nic {
         let (message, address) = (packet.record.message, packet.address);
         let clusters = &self.clusters;
         let ready = |cluster: u32| clusters[cluster as usize].scheduler.is_ready();
-        let Some(cluster) = self.dispatcher.dispatch(now, message, ready) else { return false };
+        let Some(cluster) = self.dispatcher.dispatch(now, task.queue, ready) else { return false };
         self.clusters[cluster as usize].scheduler.offer(now, task);
         self.wake_accept(now + 1, cluster);
         self.tell(listener, || unit(UnitEventKind::TaskOut, now, cluster, 0, message, address));
@@ -133,17 +134,18 @@ impl Nic {
 
     /// Completes a transfer: the bytes are there now.
     pub(super) fn dma_done(&mut self, now: u64, cluster: u32, listener: &mut dyn Listener) {
-        let Some(transfer) = self.clusters[cluster as usize].dma.complete() else { return };
+        let engine = &mut self.clusters[cluster as usize].dma;
+        let transfer = match engine.complete(now, &mut self.dma_ports) {
+            Ok(Some(transfer)) => transfer,
+            Ok(None) => return,
+            Err(later) => return self.wheel.push(later, Due::DmaDone(cluster)),
+        };
         let places = (
             self.memories.place(transfer.from, cluster),
             self.memories.place(transfer.to, cluster),
         );
         if let (Some(from), Some(to)) = places {
-            // Both ranges were checked when the transfer was launched.
-            let _ = self.memories.copy(from, to, transfer.bytes, &mut self.scratch);
-            if let Place::Program(_) = to {
-                self.program.invalidate(transfer.to, u64::from(transfer.bytes));
-            }
+            self.move_bytes(cluster, &transfer, from, to);
         }
         match transfer.requester {
             Requester::Scheduler => {
@@ -154,6 +156,32 @@ impl Nic {
                 self.wake_assign(now + 1, cluster);
             }
             Requester::Core(core) => self.core_transfer_done(now, core as usize),
+        }
+    }
+
+    /// Moves a transfer's bytes, whose ranges were checked when it was launched.
+    fn move_bytes(&mut self, cluster: u32, transfer: &Transfer, from: Place, to: Place) {
+        let reach = match transfer.requester {
+            Requester::Scheduler => DmaReach::All,
+            Requester::Core(_) => self.machine.dma.core_reach,
+        };
+        let reached = (reach.reaches(from, cluster), reach.reaches(to, cluster));
+        self.totals.unreached_transfers += u64::from(reached != (true, true));
+        match reached {
+            (_, false) => return,
+            (true, true) => {
+                let _ = self.memories.copy(from, to, transfer.bytes, &mut self.scratch);
+            }
+            (false, true) => {
+                let answer = ERROR_WORD.to_le_bytes().into_iter().cycle();
+                let answer = answer.skip((transfer.from % 4) as usize);
+                if let Some(written) = self.memories.slice_mut(to, transfer.bytes) {
+                    written.iter_mut().zip(answer).for_each(|(byte, value)| *byte = value);
+                }
+            }
+        }
+        if let Place::Program(_) = to {
+            self.program.invalidate(transfer.to, u64::from(transfer.bytes));
         }
     }
 
@@ -202,7 +230,7 @@ impl Nic {
             driver.idle_from = now + 1;
             return self.drain_bounced(now, core);
         }
-        let shown = TaskPacket { l2_address: address, l1_bytes: packet.l1_bytes, message };
+        let shown = TaskPacket { l2_address: address, l1_bytes: packet.l1_bytes };
         driver.load_task(&self.machine, &self.contexts[context as usize], &task, &shown);
         driver.running = Some(Running {
             task,

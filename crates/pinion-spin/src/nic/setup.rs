@@ -8,6 +8,7 @@ use pinion_sim::{Clock, Wheel};
 use super::commands::Egress;
 use super::contexts::handlers;
 use super::lanes::Lane;
+use super::standstill::Standstill;
 use super::{Due, Nic, Totals, Wakes, execute, ingress::Ingress};
 use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::Cluster;
@@ -159,7 +160,7 @@ impl Nic {
                 machine.program.bytes as usize,
                 extensions,
             ),
-            program_port: ProgramPort::default(),
+            program_port: ProgramPort::new(&machine),
             dma_ports: SharedPorts::default(),
             l2_ports: [[0; 2]; 2],
             memories: Memories::new(&machine),
@@ -173,10 +174,12 @@ impl Nic {
             wakes: Wakes::new(clusters),
             totals: Totals::default(),
             last_progress: 0,
+            standstill: Standstill::default(),
             reservations: false,
             scratch: Vec::with_capacity(machine.inbound.max_packet_bytes as usize),
             interest: Interest::default(),
             executed: Vec::new(),
+            trapped: Vec::new(),
             ended: false,
             alarms: 0,
             machine,
@@ -238,7 +241,7 @@ impl Nic {
         }
         let mut nothing = || crate::Offer::Nothing;
         let limit = start + BOOT_LIMIT_CYCLES;
-        while self.step(limit, &mut nothing, &mut Deaf).is_some() {}
+        while self.step(limit, &mut nothing, &mut Deaf).is_some() && !self.standstill.is_one() {}
         let waiting = self.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
         if waiting != self.cores.len() {
             let odd = self.cores.iter().find(|core| core.waiting != Waiting::Task);

@@ -28,6 +28,8 @@ pub struct Level {
     last_chosen: usize,
     /// The frame that comes next, its unit if that is known, and the cycle from which it may go on.
     waiting: Option<Waiting>,
+    /// First cycle in which the next frame can go on: one that nobody wants takes a cycle, too.
+    free_from: u64,
     /// Whether the source had nothing.
     paused: bool,
     ended: bool,
@@ -63,6 +65,7 @@ impl Level {
             homes: HashMap::new(),
             last_chosen: units.count.saturating_sub(1) as usize,
             waiting: None,
+            free_from: 0,
             paused: false,
             ended: false,
             totals: Totals::default(),
@@ -87,7 +90,8 @@ impl Level {
                 Offer::Frame(frame) => {
                     self.totals.packets_in += 1;
                     self.totals.bytes_in += frame.bytes.len() as u64;
-                    let from = Some(clock.cycle_at(frame.arrival) + self.latency_cycles);
+                    let from = clock.cycle_at(frame.arrival) + self.latency_cycles;
+                    let from = Some(from.max(self.free_from));
                     self.waiting = Some(Waiting { frame, known: None, from });
                 }
                 Offer::Nothing => self.paused = true,
@@ -103,6 +107,7 @@ impl Level {
         let known = waiting.known.or_else(|| self.choose(&waiting.frame));
         let Some((classification, unit)) = known else {
             self.totals.unmatched += 1;
+            self.free_from = waiting.from.map_or(self.free_from, |from| from + 1);
             listener.hear(&Event::Unmatched { time, frame: &waiting.frame.bytes });
             return None;
         };

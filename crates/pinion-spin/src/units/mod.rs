@@ -150,6 +150,11 @@ impl Units {
         sum
     }
 
+    /// Counts the messages whose end has not come and whose completion handler waits for it.
+    pub fn unfinished(&self) -> u64 {
+        self.nics.iter().map(Nic::unfinished).sum()
+    }
+
     /// Gives the machine that is simulated.
     pub fn machine(&self) -> &Machine {
         &self.machine

@@ -99,6 +99,7 @@ impl Listener for Outward<'_> {
                 fault,
                 pc,
                 address,
+                scene,
             } => {
                 let (packet, cluster) = (self.packet(packet), first + cluster);
                 self.listener.hear(&Event::HandlerFault {
@@ -111,6 +112,7 @@ impl Listener for Outward<'_> {
                     fault,
                     pc,
                     address,
+                    scene,
                 });
             }
             Event::HandlerStarted { time, cluster, hpu, task } => {

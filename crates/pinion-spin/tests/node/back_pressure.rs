@@ -1,9 +1,10 @@
 //! Back-pressure: the source is asked for a frame only when there is room for one.
 
 use pinion_sim::Time;
-use pinion_spin::{Frame, Nic, Offer, Outcome};
+use pinion_spin::matching::{Limits, MatchingEngine};
+use pinion_spin::{Frame, Nic, Offer, Outcome, Units};
 
-use crate::harness::{Recorder, finish, frame, machine, nic};
+use crate::harness::{self, Recorder, finish, frame, machine, nic};
 
 /// Offers `count` frames, all arrived at time zero; notes after each piece of a run how many were
 /// taken and not yet done, and gives the most.
@@ -81,4 +82,32 @@ fn packets_wait_in_order() {
     let heard = finish(&mut nic, frames);
     let tags: Vec<u64> = heard.packets.iter().map(|record| record.tag).collect();
     assert_eq!(tags, (0..100).collect::<Vec<u64>>());
+}
+
+/// Packets without a rate that nobody wants, or that the FIFO cannot hold, take time all the same:
+/// a run that is cut by time ends.
+#[test]
+fn packets_that_go_nowhere_take_time() {
+    let drops = ["inbound.when_full=drop", "inbound.max_packet_bytes=64"];
+    let fifo = ["inbound.fifo_bytes=4096"];
+    for (overrides, matched) in
+        [(&[][..], false), (&["units.count=2"], false), (&drops, true), (&fifo, true)]
+    {
+        let image = harness::image("empty");
+        let context = harness::context(&image, ["", "ph", ""]);
+        let engine = MatchingEngine::new(Vec::new(), Limits::default()).expect("no rules");
+        let machine = machine(overrides);
+        let mut units = Units::new(machine, &image, vec![context], engine).expect("it boots");
+        let mut given = 0u32;
+        let mut for_ever = || {
+            given += 1;
+            let mut frame = frame(0, given, true, vec![0; 100]);
+            frame.classification = frame.classification.filter(|_| matched);
+            Offer::Frame(frame)
+        };
+        let outcome = units.run(Time::from_ns(1000), &mut for_ever, &mut Recorder::default());
+        assert_eq!(outcome, Outcome::TimeReached, "{overrides:?}");
+        assert!(given > 900, "{overrides:?}: {given}");
+        units.totals().conserved().unwrap_or_else(|problem| panic!("{problem}"));
+    }
 }

@@ -7,7 +7,8 @@ use pinion_sim::Time;
 use pinion_spin::{ExecutionContext, Fault, Frame, Machine, Nic, Outcome};
 
 use crate::harness::{
-    FIRST_HANDLER, Recorder, Reported, build, context, faithful, finish, frame, image, machine, run,
+    FIRST_HANDLER, Recorder, Reported, build, context, faithful, finish, frame, image, machine,
+    put, run,
 };
 
 /// The trap handler's address.
@@ -25,11 +26,6 @@ const DOORBELL: u32 = 0x0485_2003;
 /// beqz a5 over `words` instructions.
 fn skip_if_even(words: u32) -> u32 {
     0x0007_8063 | (2 * (words + 1)) << 8
-}
-
-fn put(nic: &mut Nic, address: u32, code: &[u32]) {
-    let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
-    assert!(nic.write_memory(address, &bytes));
 }
 
 /// A node whose payload handler runs `code` for odd messages and returns for even ones.
@@ -109,6 +105,49 @@ fn accesses_outside_the_context_are_reported() {
     check_fault(&nothing, Fault::Exception { cause: 5 }, BAD + 4, 0x5000_0000);
     let program = [0x1d00_07b7, 0x0007_a023]; // its own program
     check_fault(&program, Fault::Exception { cause: 7 }, BAD + 4, 0x1d00_0000);
+}
+
+/// Misaligned atomics trap on every machine, wherever they go; the time goes on.
+#[test]
+fn misaligned_atomics_are_reported() {
+    for base in [0x1000_07b7, 0x1b00_07b7, 0x1c30_07b7, 0x1b20_57b7] {
+        // lui a5; addi a5, a5, 2; the atomic
+        for (atomic, cause) in [
+            (0x00e7_a72f, 6), // amoadd.w a4, a4, (a5)
+            (0x1007_a72f, 4), // lr.w a4, (a5)
+            (0x18e7_a72f, 6), // sc.w a4, a4, (a5)
+        ] {
+            let fault = Fault::Exception { cause };
+            check_fault(&[base, 0x0027_8793, atomic], fault, BAD + 8, (base & !0xfff) + 2);
+        }
+    }
+}
+
+/// A handler that does nothing but what only its HPU sees is ended like any other.
+#[test]
+fn the_watchdog_ends_loops_over_private_registers() {
+    // lui a5, 0x1b205; lw a4, 8(a5): of the task; or sw zero, 140(a5): a command's draft; j -4
+    for access in [0x0087_a703, 0x0807_a623] {
+        let patience = |context: &mut ExecutionContext| context.watchdog_cycles = Some(3000);
+        let code = [0x1b20_57b7, access, 0xffdf_f06f];
+        let mut nic = odd_ones(machine(&[]), &code, patience);
+        let heard = finish(&mut nic, packets(40));
+        assert_eq!((heard.packets.len(), heard.faults.len()), (40, 20));
+        let fault = Fault::Watchdog { limit_cycles: 3000 };
+        assert!(heard.faults.iter().all(|reported| reported.fault == fault));
+    }
+}
+
+/// Traps upon traps without a task take simulated time, and no host memory.
+#[test]
+fn a_trap_vector_that_traps_for_ever_ends_the_run() {
+    let machine = machine(&["cluster.count=1", "protection.no_progress_cycles=100000"]);
+    // Behind the doorbell there is no task whose HPU could be given up.
+    let mut nic = odd_ones(machine, &[DOORBELL, 0xffff_ffff], |_| {});
+    put(&mut nic, TRAP, &[0xffff_ffff]);
+    let (outcome, heard) = run(&mut nic, packets(4));
+    assert_eq!(heard.packets.len(), 4);
+    assert!(matches!(outcome, Outcome::Stuck(_)), "{outcome:?}");
 }
 
 /// A handler may not reach the next packet in L1, which another HPU works on.

@@ -49,7 +49,7 @@ fn rules(value: u32) -> ContextMatch {
 fn frame(arrival_ns: u64, first: u32, message: u32, bytes: usize) -> Frame {
     let mut data = vec![0x5a; bytes];
     data[..4].copy_from_slice(&first.to_be_bytes());
-    data[44..48].copy_from_slice(&message.to_be_bytes());
+    data[44..48].copy_from_slice(&message.to_le_bytes()); // as the matcher reads it
     let arrival = Time::from_ns(arrival_ns);
     Frame { arrival, bytes: data, skip: 0, classification: None, tag: 0 }
 }
@@ -184,21 +184,21 @@ fn releasing_a_context_ends_its_handlers_and_nobody_elses() {
     let handler = image("move").require("to_host_l1").unwrap().address as u32;
     assert!(nic.write_memory(handler, &LOOP.to_le_bytes()));
     let at = nic.now().ns() as u64;
-    let frames = (0..40).map(|index| frame(at + index * 1_000, 1 + index as u32 % 2, 7, 64));
+    let frames = (0..80).map(|index| frame(at + index * 1_000, 1 + index as u32 % 2, 7, 64));
     let (_, heard) = feed(&mut nic, frames.collect(), Time::from_ns(at + 200_000));
     // All 16 HPUs loop in the end, and the others' packets wait behind them.
     let early = heard.departed.len();
-    assert!((1..20).contains(&early), "{early}");
+    assert!((1..40).contains(&early), "{early}");
     let refused = nic.start(&image("empty")).unwrap_err().to_string();
-    assert!(refused.starts_with(&format!("{} packets are inside", 40 - early)), "{refused}");
+    assert!(refused.starts_with(&format!("{} packets are inside", 80 - early)), "{refused}");
     nic.clear_context(ContextId(0)).unwrap();
     let busy = nic.set_context(ContextId(0), context("move", "ph")).unwrap_err();
-    assert!(busy.to_string().contains("still has 20 packets inside"), "{busy}");
+    assert!(busy.to_string().contains("still has 40 packets inside"), "{busy}");
     let (outcome, heard) = feed(&mut nic, Vec::new(), Time::MAX);
     assert_eq!(outcome, Outcome::Idle);
-    assert_eq!(early + heard.departed.len(), 20);
+    assert_eq!(early + heard.departed.len(), 40);
     assert!(heard.faults.iter().all(|reported| reported.fault == Fault::Released));
-    assert!((16..=20).contains(&heard.faults.len()), "{}", heard.faults.len());
+    assert!((16..=40).contains(&heard.faults.len()), "{}", heard.faults.len());
     assert_eq!(nic.packets_of(ContextId(0)), 0);
     // And the cores that were interrupted work again.
     assert!(nic.write_memory(handler, &RETURN.to_le_bytes()));
@@ -243,7 +243,8 @@ fn host_programs_see_what_handlers_write_and_handlers_what_they_write() {
     assert!(region.read(0, &mut got));
     assert_eq!(got, sent.bytes);
     nic.unmap_host(harness::HOST);
-    assert!(nic.share_handler_memory().is_ok());
+    let page = HANDLER_MEMORY..HANDLER_MEMORY + 4096;
+    assert!(nic.share_handler_memory(page).is_ok());
     assert!(nic.write_memory(HANDLER_MEMORY, &[1, 2, 3]));
     assert_eq!(harness::memory(&nic, HANDLER_MEMORY, 3), [1, 2, 3]);
 }
@@ -253,7 +254,7 @@ fn a_run_is_the_same_with_and_without_a_host_that_looks() {
     let log = |look: bool| {
         let mut nic = running(machine(&[]), "move", "strided");
         if look {
-            nic.share_handler_memory().unwrap();
+            nic.share_handler_memory(HANDLER_MEMORY..HANDLER_MEMORY + 8192).unwrap();
             nic.map_host(harness::HOST, SharedRegion::new("test", 1 << 20).unwrap()).unwrap();
         }
         let at = nic.now().ns() as u64;

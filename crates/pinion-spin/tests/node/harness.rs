@@ -265,6 +265,12 @@ pub fn finish(nic: &mut Nic, frames: Vec<Frame>) -> Recorder {
     recorder
 }
 
+/// Writes words, such as code, to NIC memory.
+pub fn put(nic: &mut Nic, address: u32, words: &[u32]) {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    assert!(nic.write_memory(address, &bytes));
+}
+
 /// Reads NIC memory.
 pub fn memory(nic: &Nic, address: u32, bytes: usize) -> Vec<u8> {
     let mut buffer = vec![0; bytes];

@@ -48,8 +48,20 @@ const NUMBERS: [u64; 34] = [
 ];
 
 /// Every word that some key takes.
-const WORDS: [&str; 8] =
-    ["drop", "back-pressure", "context", "rtl", "ri5cy", "ibex", "fixed", "leading-zeros"];
+const WORDS: [&str; 12] = [
+    "drop",
+    "back-pressure",
+    "context",
+    "rtl",
+    "ri5cy",
+    "ibex",
+    "fixed",
+    "leading-zeros",
+    "old",
+    "one",
+    "all",
+    "l2",
+];
 
 /// Ends a run after so much simulated time.
 const RUN: Time = Time::from_ns(60_000);
@@ -57,8 +69,42 @@ const RUN: Time = Time::from_ns(60_000);
 /// Is a key of the machine file with its value.
 type Leaf = (String, String);
 
-fn leaves(text: &str) -> Vec<Leaf> {
-    let loaded = config::load::<Machine>("pspin.toml", text, &[]).expect("the published machine");
+/// What every key is set to, one key at a time.
+const EDGES: [&str; 17] = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "63",
+    "65536",
+    "1048577",
+    "2147483647",
+    "2147483648",
+    "4294967295",
+    "4294967296",
+    "9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "-1",
+    "1.5",
+    "\"\"",
+];
+
+/// Ends such a run.
+const SHORT_RUN: Time = Time::from_ns(4_000);
+
+/// Loads one of the machine files.
+fn load(name: &str, overrides: &[String]) -> Result<config::Loaded<Machine>, config::ConfigError> {
+    let text = |name: &str| {
+        std::fs::read_to_string(root().join(format!("machines/{name}.toml"))).expect("a machine")
+    };
+    config::load_on_base(&format!("{name}.toml"), &text(name), overrides, |base| {
+        Ok((format!("{base}.toml"), text(base)))
+    })
+}
+
+fn leaves(name: &str) -> Vec<Leaf> {
+    let loaded = load(name, &[]).expect("the published machine");
     let entries = loaded.entries.into_iter().map(|entry| (entry.key, entry.value));
     entries.filter(|(key, _)| key != "name" && !key.starts_with("faithful")).collect()
 }
@@ -78,7 +124,7 @@ fn other(random: &mut Random, value: &str) -> String {
 }
 
 /// Runs a machine for a while, when it passes the checks; tells whether it did.
-fn run(machine: Machine, frames: Vec<Frame>, handlers: [&str; 3]) -> bool {
+fn run(machine: Machine, until: Time, frames: Vec<Frame>, handlers: [&str; 3]) -> bool {
     if machine.check().is_err() {
         return false;
     }
@@ -91,7 +137,7 @@ fn run(machine: Machine, frames: Vec<Frame>, handlers: [&str; 3]) -> bool {
     let mut recorder = Recorder::default();
     let mut frames = frames.into_iter();
     let mut next = || frames.next().map_or(Offer::End, Offer::Frame);
-    units.run(RUN, &mut next, &mut recorder);
+    units.run(until, &mut next, &mut recorder);
     units.totals().conserved().unwrap_or_else(|problem| panic!("{problem}"));
     true
 }
@@ -99,8 +145,7 @@ fn run(machine: Machine, frames: Vec<Frame>, handlers: [&str; 3]) -> bool {
 #[test]
 fn whatever_passes_the_checks_runs() {
     let mut random = Random::seeded("whatever_passes_the_checks_runs");
-    let text = std::fs::read_to_string(root().join("machines/pspin.toml")).expect("the machine");
-    let leaves = leaves(&text);
+    let leaves = leaves("pspin");
     let mut ran = 0;
     for round in 0..150 {
         let count = 1 + random.below(4);
@@ -117,13 +162,41 @@ fn whatever_passes_the_checks_runs() {
         ]);
         let frames = messages(&mut random, 6, 5, &[8, 64, 200, 1024, 2048], 20);
         println!("round {round}: {overrides:?} {handlers:?}");
-        let Ok(machine) = config::load::<Machine>("pspin.toml", &text, &overrides) else {
+        let Ok(machine) = load("pspin", &overrides) else {
             continue;
         };
-        let result = catch_unwind(AssertUnwindSafe(|| run(machine.value, frames, handlers)));
+        let result = catch_unwind(AssertUnwindSafe(|| run(machine.value, RUN, frames, handlers)));
         ran += usize::from(result.unwrap_or_else(|_| {
             panic!("round {round}: a machine that passed the checks: {overrides:?} {handlers:?}")
         }));
     }
     assert!(ran > 30, "only {ran} machines ran: the test tests nothing");
+}
+
+/// Every key of every machine, alone, at the numbers where things break.
+#[test]
+fn every_key_is_refused_or_runs() {
+    let mut random = Random::seeded("every_key_is_refused_or_runs");
+    let handlers = ["aggregate", "aggregate", "to_host_done"];
+    let (mut ran, mut refused) = (0, 0);
+    for name in ["pspin", "fpspin", "pspin-2units"] {
+        for (key, _) in leaves(name) {
+            for edge in EDGES {
+                let frames = messages(&mut random, 3, 3, &[8, 200, 1024], 20);
+                let overrides = [format!("{key}={edge}")];
+                let Ok(machine) = load(name, &overrides) else {
+                    refused += 1;
+                    continue;
+                };
+                let go = || run(machine.value, SHORT_RUN, frames, handlers);
+                match catch_unwind(AssertUnwindSafe(go)) {
+                    Ok(true) => ran += 1,
+                    Ok(false) => refused += 1,
+                    Err(_) => panic!("--machine {name} --set {key}={edge} passed the checks"),
+                }
+            }
+        }
+    }
+    println!("{ran} ran, {refused} were refused");
+    assert!(ran > 1000 && refused > 1000, "{ran} ran, {refused} were refused");
 }

@@ -3,18 +3,23 @@
 //! The ELF lies in `build/` beside the manifest unless told otherwise, and is made again only when
 //! something it is made from has changed. It appears under its name complete or not at all.
 
+mod apart;
+mod cxx;
 mod inputs;
 pub mod layout;
 pub mod network_registers;
 pub mod sdk;
 pub mod toolchain;
+pub mod untrusted;
 
+use std::ffi::OsStr;
 use std::fs;
 #[cfg(target_os = "linux")]
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub use cxx::is_cxx;
 pub use layout::Layout;
 pub use sdk::{Part, Sdk};
 pub use toolchain::{Compiler, Family};
@@ -24,6 +29,8 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::{Error, Result};
 use crate::manifest::Manifest;
+
+use cxx::{Cxx, Objects};
 
 /// Tells how to build.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +45,8 @@ pub struct Options {
     pub native: bool,
     /// Builds for one of the places that programs can lie at beside each other.
     pub slot: Option<u32>,
+    /// Lets a folder ask for nothing that could harm who builds it.
+    pub untrusted: bool,
 }
 
 /// Tells what a build did.
@@ -56,13 +65,17 @@ pub struct Built {
 /// # Errors
 /// No compiler, a compiler that refuses, files that cannot be written.
 pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<Built> {
+    untrusted::check(manifest, options)?;
     if let Some(elf) = &manifest.app.elf {
         let elf = elf.clone();
         return Ok(Built { elf, compiler: None, messages: Vec::new() });
     }
     let part = if options.native { Part::Native } else { Part::of(manifest) };
     let sdk = Sdk::find(part)?;
-    let compiler = Compiler::find(options.cc.as_deref(), &sdk)?;
+    let compiler = match options.untrusted {
+        true => Compiler::find_elsewhere(options.cc.as_deref(), &sdk)?,
+        false => Compiler::find(options.cc.as_deref(), &sdk)?,
+    };
     let elf = options.out.clone().unwrap_or_else(|| {
         let suffix = match (options.native, options.slot) {
             (true, _) => "native.elf".to_owned(),
@@ -73,8 +86,11 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
     });
     let job = Job::new(manifest, layout, &sdk, &compiler)?;
     let folder = elf.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _alone = alone(folder, &elf);
     let stamp = with_suffix(&elf, "stamp");
+    if options.untrusted && options.out.is_none() {
+        untrusted::check_outputs(folder)?;
+    }
+    let _alone = alone(folder, &elf);
     let digest = format!("{:016x}\n", job.digest());
     let is_current = fs::read_to_string(&stamp).is_ok_and(|found| found == digest);
     if is_current && elf.is_file() && !options.force {
@@ -105,6 +121,10 @@ struct Job<'a> {
     compiler: &'a Compiler,
     options: Vec<String>,
     sources: Vec<PathBuf>,
+    /// Compiles the SDK's own sources, first, where the application has namesakes of their headers.
+    apart: Option<Cxx>,
+    /// Compiles what is C++, before the rest.
+    cxx: Option<Cxx>,
     search: Vec<PathBuf>,
     libraries: Vec<String>,
     script: String,
@@ -120,26 +140,58 @@ impl<'a> Job<'a> {
         let app = &manifest.app;
         let flags = compiler.flags(sdk);
         let common = &sdk.file.value.flags;
-        let mut options: Vec<String> =
-            common.compile.iter().chain(&flags.flags).chain(&common.link).cloned().collect();
+        let mut options: Vec<String> = common.compile.iter().chain(&common.c).cloned().collect();
+        options.extend(flags.flags.iter().chain(&common.link).cloned());
         let machine_defines = layout.defines(sdk)?;
-        options.extend(machine_defines.iter().chain(&app.defines).map(|text| format!("-D{text}")));
+        let defines: Vec<String> =
+            machine_defines.iter().chain(&app.defines).map(|text| format!("-D{text}")).collect();
+        options.extend(defines.iter().cloned());
         let own = std::iter::once(&manifest.dir).chain(&app.include_dirs).cloned();
-        let user: Vec<PathBuf> = own.chain(sdk.include_dirs(app.packet)).collect();
-        let system = sdk.system_dirs();
+        let user: Vec<PathBuf> = own.clone().chain(sdk.include_dirs(app.packet)).collect();
+        let own: Vec<PathBuf> = own.chain(apart::named_folders(&app.cflags)).collect();
+        let mut system = sdk.system_dirs();
         options.extend(user.iter().map(|dir| format!("-I{}", dir.display())));
-        options.extend(
-            system.iter().flat_map(|dir| ["-isystem".to_owned(), dir.display().to_string()]),
-        );
+        options.extend(as_system(&system));
         // What chooses an instruction set is meant for the NIC's cores.
         let applies = |flag: &&String| sdk.part != Part::Native || !flag.starts_with("-m");
         options.extend(app.cflags.iter().filter(applies).cloned());
+        let sdk_dirs: Vec<PathBuf> =
+            sdk.include_dirs(app.packet).into_iter().chain(sdk.system_dirs()).collect();
+        let apart = apart::find_namesake(&own, &sdk_dirs).map(|_| {
+            let folders = sdk.include_dirs(app.packet);
+            let places = folders.iter().map(|dir| format!("-I{}", dir.display()));
+            let places = places.chain(as_system(&system));
+            let given = apart::for_runtime(app.cflags.iter().filter(applies));
+            let options = common.compile.iter().chain(&common.c).chain(&flags.flags);
+            let options = apart::for_runtime(options).into_iter();
+            let options = options.chain(defines.iter().cloned()).chain(places).chain(given);
+            Cxx { options: options.collect(), sources: sdk.runtime_sources().collect() }
+        });
+        let (cxx_sources, sources): (Vec<PathBuf>, Vec<PathBuf>) =
+            app.sources.iter().cloned().partition(|source| is_cxx(source));
+        let cxx = (!cxx_sources.is_empty()).then(|| {
+            system.splice(..0, sdk.cxx_dirs());
+            let folders = user.iter().map(|dir| format!("-I{}", dir.display()));
+            let places = folders.chain(as_system(&system));
+            let given = app.cflags.iter().filter(|flag| cxx::applies(flag));
+            let given = given.chain(&app.cxxflags).filter(applies).cloned();
+            let options = common.compile.iter().chain(&common.cxx).chain(&flags.flags);
+            let options = options.chain(&flags.cxx_flags).filter(|flag| cxx::applies(flag));
+            let options = options.chain(&defines).cloned().chain(places).chain(given).collect();
+            let sources = sdk.cxx_runtime_sources().chain(cxx_sources).collect();
+            Cxx { options, sources }
+        });
         Ok(Self {
             app: &app.name,
             part: sdk.part,
             compiler,
             options,
-            sources: sdk.runtime_sources().chain(app.sources.iter().cloned()).collect(),
+            sources: match apart {
+                Some(_) => sources,
+                None => sdk.runtime_sources().chain(sources).collect(),
+            },
+            apart,
+            cxx,
             search: user.into_iter().chain(system).collect(),
             libraries: flags.libraries.clone(),
             script: layout.linker_script(sdk)?,
@@ -150,10 +202,15 @@ impl<'a> Job<'a> {
         let mut command = self.compiler.command.clone();
         command.extend(self.options.iter().chain(&self.libraries).cloned());
         command.push(self.script.clone());
+        let mut sources = self.sources.clone();
+        for part in self.apart.iter().chain(&self.cxx) {
+            command.extend(part.options.iter().cloned());
+            sources.extend(part.sources.iter().cloned());
+        }
         if let Some(meta) = self.compiler.executable().and_then(|path| fs::metadata(path).ok()) {
             command.push(format!("{} {:?}", meta.len(), meta.modified().ok()));
         }
-        inputs::digest(&self.sources, &self.search, &command)
+        inputs::digest(&sources, &self.search, &command)
     }
 
     /// Runs the compiler and gives what it wrote.
@@ -161,27 +218,25 @@ impl<'a> Job<'a> {
         let script = with_suffix(elf, "ld");
         fs::write(&script, &self.script).map_err(|error| Error::file("write", &script, error))?;
         let partial = with_suffix(elf, &format!("{}.partial", std::process::id()));
-        let output = Command::new(&self.compiler.command[0])
-            .args(&self.compiler.command[1..])
-            .args(&self.options)
-            .arg("-T")
-            .arg(&script)
-            .arg("-o")
-            .arg(&partial)
-            .args(&self.sources)
-            .args(&self.libraries)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| Error::part(format!("cannot run {}", self.compiler), error))?;
-        let messages = [output.stdout, output.stderr].concat();
-        if !output.status.success() {
-            let _ = fs::remove_file(&partial);
-            return Err(Error::CompilerFailed {
-                compiler: self.compiler.to_string(),
-                app: self.app.to_owned(),
-                output: messages,
-            });
+        let mut objects = Objects::default();
+        let mut messages = Vec::new();
+        for part in self.apart.iter().chain(&self.cxx) {
+            for source in &part.sources {
+                let object = objects.add(elf);
+                let output = &[OsStr::new("-c"), OsStr::new("-o"), object.as_os_str()];
+                messages.extend(self.compile(&part.options, output, [source.as_os_str()])?);
+            }
         }
+        let output = &["-T".as_ref(), script.as_os_str(), "-o".as_ref(), partial.as_os_str()];
+        // The SDK's own come first, C++ last.
+        let first = self.apart.as_ref().map_or(0, |apart| apart.sources.len());
+        let sources = self.sources.iter().map(PathBuf::as_path);
+        let parts = objects.paths().take(first).chain(sources).chain(objects.paths().skip(first));
+        let parts = parts.map(Path::as_os_str).chain(self.libraries.iter().map(OsStr::new));
+        let linked = self.compile(&self.options, output, parts).inspect_err(|_| {
+            let _ = fs::remove_file(&partial);
+        })?;
+        messages.extend(linked);
         if self.part == Part::Nanoservices {
             network_registers::check_file(&partial, elf).inspect_err(|_| {
                 let _ = fs::remove_file(&partial);
@@ -190,6 +245,35 @@ impl<'a> Job<'a> {
         fs::rename(&partial, elf).map_err(|error| Error::file("write", elf, error))?;
         Ok(messages)
     }
+
+    /// Calls the compiler once and gives what it wrote.
+    fn compile<'s>(
+        &self,
+        options: &[String],
+        output: &[&OsStr],
+        sources: impl IntoIterator<Item = &'s OsStr>,
+    ) -> Result<Vec<u8>> {
+        let called = Command::new(&self.compiler.command[0])
+            .args(&self.compiler.command[1..])
+            .args(options)
+            .args(output)
+            .args(sources)
+            .env(toolchain::PYTHON_SAFE_PATH, "1")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| Error::part(format!("cannot run {}", self.compiler), error))?;
+        let output = [called.stdout, called.stderr].concat();
+        if !called.status.success() {
+            let (compiler, app) = (self.compiler.to_string(), self.app.to_owned());
+            return Err(Error::CompilerFailed { compiler, app, output });
+        }
+        Ok(output)
+    }
+}
+
+/// Makes options of the folders that are searched last.
+fn as_system(folders: &[PathBuf]) -> impl Iterator<Item = String> {
+    folders.iter().flat_map(|dir| ["-isystem".to_owned(), dir.display().to_string()])
 }
 
 /// Appends a suffix to a file name (`a/app.elf` and `ld` give `a/app.ld`).

@@ -57,6 +57,8 @@ pub(super) struct SdkFile {
 #[serde(deny_unknown_fields)]
 pub(super) struct Runtime {
     pub sources: Vec<PathBuf>,
+    #[serde(default)]
+    pub cxx_sources: Vec<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,6 +72,8 @@ pub(super) struct Link {
 #[serde(deny_unknown_fields)]
 pub(super) struct Flags {
     pub compile: Vec<String>,
+    pub c: Vec<String>,
+    pub cxx: Vec<String>,
     pub link: Vec<String>,
 }
 
@@ -79,6 +83,8 @@ pub(super) struct CompilerFlags {
     pub command: Vec<String>,
     pub wheel: Option<String>,
     pub flags: Vec<String>,
+    #[serde(default)]
+    pub cxx_flags: Vec<String>,
     pub libraries: Vec<String>,
 }
 
@@ -106,6 +112,11 @@ impl Sdk {
         self.file.value.runtime.sources.iter().map(|path| self.dir.join(path))
     }
 
+    /// Lists what is linked to programs that have C++.
+    pub(super) fn cxx_runtime_sources(&self) -> impl Iterator<Item = PathBuf> {
+        self.file.value.runtime.cxx_sources.iter().map(|path| self.dir.join(path))
+    }
+
     /// Lists the folders that an application's own come before.
     pub(super) fn include_dirs(&self, packet: PacketStart) -> Vec<PathBuf> {
         self.folders(match (self.part, packet) {
@@ -118,6 +129,11 @@ impl Sdk {
     /// Lists the folders of the C library's headers.
     pub(super) fn system_dirs(&self) -> Vec<PathBuf> {
         self.folders("system")
+    }
+
+    /// Lists the folders of the C++ library's headers, which come before those of the C library.
+    pub(super) fn cxx_dirs(&self) -> Vec<PathBuf> {
+        self.folders("cxx")
     }
 
     fn folders(&self, purpose: &str) -> Vec<PathBuf> {

@@ -12,6 +12,9 @@ use super::sdk::{CompilerFlags, Part, Sdk};
 /// Names the project-local Python environment with the zig compiler.
 pub const ZIG_ENVIRONMENT: &str = ".toolchain/venv";
 
+/// Keeps Python (3.11) from taking modules from the current folder.
+pub(super) const PYTHON_SAFE_PATH: &str = "PYTHONSAFEPATH";
+
 /// Tells which flags of the SDK a compiler takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
@@ -62,6 +65,26 @@ impl Compiler {
         }
     }
 
+    /// Finds a compiler in the same way, but none that lies in the current folder or around it: that may
+    /// be somebody else's.
+    ///
+    /// # Errors
+    /// As [`Compiler::find`].
+    pub fn find_elsewhere(choice: Option<&str>, sdk: &Sdk) -> Result<Self> {
+        let zig = || find_zig_elsewhere(sdk);
+        match choice {
+            None => find_gcc(sdk).or_else(zig).ok_or_else(|| none_found(sdk)),
+            Some("zig") => zig().ok_or_else(|| {
+                Error::CompilerMissing(
+                    "there is no zig on the path or beside pinion, and --untrusted looks nowhere \
+                     else; use --cc gcc, or the path of a compiler"
+                        .to_owned(),
+                )
+            }),
+            Some(_) => Self::find(choice, sdk),
+        }
+    }
+
     pub(super) fn flags<'a>(&self, sdk: &'a Sdk) -> &'a CompilerFlags {
         match self.family {
             Family::Gcc => &sdk.file.value.gcc,
@@ -104,6 +127,26 @@ pub fn find_zig(sdk: &Sdk) -> Option<Compiler> {
     Some(Compiler { family: Family::Zig, command })
 }
 
+/// Looks for the zig compiler on the path and in the repository that the executable lies in.
+fn find_zig_elsewhere(sdk: &Sdk) -> Option<Compiler> {
+    let root = crate::assets::repository();
+    let python = root.map(|root| root.join(ZIG_ENVIRONMENT).join("bin/python"));
+    let command = match python.filter(|python| python.exists() && environment_has_zig(python)) {
+        Some(python) => {
+            let mut command = sdk.file.value.zig.command.clone();
+            *command.first_mut()? = python.display().to_string();
+            // Neither the current folder's modules nor the environment's settings.
+            command.insert(1, "-I".to_owned());
+            command
+        }
+        None => {
+            on_path("zig")?;
+            vec!["zig".to_owned(), "cc".to_owned()]
+        }
+    };
+    Some(Compiler { family: Family::Zig, command })
+}
+
 /// Finds the Python of the project-local environment, searching upwards from the current folder
 /// and in the repository.
 pub fn zig_environment() -> Option<PathBuf> {
@@ -125,6 +168,7 @@ fn environment_has_zig(python: &Path) -> bool {
 fn has_module(python: &str) -> bool {
     let status = Command::new(python)
         .args(["-c", "import ziglang"])
+        .env(PYTHON_SAFE_PATH, "1")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -3,6 +3,7 @@
 
 pub mod nanopu;
 pub mod pspin;
+pub mod sets;
 mod table;
 
 use std::path::Path;
@@ -13,7 +14,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
-pub use table::{markdown, median_error, text};
+use table::median;
+pub use table::median_error;
 
 /// Is the relative error a number may have.
 pub const TOLERANCE: f64 = 0.05;
@@ -27,6 +29,8 @@ pub enum Tolerance {
     RelativeOr(f64),
     /// No further away than this many units.
     Absolute(f64),
+    /// Nothing: what is compared should not differ at all, and does.
+    Never,
     /// Everything: the number is for information and does not count for the median.
     Informative,
 }
@@ -42,7 +46,7 @@ pub struct Comparison {
     pub ours: f64,
     /// Is the hardware's.
     pub rtl: f64,
-    /// Is ours / RTL − 1.
+    /// Is ours / RTL − 1; of `packet_latency_ns`, the median over packets without its sign.
     pub error: f64,
     /// Tells whether the error is tolerated; always, where the metric is only informative.
     pub pass: bool,
@@ -63,6 +67,7 @@ impl Comparison {
         let pass = match tolerance {
             Tolerance::RelativeOr(units) => error.abs() <= TOLERANCE + ROUNDING || within(units),
             Tolerance::Absolute(units) => within(units),
+            Tolerance::Never => false,
             Tolerance::Informative => true,
         };
         Self {
@@ -75,6 +80,14 @@ impl Comparison {
             counts: tolerance != Tolerance::Informative,
             note: String::new(),
         }
+    }
+
+    /// Judges by another error than that of the two numbers.
+    #[must_use]
+    fn with_error(mut self, error: f64, limit: f64) -> Self {
+        self.error = error;
+        self.pass = error.abs() <= limit + ROUNDING;
+        self
     }
 
     /// Adds what there is to tell about the difference.

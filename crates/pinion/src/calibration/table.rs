@@ -7,12 +7,16 @@ use super::Comparison;
 /// Gives the median of the absolute errors, over the metrics that count.
 pub fn median_error(comparisons: &[Comparison]) -> f64 {
     let counted = comparisons.iter().filter(|comparison| comparison.counts);
-    let mut errors: Vec<f64> = counted.map(|comparison| comparison.error.abs()).collect();
-    errors.sort_by(f64::total_cmp);
-    match errors.len() {
+    median(counted.map(|comparison| comparison.error.abs()).collect())
+}
+
+/// Gives the median of numbers; 0 of none.
+pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    match numbers.len() {
         0 => 0.0,
-        length if length % 2 == 1 => errors[length / 2],
-        length => (errors[length / 2 - 1] + errors[length / 2]) / 2.0,
+        length if length % 2 == 1 => numbers[length / 2],
+        length => (numbers[length / 2 - 1] + numbers[length / 2]) / 2.0,
     }
 }
 
@@ -25,31 +29,33 @@ pub(super) fn mark(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// Writes the table for a terminal.
-pub fn text(comparisons: &[Comparison]) -> String {
+/// Writes the table for a terminal, with what is noted on a row below it.
+pub(super) fn text(comparisons: &[Comparison]) -> String {
     let longest = comparisons.iter().map(|comparison| comparison.row.len()).max().unwrap_or(3);
     let mut out = format!(
-        "{:longest$}  {:16}  {:>10}  {:>10}  {:>8}\n",
+        "{:longest$}  {:17}  {:>10}  {:>10}  {:>8}\n",
         "row", "metric", "ours", "RTL", "error"
     );
     for comparison in comparisons {
         let mark = mark(comparison);
         let _ = writeln!(
             out,
-            "{:longest$}  {:16}  {:>10.1}  {:>10.1}  {:>+7.1}%  {mark}",
+            "{:longest$}  {:17}  {:>10.1}  {:>10.1}  {:>+7.1}%  {mark}",
             comparison.row,
             comparison.metric,
             comparison.ours,
             comparison.rtl,
             comparison.error * 100.0
         );
+        for line in comparison.note.lines() {
+            let _ = writeln!(out, "    {line}");
+        }
     }
-    out.push_str(&verdict(comparisons));
     out
 }
 
 /// Writes the table as Markdown.
-pub fn markdown(comparisons: &[Comparison]) -> String {
+pub(super) fn markdown(comparisons: &[Comparison]) -> String {
     let mut out =
         String::from("| row | metric | ours, ns | RTL, ns | error |\n|---|---|--:|--:|--:|\n");
     for comparison in comparisons {
@@ -63,17 +69,27 @@ pub fn markdown(comparisons: &[Comparison]) -> String {
             comparison.error * 100.0
         );
     }
-    out.push('\n');
-    out.push_str(&verdict(comparisons));
     out
 }
 
-fn verdict(comparisons: &[Comparison]) -> String {
-    let counted: Vec<_> = comparisons.iter().filter(|comparison| comparison.counts).collect();
-    let passed = counted.iter().filter(|comparison| comparison.pass).count();
+/// Gives the largest of the absolute errors, over the metrics that count.
+fn largest_error(comparisons: &[Comparison]) -> f64 {
+    let counted = comparisons.iter().filter(|comparison| comparison.counts);
+    counted.map(|comparison| comparison.error.abs()).fold(0.0, f64::max)
+}
+
+/// Says how many rows pass, all of whose metrics must, and what is asked of them.
+pub(super) fn verdict(comparisons: &[Comparison], bar: &str) -> String {
+    let rows = comparisons.chunk_by(|one, next| one.row == next.row);
+    let (mut count, mut passed) = (0, 0);
+    for row in rows {
+        count += 1;
+        passed += usize::from(row.iter().all(|comparison| comparison.pass));
+    }
+    let (median, largest) = (median_error(comparisons), largest_error(comparisons));
     format!(
-        "{passed} of {} rows within 5 % or 2 ns; median error {:.2} %.\n",
-        counted.len(),
-        median_error(comparisons) * 100.0
+        "{passed} of {count} {bar}; median error {:.2} %, largest {:.1} %.\n",
+        median * 100.0,
+        largest * 100.0
     )
 }

@@ -13,8 +13,9 @@ fpspin` builds programs with. Until then, and for packets that no context's rule
 ordinary card: they go to its host side as with `pinion up`.
 
 Programs find it by its device's name: \"/dev/pspin0\" is the socket pspin0.sock in $PINION_NIC_DIR,
-or in $XDG_RUNTIME_DIR/pinion, or in /tmp/pinion-UID. Only the same user and root may use it, unless
---allow-user or --allow-group say otherwise.
+or in $XDG_RUNTIME_DIR/pinion, root's in /run/pinion, without either in /tmp/pinion-UID. Only the same
+user and root may use it, unless --allow-user or --allow-group say otherwise; programs of different
+users use it one after the other.
 
 What it is good for is function: while handlers run, simulated time goes as fast as the simulation.
 For numbers there is `pinion figure`.";
@@ -115,11 +116,14 @@ pub struct FpspinArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum FpspinVerb {
-    /// Unpack the library of host programs: headers, sources and a Makefile
+    /// Lay a folder out as FPsPIN's, so that applications' own Makefiles work; prints what to export
     Tree {
         /// Folder to make
         #[arg(value_name = "DIR")]
         dir: PathBuf,
+        /// The library of drivers [default: the one that belongs to this command]
+        #[arg(long, value_name = "FILE")]
+        library: Option<PathBuf>,
     },
     /// Compile a host program together with the library
     Compile(FpspinCompileArgs),

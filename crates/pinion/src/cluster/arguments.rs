@@ -1,7 +1,10 @@
 //! Arguments of a cluster's programs: text with placeholders in braces comes in, text with numbers
 //! goes out. `{server}` is the address of that group's first node, `{server.3}` of its fourth,
 //! `{server.count}` how many there are; `{index}`, `{node}`, `{nodes}`, `{address}` and `{seed}` are
-//! about the node itself and the cluster.
+//! about the node itself and the cluster. Numbers are written in decimal, addresses that end in
+//! `:dotted` in four parts: `{address:dotted}`, `{server.3:dotted}`.
+
+use std::net::Ipv4Addr;
 
 /// Holds what placeholders stand for at one node.
 pub(super) struct Facts<'a> {
@@ -37,25 +40,51 @@ pub(super) fn fill(argument: &str, facts: &Facts<'_>) -> Result<String, String> 
             return Err(format!("`{argument}`: a brace is not closed"));
         };
         filled.push_str(before);
-        filled.push_str(&value(name, facts)?.to_string());
+        filled.push_str(&written(name, facts)?);
         rest = behind;
     }
     filled.push_str(rest);
     Ok(filled)
 }
 
-fn value(name: &str, facts: &Facts<'_>) -> Result<u64, String> {
+/// Is what a placeholder stands for.
+enum Value {
+    Number(u64),
+    Address(Ipv4Addr),
+}
+
+/// Writes what a placeholder stands for, in its form.
+fn written(placeholder: &str, facts: &Facts<'_>) -> Result<String, String> {
+    let (name, form) = match placeholder.split_once(':') {
+        Some((name, form)) => (name, Some(form)),
+        None => (placeholder, None),
+    };
+    match (value(name, facts)?, form) {
+        (Value::Number(number), None) => Ok(number.to_string()),
+        (Value::Address(address), None) => Ok(address.to_bits().to_string()),
+        (Value::Address(address), Some("dotted")) => Ok(address.to_string()),
+        (Value::Number(_), Some("dotted")) => {
+            Err(format!("{{{placeholder}}}: `{name}` is no address"))
+        }
+        (_, Some(form)) => Err(format!(
+            "{{{placeholder}}}: there is no form `{form}`; write {{{name}}}, or {{{name}:dotted}} \
+             for an address as in 10.0.0.2"
+        )),
+    }
+}
+
+fn value(name: &str, facts: &Facts<'_>) -> Result<Value, String> {
     Ok(match name {
-        "index" => facts.index as u64,
-        "node" => facts.node as u64,
-        "nodes" => facts.nodes as u64,
-        "address" => u64::from(address(facts.node)),
-        "seed" => facts.seed,
+        "index" => Value::Number(facts.index as u64),
+        "node" => Value::Number(facts.node as u64),
+        "nodes" => Value::Number(facts.nodes as u64),
+        "address" => Value::Address(Ipv4Addr::from_bits(address(facts.node))),
+        "seed" => Value::Number(facts.seed),
         _ => return of_group(name, facts),
     })
 }
 
-fn of_group(name: &str, facts: &Facts<'_>) -> Result<u64, String> {
+fn of_group(name: &str, facts: &Facts<'_>) -> Result<Value, String> {
     let (group, what) = name.split_once('.').unwrap_or((name, "0"));
     let Some((_, first, count)) = facts.groups.iter().find(|(known, ..)| known == group) else {
         let names: Vec<&str> = facts.groups.iter().map(|(name, ..)| name.as_str()).collect();
@@ -66,10 +95,12 @@ fn of_group(name: &str, facts: &Facts<'_>) -> Result<u64, String> {
         ));
     };
     if what == "count" {
-        return Ok(*count as u64);
+        return Ok(Value::Number(*count as u64));
     }
     match what.parse::<usize>() {
-        Ok(index) if index < *count => Ok(u64::from(address(first + index))),
+        Ok(index) if index < *count => {
+            Ok(Value::Address(Ipv4Addr::from_bits(address(first + index))))
+        }
         Ok(_) => Err(format!("{{{name}}}: group `{group}` has {count} nodes, from 0")),
         Err(_) => Err(format!("{{{name}}}: write {{{group}}}, {{{group}.0}} or {{{group}.count}}")),
     }
@@ -89,6 +120,8 @@ mod tests {
             ("to={server},n={client.count}", "to=167772162,n=80"),
             ("{index}/{node}/{nodes}/{seed}", "3/4/81/7"),
             ("{address}", "167772166"),
+            ("{address:dotted}", "10.0.0.6"),
+            ("{server:dotted} {client.2:dotted}", "10.0.0.2 10.0.0.5"),
             ("plain", "plain"),
         ] {
             assert_eq!(fill(argument, &facts).as_deref(), Ok(expected));
@@ -98,6 +131,9 @@ mod tests {
             ("{client.80}", "has 80 nodes"),
             ("{client.x}", "write {client}"),
             ("{server", "not closed"),
+            ("{node:dotted}", "no address"),
+            ("{client.count:dotted}", "no address"),
+            ("{address:hex}", "{address:dotted}"),
         ] {
             let problem = fill(argument, &facts).unwrap_err();
             assert!(problem.contains(part), "{problem}");

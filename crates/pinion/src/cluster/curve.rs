@@ -134,7 +134,7 @@ impl Curve {
         loads.dedup();
         let quoted = |text: &str| Value::from(text).to_string();
         let several = loads.len() > 1;
-        let (mut rows, mut styles) = (Vec::<Row>::new(), String::new());
+        let (mut rows, mut bands) = (Vec::<Row>::new(), String::new());
         for load in loads {
             let named = |name: &str| match several {
                 true => format!("{load}: {name}"),
@@ -150,20 +150,18 @@ impl Curve {
                     vec![curve.as_str().into(), point.rate("offered_per_s").into(), us.into()]
                 }));
             }
-            for (name, _) in &CURVES[1..3] {
-                let (name, like) = (quoted(&named(name)), quoted(&named(CURVES[0].0)));
-                styles += &format!("{name} = {{ like = {like}, line = \"dashed\" }}\n");
-            }
+            let [of, low, high] = [0, 1, 2].map(|place| quoted(&named(CURVES[place].0)));
+            bands += &format!("{of} = [{low}, {high}]\n");
         }
         let columns = vec![
             Column::text("curve"),
             Column::number("x", "M/s", 3),
-            Column::number("y", "us", 3),
+            Column::number("y", "µs", 3),
         ];
         let text = format!(
             "title = {}\nsource = \"\"\nmethod = \"\"\n[chart]\nkind = \"lines\"\nseries = \"curve\"\n\
              x = {{ column = \"x\", label = \"requests offered, M/s\" }}\n\
-             y = {{ column = \"y\", label = \"response time, us\" }}\n[chart.styles]\n{styles}",
+             y = {{ column = \"y\", label = \"response time, µs\" }}\n[chart.bands]\n{bands}",
             quoted(&format!("{}: response time over load", self.name)),
         );
         let definition = Definition::read("curve", &text, &[])?;
@@ -173,7 +171,7 @@ impl Curve {
     /// Gives the points as lines of text.
     pub fn to_text(&self) -> String {
         let mut text = format!(
-            "{}: response time over load\n  {:<14}{:>10}{:>12}{:>12}{:>12}{:>24}{:>10}\n",
+            "{}: response time over load\n  {:<14} {:>9} {:>11} {:>11} {:>11} {:>23} {:>9}\n",
             self.name,
             "load",
             "gap",
@@ -189,7 +187,7 @@ impl Curve {
                 ns.map_or("open".to_owned(), |ns| format!("{ns:.1}"))
             };
             text += &format!(
-                "  {:<14}{:>10}{:>12.3}{:>12}{:>12}{:>24}{:>10}\n",
+                "  {:<14} {:>9} {:>11.3} {:>11} {:>11} {:>23} {:>9}\n",
                 point.load,
                 point.gap_cycles,
                 point.rate("offered_per_s").unwrap_or(0.0),

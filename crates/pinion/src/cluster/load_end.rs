@@ -78,6 +78,8 @@ impl LoadEnd {
             Ending::CycleLimit if is_open => "cycle_limit",
             Ending::Interrupted if is_open => "interrupted",
             Ending::Stuck if is_open => "stuck",
+            // The run ended without it: its programs had, or one had failed.
+            Ending::Finished | Ending::Failed if is_open => "cut_off",
             _ => "finished",
         };
         let node = NodeRow {
@@ -89,6 +91,7 @@ impl LoadEnd {
             exit_code: None,
             failed: false,
             stuck: Vec::new(),
+            faults: Vec::new(),
             console: String::new(),
             messages_in: report.answered + report.repeated + report.unexpected,
             messages_out: report.sent,

@@ -69,6 +69,7 @@ impl NanoEnd {
                 }
                 Ending::CycleLimit => nanoservice::Ending::CycleLimit,
                 Ending::Interrupted => nanoservice::Ending::Interrupted,
+                Ending::Failed if open => nanoservice::Ending::CutOff,
                 _ => nanoservice::Ending::Finished,
             },
         };

@@ -15,6 +15,9 @@ use shape::RawTopology;
 /// Is the latency of the published evaluation's links (nanoPU paper, §4.1: 43 ns).
 const LINK_CYCLES: u64 = 140;
 
+/// Is the longest that a frame may be on its way through a link or a switch: minutes.
+const MOST_CYCLES: u64 = 1 << 40;
+
 /// Describes the network between nodes.
 #[derive(Debug, Clone)]
 pub struct Network {
@@ -127,6 +130,11 @@ impl RawNetwork {
             .build(names, link, uplink)
             .map_err(|(key, problem)| wrong(&format!("network.topology.{key}"), problem))?;
         let cables = topology.cable_names(|node| names[node].clone());
+        if self.switch.latency_cycles > MOST_CYCLES {
+            let problem =
+                format!("{} cycles are more than {MOST_CYCLES}", self.switch.latency_cycles);
+            return Err(wrong("network.switch.latency_cycles", problem));
+        }
         Ok(Network { topology, cables, switch: self.switch.build(seed) })
     }
 }
@@ -152,6 +160,10 @@ impl RawLink {
     ) -> Result<Link, ConfigError> {
         if self.latency_cycles == 0 {
             let problem = "a link has at least a cycle of latency".to_owned();
+            return Err(wrong(&format!("{key}.latency_cycles"), problem));
+        }
+        if self.latency_cycles > MOST_CYCLES {
+            let problem = format!("{} cycles are more than {MOST_CYCLES}", self.latency_cycles);
             return Err(wrong(&format!("{key}.latency_cycles"), problem));
         }
         if !(0.0..=1e6).contains(&self.mac_ns) {

@@ -212,7 +212,7 @@ fn names(loaded: &Loaded<RawCluster>) -> Checked<Vec<String>> {
         if all[..number].iter().any(|(_, other, _)| *other == name) {
             return Err(wrong("name", format!("there are two groups named `{name}`")));
         }
-        if nodes == 0 || names.len() + nodes > MOST_NODES {
+        if nodes == 0 || nodes > MOST_NODES - names.len() {
             let problem = format!("{nodes} nodes: give at least 1, {MOST_NODES} in all");
             return Err(wrong("count", problem));
         }

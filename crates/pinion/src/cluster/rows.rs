@@ -22,11 +22,13 @@ pub struct NodeRow {
     /// Tells how it ended: `finished`, `exited`, `stopped`, `stuck`, `cycle_limit`, `interrupted`.
     pub ending: String,
     /// Is the program's exit code, if it ended itself.
-    pub exit_code: Option<u64>,
+    pub exit_code: Option<i64>,
     /// Tells that the program failed, or the run did here.
     pub failed: bool,
     /// Tells who waits for whom here, by line.
     pub stuck: Vec<String>,
+    /// Says what went wrong in its programs, a text of several lines for each fault.
+    pub faults: Vec<String>,
     /// Is what it printed.
     pub console: String,
     /// Counts messages that programs were given.
@@ -90,7 +92,7 @@ impl NodeRow {
     ) -> Self {
         let mut details = summary.to_json();
         let stuck = details["stuck"].as_array().cloned().unwrap_or_default();
-        let exit_code = details["exit_code"].as_u64();
+        let exit_code = details["exit_code"].as_i64();
         if let Some(details) = details.as_object_mut() {
             details.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
         }
@@ -103,6 +105,7 @@ impl NodeRow {
             exit_code,
             failed: summary.has_failures(),
             stuck: stuck.iter().filter_map(|line| Some(line.as_str()?.to_owned())).collect(),
+            faults: summary.faults.iter().map(|fault| fault.to_text("")).collect(),
             console: String::from_utf8_lossy(console).into_owned(),
             messages_in: summary.receive.delivered_messages,
             messages_out: summary.transmit.messages,
@@ -145,6 +148,7 @@ impl NodeRow {
             exit_code: None,
             failed: summary.has_failures(),
             stuck: stuck.lines().map(str::to_owned).collect(),
+            faults: summary.faults.iter().map(|fault| fault.to_text("")).collect(),
             console,
             messages_in: totals.matched,
             messages_out: totals.packets_out,

@@ -21,7 +21,8 @@ use super::rows::NodeRow;
 use super::summary::{Ended, Ending as ClusterEnding};
 use crate::app::App;
 use crate::error::Result;
-use crate::report::{Collector, Ending, Fault, Outputs, Sink, Summary};
+use crate::fault::Fault;
+use crate::report::{Collector, Ending, Outputs, Sink, Summary};
 use crate::run;
 use crate::traffic::ETHERNET_HEADER_BYTES;
 

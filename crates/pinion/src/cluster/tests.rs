@@ -70,6 +70,9 @@ fn who_waits_for_nobody_is_told() {
     let summary = run_plan(&plan.unwrap(), &RunOptions::default());
     assert_eq!(summary.ending, Ending::Failed);
     assert!(summary.has_failures());
+    // Whose answers did not come has not finished.
+    let client = summary.nodes.iter().find(|node| node.name.starts_with("client")).unwrap();
+    assert_eq!(client.ending, "cut_off");
 }
 
 #[test]

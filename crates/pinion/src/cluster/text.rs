@@ -26,9 +26,15 @@ impl Summary {
 
     /// Gives the summary as text.
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
-        self.write_text(&mut text).expect("writing to a string cannot fail");
-        text
+        self.texts().concat()
+    }
+
+    /// Gives the same in two parts: what was counted, and what troubles it.
+    pub fn texts(&self) -> [String; 2] {
+        let [mut text, mut trouble] = [String::new(), String::new()];
+        let written = self.write_text(&mut text).and_then(|()| self.write_trouble(&mut trouble));
+        written.expect("writing to a string cannot fail");
+        [text, trouble]
     }
 
     fn write_text(&self, out: &mut String) -> std::fmt::Result {
@@ -63,8 +69,7 @@ impl Summary {
                 1 => String::new(),
                 ranks => format!(" on each of {ranks} ranks"),
             },
-        )?;
-        self.write_trouble(out)
+        )
     }
 
     fn write_nodes(&self, out: &mut String) -> std::fmt::Result {
@@ -133,9 +138,14 @@ impl Summary {
     }
 
     fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
-        let troubled = |node: &&NodeRow| !node.stuck.is_empty() || !node.warnings.is_empty();
+        let troubled = |node: &&NodeRow| {
+            !node.stuck.is_empty() || !node.warnings.is_empty() || !node.faults.is_empty()
+        };
         let all = self.nodes.iter().filter(troubled).count();
         for node in self.nodes.iter().filter(troubled).take(MOST_TROUBLED) {
+            for fault in &node.faults {
+                writeln!(out, "  {}: {}", node.name, fault.trim_end().replace('\n', "\n  "))?;
+            }
             for line in node.stuck.iter().chain(&node.warnings) {
                 writeln!(out, "  {}: {line}", node.name)?;
             }
@@ -170,6 +180,7 @@ fn write_row(out: &mut String, name: &str, width: usize, nodes: &[NodeRow]) -> s
 
 fn ending(node: &NodeRow) -> String {
     match node.exit_code {
+        Some(_) if !node.faults.is_empty() => "an exception".to_owned(),
         Some(code) => format!("exit code {code}"),
         None => node.ending.replace('_', " "),
     }

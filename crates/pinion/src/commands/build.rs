@@ -6,6 +6,7 @@ use std::io::Write as _;
 use pinion::app::{App, Options};
 use pinion::build::Built;
 use pinion::error::Result;
+use pinion::nanoservice::Setup;
 use pinion::service::{AnyApp, Service};
 
 use super::Status;
@@ -19,6 +20,10 @@ pub fn run(args: &BuildArgs) -> Result<Status> {
     options.build.slot = args.slot;
     let app = AnyApp::load(&args.app.app, &options)?;
     show(app.built());
+    if let AnyApp::Nanoservice(service) = &app {
+        // Handlers are linked for their machine; a nanoservice must only fit it.
+        Setup::new(service, &options)?;
+    }
     let how = match &app.built().compiler {
         Some(compiler) => format!("built with {compiler}"),
         None => "up to date".to_owned(),
@@ -49,6 +54,7 @@ pub fn options(args: &AppArgs) -> Options {
         ..Options::default()
     };
     options.build.cc = args.cc.clone();
+    options.build.untrusted = args.untrusted;
     options
 }
 

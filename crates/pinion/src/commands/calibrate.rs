@@ -1,15 +1,23 @@
 //! `pinion calibrate`: our cycles against the hardware's, row by row.
 
-use std::path::Path;
+use std::fmt::Write as _;
 
-use pinion::app;
-use pinion::calibration::{self, Comparison, nanopu, pspin};
+use pinion::calibration::Comparison;
+use pinion::calibration::sets::Set;
 use pinion::error::{Error, Result};
-use pinion::report::write_whole;
+use serde::Serialize;
 
 use super::Status;
 use crate::cli::CalibrateArgs;
 use crate::output;
+
+/// Is a comparison with the set it is from.
+#[derive(Serialize)]
+struct Entry<'a> {
+    set: &'a str,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
 
 pub fn run(args: &CalibrateArgs) -> Result<Status> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -17,48 +25,72 @@ pub fn run(args: &CalibrateArgs) -> Result<Status> {
     if jobs == 0 {
         return Err(Error::Usage("--jobs 0: at least one row runs at a time".to_owned()));
     }
-    let (rows, table) = match &args.set {
-        Some(dir) if nanopu::set::Set::recognises(dir) => nanopu_rows(args, dir, jobs)?,
-        _ => pspin_rows(args, jobs)?,
-    };
-    let json = || {
-        let value = serde_json::to_string_pretty(&rows);
-        value.map(|text| text + "\n").map_err(|error| Error::part("cannot write JSON", error))
-    };
-    match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::print(&json()?),
-        Some(path) => {
-            write_whole(path, json()?.as_bytes())?;
-            output::print(&table);
-        }
-        None => output::print(&table),
-    }
-    let passes = rows.iter().all(|row| row.pass);
-    Ok(if passes { Status::Success } else { Status::Mismatch })
-}
-
-fn pspin_rows(args: &CalibrateArgs, jobs: usize) -> Result<(Vec<Comparison>, String)> {
-    let set = match &args.set {
-        Some(dir) => pspin::set::Set::open(dir)?,
-        None => pspin::set::Set::find()?,
-    };
-    let machine = app::load_machine("pspin", &[], true)?;
-    let rows = pspin::compare(&set, &machine.value, args.row.as_deref(), jobs)?;
-    let table = match args.markdown {
-        true => calibration::markdown(&rows),
-        false => calibration::text(&rows),
-    };
-    Ok((rows, table))
-}
-
-fn nanopu_rows(args: &CalibrateArgs, dir: &Path, jobs: usize) -> Result<(Vec<Comparison>, String)> {
-    let set = nanopu::set::Set::open(dir)?;
     let filter = args.row.as_deref();
-    let rows = nanopu::compare(&set, &nanopu::model::Model::load()?, filter, jobs)?;
-    let table = match (args.markdown, filter) {
-        (true, _) => nanopu::table::markdown(&rows),
-        (false, Some(_)) => nanopu::table::every_number(&rows),
-        (false, None) => nanopu::table::text(&rows),
+    let shows_tables = !args.json.as_deref().is_some_and(output::is_stdout);
+    let sets = sets(args)?;
+    let mut compared = Vec::new();
+    for set in &sets {
+        let comparisons = set.compare(filter, jobs)?;
+        if shows_tables {
+            let table = table(args, &sets, set, &comparisons);
+            output::print(&output::paint_words(table, &[("FAIL", output::WRONG)]));
+        }
+        compared.push((set.name(), comparisons));
+    }
+    if shows_tables && sets.len() > 1 && !args.markdown {
+        output::print(&verdicts(&sets, &compared));
+    }
+    if let Some(path) = args.json.as_deref() {
+        let text = json(&compared)?;
+        output::write_json(path, &text)?;
+    }
+    let mut all = compared.iter().flat_map(|(_, comparisons)| comparisons);
+    Ok(if all.all(|comparison| comparison.pass) { Status::Success } else { Status::Mismatch })
+}
+
+/// Opens the sets that were asked for; of several, those that have a row that was asked for.
+fn sets(args: &CalibrateArgs) -> Result<Vec<Set>> {
+    let sets: Vec<Set> = match &args.set[..] {
+        [] => Set::known()?,
+        folders => folders.iter().map(|dir| Set::open(dir)).collect::<Result<_>>()?,
     };
-    Ok((rows, table))
+    let Some(filter) = args.row.as_deref().filter(|_| sets.len() > 1) else { return Ok(sets) };
+    let names: Vec<String> = sets.iter().map(Set::name).collect();
+    let with_row: Vec<Set> = sets.into_iter().filter(|set| set.has(filter)).collect();
+    if with_row.is_empty() {
+        let names = names.join(", ");
+        return Err(Error::Usage(format!("no row of {names} has `{filter}` in its name")));
+    }
+    Ok(with_row)
+}
+
+/// Gives one set's table, under the set's name if there are several.
+fn table(args: &CalibrateArgs, sets: &[Set], set: &Set, comparisons: &[Comparison]) -> String {
+    let table = match args.markdown {
+        true => set.markdown(comparisons),
+        false => set.text(comparisons, args.row.is_some()),
+    };
+    match (sets.len(), args.markdown) {
+        (1, _) => table,
+        (_, true) => format!("## {}\n\n{table}\n", set.name()),
+        (_, false) => format!("{}\n\n{table}\n", set.dir().display()),
+    }
+}
+
+/// Gives a line per set.
+fn verdicts(sets: &[Set], compared: &[(String, Vec<Comparison>)]) -> String {
+    let longest = compared.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (set, (name, comparisons)) in sets.iter().zip(compared) {
+        let _ = write!(out, "{name:longest$}  {}", set.verdict(comparisons));
+    }
+    out
+}
+
+fn json(compared: &[(String, Vec<Comparison>)]) -> Result<String> {
+    let entries = compared.iter().flat_map(|(set, comparisons)| {
+        comparisons.iter().map(move |comparison| Entry { set, comparison })
+    });
+    let text = serde_json::to_string_pretty(&entries.collect::<Vec<_>>());
+    text.map(|text| text + "\n").map_err(|error| Error::part("cannot write JSON", error))
 }

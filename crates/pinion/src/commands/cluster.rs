@@ -57,7 +57,7 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     let Some(summary) = summary else { return Ok(Status::Success) };
     // First what is there in any case: a file may not be writable.
     output::print(&summary.console());
-    output::print(&summary.to_text());
+    output::print_summary(&summary.texts(), summary.has_failures());
     for (load, file) in &histograms {
         let Some(row) = summary.loads.iter().find(|row| row.name == *load) else { continue };
         let is_hgrm = file.extension().is_some_and(|extension| extension == "hgrm");
@@ -91,11 +91,11 @@ fn conclude_curve(
             report
         });
         let all = serde_json::Value::Array(points.collect());
-        write_whole(path, format!("{all:#}\n").as_bytes())?;
+        output::write_json(path, &format!("{all:#}"))?;
     }
     output::print(&curve.to_text());
     for summary in failed {
-        output::print(&summary.to_text());
+        output::print_summary(&summary.texts(), true);
     }
     Ok(if failed.is_empty() { Status::Success } else { Status::HandlersFailed })
 }
@@ -124,7 +124,7 @@ fn histograms(args: &RunArgs, plan: &Plan) -> Result<Vec<(String, PathBuf)>> {
 
 fn conclude(args: &RunArgs, summary: &Summary) -> Result<Status> {
     if let Some(path) = &args.report.json {
-        write_whole(path, format!("{:#}\n", summary.to_json()).as_bytes())?;
+        output::write_json(path, &format!("{:#}", summary.to_json()))?;
     }
     Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
 }

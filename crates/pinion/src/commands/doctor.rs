@@ -66,7 +66,12 @@ pub fn run() -> Result<Status> {
         };
         vec![mark.to_owned(), finding.what.to_owned(), finding.why.to_owned(), text]
     };
-    output::print_columns(&findings.iter().map(row).collect::<Vec<_>>());
+    let table = output::columns(&findings.iter().map(row).collect::<Vec<_>>());
+    for line in table.lines() {
+        let (mark, rest) = line.split_at(2);
+        let style = if mark == "ok" { output::GOOD } else { output::REMARK };
+        output::print(&format!("{}{rest}\n", output::paint(style, mark)));
+    }
     let verdict = if has_compiler {
         "Handlers can be compiled and run.\n"
     } else {

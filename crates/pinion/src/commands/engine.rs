@@ -26,6 +26,7 @@ pub fn choose(
     }
     check(manifest, options)?;
     options.build.native = true;
+    pinion::build::untrusted::check(manifest, &options.build)?;
     Ok(Some(args.workers.unwrap_or(1)))
 }
 

@@ -11,7 +11,7 @@ use pinion::error::{Error, Result};
 use pinion::figure::{self, Definition, Figure, Observer, Produced, Request, Verdict, chart};
 use pinion::report::write_whole;
 
-use super::{Status, run::interrupt_flag};
+use super::{Status, interrupt};
 use crate::cli::FigureArgs;
 use crate::output;
 
@@ -46,9 +46,9 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
         }
         request.jobs = jobs;
     }
-    let json_only = args.json.as_deref() == Some(Path::new("-"));
+    let json_only = args.json.as_deref().is_some_and(output::is_stdout);
     std::fs::create_dir_all(&args.out).map_err(|error| Error::file("create", &args.out, error))?;
-    let interrupted = interrupt_flag();
+    let interrupted = interrupt::flag();
     let mut all = Vec::new();
     let mut unexplained = false;
     let mut watch = Watch::new(!args.quiet, interrupted);
@@ -73,11 +73,7 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
             false => all.remove(0),
             true => serde_json::Value::Array(all),
         };
-        let text = format!("{value:#}\n");
-        match json_only {
-            true => output::print(&text),
-            false => write_whole(path, text.as_bytes())?,
-        }
+        output::write_json(path, &format!("{value:#}"))?;
     }
     Ok(if unexplained { Status::Mismatch } else { Status::Success })
 }
@@ -102,10 +98,14 @@ fn write(out: &Path, produced: &Produced) -> Result<Vec<PathBuf>> {
 fn print(produced: &Produced, files: &[PathBuf]) {
     let Produced { definition, table, comparisons, .. } = produced;
     let look = if produced.quick { " (a quick look: differences mean little)" } else { "" };
-    output::print(&format!("{}{look}\n{}\n\n", definition.title, definition.source));
+    let title = output::paint(output::HEADING, &definition.title);
+    output::print(&format!("{title}{look}\n{}\n\n", definition.source));
     output::print_columns(&table.to_text());
     output::print("\n");
-    output::print_columns(&figure::comparison_rows(comparisons));
+    let verdicts =
+        [("ok ", output::GOOD), ("explained below", output::REMARK), ("DIFFERS", output::WRONG)];
+    let table = output::columns(&figure::comparison_rows(comparisons));
+    output::print(&output::paint_words(table, &verdicts));
     let reasons = comparisons.iter().filter(|one| one.verdict == Verdict::Explained);
     for comparison in reasons {
         let reason = comparison.reason.as_deref().unwrap_or_default();
@@ -115,7 +115,7 @@ fn print(produced: &Produced, files: &[PathBuf]) {
     output::print(&format!("\n{}\n", files.join(", ")));
 }
 
-/// Shows progress over the points of all figures, and notices Ctrl-C.
+/// Shows progress over the points of all figures, and notices interruptions.
 struct Watch {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,

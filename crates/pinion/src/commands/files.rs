@@ -8,6 +8,7 @@ use pinion::Error;
 use pinion::error::Result;
 
 use crate::cli::ReportArgs;
+use crate::output;
 
 /// Is an option and the file it names.
 type Named = (&'static str, PathBuf);
@@ -22,6 +23,7 @@ pub fn reports(args: &ReportArgs) -> Vec<Named> {
     ]
     .into_iter()
     .filter_map(|(option, path)| Some((option, path.clone()?)))
+    .filter(|(option, path)| *option != "--json" || !output::is_stdout(path))
     .collect()
 }
 

@@ -1,8 +1,9 @@
 //! `pinion fpspin`: what host programs of an FPsPIN NIC need.
 
+use std::fs;
 use std::io::Write as _;
 
-use pinion::error::Result;
+use pinion::error::{Error, Result};
 use pinion::fpspin_project::{self, Compile};
 
 use super::Status;
@@ -11,12 +12,17 @@ use crate::output;
 
 pub fn run(args: &FpspinArgs) -> Result<Status> {
     match &args.command {
-        FpspinVerb::Tree { dir } => {
-            fpspin_project::lay_out(dir)?;
+        FpspinVerb::Tree { dir, library } => {
+            fs::create_dir_all(dir).map_err(|error| Error::file("create", dir, error))?;
             let dir = dir.canonicalize().unwrap_or_else(|_| dir.clone());
+            let tree = fpspin_project::lay_out(&dir, library.as_deref())?;
             output::print(&format!(
-                "make -C {0}\ncc -I{0}/include PROGRAM.c {0}/libpinion_fpspin.a -pthread -lm\n",
-                dir.display()
+                "export PSPIN_HW={} PSPIN_RT={}\n\
+                 export LD_LIBRARY_PATH=$PSPIN_HW/verilator_model/lib PINION_MACHINE=fpspin\n\
+                 # applications: {}\n",
+                tree.hardware.display(),
+                tree.runtime.display(),
+                tree.examples.display()
             ));
         }
         FpspinVerb::Compile(args) => {

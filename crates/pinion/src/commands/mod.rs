@@ -8,6 +8,7 @@ pub mod engine;
 mod figure;
 mod files;
 mod fpspin;
+mod interrupt;
 mod lab;
 mod link;
 mod machine;
@@ -16,13 +17,16 @@ mod nic;
 mod pspin;
 mod run;
 mod service;
+mod shell;
 mod sweep;
 mod trace;
 mod up;
 
+use pinion::Error;
 use pinion::error::Result;
 
 use crate::cli::Verb;
+use crate::output;
 
 /// Tells how a command that did its work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +35,12 @@ pub enum Status {
     Success,
     /// The comparison asked for failed.
     Mismatch,
+    /// What was given is wrong, or something the command needs failed.
+    Mistake,
     /// The run ended, and handlers or the program had failed.
     HandlersFailed,
+    /// It was interrupted: by Ctrl-C, SIGTERM or the end of its terminal.
+    Interrupted,
 }
 
 impl Status {
@@ -41,13 +49,40 @@ impl Status {
         match self {
             Self::Success => 0,
             Self::Mismatch => 1,
+            Self::Mistake => 2,
             Self::HandlersFailed => 3,
+            Self::Interrupted => interrupt::STATUS,
         }
     }
 }
 
-/// Runs one verb.
-pub fn dispatch(verb: &Verb) -> Result<Status> {
+/// Runs one verb; gives its exit status, and what went wrong.
+pub fn dispatch(verb: &Verb) -> (Status, Option<Error>) {
+    if is_interruptible(verb) {
+        interrupt::listen();
+    }
+    let (status, error) = match run_verb(verb) {
+        Ok(status) => (status, None),
+        Err(error) => (Status::Mistake, Some(error)),
+    };
+    // Whatever else came of it: it is not all that was asked for.
+    (if interrupt::happened() { Status::Interrupted } else { status }, error)
+}
+
+/// Tells whether a verb ends with our status for interruptions. What becomes another program, or
+/// enters a namespace, must have no thread that waits for signals.
+fn is_interruptible(verb: &Verb) -> bool {
+    !matches!(verb, Verb::Lab(_) | Verb::Pspin(_) | Verb::Fpspin(_) | Verb::Doctor)
+}
+
+fn run_verb(verb: &Verb) -> Result<Status> {
+    output::keep_for_json(match verb {
+        Verb::Run(args) => args.report.json.as_deref(),
+        Verb::Trace(args) => args.run.report.json.as_deref(),
+        Verb::Up(args) => args.report.json.as_deref(),
+        Verb::Nic(args) => args.report.json.as_deref(),
+        _ => None,
+    });
     match verb {
         Verb::Run(args) => run::run(args),
         Verb::Trace(args) => trace::run(args),
@@ -63,5 +98,7 @@ pub fn dispatch(verb: &Verb) -> Result<Status> {
         Verb::Fpspin(args) => fpspin::run(args),
         Verb::Lab(args) => lab::run(args),
         Verb::Doctor => doctor::run(),
+        Verb::Completions(args) => shell::completions(args),
+        Verb::Man(args) => shell::man(args),
     }
 }

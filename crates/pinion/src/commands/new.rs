@@ -1,7 +1,7 @@
 //! `pinion new NAME`: a folder with a small application that builds and runs as it is.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinion::Error;
 use pinion::error::Result;
@@ -10,18 +10,26 @@ use super::Status;
 use crate::cli::NewArgs;
 use crate::output;
 
-/// The files of a new application, and what its user may do next.
+/// What can be made: its files, and what its user may do next. `@NAME@` in texts and names stands for
+/// the application's name, `@SYMBOL@` for the same as C writes it, `@FOLDER@` for the folder.
 struct Template {
-    manifest: &'static str,
-    source: &'static str,
-    readme: &'static str,
+    option: &'static str,
+    what: &'static str,
+    files: &'static [(&'static str, &'static str)],
     next: &'static [&'static str],
 }
 
+const IGNORE: (&str, &str) = (".gitignore", "build/\n");
+
 const HANDLERS: Template = Template {
-    manifest: include_str!("../../templates/app.toml"),
-    source: include_str!("../../templates/handlers.c"),
-    readme: include_str!("../../templates/README.md"),
+    option: "",
+    what: "packet handlers for a sPIN NIC: counts UDP packets and sends each back",
+    files: &[
+        ("app.toml", include_str!("../../templates/app.toml")),
+        ("@SYMBOL@.c", include_str!("../../templates/handlers.c")),
+        ("README.md", include_str!("../../templates/README.md")),
+        IGNORE,
+    ],
     next: &[
         "pinion build @FOLDER@",
         "pinion run @FOLDER@ --generate 'udp,size=512,count=10000,rate=400g'",
@@ -29,17 +37,46 @@ const HANDLERS: Template = Template {
 };
 
 const NANOSERVICE: Template = Template {
-    manifest: include_str!("../../templates/nanoservice/app.toml"),
-    source: include_str!("../../templates/nanoservice/service.c"),
-    readme: include_str!("../../templates/nanoservice/README.md"),
+    option: "--nanoservice",
+    what: "a program for a nanoPU: answers each message with the sum of its words",
+    files: &[
+        ("app.toml", include_str!("../../templates/nanoservice/app.toml")),
+        ("@SYMBOL@.c", include_str!("../../templates/nanoservice/service.c")),
+        ("README.md", include_str!("../../templates/nanoservice/README.md")),
+        IGNORE,
+    ],
     next: &[
         "pinion build @FOLDER@",
         "pinion run @FOLDER@ --load requests=1000,gap=exp:2000,match=oldest",
     ],
 };
 
+const CLUSTER: Template = Template {
+    option: "--cluster",
+    what: "several nanoPUs on a network: four clients ask a server for sums",
+    files: &[
+        ("cluster.toml", include_str!("../../templates/cluster/cluster.toml")),
+        ("server/app.toml", include_str!("../../templates/cluster/server.toml")),
+        ("server/server.c", include_str!("../../templates/cluster/server.c")),
+        ("client/app.toml", include_str!("../../templates/cluster/client.toml")),
+        ("client/client.c", include_str!("../../templates/cluster/client.c")),
+        ("README.md", include_str!("../../templates/cluster/README.md")),
+        IGNORE,
+    ],
+    next: &[
+        "pinion run @FOLDER@",
+        "pinion run @FOLDER@ --set client.count=16 --pcap server=server.pcap",
+    ],
+};
+
+/// Everything that can be made.
+const TEMPLATES: [&Template; 3] = [&HANDLERS, &NANOSERVICE, &CLUSTER];
+
 pub fn run(args: &NewArgs) -> Result<Status> {
-    let folder = &args.name;
+    let Some(folder) = &args.name else {
+        list();
+        return Ok(Status::Success);
+    };
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
     if !is_name(&name) {
@@ -54,21 +91,68 @@ pub fn run(args: &NewArgs) -> Result<Status> {
             folder.display()
         )));
     }
-    fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
-    let symbol = name.replace('-', "_");
-    let fill = |template: &str| template.replace("@NAME@", &name).replace("@SYMBOL@", &symbol);
-    let template = if args.nanoservice { &NANOSERVICE } else { &HANDLERS };
-    write(&folder.join("app.toml"), &fill(template.manifest))?;
-    write(&folder.join(format!("{symbol}.c")), &fill(template.source))?;
-    write(&folder.join("README.md"), &fill(template.readme))?;
-    write(&folder.join(".gitignore"), "build/\n")?;
+    let made = Made::create(folder)?;
+    let template = match (args.nanoservice, args.cluster) {
+        (true, _) => &NANOSERVICE,
+        (_, true) => &CLUSTER,
+        _ => &HANDLERS,
+    };
     let shown = folder.display().to_string();
-    let next = template.next.iter().map(|line| format!("\n  {}", line.replace("@FOLDER@", &shown)));
+    let symbol = name.replace('-', "_");
+    let fill = |text: &str| {
+        let text = text.replace("@NAME@", &name).replace("@SYMBOL@", &symbol);
+        text.replace("@FOLDER@", &shown)
+    };
+    for (file, text) in template.files {
+        write(&folder.join(fill(file)), &fill(text))?;
+    }
+    made.keep();
+    let names = template.files.iter().map(|(file, _)| fill(file));
+    let names: Vec<String> = names.filter(|file| !file.starts_with('.')).collect();
+    let (last, others) = names.split_last().map_or(("", &[][..]), |(last, all)| (last, all));
+    let next = template.next.iter().map(|line| format!("\n  {}", fill(line)));
     output::print(&format!(
-        "{shown}: app.toml, {symbol}.c and README.md are there. Next:{}\n",
+        "{shown}: {} and {last} are there. Next:{}\n",
+        others.join(", "),
         next.collect::<String>()
     ));
     Ok(Status::Success)
+}
+
+/// Prints what can be made.
+fn list() {
+    let rows = TEMPLATES.map(|template| {
+        let command = format!("pinion new NAME {}", template.option);
+        vec![command.trim_end().to_owned(), template.what.to_owned()]
+    });
+    output::print_columns(&rows);
+}
+
+/// Folders that were made; removed with all that is in them unless they are kept.
+struct Made(Option<PathBuf>);
+
+impl Made {
+    /// Makes a folder and those that it lies in, as far as they are not there.
+    fn create(folder: &Path) -> Result<Self> {
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let first = folder.ancestors().take_while(is_missing).last();
+        let made = Self(first.map(Path::to_owned));
+        fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
+        Ok(made)
+    }
+
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.0 {
+            // What went wrong is told already.
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
 }
 
 fn is_name(name: &str) -> bool {
@@ -77,5 +161,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
     fs::write(path, text).map_err(|error| Error::file("write", path, error))
 }

@@ -1,7 +1,5 @@
 //! `pinion nic`: a NIC that host programs use, what its handlers print, and how it is.
 
-use std::io::Write as _;
-
 use serde_json::json;
 
 use pinion::Error;
@@ -12,9 +10,9 @@ use pinion::nic::{self, Allowed, Lines};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 
-use super::run::{interrupt_flag, outputs, write_json};
+use super::run::{outputs, write_json};
 use super::up::{DEFAULT_BOUND, Watch, time};
-use super::{Status, files, link};
+use super::{Status, files, interrupt, link};
 use crate::cli::{NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
 use crate::output;
 
@@ -54,10 +52,10 @@ fn serve(args: &NicArgs) -> Result<Status> {
         allowed: Allowed::new(&args.allow_user, &args.allow_group)?,
         log_lines: args.log_lines,
     };
-    let mut watch = Watch { interrupted: interrupt_flag(), greeting: greeting(args) };
+    let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args) };
     let summary = nic::run(&options, &outputs(&args.report), &mut watch)?;
     write_json(&args.report, &summary)?;
-    output::print(&summary.to_text());
+    output::print_summary(&summary.texts(), summary.has_failures());
     Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
 }
 
@@ -104,8 +102,7 @@ impl Lines for Printer {
             let lost = if lost > 0 { format!("[{lost} lines lost]\n") } else { String::new() };
             format!("{lost}[{} cluster {cluster} HPU {hpu}] {text}", Time::from_ps(time_ps))
         };
-        let mut stdout = std::io::stdout().lock();
         // Whoever reads may have seen enough.
-        writeln!(stdout, "{line}").and_then(|()| stdout.flush()).is_ok()
+        output::write(&format!("{line}\n"))
     }
 }

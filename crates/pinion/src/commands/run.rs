@@ -17,7 +17,7 @@ use pinion::traffic::{self, Pace, Packets};
 use pinion_sim::Time;
 
 use super::Status;
-use super::{build, cluster, engine, files, link, service};
+use super::{build, cluster, engine, files, interrupt, link, service};
 use crate::cli::{ReportArgs, RunArgs};
 use crate::output;
 
@@ -146,18 +146,17 @@ fn conclude(
         write_whole(file, &finished.host_memory(app, context)?)?;
     }
     write_json(args, &finished.summary)?;
-    output::print(&finished.summary.to_text());
+    output::print_summary(&finished.summary.texts(), finished.summary.has_failures());
     Ok(if finished.summary.has_failures() { Status::HandlersFailed } else { Status::Success })
 }
 
 /// Writes the summary as JSON, if asked to.
 pub fn write_json(args: &ReportArgs, summary: &Summary) -> Result<()> {
     let Some(path) = &args.json else { return Ok(()) };
-    let text = format!("{:#}\n", summary.to_json());
-    write_whole(path, text.as_bytes())
+    output::write_json(path, &format!("{:#}", summary.to_json()))
 }
 
-/// Shows handlers' output and progress, and notices Ctrl-C.
+/// Shows handlers' output and progress, and notices interruptions.
 pub struct Watch {
     interrupted: Arc<AtomicBool>,
     bar: Option<ProgressBar>,
@@ -168,7 +167,7 @@ impl Watch {
     /// Starts to watch; a bar is shown on a terminal only.
     pub fn new(may_show: bool) -> Self {
         let may_show = may_show && std::io::stderr().is_terminal();
-        Self { interrupted: interrupt_flag(), bar: None, may_show }
+        Self { interrupted: interrupt::flag(), bar: None, may_show }
     }
 
     /// Removes the bar.
@@ -189,8 +188,8 @@ impl Watch {
     /// Tells the user something beside the bar.
     pub fn notice(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("pinion: {text}")),
-            None => eprintln!("pinion: {text}"),
+            Some(bar) => bar.suspend(|| output::notice(text)),
+            None => output::notice(text),
         }
     }
 
@@ -207,19 +206,6 @@ impl Watch {
         };
         bar.set_message(format!("{simulated}{left}"));
     }
-}
-
-/// Makes a flag that Ctrl-C sets; a second Ctrl-C ends the process at once.
-pub fn interrupt_flag() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&flag);
-    // Without a handler Ctrl-C just ends the process: no reason not to run.
-    let _ = ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    flag
 }
 
 fn new_bar(total: Option<u64>) -> ProgressBar {

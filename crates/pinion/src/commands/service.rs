@@ -8,7 +8,6 @@ use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, Observer, Progress, RunOptions};
 use pinion::nanoservice::{Outputs, SCRIPT_NAME, Script, Setup, Summary, Traffic};
-use pinion::report::write_whole;
 use pinion::service::Service;
 use pinion::traffic::{Pace, Packets};
 use pinion_nanopu::event::Deaf;
@@ -182,14 +181,14 @@ fn load_of(text: &str, setup: &Setup, answers: bool) -> Result<Traffic> {
 /// Writes and prints what belongs to the end of a run, and gives the exit status.
 pub fn conclude(args: &ReportArgs, summary: &Summary) -> Result<Status> {
     write_json(args, summary)?;
-    output::print(&summary.to_text());
+    output::print_summary(&summary.texts(), summary.has_failures() || summary.has_differences());
     Ok(status(summary))
 }
 
 /// Writes the summary as JSON, if asked to.
 pub fn write_json(args: &ReportArgs, summary: &Summary) -> Result<()> {
     let Some(path) = &args.json else { return Ok(()) };
-    write_whole(path, format!("{:#}\n", summary.to_json()).as_bytes())
+    output::write_json(path, &format!("{:#}", summary.to_json()))
 }
 
 /// Gives the exit status of a run.

@@ -13,7 +13,7 @@ use pinion::manifest;
 use pinion::report::write_whole;
 use pinion::sweep::{self, Choice, Effort, Observer, Outcome, Progress, Request};
 
-use super::{Status, run::interrupt_flag};
+use super::{Status, interrupt};
 use crate::cli::SweepArgs;
 use crate::output;
 
@@ -28,6 +28,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         manifest,
         machine: args.app.machine.clone(),
         faithful: args.app.faithful,
+        untrusted: args.app.untrusted,
         cc: args.app.cc.clone(),
         elf: args.elf.clone(),
         generate: args.generate.clone(),
@@ -108,7 +109,7 @@ fn told(outcome: &Outcome) -> String {
     text
 }
 
-/// Shows progress and notices Ctrl-C.
+/// Shows progress and notices interruptions.
 struct Watch {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
@@ -122,7 +123,7 @@ impl Watch {
         let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         let style = ProgressStyle::with_template("{bar:30} {msg}");
         let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, interrupted: interrupt_flag() }
+        Self { bar, interrupted: interrupt::flag() }
     }
 }
 

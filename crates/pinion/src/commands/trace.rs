@@ -1,9 +1,8 @@
 //! `pinion trace APP`: what handlers or a nanoservice do, instruction by instruction as text, or
 //! handlers' packets as tracks for Perfetto.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::Path;
 
 use pinion::Error;
 use pinion::app::App;
@@ -11,20 +10,32 @@ use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, Observer, Progress};
 use pinion::nanoservice::{self, NodeTrace, Trace};
-use pinion::report::Sink;
+use pinion::report::{Ending, Partial, Sink};
 use pinion::trace::perfetto::NicTrace;
 use pinion::trace::{Choice, Filter, SourceLines, TextTrace, Tracer, When};
-use pinion::traffic::Pace;
+use pinion::traffic::{Pace, Packets};
+use pinion_net::capture::CaptureReader;
 
 use super::run::{Watch, keep_files_apart, outputs, packets, write_json};
 use super::{Status, build, engine, service};
 use crate::cli::TraceArgs;
+use crate::output;
 
 pub fn run(args: &TraceArgs) -> Result<Status> {
     let files = [("--out", args.out.as_ref()), ("--perfetto", args.perfetto.as_ref())];
     keep_files_apart(&args.run, &files)?;
+    let to_stdout = args.out.is_none() && args.perfetto.is_none();
+    if to_stdout && args.run.report.json.as_deref().is_some_and(output::is_stdout) {
+        let why = "--json - and the trace would both go to standard output: add --out FILE";
+        return Err(Error::Usage(why.to_owned()));
+    }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
     engine::refuse(&args.run.engine, "a trace shows the simulated machine")?;
+    if let Some(option) = args.run.cluster.given() {
+        return Err(Error::Usage(format!(
+            "{option} goes with clusters, which `pinion run` runs; a trace shows one node"
+        )));
+    }
     if manifest.nanoservice().is_some() {
         return trace_service(args, manifest);
     }
@@ -50,30 +61,74 @@ fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
     }
     let pace = args.run.pace.as_deref().map(str::parse::<Pace>).transpose()?;
     let packets = packets(&args.run, &manifest, pace)?;
+    check_packets(args, &packets)?;
     let mut options = build::options(&args.run.app);
     options.elf = args.run.elf.clone();
     let app = App::of(manifest, &options)?;
     build::show_messages(&app);
     let filter = Filter::new(&app, &choice(args)?)?;
-    let mut tracer: Box<dyn Tracer + '_> = match &args.perfetto {
-        Some(path) => {
-            let file = BufWriter::new(create(path)?);
-            Box::new(NicTrace::new(&app, filter, file)?)
-        }
-        None => {
-            let wants = (!args.no_instructions, !args.no_events);
-            Box::new(TextTrace::new(&app, filter, wants, BufWriter::new(open(args)?)))
-        }
+    let (file, partial) = open(args)?;
+    let mut tracer: Box<dyn Tracer + '_> = if args.perfetto.is_some() {
+        Box::new(NicTrace::new(&app, filter, file)?)
+    } else {
+        let wants = (!args.no_instructions, !args.no_events);
+        Box::new(TextTrace::new(&app, filter, wants, file))
     };
     let outputs = outputs(&args.run.report);
     let mut watch = Quiet(watch(args));
     let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, tracer.as_mut())?;
+    let is_empty = tracer.is_empty();
     watch.0.clear();
+    partial.map_or(Ok(()), Partial::keep)?;
     write_json(&args.run.report, &finished.summary)?;
+    let summary = &finished.summary;
+    summary.remarks.iter().for_each(|remark| watch.0.notice(remark));
+    if summary.ending == Ending::Finished {
+        refuse_packets(args, summary.totals.packets_in)?;
+    }
+    if is_empty {
+        let why = format!(
+            "nothing is traced: the run ended in cycle {}, and nothing before is what was chosen",
+            summary.cycles
+        );
+        watch.0.notice(&why);
+    }
     Ok(match finished.summary.has_failures() {
         true => Status::HandlersFailed,
         false => Status::Success,
     })
+}
+
+/// Refuses packets that the run will not have, where that is known before.
+fn check_packets(args: &TraceArgs, packets: &Packets) -> Result<()> {
+    if args.packet.is_empty() || args.run.link.is_some() {
+        return Ok(());
+    }
+    let count = match &args.run.pcap_in {
+        Some(path) => Some(count_frames(path)?),
+        None => packets.total(),
+    };
+    count.map_or(Ok(()), |count| refuse_packets(args, count))
+}
+
+fn count_frames(path: &Path) -> Result<u64> {
+    let mut reader = CaptureReader::open(path)?;
+    let mut count = 0;
+    while reader.next_frame()?.is_some() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Refuses packets of a run that has so many.
+fn refuse_packets(args: &TraceArgs, count: u64) -> Result<()> {
+    match args.packet.iter().find(|packet| **packet >= count) {
+        None => Ok(()),
+        Some(packet) => Err(Error::Usage(match count {
+            0 => format!("--packet {packet}: the run has no packets"),
+            _ => format!("--packet {packet}: the run has packets 0 to {}", count - 1),
+        })),
+    }
 }
 
 fn choice(args: &TraceArgs) -> Result<Choice> {
@@ -91,15 +146,20 @@ fn when(text: Option<&String>) -> Result<Option<When>> {
     text.map(|text| text.parse()).transpose()
 }
 
-fn create(path: &PathBuf) -> Result<File> {
-    File::create(path).map_err(|error| Error::file("write", path, error))
-}
+/// Is what a trace is written to.
+type Out = BufWriter<Box<dyn Write>>;
 
-fn open(args: &TraceArgs) -> Result<Box<dyn Write>> {
-    Ok(match &args.out {
-        Some(path) => Box::new(create(path)?),
-        None => Box::new(std::io::stdout()),
-    })
+/// Opens what the trace is written to; a file has its name once it is complete.
+fn open(args: &TraceArgs) -> Result<(Out, Option<Partial>)> {
+    let path: Option<&Path> = args.perfetto.as_deref().or(args.out.as_deref());
+    let (out, partial): (Box<dyn Write>, _) = match path {
+        Some(path) => {
+            let (file, partial) = Partial::create(path)?;
+            (Box::new(file), Some(partial))
+        }
+        None => (Box::new(std::io::stdout()), None),
+    };
+    Ok((BufWriter::new(out), partial))
 }
 
 /// Watches with a bar when the trace goes to a file.
@@ -148,20 +208,17 @@ fn trace_service(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
     };
     let outputs = service::outputs(&args.run.report);
     let mut watch = Quiet(watch(args));
-    let summary = match &args.perfetto {
-        Some(path) => {
-            let out = BufWriter::new(create(path)?);
-            let trace = NodeTrace::new(setup.clock, filter, harts, out)?;
-            run::run(&service, &setup, options, &outputs, &mut watch, trace)?
-        }
-        None => {
-            let lines = SourceLines::read(&service.built.elf);
-            let out = BufWriter::new(open(args)?);
-            let trace = Trace::new(&service.image, lines, setup.clock, filter, out);
-            run::run(&service, &setup, options, &outputs, &mut watch, trace)?
-        }
+    let (out, partial) = open(args)?;
+    let summary = if args.perfetto.is_some() {
+        let trace = NodeTrace::new(setup.clock, filter, harts, out)?;
+        run::run(&service, &setup, options, &outputs, &mut watch, trace)?
+    } else {
+        let lines = SourceLines::read(&service.built.elf);
+        let trace = Trace::new(&service.image, lines, setup.clock, filter, out);
+        run::run(&service, &setup, options, &outputs, &mut watch, trace)?
     };
     watch.0.clear();
+    partial.map_or(Ok(()), Partial::keep)?;
     service::write_json(&args.run.report, &summary)?;
     Ok(service::status(&summary))
 }

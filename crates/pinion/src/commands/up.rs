@@ -15,8 +15,8 @@ use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 use pinion_sim::config;
 
-use super::run::{interrupt_flag, outputs, write_json};
-use super::{Status, build, engine, files, link, service};
+use super::run::{outputs, write_json};
+use super::{Status, build, engine, files, interrupt, link, service};
 use crate::cli::UpArgs;
 use crate::output;
 
@@ -47,10 +47,10 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     }
     let app = App::of(manifest, &load)?;
     build::show_messages(&app);
-    let mut watch = Watch { interrupted: interrupt_flag(), greeting: greeting(args, &app) };
+    let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args, &app) };
     let summary = go(&app, &options, workers, &outputs(&args.report), &mut watch)?;
     write_json(&args.report, &summary)?;
-    output::print(&summary.to_text());
+    output::print_summary(&summary.texts(), summary.has_failures());
     Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
 }
 
@@ -118,7 +118,7 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
         tap,
         setup.transport().name()
     );
-    let mut watch = Watch { interrupted: interrupt_flag(), greeting };
+    let mut watch = Watch { interrupted: interrupt::flag(), greeting };
     let outputs = service::outputs(&args.report);
     let summary = nanoservice::live::run(&service, setup, &options, &outputs, &mut watch)?;
     service::conclude(&args.report, &summary)
@@ -138,7 +138,7 @@ impl nanoservice::run::Observer for Watch {
     }
 
     fn warning(&mut self, text: &str) {
-        eprintln!("pinion: {text}");
+        output::notice(text);
     }
 }
 
@@ -182,6 +182,6 @@ impl Observer for Watch {
     }
 
     fn notice(&mut self, text: &str) {
-        eprintln!("pinion: {text}");
+        output::notice(text);
     }
 }

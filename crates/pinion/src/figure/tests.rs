@@ -24,13 +24,13 @@ loads = [50]
 name = "at half"
 what = "delay at 50 %"
 paper = 4
-unit = "us"
+unit = "µs"
 source = "textbook"
 [[published]]
 name = "at 90"
 what = "delay at 90 %"
 paper = 10
-unit = "us"
+unit = "µs"
 source = "textbook"
 difference = "the textbook's service has a deviation"
 [[published]]
@@ -56,7 +56,7 @@ impl Figure for Synthetic {
         vec![
             Column::text("servers"),
             Column::number("load", "%", 0),
-            Column::number("delay", "us", 2),
+            Column::number("delay", "µs", 2),
             Column::number("noise", "", 0),
         ]
     }
@@ -131,7 +131,7 @@ fn published_values_are_judged() {
     assert_eq!(slow.comparisons[0].difference, Some(0.5));
     assert!(slow.has_unexplained());
     let text = comparison_rows(&slow.comparisons);
-    assert_eq!(text[1][1..5], ["6 us", "4 us", "+50.0 %", "DIFFERS"]);
+    assert_eq!(text[1][1..5], ["6 µs", "4 µs", "+50.0 %", "DIFFERS"]);
     assert_eq!(text[3][2], "at most 1");
     let json = to_json(&slow);
     assert_eq!(json["published"][0]["verdict"], "differs");
@@ -179,7 +179,7 @@ fn csv_and_chart_show_names_units_and_gaps() {
     produced.table.rows[1][2] = Cell::Missing;
     let csv = String::from_utf8(produced.table.to_csv().unwrap()).unwrap();
     let mut lines = csv.lines();
-    assert_eq!(lines.next(), Some("servers,load [%],delay [us],noise"));
+    assert_eq!(lines.next(), Some("servers,load [%],delay [µs],noise"));
     assert!(lines.nth(1).is_some_and(|line| line.starts_with("one,50,,")));
     let svg = chart::draw(&produced.definition, &produced.table, &produced.comparisons).unwrap();
     for text in ["Queueing delay", "textbook", "load, %", "delay, µs", "one", "two"] {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::own_folder::NotOurs;
+
 /// Says what is in the way of a lab and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
@@ -93,13 +95,12 @@ pub enum LabError {
         /// Tells what is wrong.
         reason: String,
     },
-    /// Somebody else owns the folder of records.
+    /// The folder of records is not this user's alone.
     #[error(
-        "{} belongs to somebody else: PINION_LAB_DIR names another folder",
-        path.display()
+        "the folder of labs' records must be yours alone: {problem}; PINION_LAB_DIR names another"
     )]
     ForeignFolder {
-        /// The folder.
-        path: PathBuf,
+        /// Tells why not.
+        problem: NotOurs,
     },
 }

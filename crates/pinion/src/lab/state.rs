@@ -1,16 +1,17 @@
 //! The record of what a lab made: a file per lab and user namespace. In: what is about to be made,
 //! and what was. Out: what `down` may remove. Holds a lock while a command works on the lab.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{Flock, FlockArg, OFlag};
 use serde::{Deserialize, Serialize};
 
 use super::space::Space;
 use super::{LabError, LabName};
+use crate::own_folder::{self, OwnFolder};
 
 /// What was made, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +49,9 @@ impl Store {
         let path = folder.join(format!("{}-{here}.json", name.as_str()));
         let lock_path = folder.join("lock");
         let failed = |source| LabError::Record { action: "lock", path: lock_path.clone(), source };
-        let lock = File::create(&lock_path).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).custom_flags(OFlag::O_NOFOLLOW.bits());
+        let lock = options.open(&lock_path).map_err(failed)?;
         let locked = Flock::lock(lock, FlockArg::LockExclusive);
         let lock = locked.map_err(|(_, errno)| failed(errno.into()))?;
         Ok(Self { path, _lock: lock })
@@ -102,21 +105,17 @@ impl Store {
     }
 }
 
-/// Finds the folder of records and makes it: `PINION_LAB_DIR`, or `pinion/lab` in
-/// `XDG_RUNTIME_DIR`, or `/tmp/pinion-UID/lab`. It must be ours alone.
+/// Finds the folder of records and makes it: `PINION_LAB_DIR`, or `lab` in the user's runtime folder.
+/// It must be ours alone.
 fn folder() -> Result<PathBuf, LabError> {
-    let mine = fs::metadata("/proc/self").map_or(0, |found| found.uid());
-    let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let folder = match (given("PINION_LAB_DIR"), given("XDG_RUNTIME_DIR")) {
-        (Some(folder), _) => PathBuf::from(folder),
-        (None, Some(runtime)) => Path::new(&runtime).join("pinion/lab"),
-        (None, None) => PathBuf::from(format!("/tmp/pinion-{mine}/lab")),
+    let given = std::env::var_os("PINION_LAB_DIR").filter(|value| !value.is_empty());
+    let opened = match given.map(PathBuf::from) {
+        Some(folder) => OwnFolder::at(&folder),
+        None => {
+            let (base, name) = own_folder::runtime();
+            OwnFolder::open(&base, &[name.as_ref(), "lab".as_ref()])
+        }
     };
-    let failed = |source| LabError::Record { action: "make", path: folder.clone(), source };
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
-    let found = fs::symlink_metadata(&folder).map_err(failed)?;
-    if found.uid() != mine || !found.is_dir() || found.permissions().mode() & 0o022 != 0 {
-        return Err(LabError::ForeignFolder { path: folder });
-    }
-    Ok(folder)
+    let opened = opened.map_err(|problem| LabError::ForeignFolder { problem })?;
+    Ok(opened.path().to_owned())
 }

@@ -129,6 +129,7 @@ impl Live {
         }
         let mut remarks = self.pace.remarks(self.device.name(), &self.queue, options.bound);
         remarks.extend(self.device.remarks());
+        let dropped = self.device.dropped_by_kernel();
         let stats = self.collector.finish(&mut Passing { device: &mut self.device, observer })?;
         let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
         let ended = (ending, self.nic.now(), start.elapsed());
@@ -136,6 +137,7 @@ impl Live {
         let mut summary = Summary::new(app, totals, stats, ended);
         summary.working = self.pace.working;
         summary.remarks = remarks;
+        summary.kernel_dropped = Some(dropped);
         Ok(summary)
     }
 
@@ -184,15 +186,6 @@ pub(crate) struct Device {
     refused: u64,
     /// Counts ARP requests answered.
     answered: u64,
-    /// Counts frames the kernel had dropped on the device when the run began.
-    dropped_before: u64,
-}
-
-/// Counts frames the kernel dropped because nobody read them from the device in time.
-pub(crate) fn dropped_by_kernel(device: &str) -> u64 {
-    let path = format!("/sys/class/net/{device}/statistics/tx_dropped");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.trim().parse().unwrap_or(0)
 }
 
 impl Device {
@@ -207,7 +200,6 @@ impl Device {
             responder: answers_arp.then_some(Responder { kernel: options.address, only: None }),
             strips_ethernet,
             buffer: vec![0; wire.max_frame_bytes().max(host_bytes)],
-            dropped_before: dropped_by_kernel(wire.name()),
             wire,
             host_tap,
             error: None,
@@ -221,12 +213,23 @@ impl Device {
         self.wire.name()
     }
 
+    /// Counts the frames that the kernel dropped before they were read from the devices.
+    pub(crate) fn dropped_by_kernel(&self) -> u64 {
+        let host = self.host_tap.as_ref().map_or(0, Tap::dropped_by_kernel);
+        self.wire.dropped_by_kernel() + host
+    }
+
     /// Says what else happened to frames.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
-        let unread = dropped_by_kernel(self.name()).saturating_sub(self.dropped_before);
-        if unread > 0 && self.wire.is_tap() {
-            remarks.push(format!("dropped by the kernel, whose queue was full: {unread} frames"));
+        let unread = [
+            (self.wire.dropped_by_kernel(), self.name()),
+            self.host_tap.as_ref().map_or((0, ""), |tap| (tap.dropped_by_kernel(), tap.name())),
+        ];
+        for (frames, name) in unread.into_iter().filter(|(frames, _)| *frames > 0) {
+            remarks.push(format!(
+                "dropped by the kernel on {name}, whose queue was full: {frames} frames"
+            ));
         }
         remarks.extend(self.wire.remarks());
         if self.answered > 0 {

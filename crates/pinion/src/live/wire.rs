@@ -60,6 +60,14 @@ impl Wire {
         matches!(self.device, WireDevice::Tap(_))
     }
 
+    /// Counts the frames that the kernel dropped before they were read.
+    pub fn dropped_by_kernel(&self) -> u64 {
+        match &self.device {
+            WireDevice::Tap(tap) => tap.dropped_by_kernel(),
+            WireDevice::Interface(_) => 0,
+        }
+    }
+
     /// Gives the device's name.
     pub fn name(&self) -> &str {
         match &self.device {

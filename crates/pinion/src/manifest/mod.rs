@@ -53,7 +53,7 @@ pub enum Target {
 pub struct App {
     /// Names the application and its ELF.
     pub name: String,
-    /// Lists C and assembly files.
+    /// Lists C, C++ and assembly files.
     pub sources: Vec<PathBuf>,
     /// Names an ELF made elsewhere, instead of sources.
     pub elf: Option<PathBuf>,
@@ -65,6 +65,8 @@ pub struct App {
     pub defines: Vec<String>,
     /// Lists compiler options appended last.
     pub cflags: Vec<String>,
+    /// Lists compiler options appended behind these for C++ alone.
+    pub cxxflags: Vec<String>,
     /// Names the machine the application is meant for.
     pub machine: String,
     /// Lists numbers of the machine that handlers want changed, as `key=value`.
@@ -179,6 +181,8 @@ struct RawApp {
     defines: BTreeMap<String, Define>,
     #[serde(default)]
     cflags: Vec<String>,
+    #[serde(default)]
+    cxxflags: Vec<String>,
     machine: Option<String>,
     set: Option<Vec<String>>,
 }
@@ -196,7 +200,7 @@ enum Define {
 struct RawContext {
     name: String,
     #[serde(rename = "match")]
-    rules: Option<Vec<String>>,
+    rules: Option<RuleTexts>,
     #[serde(default)]
     mode: RawMode,
     message: Option<String>,
@@ -219,6 +223,26 @@ enum RawMode {
     #[default]
     And,
     Or,
+}
+
+/// Are rules as the manifest has them: a list, also of one.
+struct RuleTexts(Vec<String>);
+
+impl<'de> Deserialize<'de> for RuleTexts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "expected a list of rules, as match = [\"udp\"]")]
+        enum Either {
+            List(Vec<String>),
+            Text(String),
+        }
+        match Either::deserialize(deserializer)? {
+            Either::List(rules) => Ok(Self(rules)),
+            Either::Text(rule) => Err(de::Error::custom(format!(
+                "expected a list of rules: write match = [{rule:?}]"
+            ))),
+        }
+    }
 }
 
 struct L1Bytes(Option<u64>);
@@ -374,14 +398,18 @@ fn check_app(
             return Err(loaded.error_at("app.elf", problem));
         }
         (None, true) => {
-            return Err(loaded.error_at("app", "sources is missing: list at least one .c file"));
+            return Err(
+                loaded.error_at("app", "sources is missing: list at least one .c or .cc file")
+            );
         }
         _ => {}
     }
     for source in &sources {
         let known = source.extension().is_some_and(|ext| ext == "c" || ext == "S" || ext == "s");
-        if !known {
-            let problem = format!("`{}` is neither C (.c) nor assembly (.S)", source.display());
+        if !known && !crate::build::is_cxx(source) {
+            let name = source.display();
+            let problem =
+                format!("`{name}` is neither C (.c), C++ (.cc, .cpp, .cxx) nor assembly (.S)");
             return Err(loaded.error_at("app.sources", problem));
         }
         if !dir.join(source).is_file() {
@@ -397,6 +425,7 @@ fn check_app(
         include_dirs: raw.include_dirs.iter().map(|path| dir.join(path)).collect(),
         defines: raw.defines.into_iter().filter_map(define).collect(),
         cflags: raw.cflags,
+        cxxflags: raw.cxxflags,
         machine: raw.machine.unwrap_or_else(|| machine.to_owned()),
         set: raw.set.unwrap_or_default(),
     })
@@ -424,7 +453,7 @@ fn check_context(
 ) -> Result<Context, ConfigError> {
     let at =
         |key: &str, problem: String| loaded.error_at(&format!("context[{index}].{key}"), problem);
-    let rules = raw.rules.unwrap_or_else(|| vec!["all".to_owned()]);
+    let rules = raw.rules.map_or_else(|| vec!["all".to_owned()], |rules| rules.0);
     if rules.is_empty() {
         return Err(at("match", "the list is empty; write [\"all\"] or [\"none\"]".to_owned()));
     }

@@ -66,6 +66,8 @@ fn every_mistake_has_its_place() {
         ("rule", "icmp.echo", "icmp.eco", 8, "did you mean `icmp.echo`"),
         ("source", "\"app.c\"", "\"gone.c\"", 3, "there is no file"),
         ("kind", "\"app.c\"", "\"app.rs\"", 3, "neither C"),
+        ("list", "[\"icmp.echo\"]", "\"icmp.echo\"", 8, "write match = [\"icmp.echo\"]"),
+        ("number", "[\"icmp.echo\"]", "[7]", 8, "expected a list of rules"),
         ("type", "name = \"echo\"\nsources", "name = 4\nsources", 2, "expected a string"),
         ("name", "name = \"echo\"\nsources", "name = \"a b\"\nsources", 2, "is no name"),
         ("handler", "payload = \"echo_ph\"", "", 7, "no handler"),

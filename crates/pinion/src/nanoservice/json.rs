@@ -4,6 +4,7 @@ use pinion_nanopu::transport::DropReason;
 use serde_json::{Value, json};
 
 use super::summary::{Ending, Summary};
+use crate::fault::Explained;
 
 impl Summary {
     /// Gives the summary as JSON.
@@ -13,7 +14,7 @@ impl Summary {
         let dropped =
             dropped.map(|reason| (reason.name().to_owned(), receive.dropped(reason).into()));
         let dropped: serde_json::Map<String, Value> = dropped.collect();
-        json!({
+        let mut all = json!({
             "app": self.app,
             "machine": self.machine,
             "transport": self.transport,
@@ -57,11 +58,16 @@ impl Summary {
             "harts": self.harts_json(),
             "nic": self.nic_json(),
             "load": self.load_json(),
+            "faults": self.faults.iter().map(Explained::to_json).collect::<Vec<_>>(),
             "differences": self.differences,
             "warnings": self.warnings,
             "imbalance": self.imbalance,
             "remarks": self.remarks,
-        })
+        });
+        if let Some(frames) = self.kernel_dropped {
+            all["packets"]["dropped_by_kernel"] = json!(frames);
+        }
+        all
     }
 
     pub(crate) fn ending_name(&self) -> &'static str {
@@ -72,6 +78,7 @@ impl Summary {
             Ending::Stuck(_) => "stuck",
             Ending::CycleLimit => "cycle_limit",
             Ending::Interrupted => "interrupted",
+            Ending::CutOff => "cut_off",
         }
     }
 

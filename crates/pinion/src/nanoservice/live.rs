@@ -24,8 +24,8 @@ use super::setup::Setup;
 use super::summary::{Ending, Summary};
 use super::wire::Wire;
 use crate::error::Result;
+use crate::live::NIC_MAC;
 use crate::live::arp::Responder;
-use crate::live::{NIC_MAC, dropped_by_kernel};
 use crate::service::Service;
 
 /// Waits at most this long for a frame before looking whether to stop.
@@ -100,7 +100,6 @@ pub fn run(
     let live = Live {
         device: Device {
             buffer: vec![0; tap.max_frame_bytes()],
-            dropped_before: dropped_by_kernel(tap.name()),
             responder: Responder { kernel: options.address, only: Some(ip) },
             tap,
             error: None,
@@ -126,7 +125,6 @@ struct Device {
     error: Option<TapError>,
     refused: u64,
     answered: u64,
-    dropped_before: u64,
 }
 
 struct Live<'a> {
@@ -300,9 +298,10 @@ impl Live<'_> {
             device.tap.name(),
             if simulated > 0.0 { worked.as_secs_f64() / simulated } else { 0.0 }
         ));
-        let unread = dropped_by_kernel(device.tap.name()).saturating_sub(device.dropped_before);
+        let dropped = device.tap.dropped_by_kernel();
+        summary.kernel_dropped = Some(dropped);
         for (number, text) in [
-            (unread, "frames dropped by the kernel, whose queue was full"),
+            (dropped, "frames dropped by the kernel, whose queue was full"),
             (device.answered, "ARP requests answered"),
             (device.refused, "frames that the kernel did not take"),
         ] {

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::traffic::Packets;
 
 /// Counts the cycles from the program's being ready to the first request, as the published test
-/// bench waits; and between an answer and the next message of a script.
+/// bench waits; and between a message of a script that has no answer and the next.
 const START_DELAY_CYCLES: Cycle = 3000;
 
 /// Supplies a run's requests.
@@ -53,6 +53,8 @@ pub struct Outside {
     made: u64,
     wire_free: Cycle,
     started: Option<Cycle>,
+    /// Is when a script goes on behind a message that nobody answers.
+    resume: Option<Cycle>,
     current: Vec<u8>,
     error: Option<Error>,
 }
@@ -88,6 +90,7 @@ impl Outside {
             made: 0,
             wire_free: 0,
             started,
+            resume: None,
             current: Vec::new(),
             error: None,
         })
@@ -122,9 +125,28 @@ impl Outside {
         }
     }
 
+    /// Tells whether requests are over when their answers have come: a script says which those are.
+    pub fn is_script(&self) -> bool {
+        matches!(self.source, Source::Script(_))
+    }
+
     /// Takes the error that ended the requests, if one did.
     pub fn take_error(&mut self) -> Option<Error> {
         self.error.take()
+    }
+
+    /// Says why nothing came from here, where nothing did.
+    pub fn why_nothing(&self) -> &'static str {
+        match &self.source {
+            Source::Silent => {
+                "give --load SPEC, --messages FILE or --pcap-in FILE, or put a messages.toml beside \
+                 app.toml"
+            }
+            Source::Frames { .. } => "the capture, or the generator, has no packets",
+            Source::Planned(_) => "the program was never ready for one (no lnic_add_context)",
+            Source::Load(_) => "the load has no requests",
+            Source::Script(_) => "the script has no [[message]], or the program was never ready",
+        }
     }
 
     /// Ends the requests, and gives a load's report and a script's differences.
@@ -157,6 +179,7 @@ impl Outside {
         }
         let Source::Script(script) = &mut self.source else { return };
         let Some((number, context, message)) = script.take_next() else { return };
+        self.resume = script.is_due().then_some(at + START_DELAY_CYCLES);
         for frame in self.wire.message(number, context, &message) {
             self.waiting.push(Reverse((at, self.made, frame)));
             self.made += 1;
@@ -171,7 +194,8 @@ impl Outside {
         match &mut self.source {
             Source::Load(load) => load.next_cycle(),
             Source::Frames { next, .. } => next.as_ref().map(|(at, _)| *at),
-            Source::Silent | Source::Planned(_) | Source::Script(_) => None,
+            Source::Script(_) => self.resume,
+            Source::Silent | Source::Planned(_) => None,
         }
     }
 }
@@ -183,6 +207,12 @@ impl Peer for Outside {
     }
 
     fn next_frame(&mut self) -> Option<(Cycle, &[u8])> {
+        if let Some(at) = self.resume
+            && self.own_next().is_none_or(|own| at < own)
+        {
+            self.resume = None;
+            self.play(at);
+        }
         let (own, source) = (self.own_next(), self.source_next());
         let due = match (own, source) {
             (Some(own), source) if source.is_none_or(|source| own <= source) => {

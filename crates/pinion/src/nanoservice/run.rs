@@ -288,7 +288,7 @@ impl<L: Settling> Run<'_, L> {
             }
         } else if rests {
             return Some(self.rest());
-        } else if still >= SETTLED_CYCLES && self.is_empty() && self.pair.b.peer().is_done(now) {
+        } else if still >= SETTLED_CYCLES && self.is_through(now) {
             self.restless = true;
             return Some(self.rest());
         }
@@ -308,13 +308,24 @@ impl<L: Settling> Run<'_, L> {
 
     /// Tells whether no message is inside the node, as far as programs can help it.
     fn is_empty(&self) -> bool {
+        self.is_read() && self.pair.a.begun(self.contexts) == 0
+    }
+
+    /// Tells whether every message has been read, and every one that was begun has been sent.
+    fn is_read(&self) -> bool {
         let end = &self.pair.a;
         let undelivered = end.node.transmit().resident();
         let mut undelivered = undelivered.filter(|m| self.answers || m.words_missing > 0);
         end.node.receive().is_empty()
             && end.unread_words(self.contexts) == 0
-            && end.begun(self.contexts) == 0
             && undelivered.next().is_none()
+    }
+
+    /// Tells whether the requests are over and the program has nothing to do. A script's are when the
+    /// answers are there: programs need not tell the NIC that they are done with a message.
+    fn is_through(&self, now: Cycle) -> bool {
+        let peer = self.pair.b.peer();
+        peer.is_done(now) && (self.is_empty() || peer.is_script() && self.is_read())
     }
 
     /// Gives the ending of a run in which nothing happens any more.
@@ -340,7 +351,9 @@ impl<L: Settling> Run<'_, L> {
         let (end, peer) = ended.map_err(|error| Error::part("cannot write frames", error))?;
         let mut end = end;
         end.ears.other.settle(Cycle::MAX)?;
-        let (load, differences) = peer.into_peer().finish();
+        let peer = peer.into_peer();
+        let why_nothing = peer.why_nothing();
+        let (load, differences) = peer.finish();
         let mut summary = Summary::new(self.service, setup, &end, ending, (now, ready));
         let (counts, latency) = end.frames.finish()?;
         summary.frames = counts;
@@ -353,6 +366,7 @@ impl<L: Settling> Run<'_, L> {
             summary.remarks.push(remark.to_owned());
         }
         summary.check();
+        summary.remarks.extend(summary.why_silent(why_nothing));
         Ok(summary)
     }
 }

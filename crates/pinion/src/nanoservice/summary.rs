@@ -14,6 +14,7 @@ use super::frames::Counts;
 use super::node_end::{HartCounts, NodeEnd};
 use super::run::empty_read;
 use super::setup::Setup;
+use crate::fault::Explained;
 use crate::report::{Quantiles, count};
 use crate::service::Service;
 
@@ -25,7 +26,7 @@ pub enum Ending {
     /// The program ended itself.
     Exited {
         /// Its exit code.
-        code: u64,
+        code: i32,
         /// When.
         at: Cycle,
     },
@@ -42,6 +43,8 @@ pub enum Ending {
     CycleLimit,
     /// The user ended it.
     Interrupted,
+    /// The cluster's run ended before it had: another node had failed.
+    CutOff,
 }
 
 /// Holds what a hart did.
@@ -128,12 +131,16 @@ pub struct Summary {
     pub load: Option<LoadReport>,
     /// Tells what was answered otherwise than a script says.
     pub differences: Vec<String>,
+    /// Holds the exceptions that ended the program, explained.
+    pub faults: Vec<Explained>,
     /// Tells what the program did wrong.
     pub warnings: Vec<String>,
     /// Tells what does not add up, if something does not.
     pub imbalance: Option<String>,
     /// Names what else must be said.
     pub remarks: Vec<String>,
+    /// Counts frames that the kernel dropped before a live run read them.
+    pub kernel_dropped: Option<u64>,
     conserves: bool,
     rests: bool,
 }
@@ -171,9 +178,11 @@ impl Summary {
             instructions: (0..node.harts()).map(|h| node.core(h).instructions(cycles)).sum(),
             load: None,
             differences: Vec::new(),
+            faults: super::fault::faults(node, service, &machine.memory, setup.clock, &ending),
             warnings: warnings(node, service, machine.hart_interface.contexts),
             imbalance: None,
             remarks: Vec::new(),
+            kernel_dropped: None,
             conserves: node.transmit().conserves(),
             rests: end.is_quiet(),
             ending,
@@ -233,7 +242,7 @@ impl Summary {
         let ended_badly = match &self.ending {
             Ending::Exited { code, .. } => *code != 0,
             Ending::Stuck(_) | Ending::Stopped { .. } => true,
-            Ending::Finished | Ending::CycleLimit | Ending::Interrupted => false,
+            Ending::Finished | Ending::CycleLimit | Ending::Interrupted | Ending::CutOff => false,
         };
         ended_badly || self.imbalance.is_some()
     }

@@ -3,26 +3,36 @@
 use std::fmt::Write as _;
 
 use super::summary::{Ending, Summary};
-use crate::report::{bytes, count, number, seconds};
+use crate::report::{bytes, count, seconds, write_latencies};
 
 impl Summary {
     /// Gives the summary as text.
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
-        self.write_text(&mut text).expect("writing to a string cannot fail");
-        text
+        self.texts().concat()
+    }
+
+    /// Gives the same in two parts: what was counted, and what troubles it.
+    pub fn texts(&self) -> [String; 2] {
+        let [mut text, mut trouble] = [String::new(), String::new()];
+        let written = self.write_text(&mut text).and_then(|()| self.write_trouble(&mut trouble));
+        written.expect("writing to a string cannot fail");
+        [text, trouble]
     }
 
     fn ending_text(&self) -> String {
         match &self.ending {
             Ending::Finished => String::new(),
-            Ending::Exited { code, .. } => format!(", ended with exit code {code}"),
+            Ending::Exited { code, .. } => match self.faults.first() {
+                Some(fault) => format!(", ended by an exception: {}", fault.wrong.words),
+                None => format!(", ended with exit code {code}"),
+            },
             Ending::Stopped { why, at } => {
                 format!(", stopped in cycle {}: {why}", count(*at))
             }
             Ending::Stuck(_) => ", stopped: nothing moves".to_owned(),
             Ending::CycleLimit => ", stopped after the cycles given".to_owned(),
             Ending::Interrupted => ", interrupted".to_owned(),
+            Ending::CutOff => ", cut off".to_owned(),
         }
     }
 
@@ -76,26 +86,17 @@ impl Summary {
                 writeln!(out, "  {line}")?;
             }
         }
-        self.write_trouble(out)
+        Ok(())
     }
 
-    fn reasons(&self) -> String {
+    pub(super) fn reasons(&self) -> String {
         let each = self.receive.drops();
         let each = each.map(|(reason, number)| format!("{} {}", reason.name(), count(number)));
         each.collect::<Vec<_>>().join(", ")
     }
 
     fn write_latency(&self, out: &mut String) -> std::fmt::Result {
-        let head = ["min", "mean", "p50", "p99", "max"].map(|name| format!("{name:>10}"));
-        writeln!(out, "  latency, ns              {}", head.concat())?;
-        match &self.latency {
-            None => writeln!(out, "    {:<23}{:>10}", "wire to wire", "none"),
-            Some(q) => {
-                let cells = [q.min, q.mean, q.p50, q.p99, q.max];
-                let cells = cells.map(|ns| format!("{:>10}", number(ns)));
-                writeln!(out, "    {:<23}{}", "wire to wire", cells.concat())
-            }
-        }
+        write_latencies(out, &[("wire to wire", self.latency)])
     }
 
     fn write_harts(&self, out: &mut String) -> std::fmt::Result {
@@ -129,6 +130,10 @@ impl Summary {
         }
         for difference in &self.differences {
             writeln!(out, "    {difference}")?;
+        }
+        if !self.faults.is_empty() {
+            writeln!(out, "  exceptions    {:>12}", count(self.faults.len() as u64))?;
+            self.faults.iter().for_each(|fault| out.push_str(&fault.to_text("    ")));
         }
         if let Ending::Stuck(report) = &self.ending {
             writeln!(out, "  nothing moves any more:")?;

@@ -56,10 +56,12 @@ pub fn run(
     }
     let mut remarks = vec![format!("live on {}", device.name())];
     remarks.extend(device.remarks());
+    let dropped = device.dropped_by_kernel();
     let stats = collector.finish(&mut Passing { device: &mut device, observer })?;
     let ended = (Ending::Finished, Time::ZERO, start.elapsed());
     let mut summary = Summary::new(app, engine.totals(), stats, ended).by_native(workers, spent);
     summary.remarks = remarks;
+    summary.kernel_dropped = Some(dropped);
     Ok(summary)
 }
 

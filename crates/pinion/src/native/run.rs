@@ -11,7 +11,7 @@ use pinion_spin::{Frame, Offer, Traffic as _};
 use super::Tell;
 use crate::app::App;
 use crate::error::Result;
-use crate::report::{Collector, Ending, Native, Outputs, Summary};
+use crate::report::{Collector, Ending, Native, Outputs, Summary, Traces};
 use crate::run::{Finished, Left, Observer, Progress, Unobserved, links, too_large};
 use crate::traffic::{ETHERNET_HEADER_BYTES, Packets};
 
@@ -97,7 +97,8 @@ fn run_telling(
             break Ending::Interrupted;
         }
     };
-    let stats = collector.finish(observer)?;
+    let mut stats = collector.finish(observer)?;
+    let traces = Traces::of(&mut stats, outputs);
     let mut totals = engine.totals();
     if links.input == LinkType::RawIp {
         // Headers made up on the way in are not counted.
@@ -106,6 +107,8 @@ fn run_telling(
     let ended = (ending, Time::ZERO, start.elapsed());
     let mut summary = Summary::new(app, totals, stats, ended).by_native(workers, spent);
     summary.remarks.extend(packets.remark());
+    let remarks = traces.remarks(app, &summary, 0)?;
+    summary.remarks.extend(remarks);
     Ok(Finished { summary, left: Left::Native(Box::new(engine)) })
 }
 

@@ -16,7 +16,7 @@ fn gone(device: &str) -> Error {
 fn ask(device: &str, kind: Kind, body: &[u8]) -> Result<(Connection, Vec<u8>)> {
     let connection = Connection::open(device)?;
     // A refusal comes unasked for: it is read below.
-    let _ = connection.send(&[&Header::ask(kind, 1).bytes(), body], None);
+    let _ = connection.send(&[&Header::ask(kind, 1).bytes(), body], &[]);
     let answer = receive(device, &connection)?.ok_or_else(|| gone(device))?;
     Ok((connection, answer))
 }
@@ -78,7 +78,7 @@ pub trait Lines {
 pub fn log_lines(device: &str, follows: bool, lines: &mut dyn Lines) -> Result<()> {
     let connection = Connection::open(device)?;
     let body = Builder::default().u32(u32::from(follows)).u32(0);
-    let _ = connection.send(&[&Header::ask(Kind::Log, 1).bytes(), &body.0], None);
+    let _ = connection.send(&[&Header::ask(Kind::Log, 1).bytes(), &body.0], &[]);
     while let Some(body) = receive(device, &connection)? {
         let mut body = Body(&body);
         let (Some(time_ps), Some(lost)) = (body.u64(), body.u64()) else { continue };

@@ -2,6 +2,7 @@
 //! context and its rules are set; and all of it is undone when a host program ends.
 
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 
 use pinion_host::SharedRegion;
 use pinion_spin::matching::Limits;
@@ -12,6 +13,7 @@ use super::holder::{self, Holder};
 use super::images::Loaded;
 use super::message::{HPUS_MAX, Rules};
 use super::refusal::{Code, Refusal};
+use super::windows::check_share;
 use crate::live::Observer;
 
 const PAGE_BYTES: u64 = 4096;
@@ -88,6 +90,7 @@ impl Board {
             image: None,
             image_name: wanted.image_name.clone(),
             handler_memory: 0..0,
+            handler_memory_file: None,
         })
     }
 
@@ -145,7 +148,8 @@ impl Board {
             }
         }
         let index = self.find_or_load(holder, image, contexts, observer)?;
-        self.set_up(holder, index).inspect_err(|_| self.tear_down(holder))?;
+        let shared = self.set_up(holder, index).and_then(|()| self.share(holder));
+        holder.handler_memory_file = shared.inspect_err(|_| self.tear_down(holder))?;
         if let Some(loaded) = &mut self.images[index] {
             loaded.users += 1;
         }
@@ -171,9 +175,23 @@ impl Board {
             set.map_err(|error| nic(&error))?;
             self.seen[context as usize] = Seen::default();
         }
-        self.faults_told = 0;
+        for context in holder.contexts() {
+            self.forget_faults(context);
+        }
         number_requests(self, holder, index);
         self.set_rules(holder)
+    }
+
+    /// Moves a holder's handler memory to where the holder alone can see it; a machine whose parts are
+    /// no whole pages is read through the NIC.
+    fn share(&mut self, holder: &Holder) -> Result<Option<OwnedFd>, Refusal> {
+        let memory = holder.handler_memory.clone();
+        let base = self.machine.l2_handler.base;
+        let is_page = |address: u32| (address - base).is_multiple_of(holder::PAGE_BYTES);
+        if !is_page(memory.start) || !is_page(memory.end) {
+            return Ok(None);
+        }
+        self.nic.share_handler_memory(memory).map(Some).map_err(|error| nic(&error))
     }
 
     /// Programs the matching engine for a holder.
@@ -197,6 +215,9 @@ impl Board {
     pub fn uninstall(&mut self, holder: &mut Holder) {
         let Some(index) = holder.image.take() else { return };
         self.tear_down(holder);
+        // Whoever keeps the file sees nothing of who comes next; who comes next gets another one
+        // in any case.
+        drop(self.share(holder));
         if let Some(loaded) = &mut self.images[index] {
             loaded.users -= 1;
         }
@@ -219,11 +240,21 @@ impl Board {
             Refusal::new(Code::BadImage, format!("image {}: {problem}", holder.image_name))
         };
         let share = holder::share(&self.machine, holder.first, contexts);
+        if let Some(other) = self.holders.values().find(|other| other.is_foreign_to(holder)) {
+            return Err(Refusal::new(
+                Code::Busy,
+                format!(
+                    "{} uses the NIC: its cores run that user's programs, and those of another user \
+                     can come when it has ended",
+                    other.describe()
+                ),
+            ));
+        }
         let same = |loaded: &Option<Loaded>| loaded.as_ref().is_some_and(|l| l.bytes == bytes);
         let is_used = self.images.iter().flatten().any(|loaded| loaded.users > 0);
         if let Some(index) = self.images.iter().position(same).filter(|_| is_used) {
             let Some(loaded) = &self.images[index] else { unreachable!("it was just found") };
-            holder.handler_memory = memory_of(loaded, &share, &bad)?;
+            holder.handler_memory = self.memory_of(loaded, &share, &bad)?;
             if loaded.users == 0 {
                 // Its variables are those it left behind: begin anew.
                 self.nic.load(&loaded.image).map_err(|error| bad(error.to_string()))?;
@@ -232,19 +263,47 @@ impl Board {
         }
         let name = holder.image_name.clone();
         let mut loaded = Loaded::new(bytes, &name, &self.machine).map_err(bad)?;
-        holder.handler_memory = memory_of(&loaded, &share, &bad)?;
+        check_share(&loaded, &self.machine, &share).map_err(bad)?;
+        if !is_used {
+            self.images.clear();
+        }
+        holder.handler_memory = self.memory_of(&loaded, &share, &bad)?;
         if is_used {
             self.check_beside(&loaded).map_err(bad)?;
             self.nic.load(&loaded.image).map_err(|error| bad(error.to_string()))?;
         } else {
-            self.images.clear();
             self.reset(observer);
+            self.nic.clear_memories().map_err(|error| nic(&error))?;
             let image = loaded.bootable(&self.machine);
             self.nic.start(&image).map_err(|error| bad(error.to_string()))?;
             loaded.is_booted = true;
         }
-        self.images.push(Some(loaded));
-        Ok(self.images.len() - 1)
+        let free = self.images.iter().position(Option::is_none);
+        let index = free.unwrap_or_else(|| {
+            self.images.push(None);
+            self.images.len() - 1
+        });
+        self.images[index] = Some(loaded);
+        Ok(index)
+    }
+
+    /// Gives a context's handler memory: its share, behind what its image and others have there.
+    fn memory_of(
+        &self,
+        loaded: &Loaded,
+        share: &Range<u32>,
+        bad: &dyn Fn(String) -> Refusal,
+    ) -> Result<Range<u32>, Refusal> {
+        let images = self.images.iter().flatten().chain(std::iter::once(loaded));
+        let start = images.map(|image| image.end_in(share)).max().unwrap_or(share.start);
+        if start >= share.end {
+            return Err(bad(format!(
+                "its data reach {start:#x}, and the context's part of handler memory ends at {:#x}: \
+                 make them smaller, or give contexts more (pinion nic --contexts 1)",
+                share.end
+            )));
+        }
+        Ok(start..share.end)
     }
 
     /// Refuses an image that cannot be loaded beside those there.
@@ -255,6 +314,14 @@ impl Board {
                  load it first, on a NIC that nobody uses"
                     .to_owned(),
             );
+        }
+        let stacks = self.stacks();
+        if let Some((range, what)) = loaded.overlap(&stacks) {
+            return Err(format!(
+                "its {what} at {:#x} to {:#x} overlap the cores' stacks: build it for another place \
+                 (pinion build APP --slot 1, 2 or 3)",
+                range.start, range.end
+            ));
         }
         for (index, other) in self.images.iter().enumerate() {
             let Some(other) = other else { continue };
@@ -287,28 +354,14 @@ impl Board {
         Ok(())
     }
 
-    /// Lists memory that belongs to others than a connection, with whose it is.
-    pub fn others_memory(&self, connection: u64) -> Vec<(Range<u32>, String)> {
-        let mut all = Vec::new();
-        let own = self.holders.get(&connection).and_then(|holder| holder.image);
-        for (index, loaded) in self.images.iter().enumerate() {
-            let Some(loaded) = loaded else { continue };
-            if own == Some(index) {
-                continue;
-            }
-            let whose = format!("the image {}", loaded.image.name);
-            all.extend(loaded.ranges.iter().map(|(range, _)| (range.clone(), whose.clone())));
-        }
-        for (number, holder) in self.holders.iter().filter(|(number, _)| **number != connection) {
-            debug_assert_ne!(*number, connection);
-            if holder.image.is_some() {
-                let ranges = holder.ranges(&self.machine).into_iter();
-                let whose =
-                    |what| format!("the {what} of context {}, {}", holder.first, holder.describe());
-                all.extend(ranges.map(|(range, what)| (range, whose(what))));
-            }
-        }
-        all
+    /// Lists where the cores of each cluster have their stacks, as the SDK's runtime places them.
+    fn stacks(&self) -> Vec<(Range<u32>, &'static str)> {
+        let l1 = &self.machine.l1;
+        let stack = |cluster| {
+            let start = l1.base + cluster * l1.stride + l1.reserved_bytes;
+            (start..start + self.machine.cluster.cores * l1.stack_bytes, "stacks")
+        };
+        (0..self.machine.cluster.count).map(stack).collect()
     }
 
     /// Gives the number of each HPU's last request, as an image's handlers count them.
@@ -322,7 +375,7 @@ impl Board {
 
     fn flags(&self, image: Option<usize>) -> impl Iterator<Item = u64> {
         let loaded = image.and_then(|index| self.images[index].as_ref());
-        let base = loaded.and_then(|loaded| loaded.host_data);
+        let base = loaded.and_then(|loaded| loaded.host_data.as_ref()).map(|shared| shared.start);
         let hpus = if base.is_some() { self.machine.hpus() } else { 0 };
         (0..hpus).map(move |hpu| {
             let mut flag = [0; 8];
@@ -340,21 +393,4 @@ fn number_requests(board: &Board, holder: &Holder, index: usize) {
         let written = holder.region.write(hpu * PAGE_BYTES as usize, &flag.to_le_bytes());
         debug_assert!(written, "each HPU has a page");
     }
-}
-
-/// Gives a context's handler memory: its share, behind what its image has there.
-fn memory_of(
-    loaded: &Loaded,
-    share: &Range<u32>,
-    bad: &dyn Fn(String) -> Refusal,
-) -> Result<Range<u32>, Refusal> {
-    let start = loaded.end_in(share);
-    if start >= share.end {
-        return Err(bad(format!(
-            "its data reach {start:#x}, and the context's part of handler memory ends at {:#x}: \
-             make them smaller, or give contexts more (pinion nic --contexts 1)",
-            share.end
-        )));
-    }
-    Ok(start..share.end)
 }

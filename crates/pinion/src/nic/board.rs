@@ -6,22 +6,27 @@ use std::time::{Duration, Instant};
 
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
-use pinion_spin::{ContextId, Event, Interest, Listener, Machine, Nic, Outcome};
+use pinion_spin::matching::ContextMatch;
+use pinion_spin::{ContextId, Event, ExecutionContext, Interest, Listener, Machine, Nic, Outcome};
 
 use super::holder::Holder;
 use super::images::Loaded;
 use super::log::{Line, Log};
 use crate::error::{Error, Result};
+use crate::fault::program::Code;
+use crate::fault::{Explained, Fault, Nic as FaultyNic, Program};
 use crate::live::clock::Clock;
 use crate::live::pace::Pace;
 use crate::live::queue::Queue;
 use crate::live::{Device, Observer, Options as LiveOptions, SLICE_PS};
-use crate::report::{Collector, Ears, Ending, Fault, Links, Outputs, Sink, Subject, Summary};
+use crate::report::{Collector, Ears, Ending, Links, Outputs, Sink, Subject, Summary};
 
 /// Tells of so many ended handlers on standard error; all are counted, and in the log.
 const FAULTS_TOLD: u64 = 20;
 /// Lets packets of a context that ended leave for this long.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
+/// Lets handlers of a program that has left go on for this long, in simulated time.
+const LINGER_TIME: Time = Time::from_ps(5 * SLICE_PS);
 /// Lets simulated time run ahead of the host's this far before it waits.
 const AHEAD: Duration = Duration::from_micros(50);
 
@@ -47,7 +52,9 @@ pub struct Board {
     /// Says why nothing moves any more, if so.
     pub is_stuck: Option<String>,
     /// Counts ended handlers told of since a context was last taken.
-    pub faults_told: u64,
+    faults_told: u64,
+    /// Counts handlers that were ended because their program had left, or unloaded them.
+    left_behind: u64,
     collector: Collector,
     queue: Queue,
     clock: Clock,
@@ -86,6 +93,7 @@ impl Board {
             device,
             is_stuck: None,
             faults_told: 0,
+            left_behind: 0,
             collector: Collector::new(outputs, links, names)?,
             queue: Queue::new(options.bound, 0),
             clock: Clock::new(),
@@ -129,9 +137,11 @@ impl Board {
         let (images, holders) = (&self.images, &self.holders);
         let told = &mut self.faults_told;
         let (device, log) = (&mut self.device, &mut self.log);
-        let mut hearing = Hearing { device, log, told, images, holders, observer };
+        let machine = &self.machine;
+        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
         let ears = self.collector.ears(&mut hearing);
-        let mut counting = Counting { ears, seen: &mut self.seen };
+        let (seen, left_behind) = (&mut self.seen, &mut self.left_behind);
+        let mut counting = Counting { ears, seen, holders, left_behind };
         let outcome = self.nic.run(until, &mut self.queue, &mut counting);
         self.device.take_error()?;
         if let Some(error) = self.collector.take_error() {
@@ -172,14 +182,44 @@ impl Board {
         Ok(true)
     }
 
+    /// Lets handlers of a program that has left go on for a moment without new packets: what it
+    /// answered last is still sent.
+    pub fn linger(&mut self, number: u64, observer: &mut dyn Observer) {
+        let Some(holder) = self.holders.get(&number).filter(|holder| holder.image.is_some()) else {
+            return;
+        };
+        let contexts = holder.contexts();
+        for context in contexts.clone() {
+            let cleared = self.nic.matching_mut().set_context(context, ContextMatch::none());
+            debug_assert!(cleared.is_ok(), "it held this context");
+        }
+        let end = self.now() + LINGER_TIME;
+        let is_inside = |nic: &Nic| contexts.clone().any(|id| nic.packets_of(ContextId(id)) > 0);
+        while is_inside(&self.nic) && self.now() < end && self.is_stuck.is_none() {
+            self.is_idle = false;
+            if self.simulate(observer).is_err() {
+                // The next turn says why.
+                return;
+            }
+        }
+    }
+
     /// Drops what is inside and holds the cores.
     pub fn reset(&mut self, observer: &mut dyn Observer) {
         let (images, holders) = (&self.images, &self.holders);
         let told = &mut self.faults_told;
         let (device, log) = (&mut self.device, &mut self.log);
-        let mut hearing = Hearing { device, log, told, images, holders, observer };
+        let machine = &self.machine;
+        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
         let ears = self.collector.ears(&mut hearing);
-        self.nic.reset(&mut Counting { ears, seen: &mut self.seen });
+        let (seen, left_behind) = (&mut self.seen, &mut self.left_behind);
+        self.nic.reset(&mut Counting { ears, seen, holders, left_behind });
+    }
+
+    /// Begins to tell of a context's faults anew: another program has it.
+    pub fn forget_faults(&mut self, context: u32) {
+        self.faults_told = 0;
+        self.collector.forget_faults(ContextId(context));
     }
 
     /// Gives the host's time since the NIC began.
@@ -197,37 +237,75 @@ impl Board {
         let Self { mut device, mut log, images, holders, .. } = self;
         let mut remarks = self.pace.remarks(device.name(), &self.queue, bound);
         remarks.extend(device.remarks());
-        let place = |pc| place(&images, pc);
-        let contexts: Vec<_> = (0..self.machine.matching.rulesets)
-            .map(|context| pinion_spin::ExecutionContext {
-                name: context.to_string(),
-                ..Default::default()
-            })
-            .collect();
+        let dropped = device.dropped_by_kernel();
+        let explain_all = |faults: Vec<Fault>| {
+            let each = faults.into_iter();
+            each.map(|fault| explain(&self.machine, &images, &holders, fault)).collect()
+        };
+        let contexts = contexts(&self.machine, &images, &BTreeMap::new());
         let (images, holders) = (&images, &holders);
         let mut told = self.faults_told;
         let (device, log, told) = (&mut device, &mut log, &mut told);
-        let mut hearing = Hearing { device, log, told, images, holders, observer };
+        let machine = &self.machine;
+        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
         let stats = self.collector.finish(&mut hearing)?;
-        let subject = Subject { name, machine: &self.machine, contexts: &contexts, place: &place };
+        let explain = &explain_all;
+        let subject = Subject { name, machine: &self.machine, contexts: &contexts, explain };
         let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
         let ended = (ending, self.nic.now(), self.start.elapsed());
-        let mut summary = Summary::of(&subject, self.nic.totals(), stats, ended);
+        let mut totals = self.nic.totals();
+        totals.faults = totals.faults.saturating_sub(self.left_behind);
+        let mut summary = Summary::of(&subject, totals, stats, ended);
         summary.working = self.pace.working;
+        if self.left_behind > 0 {
+            let ended = self.left_behind;
+            remarks.push(format!(
+                "handlers ended because their program had left or unloaded them: {ended}"
+            ));
+        }
         summary.remarks = remarks;
+        summary.kernel_dropped = Some(dropped);
         Ok(summary)
     }
 }
 
-/// Names the function that an address lies in, and how far into it.
-fn place(images: &[Option<Loaded>], pc: u32) -> Option<String> {
-    let holds = |loaded: &&Loaded| loaded.ranges.iter().any(|(range, _)| range.contains(&pc));
-    let loaded = images.iter().flatten().find(holds)?;
-    let symbol = loaded.image.symbol_at(u64::from(pc))?;
-    Some(match u64::from(pc) - symbol.address {
-        0 => symbol.name.clone(),
-        offset => format!("{}+{offset:#x}", symbol.name),
-    })
+/// Explains a fault by the image whose handler it is.
+fn explain(
+    machine: &Machine,
+    images: &[Option<Loaded>],
+    holders: &BTreeMap<u64, Holder>,
+    fault: Fault,
+) -> Explained {
+    let handler = fault.handler().map_or(0, |origin| origin.handler);
+    let holds = |loaded: &&Loaded| loaded.ranges.iter().any(|(range, _)| range.contains(&handler));
+    let loaded = images.iter().flatten().find(holds);
+    let program =
+        loaded.map(|loaded| Program::new(&loaded.image, loaded.bytes.as_slice(), Code::HPU));
+    let contexts = &contexts(machine, images, holders);
+    let nic = FaultyNic { machine, contexts, starts_with_ip: false, is_native: false };
+    nic.explain(fault, program.as_ref())
+}
+
+/// Lists the contexts with whose they are.
+fn contexts(
+    machine: &Machine,
+    images: &[Option<Loaded>],
+    holders: &BTreeMap<u64, Holder>,
+) -> Vec<ExecutionContext> {
+    let nobodys = |context: u32| ExecutionContext {
+        name: context.to_string(),
+        ..ExecutionContext::default()
+    };
+    let mut all: Vec<_> = (0..machine.matching.rulesets).map(nobodys).collect();
+    for holder in holders.values() {
+        let Some(loaded) = holder.image.and_then(|index| images[index].as_ref()) else { continue };
+        for number in holder.contexts() {
+            if let Some(context) = all.get_mut(number as usize) {
+                *context = holder.execution_context(loaded, number);
+            }
+        }
+    }
+    all
 }
 
 /// Passes on what happens during a slice.
@@ -235,6 +313,7 @@ struct Hearing<'a> {
     device: &'a mut Device,
     log: &'a mut Log,
     told: &'a mut u64,
+    machine: &'a Machine,
     images: &'a [Option<Loaded>],
     holders: &'a BTreeMap<u64, Holder>,
     observer: &'a mut dyn Observer,
@@ -254,24 +333,27 @@ impl Sink for Hearing<'_> {
     }
 
     fn fault(&mut self, fault: &Fault) {
-        let context = fault.context.0;
+        let Some(origin) = fault.handler() else { return };
+        let context = origin.context.0;
         let mut holders = self.holders.values();
-        // Handlers of a context that was released are ended: that is no fault of theirs.
-        let Some(holder) = holders.find(|holder| holder.contexts().contains(&context)) else {
+        if !holders.any(|holder| holder.contexts().contains(&context)) {
             return;
-        };
-        let name = format!("{context} ({})", holder.program);
-        let fault = Fault { place: place(self.images, fault.pc), ..fault.clone() };
-        let text = format!("a handler was ended: {}", fault.describe(&name));
+        }
+        let (time, cluster, hpu) = (fault.time, origin.cluster, origin.hpu);
+        let explained = explain(self.machine, self.images, self.holders, fault.clone());
+        let text = format!("a handler was ended: {}", explained.headline());
         *self.told += 1;
         if *self.told <= FAULTS_TOLD {
-            self.observer.notice(&text);
+            let details = explained.details().join("\n  ");
+            self.observer.notice(&format!("{text}\n  {details}"));
         }
         if *self.told == FAULTS_TOLD {
             self.observer.notice("further ended handlers are in `pinion nic log` only");
         }
-        let Fault { time, cluster, hpu, .. } = fault;
         self.log.push(Line { time, cluster, hpu, text });
+        for line in explained.details() {
+            self.log.push(Line { time, cluster, hpu, text: format!("  {line}") });
+        }
     }
 }
 
@@ -279,6 +361,16 @@ impl Sink for Hearing<'_> {
 struct Counting<'a> {
     ears: Ears<'a>,
     seen: &'a mut [Seen],
+    holders: &'a BTreeMap<u64, Holder>,
+    left_behind: &'a mut u64,
+}
+
+impl Counting<'_> {
+    /// Tells whether a program is there that has handlers in a context.
+    fn is_held(&self, context: u32) -> bool {
+        let mut holders = self.holders.values();
+        holders.any(|holder| holder.image.is_some() && holder.contexts().contains(&context))
+    }
 }
 
 impl Listener for Counting<'_> {
@@ -292,6 +384,11 @@ impl Listener for Counting<'_> {
                 if let Some(seen) = self.seen.get_mut(record.context.0 as usize) {
                     seen.packets += 1;
                 }
+            }
+            // Handlers of a context that was released are ended: that is no fault of theirs.
+            Event::HandlerFault { context, .. } if !self.is_held(context.0) => {
+                *self.left_behind += 1;
+                return;
             }
             Event::HandlerFault { context, .. } => {
                 if let Some(seen) = self.seen.get_mut(context.0 as usize) {

@@ -1,6 +1,7 @@
 //! A host program that holds contexts: what it has of the NIC.
 
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 
 use pinion_host::SharedRegion;
 use pinion_spin::matching::{ContextMatch, EndOfMessage, MessageId, Mode, Rule, Ruleset};
@@ -18,6 +19,8 @@ const SCRATCHPAD_BYTES: u32 = 4096;
 const MESSAGE_ID_BYTE: u32 = 44;
 /// Is what handlers of every context reach at the start of L2 handler memory (RTL hpu_driver).
 const STATIC_BYTES: u32 = 0x10000;
+/// Is what a host program maps handler memory by.
+pub const PAGE_BYTES: u32 = 4096;
 
 /// Is a host program's part of the NIC.
 #[derive(Debug)]
@@ -42,6 +45,8 @@ pub struct Holder {
     pub image_name: String,
     /// Is its part of L2 handler memory.
     pub handler_memory: Range<u32>,
+    /// Is that part as the program can map it, until it is given the file.
+    pub handler_memory_file: Option<OwnedFd>,
 }
 
 impl Holder {
@@ -53,6 +58,12 @@ impl Holder {
     /// Gives the address of its host memory as commands name it.
     pub fn host_address(&self) -> u64 {
         host_address(self.first)
+    }
+
+    /// Tells whether it runs handlers for another user than some holder's: the cores keep handlers of
+    /// one NIC apart no better than the hardware's do.
+    pub fn is_foreign_to(&self, other: &Self) -> bool {
+        self.image.is_some() && self.user != other.user
     }
 
     /// Names it in messages.
@@ -125,12 +136,18 @@ pub fn l2(machine: &Machine) -> Range<u32> {
     machine.l2_handler.base..machine.l2_handler.base + machine.l2_handler.bytes
 }
 
-/// Gives a context's part of L2 handler memory: what programs have at its start aside, all contexts
+/// Gives what handlers of every context reach at the start of L2 handler memory.
+pub fn statics(machine: &Machine) -> Range<u32> {
+    let all = l2(machine);
+    all.start..all.start + STATIC_BYTES.min(machine.l2_handler.bytes)
+}
+
+/// Gives a context's part of L2 handler memory, whole pages: what programs have at its start aside, all contexts
 /// have equal parts.
 pub fn share(machine: &Machine, context: u32, contexts: u32) -> Range<u32> {
     let all = l2(machine);
-    let start = all.start + STATIC_BYTES.min(machine.l2_handler.bytes);
-    let each = (all.end - start) / contexts.max(1) / 64 * 64;
+    let start = statics(machine).end;
+    let each = (all.end - start) / contexts.max(1) / PAGE_BYTES * PAGE_BYTES;
     start + context * each..start + (context + 1) * each
 }
 

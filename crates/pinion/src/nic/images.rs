@@ -14,12 +14,17 @@ use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use pinion_isa::elf::{Image, Segment, SegmentFlags, SymbolKind};
 use pinion_spin::{Handler, Machine};
 
+use super::holder::PAGE_BYTES;
+use super::windows::covers;
+
 /// Bytes of `__host_data` besides a flag for each HPU: 16 counters of 8 bytes.
 const COUNTER_BYTES: u64 = 128;
+/// Name what memory is used for.
+const CODE: &str = "code";
+const DATA: &str = "data";
+const DATA_IN_L1: &str = "data in L1";
 /// Is the size of the largest file.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// Aligns what lies behind an image's data.
-const ALIGN_BYTES: u32 = 64;
 
 /// Is an image and what is known about it.
 #[derive(Debug)]
@@ -30,8 +35,8 @@ pub struct Loaded {
     pub image: Image,
     /// Holds header, payload and completion handler.
     pub handlers: [Option<Handler>; 3],
-    /// Is the address of what handlers and host program share, if there is such a thing.
-    pub host_data: Option<u32>,
+    /// Is where lies what handlers and host program share, if there is such a thing.
+    pub host_data: Option<Range<u32>>,
     /// Holds the memory it occupies, with what for.
     pub ranges: Vec<(Range<u32>, &'static str)>,
     /// Counts the host programs that use it.
@@ -48,9 +53,9 @@ impl Loaded {
     pub fn new(bytes: Vec<u8>, name: &str, machine: &Machine) -> Result<Self, String> {
         let image = Image::parse(&bytes, name).map_err(|error| error.to_string())?;
         check_place(&image, machine)?;
-        let host_data = host_data(&image, machine)?;
         let handlers = handlers(&image, machine)?;
-        let ranges = ranges(&image, machine);
+        let ranges = ranges(&image, machine)?;
+        let host_data = host_data(&image, machine, &ranges)?;
         Ok(Self { bytes, image, handlers, host_data, ranges, users: 0, is_booted: false })
     }
 
@@ -58,7 +63,7 @@ impl Loaded {
     pub fn end_in(&self, memory: &Range<u32>) -> u32 {
         let within = self.ranges.iter().filter(|(range, _)| memory.contains(&range.start));
         let end = within.map(|(range, _)| range.end).max().unwrap_or(memory.start);
-        end.checked_next_multiple_of(ALIGN_BYTES).unwrap_or(end)
+        end.checked_next_multiple_of(PAGE_BYTES).unwrap_or(end)
     }
 
     /// Gives the image as the cores can be booted with it: where it does not begin at the reset
@@ -87,7 +92,8 @@ impl Loaded {
 
     /// Tells whether it wants to initialise itself when the cores boot.
     pub fn initialises(&self) -> bool {
-        self.image.symbol("init_handlers").is_some_and(|symbol| symbol.address != 0)
+        let runs = |name| self.image.symbol(name).is_some_and(|symbol| symbol.address != 0);
+        runs("pinion_initialise") || runs("init_handlers")
     }
 
     /// Finds what it and a list of ranges both want.
@@ -148,11 +154,17 @@ fn check_place(image: &Image, machine: &Machine) -> Result<(), String> {
     Ok(())
 }
 
-/// Finds what handlers and host program share; refuses that of a machine with other HPUs.
-fn host_data(image: &Image, machine: &Machine) -> Result<Option<u32>, String> {
+/// Finds what handlers and host program share; refuses that of a machine with other HPUs, and what
+/// does not lie in the image's own data: the NIC writes there for its host program.
+fn host_data(
+    image: &Image,
+    machine: &Machine,
+    ranges: &[(Range<u32>, &'static str)],
+) -> Result<Option<Range<u32>>, String> {
     let Some(symbol) = image.symbol("__host_data") else { return Ok(None) };
     let hpus = u64::from(machine.hpus());
-    if symbol.size != 0 && symbol.size != hpus * 8 + COUNTER_BYTES {
+    let bytes = hpus * 8 + COUNTER_BYTES;
+    if symbol.size != 0 && symbol.size != bytes {
         return Err(format!(
             "it was built for a machine with {} HPUs, and {} has {hpus}; pinion build APP \
              --machine {}",
@@ -161,7 +173,18 @@ fn host_data(image: &Image, machine: &Machine) -> Result<Option<u32>, String> {
             machine.name
         ));
     }
-    Ok(u32::try_from(symbol.address).ok())
+    let end = symbol.address.checked_add(bytes).and_then(|end| u32::try_from(end).ok());
+    let shared = end.map(|end| symbol.address as u32..end);
+    let data: Vec<_> = ranges.iter().filter(|(_, what)| *what == DATA).collect();
+    let data: Vec<_> = data.into_iter().map(|(range, _)| range.clone()).collect();
+    match shared.filter(|shared| covers(&data, shared)) {
+        Some(shared) => Ok(Some(shared)),
+        None => Err(format!(
+            "its __host_data, {bytes} bytes at {:#x}, does not lie in the image's own data: build it \
+             with the SDK, which places it (pinion build APP --machine {})",
+            symbol.address, machine.name
+        )),
+    }
 }
 
 /// Finds the handlers by what their names end in.
@@ -195,21 +218,39 @@ fn handlers(image: &Image, machine: &Machine) -> Result<[Option<Handler>; 3], St
     Ok(found)
 }
 
-/// Lists the memory that an image occupies: where its segments are loaded, and where those that go
-/// to each cluster's L1 end up.
-fn ranges(image: &Image, machine: &Machine) -> Vec<(Range<u32>, &'static str)> {
-    let l1 = machine.l1.alias..machine.l1.alias.saturating_add(machine.l1.bytes);
+/// Lists the memory that an image occupies: where its segments are loaded, and in each cluster where
+/// those end up that go to its L1.
+fn ranges(image: &Image, machine: &Machine) -> Result<Vec<(Range<u32>, &'static str)>, String> {
+    let l1 = &machine.l1;
+    let runtime = l1.reserved_bytes..l1.reserved_bytes + l1.runtime_bytes;
     let mut ranges = Vec::new();
     for segment in image.segments.iter().filter(|segment| segment.memory_bytes > 0) {
         let bytes = segment.memory_bytes as u32;
-        let range = |start: u64| start as u32..(start as u32).saturating_add(bytes);
-        let is_code = segment.flags.execute;
-        ranges.push((range(segment.load_address), if is_code { "code" } else { "data" }));
-        if l1.contains(&(segment.address as u32)) {
-            ranges.push((range(segment.address), "data in L1"));
+        let start = segment.load_address as u32;
+        let is_code = segment.flags.execute && !segment.flags.write;
+        let what = if is_code { CODE } else { DATA };
+        ranges.push((start..start.saturating_add(bytes), what));
+        let offset = (segment.address as u32).wrapping_sub(l1.alias);
+        if offset >= l1.bytes {
+            continue;
+        }
+        let end = offset.saturating_add(bytes);
+        if offset < runtime.start || end > runtime.end {
+            return Err(format!(
+                "its data in L1, {bytes} bytes at {:#x}, lie outside of what programs have there, \
+                 {:#x} to {:#x}: it was not linked for this machine; pinion build APP --machine {}",
+                segment.address,
+                l1.alias + runtime.start,
+                l1.alias + runtime.end,
+                machine.name
+            ));
+        }
+        for cluster in 0..machine.cluster.count {
+            let l1 = l1.base + cluster * l1.stride;
+            ranges.push((l1 + offset..l1 + end, DATA_IN_L1));
         }
     }
-    ranges
+    Ok(ranges)
 }
 
 #[cfg(test)]
@@ -268,7 +309,7 @@ mod tests {
             bytes: Vec::new(),
             handlers: [None, None, None],
             host_data: None,
-            ranges: ranges(&image, &machine),
+            ranges: ranges(&image, &machine).unwrap(),
             users: 0,
             is_booted: false,
             image,
@@ -294,7 +335,58 @@ mod tests {
         assert!(check_place(&outside, &machine).unwrap_err().contains("segment at 0x20000000"));
         let mut other = image(&machine, &["__host_data"]);
         other.symbols[0].size = 32 * 8 + COUNTER_BYTES;
-        let error = host_data(&other, &machine).unwrap_err();
+        let error = host_data(&other, &machine, &[]).unwrap_err();
         assert!(error.contains("32 HPUs") && error.contains("has 16"), "{error}");
+    }
+
+    #[test]
+    fn what_is_shared_lies_in_the_images_own_data() {
+        let machine = machine();
+        let bytes = u64::from(machine.hpus()) * 8 + COUNTER_BYTES;
+        let mut made = image(&machine, &["__host_data"]);
+        made.segments.push(Segment {
+            address: 0x1c00_0000,
+            load_address: 0x1c00_0000,
+            memory_bytes: 0x1000,
+            data: vec![0; 0x1000],
+            flags: SegmentFlags { read: true, write: true, execute: false },
+        });
+        let shared_at = |address: u64, size: u64| {
+            let mut image = made.clone();
+            (image.symbols[0].address, image.symbols[0].size) = (address, size);
+            host_data(&image, &machine, &ranges(&image, &machine).unwrap())
+        };
+        let last = 0x1c00_1000 - bytes;
+        assert_eq!(shared_at(last, bytes).unwrap(), Some(last as u32..0x1c00_1000));
+        let code = u64::from(machine.program.base) + 0x2000;
+        for elsewhere in [code, last + 1, 0x1bff_ffff, 0x1c04_0000, 0x1001_0000, 0, u64::MAX - 8] {
+            for size in [0, bytes] {
+                let error = shared_at(elsewhere, size).unwrap_err();
+                assert!(error.contains("own data"), "{elsewhere:#x}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn data_in_l1_stay_where_programs_have_theirs() {
+        let machine = machine();
+        let l1 = &machine.l1;
+        let with = |offset: u32| {
+            let mut made = image(&machine, &["a_ph"]);
+            made.segments.push(Segment {
+                address: u64::from(l1.alias + offset),
+                load_address: 0x1c00_0000,
+                memory_bytes: 64,
+                data: vec![0; 64],
+                flags: SegmentFlags { read: true, write: true, execute: false },
+            });
+            ranges(&made, &machine)
+        };
+        let inside = with(l1.reserved_bytes + 8).unwrap();
+        let start = l1.base + l1.stride + l1.reserved_bytes + 8;
+        assert!(inside.contains(&(start..start + 64, DATA_IN_L1)), "{inside:x?}");
+        for outside in [0, l1.reserved_bytes + l1.runtime_bytes - 63, machine.scratchpad_offset()] {
+            assert!(with(outside).unwrap_err().contains("data in L1"), "{outside:#x}");
+        }
     }
 }

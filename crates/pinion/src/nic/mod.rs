@@ -13,10 +13,12 @@ mod holder;
 mod images;
 mod log;
 mod message;
+mod notices;
 mod refusal;
 mod serve;
 mod socket;
 mod status;
+mod windows;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -36,6 +38,7 @@ use crate::report::{Outputs, Summary};
 use board::Board;
 use log::{Cursor, Log};
 use message::{Body, Builder, Header, Kind, MESSAGE_BYTES};
+use notices::Limited;
 use refusal::{Code, Refusal};
 use serve::{Asker, Reply, serve};
 use socket::{Connection, Door};
@@ -110,6 +113,7 @@ pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) ->
     let device = options.device.clone();
     let setting = Setting { device, contexts, refused: Cell::new(0) };
     let mut house = House { board, setting, door, peers: BTreeMap::new(), next_peer: 0 };
+    let observer = &mut Limited::new(observer);
     observer.started();
     let start = Instant::now();
     let is_over = || options.live.duration.is_some_and(|limit| start.elapsed() >= limit);
@@ -203,7 +207,7 @@ impl House {
             self.setting.refused.set(self.setting.refused.get() + 1);
             observer.notice(&format!("process {} was refused: {refusal}", connection.pid));
             let header = Header::ask(Kind::Hello, 0).answer(refusal.code as u32);
-            let _ = connection.send(&[&header.bytes(), refusal.text.as_bytes()], None);
+            let _ = connection.send(&[&header.bytes(), refusal.text.as_bytes()], &[]);
             return;
         }
         self.peers.insert(self.next_peer, Peer { connection, lines: None });
@@ -260,9 +264,9 @@ impl House {
                 peer.lines = Some((cursor, follows));
                 true
             }
-            Ok(Reply::Answer(body, file)) => {
-                let file = file.as_ref().map(AsFd::as_fd);
-                peer.connection.send(&[&header.answer(0).bytes(), &body], file).is_ok()
+            Ok(Reply::Answer(body, files)) => {
+                let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
+                peer.connection.send(&[&header.answer(0).bytes(), &body], &files).is_ok()
             }
             Err(refusal) => self.refuse(number, header, &refusal, observer),
         }
@@ -284,12 +288,13 @@ impl House {
             return true;
         }
         let header = header.answer(refusal.code as u32).bytes();
-        peer.connection.send(&[&header, refusal.text.as_bytes()], None).is_ok()
+        peer.connection.send(&[&header, refusal.text.as_bytes()], &[]).is_ok()
     }
 
-    /// Releases what a peer held.
+    /// Releases what a peer held; its handlers may end what they have an answer for.
     fn let_go(&mut self, number: u64, observer: &mut dyn Observer) {
         self.peers.remove(&number);
+        self.board.linger(number, observer);
         let Some(mut holder) = self.board.holders.remove(&number) else { return };
         self.board.uninstall(&mut holder);
         observer.notice(&format!(
@@ -320,7 +325,7 @@ fn pass_on(connection: &Connection, log: &Log, cursor: &mut Cursor) -> Option<bo
     let header = Header::ask(Kind::Log, 0).bytes();
     while let Some((line, lost)) = log.next(*cursor) {
         let body = Builder::default().u64(line.time.ps()).u64(lost).u32(line.cluster).u32(line.hpu);
-        match connection.send(&[&header, &body.0, line.text.as_bytes()], None) {
+        match connection.send(&[&header, &body.0, line.text.as_bytes()], &[]) {
             Ok(()) => log.advance(cursor),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Some(true),
             Err(_) => return None,

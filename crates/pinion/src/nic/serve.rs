@@ -2,6 +2,8 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use pinion_host::Access;
+
 use super::attach::Wanted;
 use super::board::Board;
 use super::images::read_image;
@@ -14,8 +16,8 @@ use crate::live::Observer;
 
 /// Is what becomes of a message.
 pub enum Reply {
-    /// An answer, with a file if there is one.
-    Answer(Vec<u8>, Option<OwnedFd>),
+    /// An answer, with files.
+    Answer(Vec<u8>, Vec<OwnedFd>),
     /// Nothing.
     Nothing,
     /// The connection gets lines from now on, until the end if it follows.
@@ -34,7 +36,7 @@ pub struct Asker<'a> {
 }
 
 fn answer(body: Builder) -> Answered {
-    Ok(Reply::Answer(body.0, None))
+    Ok(Reply::Answer(body.0, Vec::new()))
 }
 
 fn done() -> Answered {
@@ -90,7 +92,7 @@ pub fn check(header: &Header) -> Result<Kind, Refusal> {
     header.kind.ok_or_else(unknown)
 }
 
-fn hello(board: &mut Board, setting: &Setting) -> Answered {
+fn hello(board: &Board, setting: &Setting) -> Answered {
     let machine = &board.machine;
     let body = Builder::default()
         .u32(machine.hpus())
@@ -99,9 +101,7 @@ fn hello(board: &mut Board, setting: &Setting) -> Answered {
         .u32(4096)
         .area((machine.l2_handler.base, machine.l2_handler.bytes))
         .name(&machine.name);
-    let shared = board.nic.share_handler_memory();
-    let file = shared.ok().and_then(|file| file.try_clone_to_owned().ok());
-    Ok(Reply::Answer(body.0, file))
+    answer(body)
 }
 
 fn image(name: &str, file: Option<OwnedFd>) -> Result<Vec<u8>, Refusal> {
@@ -144,8 +144,9 @@ fn attach(
     let who = (*pid, user.as_raw(), &**program);
     let mut holder = board.admit(who, &wanted, setting.contexts)?;
     board.install(&mut holder, wanted.image, setting.contexts, observer)?;
-    let file = holder.region.file().as_fd().try_clone_to_owned();
-    let file = file.map_err(|error| Refusal::new(Code::Nic, error.to_string()))?;
+    let host_memory = holder.region.file().as_fd().try_clone_to_owned();
+    let host_memory = host_memory.map_err(|error| Refusal::new(Code::Nic, error.to_string()))?;
+    let files = std::iter::once(host_memory).chain(holder.handler_memory_file.take()).collect();
     observer.notice(&format!(
         "context {}: {} has attached with {}",
         holder.first,
@@ -154,7 +155,7 @@ fn attach(
     ));
     board.holders.insert(asker.number, holder);
     let body = attached(board, asker.number);
-    Ok(Reply::Answer(body.0, Some(file)))
+    Ok(Reply::Answer(body.0, files))
 }
 
 fn attached(board: &Board, number: u64) -> Builder {
@@ -167,7 +168,7 @@ fn attached(board: &Board, number: u64) -> Builder {
     }
     let memory = &holder.handler_memory;
     body.area((memory.start, memory.len() as u32))
-        .u32(loaded.and_then(|loaded| loaded.host_data).unwrap_or(0))
+        .u32(loaded.and_then(|loaded| loaded.host_data.as_ref()).map_or(0, |shared| shared.start))
         .u32(0)
         .bytes(&board.request_numbers(holder))
 }
@@ -204,9 +205,10 @@ fn load(
             ),
         )),
     };
+    let file = holder.handler_memory_file.take();
     board.holders.insert(asker.number, holder);
     result?;
-    answer(attached(board, asker.number))
+    Ok(Reply::Answer(attached(board, asker.number).0, file.into_iter().collect()))
 }
 
 fn unload(board: &mut Board, asker: Asker<'_>, observer: &mut dyn Observer) -> Answered {
@@ -259,11 +261,6 @@ fn rules(board: &mut Board, asker: Asker<'_>, mut body: Body<'_>) -> Answered {
     done()
 }
 
-fn outside(address: u32, bytes: usize) -> Refusal {
-    let text = format!("{bytes} bytes at {address:#x} are not NIC memory");
-    Refusal::new(Code::Range, text)
-}
-
 fn read(board: &Board, asker: Asker<'_>, mut body: Body<'_>) -> Answered {
     let (Some(address), Some(bytes), true) = (body.u32(), body.u32(), body.is_empty()) else {
         return Err(short());
@@ -274,11 +271,11 @@ fn read(board: &Board, asker: Asker<'_>, mut body: Body<'_>) -> Answered {
     if !board.holders.contains_key(&asker.number) {
         return Err(not_attached());
     }
+    board.check_access(asker.number, Access::Read, (address, bytes))?;
     let mut data = vec![0; bytes as usize];
-    if !board.nic.read_memory(address, &mut data) {
-        return Err(outside(address, data.len()));
-    }
-    Ok(Reply::Answer(data, None))
+    let is_there = board.nic.read_memory(address, &mut data);
+    debug_assert!(is_there, "windows lie in NIC memory");
+    Ok(Reply::Answer(data, Vec::new()))
 }
 
 fn write(board: &mut Board, asker: Asker<'_>, mut body: Body<'_>) -> Answered {
@@ -289,16 +286,9 @@ fn write(board: &mut Board, asker: Asker<'_>, mut body: Body<'_>) -> Answered {
     if !board.holders.contains_key(&asker.number) {
         return Err(not_attached());
     }
-    let end = address.checked_add(bytes).ok_or_else(|| outside(address, body.0.len()))?;
-    let meets =
-        |(range, _): &&(std::ops::Range<u32>, String)| address < range.end && range.start < end;
-    if let Some((_, whose)) = board.others_memory(asker.number).iter().find(meets) {
-        let text = format!("{bytes} bytes at {address:#x} would change {whose}");
-        return Err(Refusal::new(Code::Range, text));
-    }
-    if !board.nic.write_memory(address, body.0) {
-        return Err(outside(address, body.0.len()));
-    }
+    board.check_access(asker.number, Access::Write, (address, bytes))?;
+    let written = board.nic.write_memory(address, body.0);
+    debug_assert!(written, "windows lie in NIC memory");
     done()
 }
 
@@ -309,9 +299,13 @@ fn push(board: &mut Board, asker: Asker<'_>, mut body: Body<'_>) -> Answered {
     };
     let image = board.holders.get(&asker.number).and_then(|holder| holder.image);
     let loaded = image.and_then(|index| board.images[index].as_ref());
-    let base = loaded.and_then(|loaded| loaded.host_data);
-    if let Some(base) = base.filter(|_| hpu < board.machine.hpus()) {
-        let written = board.nic.write_memory(base + 8 * hpu, &flag.to_le_bytes());
+    let shared = loaded.and_then(|loaded| loaded.host_data.clone());
+    if let Some(shared) = shared.filter(|_| hpu < board.machine.hpus()) {
+        let address = shared.start + 8 * hpu;
+        // The image's check when it was loaded says so already; what is written here is checked
+        // as any other write.
+        board.check_access(asker.number, Access::Write, (address, 8))?;
+        let written = board.nic.write_memory(address, &flag.to_le_bytes());
         debug_assert!(written, "an image's data lie in NIC memory");
     }
     Ok(Reply::Nothing)

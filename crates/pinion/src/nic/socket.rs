@@ -4,15 +4,15 @@
 //! known for what it is and replaced. The folder belongs to the user alone; who connects is checked
 //! by the credentials the kernel gives.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::sys::socket::{
     AddressFamily, Backlog, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType,
     UnixAddr, bind, connect, getsockopt, listen, recvmsg, sendmsg, socket, sockopt,
@@ -20,6 +20,7 @@ use nix::sys::socket::{
 use nix::unistd::{Gid, Group, Uid, User, geteuid, getgrouplist};
 
 use crate::error::{Error, Result};
+use crate::own_folder::{self, OwnFolder};
 
 /// Programs that may wait to be let in.
 const BACKLOG: i32 = 128;
@@ -37,11 +38,12 @@ pub fn path(device: &str) -> PathBuf {
 }
 
 fn folder() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    match (set("PINION_NIC_DIR"), set("XDG_RUNTIME_DIR")) {
-        (Some(folder), _) => PathBuf::from(folder),
-        (None, Some(folder)) => Path::new(&folder).join("pinion"),
-        (None, None) => PathBuf::from(format!("/tmp/pinion-{}", Uid::current())),
+    match std::env::var_os("PINION_NIC_DIR").filter(|folder| !folder.is_empty()) {
+        Some(folder) => PathBuf::from(folder),
+        None => {
+            let (base, name) = own_folder::runtime();
+            base.join(name)
+        }
     }
 }
 
@@ -118,7 +120,8 @@ impl Door {
     pub fn open(device: &str, allowed: Allowed) -> Result<Self> {
         let path = path(device);
         let folder = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-        prepare(folder.unwrap_or(Path::new(".")), &allowed)?;
+        let folder = prepare(folder.unwrap_or(Path::new(".")), &allowed)?;
+        let path = folder.path().join(path.file_name().unwrap_or_default());
         let lock = lock(device, &path)?;
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -132,6 +135,7 @@ impl Door {
         let address = UnixAddr::new(&path).map_err(refused)?;
         bind(fd.as_raw_fd(), &address).map_err(refused)?;
         let mode = if allowed.is_private() { 0o600 } else { 0o666 };
+        // Nobody else can have put a link there: the folder is ours alone.
         fs::set_permissions(&path, fs::Permissions::from_mode(mode))
             .map_err(|error| Error::file("protect", &path, error))?;
         listen(&fd, Backlog::new(BACKLOG).unwrap_or(Backlog::MAXCONN)).map_err(refused)?;
@@ -161,27 +165,18 @@ impl Drop for Door {
 }
 
 /// Makes the folder, or checks that nobody else can put sockets there.
-fn prepare(folder: &Path, allowed: &Allowed) -> Result<()> {
-    let mode = if allowed.is_private() { 0o700 } else { 0o711 };
-    if !folder.exists() {
-        let made = DirBuilder::new().recursive(true).mode(mode).create(folder);
-        made.map_err(|error| Error::file("create", folder, error))?;
-    }
-    let refused = |error| Error::file("use", folder, error);
-    let meta = fs::metadata(folder).map_err(refused)?;
-    if !meta.is_dir() || meta.uid() != geteuid().as_raw() || meta.mode() & 0o022 != 0 {
-        return Err(Error::Usage(format!(
+fn prepare(folder: &Path, allowed: &Allowed) -> Result<OwnFolder> {
+    let opened = OwnFolder::at(folder);
+    let folder = opened.map_err(|problem| {
+        Error::Usage(format!(
             "the folder of NICs' sockets, {}, must be a folder of yours that nobody else can write \
-             to (it is user {}'s, mode {:o}); set PINION_NIC_DIR to another",
-            folder.display(),
-            meta.uid(),
-            meta.mode() & 0o7777
-        )));
-    }
-    if meta.mode() & 0o777 != mode {
-        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).map_err(refused)?;
-    }
-    Ok(())
+             to, nor exchange: {problem}; set PINION_NIC_DIR to another",
+            folder.display()
+        ))
+    })?;
+    let mode = if allowed.is_private() { 0o700 } else { 0o711 };
+    folder.set_mode(mode).map_err(|error| Error::file("protect", folder.path(), error))?;
+    Ok(folder)
 }
 
 /// Takes the lock that a NIC holds as long as it lives.
@@ -190,6 +185,7 @@ fn lock(device: &str, path: &Path) -> Result<Flock<File>> {
     let refused = |error| Error::file("use", &path, error);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.custom_flags(OFlag::O_NOFOLLOW.bits());
     let file = options.open(&path).map_err(refused)?;
     let mut lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(lock) => lock,
@@ -259,13 +255,13 @@ impl Connection {
         Self::new(UnixStream::from(fd)).ok_or_else(gone)
     }
 
-    /// Sends a message of some parts, with a file if there is one.
+    /// Sends a message of some parts, with files.
     ///
     /// # Errors
     /// What the system says; `WouldBlock` when the other end does not read.
-    pub fn send(&self, parts: &[&[u8]], file: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    pub fn send(&self, parts: &[&[u8]], files: &[BorrowedFd<'_>]) -> io::Result<()> {
         let pieces: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
-        let files: Vec<RawFd> = file.iter().map(AsRawFd::as_raw_fd).collect();
+        let files: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
         let rights = [ControlMessage::ScmRights(&files)];
         let control = if files.is_empty() { &[][..] } else { &rights[..] };
         let flags = MsgFlags::MSG_NOSIGNAL;
@@ -312,6 +308,7 @@ impl AsFd for Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn only_the_owner_root_and_the_allowed_come_in() {
@@ -357,11 +354,11 @@ mod tests {
         let program = Connection::open(&device).unwrap();
         let (connection, is_allowed) = second.accept().unwrap();
         assert!(is_allowed && connection.pid == std::process::id() as i32);
-        program.send(&[b"ab", b"c"], Some(copy_of_nothing().as_fd())).unwrap();
+        program.send(&[b"ab", b"c"], &[copy_of_nothing().as_fd()]).unwrap();
         let mut buffer = [0; 16];
         let (bytes, file) = connection.receive(&mut buffer).unwrap();
         assert!(&buffer[..bytes] == b"abc" && file.is_some());
-        program.send(&[&[7; 17]], None).unwrap();
+        program.send(&[&[7; 17]], &[]).unwrap();
         assert_eq!(connection.receive(&mut buffer).unwrap().0, 1, "too large");
         drop(program);
         assert_eq!(connection.receive(&mut buffer).unwrap().0, 0);

@@ -34,6 +34,7 @@ pub fn json(board: &Board, setting: &Setting) -> String {
             "processed": totals.processed,
             "to_host": totals.unmatched,
             "dropped": totals.dropped_total(),
+            "dropped_by_kernel": board.device.dropped_by_kernel(),
             "inside": totals.resident,
             "out": totals.packets_out,
         },
@@ -92,8 +93,9 @@ fn rules(rules: &Rules) -> Value {
 /// Lists the counters that handlers have pushed something into.
 fn counters(board: &Board, holder: &Holder) -> Vec<Value> {
     let loaded = holder.image.and_then(|index| board.images[index].as_ref());
-    let Some(base) = loaded.and_then(|loaded| loaded.host_data) else { return Vec::new() };
-    let base = base + 8 * board.machine.hpus();
+    let shared = loaded.and_then(|loaded| loaded.host_data.as_ref());
+    let Some(shared) = shared else { return Vec::new() };
+    let base = shared.start + 8 * board.machine.hpus();
     let counter = |number: u32| {
         let mut bytes = [0; 8];
         let is_there = board.nic.read_memory(base + 8 * number, &mut bytes);
@@ -121,13 +123,19 @@ pub fn text(status: &Value) -> String {
     );
     let _ = writeln!(
         out,
-        "  packets in {}, matched {}, to host {}, dropped {}, inside {}, out {}",
+        "  packets in {}, matched {}, to host {}, dropped {}, inside {}, out {}{}",
         number(&packets["in"]),
         number(&packets["matched"]),
         number(&packets["to_host"]),
         number(&packets["dropped"]),
         number(&packets["inside"]),
-        number(&packets["out"])
+        number(&packets["out"]),
+        match packets["dropped_by_kernel"].as_u64() {
+            None | Some(0) => String::new(),
+            Some(frames) => {
+                format!("; dropped by the kernel before {}", crate::report::count(frames))
+            }
+        }
     );
     for context in status["contexts"].as_array().into_iter().flatten() {
         context_text(&mut out, context);

@@ -5,6 +5,8 @@
 //! frames follow from point to point, where there are any. All calls are made by the thread that leads
 //! the fabric (thread level funneled), which is the one that began.
 
+use std::io::Write as _;
+
 use mpi::Threading;
 use mpi::environment::Universe;
 use mpi::request::multiple_scope;
@@ -53,7 +55,8 @@ pub(super) fn with<T>(work: impl FnOnce(&mut dyn Ranks) -> Result<T>) -> Result<
             if ranks.rank > 0 {
                 std::thread::sleep(PATIENCE);
             }
-            eprintln!("pinion: rank {}: {}", ranks.rank, paragraph(&error));
+            let _ =
+                writeln!(std::io::stderr(), "pinion: rank {}: {}", ranks.rank, paragraph(&error));
             ranks.world.abort(2)
         }
     }
@@ -68,7 +71,7 @@ impl Mpi {
         if level < Threading::Funneled {
             let problem =
                 "this MPI allows no threads (MPI_THREAD_FUNNELED); take another".to_owned();
-            eprintln!("pinion: {problem}");
+            let _ = writeln!(std::io::stderr(), "pinion: {problem}");
             world.abort(2);
         }
         let (rank, count) = (world.rank() as usize, world.size() as usize);

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 
 use pinion_net::capture::{CaptureWriter, LinkType};
 use pinion_sim::Time;
-use pinion_spin::listener::{DropReason, Fault as FaultKind};
+use pinion_spin::listener::DropReason;
 use pinion_spin::{ContextId, Event, HandlerKind, Interest, Listener, PacketRecord};
 
 use crate::error::{Error, Result};
+use crate::fault::{Fault, HandlerOrigin, Ledger};
 
 use super::handlers::HandlerRow;
 use super::histogram::Histogram;
+use super::nothing::{KEPT_BYTES, KEPT_PACKETS};
 use super::packets::PacketFile;
 
-/// Limits the faults that are kept in full.
-const KEPT_FAULTS: usize = 20;
 /// Limits a line of handler output; longer ones are broken.
 const LINE_BYTES: usize = 4096;
 
@@ -32,46 +32,6 @@ pub struct Outputs {
     pub handlers: bool,
 }
 
-/// Describes a handler that went wrong.
-#[derive(Debug, Clone)]
-pub struct Fault {
-    /// Tells when.
-    pub time: Time,
-    /// Names the execution context.
-    pub context: ContextId,
-    /// Names the message.
-    pub message: u32,
-    /// Counts the packet.
-    pub packet: u64,
-    /// Names the cluster.
-    pub cluster: u32,
-    /// Names the HPU within the cluster.
-    pub hpu: u32,
-    /// Tells what went wrong.
-    pub kind: FaultKind,
-    /// Points at the instruction.
-    pub pc: u32,
-    /// Names the function around the instruction and how far into it that is, where known.
-    pub place: Option<String>,
-    /// Is the address it touched.
-    pub address: u32,
-}
-
-/// The exception code of an illegal instruction; its value is the instruction's bits.
-const ILLEGAL_INSTRUCTION: u32 = 2;
-
-impl Fault {
-    /// Says which instruction the machine does not have, and the key that would give it, if that is
-    /// why the handler ended.
-    pub fn missing_instruction(&self) -> Option<String> {
-        if self.kind != (FaultKind::Exception { cause: ILLEGAL_INSTRUCTION }) {
-            return None;
-        }
-        let text = pinion_isa::disassemble_xpulp(self.address, u64::from(self.pc))?;
-        Some(format!("`{text}` is of Xpulp, which `core.xpulp = true` enables"))
-    }
-}
-
 /// Receives lines that handlers print and packets for a live device, as they come.
 pub trait Sink {
     /// Takes one line of a handler's standard output.
@@ -80,7 +40,7 @@ pub trait Sink {
     fn departed(&mut self, _time: Time, _frame: &[u8]) {}
     /// Takes a packet no context matched.
     fn unmatched(&mut self, _time: Time, _frame: &[u8]) {}
-    /// Takes a fault.
+    /// Takes a fault: the first of those that are equal.
     fn fault(&mut self, _fault: &Fault) {}
 }
 
@@ -117,10 +77,14 @@ pub struct Stats {
     pub last_completion: Time,
     /// Is when the last packet left.
     pub last_departure: Time,
-    /// Holds the first faults in full.
-    pub faults: Vec<Fault>,
+    /// Holds the faults, each once.
+    pub faults: Ledger,
     /// Counts messages evicted.
     pub evicted: u64,
+    /// Holds the first packets that no context matched, as far as a matching engine sees.
+    pub unmatched: Vec<Vec<u8>>,
+    /// Tells whether a handler printed anything.
+    pub printed: bool,
     /// Holds a row per handler.
     pub handlers: BTreeMap<(ContextId, HandlerKind), HandlerRow>,
 }
@@ -163,6 +127,11 @@ impl Collector {
         Ears { collector: self, sink }
     }
 
+    /// Forgets a context's faults: what comes is another program's.
+    pub fn forget_faults(&mut self, context: ContextId) {
+        self.stats.faults.forget(context);
+    }
+
     /// Takes the error that made an output stop, if one did.
     pub fn take_error(&mut self) -> Option<Error> {
         self.error.take()
@@ -202,6 +171,9 @@ impl Collector {
 
     fn unmatched(&mut self, time: Time, frame: &[u8]) {
         self.arrived(time);
+        if self.stats.unmatched.len() < KEPT_PACKETS {
+            self.stats.unmatched.push(frame[..frame.len().min(KEPT_BYTES)].to_vec());
+        }
         if let Some(writer) = &mut self.unmatched_out {
             let frame = frame.get(self.made_up_bytes..).unwrap_or(&[]);
             let written = writer.write(time.ps(), frame);
@@ -231,6 +203,7 @@ impl Collector {
     }
 
     fn output(&mut self, sink: &mut dyn Sink, time: Time, hpu: (u32, u32), byte: u8) {
+        self.stats.printed = true;
         let line = self.lines.entry(hpu).or_default();
         if byte != b'\n' {
             line.push(byte);
@@ -239,12 +212,6 @@ impl Collector {
             let text = String::from_utf8_lossy(line).into_owned();
             line.clear();
             sink.line(time, hpu.0, hpu.1, &text);
-        }
-    }
-
-    fn fault(&mut self, fault: Fault) {
-        if self.stats.faults.len() < KEPT_FAULTS {
-            self.stats.faults.push(fault);
         }
     }
 
@@ -302,22 +269,23 @@ impl Listener for Ears<'_> {
                 fault: kind,
                 pc,
                 address,
+                scene,
             } => {
-                let place = None;
-                let fault = Fault {
-                    time,
+                let origin = HandlerOrigin {
                     context,
+                    kind: scene.kind,
+                    handler: scene.handler,
                     message,
                     packet,
                     cluster,
                     hpu,
-                    kind,
-                    pc,
-                    place,
-                    address,
+                    l1_packet: scene.l1_packet,
+                    refused: scene.refused,
                 };
-                sink.fault(&fault);
-                collector.fault(fault);
+                let faults = &mut collector.stats.faults;
+                if let Some(fault) = faults.add(time, origin, kind, (pc, address), scene) {
+                    sink.fault(fault);
+                }
             }
             Event::MessageEvicted { .. } => collector.stats.evicted += 1,
             Event::HostWrite { .. }

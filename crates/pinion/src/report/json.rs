@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use pinion_spin::listener::{DropReason, Fault as FaultKind};
+use pinion_spin::listener::DropReason;
 
-use super::collector::Fault;
 use super::summary::{Ending, Summary};
+use crate::fault::Explained;
 
 impl Summary {
     /// Gives the summary as JSON.
@@ -55,10 +55,13 @@ impl Summary {
             "out_gbit_s": self.out_gbit_s(),
             "hpus": self.hpus,
             "hpu_utilisation": self.hpu_utilisation(),
-            "faults": self.faults.iter().map(|fault| self.fault_json(fault)).collect::<Vec<_>>(),
+            "faults": self.faults.iter().map(Explained::to_json).collect::<Vec<_>>(),
             "handlers": self.handlers_json(),
             "remarks": self.remarks,
         });
+        if let Some(frames) = self.kernel_dropped {
+            all["packets"]["dropped_by_kernel"] = json!(frames);
+        }
         if let Some(native) = &self.native {
             all["workers"] = json!(native.workers);
             all["engine_seconds"] = json!(native.engine.as_secs_f64());
@@ -81,29 +84,5 @@ impl Summary {
             })
         };
         self.handlers.iter().map(row).collect()
-    }
-
-    fn fault_json(&self, fault: &Fault) -> Value {
-        let (kind, cause) = match fault.kind {
-            FaultKind::Exception { cause } => ("exception", json!(cause)),
-            FaultKind::Watchdog { limit_cycles } => ("watchdog", json!(limit_cycles)),
-            FaultKind::Released => ("released", Value::Null),
-            FaultKind::BadCommand { what } => ("bad_command", json!(what)),
-            FaultKind::HpuLost => ("hpu_lost", Value::Null),
-        };
-        json!({
-            "ns": fault.time.ns(),
-            "kind": kind,
-            "cause": cause,
-            "context": self.contexts.get(fault.context.0 as usize),
-            "message": fault.message,
-            "packet": fault.packet,
-            "cluster": fault.cluster,
-            "hpu": fault.hpu,
-            "pc": fault.pc,
-            "place": fault.place,
-            "address": fault.address,
-            "missing": fault.missing_instruction(),
-        })
     }
 }

@@ -1,9 +1,11 @@
 //! One line per packet, as CSV: records of completed packets come in, a file goes out. It grows
 //! under a temporary name and gets its final one when the run ends.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pinion_sim::Time;
 use pinion_spin::PacketRecord;
@@ -52,6 +54,9 @@ pub struct Partial {
 
 impl Partial {
     /// Creates the file.
+    ///
+    /// # Errors
+    /// When it cannot be created.
     pub fn create(target: &Path) -> Result<(File, Self)> {
         let is_special = fs::metadata(target).is_ok_and(|meta| !meta.is_file());
         let temporary = (!is_special).then(|| {
@@ -64,14 +69,19 @@ impl Partial {
             None => fs::OpenOptions::new().write(true).open(target),
         };
         let file = file.map_err(|error| Error::file("write", target, error))?;
+        open_partials().extend(temporary.clone());
         Ok((file, Self { temporary, target: target.to_owned() }))
     }
 
     /// Gives the file its final name.
+    ///
+    /// # Errors
+    /// When it cannot have it.
     pub fn keep(mut self) -> Result<()> {
         if let Some(temporary) = &self.temporary {
             fs::rename(temporary, &self.target)
                 .map_err(|error| Error::file("write", &self.target, error))?;
+            open_partials().remove(temporary);
             self.temporary = None;
         }
         Ok(())
@@ -83,7 +93,24 @@ impl Drop for Partial {
         if let Some(temporary) = &self.temporary {
             // Nobody is left to tell; a leftover under a temporary name does no harm.
             let _ = fs::remove_file(temporary);
+            open_partials().remove(temporary);
         }
+    }
+}
+
+/// Lists the files of this process that have their temporary names: an end of the process that
+/// unwinds nothing must remove them.
+static OPEN_PARTIALS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn open_partials() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    OPEN_PARTIALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every file that is not complete, for a process that ends at once.
+pub fn remove_partials() {
+    for path in open_partials().iter() {
+        // Nobody is left to tell.
+        let _ = fs::remove_file(path);
     }
 }
 

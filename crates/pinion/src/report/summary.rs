@@ -7,8 +7,9 @@ use pinion_spin::listener::DropReason;
 use pinion_spin::{ExecutionContext, HandlerKind, Machine, Outcome, Totals};
 
 use crate::app::App;
+use crate::fault::{self, Explained, Fault};
 
-use super::collector::{Fault, Stats};
+use super::collector::Stats;
 use super::handlers::{HandlerRow, kind_name};
 use super::histogram::Quantiles;
 
@@ -68,14 +69,16 @@ pub struct Summary {
     pub cycles: u64,
     /// Counts the machine's cycles from the first arrival to the last thing that happened.
     pub active_cycles: u64,
-    /// Holds the first faults.
-    pub faults: Vec<Fault>,
+    /// Holds the faults, each once, explained.
+    pub faults: Vec<Explained>,
     /// Holds a row per handler, if asked for.
     pub handlers: Vec<HandlerRow>,
     /// Tells what does not add up, if something does not.
     pub imbalance: Option<String>,
     /// Describes the native engine, of a run by it.
     pub native: Option<Native>,
+    /// Counts frames that the kernel dropped before a live run read them.
+    pub kernel_dropped: Option<u64>,
     /// Names what else must be said (frames dropped by a live run, the slowdown).
     pub remarks: Vec<String>,
 }
@@ -88,20 +91,20 @@ pub struct Subject<'a> {
     pub machine: &'a Machine,
     /// Holds the contexts.
     pub contexts: &'a [ExecutionContext],
-    /// Names the function an address lies in.
-    pub place: &'a dyn Fn(u32) -> Option<String>,
+    /// Explains faults.
+    pub explain: &'a dyn Fn(Vec<Fault>) -> Vec<Explained>,
 }
 
 impl Summary {
     /// Puts a summary together: how the run ended, at which simulated time, after how much time
     /// of the host.
     pub fn new(app: &App, totals: Totals, stats: Stats, ended: (Ending, Time, Duration)) -> Self {
-        let place = |pc| app.describe_address(pc);
+        let explain = |faults| app.explain(faults);
         let subject = Subject {
             name: &app.manifest.app.name,
             machine: &app.machine.value,
             contexts: &app.contexts,
-            place: &place,
+            explain: &explain,
         };
         Self::of(&subject, totals, stats, ended)
     }
@@ -113,7 +116,7 @@ impl Summary {
         stats: Stats,
         (ending, now, host): (Ending, Time, Duration),
     ) -> Self {
-        let Subject { name, machine, contexts, place } = *subject;
+        let Subject { name, machine, contexts, explain } = *subject;
         let start = stats.first_arrival.unwrap_or_default();
         let end = stats.last_completion.max(stats.last_departure).max(stats.last_arrival);
         // A timer that runs out behind the last packet is not part of the run.
@@ -125,10 +128,6 @@ impl Summary {
             }
             row.kind = kind_name(kind);
             row
-        });
-        let faults = stats.faults.into_iter().map(|mut fault| {
-            fault.place = fault.place.or_else(|| place(fault.pc));
-            fault
         });
         Self {
             app: name.to_owned(),
@@ -147,10 +146,11 @@ impl Summary {
             frequency_mhz: machine.clock.frequency_mhz,
             cycles: cycles(machine, simulated),
             active_cycles: cycles(machine, end.since(start)),
-            faults: faults.collect(),
+            faults: fault::merged(explain(stats.faults.into_faults())),
             handlers: handlers.collect(),
             totals,
             native: None,
+            kernel_dropped: None,
             remarks: Vec::new(),
         }
     }

@@ -2,9 +2,6 @@
 
 use std::fmt::Write as _;
 
-use pinion_spin::listener::Fault as FaultKind;
-
-use super::collector::Fault;
 use super::handlers::HandlerRow;
 use super::histogram::Quantiles;
 use super::summary::{Ending, Native, Summary};
@@ -12,9 +9,15 @@ use super::summary::{Ending, Native, Summary};
 impl Summary {
     /// Gives the summary as text.
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
-        self.write_text(&mut text).expect("writing to a string cannot fail");
-        text
+        self.texts().concat()
+    }
+
+    /// Gives the same in two parts: what was counted, and what troubles it.
+    pub fn texts(&self) -> [String; 2] {
+        let [mut text, mut trouble] = [String::new(), String::new()];
+        let written = self.write_text(&mut text).and_then(|()| self.write_trouble(&mut trouble));
+        written.expect("writing to a string cannot fail");
+        [text, trouble]
     }
 
     fn write_text(&self, out: &mut String) -> std::fmt::Result {
@@ -54,8 +57,7 @@ impl Summary {
             Some(native) => self.write_native(out, native)?,
             None => self.write_machine(out)?,
         }
-        self.write_handlers(out)?;
-        self.write_trouble(out)
+        self.write_handlers(out)
     }
 
     /// Writes how busy the workers were and how long all took.
@@ -103,22 +105,11 @@ impl Summary {
     }
 
     fn write_latencies(&self, out: &mut String) -> std::fmt::Result {
-        let head = ["min", "mean", "p50", "p99", "max"].map(|name| format!("{name:>10}"));
-        writeln!(out, "  latency, ns              {}", head.concat())?;
         let completion = match self.native {
             Some(_) => "arrival to completion",
             None => "HER to completion",
         };
-        let mut line = |name: &str, quantiles: &Option<Quantiles>| match quantiles {
-            None => writeln!(out, "    {name:<23}{:>10}", "none"),
-            Some(q) => {
-                let cells = [q.min, q.mean, q.p50, q.p99, q.max];
-                let cells = cells.map(|ns| format!("{:>10}", number(ns)));
-                writeln!(out, "    {name:<23}{}", cells.concat())
-            }
-        };
-        line(completion, &self.latency)?;
-        line("arrival to departure", &self.transit)
+        write_latencies(out, &[(completion, self.latency), ("arrival to departure", self.transit)])
     }
 
     fn write_handlers(&self, out: &mut String) -> std::fmt::Result {
@@ -129,7 +120,7 @@ impl Summary {
         let width = self.handlers.iter().map(|row| name(row).len()).max().unwrap_or(0);
         writeln!(
             out,
-            "  {:<1$}{2:>10}{3:>10}{4:>10}{5:>12}{6:>8}{7:>8}",
+            "  {:<1$} {2:>9} {3:>9} {4:>9} {5:>11} {6:>7} {7:>7}",
             "handlers",
             width + 2,
             "runs",
@@ -146,7 +137,7 @@ impl Summary {
             let cycles = row.instructions + row.stalls.total();
             writeln!(
                 out,
-                "    {:width$}{:>10}{:>10}{:>10}{:>12}{:>8}{:>8}",
+                "    {:width$} {:>9} {:>9} {:>9} {:>11} {:>7} {:>7}",
                 name(row),
                 count(row.runs),
                 number(quantiles.mean),
@@ -181,11 +172,10 @@ impl Summary {
         if self.totals.faults > 0 {
             writeln!(out, "  handler errors {:>11}", count(self.totals.faults))?;
             for fault in &self.faults {
-                let context = self.contexts.get(fault.context.0 as usize);
-                let context = context.map_or("?", String::as_str);
-                writeln!(out, "    {}", fault.describe(context))?;
+                out.push_str(&fault.to_text("    "));
             }
-            let more = self.totals.faults.saturating_sub(self.faults.len() as u64);
+            let told: u64 = self.faults.iter().map(|fault| fault.fault.count).sum();
+            let more = self.totals.faults.saturating_sub(told);
             if more > 0 && !self.faults.is_empty() {
                 writeln!(out, "    and {} more", count(more))?;
             }
@@ -203,38 +193,24 @@ impl Summary {
     }
 }
 
-impl Fault {
-    /// Says what went wrong where, in a context of this name.
-    pub fn describe(&self, context: &str) -> String {
-        let what = match self.kind {
-            FaultKind::Exception { cause } => match self.missing_instruction() {
-                Some(text) => format!("illegal instruction: {text}"),
-                None => format!("{} (address {:#010x})", exception_name(cause), self.address),
-            },
-            FaultKind::Watchdog { limit_cycles } => {
-                format!("stopped by the watchdog after {} cycles", count(limit_cycles))
-            }
-            FaultKind::Released => "ended, for its context was released".to_owned(),
-            FaultKind::BadCommand { what } => format!("bad command: {what}"),
-            FaultKind::HpuLost => "trap vector leads nowhere: the HPU is lost".to_owned(),
-        };
-        let place = self.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
-        format!(
-            "{}: {what} at pc {:#010x}{place}, context {context}, message {}, packet {}, cluster \
-             {} HPU {}",
-            self.time, self.pc, self.message, self.packet, self.cluster, self.hpu
-        )
+/// Writes a table of distributions of times; its columns are as wide as their largest number needs.
+pub(crate) fn write_latencies(
+    out: &mut String,
+    rows: &[(&str, Option<Quantiles>)],
+) -> std::fmt::Result {
+    let cells = |q: Quantiles| [q.min, q.mean, q.p50, q.p99, q.max].map(number);
+    let all = rows.iter().filter_map(|(_, quantiles)| quantiles.map(cells));
+    let longest = all.flatten().map(|cell| cell.len()).max().unwrap_or(0);
+    let width = (longest + 2).max(10);
+    let line =
+        |cells: &[String]| cells.iter().map(|cell| format!("{cell:>width$}")).collect::<String>();
+    let head = ["min", "mean", "p50", "p99", "max"].map(str::to_owned);
+    writeln!(out, "  {:<25}{}", "latency, ns", line(&head))?;
+    for (name, quantiles) in rows {
+        let cells = quantiles.map_or_else(|| vec!["none".to_owned()], |q| cells(q).to_vec());
+        writeln!(out, "    {name:<23}{}", line(&cells))?;
     }
-}
-
-/// Names an exception by its `mcause`, ours included.
-fn exception_name(cause: u32) -> String {
-    // Of the native engine: pinion_native::ARITHMETIC_CAUSE.
-    if cause == 26 {
-        return "integer division by zero, or one that overflows".to_owned();
-    }
-    let name = pinion_isa::exception_name(cause);
-    name.map_or_else(|| format!("exception {cause}"), str::to_owned)
+    Ok(())
 }
 
 /// Writes a count with thousands separated.
@@ -274,6 +250,25 @@ pub(crate) fn seconds(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn latencies_never_run_together() {
+        let long = Quantiles { min: 123_456_789.0, mean: 1e9, p50: 1e9, p99: 1e12, max: 1e12 };
+        let short = Quantiles { min: 1.0, mean: 2.0, p50: 2.0, p99: 3.0, max: 9_999.9 };
+        let mut text = String::new();
+        write_latencies(&mut text, &[("a", Some(long)), ("b", Some(short)), ("c", None)]).unwrap();
+        let columns: Vec<usize> =
+            text.lines().map(|line| line.split_whitespace().count()).collect();
+        assert_eq!(columns, [7, 6, 6, 2], "{text}");
+        assert!(text.lines().take(3).all(|line| line.len() == text.find('\n').unwrap()), "{text}");
+        let mut text = String::new();
+        write_latencies(&mut text, &[("HER to completion", Some(short))]).unwrap();
+        assert_eq!(
+            text,
+            "  latency, ns                     min      mean       p50       p99       max\n    \
+             HER to completion             1.0       2.0       2.0       3.0    9999.9\n"
+        );
+    }
 
     #[test]
     fn counts_have_separators() {

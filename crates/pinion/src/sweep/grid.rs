@@ -119,13 +119,13 @@ fn axis(text: &str, is_seed: bool) -> Result<Axis> {
 
 /// Checks the form of the traffic's values; whether they fit each other is seen point by point.
 fn check(key: &str, values: &[String]) -> Result<()> {
-    let (fits, expected): (fn(&str) -> bool, _) = match key {
-        "packet.rate" => (|value| value.parse::<Rate>().is_ok(), "a rate such as 400g, or max"),
-        _ => (|value| value.parse::<u64>().is_ok(), "a whole number"),
+    let problem = |value: &String| match key {
+        "packet.rate" => value.parse::<Rate>().err().map(|error| error.to_string()),
+        _ => value.parse::<u64>().err().map(|_| "write a whole number".to_owned()),
     };
-    match values.iter().find(|value| !fits(value)) {
+    match values.iter().find_map(|value| Some((value, problem(value)?))) {
         None => Ok(()),
-        Some(value) => Err(Error::Usage(format!("{key}={value}: write {expected}"))),
+        Some((value, problem)) => Err(Error::Usage(format!("{key}={value}: {problem}"))),
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Request {
     pub faithful: bool,
     /// Chooses the compiler.
     pub cc: Option<String>,
+    /// Lets the application's folder ask for nothing that could harm who builds it.
+    pub untrusted: bool,
     /// Names an ELF to run instead of building.
     pub elf: Option<PathBuf>,
     /// Replaces the manifest's traffic.

@@ -11,7 +11,7 @@ use pinion_spin::Machine;
 use super::{Axis, Request, Target, grid};
 use crate::app::{self, load_machine};
 use crate::assets::fnv1a;
-use crate::build::Layout;
+use crate::build::{self, Layout};
 use crate::error::{Error, Result, paragraph};
 use crate::manifest::StandardTraffic;
 use crate::traffic;
@@ -65,6 +65,8 @@ pub(super) struct Program {
 /// What is wrong with every point: no packets, an unknown key, a value of the wrong form, a machine
 /// or program that is not there. What is wrong with some of them stands in their rows.
 pub fn plan(mut request: Request) -> Result<Plan> {
+    let untrusted = build::Options { untrusted: request.untrusted, ..build::Options::default() };
+    build::untrusted::check(&request.manifest, &untrusted)?;
     check(&mut request)?;
     let axes = grid::axes(&request.set, request.seed.as_deref())?;
     let name = request.machine.clone().unwrap_or_else(|| request.manifest.app.machine.clone());

@@ -12,6 +12,7 @@ use super::plan::{Plan, Point, Setting};
 use super::{Measured, Row};
 use crate::app::{App, Options};
 use crate::assets::fnv1a;
+use crate::build;
 use crate::error::{Error, Result, paragraph};
 use crate::report::{Ending, Outputs, Sink, Summary};
 use crate::run::{self, Progress};
@@ -86,7 +87,7 @@ fn load(plan: &Plan, setting: &Setting, elf: Option<&Path>) -> Result<App> {
         overrides: setting.overrides.clone(),
         faithful: request.faithful,
         elf: elf.map(Path::to_owned).or_else(|| request.elf.clone()),
-        ..Options::default()
+        build: build::Options { untrusted: request.untrusted, ..build::Options::default() },
     };
     App::of(request.manifest.clone(), &options)
 }
@@ -142,7 +143,8 @@ fn problem(summary: &Summary) -> Option<String> {
         let count = summary.totals.faults;
         (count > 0).then(|| format!("{count} handlers failed{place}"))
     };
-    summary.imbalance.clone().or(stuck).or_else(faults)
+    let nothing = || (summary.totals.matched == 0).then(|| summary.remarks.join("; "));
+    summary.imbalance.clone().or(stuck).or_else(faults).or_else(nothing)
 }
 
 /// Gives a point's settings for people who read the journal.

@@ -242,6 +242,7 @@ impl Worker<'_> {
         let options = build::Options {
             cc: plan.request.cc.clone(),
             out: Some(made.elf.clone()),
+            untrusted: plan.request.untrusted,
             ..build::Options::default()
         };
         let built = build::build(&plan.request.manifest, &made.layout, &options);

@@ -48,6 +48,7 @@ fn request(app: &Path, journal: PathBuf, set: &[&str]) -> Request {
         manifest: manifest::load(app).unwrap(),
         machine: None,
         faithful: false,
+        untrusted: false,
         cc: None,
         elf: None,
         generate: Some("udp,size=256,messages=8,packets=8,rate=400g".to_owned()),

@@ -52,6 +52,11 @@ pub trait Tracer: Listener {
     /// When the trace cannot be written.
     fn finish(&mut self, now: Time) -> Result<()>;
 
+    /// Tells that there was nothing to write.
+    fn is_empty(&self) -> bool {
+        false
+    }
+
     /// Tells that nobody reads any more what it writes.
     fn is_over(&self) -> bool {
         false

@@ -33,6 +33,7 @@ pub struct TextTrace<'a, W> {
     cycle_at: Box<dyn Fn(Time) -> u64>,
     out: W,
     has_titles: bool,
+    has_lines: bool,
     is_over: bool,
 }
 
@@ -57,6 +58,7 @@ impl<'a, W: Write> TextTrace<'a, W> {
             cycle_at: Box::new(move |time| clock.cycle_at(time)),
             out,
             has_titles: false,
+            has_lines: false,
             is_over: false,
         }
     }
@@ -71,6 +73,7 @@ impl<'a, W: Write> TextTrace<'a, W> {
 
     fn write(&mut self, time: Time, line: &Line) -> std::io::Result<()> {
         self.write_titles()?;
+        self.has_lines = true;
         let cycle = (self.cycle_at)(time);
         write!(self.out, "{:>13.1} {cycle:>12} ", time.ns())?;
         let name = |(cluster, hpu): (u32, u32)| format!("{cluster}.{hpu}");
@@ -169,6 +172,10 @@ impl<W: Write> Tracer for TextTrace<'_, W> {
         }
         let finished = self.write_titles().and_then(|()| self.out.flush());
         self.note(finished)
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.has_lines
     }
 
     fn is_over(&self) -> bool {

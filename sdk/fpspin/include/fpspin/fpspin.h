@@ -12,7 +12,8 @@
  * compile as they are; what is added here says so. Functions that can fail print one line to
  * standard error and return false (a pointer: NULL); the published ones that return nothing return
  * bool here. "/dev/pspin0" means the NIC called pspin0: its socket is pspin0.sock in
- * $PINION_NIC_DIR, or in $XDG_RUNTIME_DIR/pinion, or in /tmp/pinion-UID; a name that ends in .sock
+ * $PINION_NIC_DIR, or else in $XDG_RUNTIME_DIR/pinion if that is the user's, root's in /run/pinion,
+ * others' in /run/user/UID/pinion or, where there is none, /tmp/pinion-UID; a name that ends in .sock
  * is the socket itself.
  *
  * Threads: every function may be called by any thread; several may poll the same context.
@@ -228,7 +229,7 @@ typedef struct {
     };
     struct mem_area hh, ph, th; /* the handlers found in the image; size 0: none */
     struct mem_area handler_mem;
-    void *app_data; /* the program's own */
+    void *app_data; /* the program's own: no function here touches it */
     void *link; /* the library's own (an addition) */
 } fpspin_ctx_t;
 

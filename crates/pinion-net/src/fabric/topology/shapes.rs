@@ -53,6 +53,9 @@ fn wrong<T>(problem: String) -> Result<T, FabricError> {
     Err(FabricError::Topology { problem })
 }
 
+/// Is the most switches or cables beside each other that lead up from a switch.
+const MOST_PARALLEL: usize = 4096;
+
 impl Topology {
     /// Joins all nodes to one switch.
     pub fn star(nodes: usize, link: Link) -> Self {
@@ -93,6 +96,9 @@ impl Topology {
                 fanout.len(),
                 fanout.len() - 1
             ));
+        }
+        if let Some(many) = uplinks.iter().find(|&&uplinks| uplinks > MOST_PARALLEL) {
+            return wrong(format!("uplinks of a tree are {MOST_PARALLEL} at most, not {many}"));
         }
         let room = fanout.iter().fold(1usize, |room, &n| room.saturating_mul(n));
         if room < nodes {
@@ -138,6 +144,11 @@ impl Topology {
             return wrong(
                 "a leaf-spine network needs at least one node per leaf and one spine".into(),
             );
+        }
+        if spines > MOST_PARALLEL {
+            return wrong(format!(
+                "a leaf-spine network has {MOST_PARALLEL} spines at most, not {spines}"
+            ));
         }
         let leaves = nodes.div_ceil(per_leaf);
         let mut joiner = Joiner::new(nodes, leaves + spines);

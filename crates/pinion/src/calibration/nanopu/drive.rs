@@ -32,7 +32,7 @@ pub enum Progress {
     /// It goes on.
     Running,
     /// Its program exited.
-    Exited(u64),
+    Exited(i32),
     /// It cannot go on, and tells why.
     Stopped(String),
 }

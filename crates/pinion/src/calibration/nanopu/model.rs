@@ -22,6 +22,12 @@ const SCAN_PHASE: i64 = 130;
 /// Counts the cycles of a round of the scan.
 const SCAN_CYCLES: i64 = 256;
 
+/// Counts the cycles before and behind the loading of a program (fitted to ubench, which is large, and to
+/// threads_startup_demotion, where the idle timer tells when the program began).
+const BOOT_CYCLES: Cycle = 1115;
+/// Counts the cycles of loading 10,000 bytes (fitted likewise).
+const LINK_CYCLES_PER_10000_BYTES: Cycle = 11_771;
+
 /// Runs scenarios on a node like the RTL's.
 #[derive(Debug)]
 pub struct Model {
@@ -68,6 +74,7 @@ impl Runner for Model {
     ) -> Result<Observation> {
         let mut machine = self.machine.clone();
         machine.core.count = scenario.harts;
+        machine.core.start_cycle = loading_cycles(image);
         machine.transport.rtt_packets = scenario.rtt_pkts;
         machine.transmit.timer.timeout_cycles = scenario.timeout_cycles;
         let zero = drive::zero(&mut self.device(&machine, image)?, scenario, script)?;
@@ -87,6 +94,13 @@ impl Runner for Model {
         observation.commits = commits.collect();
         Ok(observation)
     }
+}
+
+/// Gives the cycles that the hardware takes from reset to the program's first instruction: what it
+/// takes in any case, and what the debug link takes for the program.
+fn loading_cycles(image: &Image) -> Cycle {
+    let bytes: u64 = image.segments.iter().map(|segment| segment.memory_bytes).sum();
+    BOOT_CYCLES + bytes * LINK_CYCLES_PER_10000_BYTES / 10_000
 }
 
 struct NodeDevice {

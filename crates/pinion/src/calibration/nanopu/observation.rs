@@ -203,7 +203,7 @@ pub struct Observation {
     /// Holds the instructions around traps, in order of time.
     pub commits: Vec<Commit>,
     /// Is what the program exited with, if it did.
-    pub exit_code: Option<u64>,
+    pub exit_code: Option<i32>,
     /// Tells why the node stopped by itself, if it did.
     pub stopped: Option<String>,
 }

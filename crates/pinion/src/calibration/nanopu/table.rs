@@ -100,7 +100,8 @@ fn number(row: &Comparison) -> String {
     format!("{}: ours {ours}, RTL {rtl}{error}{note}", row.metric)
 }
 
-fn verdict(comparisons: &[Comparison]) -> String {
+/// Says how many scenarios and numbers pass.
+pub fn verdict(comparisons: &[Comparison]) -> String {
     let counted: Vec<_> = comparisons.iter().filter(|row| row.counts).collect();
     let passed = counted.iter().filter(|row| row.pass).count();
     let scenarios = scenarios(comparisons);

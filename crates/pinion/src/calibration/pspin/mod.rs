@@ -1,25 +1,23 @@
 //! Rows of PsPIN: a program, its handlers and the packets they get; each packet's passage is
 //! compared. Timing comes from the units; nothing here knows any row by name.
 
+pub mod applications;
+mod passage;
 pub mod set;
 
 use pinion_isa::elf::Image;
 use pinion_sim::Time;
 use pinion_spin::matching::{Limits, MatchingEngine};
-use pinion_spin::{
-    Classification, ContextId, Event, ExecutionContext, Frame, Handler, Listener, Machine, Nic,
-    Offer, Outcome,
-};
+use pinion_spin::{Classification, ContextId, ExecutionContext, Frame, Handler, Machine, Nic};
 
 use super::{Comparison, Tolerance};
 use crate::app::HOST_MEMORY_BASE;
 use crate::error::{Error, Result};
-use set::{Row, ScenarioPacket, Set};
+use passage::{Passage, Passages};
+use set::{Measured, Row, ScenarioPacket, Set};
 
 /// Is the absolute error a row may have in any case, in ns.
 pub const TOLERANCE_NS: f64 = 2.0;
-/// Bounds a row's simulated time.
-const LONGEST: Time = Time::from_ns(1_000_000_000);
 
 /// Compares a metric of a row, in ns; under full load latency is only informative.
 fn comparison(row: &Row, metric: &str, ours: f64, rtl: f64) -> Comparison {
@@ -33,7 +31,7 @@ fn comparison(row: &Row, metric: &str, ours: f64, rtl: f64) -> Comparison {
 /// Compares every row of a set whose name contains `filter`, `jobs` rows at a time.
 ///
 /// # Errors
-/// When the set is unreadable, or a row does not run at all.
+/// When the set is unreadable, or a row cannot be run at all.
 pub fn compare(
     set: &Set,
     machine: &Machine,
@@ -44,66 +42,46 @@ pub fn compare(
     super::side_by_side(&rows, jobs, |row| compare_row(set, machine, row))
 }
 
-/// Holds when a packet's HER was handed over and when its completion came back.
-#[derive(Debug, Clone, Copy)]
-struct Passage {
-    her_ns: f64,
-    done_ns: f64,
-}
-
 fn compare_row(set: &Set, machine: &Machine, row: &Row) -> Result<Vec<Comparison>> {
-    let results = set.results(row)?;
-    let rtl: Vec<Passage> = results
-        .iter()
-        .map(|result| Passage { her_ns: result.her_ns, done_ns: result.done_ns })
-        .collect();
+    let rtl = measured(&set.results(row)?);
     let ours = run_row(set, machine, row)?;
-    if ours.len() != rtl.len() {
-        let problem = format!("{} packets completed, {} on the hardware", ours.len(), rtl.len());
-        return Err(Error::Usage(format!("row {}: {problem}", row.row)));
+    if let Some(failure) = ours.completion_failure(&row.row, &rtl) {
+        return Ok(vec![failure]);
     }
-    let mut comparisons = Vec::new();
+    let latency = (ours.latency_ns(), rtl.latency_ns());
     if row.scenario.starts_with("single_") || row.scenario.starts_with("slow_") {
-        comparisons.push(comparison(row, "latency_ns", latency(&ours), latency(&rtl)));
-    } else {
-        comparisons.push(comparison(row, "duration_ns", duration(&ours), duration(&rtl)));
-        let metric = "burst_latency_ns";
-        comparisons.push(comparison(row, metric, latency(&ours), latency(&rtl)));
+        return Ok(vec![comparison(row, "latency_ns", latency.0, latency.1)]);
     }
-    Ok(comparisons)
+    Ok(vec![
+        comparison(row, "duration_ns", ours.duration_ns(), rtl.duration_ns()),
+        comparison(row, "burst_latency_ns", latency.0, latency.1),
+    ])
 }
 
-fn latency(passages: &[Passage]) -> f64 {
-    let sum: f64 = passages.iter().map(|passage| passage.done_ns - passage.her_ns).sum();
-    sum / passages.len() as f64
-}
-
-fn duration(passages: &[Passage]) -> f64 {
-    let first = passages.iter().map(|passage| passage.her_ns).fold(f64::INFINITY, f64::min);
-    let last = passages.iter().map(|passage| passage.done_ns).fold(f64::NEG_INFINITY, f64::max);
-    last - first
+/// Gives the passages on the hardware.
+fn measured(results: &[Measured]) -> Passages {
+    let passage = |it: &Measured| (it.packet, Passage { her_ns: it.her_ns, done_ns: it.done_ns });
+    results.iter().map(passage).collect()
 }
 
 /// Runs a row's program on its packets.
-fn run_row(set: &Set, machine: &Machine, row: &Row) -> Result<Vec<Passage>> {
+fn run_row(set: &Set, machine: &Machine, row: &Row) -> Result<Passages> {
     let path = set.program(row);
     let image = Image::read(&path)?;
     let context = context(&image, row)?;
+    let mut nic = nic(machine, &image, vec![context])?;
+    let scenario = set.scenario(row)?;
+    let packets = scenario.iter().map(|it| (ContextId(0), *it));
+    let frames = frames(packets, |packet| set::contents(packet.packet, packet.bytes));
+    Ok(Passages::through(&mut nic, frames))
+}
+
+/// Builds a NIC whose packets come with their messages.
+fn nic(machine: &Machine, image: &Image, contexts: Vec<ExecutionContext>) -> Result<Nic> {
     let engine = MatchingEngine::new(Vec::new(), Limits::default())
         .map_err(|error| Error::part("cannot set up the matching engine", error))?;
-    let mut nic = Nic::new(machine.clone(), &image, vec![context], engine)
-        .map_err(|error| Error::part(format!("cannot load {}", path.display()), error))?;
-    let scenario = set.scenario(row)?;
-    let mut passages = Passages::default();
-    let outcome = nic.run(LONGEST, &mut source(scenario), &mut passages);
-    if outcome != Outcome::Finished {
-        let report = match outcome {
-            Outcome::Stuck(report) => report,
-            _ => format!("it is not through after {LONGEST} of simulated time"),
-        };
-        return Err(Error::Usage(format!("row {} does not end: {report}", row.row)));
-    }
-    Ok(passages.0)
+    Nic::new(machine.clone(), image, contexts, engine)
+        .map_err(|error| Error::part(format!("cannot load {}", image.name), error))
 }
 
 /// Makes the execution context that every row of the ground truth was measured with.
@@ -133,39 +111,29 @@ fn context(image: &Image, row: &Row) -> Result<ExecutionContext> {
     })
 }
 
-/// Hands a scenario's packets over: each a cycle after the one before, or after its pause.
-fn source(scenario: Vec<ScenarioPacket>) -> impl FnMut() -> Offer {
-    let mut packets = scenario.into_iter();
+/// Makes a scenario's frames: each arrives a cycle after the one before, or after its pause.
+fn frames(
+    packets: impl Iterator<Item = (ContextId, ScenarioPacket)>,
+    mut contents: impl FnMut(&ScenarioPacket) -> Vec<u8>,
+) -> Vec<Frame> {
     let mut arrival_ns = 0;
-    move || {
-        let Some(packet) = packets.next() else { return Offer::End };
-        let frame = Frame {
-            arrival: Time::from_ns(arrival_ns),
-            bytes: set::contents(packet.packet, packet.bytes),
+    let frame = |(context, packet): (ContextId, ScenarioPacket)| {
+        let arrival = Time::from_ns(arrival_ns);
+        arrival_ns += packet.wait_cycles.max(1);
+        Frame {
+            arrival,
+            bytes: contents(&packet),
             skip: 0,
             classification: Some(Classification {
-                context: ContextId(0),
+                context,
                 message: packet.message,
                 end_of_message: packet.end_of_message != 0,
                 l1_bytes: packet.l1_bytes,
             }),
             tag: u64::from(packet.packet),
-        };
-        arrival_ns += packet.wait_cycles.max(1);
-        Offer::Frame(frame)
-    }
-}
-
-/// Notes every packet's passage.
-#[derive(Debug, Default)]
-struct Passages(Vec<Passage>);
-
-impl Listener for Passages {
-    fn hear(&mut self, event: &Event<'_>) {
-        if let Event::PacketDone(record) = event {
-            self.0.push(Passage { her_ns: record.her.ns(), done_ns: record.completion.ns() });
         }
-    }
+    };
+    packets.map(frame).collect()
 }
 
 #[cfg(test)]

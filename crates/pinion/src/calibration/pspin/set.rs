@@ -69,34 +69,14 @@ impl Set {
     pub fn open(dir: &Path) -> Result<Self> {
         if !dir.join("rows.csv").is_file() {
             return Err(Error::Usage(format!(
-                "{} holds neither rows.csv nor scenarios/index.json: give a folder of ground \
-                 truth, of PsPIN (rows.csv, scenarios/, results/, elf/) or of nanoPU \
-                 (scenarios/index.json, results/, elf/)",
+                "{} holds none of rows.csv, index.csv and scenarios/index.json: give a folder of \
+                 ground truth, of PsPIN (rows.csv, scenarios/, results/, elf/), of applications \
+                 on PsPIN (index.csv, a folder per run) or of nanoPU (scenarios/index.json, \
+                 results/, elf/)",
                 dir.display()
             )));
         }
         Ok(Self { dir: dir.to_owned() })
-    }
-
-    /// Finds the set that comes with the project, from the current folder or the executable
-    /// upwards.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub fn find() -> Result<Self> {
-        let here = std::env::current_dir().ok();
-        let mut roots: Vec<PathBuf> = crate::assets::repository().into_iter().collect();
-        roots.extend(here.iter().flat_map(|dir| dir.ancestors().map(Path::to_owned)));
-        let own = roots.iter().map(|root| root.join("tests/calibration/pspin"));
-        let shared = roots.iter().map(|root| root.join("../shared/calibration/pspin"));
-        let found = own.chain(shared).find(|dir| dir.join("rows.csv").is_file());
-        found.map(|dir| Self { dir }).ok_or_else(|| {
-            Error::Usage(
-                "there is no tests/calibration/pspin here or above; run in the repository or \
-                 give --set DIR"
-                    .to_owned(),
-            )
-        })
     }
 
     /// Gives the folder.

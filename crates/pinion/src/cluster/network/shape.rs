@@ -100,7 +100,10 @@ fn custom(
     uplink: Link,
 ) -> Result<Topology, Wrong> {
     let switches = cables.iter().flatten().filter(|name| !names.contains(name));
-    let switches = switches.filter_map(|name| switch_number(name)).max().map_or(0, |last| last + 1);
+    let switches = switches
+        .filter_map(|name| switch_number(name))
+        .max()
+        .map_or(0, |last| last.saturating_add(1));
     if switches > cables.len() + 1 {
         let problem = format!(
             "there are switches up to s{}, but only {} cables; number switches from s0 without gaps",
@@ -217,6 +220,15 @@ mod tests {
             ),
             ("kind = 'custom'\ncables = [['sever', 's0']]", "the nearest is `server`"),
             ("kind = 'custom'\ncables = [['server', 's9']]", "number switches from s0"),
+            (
+                "kind = 'custom'\ncables = [['server', 's18446744073709551615']]",
+                "number switches from s0",
+            ),
+            (
+                "kind = 'leaf-spine'\nnodes_per_leaf = 1\nspines = 9223372036854775807",
+                "nodes_per_leaf: a leaf-spine network has 4096 spines at most",
+            ),
+            ("kind = 'tree'\nfanout = [2, 2]\nuplinks = [9223372036854775807]", "4096 at most"),
             (
                 "kind = 'custom'\ncables = [['server', 's0'], ['client.0', 's0']]",
                 "cables: node `client.1` has no cable",

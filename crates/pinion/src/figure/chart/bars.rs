@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::super::Drawn;
 use super::axis::{Spread, plain};
-use super::frame::{self, Area, GRID, INK, Key, Problem};
+use super::frame::{self, Area, Bound, GRID, INK, Key, Problem};
 use super::{Chart, Sheet};
 
 /// Is the share of a group's width that its bars have.
@@ -16,11 +16,21 @@ const FILLED: f64 = 0.8;
 const NAME_SIZE: u32 = 13;
 const LETTER_WIDTH: i32 = 7;
 
+/// Is the width between the axis and the legend.
+const PLOT_WIDTH: i32 = 648;
+/// Is the height of what the groups are, at the bottom.
+const DESCRIPTION_HEIGHT: i32 = 30;
+/// Is how far below the axis names begin, behind its ticks.
+const BELOW_TICKS: i32 = 7;
+const LINE_HEIGHT: i32 = 15;
+
 /// Is a bar: its group, its place in the group, its number.
 struct Bar {
     group: usize,
     index: usize,
     number: f64,
+    /// Whether a published number bounds others.
+    bound: Bound,
 }
 
 /// Draws groups of bars.
@@ -36,31 +46,62 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
 
     let mut keys: Vec<Key> =
         names.iter().enumerate().map(|(index, name)| Key::Bar(index, name.clone())).collect();
-    if !strokes.is_empty() {
+    let has = |bound: Bound| strokes.iter().any(|stroke| stroke.bound == bound);
+    if has(Bound::None) {
         keys.push(Key::Published("published".to_owned()));
     }
+    let bounds = [(Bound::AtLeast, "published: at least"), (Bound::AtMost, "published: at most")];
+    let shown = bounds.into_iter().filter(|(bound, _)| has(*bound));
+    keys.extend(shown.map(|(bound, name)| Key::PublishedPoint(bound, name.to_owned())));
     let area = frame::begin(svg, sheet, &keys)?;
     let mut context = axes_of_groups(&area, chart, &groups, &y)?;
     let width = FILLED / names.len().max(1) as f64;
     let left = |bar: &Bar| bar.group as f64 - FILLED / 2.0 + bar.index as f64 * width;
-    let numbers = frame::font(13).pos(Pos::new(HPos::Center, VPos::Bottom));
+    let texts: Vec<String> = bars.iter().map(|bar| plain(bar.number)).collect();
+    let pixels = |from: f64, to: f64| {
+        context.backend_coord(&(to, y.start)).0 - context.backend_coord(&(from, y.start)).0
+    };
+    let room = pixels(0.0, width);
+    let numbers = number_style(&texts, room);
     for bar in &bars {
         let Some(top) = y.position(bar.number) else { continue };
         let (start, end) = (left(bar) + 0.05 * width, left(bar) + 0.95 * width);
         let style = frame::colour(bar.index).filled();
         context.draw_series([Rectangle::new([(start, y.start), (end, top)], style)])?;
-        let middle = ((start + end) / 2.0, top);
-        context.draw_series([Text::new(plain(bar.number), middle, numbers.clone())])?;
+    }
+    // Behind all bars, lest a neighbour covers a number; above a stroke that is nearby.
+    for (bar, text) in bars.iter().zip(texts) {
+        let own = |stroke: &&Bar| (stroke.group, stroke.index) == (bar.group, bar.index);
+        let high = strokes.iter().filter(own).map(|stroke| stroke.number);
+        let near = high.filter(|high| (0.9..1.15).contains(&(high / bar.number)));
+        let Some(top) = y.position(near.fold(bar.number, f64::max)) else { continue };
+        let middle = left(bar) + width / 2.0;
+        let gap = EmptyElement::at((middle, top)) + Text::new(text, (0, -4), numbers.clone());
+        context.draw_series([gap])?;
     }
     for stroke in &strokes {
         let Some(height) = y.position(stroke.number) else { continue };
         let line = vec![(left(stroke), height), (left(stroke) + width, height)];
         context.draw_series([PathElement::new(line, INK.stroke_width(3))])?;
+        if let Some(arrow) = frame::bound_mark(stroke.bound, None) {
+            let middle = (left(stroke) + width / 2.0, height);
+            context.draw_series([EmptyElement::at(middle) + arrow])?;
+        }
     }
     let place = |group: usize| context.backend_coord(&(group as f64, y.start));
     name_groups(&area, &groups, place)?;
     area.present()?;
     Ok(())
+}
+
+/// Chooses how bars' numbers stand above them: upright where one is wider than its bar.
+fn number_style(texts: &[String], room: i32) -> TextStyle<'static> {
+    let longest = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0) as i32;
+    if longest * LETTER_WIDTH <= room {
+        return frame::font(13).pos(Pos::new(HPos::Center, VPos::Bottom));
+    }
+    let upright = frame::font(13).transform(FontTransform::Rotate270);
+    upright.pos(Pos::new(HPos::Left, VPos::Center))
 }
 
 /// Draws the axes of a chart of groups, whose names [`name_groups`] writes.
@@ -72,7 +113,7 @@ pub(super) fn axes_of_groups<'a>(
 ) -> Result<ChartContext<'a, SVGBackend<'a>, Cartesian2d<Spread, Spread>>, Problem> {
     let mut context = ChartBuilder::on(area)
         .margin(12)
-        .x_label_area_size(52)
+        .x_label_area_size(Names::of(groups).height())
         .y_label_area_size(78)
         .build_cartesian_2d(Spread::of_groups(groups), y.clone())?;
     context
@@ -99,17 +140,47 @@ pub(super) fn name_groups(
     place: impl Fn(usize) -> (i32, i32),
 ) -> Result<(), Problem> {
     let (across, down) = area.get_pixel_range();
-    let width = if groups.len() > 1 { place(1).0 - place(0).0 } else { i32::MAX };
+    let names = Names::of(groups);
     let letters = frame::font(NAME_SIZE).pos(Pos::new(HPos::Center, VPos::Top));
-    for (group, name) in groups.iter().enumerate() {
+    for (group, lines) in names.lines.iter().enumerate() {
         let (middle, axis) = place(group);
         let (middle, axis) = (middle - across.start, axis - down.start);
-        for (line, text) in lines_of(name, width).iter().enumerate() {
-            let top = axis + 6 + line as i32 * (NAME_SIZE as i32 + 1);
+        let first = if names.is_staggered && group % 2 == 1 { names.most_lines() } else { 0 };
+        for (line, text) in (first..).zip(lines) {
+            let top = axis + BELOW_TICKS + line * LINE_HEIGHT;
             area.draw(&Text::new(text.clone(), (middle, top), letters.clone()))?;
         }
     }
     Ok(())
+}
+
+/// Is how groups' names are written: in lines, every other one lower where they would touch.
+struct Names {
+    lines: Vec<Vec<String>>,
+    is_staggered: bool,
+}
+
+impl Names {
+    fn of(groups: &[String]) -> Self {
+        let width = PLOT_WIDTH / groups.len().max(1) as i32;
+        let broken = |width| groups.iter().map(|name| lines_of(name, width)).collect::<Vec<_>>();
+        let lines = broken(width);
+        let is_wide = |line: &String| line.chars().count() as i32 * LETTER_WIDTH > width;
+        match lines.iter().flatten().any(is_wide) {
+            true => Self { lines: broken(2 * width), is_staggered: true },
+            false => Self { lines, is_staggered: false },
+        }
+    }
+
+    fn most_lines(&self) -> i32 {
+        self.lines.iter().map(Vec::len).max().unwrap_or(1) as i32
+    }
+
+    /// Gives the height of the names and of what the groups are.
+    fn height(&self) -> i32 {
+        let levels = if self.is_staggered { 2 } else { 1 };
+        BELOW_TICKS + levels * self.most_lines() * LINE_HEIGHT + DESCRIPTION_HEIGHT
+    }
 }
 
 /// Gives a group's name in one line where that is narrow enough, else a word a line.
@@ -127,7 +198,7 @@ fn bars(sheet: &Sheet<'_>, groups: &[String], names: &[String]) -> Vec<Bar> {
         for (index, name) in names.iter().enumerate() {
             let texts = [(chart.x.column.as_str(), group_name.as_str()), (&chart.series, name)];
             if let Some(number) = sheet.table.lookup(&texts, &chart.y.column) {
-                bars.push(Bar { group, index, number });
+                bars.push(Bar { group, index, number, bound: Bound::None });
             }
         }
     }
@@ -142,8 +213,15 @@ fn strokes(sheet: &Sheet<'_>, groups: &[String], names: &[String]) -> Vec<Bar> {
         let Some(group) = groups.iter().position(|name| name == group) else { continue };
         let place = |series: &String| names.iter().position(|name| name == series);
         let Some(index) = series.as_ref().map_or(Some(0), place) else { continue };
-        let numbers = [comparison.paper, comparison.from, comparison.to];
-        strokes.extend(numbers.into_iter().flatten().map(|number| Bar { group, index, number }));
+        let numbers = [
+            (Bound::None, comparison.paper),
+            (Bound::AtLeast, comparison.from),
+            (Bound::AtMost, comparison.to),
+        ];
+        let bar = |(bound, number): (Bound, Option<f64>)| {
+            number.map(|number| Bar { group, index, number, bound })
+        };
+        strokes.extend(numbers.into_iter().filter_map(bar));
     }
     strokes
 }

@@ -42,8 +42,21 @@ pub(super) enum Key {
     Bar(usize, String),
     /// A published value.
     Published(String),
-    /// A published point.
-    PublishedPoint(String),
+    /// A published point, or a published bound of one.
+    PublishedPoint(Bound, String),
+    /// A limit.
+    Limit(String),
+}
+
+/// Says which way a published number bounds others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// It is the number.
+    None,
+    /// Nothing is less.
+    AtLeast,
+    /// Nothing is more.
+    AtMost,
 }
 
 /// Gives the colour of the n-th curve.
@@ -82,8 +95,12 @@ fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
                     let path = stretch.map(|x| (x, y)).to_vec();
                     area.draw(&PathElement::new(path, colour(*index).stroke_width(width(*line))))?;
                 }
-                if *line != Line::Thin {
-                    area.draw(&(EmptyElement::at((23, y)) + marker(*index)))?;
+                match line {
+                    Line::Thin => {}
+                    Line::Published => {
+                        area.draw(&(EmptyElement::at((23, y)) + ring(Some(*index))))?
+                    }
+                    _ => area.draw(&(EmptyElement::at((23, y)) + marker(*index)))?,
                 }
                 name
             }
@@ -92,8 +109,18 @@ fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
                 area.draw(&Rectangle::new(corners, colour(*index).filled()))?;
                 name
             }
-            Key::PublishedPoint(name) => {
-                area.draw(&(EmptyElement::at((23, y)) + ring(None)))?;
+            Key::PublishedPoint(bound, name) => {
+                match bound_mark(*bound, None) {
+                    Some(mark) => area.draw(&(EmptyElement::at((23, y)) + mark))?,
+                    None => area.draw(&(EmptyElement::at((23, y)) + ring(None)))?,
+                }
+                name
+            }
+            Key::Limit(name) => {
+                for stretch in stretches(Line::Dashed, 8, 38) {
+                    let path = stretch.map(|x| (x, y)).to_vec();
+                    area.draw(&PathElement::new(path, INK.stroke_width(1)))?;
+                }
                 name
             }
             Key::Published(name) => {
@@ -121,7 +148,7 @@ fn stretches(line: Line, left: i32, right: i32) -> Vec<[i32; 2]> {
     match line {
         Line::Whole | Line::Thin => vec![[left, right]],
         Line::Dashed => (left..right).step_by(10).map(|x| [x, (x + 6).min(right)]).collect(),
-        Line::Points => Vec::new(),
+        Line::Points | Line::Published => Vec::new(),
     }
 }
 
@@ -151,10 +178,24 @@ pub(super) fn marker(index: usize) -> Polygon<(i32, i32)> {
     Polygon::new(corners, colour(index).filled())
 }
 
-/// Makes the ring of a published point, around (0, 0), in the colour of its curve.
+/// Makes the ring of a published point, around (0, 0), in the colour of its curve: no marker of ours
+/// is hollow.
 pub(super) fn ring(index: Option<usize>) -> Circle<(i32, i32), u32> {
     let colour = index.map_or(INK, colour);
-    Circle::new((0, 0), 9, colour.stroke_width(3))
+    Circle::new((0, 0), 7, colour.stroke_width(2))
+}
+
+/// Makes the mark of a published bound, around (0, 0): a bar with an arrow to where numbers may lie;
+/// `None` for a number that is no bound.
+pub(super) fn bound_mark(bound: Bound, index: Option<usize>) -> Option<PathElement<(i32, i32)>> {
+    let up = match bound {
+        Bound::None => return None,
+        Bound::AtLeast => -1,
+        Bound::AtMost => 1,
+    };
+    let path = [(-9, 0), (9, 0), (0, 0), (0, 14 * up), (-4, 8 * up), (0, 14 * up), (4, 8 * up)];
+    let colour = index.map_or(INK, colour);
+    Some(PathElement::new(path.to_vec(), colour.stroke_width(2)))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Curves. In: two columns of numbers, one of names. Out: a curve for each name; published values as
-//! lines across.
+//! Curves. In: two columns of numbers, one of names. Out: a curve for each name, some with a band
+//! around; published values as rings, arrows at bounds or lines across; limits as lines across.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Spread;
-use super::frame::{self, GRID, INK, Key, Problem};
+use super::frame::{self, Bound, GRID, INK, Key, Problem};
 use super::{Line, Sheet};
 
 /// Is a curve.
@@ -24,14 +24,22 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
     let (published, marks) = (across(sheet), marks(sheet, &curves));
     let all = || curves.iter().flat_map(|curve| curve.points.iter());
     let x = chart.x.spread(all().map(|(x, _)| *x));
+    let bands = bands(sheet, &curves);
     let heights = published.iter().map(|(_, y)| *y).chain(marks.iter().map(|mark| mark.place.1));
+    let heights = heights.chain(chart.limits.iter().map(|limit| limit.at));
+    let heights = heights.chain(bands.iter().flat_map(|band| band.edge.iter().map(|(_, y)| *y)));
     let y = chart.y.spread(all().map(|(_, y)| *y).chain(heights));
 
     let key = |curve: &Curve| Key::Curve(curve.colour, curve.line, curve.name.clone());
     let mut keys: Vec<Key> = curves.iter().map(key).collect();
-    if !marks.is_empty() {
-        keys.push(Key::PublishedPoint("published".to_owned()));
-    }
+    let bounds = [
+        (Bound::None, "published"),
+        (Bound::AtLeast, "published: at least"),
+        (Bound::AtMost, "published: at most"),
+    ];
+    let shown = bounds.iter().filter(|(bound, _)| marks.iter().any(|mark| mark.bound == *bound));
+    keys.extend(shown.map(|(bound, name)| Key::PublishedPoint(*bound, (*name).to_owned())));
+    keys.extend(chart.limits.iter().map(|limit| Key::Limit(limit.name.clone())));
     let area = frame::begin(svg, sheet, &keys)?;
     let mut context = ChartBuilder::on(&area)
         .margin(12)
@@ -50,6 +58,17 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
         .light_line_style(TRANSPARENT)
         .axis_style(INK)
         .draw()?;
+    for band in &bands {
+        let edge: Vec<(f64, f64)> =
+            band.edge.iter().filter_map(|point| place(&x, &y, *point)).collect();
+        let fill = frame::colour(band.colour).mix(0.18).filled();
+        context.draw_series([Polygon::new(edge, fill)])?;
+    }
+    for limit in &chart.limits {
+        let Some(height) = y.position(limit.at) else { continue };
+        let line = [(x.start, height), (x.end, height)];
+        context.draw_series(DashedLineSeries::new(line, 6, 4, INK.stroke_width(1)))?;
+    }
     for (text, number) in &published {
         let Some(height) = y.position(*number) else { continue };
         let line = [(x.start, height), (x.end, height)];
@@ -68,24 +87,53 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
             Line::Dashed => {
                 context.draw_series(DashedLineSeries::new(at.iter().copied(), 6, 4, style))?;
             }
-            Line::Points => {}
+            Line::Points | Line::Published => {}
         }
-        if curve.line != Line::Thin {
+        if curve.line == Line::Published {
+            let ring = |&at: &(f64, f64)| EmptyElement::at(at) + frame::ring(Some(curve.colour));
+            context.draw_series(at.iter().map(ring))?;
+        } else if curve.line != Line::Thin {
             let marker = |&at: &(f64, f64)| EmptyElement::at(at) + frame::marker(curve.colour);
             context.draw_series(at.iter().map(marker))?;
         }
     }
     for mark in &marks {
         let Some(at) = place(&x, &y, mark.place) else { continue };
-        context.draw_series([EmptyElement::at(at) + frame::ring(mark.colour)])?;
+        match frame::bound_mark(mark.bound, mark.colour) {
+            Some(bound) => context.draw_series([EmptyElement::at(at) + bound])?,
+            None => context.draw_series([EmptyElement::at(at) + frame::ring(mark.colour)])?,
+        };
     }
     area.present()?;
     Ok(())
 }
 
+/// Is where a curve lies with some probability: the edge around.
+struct Band {
+    edge: Vec<(f64, f64)>,
+    colour: usize,
+}
+
+/// Lists the bands of the curves; they end where one of their sides is not known.
+fn bands(sheet: &Sheet<'_>, curves: &[Curve]) -> Vec<Band> {
+    let chart = sheet.chart;
+    let points =
+        |name: &String| sheet.table.curve(&chart.series, name, &chart.x.column, &chart.y.column);
+    let band = |(name, [low, high]): (&String, &[String; 2])| {
+        let colour = curves.iter().find(|curve| curve.name == *name)?.colour;
+        let (low, high) = (points(low), points(high));
+        let has = |side: &[(f64, f64)], x: f64| side.iter().any(|point| point.0 == x);
+        let mut edge: Vec<_> = low.iter().copied().filter(|point| has(&high, point.0)).collect();
+        edge.extend(high.iter().rev().copied().filter(|point| has(&low, point.0)));
+        Some(Band { edge, colour })
+    };
+    chart.bands.iter().filter_map(band).collect()
+}
+
 /// Is a published point.
 struct Mark {
     place: (f64, f64),
+    bound: Bound,
     colour: Option<usize>,
 }
 
@@ -98,9 +146,15 @@ fn marks(sheet: &Sheet<'_>, curves: &[Curve]) -> Vec<Mark> {
         };
         let curve = drawn.series.as_ref().and_then(|name| curves.iter().find(|c| c.name == *name));
         let colour = curve.map(|curve| curve.colour);
-        let numbers = [comparison.paper, comparison.from, comparison.to];
-        let numbers = numbers.into_iter().flatten();
-        marks.extend(numbers.map(|number| Mark { place: (at, number), colour }));
+        let numbers = [
+            (Bound::None, comparison.paper),
+            (Bound::AtLeast, comparison.from),
+            (Bound::AtMost, comparison.to),
+        ];
+        let mark = |(bound, number): (Bound, Option<f64>)| {
+            number.map(|number| Mark { place: (at, number), bound, colour })
+        };
+        marks.extend(numbers.into_iter().filter_map(mark));
     }
     marks
 }

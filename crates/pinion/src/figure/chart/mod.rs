@@ -9,6 +9,8 @@ mod bars;
 mod frame;
 mod lines;
 mod stacked;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +38,23 @@ pub struct Chart {
     /// Says how some curves look, by their names.
     #[serde(default)]
     pub styles: BTreeMap<String, Style>,
+    /// Names for some curves those of the rows between which each lies with some probability: a band
+    /// in its colour.
+    #[serde(default)]
+    pub bands: BTreeMap<String, [String; 2]>,
+    /// Lists what numbers cannot pass: lines across, with their names.
+    #[serde(default)]
+    pub limits: Vec<Limit>,
+}
+
+/// Is a limit of what a chart shows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// Is the number (`value` would make the table a leaf with its origin).
+    pub at: f64,
+    /// Names it.
+    pub name: String,
 }
 
 /// Says how a curve looks.
@@ -62,6 +81,8 @@ pub enum Line {
     Thin,
     /// Only markers.
     Points,
+    /// Rings, as all published points have them.
+    Published,
 }
 
 /// Is a second chart of the same rows.
@@ -102,7 +123,10 @@ impl Sheet<'_> {
     /// Names the curves or bars in order.
     fn series(&self) -> Vec<String> {
         if self.chart.only.is_empty() {
-            return self.table.names(&self.chart.series);
+            let is_edge = |name: &String| self.chart.bands.values().flatten().any(|n| n == name);
+            let mut names = self.table.names(&self.chart.series);
+            names.retain(|name| !is_edge(name));
+            return names;
         }
         self.chart.only.clone()
     }

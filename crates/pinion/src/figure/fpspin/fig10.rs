@@ -87,7 +87,7 @@ impl Figure for Fig10 {
             Column::number("overlapped", "Mbit/s", 1),
             Column::number("overlap", "", 4),
             Column::number("host", "Mbit/s", 1),
-            Column::number("handler", "us", 2),
+            Column::number("handler", "µs", 2),
             Column::number("published_alone", "Mbit/s", 1),
             Column::number("published_overlapped", "Mbit/s", 1),
             Column::number("published_overlap", "", 4),

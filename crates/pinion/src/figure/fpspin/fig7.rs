@@ -45,9 +45,9 @@ impl Figure for Fig7 {
         vec![
             Column::text("curve"),
             Column::number("payload", "B", 0),
-            Column::number("rtt", "us", 2),
-            Column::number("published", "us", 1),
-            Column::number("handler", "us", 2),
+            Column::number("rtt", "µs", 2),
+            Column::number("published", "µs", 1),
+            Column::number("handler", "µs", 2),
         ]
     }
 

@@ -80,7 +80,7 @@ impl Figure for Fig8 {
             Column::number("dropped", "packets", 0),
             Column::number("published", "Mbit/s", 1),
             Column::number("published_failed", "", 2),
-            Column::number("handler", "us", 2),
+            Column::number("handler", "µs", 2),
         ]
     }
 

@@ -23,7 +23,7 @@ impl Figure for Fig8 {
             Column::number("size", "", 0),
             Column::text("node"),
             Column::number("cycles", "", 0),
-            Column::number("time", "us", 3),
+            Column::number("time", "µs", 3),
         ]
     }
 

@@ -22,9 +22,9 @@ impl Figure for ChainReplication {
             Column::text("replicas"),
             Column::number("gap", "cycles", 0),
             Column::number("load", "M/s", 3),
-            Column::number("mean", "us", 3),
-            Column::number("p50", "us", 3),
-            Column::number("p99", "us", 3),
+            Column::number("mean", "µs", 3),
+            Column::number("p50", "µs", 3),
+            Column::number("p99", "µs", 3),
             Column::number("client", "ns", 1),
             Column::number("writes", "", 0),
         ]

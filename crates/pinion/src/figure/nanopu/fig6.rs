@@ -29,12 +29,12 @@ impl Figure for Fig6 {
     fn columns(&self) -> Vec<Column> {
         vec![
             Column::text("curve"),
-            Column::number("time", "us", 3),
+            Column::number("time", "µs", 3),
             Column::number("queue", "KB", 3),
             Column::number("control", "KB", 3),
             Column::number("trimmed", "packets", 0),
             Column::number("dropped", "packets", 0),
-            Column::number("last_byte", "us", 3),
+            Column::number("last_byte", "µs", 3),
             Column::number("most", "packets", 0),
         ]
     }

@@ -20,13 +20,13 @@ pub(super) fn columns() -> Vec<Column> {
         Column::number("load", "%", 1),
         Column::number("offered", "M/s", 3),
         Column::number("answered", "M/s", 3),
-        Column::number("p99", "us", 3),
-        Column::number("p50", "us", 3),
-        Column::number("mean", "us", 3),
+        Column::number("p99", "µs", 3),
+        Column::number("p50", "µs", 3),
+        Column::number("mean", "µs", 3),
         Column::number("requests", "", 0),
         Column::number("missing", "", 0),
-        Column::number("p99_low", "us", 3),
-        Column::number("p99_high", "us", 3),
+        Column::number("p99_low", "µs", 3),
+        Column::number("p99_high", "µs", 3),
     ]
 }
 

@@ -65,7 +65,7 @@ impl Figure for Fig13 {
 
     fn measures(&self, table: &Table) -> Vec<Measure> {
         let needed = table.lookup(&[("series", "800 Gbit/s"), ("latency", "3000")], "buffer");
-        let mut measures = vec![Measure::new("800 Gbit/s, 3 us", needed)];
+        let mut measures = vec![Measure::new("800 Gbit/s, 3 µs", needed)];
         let most = |row: &Row| table.number(row, "most");
         let most = table
             .rows

@@ -25,7 +25,7 @@ pub fn number(view: &View<'_>, metric: &str) -> Answer {
         "messages_dropped" => count(dropped(view).count()),
         "first_dropped_message" => Some(dropped(view).next().map(|index| index as f64)),
         "data_packets_before_first_stall" => Some(before_stall(view)),
-        "exit_code" => Some(view.seen.exit_code.map(|code| code as f64)),
+        "exit_code" => Some(view.seen.exit_code.map(f64::from)),
         _ => None,
     }
 }

@@ -1,0 +1,313 @@
+//! The prefetch buffer of a core: the line it executes and the next one that it asks for ahead.
+//!
+//! In: where the core goes and whether it jumped there. Out: the cycle in which it can execute there.
+//! Holds one line (L0) and at most one request to the cluster's instruction cache. The next line is
+//! asked for when an instruction in the last word of this one comes to the fetch stage; a jump waits
+//! for that request, wanted or not; an instruction that lies in two lines waits for both. Lines that
+//! the cache has cost nothing in sequence, so that [`PrefetchBuffer::enter`] needs no request.
+//! (RTL: riscv_prefetch_L0_buffer; cycles from the traces of the second set's rows `branch`, `cold`
+//! and `waw`.)
+
+use pinion_isa::{Class, DecodedProgram};
+
+use crate::cluster::instruction_cache::{InstructionCache, ProgramPort};
+
+/// Bytes of a word: the fetch stage sees one at a time.
+const WORD_BYTES: u32 = 4;
+
+/// Cycles from a jump's request to the decode stage when the cache has the line.
+const JUMP_CYCLES: u64 = 2;
+
+/// Stands for no line.
+const NO_LINE: u32 = u32::MAX;
+
+/// Lines a core remembers.
+const RECENT_LINES: usize = 8;
+
+/// Holds a core's line and its request for the next.
+#[derive(Clone, Debug)]
+pub struct PrefetchBuffer {
+    /// First address that executes without a look at the buffer.
+    start: u32,
+    /// Bytes from there that do.
+    bytes: u32,
+    /// The line it holds.
+    line: u32,
+    /// The line it asked for ahead.
+    ahead: u32,
+    /// Cycle in which the data of its last request come.
+    data_at: u64,
+    /// Lines it reached lately and found in the cache with their successors, by their lowest bits,
+    /// and the state of the cache they were found in.
+    recent: [(u32, u32); RECENT_LINES],
+}
+
+/// Says how a core came to an instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The instruction's address.
+    pub pc: u32,
+    /// Cycle in which it leaves the decode stage if nothing is in its way.
+    pub time: u64,
+    /// Cycle in which the one before left it.
+    pub left: u64,
+    /// Whether the core jumped here.
+    pub jumped: bool,
+}
+
+impl Default for PrefetchBuffer {
+    fn default() -> Self {
+        Self {
+            start: 0,
+            bytes: 0,
+            line: NO_LINE,
+            ahead: NO_LINE,
+            data_at: 0,
+            recent: [(NO_LINE, 0); RECENT_LINES],
+        }
+    }
+}
+
+impl PrefetchBuffer {
+    /// Says whether the instruction at an address executes without a look here.
+    #[inline(always)]
+    pub fn covers(&self, pc: u32) -> bool {
+        pc.wrapping_sub(self.start) < self.bytes
+    }
+
+    /// Gives the line it holds.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// Forgets the line: the core goes somewhere else. What was asked for comes all the same.
+    pub fn leave(&mut self) {
+        (self.bytes, self.line, self.ahead) = (0, NO_LINE, NO_LINE);
+    }
+
+    /// Enters the line of an address if the cache has it and its successor and nothing is under way:
+    /// then it costs nothing. `false`: [`Self::fetch`] must see to it.
+    #[inline]
+    pub fn enter(&mut self, pc: u32, time: u64, cache: &InstructionCache) -> bool {
+        if self.data_at + JUMP_CYCLES > time {
+            return false;
+        }
+        let line = pc >> cache.line_shift();
+        let recent = &mut self.recent[line as usize % RECENT_LINES];
+        if *recent != (line, cache.version()) {
+            if !(cache.has(line, time) && cache.has(line.wrapping_add(1), time)) {
+                return false;
+            }
+            *recent = (line, cache.version());
+        }
+        (self.line, self.ahead) = (line, NO_LINE);
+        (self.start, self.bytes) = (line << cache.line_shift(), 1 << cache.line_shift());
+        true
+    }
+
+    /// Fetches the instruction a core arrives at, in its turn; gives the cycle in which it leaves the
+    /// decode stage.
+    pub fn fetch(
+        &mut self,
+        arrival: &Arrival,
+        program: &DecodedProgram<u32>,
+        cache: &mut InstructionCache,
+        port: &mut ProgramPort,
+    ) -> u64 {
+        let pc = arrival.pc;
+        let line = pc >> cache.line_shift();
+        let line_bytes = 1 << cache.line_shift();
+        let offset = pc % line_bytes;
+        let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
+        let straddles = offset + length > line_bytes;
+        if !cache.is_on() {
+            let time = cache.bypass(arrival.time, port);
+            (self.line, self.data_at) = (line, 0);
+            (self.start, self.bytes) = (line * line_bytes, line_bytes);
+            return time;
+        }
+        let mut time = arrival.time;
+        if arrival.jumped || self.line == NO_LINE {
+            let asked = time.saturating_sub(JUMP_CYCLES + u64::from(straddles));
+            self.data_at = cache.request(line, asked.max(self.data_at), port);
+            self.line = line;
+            if straddles {
+                self.data_at = cache.request(line + 1, self.data_at, port);
+                self.line = line + 1;
+            }
+            self.ahead = NO_LINE;
+            time = self.data_at + 1;
+        } else {
+            let needed = line + u32::from(straddles);
+            if needed != self.line {
+                if self.ahead != needed {
+                    // It was there when the core entered the line before.
+                    self.data_at = cache.request(needed, arrival.left.saturating_sub(1), port);
+                }
+                self.line = needed;
+                time = time.max(self.data_at + 1);
+            }
+        }
+        self.open_window(&Arrival { time, ..*arrival }, length, program, cache, port);
+        time
+    }
+
+    /// Sets what executes without a look here, and asks for the next line if it is time.
+    fn open_window(
+        &mut self,
+        arrival: &Arrival,
+        length: u32,
+        program: &DecodedProgram<u32>,
+        cache: &mut InstructionCache,
+        port: &mut ProgramPort,
+    ) {
+        let pc = arrival.pc;
+        let line_bytes = 1 << cache.line_shift();
+        let line = pc >> cache.line_shift();
+        let (first, end) = (line * line_bytes, (line + 1) * line_bytes);
+        let next = line + 1;
+        // Instructions that begin before this have their successor before the last word.
+        let calm = end - (2 * WORD_BYTES).min(line_bytes);
+        let mut window = (pc, pc + length);
+        if self.line == line {
+            if self.ahead != next && cache.has(next, arrival.time) {
+                window = (first, end);
+            } else if self.ahead != next && pc < calm {
+                window = (first, calm);
+            } else {
+                let asked = match self.ahead == next {
+                    true => None,
+                    false => Self::asks_ahead_at(arrival, length, end, program),
+                };
+                if let Some(asked) = asked {
+                    self.data_at = cache.request(next, asked, port);
+                    self.ahead = next;
+                }
+                if self.ahead == next {
+                    // The last half word may begin an instruction that lies in both lines.
+                    window = (pc, if pc < end - 2 { end - 2 } else { end });
+                }
+            }
+        }
+        (self.start, self.bytes) = (window.0, window.1 - window.0);
+    }
+
+    /// Gives the cycle in which an instruction in the last word of the line that ends at `end` comes
+    /// to the fetch stage: the one arrived at, or its successor; `None`: neither.
+    fn asks_ahead_at(
+        arrival: &Arrival,
+        length: u32,
+        end: u32,
+        program: &DecodedProgram<u32>,
+    ) -> Option<u64> {
+        let (pc, time) = (arrival.pc, arrival.time);
+        let last_word = end - WORD_BYTES;
+        if pc >= last_word {
+            return Some(time.saturating_sub(1));
+        }
+        let successor = pc + length;
+        if successor < last_word {
+            return None;
+        }
+        // The successor is in the fetch stage when this one comes to the decode stage.
+        let decoded = if arrival.jumped { time } else { (arrival.left + 1).min(time) };
+        let spans = |pc: u32| program.get(pc).is_some_and(|one| pc + u32::from(one.length) > end);
+        if spans(successor) && pc % WORD_BYTES != 0 {
+            return Some(decoded.saturating_sub(1)); // known from its first half, a word earlier
+        }
+        let class = program.get(pc).map(|instruction| instruction.class);
+        // A jump leaves in this very cycle and goes before.
+        let jumps = matches!(class, Some(Class::Jump | Class::JumpRegister));
+        (!jumps).then_some(decoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Machine;
+    use pinion_isa::Extensions;
+
+    const BASE: u32 = 0x1d00_0300;
+
+    struct Bench {
+        buffer: PrefetchBuffer,
+        cache: InstructionCache,
+        port: ProgramPort,
+        program: DecodedProgram<u32>,
+        left: u64,
+    }
+
+    impl Bench {
+        /// Takes a program as its instructions' lengths: `nop` and `c.nop`.
+        fn new(lengths: &[u8]) -> Self {
+            let machine: Machine = crate::testing::machine();
+            let mut cache = InstructionCache::new(&machine);
+            cache.turn_on(0, std::iter::empty());
+            let mut bytes = Vec::new();
+            for &length in lengths {
+                bytes.extend_from_slice(if length == 2 { &[1, 0] } else { &[0x13, 0, 0, 0] });
+            }
+            let extensions: Extensions = machine.extensions();
+            let mut program = DecodedProgram::new(BASE, bytes.len(), extensions);
+            program.load(BASE, &bytes);
+            let buffer = PrefetchBuffer::default();
+            Self { buffer, cache, port: ProgramPort::new(&machine), program, left: 0 }
+        }
+
+        /// Goes to an offset; gives the cycle in which it leaves the decode stage.
+        fn go(&mut self, offset: u32, time: u64, jumped: bool) -> u64 {
+            let pc = BASE + offset;
+            let mut time = time;
+            if !self.buffer.covers(pc) && !self.buffer.enter(pc, time, &self.cache) {
+                let arrival = Arrival { pc, time, left: self.left, jumped };
+                time = self.buffer.fetch(&arrival, &self.program, &mut self.cache, &mut self.port);
+            }
+            self.left = time;
+            time
+        }
+
+        fn straight(&mut self, offsets: impl Iterator<Item = u32>, from: u64) -> Vec<u64> {
+            let mut time = from;
+            offsets
+                .map(|offset| {
+                    time = self.go(offset, time, false) + 1;
+                    time - 1
+                })
+                .collect()
+        }
+    }
+
+    /// Row cold_line: a cold line in sequence costs nine cycles instead of one; a cold jump 10.
+    #[test]
+    fn streams_cold_lines_in_twelve_cycles() {
+        let mut bench = Bench::new(&[4; 12]);
+        assert_eq!(bench.go(0, 102, true), 110, "jump in cycle 100");
+        let times = bench.straight((1..9).map(|word| 4 * word), 111);
+        assert_eq!(times, [111, 112, 113, 122, 123, 124, 125, 134]);
+        assert_eq!(bench.go(0, 200, true), 200, "warm");
+        assert_eq!(bench.straight((1..9).map(|word| 4 * word), 201)[7], 208);
+    }
+
+    /// Row back_aligned: a branch at a line's end waits for the next line, once.
+    #[test]
+    fn jumps_wait_for_what_was_asked_ahead() {
+        let mut bench = Bench::new(&[4; 8]);
+        bench.go(0, 102, true);
+        assert_eq!(bench.straight([4, 8].into_iter(), 111), [111, 112]);
+        assert_eq!(bench.go(0, 115, true), 123, "the branch left at 112");
+        assert_eq!(bench.straight([4, 8].into_iter(), 124), [124, 125]);
+        assert_eq!(bench.go(0, 128, true), 128);
+    }
+
+    /// Rows fwd_straddle and back_straddle: both lines are needed, one after the other.
+    #[test]
+    fn instructions_in_two_lines_wait_for_both() {
+        let mut bench = Bench::new(&[4, 4, 4, 2, 4, 4, 4, 4]);
+        assert_eq!(bench.go(14, 103, true), 119, "two cold lines");
+        assert_eq!(bench.go(14, 203, true), 203, "its extra cycle is part of the jump's");
+        let mut bench = Bench::new(&[4, 4, 4, 2, 4, 4, 4, 4]);
+        bench.go(0, 102, true);
+        assert_eq!(bench.straight([4, 8, 12, 14, 18].into_iter(), 111), [111, 112, 113, 122, 123]);
+    }
+}

@@ -1,0 +1,214 @@
+//! A port that two sides share burst by burst, in turns.
+//!
+//! In: bursts of either side, with the cycle from which each could go and its beats. Out: the cycle it
+//! starts. A burst that has started goes through; of those that wait on both sides, the side that did
+//! not go last goes next. A burst that is booked later may move those that have not started, so a
+//! start is sure only once it has come: owners look again then. (RTL: AXI multiplexers, round-robin.)
+
+use std::collections::VecDeque;
+
+/// Names a burst of one side.
+pub type BurstId = u64;
+
+/// Names the sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one with long bursts, which mostly has the port to itself.
+    Stream = 0,
+    /// The other.
+    Guest = 1,
+}
+
+impl Side {
+    fn other(self) -> Self {
+        match self {
+            Self::Stream => Self::Guest,
+            Self::Guest => Self::Stream,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    id: BurstId,
+    ready: u64,
+    beats: u64,
+    start: u64,
+}
+
+/// Orders the bursts of two sides.
+#[derive(Clone, Debug)]
+pub struct TurnPort {
+    /// By side: its bursts in order.
+    bursts: [VecDeque<Burst>; 2],
+    /// By side: how many of them have started.
+    started: [usize; 2],
+    /// Cycle from which the port is free of what has started.
+    free_at: u64,
+    /// Who went last.
+    last: Side,
+    next: BurstId,
+}
+
+impl Default for TurnPort {
+    fn default() -> Self {
+        Self {
+            bursts: [VecDeque::new(), VecDeque::new()],
+            started: [0; 2],
+            free_at: 0,
+            last: Side::Guest,
+            next: 0,
+        }
+    }
+}
+
+impl TurnPort {
+    /// Books a burst of `beats` cycles that could go from cycle `ready` on; gives its name and the
+    /// cycle it starts, as things stand.
+    pub fn book(&mut self, now: u64, side: Side, ready: u64, beats: u64) -> (BurstId, u64) {
+        self.settle(now);
+        let id = self.next;
+        self.next += 1;
+        self.bursts[side as usize].push_back(Burst { id, ready, beats, start: 0 });
+        self.arrange(side);
+        (id, self.start(side, id).unwrap_or(ready))
+    }
+
+    /// Gives the cycle a burst starts, as things stand; `None`: it was forgotten.
+    pub fn start(&self, side: Side, id: BurstId) -> Option<u64> {
+        self.find(side, id).map(|index| self.bursts[side as usize][index].start)
+    }
+
+    /// Gives the cycle a burst has gone through, as things stand; `None`: it was forgotten.
+    pub fn end(&self, side: Side, id: BurstId) -> Option<u64> {
+        let index = self.find(side, id)?;
+        let burst = &self.bursts[side as usize][index];
+        Some(burst.start + burst.beats)
+    }
+
+    /// Forgets a burst, which has started by cycle `now`, and those before it.
+    pub fn forget(&mut self, now: u64, side: Side, id: BurstId) {
+        self.settle(now + 1);
+        if let Some(index) = self.find(side, id) {
+            self.bursts[side as usize].drain(..=index);
+            let started = &mut self.started[side as usize];
+            *started = started.saturating_sub(index + 1);
+        }
+    }
+
+    /// Forgets every burst of a side that does not come any more.
+    pub fn cancel(&mut self, side: Side) {
+        self.bursts[side as usize].clear();
+        self.started[side as usize] = 0;
+    }
+
+    fn find(&self, side: Side, id: BurstId) -> Option<usize> {
+        self.bursts[side as usize].binary_search_by_key(&id, |burst| burst.id).ok()
+    }
+
+    fn waiting(&self, side: Side) -> Option<&Burst> {
+        self.bursts[side as usize].get(self.started[side as usize])
+    }
+
+    /// Notes what has started before cycle `now`.
+    fn settle(&mut self, now: u64) {
+        loop {
+            let start = |side| self.waiting(side).map_or(u64::MAX, |burst| burst.start);
+            let side = match start(Side::Stream) <= start(Side::Guest) {
+                true => Side::Stream,
+                false => Side::Guest,
+            };
+            let Some(&Burst { start, beats, .. }) = self.waiting(side) else { return };
+            if start >= now {
+                return;
+            }
+            self.free_at = start + beats;
+            self.last = side;
+            self.started[side as usize] += 1;
+        }
+    }
+
+    /// Puts the bursts that have not started in order, after `side` got a new one.
+    fn arrange(&mut self, side: Side) {
+        let last = self.bursts[side as usize].len() - 1;
+        let other = side.other();
+        if self.waiting(other).is_none() {
+            // Nobody to take turns with: behind one's own.
+            let own = &mut self.bursts[side as usize];
+            let before = match last > self.started[side as usize] {
+                true => own[last - 1].start + own[last - 1].beats,
+                false => self.free_at,
+            };
+            own[last].start = own[last].ready.max(before);
+            return;
+        }
+        let (mut free_at, mut went) = (self.free_at, self.last);
+        let mut at = self.started;
+        loop {
+            let ready = |side: Side| {
+                let burst = self.bursts[side as usize].get(at[side as usize]);
+                burst.map_or(u64::MAX, |burst| burst.ready.max(free_at))
+            };
+            let turn = went.other();
+            let next = if ready(turn) <= ready(went) { turn } else { went };
+            let start = ready(next);
+            if start == u64::MAX {
+                return;
+            }
+            let burst = &mut self.bursts[next as usize][at[next as usize]];
+            burst.start = start;
+            free_at = start + burst.beats;
+            went = next;
+            at[next as usize] += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_side_alone_streams() {
+        let mut port = TurnPort::default();
+        let starts: Vec<u64> = (0..4).map(|_| port.book(0, Side::Stream, 4, 8).1).collect();
+        assert_eq!(starts, [4, 12, 20, 28]);
+    }
+
+    /// Row from_host_l2-burst_1024: packets that come in and copies from the host take turns.
+    #[test]
+    fn both_sides_take_turns() {
+        let mut port = TurnPort::default();
+        let stream: Vec<BurstId> = (0..4).map(|_| port.book(0, Side::Stream, 0, 16).0).collect();
+        let guests = [port.book(5, Side::Guest, 10, 16), port.book(5, Side::Guest, 10, 16)];
+        assert_eq!(guests.map(|(_, start)| start), [16, 48]);
+        let starts: Vec<_> = stream.iter().map(|&id| port.start(Side::Stream, id)).collect();
+        assert_eq!(starts, [Some(0), Some(32), Some(64), Some(80)]);
+        port.forget(49, Side::Guest, guests[1].0);
+        assert_eq!(port.start(Side::Guest, guests[0].0), None);
+        assert_eq!(port.end(Side::Stream, stream[3]), Some(96));
+    }
+
+    /// Bursts never overlap, keep their side's order and start no earlier than they are ready.
+    #[test]
+    fn random_bursts_keep_the_rules() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let (mut port, mut now) = (TurnPort::default(), 0);
+        let mut booked = Vec::new();
+        for _ in 0..500 {
+            now += random(6);
+            let side = if random(2) == 0 { Side::Stream } else { Side::Guest };
+            let (ready, beats) = (now + random(20), 1 + random(8));
+            booked.push((side, port.book(now, side, ready, beats).0, ready, beats));
+        }
+        let start = |&(side, id, _, _): &_| port.start(side, id).expect("not forgotten");
+        let mut times: Vec<_> = booked.iter().map(|one| (start(one), one.3)).collect();
+        assert!(booked.iter().all(|one| start(one) >= one.2));
+        times.sort_unstable();
+        assert!(times.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
+    }
+}

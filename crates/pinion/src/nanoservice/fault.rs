@@ -1,0 +1,76 @@
+//! Exceptions that ended a nanoservice: a node as it was left comes in; what each hart did not come
+//! back from goes out, explained.
+
+use pinion_nanopu::core::Failure;
+use pinion_nanopu::machine::core::MemorySection;
+use pinion_nanopu::node::Node;
+use pinion_sim::Clock;
+use pinion_spin::listener::Fault as FaultKind;
+
+use super::summary::Ending;
+use crate::fault::{Explained, Fault, Origin, Registers, ThreadOrigin, Threads};
+use crate::service::Service;
+
+/// Bounds the bytes of a stack that are kept: the newest.
+const STACK_BYTES: usize = 16 << 10;
+/// Bytes of the longest instruction.
+const INSTRUCTION_BYTES: usize = 4;
+/// Are the exceptions by which programs call their own trap handler.
+const ENVIRONMENT_CALLS: [u32; 2] = [8, 11];
+
+/// Explains what harts failed with, unless all went well.
+pub fn faults(
+    node: &Node,
+    service: &Service,
+    memory: &MemorySection,
+    clock: Clock,
+    ending: &Ending,
+) -> Vec<Explained> {
+    if matches!(ending, Ending::Finished | Ending::Exited { code: 0, .. }) {
+        return Vec::new();
+    }
+    let found = (0..node.harts()).filter_map(|hart| {
+        let failure = node.core(hart).failure.as_deref()?;
+        (!ENVIRONMENT_CALLS.contains(&failure.cause)).then(|| fault(node, hart, failure, clock))
+    });
+    let found: Vec<Fault> = found.collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let file = std::fs::read(&service.built.elf).unwrap_or_default();
+    let threads = Threads {
+        name: &service.manifest.app.name,
+        image: &service.image,
+        file: &file,
+        memory: (memory.base_address, memory.size.0),
+    };
+    found.into_iter().map(|fault| threads.explain(fault)).collect()
+}
+
+fn fault(node: &Node, hart: usize, failure: &Failure, clock: Clock) -> Fault {
+    let registers = Registers::Rv64(failure.registers);
+    let bytes = |address: u64, length: usize| {
+        // The largest part that there is.
+        let mut lengths = std::iter::successors(Some(length), |length| Some(length / 2));
+        let found = lengths
+            .by_ref()
+            .take_while(|length| *length > 0)
+            .find_map(|length| node.memory().bytes(address, length));
+        found.unwrap_or(&[]).to_vec()
+    };
+    let stack = registers.stack_pointer();
+    let origin = ThreadOrigin { hart, context: node.interface(hart).context() };
+    Fault {
+        time: clock.time(failure.at),
+        origin: Origin::Thread(origin),
+        kind: FaultKind::Exception { cause: failure.cause },
+        pc: failure.pc,
+        address: failure.value,
+        registers,
+        instruction: bytes(failure.pc, INSTRUCTION_BYTES),
+        stack: (stack, bytes(stack, STACK_BYTES)),
+        trail: Vec::new(),
+        packet: Vec::new(),
+        count: 1,
+    }
+}

@@ -1,0 +1,275 @@
+//! How the command ends: interrupted, with a disk that is full, with JSON on standard output, with
+//! numbers that no machine has. Nothing is left half written, and the status tells which it was.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Is the status of everything that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A folder with an application whose program is built already, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("pinion-ends-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        let folder = Self(dir);
+        for (app, matched) in [("app", "udp"), ("deaf", "icmp.echo")] {
+            let dir = folder.0.join(app);
+            fs::create_dir_all(&dir).unwrap();
+            let manifest = format!(
+                "[app]\nname = \"{app}\"\nelf = \"app.elf\"\n\n[[context]]\nname = \"all\"\n\
+                 match = [\"{matched}\"]\npayload = \"ph\"\nhost_memory = \"4KiB\"\n"
+            );
+            fs::write(dir.join("app.toml"), manifest).unwrap();
+            let elf = repository().join("tests/calibration/pspin/elf/empty.elf");
+            fs::copy(elf, dir.join("app.elf")).unwrap();
+        }
+        folder
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pinion"));
+        command.args(arguments).current_dir(&self.0).env("PINION_SDK", repository().join("sdk"));
+        command
+    }
+
+    fn pinion(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs on a disk that takes 512 bytes of each file, or 1,024, as the shell counts.
+    fn on_a_small_disk(&self, arguments: &[&str]) -> Output {
+        Command::new("sh")
+            .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"])
+            .arg(env!("CARGO_BIN_EXE_pinion"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .output()
+            .unwrap()
+    }
+
+    /// Lists what lies in the folder beside the applications.
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| name != "app" && name != "deaf").collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A running command that does not outlive its test.
+struct Running(Child);
+
+impl Running {
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.0.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits for the end, which must not take long.
+    fn end(&mut self, what: &str) -> ExitStatus {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(started.elapsed() < Duration::from_secs(60), "{what} goes on");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Packets without a rate and without an end.
+const FOR_EVER: [&str; 2] = ["--generate", "udp,size=64,count=100000000000"];
+/// A few.
+const FEW: [&str; 2] = ["--generate", "udp,size=64,count=64"];
+
+#[test]
+fn interrupted_runs_end_in_order_with_one_status() {
+    let matched = ["run", "app", "--json", "out.json", "--packets", "out.csv"];
+    let unmatched = ["run", "deaf", "--json", "out.json", "--packets", "out.csv"];
+    let trace = ["trace", "deaf", "--out", "trace.txt", "--json", "out.json"];
+    let sweep = ["sweep", "deaf", "--set", "cluster.count=1,2", "--out", "."];
+    for (arguments, signal, files) in [
+        (&matched[..], "INT", &["out.csv", "out.json"][..]),
+        (&matched, "TERM", &["out.csv", "out.json"]),
+        (&unmatched, "INT", &["out.csv", "out.json"]),
+        (&unmatched, "HUP", &["out.csv", "out.json"]),
+        (&trace, "TERM", &["out.json", "trace.txt"]),
+        (&sweep, "INT", &[]),
+    ] {
+        let folder = Folder::new("interrupted");
+        let mut command = folder.command(arguments);
+        command.args(FOR_EVER).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = Running(command.spawn().unwrap());
+        std::thread::sleep(Duration::from_secs(2));
+        running.signal(signal);
+        let what = format!("{arguments:?}, SIG{signal}");
+        let status = running.end(&what);
+        let (mut text, mut errors) = (String::new(), String::new());
+        running.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        running.0.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        assert_eq!(status.code(), Some(INTERRUPTED), "{what}: {text}{errors}");
+        match arguments[0] {
+            "sweep" => continue, // its journal is kept
+            "run" => assert!(text.contains("interrupted"), "{what}: {text}"),
+            _ => {}
+        }
+        assert_eq!(folder.files(), files, "{what}");
+        let json = fs::read_to_string(folder.0.join("out.json")).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert!(json.to_string().contains("\"interrupted\""), "{what}");
+    }
+}
+
+/// What does not watch for interruptions ends at once, with the same status.
+#[test]
+fn a_calibration_is_interrupted_with_the_same_status() {
+    let folder = Folder::new("calibration");
+    let set = repository().join("tests/calibration/pspin");
+    for signal in ["INT", "TERM"] {
+        let mut command = folder.command(&["calibrate", "--jobs", "1"]);
+        // Often enough that it is not through before the signal comes.
+        for _ in 0..40 {
+            command.arg("--set").arg(&set);
+        }
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = Running(command.spawn().unwrap());
+        std::thread::sleep(Duration::from_millis(500));
+        running.signal(signal);
+        assert_eq!(running.end("calibrate").code(), Some(INTERRUPTED), "{signal}");
+    }
+}
+
+#[test]
+fn standard_output_that_cannot_be_written_is_told() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("there is no /dev/full: nothing tested");
+        return;
+    }
+    let folder = Folder::new("full");
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let run = [&["run", "app"][..], &FEW].concat();
+    let json = [&["run", "app", "--json", "-"][..], &FEW].concat();
+    let trace = [&["trace", "app"][..], &FEW].concat();
+    let others = [&["machine", "show", "pspin"][..], &["--help"]];
+    for arguments in [&run[..], &json, &trace, others[0], others[1]] {
+        let output = folder.command(arguments).stdout(full()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains("No space left"), "{arguments:?}: {text}");
+    }
+    // Nor does standard error bring it down.
+    let status = folder.command(&["run", "nowhere"]).stderr(full()).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn a_full_disk_leaves_no_file() {
+    let folder = Folder::new("disk");
+    let outputs = [
+        (vec!["trace", "app", "--out", "trace.txt"], "trace"),
+        (vec!["trace", "app", "--perfetto", "trace.pftrace"], "trace"),
+        (vec!["run", "app", "--packets", "out.csv"], "out.csv"),
+        (vec!["run", "deaf", "--unmatched-out", "out.pcap"], "out.pcap"),
+        (vec!["run", "app", "--json", "out.json"], "out.json"),
+        (vec!["run", "app", "--host-dump", "all=dump.bin"], "dump.bin"),
+        (vec!["new", "some/where/demo"], "demo"),
+    ];
+    for (mut arguments, name) in outputs {
+        let takes_packets = arguments[0] != "new";
+        arguments.extend(FEW.iter().filter(|_| takes_packets));
+        let output = folder.on_a_small_disk(&arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(name) && text.contains("too large"), "{arguments:?}: {text}");
+        assert_eq!(folder.files(), [""; 0], "{arguments:?}");
+    }
+}
+
+#[test]
+fn json_goes_to_standard_output_alone() {
+    let folder = Folder::new("json");
+    let set = repository().join("tests/calibration/pspin").display().to_string();
+    let run = [&["run", "app", "--json", "-"][..], &FEW].concat();
+    let trace = [&["trace", "app", "--out", "trace.txt", "--json", "-"][..], &FEW].concat();
+    let calibrate = ["calibrate", "--set", &set, "--row", "div_ind", "--json", "-"];
+    for arguments in [&run[..], &trace, &calibrate] {
+        let output = folder.pinion(arguments);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        let value: Result<serde_json::Value, _> = serde_json::from_str(&text);
+        assert!(value.is_ok(), "{arguments:?}: {text}");
+    }
+    let summary = String::from_utf8_lossy(&folder.pinion(&run).stderr).into_owned();
+    assert!(summary.contains("packets in"), "the text is still there: {summary}");
+    let both = folder.pinion(&[&["trace", "app", "--json", "-"][..], &FEW].concat());
+    assert_eq!(both.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&both.stderr).contains("--out FILE"));
+    assert!(!folder.files().contains(&"-".to_owned()));
+}
+
+/// Every number of a cluster, where things break: nothing runs for long, and nothing panics.
+#[test]
+fn numbers_of_clusters_are_refused_or_run() {
+    if Command::new("riscv64-unknown-elf-gcc").arg("--version").output().is_err() {
+        eprintln!("riscv64-unknown-elf-gcc is not installed: nothing tested");
+        return;
+    }
+    let folder = Folder::new("cluster");
+    let example = repository().join("examples/cluster_echo").display().to_string();
+    let keys = [
+        "cluster.seed",
+        "cluster.patience",
+        "server.count",
+        "client.count",
+        "network.link.latency_cycles",
+        "network.link.mac_ns",
+        "network.link.queue_bytes",
+        "network.switch.latency_cycles",
+        "network.switch.data_queue_bytes",
+        "network.switch.control_queue_bytes",
+        "network.switch.ecn_bytes",
+    ];
+    let edges =
+        ["0", "1", "2147483648", "4294967295", "9223372036854775807", "18446744073709551615", "-1"];
+    for key in keys {
+        for edge in edges {
+            let set = format!("{key}={edge}");
+            let output = folder.pinion(&["run", &example, "--set", &set, "--cycles", "30000"]);
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            let status = output.status.code();
+            assert!(matches!(status, Some(0 | 2 | 3)), "--set {set}: {status:?} {text}");
+            assert!(!text.contains("panicked"), "--set {set}: {text}");
+            assert_eq!(status == Some(2), text.starts_with("pinion: "), "--set {set}: {text}");
+        }
+    }
+    let most = "client.count=18446744073709551615";
+    let output = folder.pinion(&["run", &example, "--set", most]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("in all"));
+}

@@ -1,0 +1,6 @@
+#ifndef PINION_STDNORETURN_H
+#define PINION_STDNORETURN_H
+
+#define noreturn _Noreturn
+
+#endif
