@@ -121,7 +121,7 @@ pub fn paint_words(text: String, words: &[(&str, Style)]) -> String {
 // Open MPI gives each process a pseudo-terminal, whatever its own output goes to: only who asks for
 // colours gets them there.
 fn is_coloured(stream: &impl RawStream) -> bool {
-    let is_launched = crate::ranks::started() > 1;
+    let is_launched = pinion::ranks::started() > 1;
     let is_asked = || std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     AutoStream::choice(stream) != ColorChoice::Never && (!is_launched || is_asked())
 }
