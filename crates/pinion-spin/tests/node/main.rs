@@ -5,6 +5,7 @@
 //! replays one.
 
 mod back_pressure;
+mod banks;
 mod conservation;
 mod cores;
 mod determinism;
