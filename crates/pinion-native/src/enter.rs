@@ -7,6 +7,21 @@
 
 use std::ffi::c_void;
 
+/// Makes the place where handlers' calls of a service arrive: rdi block, the return address on top.
+macro_rules! from_service {
+    ($service:literal) => {
+        concat!(
+            ".globl pinion_native_from_",
+            $service,
+            "\npinion_native_from_",
+            $service,
+            ":\nmov [rdi + {call_stack}], rsp\njmp {",
+            $service,
+            "}",
+        )
+    };
+}
+
 std::arch::global_asm!(
     ".text",
     ".globl pinion_native_enter",
@@ -39,22 +54,10 @@ std::arch::global_asm!(
     "mov rbx, rdi",
     "mov eax, 1",
     "jmp pinion_native_leave",
-    ".globl pinion_native_from_issue",
-    "pinion_native_from_issue:", // rdi block, the return address on top
-    "mov [rdi + {call_stack}], rsp",
-    "jmp {issue}",
-    ".globl pinion_native_from_print",
-    "pinion_native_from_print:", // rdi block, the return address on top
-    "mov [rdi + {call_stack}], rsp",
-    "jmp {print}",
-    ".globl pinion_native_from_cycles",
-    "pinion_native_from_cycles:", // rdi block, the return address on top
-    "mov [rdi + {call_stack}], rsp",
-    "jmp {cycles}",
-    ".globl pinion_native_from_give_way",
-    "pinion_native_from_give_way:", // rdi block, the return address on top
-    "mov [rdi + {call_stack}], rsp",
-    "jmp {give_way}",
+    from_service!("issue"),
+    from_service!("print"),
+    from_service!("cycles"),
+    from_service!("give_way"),
     call_stack = const std::mem::offset_of!(crate::block::Block, call_stack),
     issue = sym crate::services::issue,
     print = sym crate::services::print,
