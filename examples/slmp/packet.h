@@ -13,6 +13,7 @@
 typedef struct {
     uint32_t flags, id, offset, bytes;
     uint32_t source, first;
+    uint32_t options; /* of slmp_config_t */
 } packet_t;
 
 static const char *const REFUSALS[SLMP_COUNTERS] = {
@@ -81,16 +82,16 @@ static inline uint32_t read_packet(task_t *task, packet_t *packet)
     if (sizeof(eth_hdr_t) + ip_bytes > frame_bytes || udp_bytes < least ||
         sizeof(ip_hdr_t) + udp_bytes != ip_bytes)
         return SLMP_LENGTHS;
-    if (config->options & SLMP_VERIFY && !is_intact(headers))
+    packet->options = config->options;
+    if (packet->options & SLMP_VERIFY && !is_intact(headers))
         return SLMP_CHECKSUMS;
     return ACK(packet->flags) ? SLMP_STRAY_ACKS : SLMP_COUNTERS;
 }
 
 /* Answers with the packet's own header, ends swapped. The payload stays as it is: it may be on its
  * way to the host. */
-static inline void acknowledge(task_t *task)
+static inline void acknowledge(task_t *task, uint32_t options)
 {
-    const slmp_config_t *config = task->handler_mem;
     slmp_pkt_hdr_t *headers = task->pkt_mem;
     const uint32_t udp_bytes = sizeof(udp_hdr_t) + sizeof(slmp_hdr_t);
     mac_addr_t mac = headers->eth_hdr.src;
@@ -111,7 +112,7 @@ static inline void acknowledge(task_t *task)
     headers->udp_hdr.length = htons(udp_bytes);
     headers->udp_hdr.checksum = 0;
     headers->slmp_hdr.flags = htons(MKACK);
-    if (config->options & SLMP_VERIFY) {
+    if (options & SLMP_VERIFY) {
         uint16_t checksum = (uint16_t)~udp_sum(headers);
 
         headers->udp_hdr.checksum = checksum == 0 ? 0xffff : checksum;

@@ -19,6 +19,7 @@
 #define STALE_CYCLES 200000000u
 #define TRIES 64
 #define CLEARED_AHEAD 16 /* words: 512 packets */
+#define POLL_CYCLES 256u /* lest those that wait for a lock keep its holder from the memory */
 
 typedef enum { FREE, OPENING, OPEN, SPOILT, COMPLETE } state_t;
 
@@ -26,7 +27,6 @@ typedef enum { FREE, OPENING, OPEN, SPOILT, COMPLETE } state_t;
 typedef struct {
     futex_t lock;
     volatile uint32_t state;
-    volatile uint32_t users; /* HPUs that may be about to use the words below */
     volatile uint32_t id;
     volatile uint32_t source; /* as on the wire */
     volatile uint32_t first;  /* source port, and bytes of the first packet */
@@ -38,7 +38,7 @@ typedef struct {
     volatile uint32_t last;    /* offset of the packet that told the end */
     volatile uint32_t active;  /* cycles() when it was last seen to move */
     uint32_t messages;
-    uint32_t reserved[2];
+    uint32_t reserved[3];
 } slot_t;
 
 static_assert(sizeof(slot_t) == 64, "a slot is a line");
@@ -47,9 +47,16 @@ static_assert(SLMP_SLOTS_OFFSET + SLMP_MAX_SLOTS * sizeof(slot_t) <= SLMP_BITMAP
               "bitmaps follow the slots");
 static_assert((int)SLMP_COUNTERS <= MAX_COUNTERS, "too many counters");
 
+/* A cluster's scratchpad. Handler memory is slow with atomics, which follow each other every ten
+ * cycles there whoever they are from; so each cluster counts for itself. */
+typedef struct {
+    volatile int32_t users[SLMP_MAX_SLOTS]; /* HPUs that may be about to use a slot's words */
+} scratchpad_t;
+
 /* Where a message's things are. */
 typedef struct {
     slot_t *slot;
+    volatile int32_t *users; /* of this cluster */
     volatile uint32_t *bitmap;
     uint32_t number, slots_log2, slot_bytes, bitmap_words;
 } place_t;
@@ -75,6 +82,7 @@ static inline void find_place(handler_args_t *args, uint32_t id, place_t *place)
     place->slots_log2 = log2_of(slots);
     place->number = id & (slots - 1);
     place->slot = (slot_t *)(memory + SLMP_SLOTS_OFFSET) + place->number;
+    place->users = &((scratchpad_t *)task->scratchpad[args->cluster_id])->users[place->number];
     bitmap_bytes = task->handler_mem_size < SLMP_BITMAPS_OFFSET
                        ? 0
                        : (task->handler_mem_size - SLMP_BITMAPS_OFFSET) >> place->slots_log2 & ~3u;
@@ -101,27 +109,42 @@ static inline uint64_t host_region(handler_args_t *args, const place_t *place)
            (uint64_t)place->number * place->slot_bytes;
 }
 
-/* Says whether the slot has the packet's message. A first packet is its message's only if it comes
- * from where the one before came from and is as long. */
-static inline bool is_of(const slot_t *slot, const packet_t *packet)
+/* Gives the slot's state if it has the packet's message, else FREE. A first packet is its message's
+ * only if it comes from where the one before came from and is as long. */
+static inline uint32_t state_of(const slot_t *slot, const packet_t *packet)
 {
-    return slot->state >= OPEN && slot->id == packet->id && slot->source == packet->source &&
-           (packet->offset != 0 || slot->first == packet->first);
+    uint32_t state = slot->state;
+    bool is_its = state >= OPEN && slot->id == packet->id && slot->source == packet->source &&
+                  (packet->offset != 0 || slot->first == packet->first);
+
+    return is_its ? state : FREE;
 }
 
-/* Announces that this HPU uses the slot, if the slot has the packet's message. */
-static inline bool enter(slot_t *slot, const packet_t *packet)
+/* Announces that this HPU uses the slot, if the slot has the packet's message; gives its state, else
+ * FREE. */
+static inline uint32_t enter(const place_t *place, const packet_t *packet)
 {
-    (void)amo_add((volatile int32_t *)&slot->users, 1);
-    if (is_of(slot, packet))
-        return true;
-    (void)amo_add((volatile int32_t *)&slot->users, -1);
+    uint32_t state;
+
+    (void)amo_add(place->users, 1);
+    state = state_of(place->slot, packet);
+    if (state == FREE)
+        (void)amo_add(place->users, -1);
+    return state;
+}
+
+static inline void leave(const place_t *place)
+{
+    (void)amo_add(place->users, -1);
+}
+
+/* Says whether an HPU of any cluster uses the slot. */
+static bool is_used(handler_args_t *args, uint32_t number)
+{
+    for (uint32_t cluster = 0; cluster < NB_CLUSTERS; cluster++)
+        if (((const scratchpad_t *)args->task->scratchpad[cluster])->users[number] != 0)
+            return true;
     return false;
-}
-
-static inline void leave(slot_t *slot)
-{
-    (void)amo_add((volatile int32_t *)&slot->users, -1);
 }
 
 /* Says whether a message may begin with the packet. */
@@ -133,12 +156,13 @@ static inline bool is_first(const place_t *place, const packet_t *packet)
 
 /* Makes the slot the packet's message's. Nobody uses the words it changes: who comes from now on
  * finds that the slot is no message's, and for who came before it waits, a short while. */
-static bool take_over(slot_t *slot, const packet_t *packet)
+static bool take_over(handler_args_t *args, const place_t *place, const packet_t *packet)
 {
+    slot_t *slot = place->slot;
     uint32_t before = slot->state, tries = TRIES;
 
     amo_store(&slot->state, OPENING);
-    while (slot->users != 0 && --tries > 0)
+    while (is_used(args, place->number) && --tries > 0)
         rt_time_wait_cycles(32);
     if (tries == 0) {
         amo_store(&slot->state, before);
@@ -160,20 +184,21 @@ static bool take_over(slot_t *slot, const packet_t *packet)
 }
 
 /* Opens the message of a first packet; returns why not, or SLMP_COUNTERS if it is open. */
-static __attribute__((noinline)) uint32_t open_message(handler_args_t *args, slot_t *slot,
+static __attribute__((noinline)) uint32_t open_message(handler_args_t *args, const place_t *place,
                                                        const packet_t *packet)
 {
     const slmp_config_t *config = args->task->handler_mem;
+    slot_t *slot = place->slot;
     uint32_t stale = config->stale_cycles ? config->stale_cycles : STALE_CYCLES;
     uint32_t result = SLMP_COUNTERS;
 
     futex_lock_s(&slot->lock);
-    if (!is_of(slot, packet)) {
+    if (state_of(slot, packet) == FREE) {
         bool is_busy = slot->state == OPEN || slot->state == SPOILT;
 
         if (is_busy && cycles() - slot->active < stale)
             result = slot->id == packet->id ? SLMP_REUSED : SLMP_BUSY;
-        else if (!take_over(slot, packet))
+        else if (!take_over(args, place, packet))
             result = SLMP_BUSY;
     }
     futex_unlock(&slot->lock);
@@ -187,7 +212,11 @@ static __attribute__((noinline)) void clear_up_to(const place_t *place, uint32_t
     slot_t *slot = place->slot;
     uint32_t stop = MIN(word + CLEARED_AHEAD, place->bitmap_words);
 
-    futex_lock_s(&slot->lock);
+    while (!futex_try_lock(&slot->lock)) {
+        rt_time_wait_cycles(POLL_CYCLES);
+        if (word < slot->cleared)
+            return;
+    }
     if (word >= slot->cleared) {
         for (uint32_t at = slot->cleared; at < stop; at++)
             place->bitmap[at] = 0;
@@ -197,23 +226,25 @@ static __attribute__((noinline)) void clear_up_to(const place_t *place, uint32_t
     futex_unlock(&slot->lock);
 }
 
-/* Says whether the packet fits the message as far as it is known, and notes its end if it has one.
+/* Says whether the packet fits the message as far as it is known, and notes its end if it has one;
+ * `index` becomes its place in the bitmap.
  * A packet and an end that contradict each other do not miss each other: each first
  * notes itself. */
-static inline uint32_t check(const place_t *place, const packet_t *packet)
+static inline uint32_t check(const place_t *place, const packet_t *packet, uint32_t state,
+                             uint32_t *index)
 {
     slot_t *slot = place->slot;
-    uint32_t reach = packet->offset + packet->bytes, index, end;
+    uint32_t reach = packet->offset + packet->bytes, shift = slot->shift, end;
 
     if (packet->offset > place->slot_bytes || packet->bytes > place->slot_bytes - packet->offset)
         return SLMP_BEYOND;
-    index = packet->offset >> slot->shift;
-    if (index / 32 >= place->bitmap_words)
+    *index = packet->offset >> shift;
+    if (*index / 32 >= place->bitmap_words)
         return SLMP_BEYOND;
-    if (slot->state == SPOILT)
+    if (state == SPOILT)
         return SLMP_OTHER_ENDS;
-    end = slot->end;
     if (EOM(packet->flags)) {
+        end = slot->end;
         if (end == 0) {
             slot->last = packet->offset;
             amo_store(&slot->end, end = reach + 1);
@@ -224,19 +255,17 @@ static inline uint32_t check(const place_t *place, const packet_t *packet)
         }
         return end == reach + 1 && slot->last == packet->offset ? SLMP_COUNTERS : SLMP_OTHER_ENDS;
     }
-    if (packet->bytes >> slot->shift == 0)
+    if (packet->bytes >> shift == 0)
         return SLMP_SHORT;
-    if (end == 0) {
-        (void)amo_maxu(&slot->highest, reach);
-        end = slot->end;
-    }
+    (void)amo_maxu(&slot->highest, reach);
+    end = slot->end;
     return end != 0 && reach + 1 > end ? SLMP_OTHER_ENDS : SLMP_COUNTERS;
 }
 
 /* Marks the packet; returns whether it was marked. */
-static inline bool mark(const place_t *place, const packet_t *packet)
+static inline bool mark(const place_t *place, uint32_t index)
 {
-    uint32_t index = packet->offset >> place->slot->shift, bit = 1u << (index & 31);
+    uint32_t bit = 1u << (index & 31);
 
     if (index / 32 >= place->slot->cleared)
         clear_up_to(place, index / 32);
@@ -274,63 +303,65 @@ static __attribute__((noinline)) void tell(handler_args_t *args, const place_t *
 
 /* Puts a packet's bytes where they belong and acknowledges; returns whether the message is complete
  * now. */
-static inline bool store(handler_args_t *args, const place_t *place, const packet_t *packet)
+static inline bool store(handler_args_t *args, const place_t *place, const packet_t *packet,
+                         uint32_t index)
 {
     slmp_pkt_hdr_t *headers = args->task->pkt_mem;
     slot_t *slot = place->slot;
     uint32_t received;
     spin_cmd_t copy = 0;
 
-    if (mark(place, packet)) {
+    if (mark(place, index)) {
         push_counter(&__host_data.counters[SLMP_DUPLICATES], packet->bytes);
         if (SYN(packet->flags))
-            acknowledge(args->task);
+            acknowledge(args->task, packet->options);
         return false;
     }
     if (packet->bytes > 0)
         spin_dma_to_host(host_region(args, place) + packet->offset, (uint32_t)(headers + 1),
                          packet->bytes, 0, &copy);
     if (SYN(packet->flags))
-        acknowledge(args->task);
+        acknowledge(args->task, packet->options);
     if (packet->bytes > 0)
         spin_cmd_wait(copy);
     received = (uint32_t)amo_add((volatile int32_t *)&slot->received, (int32_t)packet->bytes);
     return received + packet->bytes + 1 == slot->end;
 }
 
-/* Handles a packet whose message has the slot. */
-static inline void accept(handler_args_t *args, const place_t *place, const packet_t *packet)
+/* Handles a packet whose message has the slot, which was in this state. */
+static inline void accept(handler_args_t *args, const place_t *place, const packet_t *packet,
+                          uint32_t state)
 {
     slot_t *slot = place->slot;
-    uint32_t refusal;
+    uint32_t refusal, index;
     bool is_complete;
 
-    if (slot->state == COMPLETE) {
+    if (state == COMPLETE) {
         bool is_within = packet->offset < slot->end && packet->bytes < slot->end - packet->offset;
 
-        leave(slot);
+        leave(place);
         if (!is_within) {
             refuse(SLMP_OTHER_ENDS, packet);
             return;
         }
         push_counter(&__host_data.counters[SLMP_LATE], packet->bytes);
         if (SYN(packet->flags))
-            acknowledge(args->task);
+            acknowledge(args->task, packet->options);
         return;
     }
-    refusal = check(place, packet);
+    refusal = check(place, packet, state, &index);
     if (refusal != SLMP_COUNTERS) {
-        leave(slot);
+        leave(place);
         refuse(refusal, packet);
         return;
     }
-    is_complete = store(args, place, packet) && slot->state == OPEN;
+    is_complete = store(args, place, packet, index) && slot->state == OPEN;
     if (is_complete) {
         push_counter(&__host_data.counters[SLMP_MESSAGES], slot->received);
         tell(args, place, SLMP_COMPLETE);
         amo_store(&slot->state, COMPLETE);
     }
-    leave(slot);
+    leave(place);
 }
 
 /* Opens a message before its other packets are handled. Repeated first packets come here, too, and
@@ -344,12 +375,13 @@ __handler__ void slmp_hh(handler_args_t *args)
         return;
     find_place(args, packet.id, &place);
     if (is_first(&place, &packet))
-        (void)open_message(args, place.slot, &packet); /* the payload handler says why not */
+        (void)open_message(args, &place, &packet); /* the payload handler says why not */
 }
 
-/* Opens the message of a packet whose message has no slot, if that is what the packet does; returns
- * why not, or SLMP_COUNTERS. */
-static inline uint32_t begin(handler_args_t *args, const place_t *place, const packet_t *packet)
+/* Opens the message of a packet whose message has no slot, if that is what the packet does, and enters
+ * it; returns why not, or SLMP_COUNTERS. */
+static inline uint32_t begin(handler_args_t *args, const place_t *place, const packet_t *packet,
+                             uint32_t *state)
 {
     uint32_t refusal;
 
@@ -357,25 +389,27 @@ static inline uint32_t begin(handler_args_t *args, const place_t *place, const p
         return SLMP_ORPHANS;
     if (!is_first(place, packet))
         return packet->bytes == 0 ? SLMP_SHORT : SLMP_BEYOND;
-    refusal = open_message(args, place->slot, packet);
-    if (refusal == SLMP_COUNTERS && !enter(place->slot, packet))
-        return SLMP_BUSY;
-    return refusal;
+    refusal = open_message(args, place, packet);
+    if (refusal != SLMP_COUNTERS)
+        return refusal;
+    *state = enter(place, packet);
+    return *state == FREE ? SLMP_BUSY : SLMP_COUNTERS;
 }
 
 __handler__ void slmp_ph(handler_args_t *args)
 {
     packet_t packet;
     place_t place;
-    uint32_t refusal = read_packet(args->task, &packet);
+    uint32_t refusal = read_packet(args->task, &packet), state = FREE;
 
     if (refusal == SLMP_COUNTERS) {
         find_place(args, packet.id, &place);
-        if (!enter(place.slot, &packet))
-            refusal = begin(args, &place, &packet);
+        state = enter(&place, &packet);
+        if (state == FREE)
+            refusal = begin(args, &place, &packet, &state);
     }
     if (refusal == SLMP_COUNTERS)
-        accept(args, &place, &packet);
+        accept(args, &place, &packet, state);
     else
         refuse(refusal, &packet);
 }
@@ -394,11 +428,11 @@ __handler__ void slmp_th(handler_args_t *args)
     id = ntohl(headers->slmp_hdr.msg_id);
     find_place(args, id, &place);
     slot = place.slot;
-    (void)amo_add((volatile int32_t *)&slot->users, 1);
+    (void)amo_add(place.users, 1);
     missing = slot->end - 1 - slot->received;
     if (slot->state == OPEN && slot->id == id && slot->end != 0 && missing != 0) {
         push_counter(&__host_data.counters[SLMP_EARLY_ENDS], missing);
         tell(args, &place, SLMP_INCOMPLETE);
     }
-    leave(slot);
+    leave(&place);
 }

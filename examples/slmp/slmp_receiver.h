@@ -4,6 +4,7 @@
  *   0     slmp_config_t, zeros mean defaults; to be written before messages come
  *   64    SLMP_MAX_SLOTS times slmp_slot_t, the handlers' own
  *   8192  a bitmap per slot, the rest of the handler memory in equal parts
+ * Scratchpads: a word per slot in every cluster, the handlers' own, zero at first
  * Host memory:
  *   a page per HPU (spin_host.h), then
  *   a page of records: slot s has its slmp_record_t at 64 * s, then
