@@ -40,6 +40,7 @@ impl Folder {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pinion"));
         command.args(arguments).current_dir(&self.0).env("PINION_SDK", repository().join("sdk"));
+        signals::reset(&mut command);
         command
     }
 
@@ -72,6 +73,31 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Signals as a terminal's shell leaves them to a command, whatever ran the tests: `nohup` passes
+/// SIGHUP on ignored, and a script's `&` SIGINT.
+mod signals {
+    use std::process::Command;
+
+    #[cfg(target_os = "linux")]
+    pub fn reset(command: &mut Command) {
+        use std::os::unix::process::CommandExt as _;
+
+        use nix::sys::signal::{SigHandler, Signal, signal};
+        let reset = || {
+            for each in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM] {
+                // SAFETY: the default runs no code of ours.
+                unsafe { signal(each, SigHandler::SigDfl) }?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec it calls sigaction, which is allowed there, and nothing else.
+        unsafe { command.pre_exec(reset) };
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn reset(_: &mut Command) {}
 }
 
 /// A running command that does not outlive its test.
@@ -144,6 +170,25 @@ fn interrupted_runs_end_in_order_with_one_status() {
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert!(json.to_string().contains("\"interrupted\""), "{what}");
     }
+}
+
+/// What `nohup` ignores stays ignored.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_that_closes_ends_no_run_that_nohup_started() {
+    let folder = Folder::new("nohup");
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_pinion")]);
+    command.args(["run", "deaf"]).args(FOR_EVER).current_dir(&folder.0);
+    signals::reset(&mut command);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut running = Running(command.spawn().unwrap());
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal("HUP");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(running.0.try_wait().unwrap().is_none(), "SIGHUP ended it");
+    running.signal("INT");
+    assert_eq!(running.end("nohup").code(), Some(INTERRUPTED));
 }
 
 /// What does not watch for interruptions ends at once, with the same status.
