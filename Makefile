@@ -5,7 +5,7 @@ help:
 	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
 	@echo "make test         run every test"
 	@echo "make setup        only bring what demo and test need"
-	@echo "make install      put the command \`pinion\` into cargo's bin folder"
+	@echo "make install      put \`pinion\` into cargo's bin folder, completions and man pages into yours"
 	@echo "make calibration  bring the calibration table and the book's outputs up to date"
 	@echo "make figures      make PsPIN's figures again and put them into the book"
 	@echo "make book         build the book (needs mdbook: cargo install mdbook)"
@@ -25,6 +25,7 @@ build:
 
 install:
 	cargo install --locked --path crates/pinion
+	@scripts/install_shell.sh
 
 # Both write into the working copy: look at the difference before committing it.
 calibration:

@@ -201,6 +201,38 @@ fn shells_and_man_know_every_command() {
 }
 
 #[test]
+fn what_is_installed_lies_where_shells_look() {
+    let folder = Folder::new("install");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/install_shell.sh");
+    let home = folder.0.join("home");
+    // Twice: it replaces what is there. A relative XDG_DATA_HOME does not count.
+    for (data, told) in [("", "home/.local/share"), ("data", "home/.local/share")] {
+        let mut command = Command::new("bash");
+        command.args([script, env!("CARGO_BIN_EXE_pinion")]).current_dir(&folder.0);
+        command.env("HOME", &home).env("XDG_DATA_HOME", data);
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{output:?}");
+        let at = folder.0.join(told);
+        for (file, part) in [
+            ("bash-completion/completions/pinion", "_pinion()"),
+            ("zsh/site-functions/_pinion", "#compdef pinion"),
+            ("fish/vendor_completions.d/pinion.fish", "complete -c pinion"),
+            ("man/man1/pinion.1", ".TH pinion 1"),
+            ("man/man1/pinion-run.1", ".TH pinion-run 1"),
+        ] {
+            let found = fs::read_to_string(at.join(file)).unwrap();
+            assert!(found.contains(part), "{file}: {found}");
+            let is_told = text.contains(&at.join(file).display().to_string());
+            assert!(is_told || file.ends_with("run.1"), "{file}: {text}");
+        }
+        assert!(text.contains("fpath=(") && text.contains("MANPATH="), "{text}");
+        assert!(!folder.0.join("data").exists());
+    }
+    assert_eq!(fs::read_dir(home).unwrap().count(), 1, "nothing elsewhere");
+}
+
+#[test]
 fn templates_are_listed_and_each_runs() {
     let folder = Folder::new("templates");
     let list = said(&folder, &["new", "--list"]);
