@@ -66,7 +66,11 @@ SERVICES = {
     "misaligned": ("misaligned", "no multiple", ["main"]),
     "nowhere": ("nothing", "memory ends there", ["memset", "main"]),
     "illegal": ("illegal_instruction", "illegal instruction", ["main"]),
+    "message": ("null", "a null pointer", ["load", "follow", "main"]),
 }
+# The message that the last of them takes: an address, and so many bytes that not all are shown.
+MESSAGE = [0] + [0x1111111111111111 * number for number in range(1, 10)]
+SHOWN_BYTES = 64
 
 
 def marked(source, name):
@@ -180,14 +184,35 @@ def test_service(pinion, work, compiler, name):
     manifest = folder / "app.toml"
     text = (HERE / "service/app.toml").read_text()
     manifest.write_text(text.replace('args = ["null"]', f'args = ["{name}"]'))
+    options = []
     with tempfile.TemporaryDirectory(prefix="pinion-faults-") as out:
-        summary, printed = execute(pinion, folder, Path(out), "--cc", compiler)
+        if name == "message":
+            script = Path(out) / "messages.toml"
+            script.write_text(f"[[message]]\nsend = {MESSAGE}\nreply = []\n")
+            options = ["--messages", script]
+        summary, printed = execute(pinion, folder, Path(out), "--cc", compiler, *options)
     faults = summary["faults"]
     check(len(faults) == 1, f"{len(faults)} faults\n{printed}")
-    at = marked(folder / "service.c", name) if name != "stack" else None
+    at = marked(folder / "service.c", {"message": "null"}.get(name, name))
+    check_message(faults[0]["message"], printed, name == "message")
+    at = None if name == "stack" else at
     check_fault(faults[0], printed, SERVICES[name], at)
     check(faults[0]["hart"] == 0, f"hart {faults[0]['hart']}")
     check_in("ended by an exception", printed)
+
+
+def check_message(message, printed, wanted):
+    """Checks that a fault shows the message that the thread worked on, if there was one."""
+    if not wanted:
+        check(message is None and "message: " not in printed, f"message {message}")
+        return
+    sent = b"".join(word.to_bytes(8, "big") for word in MESSAGE)
+    check(message["bytes"] == len(sent) and not message["done"], f"message {message}")
+    check(message["head"] == sent[:SHOWN_BYTES].hex(), f"message {message}")
+    address, port = message["address"], message["port"]
+    check(re.fullmatch(r"[0-9]+(\.[0-9]+){3}", address), f"address {address}")
+    check_in(f"message: {len(sent)} B from {address}, port {port}", printed)
+    check_in("0010  " + " ".join(["22"] * 8), printed)
 
 
 def test_exit_code(pinion, work, compiler):

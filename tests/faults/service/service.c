@@ -1,6 +1,7 @@
 /* A program that goes wrong in the way its first argument says. The line that a report must name
  * ends in a comment "at: NAME"; what else it must say stands in ../run.py. */
 #include <assert.h>
+#include <lnic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,15 @@ static __attribute__((noinline)) uint64_t depth_of(uint64_t node) /* near: stack
     return nothing ? 0 : depth_of(node + 1) + path[node % 1024]; /* near: stack */
 }
 
+/* Takes a message for the address of a number. */
+static uint64_t follow(void)
+{
+    lnic_add_context(0, 0);
+    lnic_wait();
+    lnic_read();
+    return load(lnic_read());
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -38,6 +48,8 @@ int main(int argc, char **argv)
         memset((void *)(uintptr_t)0x40000000, 1, 64); /* at: nowhere */
     if (strcmp(how, "illegal") == 0)
         __asm__ volatile(".4byte 0"); /* near: illegal */
+    if (strcmp(how, "message") == 0)
+        printf("%lu\n", follow());
     if (strcmp(how, "code") == 0)
         return 99;
     return 0;

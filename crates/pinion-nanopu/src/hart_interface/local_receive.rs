@@ -53,6 +53,19 @@ pub struct ContextQueue {
     finished: u64,
     /// Cycles of the last two reads, the last one first.
     reads: [Cycle; 2],
+    /// First words of the last messages that were begun, the last one first, each with its number.
+    starts: [(u64, u64); 3],
+}
+
+/// A message as far as its queue still holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastMessage {
+    /// Word in front of the message: who sent it, and its length.
+    pub application_header: u64,
+    /// First words behind that, those that have come; none if newer ones lie in their place.
+    pub words: Vec<u64>,
+    /// The program said that it is done with it.
+    pub is_done: bool,
 }
 
 impl ContextQueue {
@@ -131,8 +144,11 @@ impl ContextQueue {
         if run.entered(now) <= self.head {
             return None;
         }
-        self.begun += u64::from(run.begins && run.first == self.head);
         let word = self.ring[(self.head & (self.ring.len() as u64 - 1)) as usize];
+        if run.begins && run.first == self.head {
+            self.begun += 1;
+            self.starts = [(self.head, word), self.starts[0], self.starts[1]];
+        }
         self.head += 1;
         self.reads = [now, self.reads[0]];
         Some(word)
@@ -142,7 +158,10 @@ impl ContextQueue {
     pub fn unread(&mut self, words: u64) {
         for _ in 0..words.min(self.head) {
             self.head -= 1;
-            self.begun -= u64::from(self.begins(self.head));
+            if self.begins(self.head) {
+                self.begun -= 1;
+                self.starts = [self.starts[1], self.starts[2], (0, 0)];
+            }
             self.reads = [self.reads[1], 0];
         }
     }
@@ -174,6 +193,25 @@ impl ContextQueue {
         let left = end.saturating_sub(self.head);
         self.head += left;
         Some(left)
+    }
+
+    /// Gives the message whose first word was read last, with at most `words` words.
+    pub fn last_message(&self, words: u64) -> Option<LastMessage> {
+        let (number, application_header) = self.starts[0];
+        if self.begun == 0 {
+            return None;
+        }
+        let size = self.ring.len() as u64;
+        let length = u64::from(application_header as u16).div_ceil(8);
+        let first = number + 1;
+        let end = (first + length.min(words)).min(self.tail);
+        let is_there = self.tail - first <= size;
+        let held = (first..end).filter(|_| is_there);
+        Some(LastMessage {
+            application_header,
+            words: held.map(|word| self.ring[(word & (size - 1)) as usize]).collect(),
+            is_done: self.finished >= self.begun,
+        })
     }
 
     /// Tells whether a word is a message's first.
@@ -243,6 +281,32 @@ mod tests {
         assert_eq!(queue.head_stamp(100), Some(1));
         assert_eq!(read(&mut queue, 4), [2, 10, 11, 12]);
         assert_eq!(queue.begun, 2);
+    }
+
+    #[test]
+    fn the_last_message_is_known_until_its_words_are_overwritten() {
+        let mut queue = queue();
+        assert_eq!(queue.last_message(8), None);
+        let header = 0x0a00_0001_0003_0014; // 20 bytes
+        queue.push(1, true, [header, 1, 2, 3].into_iter());
+        queue.complete();
+        assert_eq!(queue.last_message(8), None, "nobody has begun it");
+        assert_eq!(queue.pop(100), Some(header));
+        let message = queue.last_message(8).unwrap();
+        assert_eq!((message.words, message.is_done), (vec![1, 2, 3], false));
+        assert_eq!(queue.last_message(2).unwrap().words, [1, 2]);
+        queue.unread(1);
+        assert_eq!(queue.last_message(8), None, "given back");
+        queue.pop(100);
+        assert_eq!(queue.end_message(104), Some(3));
+        assert!(queue.last_message(8).unwrap().is_done);
+        for at in 0..3 {
+            queue.push(200 + 400 * at, true, 0..400);
+            queue.complete();
+            queue.head = queue.tail;
+        }
+        let message = queue.last_message(8).unwrap();
+        assert_eq!((message.application_header, message.words), (header, vec![]));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod local_receive;
 pub mod thread_scheduler;
 
 use local_receive::ContextQueue;
+pub use local_receive::LastMessage;
 use thread_scheduler::ThreadScheduler;
 
 use crate::Cycle;
@@ -265,6 +266,12 @@ impl HartInterface {
     /// Counts the words of a context that have been handed over and not read.
     pub fn unread_words(&self, context: u16) -> u32 {
         self.queues.get(usize::from(context)).map_or(0, ContextQueue::handed_over)
+    }
+
+    /// Gives the message that the running context has begun to read last, with at most `words` of its
+    /// words.
+    pub fn last_message(&self, words: u64) -> Option<LastMessage> {
+        self.queues.get(usize::from(self.context()))?.last_message(words)
     }
 
     /// Says how many of `wanted` words for a context may enter one after the other and when, at

@@ -76,9 +76,9 @@ pub(super) fn explain(
     program: Option<&Program<'_>>,
     starts_with_ip: bool,
 ) -> Explained {
-    let headers = match fault.packet.is_empty() {
-        true => Vec::new(),
-        false => packet::headers(&fault.packet, starts_with_ip),
+    let headers = match fault.handler() {
+        Some(_) if !fault.packet.is_empty() => packet::headers(&fault.packet, starts_with_ip),
+        _ => Vec::new(),
     };
     let mut explained = Explained {
         instruction: instruction(&fault),
@@ -137,6 +137,13 @@ impl Explained {
         }
     }
 
+    /// Tells whether the watchdog ended both in the same loops.
+    pub fn is_same_loop(&self, other: &Self) -> bool {
+        matches!(self.fault.kind, FaultKind::Watchdog { .. })
+            && (&self.context, self.fault.kind, &self.loops)
+                == (&other.context, other.fault.kind, &other.loops)
+    }
+
     /// Names the registers with their values.
     pub fn registers(&self) -> Vec<(&'static str, u64)> {
         fn named<T: Copy + Into<u64>>(
@@ -157,12 +164,7 @@ impl Explained {
 pub fn merged(all: Vec<Explained>) -> Vec<Explained> {
     let mut kept: Vec<Explained> = Vec::new();
     for one in all {
-        let is_equal = |other: &&mut Explained| {
-            matches!(one.fault.kind, FaultKind::Watchdog { .. })
-                && (&other.context, other.fault.kind, &other.loops)
-                    == (&one.context, one.fault.kind, &one.loops)
-        };
-        match kept.iter_mut().find(is_equal) {
+        match kept.iter_mut().find(|other| other.is_same_loop(&one)) {
             Some(other) => other.fault.count += one.fault.count,
             None => kept.push(one),
         }

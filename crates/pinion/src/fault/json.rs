@@ -56,6 +56,16 @@ impl Explained {
                 all["program"] = json!(self.context);
                 all["hart"] = json!(thread.hart);
                 all["context"] = json!(thread.context);
+                all["message"] = match thread.message {
+                    Some(message) => json!({
+                        "address": message.address,
+                        "port": message.port,
+                        "bytes": message.bytes,
+                        "done": message.is_done,
+                        "head": head(fault),
+                    }),
+                    None => Value::Null,
+                };
             }
         }
         all
@@ -72,7 +82,7 @@ impl Explained {
     }
 }
 
-/// Writes the first bytes of the packet in hexadecimal.
+/// Writes the first bytes of the packet or message in hexadecimal.
 fn head(fault: &Fault) -> String {
     fault.packet.iter().take(SHOWN_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }

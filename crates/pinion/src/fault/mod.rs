@@ -24,6 +24,7 @@ pub mod unwind;
 
 pub use explain::{Explained, Wrong, merged};
 pub use handler::Nic;
+pub use packet::SHOWN_BYTES;
 pub use program::Program;
-pub use record::{Fault, HandlerOrigin, Ledger, Origin, Registers, ThreadOrigin};
+pub use record::{Fault, HandlerOrigin, Ledger, MessageOrigin, Origin, Registers, ThreadOrigin};
 pub use thread::Threads;

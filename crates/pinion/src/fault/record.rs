@@ -1,6 +1,8 @@
 //! The record of a fault: an event comes in, an owned copy of what it shows goes out. Equal faults
 //! are one record with a count.
 
+use std::net::Ipv4Addr;
+
 use pinion_sim::Time;
 use pinion_spin::listener::Fault as FaultKind;
 use pinion_spin::{ContextId, HandlerKind, Refused, Scene};
@@ -29,7 +31,7 @@ pub struct Fault {
     pub stack: (u64, Vec<u8>),
     /// Holds the addresses of the last instructions, where they are known.
     pub trail: Vec<u32>,
-    /// Holds the packet.
+    /// Holds the packet; of a thread, the first bytes of the message, without a header.
     pub packet: Vec<u8>,
     /// Counts equal faults.
     pub count: u64,
@@ -74,6 +76,21 @@ pub struct ThreadOrigin {
     pub hart: usize,
     /// Is the context (port) of the thread.
     pub context: u16,
+    /// Is the message that it had begun to read last.
+    pub message: Option<MessageOrigin>,
+}
+
+/// Says where a message came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageOrigin {
+    /// Is its sender's address.
+    pub address: Ipv4Addr,
+    /// Is its sender's context (port).
+    pub port: u16,
+    /// Counts its bytes.
+    pub bytes: u16,
+    /// The program had said that it is done with it.
+    pub is_done: bool,
 }
 
 /// Holds a processor's registers.

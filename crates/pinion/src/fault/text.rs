@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::explain::{Explained, Frame};
 use super::packet;
-use super::record::{Origin, Registers};
+use super::record::{MessageOrigin, Origin, Registers};
 use crate::report::count;
 
 /// Shows so many calls from either end of a long way.
@@ -70,14 +70,16 @@ impl Explained {
             lines.push(line);
         }
         let packet = &self.fault.packet;
-        if !packet.is_empty() {
-            lines.push(format!(
+        match &self.fault.origin {
+            Origin::Thread(thread) => lines.extend(thread.message.map(message)),
+            Origin::Handler(_) if packet.is_empty() => {}
+            Origin::Handler(_) => lines.push(format!(
                 "packet of {} B: {}",
                 count(packet.len() as u64),
                 self.headers.join("; ")
-            ));
-            lines.extend(packet::bytes(packet).into_iter().map(|line| format!("  {line}")));
+            )),
         }
+        lines.extend(packet::bytes(packet).into_iter().map(|line| format!("  {line}")));
         lines
     }
 
@@ -103,6 +105,13 @@ impl Explained {
         }
         text
     }
+}
+
+/// Says which message a thread worked on.
+fn message(message: MessageOrigin) -> String {
+    let MessageOrigin { address, port, bytes, is_done } = message;
+    let which = if is_done { "last message, which it was done with" } else { "message" };
+    format!("{which}: {} B from {address}, port {port}", count(bytes.into()))
 }
 
 impl Frame {

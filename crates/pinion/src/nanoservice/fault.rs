@@ -8,13 +8,17 @@ use pinion_sim::Clock;
 use pinion_spin::listener::Fault as FaultKind;
 
 use super::summary::Ending;
-use crate::fault::{Explained, Fault, Origin, Registers, ThreadOrigin, Threads};
+use crate::fault::{
+    Explained, Fault, MessageOrigin, Origin, Registers, SHOWN_BYTES, ThreadOrigin, Threads,
+};
 use crate::service::Service;
 
 /// Bounds the bytes of a stack that are kept: the newest.
 const STACK_BYTES: usize = 16 << 10;
 /// Bytes of the longest instruction.
 const INSTRUCTION_BYTES: usize = 4;
+/// Bytes of a word of a message.
+const WORD_BYTES: usize = 8;
 /// Are the exceptions by which programs call their own trap handler.
 const ENVIRONMENT_CALLS: [u32; 2] = [8, 11];
 
@@ -59,7 +63,8 @@ fn fault(node: &Node, hart: usize, failure: &Failure, clock: Clock) -> Fault {
         found.unwrap_or(&[]).to_vec()
     };
     let stack = registers.stack_pointer();
-    let origin = ThreadOrigin { hart, context: node.interface(hart).context() };
+    let (message, head) = message(node, hart).unzip();
+    let origin = ThreadOrigin { hart, context: node.interface(hart).context(), message };
     Fault {
         time: clock.time(failure.at),
         origin: Origin::Thread(origin),
@@ -70,7 +75,19 @@ fn fault(node: &Node, hart: usize, failure: &Failure, clock: Clock) -> Fault {
         instruction: bytes(failure.pc, INSTRUCTION_BYTES),
         stack: (stack, bytes(stack, STACK_BYTES)),
         trail: Vec::new(),
-        packet: Vec::new(),
+        packet: head.unwrap_or_default(),
         count: 1,
     }
+}
+
+/// Gives the message that a hart's thread began to read last, and its first bytes.
+fn message(node: &Node, hart: usize) -> Option<(MessageOrigin, Vec<u8>)> {
+    let last = node.interface(hart).last_message(SHOWN_BYTES.div_ceil(WORD_BYTES) as u64)?;
+    // Address, context and length, from the top (nanoPU's application header).
+    let header = last.application_header;
+    let (address, port, bytes) = ((header >> 32) as u32, (header >> 16) as u16, header as u16);
+    let mut head: Vec<u8> = last.words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    head.truncate(usize::from(bytes).min(SHOWN_BYTES));
+    let is_done = last.is_done;
+    Some((MessageOrigin { address: address.into(), port, bytes, is_done }, head))
 }
