@@ -158,3 +158,102 @@ fn a_nanoservice_answers_datagrams() {
     assert_eq!(summary["messages"]["in"], 20, "{summary}");
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// Copies a folder's files, so that what is built does not lie in the repository.
+fn copy(name: &str) -> PathBuf {
+    let to = std::env::temp_dir().join(format!("pinion-live-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&to).unwrap();
+    for entry in std::fs::read_dir(repository().join("tests/faults").join(name)).unwrap() {
+        let entry = entry.unwrap();
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+    to
+}
+
+/// Starts programs that fail and waits until the device is there; `None`: there is none.
+fn up_failing(folder: &Path, arguments: &[&str]) -> Option<(Running, BufReader<ChildStdout>)> {
+    let child = Command::new(env!("CARGO_BIN_EXE_pinion"))
+        .arg("up")
+        .arg(folder)
+        .args(arguments)
+        .env("PINION_SDK", repository().join("sdk"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut running = Running(child);
+    let mut output = BufReader::new(running.0.stdout.take().unwrap());
+    let mut greeting = String::new();
+    while !greeting.contains("Ctrl-C ends") {
+        if output.read_line(&mut greeting).unwrap() == 0 {
+            eprintln!("no live run here, nothing tested");
+            return None;
+        }
+    }
+    Some((running, output))
+}
+
+#[test]
+fn handlers_that_fail_are_told_of_when_they_do() {
+    if let Some(missing) = what_is_missing() {
+        eprintln!("{missing} is missing: nothing tested");
+        return;
+    }
+    let folder = copy("handlers");
+    let device = ["--tap", "pinion-test2", "--address", "10.254.79.1/24", "--duration", "60s"];
+    for engine in ["simulator", "native"] {
+        let arguments = [&device[..], &["--engine", engine]].concat();
+        let Some((mut running, mut output)) = up_failing(&folder, &arguments) else { break };
+        let socket = std::net::UdpSocket::bind("10.254.79.1:0").unwrap();
+        let mut errors = BufReader::new(running.0.stderr.take().unwrap());
+        socket.send_to(b"first", "10.254.79.2:9600").unwrap();
+        // While the run goes on.
+        let mut told = String::new();
+        while !told.contains("packet of ") {
+            assert!(errors.read_line(&mut told).unwrap() > 0, "{engine}: {told}");
+        }
+        assert!(running.0.try_wait().unwrap().is_none());
+        assert!(told.contains("a handler was ended: "), "{engine}: {told}");
+        assert!(told.contains("a null pointer") && told.contains("null_ph"), "{engine}: {told}");
+        for _ in 0..2 {
+            socket.send_to(b"again", "10.254.79.2:9600").unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        assert!(succeeds("kill", &["-INT", &running.0.id().to_string()]));
+        let mut summary = String::new();
+        output.read_to_string(&mut summary).unwrap();
+        errors.read_to_string(&mut told).unwrap();
+        assert_eq!(told.matches("a handler was ended").count(), 1, "{engine}: {told}");
+        assert!(summary.contains("3 times, the first is shown"), "{engine}: {summary}");
+        running.0.wait().unwrap();
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_nanoservice_that_fails_ends_its_run_and_says_why() {
+    if let Some(missing) = what_is_missing() {
+        eprintln!("{missing} is missing: nothing tested");
+        return;
+    }
+    let folder = copy("service");
+    let manifest = folder.join("app.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replace("\"null\"", "\"message\"")).unwrap();
+    let device = ["--tap", "pinion-test3", "--address", "10.254.80.1/24", "--duration", "60s"];
+    let arguments = [&device[..], &["--set", "transport.kind=udp"]].concat();
+    if let Some((mut running, mut output)) = up_failing(&folder, &arguments) {
+        let socket = std::net::UdpSocket::bind("10.254.80.1:0").unwrap();
+        let port = socket.local_addr().unwrap().port();
+        socket.send_to(&[0; 16], "10.254.80.2:47000").unwrap();
+        let mut summary = String::new();
+        output.read_to_string(&mut summary).unwrap();
+        assert_eq!(running.0.wait().unwrap().code(), Some(3), "{summary}");
+        assert!(summary.contains("a null pointer"), "{summary}");
+        let message = format!("message: 16 B from 10.254.80.1, port {port}");
+        assert!(summary.contains(&message), "{summary}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -8,6 +8,7 @@
 
 pub(crate) mod arp;
 pub(crate) mod clock;
+mod faults;
 pub(crate) mod pace;
 pub(crate) mod queue;
 mod wire;
@@ -25,6 +26,7 @@ use pinion_spin::{Outcome, Units};
 
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::fault::Fault;
 use crate::report::{Collector, Ending, Outputs, Sink, Summary};
 use crate::run::links;
 
@@ -35,6 +37,7 @@ use queue::Queue;
 use wire::Wire;
 
 pub use arp::NIC_MAC;
+pub(crate) use faults::Faults;
 pub use wire::WireName;
 
 /// Waits at most this long for a frame before looking whether to stop.
@@ -95,6 +98,7 @@ pub fn run(
         pace: Pace::default(),
         reached: Time::ZERO,
         is_stuck: None,
+        faults: Faults::default(),
     };
     observer.started();
     live.run(app, options, observer)
@@ -110,6 +114,7 @@ struct Live {
     /// Simulated time that the last slice ended at, if packets are inside.
     reached: Time,
     is_stuck: Option<String>,
+    faults: Faults,
 }
 
 impl Live {
@@ -122,7 +127,7 @@ impl Live {
                 self.device.wait()?;
             }
             self.device.read_each(|frame| self.queue.push(frame, self.clock.now()))?;
-            is_idle = self.simulate(is_idle, observer)?;
+            is_idle = self.simulate(is_idle, app, observer)?;
             if let Some(text) = self.pace.notice(&mut self.queue) {
                 observer.notice(&text);
             }
@@ -130,7 +135,8 @@ impl Live {
         let mut remarks = self.pace.remarks(self.device.name(), &self.queue, options.bound);
         remarks.extend(self.device.remarks());
         let dropped = self.device.dropped_by_kernel();
-        let stats = self.collector.finish(&mut Passing { device: &mut self.device, observer })?;
+        let (device, faults) = (&mut self.device, &mut self.faults);
+        let stats = self.collector.finish(&mut Passing { device, faults, app, observer })?;
         let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
         let ended = (ending, self.nic.now(), start.elapsed());
         let totals = self.nic.totals();
@@ -142,7 +148,7 @@ impl Live {
     }
 
     /// Simulates for a slice; tells whether nothing is inside any more.
-    fn simulate(&mut self, was_idle: bool, observer: &mut dyn Observer) -> Result<bool> {
+    fn simulate(&mut self, was_idle: bool, app: &App, observer: &mut dyn Observer) -> Result<bool> {
         if was_idle && self.queue.is_empty() {
             return Ok(true);
         }
@@ -150,7 +156,8 @@ impl Live {
         let before = self.nic.now().max(self.reached);
         let until = before.max(self.queue.newest_arrival()) + Time::from_ps(SLICE_PS);
         self.queue.first_given = None;
-        let mut passing = Passing { device: &mut self.device, observer };
+        let (device, faults) = (&mut self.device, &mut self.faults);
+        let mut passing = Passing { device, faults, app, observer };
         let mut ears = self.collector.ears(&mut passing);
         let outcome = self.nic.run(until, &mut self.queue, &mut ears);
         self.device.take_error()?;
@@ -331,6 +338,8 @@ fn with_header(packet: &[u8], kernel: [u8; 6]) -> Vec<u8> {
 /// Passes on what happens during a slice.
 pub(crate) struct Passing<'a> {
     pub(crate) device: &'a mut Device,
+    pub(crate) faults: &'a mut Faults,
+    pub(crate) app: &'a App,
     pub(crate) observer: &'a mut dyn Observer,
 }
 
@@ -345,5 +354,11 @@ impl Sink for Passing<'_> {
 
     fn unmatched(&mut self, _time: Time, frame: &[u8]) {
         self.device.take_unmatched(frame);
+    }
+
+    fn fault(&mut self, fault: &Fault) {
+        if let Some(text) = self.faults.tell(self.app, fault) {
+            self.observer.notice(&text);
+        }
     }
 }

@@ -9,7 +9,7 @@ use pinion_sim::Time;
 use super::Tell;
 use crate::app::App;
 use crate::error::Result;
-use crate::live::{Device, Observer, Options, Passing};
+use crate::live::{Device, Faults, Observer, Options, Passing};
 use crate::report::{Collector, Ending, Outputs, Summary};
 use crate::run::links;
 
@@ -33,6 +33,7 @@ pub fn run(
     let mut collector = Collector::new(outputs, links, app.context_names())?;
     let mut spent = Duration::ZERO;
     let mut batch = Batch::default();
+    let mut faults = Faults::default();
     observer.started();
     let is_over = || options.duration.is_some_and(|limit| start.elapsed() >= limit);
     while observer.goes_on() && !is_over() {
@@ -40,7 +41,8 @@ pub fn run(
         batch.clear();
         device.read_each(|frame| batch.push(frame))?;
         let began = Instant::now();
-        let mut passing = Passing { device: &mut device, observer };
+        let (device, faults) = (&mut device, &mut faults);
+        let mut passing = Passing { device, faults, app, observer };
         let mut ears = collector.ears(&mut passing);
         for bytes in batch.frames() {
             engine.offer(Incoming { bytes, skip, tag: 0 }, &mut ears);
@@ -57,7 +59,8 @@ pub fn run(
     let mut remarks = vec![format!("live on {}", device.name())];
     remarks.extend(device.remarks());
     let dropped = device.dropped_by_kernel();
-    let stats = collector.finish(&mut Passing { device: &mut device, observer })?;
+    let faults = &mut faults;
+    let stats = collector.finish(&mut Passing { device: &mut device, faults, app, observer })?;
     let ended = (Ending::Finished, Time::ZERO, start.elapsed());
     let mut summary = Summary::new(app, engine.totals(), stats, ended).by_native(workers, spent);
     summary.remarks = remarks;
