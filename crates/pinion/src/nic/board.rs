@@ -321,7 +321,7 @@ struct Hearing<'a> {
 
 impl Sink for Hearing<'_> {
     fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
-        self.log.push(Line { time, cluster, hpu, text: text.to_owned() });
+        self.log.push(Line { time, cluster, hpu, text: text.to_owned(), user: None });
     }
 
     fn departed(&mut self, _time: Time, frame: &[u8]) {
@@ -336,9 +336,9 @@ impl Sink for Hearing<'_> {
         let Some(origin) = fault.handler() else { return };
         let context = origin.context.0;
         let mut holders = self.holders.values();
-        if !holders.any(|holder| holder.contexts().contains(&context)) {
+        let Some(holder) = holders.find(|holder| holder.contexts().contains(&context)) else {
             return;
-        }
+        };
         let (time, cluster, hpu) = (fault.time, origin.cluster, origin.hpu);
         let explained = explain(self.machine, self.images, self.holders, fault.clone());
         let text = format!("a handler was ended: {}", explained.headline());
@@ -350,9 +350,11 @@ impl Sink for Hearing<'_> {
         if *self.told == FAULTS_TOLD {
             self.observer.notice("further ended handlers are in `pinion nic log` only");
         }
-        self.log.push(Line { time, cluster, hpu, text });
+        self.log.push(Line { time, cluster, hpu, text, user: None });
+        // Packet and registers are nobody's business but the program's.
+        let user = Some(holder.user);
         for line in explained.details() {
-            self.log.push(Line { time, cluster, hpu, text: format!("  {line}") });
+            self.log.push(Line { time, cluster, hpu, text: format!("  {line}"), user });
         }
     }
 }

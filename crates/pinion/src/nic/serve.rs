@@ -2,12 +2,13 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use nix::unistd::geteuid;
 use pinion_host::Access;
 
 use super::attach::Wanted;
 use super::board::Board;
 use super::images::read_image;
-use super::log::Cursor;
+use super::log::{Cursor, Reader};
 use super::message::{Body, Builder, Header, Kind, PIECE_BYTES, VERSION};
 use super::refusal::{Code, Refusal};
 use super::socket::Connection;
@@ -70,7 +71,10 @@ pub fn serve(
         Kind::Answer => push(board, asker, body),
         Kind::Status => answer(Builder::default().bytes(status::json(board, setting).as_bytes())),
         Kind::Log => match (body.u32(), body.u32(), body.is_empty()) {
-            (Some(follow), Some(_), true) => Ok(Reply::Lines(Cursor::default(), follow != 0)),
+            (Some(follow), Some(_), true) => {
+                let reader = Reader::new(asker.connection.user, geteuid());
+                Ok(Reply::Lines(Cursor::new(reader), follow != 0))
+            }
             _ => Err(short()),
         },
     }
