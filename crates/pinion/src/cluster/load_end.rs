@@ -100,6 +100,7 @@ impl LoadEnd {
             instructions: 0,
             latency_ns: None,
             warnings: Vec::new(),
+            remarks: Vec::new(),
             imbalance: None,
             details: serde_json::Value::Null,
         };

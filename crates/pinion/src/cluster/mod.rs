@@ -11,6 +11,7 @@ mod load_end;
 mod manifest;
 mod nano_end;
 mod network;
+mod nothing;
 mod observe;
 mod plan;
 mod rows;

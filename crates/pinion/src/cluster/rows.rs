@@ -45,6 +45,8 @@ pub struct NodeRow {
     pub latency_ns: Option<Quantiles>,
     /// Tells what the program did wrong.
     pub warnings: Vec<String>,
+    /// Tells what kept everything that came from its programs, if something did.
+    pub remarks: Vec<String>,
     /// Tells what does not add up, if something does not.
     pub imbalance: Option<String>,
     /// Holds everything else there is to say about a node of its kind.
@@ -52,7 +54,7 @@ pub struct NodeRow {
 }
 
 /// Lists what a sPIN NIC's details leave out.
-const SPIN_LEFT_OUT: [&str; 8] = [
+const SPIN_LEFT_OUT: [&str; 9] = [
     "app",
     "machine",
     "ending",
@@ -61,6 +63,7 @@ const SPIN_LEFT_OUT: [&str; 8] = [
     "simulated_mips",
     "instructions",
     "latency_ns",
+    "remarks",
 ];
 
 /// Lists what a node's details leave out: what is said already, and what differs from run to run.
@@ -114,6 +117,7 @@ impl NodeRow {
             instructions: summary.instructions,
             latency_ns: summary.latency,
             warnings: summary.warnings.clone(),
+            remarks: summary.why_lost().into_iter().collect(),
             imbalance: summary.imbalance.clone(),
             details,
         }
@@ -157,6 +161,7 @@ impl NodeRow {
             instructions: totals.instructions,
             latency_ns: summary.latency,
             warnings: Vec::new(),
+            remarks: summary.remarks.clone(),
             imbalance: summary.imbalance.clone(),
             details,
         }

@@ -12,6 +12,7 @@ use pinion_net::link::PortTap;
 use super::end::End;
 use super::load_end::LoadEnd;
 use super::nano_end::NanoEnd;
+use super::nothing;
 use super::observe::Observed;
 use super::plan::{Plan, Target};
 use super::rows::{CableRow, QueueTrace, SwitchRow};
@@ -72,7 +73,7 @@ pub fn run(
     let Some(mut share) = gather(ranks, share)? else { return Ok(None) };
     let place = |trace: &QueueTrace| options.queues.iter().position(|name| *name == trace.cable);
     share.queues.sort_by_key(place);
-    Ok(Some(Summary {
+    let mut summary = Summary {
         name: plan.name.clone(),
         ending,
         cycles: now,
@@ -84,7 +85,10 @@ pub fn run(
         loads: share.loads,
         host: begun.elapsed(),
         workers: (threads, ranks.count()),
-    }))
+        remarks: Vec::new(),
+    };
+    summary.remarks = nothing::remarks(plan, &summary);
+    Ok(Some(summary))
 }
 
 fn failed(error: pinion_net::fabric::FabricError) -> Error {

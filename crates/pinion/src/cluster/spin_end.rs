@@ -22,7 +22,7 @@ use super::summary::{Ended, Ending as ClusterEnding};
 use crate::app::App;
 use crate::error::Result;
 use crate::fault::Fault;
-use crate::report::{Collector, Ending, Outputs, Sink, Summary};
+use crate::report::{Collector, Ending, Outputs, Sink, Summary, Traces};
 use crate::run;
 use crate::traffic::ETHERNET_HEADER_BYTES;
 
@@ -135,9 +135,12 @@ impl SpinEnd {
             None if self.is_active => Ending::Interrupted,
             None => Ending::Finished,
         };
-        let stats = self.collector.finish(&mut self.said)?;
+        let mut stats = self.collector.finish(&mut self.said)?;
+        let traces = Traces::of(&mut stats, &Outputs::default());
         let ended = (ending, self.clock.time(now), Duration::ZERO);
-        Ok((Summary::new(&self.app, self.nic.totals(), stats, ended), self.said.console))
+        let mut summary = Summary::new(&self.app, self.nic.totals(), stats, ended);
+        summary.remarks.extend(traces.why_none_matched(&self.app, &summary)?);
+        Ok((summary, self.said.console))
     }
 
     /// Sums the node up.

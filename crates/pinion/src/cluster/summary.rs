@@ -83,6 +83,8 @@ pub struct Summary {
     pub host: Duration,
     /// Counts threads of a rank, and ranks.
     pub workers: (usize, usize),
+    /// Names what else must be said.
+    pub remarks: Vec<String>,
 }
 
 impl Summary {
@@ -146,6 +148,7 @@ impl Summary {
             "nodes": self.nodes,
             "network": { "cables": self.cables, "switches": self.switches },
             "loads": self.loads.iter().map(LoadRow::to_json).collect::<Vec<_>>(),
+            "remarks": self.remarks,
             "imbalances": self.imbalances().collect::<Vec<_>>(),
         })
     }

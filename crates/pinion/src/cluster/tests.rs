@@ -76,6 +76,87 @@ fn who_waits_for_nobody_is_told() {
 }
 
 #[test]
+fn a_cluster_in_which_no_message_moves_says_who_waits() {
+    // Servers alone: nobody sends.
+    let folder = Folder::new("silent");
+    folder.write("[cluster]\nname = \"silent\"\n", "count = 2\n");
+    let summary = run_plan(&folder.plan(), &RunOptions::default());
+    assert_eq!(summary.ending, Ending::Finished, "{}", summary.to_text());
+    let why = "no message moved: server.0 and server.1 wait for one that nobody sends; some program \
+               must send first, or a load generator ([[load]] with `to` in cluster.toml)";
+    assert_eq!(summary.remarks, [why]);
+    assert!(summary.to_text().contains(why), "{}", summary.to_text());
+    assert_eq!(summary.to_json()["remarks"][0], why);
+    // One in which messages move has nothing to say.
+    let plan = plan(&["client.count=1"]).unwrap();
+    assert!(run_plan(&plan, &RunOptions::default()).remarks.is_empty());
+}
+
+#[test]
+fn a_load_that_reaches_nobody_says_how_far_it_came() {
+    let folder = Folder::new("unreached");
+    let told = |spec: &str, options: &RunOptions| {
+        let load = format!("[[load]]\nname = \"load\"\nto = \"server\"\nspec = \"{spec}\"\n");
+        folder.write("[cluster]\nname = \"unreached\"\n", &load);
+        run_plan(&folder.plan(), options)
+    };
+    let all = RunOptions::default();
+    let good = told("requests=3", &all);
+    assert!(good.remarks.is_empty(), "{}", good.to_text());
+    // A context that nobody serves.
+    let wrong = told("requests=3,contexts=7,patience=50000", &all);
+    let text = wrong.to_text();
+    let why = "load `load` reached nobody: 3 requests to server and no answer; ";
+    assert!(wrong.remarks[0].starts_with(why), "{text}");
+    assert!(wrong.remarks[0].contains("`contexts` of the load must be those"), "{text}");
+    assert!(text.contains("server: no message reached the program: "), "{text}");
+    assert!(text.contains("context_out_of_range"), "{text}");
+    // Nothing arrives.
+    let faults = Some("loss=100%".parse().unwrap());
+    let lost = told("requests=3,patience=50000", &RunOptions { faults, ..all.clone() });
+    let text = lost.to_text();
+    assert!(lost.remarks[0].contains("no frame arrived there; "), "{text}");
+    // It never begins.
+    let idle = told("requests=3,startup=1", &all);
+    let why = "load `load` sent nothing: it waits for the message with which its node";
+    assert!(idle.remarks[0].starts_with(why), "{}", idle.to_text());
+    let early = told("requests=3", &RunOptions { cycles: Some(50_000), ..all });
+    let why = "it begins in cycle 60,000 (start_delay), and the run ended in cycle 50,000";
+    assert!(early.remarks[0].ends_with(why), "{}", early.to_text());
+}
+
+/// A folder with a cluster of echo servers, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("pinion-cluster-{}-{name}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+
+    /// Writes the file: what stands before the servers and behind them.
+    fn write(&self, before: &str, behind: &str) {
+        let app = example("nanopu_echo").canonicalize().unwrap();
+        let server = format!("[[node]]\nname = \"server\"\napp = \"{}\"\n", app.display());
+        let network = "[network]\ntopology = { kind = \"star\" }\n";
+        let text = format!("{before}{network}{server}{behind}");
+        std::fs::write(self.0.join(FILE_NAME), text).unwrap();
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::load(&self.0.join(FILE_NAME), &Options::default()).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
 fn mistakes_have_their_place() {
     for (override_, part) in [
         ("client.count=0", "node[1].count"),

@@ -139,20 +139,22 @@ impl Summary {
 
     fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
         let troubled = |node: &&NodeRow| {
-            !node.stuck.is_empty() || !node.warnings.is_empty() || !node.faults.is_empty()
+            let said = [&node.stuck, &node.warnings, &node.faults, &node.remarks];
+            said.iter().any(|lines| !lines.is_empty())
         };
         let all = self.nodes.iter().filter(troubled).count();
         for node in self.nodes.iter().filter(troubled).take(MOST_TROUBLED) {
             for fault in &node.faults {
                 writeln!(out, "  {}: {}", node.name, fault.trim_end().replace('\n', "\n  "))?;
             }
-            for line in node.stuck.iter().chain(&node.warnings) {
+            for line in node.stuck.iter().chain(&node.warnings).chain(&node.remarks) {
                 writeln!(out, "  {}: {line}", node.name)?;
             }
         }
         if all > MOST_TROUBLED {
             writeln!(out, "  and {} nodes more", all - MOST_TROUBLED)?;
         }
+        self.remarks.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
         self.imbalances().try_for_each(|problem| writeln!(out, "  {problem}"))
     }
 }

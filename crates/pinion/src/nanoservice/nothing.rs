@@ -17,6 +17,13 @@ impl Summary {
         if came == 0 && self.frames.frames_in == 0 && went == 0 {
             return Some(format!("no message came: {why}"));
         }
+        self.why_lost()
+    }
+
+    /// Says that packets came and no message of them reached the program, or that messages were
+    /// written and none left, if that is so.
+    pub(crate) fn why_lost(&self) -> Option<String> {
+        let (came, went) = (self.receive.delivered_messages, self.transmit.messages);
         if came == 0 && self.receive.dropped_packets() > 0 {
             return Some(format!(
                 "no message reached the program: {} of {} packets were dropped ({}); the node speaks \

@@ -52,8 +52,8 @@ impl Traces {
             remarks.push("no packet came in: there was none, or the link lost all".to_owned());
             return Ok(remarks);
         }
-        if totals.matched == 0 && totals.unmatched > 0 {
-            remarks.push(self.why_unmatched(app)?);
+        if let Some(why) = self.why_none_matched(app, summary)? {
+            remarks.push(why);
         } else if totals.processed > 0 && totals.packets_out == 0 && totals.faults == 0 {
             remarks.extend(self.why_silent(totals.host_writes));
         }
@@ -68,6 +68,16 @@ impl Traces {
             ));
         }
         Ok(remarks)
+    }
+
+    /// Says why packets came and none matched a context, if that is so.
+    ///
+    /// # Errors
+    /// None that a run that could begin has.
+    pub fn why_none_matched(&self, app: &App, summary: &super::Summary) -> Result<Option<String>> {
+        let totals = &summary.totals;
+        let is_so = totals.matched == 0 && totals.unmatched > 0;
+        is_so.then(|| self.why_unmatched(app)).transpose()
     }
 
     /// Says which context came nearest to taking a packet, and what it wanted.
