@@ -54,14 +54,15 @@ pub(crate) fn refuse_other_kind(name: &str, wants_nanopu: bool) -> Option<Error>
     let fitting = assets::machines().into_iter();
     let fitting = fitting.filter(|known| is_machine(known).ok() == Some(wants_nanopu));
     let fitting = fitting.collect::<Vec<_>>().join(", ");
+    let given = "--machine, or `machine` in app.toml or cluster.toml";
     Some(Error::Usage(match wants_nanopu {
         true => format!(
             "the machine {name} is a sPIN NIC, which runs packet handlers; a nanoservice needs a \
-             nanoPU: {fitting}"
+             nanoPU: {fitting} ({given})"
         ),
         false => format!(
             "the machine {name} is a nanoPU, which runs nanoservices; packet handlers need a sPIN \
-             NIC: {fitting}"
+             NIC: {fitting} ({given})"
         ),
     }))
 }
