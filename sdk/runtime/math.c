@@ -100,7 +100,7 @@ double fmax(double x, double y)
     return isnan(y) || x >= y ? x : y;
 }
 
-double trunc(double x)
+static double trunc_of(double x)
 {
     uint64_t bits = bits_of(x);
     int whole = exponent_of(bits) - EXPONENT_BIAS;
@@ -112,23 +112,23 @@ double trunc(double x)
     return of_bits(bits & ~(((uint64_t)1 << (FRACTION_BITS - whole)) - 1));
 }
 
-double floor(double x)
+static double floor_of(double x)
 {
-    double whole = trunc(x);
+    double whole = trunc_of(x);
 
     return whole > x ? copysign(whole - 1, x) : whole;
 }
 
-double ceil(double x)
+static double ceil_of(double x)
 {
-    double whole = trunc(x);
+    double whole = trunc_of(x);
 
     return whole < x ? copysign(whole + 1, x) : whole;
 }
 
-double round(double x)
+static double round_of(double x)
 {
-    double whole = trunc(x);
+    double whole = trunc_of(x);
 
     if (fabs(x - whole) >= 0.5)
         whole += signbit(x) ? -1 : 1;
@@ -162,7 +162,7 @@ double frexp(double x, int *exponent)
     return put_together(bits & SIGN, significand, -FRACTION_BITS - 1);
 }
 
-double fmod(double x, double y)
+static double fmod_of(double x, double y)
 {
     uint64_t sign = bits_of(x) & SIGN, a, b;
     int a_exponent, b_exponent;
@@ -189,7 +189,7 @@ double fmod(double x, double y)
     return put_together(sign, a, a_exponent);
 }
 
-double sqrt(double x)
+static double sqrt_of(double x)
 {
     uint64_t bits = bits_of(x), rest, root = 0, trial;
     int exponent;
@@ -232,6 +232,38 @@ double sqrt(double x)
     return put_together(0, root, exponent);
 }
 
+/* What compilers know by name they may narrow: (float)floor(x) is floorf(x) to them, and would call
+ * itself. They do not know the functions above. */
+double trunc(double x)
+{
+    return trunc_of(x);
+}
+
+double floor(double x)
+{
+    return floor_of(x);
+}
+
+double ceil(double x)
+{
+    return ceil_of(x);
+}
+
+double round(double x)
+{
+    return round_of(x);
+}
+
+double fmod(double x, double y)
+{
+    return fmod_of(x, y);
+}
+
+double sqrt(double x)
+{
+    return sqrt_of(x);
+}
+
 /* A float's operations are exact in double precision, and rounding twice to half the digits or fewer
  * rounds right. */
 float fabsf(float x)
@@ -256,30 +288,30 @@ float fmaxf(float x, float y)
 
 float floorf(float x)
 {
-    return (float)floor(x);
+    return (float)floor_of(x);
 }
 
 float ceilf(float x)
 {
-    return (float)ceil(x);
+    return (float)ceil_of(x);
 }
 
 float truncf(float x)
 {
-    return (float)trunc(x);
+    return (float)trunc_of(x);
 }
 
 float roundf(float x)
 {
-    return (float)round(x);
+    return (float)round_of(x);
 }
 
 float fmodf(float x, float y)
 {
-    return (float)fmod(x, y);
+    return (float)fmod_of(x, y);
 }
 
 float sqrtf(float x)
 {
-    return (float)sqrt(x);
+    return (float)sqrt_of(x);
 }

@@ -56,6 +56,20 @@ CRASHES = [
 ]
 EXIT_HANDLERS_FAILED = 3
 
+# What math/ prints: function, result in double and in single precision, in 1/1000; 9999 is no number.
+MATH = """\
+floor -2000 -2000
+ceil -1000 -1000
+trunc -1000 -1000
+round -2000 -2000
+fmod 500 500
+sqrt 1414 1414
+sqrt of less 9999 9999
+fabs 1500 1500
+copysign -2000 -2000
+fmin -1500 -1500
+fmax 2000 2000"""
+
 
 def execute(pinion, folder, options, out, status):
     """Runs once; gives the summary and what was printed."""
@@ -216,6 +230,26 @@ def test_crashes(pinion, workers):
     return failures
 
 
+def test_math(pinion):
+    """What math.h gives must be the same on both engines; gives the number of failures."""
+    folder = Path(__file__).resolve().parent / "math"
+    wanted = MATH.split("\n")
+    failures = 0
+    for engine in ("simulator", "native"):
+        try:
+            with tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
+                options = ["--engine", engine, "--generate", "udp,count=1"]
+                _, printed = execute(pinion, folder, options, Path(out), 0)
+            found = [line.split("] ")[1] for line in printed.splitlines() if line[:1] == "["]
+            if found != wanted:
+                raise Difference(f"printed {found}, wanted {wanted}")
+            print(f"ok   math, {engine}", flush=True)
+        except (Difference, OSError, subprocess.TimeoutExpired) as problem:
+            failures += 1
+            print(f"FAIL math, {engine}: {problem}", flush=True)
+    return failures
+
+
 def refusals(pinion):
     """Options without meaning for the native engine are refused by name."""
     folder, failures = REPOSITORY / "examples/icmp_echo", 0
@@ -253,6 +287,7 @@ def main():
     for folder in (f.resolve() for f in folders if (f / "app.toml").exists()):
         failures += test_example(pinion, folder, workers)
     if not arguments.folders:
+        failures += test_math(pinion)
         failures += test_crashes(pinion, workers)
         failures += refusals(pinion)
     if failures:

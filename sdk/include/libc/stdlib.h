@@ -36,9 +36,14 @@ void exit(int status) __attribute__((noreturn));
 #ifdef PINION_OWN_HEAP
 #define PINION_NO_HEAP
 #else
-#define PINION_NO_HEAP                                                                         \
-    __attribute__((error("handlers have no heap: keep data in static variables, handler memory " \
-                         "or scratchpads")))
+#define PINION_NO_HEAP_WORDS \
+    "handlers have no heap: keep data in static variables, handler memory or scratchpads"
+#ifdef __clang__
+/* It knows these functions already, and takes an `error` only where it first sees one. */
+#define PINION_NO_HEAP __attribute__((unavailable(PINION_NO_HEAP_WORDS)))
+#else
+#define PINION_NO_HEAP __attribute__((error(PINION_NO_HEAP_WORDS)))
+#endif
 #endif
 void *malloc(size_t bytes) PINION_NO_HEAP;
 void *calloc(size_t count, size_t bytes) PINION_NO_HEAP;
