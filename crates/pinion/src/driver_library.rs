@@ -65,9 +65,13 @@ fn beside() -> Option<PathBuf> {
 }
 
 fn missing() -> String {
+    let why = match cfg!(debug_assertions) {
+        true => "which is a debug build",
+        false => "whose build said why",
+    };
     format!(
-        "{} is neither in this executable, which was built without optimisation, nor beside it: \
-         use an optimised build (make install), build the library beside it (cargo build -p \
+        "{} is neither in this executable, {why}, nor beside it: use a release build (make install, \
+         cargo install without --debug), build the library beside it (cargo build -p \
          pinion-pspinsim), or give --library FILE",
         file_name()
     )
