@@ -258,6 +258,38 @@ def test_users_share_a_nic_one_after_the_other(bench):
     check(nic.is_running(), "the NIC ended")
 
 
+def test_what_a_failing_handler_held_is_for_its_user(bench):
+    """Packet and registers of an ended handler: its user and the NIC's see them, others do not."""
+    need("setpriv")
+    other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    probe = [*other, bench.pinion, "--version"]
+    if subprocess.run([str(part) for part in probe], capture_output=True).returncode:
+        raise Skip("no second user in this namespace who can run pinion")
+    bench.folder.chmod(0o755)
+    program = attend(bench)
+    fall = "    *(volatile int *)0 = 1;\n    spin_dma_to_host("
+    elf = bench.handlers("falls", echo("f", ASK.replace("    spin_dma_to_host(", fall)))
+    bench.nic("--allow-user", "65534")
+    ask_log = [bench.pinion, "nic", "log", "--once"]
+    first = join(bench, program, elf)
+    secret, shown = b"..secret", "2e 2e 73 65 63 72"
+    ask(9000, secret, tries=1)
+    wait_for(lambda: "packet of " in bench.run(ask_log), "the fault")
+    check_in(shown, bench.run(ask_log))
+    text = bench.run([*other, *ask_log])
+    check_in("a handler was ended: ", text)
+    check("packet of " not in text and shown not in text, f"another user reads: {text}")
+    check(" sp " not in text, f"another user reads registers: {text}")
+    first.say("exit")
+    first.finish()
+    wait_for(lambda: not bench.status()["contexts"][0]["held"], "the release")
+    theirs = bench.start([*other, program, "/dev/pspin0", elf, 0, "9000"])
+    theirs.wait_for("attached")
+    ask(9000, b"..theirs", tries=1)
+    wait_for(lambda: "2e 2e 74 68 65 69" in bench.run([*other, *ask_log]), "their own packet")
+    check(shown not in bench.run([*other, *ask_log]), "the first user's is still hidden")
+
+
 def test_refusals_do_not_fill_the_output(bench):
     nic = bench.nic()
     for _ in range(2000):
