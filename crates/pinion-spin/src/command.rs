@@ -87,13 +87,49 @@ impl Command {
     }
 }
 
+/// Chooses whose command goes to its interface: one in a cycle. A command that was chosen and whose
+/// interface is full holds up those behind it, whatever they are for. (That one arbiter stands before
+/// all interfaces is our reading of application runs `strided_ddt_96-burst` and `copy_from_host-burst`
+/// of the ground truth, not of the RTL's source.)
+#[derive(Clone, Debug)]
+pub struct Frontend {
+    arbiter: RoundRobin,
+    requests: Requests,
+    chosen: Option<u32>,
+}
+
+impl Frontend {
+    /// Makes an idle one.
+    pub fn new(machine: &Machine) -> Self {
+        let clusters = machine.cluster.count;
+        Self { arbiter: RoundRobin::new(clusters), requests: Requests::new(clusters), chosen: None }
+    }
+
+    /// Notes that a cluster has a command to offer.
+    pub fn offer(&mut self, cluster: u32) {
+        self.requests.set(cluster, true);
+    }
+
+    /// Chooses a cluster; it stays chosen until its command is taken.
+    pub fn choose(&mut self) -> Option<u32> {
+        if self.chosen.is_none() {
+            self.chosen = self.arbiter.grant(&self.requests);
+        }
+        self.chosen
+    }
+
+    /// Notes that the chosen cluster's command was taken; says whether others offer theirs.
+    pub fn take(&mut self) -> bool {
+        if let Some(cluster) = self.chosen.take() {
+            self.requests.set(cluster, false);
+        }
+        !self.requests.is_empty()
+    }
+}
+
 /// Serves the commands of one kind.
 #[derive(Clone, Debug)]
 pub struct Interface {
-    /// Chooses among the clusters.
-    pub arbiter: RoundRobin,
-    /// Clusters whose next command is for this interface.
-    pub requests: Requests,
     in_flight: u32,
     /// Cycles from which slots are free again.
     releases: VecDeque<u64>,
@@ -103,7 +139,11 @@ pub struct Interface {
     reads_from: u64,
     host_writes_from: u64,
     host_reads_from: u64,
+    /// Where data were read last, and from which cycle on.
     last_source: Option<Place>,
+    last_start: u64,
+    /// Where a copy from the host went last.
+    last_target: Option<Place>,
     last_done: u64,
 }
 
@@ -155,8 +195,6 @@ impl Interface {
     /// Makes an idle interface.
     pub fn new(machine: &Machine) -> Self {
         Self {
-            arbiter: RoundRobin::new(machine.cluster.count),
-            requests: Requests::new(machine.cluster.count),
             in_flight: 0,
             releases: VecDeque::with_capacity(machine.command.per_interface as usize),
             limit: machine.command.per_interface,
@@ -164,6 +202,8 @@ impl Interface {
             host_writes_from: 0,
             host_reads_from: 0,
             last_source: None,
+            last_start: 0,
+            last_target: None,
             last_done: 0,
         }
     }
@@ -175,6 +215,11 @@ impl Interface {
             self.in_flight -= 1;
         }
         self.in_flight < self.limit
+    }
+
+    /// Gives the cycle in which its next slot is free, where that is known.
+    pub fn next_slot(&self) -> Option<u64> {
+        self.releases.front().copied()
     }
 
     /// Takes a command at cycle `now`; its data may not move before `not_before`. Gives the cycle it
@@ -213,8 +258,19 @@ impl Interface {
         let host_beats = if command.kind == Kind::HostDma { span(command.host_address) } else { 0 };
         let nic_beats = span(u64::from(command.nic_address)).max(1);
         let beats = nic_beats.max(host_beats);
+        let (l2, memory) = match source {
+            Some(Place::L1 { cluster, .. }) => (0, Some(Place::L1 { cluster, offset: 0 })),
+            Some(_) => (timing.from_l2_cycles, Some(Place::L2Packet(0))),
+            None => (0, None),
+        };
+        let switch = |last: Option<Place>| match last {
+            Some(last) if Some(last) != memory => timing.source_switch_cycles,
+            _ => 0,
+        };
         if command.kind == Kind::HostDma && !command.to_host {
-            let start = now.max(self.host_reads_from);
+            // Row from_host_l1_send-burst_256: the next cluster's data come a cycle later.
+            let start = now.max(self.host_reads_from + switch(self.last_target));
+            self.last_target = memory;
             self.host_reads_from = start + beats;
             let in_l2 =
                 u64::from(!matches!(source, Some(Place::L1 { .. }))) * timing.from_l2_cycles;
@@ -222,21 +278,17 @@ impl Interface {
             let nic_from = done.saturating_sub(nic_beats + WRITE_RESPONSE_CYCLES);
             return Taken { done, nic_from, nic_beats };
         }
-        let mut start = now.max(self.reads_from);
-        let (l2, memory) = match source {
-            Some(Place::L1 { cluster, .. }) => (0, Some(Place::L1 { cluster, offset: 0 })),
-            Some(_) => (timing.from_l2_cycles, Some(Place::L2Packet(0))),
-            None => (0, None),
+        let free = now.max(self.reads_from);
+        let switch = switch(self.last_source);
+        let start = match command.kind {
+            // The off-cluster DMA reads a cycle later from the next cluster; what it writes may still
+            // follow without a gap, from its buffer (rows to_host_l1-burst_64, to_host_l1-burst_128).
+            Kind::HostDma => now.max(self.reads_from + switch),
+            // A packet's first beat is asked for a cycle later when the source changes, which shows
+            // behind packets of a single beat (rows pingpong_l1-burst_64, send_and_host-burst_256).
+            Kind::Send | Kind::HostDirect => free.max(self.last_start + 1 + switch),
         };
-        // The outbound engine loses a cycle when its source changes; the off-cluster DMA has a buffer
-        // that hides it unless data wait already.
-        let hidden = command.kind == Kind::HostDma && self.reads_from <= now;
-        if self.last_source.is_some_and(|last| Some(last) != memory)
-            && self.reads_from == start
-            && !hidden
-        {
-            start += timing.source_switch_cycles;
-        }
+        self.last_start = start;
         self.last_source = memory;
         self.reads_from = start + nic_beats;
         if command.kind == Kind::Send {
@@ -244,7 +296,7 @@ impl Interface {
             return Taken { done, nic_from: start, nic_beats };
         }
         // Where the host's address is not aligned, there is a beat more to write than to read.
-        let write = start.max(self.host_writes_from);
+        let write = free.max(self.host_writes_from);
         self.host_writes_from = write + beats;
         let done = write + timing.host_dma_cycles + beats + l2;
         Taken { done, nic_from: start, nic_beats }
@@ -320,6 +372,36 @@ mod tests {
         assert_eq!(interface.release(15, &timing), 17);
         assert!(!interface.has_slot(16));
         assert!(interface.has_slot(17));
+    }
+
+    /// A command that was chosen stays so while its interface is full, and those behind it wait.
+    #[test]
+    fn the_chosen_command_stays_chosen() {
+        let mut frontend = Frontend::new(&machine());
+        assert_eq!(frontend.choose(), None);
+        frontend.offer(2);
+        assert_eq!(frontend.choose(), Some(2));
+        frontend.offer(0);
+        assert_eq!(frontend.choose(), Some(2));
+        assert!(frontend.take());
+        assert_eq!(frontend.choose(), Some(0));
+        assert!(!frontend.take());
+    }
+
+    /// Copies from the host to one cluster follow each other beat by beat, those to another a cycle
+    /// later (row from_host_l1_send-burst_256).
+    #[test]
+    fn copies_from_the_host_change_clusters_in_a_cycle() {
+        let machine = machine();
+        let timing = Timing::new(&machine);
+        let mut interface = Interface::new(&machine);
+        let read = Command { to_host: false, nic_address: 0x1000_4400, ..host_dma(256) };
+        let mut done = |cluster| {
+            let target = Some(Place::L1 { cluster, offset: 0x4400 });
+            interface.take(100, 0, &read, target, &timing).done
+        };
+        let first = done(0);
+        assert_eq!([done(0), done(1), done(1)], [first + 4, first + 9, first + 13]);
     }
 
     #[test]

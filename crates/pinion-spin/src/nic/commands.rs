@@ -193,7 +193,7 @@ impl Nic {
         let command = core as u32 * self.machine.command.per_hpu + id;
         units.commands.push_back((command, now));
         if units.commands.len() == 1 {
-            self.offer_to_interface(now + 1, cluster, command);
+            self.offer_to_interface(now + 1, cluster);
         }
         self.tell(listener, || unit(UnitEventKind::CommandOut, now, cluster, hpu, id, 0));
         if again {
@@ -201,38 +201,41 @@ impl Nic {
         }
     }
 
-    /// Shows the oldest command of a cluster to its interface.
-    fn offer_to_interface(&mut self, cycle: u64, cluster: u32, command: u32) {
+    /// Offers the oldest command of a cluster to its interface.
+    fn offer_to_interface(&mut self, cycle: u64, cluster: u32) {
+        self.command_frontend.offer(cluster);
+        self.wake_command_frontend(cycle);
+    }
+
+    fn wake_command_frontend(&mut self, cycle: u64) {
+        if self.wakes.command_frontend.request(cycle) {
+            self.wheel.push(cycle, Due::CommandFrontend);
+        }
+    }
+
+    /// Hands the next command to its interface.
+    pub(super) fn command_frontend(&mut self, now: u64, listener: &mut dyn Listener) {
+        let Some(cluster) = self.command_frontend.choose() else { return };
+        let Some(&(command, _)) = self.clusters[cluster as usize].commands.front() else { return };
         let draft = self.slot(command).command;
         let interface =
             Command::decode(&draft).map_or(Kind::HostDma, |command| command.kind) as u32;
-        self.interfaces[interface as usize].requests.set(cluster, true);
-        self.wake_interface(cycle, interface);
-    }
-
-    fn wake_interface(&mut self, cycle: u64, interface: u32) {
-        if self.wakes.interface[interface as usize].request(cycle) {
-            self.wheel.push(cycle, Due::Interface(interface));
-        }
-    }
-
-    /// Lets an interface take a command.
-    pub(super) fn interface(&mut self, now: u64, interface: u32, listener: &mut dyn Listener) {
         let unit_ = &mut self.interfaces[interface as usize];
         if !unit_.has_slot(now) {
-            return; // a command that is done wakes the interface
+            // Where no slot is known to become free, a command that is done brings one.
+            let free = unit_.next_slot();
+            return free.map_or((), |cycle| self.wake_command_frontend(cycle));
         }
-        let Some(cluster) = unit_.arbiter.grant(&unit_.requests) else { return };
-        unit_.requests.set(cluster, false);
+        let more = self.command_frontend.take();
         let units = &mut self.clusters[cluster as usize];
         let was_full = units.commands.len() >= SPILL_ENTRIES;
-        let Some((command, _)) = units.commands.pop_front() else { return };
+        units.commands.pop_front();
         let next = units.commands.front().copied();
         if was_full {
             self.wake_cluster_command(now + 1, cluster);
         }
-        if let Some((next, from)) = next {
-            self.offer_to_interface((from + 1).max(now + 1), cluster, next);
+        if let Some((_, from)) = next {
+            self.offer_to_interface((from + 1).max(now + 1), cluster);
         }
         let per_hpu = self.machine.command.per_hpu;
         let hpu = command / per_hpu % self.machine.cluster.cores;
@@ -241,8 +244,8 @@ impl Nic {
         });
         let done = self.start_command(now, interface, command);
         self.wheel.push(done, Due::CommandDone(command));
-        if !self.interfaces[interface as usize].requests.is_empty() {
-            self.wake_interface(now + 1, interface);
+        if more {
+            self.wake_command_frontend(now + 1);
         }
     }
 
@@ -333,7 +336,7 @@ impl Nic {
         };
         let interface = kind as u32;
         let free = self.interfaces[interface as usize].release(now, &self.command_timing);
-        self.wake_interface(free, interface);
+        self.wake_command_frontend(free);
         let response = now + self.machine.command.response_cycles;
         self.wheel.push(response, Due::CommandResponse(command));
         let per_hpu = self.machine.command.per_hpu;

@@ -18,7 +18,7 @@ use super::lanes::Lane;
 use super::{Nic, SetupError, Wakes};
 use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::Cluster;
-use crate::command::{INTERFACES, Interface};
+use crate::command::{Frontend, INTERFACES, Interface};
 use crate::hpu::{Core, HpuDriver, Waiting};
 use crate::listener::{DropReason, Event, Listener};
 use crate::matching::{ContextMatch, MatchingEngine};
@@ -184,6 +184,7 @@ impl Nic {
         }
         self.lanes = (0..clusters).map(|_| Lane::new(cores)).collect();
         self.lane_next = vec![u64::MAX; clusters as usize];
+        self.command_frontend = Frontend::new(machine);
         self.interfaces = (0..INTERFACES).map(|_| Interface::new(machine)).collect();
         self.feedback_arbiter = RoundRobin::new(clusters);
         self.feedback_requests = Requests::new(clusters);

@@ -86,8 +86,8 @@ enum Due {
     Feedback,
     /// A cluster's commands leave.
     ClusterCommand(u32),
-    /// A command interface takes a command.
-    Interface(u32),
+    /// A command goes to its interface.
+    CommandFrontend,
     /// A command is done in its interface.
     CommandDone(u32),
     /// An HPU learns that its command is done.
@@ -134,6 +134,7 @@ pub struct Nic {
     memories: Memories,
     host: HostMemory,
     iommu: Iommu,
+    command_frontend: command::Frontend,
     interfaces: Vec<command::Interface>,
     command_timing: command::Timing,
     egress: commands::Egress,
@@ -167,7 +168,7 @@ struct Wakes {
     cluster_feedback: Vec<Wake>,
     feedback: Wake,
     cluster_command: Vec<Wake>,
-    interface: Vec<Wake>,
+    command_frontend: Wake,
 }
 
 impl Wakes {
@@ -181,7 +182,6 @@ impl Wakes {
             assign: each(),
             cluster_feedback: each(),
             cluster_command: each(),
-            interface: wakes(command::INTERFACES),
             ..Self::default()
         }
     }
@@ -378,9 +378,9 @@ impl Nic {
                     self.cluster_command(now, cluster, listener);
                 }
             }
-            Due::Interface(interface) => {
-                if self.wakes.interface[interface as usize].take(now) {
-                    self.interface(now, interface, listener);
+            Due::CommandFrontend => {
+                if self.wakes.command_frontend.take(now) {
+                    self.command_frontend(now, listener);
                 }
             }
             Due::CommandDone(command) => self.command_done(now, command, listener),

@@ -14,7 +14,7 @@ use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::Cluster;
 use crate::cluster::dma::SharedPorts;
 use crate::cluster::instruction_cache::ProgramPort;
-use crate::command::{INTERFACES, Interface, Timing};
+use crate::command::{Frontend, INTERFACES, Interface, Timing};
 use crate::hpu::{Core, HpuDriver, Waiting};
 use crate::listener::{Deaf, Interest};
 use crate::matching::MatchingEngine;
@@ -166,6 +166,7 @@ impl Nic {
             memories: Memories::new(&machine),
             host: HostMemory::new(HOST_MEMORY_LIMIT_BYTES),
             iommu,
+            command_frontend: Frontend::new(&machine),
             interfaces: (0..INTERFACES).map(|_| Interface::new(&machine)).collect(),
             command_timing: Timing::new(&machine),
             egress: Egress::new(&machine),
