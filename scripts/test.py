@@ -35,9 +35,16 @@ def mpi():
     return ["--features", "pinion/mpi"] if shutil.which("mpicc") and has_clang else []
 
 
+def unit_tests():
+    """Files that test our own scripts and runners."""
+    found = [*REPOSITORY.glob("scripts/test_*.py"), *REPOSITORY.glob("tests/*/test_*.py")]
+    return sorted(path.relative_to(REPOSITORY) for path in found)
+
+
 STEPS = {
     "format": ["cargo", "fmt", "--all", "--check"],
     "dependencies": [PYTHON, "scripts/check_dependencies.py"],
+    "tools": [PYTHON, "-m", "unittest", "--verbose", *unit_tests()],
     "clippy": [
         *("cargo", "clippy", "--workspace", "--all-targets", "--locked"),
         *("--", "-D", "warnings"),
@@ -53,6 +60,7 @@ STEPS = {
     "faults": [PYTHON, "tests/faults/run.py", "--pinion", PINION],
     "fpspin": [PYTHON, "tests/fpspin/run.py", "--pinion", PINION],
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],
+    "golden": [PYTHON, "tests/golden/run.py", "--pinion", PINION],
     "docs": [PYTHON, "tests/docs/run.py", "--pinion", PINION],
 }
 
@@ -61,6 +69,8 @@ NEEDS = {"format": ["cargo", "fmt", "--version"], "clippy": ["cargo", "clippy", 
 
 CARGO_RESULT = re.compile(rb"^test result: \w+\. (\d+) passed; (\d+) failed")
 RUNNER_RESULT = re.compile(rb"^(ok  |FAIL|skip) ")
+# Of Python's unittest with --verbose.
+UNITTEST_RESULT = re.compile(rb"^test_\w+ \(.* \.\.\. (ok|FAIL|ERROR|skipped)")
 
 
 class Counts:
@@ -77,6 +87,10 @@ class Counts:
             self.passed += found[1] == b"ok  "
             self.failed += found[1] == b"FAIL"
             self.skipped += found[1] == b"skip"
+        elif found := UNITTEST_RESULT.match(line):
+            self.passed += found[1] == b"ok"
+            self.failed += found[1] in (b"FAIL", b"ERROR")
+            self.skipped += found[1] == b"skipped"
 
     def close(self, succeeded):
         """A step that prints no results counts as one test; one that dies, as one that failed."""

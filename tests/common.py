@@ -1,11 +1,16 @@
 """What the test runners share."""
 
+import functools
 import os
 import shutil
+import struct
+import subprocess
 import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# Whose programs' cycles are written down in the book and in golden/expected.json.
+REFERENCE_COMPILER = "12.2.0"
 
 
 class Difference(Exception):
@@ -54,3 +59,27 @@ def installed_compilers():
         *(["gcc"] if shutil.which("riscv64-unknown-elf-gcc") else []),
         *(["zig"] if has_zig() else []),
     ]
+
+
+@functools.cache
+def is_reference_compiler():
+    """Tells whether programs come out as they are written down."""
+    compiler = "riscv64-unknown-elf-gcc"
+    if not shutil.which(compiler):
+        return False
+    done = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() == REFERENCE_COMPILER
+
+
+def read_frames(path):
+    """Frames of a pcap file, in order; both byte orders and both resolutions."""
+    data = path.read_bytes()
+    if len(data) < 24:
+        raise Difference(f"{path} is no capture")
+    order = "<" if struct.unpack_from("<I", data)[0] in (0xA1B2C3D4, 0xA1B23C4D) else ">"
+    frames, at = [], 24
+    while at + 16 <= len(data):
+        captured = struct.unpack_from(order + "I", data, at + 8)[0]
+        frames.append(data[at + 16 : at + 16 + captured])
+        at += 16 + captured
+    return frames

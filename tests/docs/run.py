@@ -29,14 +29,13 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
-from common import find_pinion, installed_compilers  # noqa: E402
+from common import find_pinion, installed_compilers, is_reference_compiler  # noqa: E402
 
 BOOK = REPOSITORY / "docs/src"
 SECONDS = 120
 FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8}\b|\d[\d,.]*")
 ANY_NUMBER = r"(?:0x[0-9a-f]+|\b[0-9a-f]{8}\b|-?\d[\d,.]*)"
-REFERENCE_COMPILER = "12.2.0"
 # What a table of the calibration says in its last line, and the pages that quote these lines in order.
 VERDICT = re.compile(r"\d+ of \d+ (?:rows|runs) within [^;]*; median error [\d.]+ %, largest [\d.]+ %\.")
 CALIBRATIONS = [
@@ -332,14 +331,6 @@ def quotation_problems(write):
         elif found != wanted:
             yield f"{page.name} does not say, once each and in this order: {' '.join(wanted)}"
 
-
-
-def is_reference_compiler():
-    compiler = "riscv64-unknown-elf-gcc"
-    if not shutil.which(compiler):
-        return False
-    done = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=False)
-    return done.stdout.strip() == REFERENCE_COMPILER
 
 
 def main():

@@ -22,27 +22,9 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
-from common import find_pinion, installed_compilers  # noqa: E402
+from common import Difference, find_pinion, installed_compilers, read_frames  # noqa: E402
 
 RUN_SECONDS = 120
-
-
-class Difference(Exception):
-    """What is not as expected."""
-
-
-def read_frames(path):
-    """Frames of a pcap file, in order; both byte orders and both resolutions."""
-    data = path.read_bytes()
-    if len(data) < 24:
-        raise Difference(f"{path} is no capture")
-    order = "<" if struct.unpack_from("<I", data)[0] in (0xA1B2C3D4, 0xA1B23C4D) else ">"
-    frames, at = [], 24
-    while at + 16 <= len(data):
-        captured = struct.unpack_from(order + "I", data, at + 8)[0]
-        frames.append(data[at + 16 : at + 16 + captured])
-        at += 16 + captured
-    return frames
 
 
 def compare_frames(what, found, wanted):
