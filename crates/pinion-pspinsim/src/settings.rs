@@ -8,7 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use pinion_sim::config::{self, Loaded};
+use pinion_sim::config::Loaded;
+use pinion_sim::machine;
 use pinion_spin::Machine;
 use pinion_spin::machine::AllocatorKind;
 
@@ -115,19 +116,8 @@ impl Settings {
 
 /// Loads a machine: the one that Pinion comes with, or a file.
 fn load_machine(name: &str, changes: &[String], faithful: bool) -> Result<Machine> {
-    let load = |changes: &[String]| -> Result<Loaded<Machine>> {
-        let (origin, text) = machine_text(name)?;
-        config::load_on_base(&origin, &text, changes, machine_text)
-    };
-    let mut machine = load(changes)?;
-    if faithful {
-        let pairs = machine.value.faithful.iter();
-        let mut all: Vec<String> = pairs.map(|(key, value)| format!("{key}={value}")).collect();
-        all.extend(changes.iter().cloned());
-        machine = load(&all)?;
-    }
-    let checked = machine.value.check();
-    checked.map_err(|(key, problem)| machine.error_at(key, problem))?;
+    let (origin, text) = machine_text(name)?;
+    let machine: Loaded<Machine> = machine::load(&origin, &text, changes, faithful, machine_text)?;
     if machine.value.units.count > 1 {
         let problem = "a driver has one PsPIN unit before it: set it to 1";
         return Err(machine.error_at("units.count", problem).into());

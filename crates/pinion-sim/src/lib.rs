@@ -1,6 +1,7 @@
 //! The simulation kernel: time, clocks, the event wheel, configuration.
 
 pub mod config;
+pub mod machine;
 pub mod time;
 pub mod wheel;
 

@@ -8,6 +8,7 @@ mod limits;
 use std::collections::BTreeMap;
 
 use pinion_isa::Extensions;
+use pinion_sim::machine::Kind;
 use serde::Deserialize;
 
 /// Describes a PsPIN-like machine.
@@ -16,6 +17,8 @@ use serde::Deserialize;
 pub struct Machine {
     /// The machine's name.
     pub name: String,
+    /// The kind of machine that the file says it describes.
+    pub kind: Kind,
     /// The clock of everything behind the Ethernet side.
     pub clock: ClockSection,
     /// How packets come in.

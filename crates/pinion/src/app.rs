@@ -9,13 +9,12 @@ use pinion_sim::config::Loaded;
 use pinion_spin::matching::{ContextMatch, Limits, MatchingEngine, Ruleset};
 use pinion_spin::{ExecutionContext, Handler, Machine, Units};
 
-use crate::assets;
 use crate::build::{self, Built, Layout};
 use crate::error::{Error, Result};
 use crate::fault::program::Code;
 use crate::fault::{Explained, Fault, Nic, Program};
+use crate::machine;
 use crate::manifest::{self, Context, Manifest, PacketStart, Watchdog};
-use crate::nanoservice::refuse_other_kind;
 use crate::traffic::ETHERNET_HEADER_BYTES;
 
 /// Is the first address of host memory as commands name it (PsPIN's `PCIE_START_ADDR`).
@@ -59,24 +58,6 @@ pub struct App {
     pub(crate) host_images: Vec<Vec<u8>>,
 }
 
-/// Loads and checks a machine.
-///
-/// # Errors
-/// When there is no such machine, its file is wrong, or its numbers do not fit together.
-pub fn load_machine(name: &str, overrides: &[String], faithful: bool) -> Result<Loaded<Machine>> {
-    let mut machine: Loaded<Machine> = assets::load_machine(name, overrides)
-        .map_err(|error| refuse_other_kind(name, false).unwrap_or(error))?;
-    if faithful {
-        let pairs = machine.value.faithful.iter();
-        let mut all: Vec<String> = pairs.map(|(key, value)| format!("{key}={value}")).collect();
-        all.extend(overrides.iter().cloned());
-        machine = assets::load_machine(name, &all)?;
-    }
-    let checked = machine.value.check();
-    checked.map_err(|(key, problem)| machine.error_at(key, problem))?;
-    Ok(machine)
-}
-
 impl App {
     /// Loads manifest and machine, builds the program unless it is up to date, and checks that
     /// everything fits.
@@ -101,7 +82,7 @@ impl App {
         // The command line comes last and wins.
         let mut overrides = manifest.app.set.clone();
         overrides.extend(options.overrides.iter().cloned());
-        let machine = load_machine(name, &overrides, options.faithful)?;
+        let machine: Loaded<Machine> = machine::load(name, &overrides, options.faithful)?;
         if manifest.app.elf.is_some() && (options.build.cc.is_some() || options.build.out.is_some())
         {
             let problem = "the program was made elsewhere: --cc and --out do not apply";
@@ -491,7 +472,7 @@ mod tests {
 
     #[test]
     fn slots_lie_behind_each_other() {
-        let machine = load_machine("fpspin", &[], false).unwrap().value;
+        let machine = machine::load::<Machine>("fpspin", &[], false).unwrap().value;
         let whole = Place::whole(&machine);
         let parts: Vec<Place> = (0..u64::from(SLOTS)).map(|slot| whole.part(slot)).collect();
         for pair in parts.windows(2) {

@@ -77,27 +77,22 @@ pub(crate) fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
     })
 }
 
-/// Loads the machine `name`: a file, when it looks like a path, else one of the machines Pinion
-/// comes with.
+/// Loads the host model `name`: a file, when it looks like a path, else one of those Pinion comes
+/// with.
 ///
 /// # Errors
-/// When there is no such machine, its file is wrong or an override does not fit.
-pub fn load_machine<T: DeserializeOwned>(name: &str, overrides: &[String]) -> Result<Loaded<T>> {
-    let (origin, text) = machine_text(name)?;
-    config::load_on_base(&origin, &text, overrides, machine_text)
-}
-
-/// Loads the host model `name` in the same way.
-///
-/// # Errors
-/// As [`load_machine`].
+/// When there is no such host model, its file is wrong or an override does not fit.
 pub fn load_host<T: DeserializeOwned>(name: &str, overrides: &[String]) -> Result<Loaded<T>> {
     let (origin, text) = named_text(name, "host", "machines/hosts/", &hosts())?;
     Ok(config::load(&origin, &text, overrides)?)
 }
 
-/// Gives origin and text of a machine's file.
-fn machine_text(name: &str) -> Result<(String, String)> {
+/// Gives origin and text of a machine's file: of a path, when the name looks like one, else of one of
+/// the machines Pinion comes with.
+///
+/// # Errors
+/// When there is no such machine, or its file cannot be read.
+pub fn machine_text(name: &str) -> Result<(String, String)> {
     named_text(name, "machine", "machines/", &machines())
 }
 

@@ -33,6 +33,7 @@ pub mod lab;
 #[cfg(target_os = "linux")]
 pub mod live;
 pub mod load;
+pub mod machine;
 pub mod manifest;
 pub mod nanoservice;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

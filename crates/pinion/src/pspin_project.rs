@@ -13,7 +13,7 @@ use std::env::consts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::app::{self, load_machine};
+use crate::app;
 use crate::assets;
 use crate::build::{self, Built};
 use crate::driver_library::DriverLibrary;
@@ -50,7 +50,8 @@ pub fn compile(job: &Compile) -> Result<Built> {
     if let Some(missing) = job.sources.iter().find(|source| !source.is_file()) {
         return Err(Error::Usage(format!("there is no source file {}", missing.display())));
     }
-    let machine = load_machine(&job.machine, &job.overrides, false)?;
+    let machine =
+        crate::machine::load::<pinion_spin::Machine>(&job.machine, &job.overrides, false)?;
     let name = job.out.file_name().map(|name| name.to_string_lossy().into_owned());
     let manifest = Manifest::of_sources(manifest::App {
         name: name.unwrap_or_default(),

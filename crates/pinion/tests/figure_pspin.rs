@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use pinion::app;
 use pinion::calibration::pspin::set::{self, Set};
 use pinion::figure::{self, Produced, Request, Table};
 use pinion_isa::elf::Image;
@@ -150,7 +149,7 @@ fn model_changes(set: &Set, row: &str) -> Vec<Change> {
     let rows = set.rows(Some(row)).unwrap();
     let row = rows.iter().find(|it| it.row == row).unwrap();
     let image = Image::read(&set.program(row)).unwrap();
-    let machine = app::load_machine("pspin", &[], true).unwrap().value;
+    let machine = pinion::machine::load::<pinion_spin::Machine>("pspin", &[], true).unwrap().value;
     let name = row.payload_handler.clone();
     let symbol = image.require(&name).unwrap();
     let (address, bytes) = (symbol.address as u32, symbol.size as u32);

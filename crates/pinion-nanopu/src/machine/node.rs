@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pinion_sim::machine::{Kind, MachineFile};
 use serde::Deserialize;
 
 use super::core::{CacheSection, CoreSection, MemorySection};
@@ -17,6 +18,8 @@ use super::transport::TransportSection;
 pub struct Machine {
     /// The machine's name.
     pub name: String,
+    /// The kind of machine that the file says it describes.
+    pub kind: Kind,
     /// The clock of cores and NIC.
     pub clock: ClockSection,
     /// How the node is called on the network.
@@ -45,6 +48,25 @@ pub struct Machine {
     /// something the paper describes; what `pinion calibrate` and `--faithful` apply.
     #[serde(default)]
     pub faithful: BTreeMap<String, String>,
+}
+
+impl MachineFile for Machine {
+    const KIND: Kind = Kind::Nanopu;
+
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn faithful(&self) -> &BTreeMap<String, String> {
+        &self.faithful
+    }
+
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.clock.frequency_mhz == 0 {
+            return Err(("clock.frequency_mhz", "a clock needs a frequency".to_owned()));
+        }
+        Ok(())
+    }
 }
 
 /// Gives the clock.

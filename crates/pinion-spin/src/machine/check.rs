@@ -1,6 +1,26 @@
 //! Checks that a machine's numbers fit together.
 
+use std::collections::BTreeMap;
+
+use pinion_sim::machine::{Kind, MachineFile};
+
 use super::{AllocatorKind, CoreModel, Machine};
+
+impl MachineFile for Machine {
+    const KIND: Kind = Kind::Spin;
+
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn faithful(&self) -> &BTreeMap<String, String> {
+        &self.faithful
+    }
+
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        Machine::check(self)
+    }
+}
 
 impl Machine {
     /// Checks that the numbers fit together.

@@ -4,7 +4,7 @@ use super::*;
 
 fn machine(overrides: &[&str]) -> Machine {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    crate::app::load_machine("pspin", &overrides, false).unwrap().value
+    crate::machine::load::<pinion_spin::Machine>("pspin", &overrides, false).unwrap().value
 }
 
 fn of(overrides: &[&str]) -> Estimate {

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use super::{Comparison, nanopu, pspin, table};
-use crate::app;
 use crate::error::{Error, Result};
 
 /// Names the folders that come with the project, below `tests/calibration`.
@@ -83,7 +82,7 @@ impl Set {
     /// # Errors
     /// When the set is unreadable, or a row cannot be run at all.
     pub fn compare(&self, filter: Option<&str>, jobs: usize) -> Result<Vec<Comparison>> {
-        let machine = || app::load_machine("pspin", &[], true);
+        let machine = || crate::machine::load::<pinion_spin::Machine>("pspin", &[], true);
         match self {
             Self::Rows(set) => pspin::compare(set, &machine()?.value, filter, jobs),
             Self::Applications(set) => {

@@ -1,7 +1,9 @@
 //! `pinion machine show NAME`: every number of a machine, its unit and where it comes from.
 
 use pinion::error::{Error, Result};
-use pinion::{app, area, assets, nanoservice};
+use pinion::machine::{self, Kind};
+use pinion::{area, assets};
+use pinion_nanopu::machine::node::Machine as NanoPu;
 use pinion_sim::config::Entry;
 use pinion_spin::Machine;
 
@@ -17,9 +19,9 @@ pub fn run(args: &MachineArgs) -> Result<Status> {
         }
         MachineVerb::Show { machine, set, area: true } => output::print(&area(machine, set)?),
         MachineVerb::Show { machine, set, area: false } => {
-            let entries = match nanoservice::is_machine(machine)? {
-                true => nanoservice::load_machine(machine, set, false)?.entries,
-                false => assets::load_machine::<Machine>(machine, set)?.entries,
+            let entries = match machine::kind(machine)? {
+                Kind::Nanopu => machine::load::<NanoPu>(machine, set, false)?.entries,
+                Kind::Spin => machine::load::<Machine>(machine, set, false)?.entries,
             };
             output::print(&table(&entries));
         }
@@ -29,16 +31,16 @@ pub fn run(args: &MachineArgs) -> Result<Status> {
 
 /// Writes area and power of a machine's components.
 fn area(name: &str, set: &[String]) -> Result<String> {
-    if nanoservice::is_machine(name)? {
+    if machine::kind(name)? == Kind::Nanopu {
         return Err(Error::Usage(format!(
             "{name} is a nanoPU: nobody published what its components take of a chip; --area knows \
              PsPIN-like machines"
         )));
     }
-    let estimate = area::estimate(&app::load_machine(name, set, false)?.value)?;
+    let estimate = area::estimate(&machine::load::<Machine>(name, set, false)?.value)?;
     let before = match set.is_empty() {
         true => None,
-        false => Some(area::estimate(&app::load_machine(name, &[], false)?.value)?),
+        false => Some(area::estimate(&machine::load::<Machine>(name, &[], false)?.value)?),
     };
     let mut text = output::columns(&area::rows(&estimate, before.as_ref()));
     let (total, hpus) = (estimate.total(), f64::from(estimate.hpus.max(1)));

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use pinion::Error;
-use pinion::app::load_machine;
 use pinion::error::Result;
 use pinion::live::{Options as LiveOptions, WireName};
+use pinion::machine;
 use pinion::nic::{self, Allowed, Lines};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
@@ -26,7 +26,7 @@ pub fn run(args: &NicArgs) -> Result<Status> {
 
 fn serve(args: &NicArgs) -> Result<Status> {
     files::keep_apart(&[], &files::reports(&args.report))?;
-    let machine = load_machine(&args.machine, &args.set, args.faithful)?;
+    let machine = machine::load::<pinion_spin::Machine>(&args.machine, &args.set, args.faithful)?;
     let wire = match (&args.tap, &args.interface) {
         (Some(name), _) => WireName::Tap(name.clone()),
         (None, Some(name)) => WireName::Interface(name.clone()),

@@ -13,6 +13,7 @@ use pinion_sim::config::Loaded;
 
 use crate::app::Options;
 use crate::error::{Error, Result};
+use crate::machine;
 use crate::service::Service;
 
 /// Names the machine's number of harts.
@@ -47,11 +48,9 @@ impl Setup {
             overrides.push(format!("{COUNT}={harts}"));
         }
         overrides.extend(options.overrides.iter().cloned());
-        let machine = super::load_machine(&service.machine, &overrides, options.faithful)?;
+        let machine: Loaded<Machine> =
+            machine::load(&service.machine, &overrides, options.faithful)?;
         let wrong = |key: &str, problem: String| Error::from(machine.error_at(key, problem));
-        if machine.value.clock.frequency_mhz == 0 {
-            return Err(wrong("clock.frequency_mhz", "a clock needs a frequency".to_owned()));
-        }
         let (linked, count) = (service.harts.unwrap_or(1), machine.value.core.count);
         if count < linked {
             let problem = format!(

@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn shares_lie_behind_each_other() {
-        let machine = crate::app::load_machine("fpspin", &[], false).unwrap().value;
+        let machine =
+            crate::machine::load::<pinion_spin::Machine>("fpspin", &[], false).unwrap().value;
         assert_eq!(share(&machine, 0, 4), 0x1c01_0000..0x1c04_c000);
         assert_eq!(share(&machine, 3, 4).end, 0x1c10_0000);
         assert_eq!(share(&machine, 0, 1), 0x1c01_0000..0x1c10_0000);

@@ -259,7 +259,7 @@ mod tests {
     use pinion_isa::elf::Symbol;
 
     fn machine() -> Machine {
-        crate::app::load_machine("fpspin", &[], false).unwrap().value
+        crate::machine::load::<pinion_spin::Machine>("fpspin", &[], false).unwrap().value
     }
 
     fn image(machine: &Machine, symbols: &[&str]) -> Image {

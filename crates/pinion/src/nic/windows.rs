@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn a_host_sees_the_first_cluster_at_the_alias() {
-        let machine = crate::app::load_machine("fpspin", &[], false).unwrap().value;
+        let machine =
+            crate::machine::load::<pinion_spin::Machine>("fpspin", &[], false).unwrap().value;
         let l1 = &machine.l1;
         let seen = canonical(&machine, l1.alias + 8..l1.alias + 16);
         assert_eq!(seen, l1.base + 8..l1.base + 16);

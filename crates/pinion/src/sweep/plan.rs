@@ -9,7 +9,7 @@ use pinion_sim::config::ConfigError;
 use pinion_spin::Machine;
 
 use super::{Axis, Request, Target, grid};
-use crate::app::{self, load_machine};
+use crate::app;
 use crate::assets::fnv1a;
 use crate::build::{self, Layout};
 use crate::error::{Error, Result, paragraph};
@@ -70,7 +70,11 @@ pub fn plan(mut request: Request) -> Result<Plan> {
     check(&mut request)?;
     let axes = grid::axes(&request.set, request.seed.as_deref())?;
     let name = request.machine.clone().unwrap_or_else(|| request.manifest.app.machine.clone());
-    let base = load_machine(&name, &request.manifest.app.set, request.faithful)?;
+    let base = crate::machine::load::<pinion_spin::Machine>(
+        &name,
+        &request.manifest.app.set,
+        request.faithful,
+    )?;
     let mut plan = Plan {
         axes,
         points: Vec::new(),
@@ -148,7 +152,11 @@ impl Plan {
         let own = with(Target::Machine).map(|(axis, value)| format!("{}={value}", axis.key));
         let own: Vec<String> = own.collect();
         let all = self.request.manifest.app.set.iter().chain(&own).cloned().collect::<Vec<_>>();
-        let machine = match load_machine(machine, &all, self.request.faithful) {
+        let machine = match crate::machine::load::<pinion_spin::Machine>(
+            machine,
+            &all,
+            self.request.faithful,
+        ) {
             Ok(machine) => machine.value,
             Err(Error::Config(
                 error @ (ConfigError::Override { .. } | ConfigError::UnknownOverride { .. }),

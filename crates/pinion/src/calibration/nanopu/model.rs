@@ -5,14 +5,13 @@ use pinion_isa::elf::Image;
 use pinion_nanopu::event::{Event, Listener};
 use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::{Cycle, node};
-use pinion_sim::config::Loaded;
 
 use super::drive::{self, Device, FrameOut, Progress};
 use super::observation::{Commit, Observation};
 use super::set::{Scenario, ScriptFrame};
 use super::{Runner, mrets};
-use crate::assets;
 use crate::error::{Error, Result};
+use crate::machine;
 
 /// Names the machine that is compared.
 const MACHINE: &str = "nanopu";
@@ -40,10 +39,7 @@ impl Model {
     /// # Errors
     /// When its file is wrong.
     pub fn load() -> Result<Self> {
-        let plain: Loaded<Machine> = assets::load_machine(MACHINE, &[])?;
-        let faithful = plain.value.faithful.iter();
-        let faithful: Vec<String> = faithful.map(|(key, value)| format!("{key}={value}")).collect();
-        Self::with(&faithful)
+        Ok(Self { machine: machine::load::<Machine>(MACHINE, &[], true)?.value })
     }
 
     /// Loads the machine with these overrides alone.
@@ -51,8 +47,7 @@ impl Model {
     /// # Errors
     /// When its file is wrong or an override does not fit.
     pub fn with(overrides: &[String]) -> Result<Self> {
-        let machine: Loaded<Machine> = assets::load_machine(MACHINE, overrides)?;
-        Ok(Self { machine: machine.value })
+        Ok(Self { machine: machine::load::<Machine>(MACHINE, overrides, false)?.value })
     }
 
     fn device(&self, machine: &Machine, image: &Image) -> Result<NodeDevice> {

@@ -8,7 +8,6 @@ use pinion_spin::PacketRecord;
 
 use super::programs::Programs;
 use super::use_cases::{CASES, Run, mean, steady_payload, time_ns};
-use crate::app::load_machine;
 use crate::error::Result;
 use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
 
@@ -136,7 +135,8 @@ fn line(series: &str, latency_ns: f64, kib: f64) -> Row {
 /// line rate, as in the paper, so that the critical times are the same at all of them.
 fn law(setting: &Setting<'_>) -> Result<Vec<Row>> {
     let parameters = setting.parameters;
-    let machine = load_machine("pspin", setting.machine, false)?.value;
+    let machine =
+        crate::machine::load::<pinion_spin::Machine>("pspin", setting.machine, false)?.value;
     let base_gbit_s = parameters.number("base_gbit_s")?;
     let base_cores = f64::from(machine.cluster.count * machine.cluster.cores);
     let rates = parameters.list("gbit_s")?;

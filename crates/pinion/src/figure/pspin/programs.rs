@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::app::{self, App, Options, load_machine};
+use crate::app::{self, App, Options};
 use crate::error::{Error, Result};
 use crate::{assets, build, manifest};
 
@@ -71,7 +71,11 @@ impl Programs {
 /// different machines do not write over each other's.
 fn make(dir: &std::path::Path, machine: Option<&str>, overrides: &[String]) -> Result<App> {
     let manifest = manifest::load(dir)?;
-    let loaded = load_machine(machine.unwrap_or(&manifest.app.machine), overrides, false)?;
+    let loaded = crate::machine::load::<pinion_spin::Machine>(
+        machine.unwrap_or(&manifest.app.machine),
+        overrides,
+        false,
+    )?;
     let layout = format!("{:?}", app::layout(&loaded.value));
     let name = format!("{}-{:016x}.elf", manifest.app.name, assets::fnv1a(layout.bytes()));
     let is_built = manifest.app.elf.is_none();

@@ -1,7 +1,6 @@
 //! `pspin-table3`: area and power of the components (PsPIN paper, table III), by the analytical
 //! model of [`crate::area`].
 
-use crate::app::load_machine;
 use crate::area::{Component, Costs, Estimate};
 use crate::error::Result;
 use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
@@ -48,7 +47,8 @@ impl Figure for Table3 {
     }
 
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
-        let machine = load_machine(MACHINE, setting.machine, false)?.value;
+        let machine =
+            crate::machine::load::<pinion_spin::Machine>(MACHINE, setting.machine, false)?.value;
         let estimate = Costs::read(setting.parameters)?.estimate(&machine);
         let is_area = point.curve == AREA;
         let mut rows: Vec<Row> =

@@ -1,7 +1,6 @@
 //! `pspin-table4`: the area of a processing element of PsPIN, an ARM and an x86 processor (PsPIN
 //! paper, table IV). PsPIN's is the area model's of the machine; the others are the paper's.
 
-use crate::app::load_machine;
 use crate::area;
 use crate::error::Result;
 use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
@@ -43,7 +42,9 @@ impl Figure for Table4 {
             setting.parameters.number(&format!("{}_{what}", point.curve.to_lowercase()))
         };
         let (die, elements, memory, per_element, scaled) = if point.curve == "PsPIN" {
-            let machine = load_machine(MACHINE, setting.machine, false)?.value;
+            let machine =
+                crate::machine::load::<pinion_spin::Machine>(MACHINE, setting.machine, false)?
+                    .value;
             let estimate = area::estimate(&machine)?;
             let l1 = u64::from(machine.l1.bytes) * u64::from(machine.cluster.count);
             let l2 = u64::from(machine.l2_handler.bytes) + u64::from(machine.l2_packet.bytes);

@@ -22,7 +22,6 @@ use pinion_sim::Clock;
 use super::{Application, Bench, Chain, ChainReport, Loopback, Service, Stage, Store, Throughput};
 use crate::error::{Error, Result};
 use crate::figure::Setting;
-use crate::nanoservice::load_machine;
 use programs::Programs;
 
 /// Names the machine.
@@ -38,7 +37,7 @@ impl Nodes {
     /// Loads the machine with the run's own overrides, then those that were asked for.
     fn machine(&self, own: &[String], setting: &Setting<'_>) -> Result<Machine> {
         let overrides: Vec<String> = own.iter().chain(setting.machine).cloned().collect();
-        Ok(load_machine(MACHINE, &overrides, false)?.value)
+        Ok(crate::machine::load(MACHINE, &overrides, false)?.value)
     }
 }
 
