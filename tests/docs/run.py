@@ -184,12 +184,17 @@ def compare(expected, found, loose):
 
 
 def refreshed(line, found, match):
-    """The found line with `…` where the expected one has it."""
+    """The found line with `…` where the expected one has it; the expected one, if that still fits."""
     if "…" not in line:
         return found.rstrip()
+    if pattern(line, loose=False).match(found):
+        return line
     pieces, at = [], 0
     for group in range(1, match.re.groups + 1):
-        pieces.append(found[at : match.start(group)] + "…")
+        # Where blanks are loose, a group swallows those beside it.
+        text = match[group]
+        before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+        pieces.append(found[at : match.start(group)] + before + "…" + (after if text.strip() else ""))
         at = match.end(group)
     return ("".join(pieces) + found[at:]).rstrip()
 
