@@ -44,6 +44,7 @@ def unit_tests():
 STEPS = {
     "format": ["cargo", "fmt", "--all", "--check"],
     "dependencies": [PYTHON, "scripts/check_dependencies.py"],
+    "architecture": [PYTHON, "scripts/check_architecture.py"],
     "tools": [PYTHON, "-m", "unittest", "--verbose", *unit_tests()],
     "clippy": [
         *("cargo", "clippy", "--workspace", "--all-targets", "--locked"),

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Checks that the crates lie in layers, that no modules go round in circles, and that rooms stay small.
+
+    python3 scripts/check_architecture.py [--numbers]
+
+- A crate may use those of lower layers alone (LAYERS), in `[dependencies]` and `[build-dependencies]`.
+- A crate's top-level modules must not use each other in a circle.
+- A crate has at most CRATE_LINES lines in src, a file at most FILE_LINES.
+
+What is not so yet stands in EXCEPTIONS with its present number. An exception may only shrink: it fails
+when there is more of it, and when it is needed no longer; where there is less, the number wants to be
+lowered. --numbers prints them as they are, and who uses whom. Exit status 0 when all is well.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+FILE_LINES = 500
+CRATE_LINES = 14_000
+
+# From the lowest to the highest; those of one layer do not know each other.
+LAYERS = [
+    ["pinion-isa", "pinion-sim"],
+    ["pinion-cores", "pinion-host", "pinion-net"],
+    ["pinion-nanopu", "pinion-spin"],
+    ["pinion-native", "pinion-pspinsim"],
+    ["pinion-app"],
+    ["pinion-run"],
+    ["pinion-observe"],
+    ["pinion-figures", "pinion-nicd"],
+    ["pinion"],
+]
+
+# By what is wrong: how many lines there are, or how many modules go round in one circle.
+EXCEPTIONS = {
+    "lines of pinion": 44_740,
+    "lines of pinion/src/calibration/nanopu/set.rs": 526,
+    "lines of pinion/src/cli.rs": 613,
+    "lines of pinion/src/manifest/mod.rs": 522,
+    "modules of pinion in circles": 16,
+    "modules of pinion-host in circles": 2,
+    "modules of pinion-isa in circles": 3,
+    "lines of pinion-nanopu": 14_825,
+    "lines of pinion-nanopu/src/core/predictor.rs": 734,
+    "lines of pinion-nanopu/src/core/run.rs": 815,
+    "lines of pinion-nanopu/src/nic/transmit/mod.rs": 511,
+    "lines of pinion-nanopu/src/nic/transmit/packetization.rs": 563,
+    "lines of pinion-nanopu/tests/ndp_reference/model.rs": 625,
+    "lines of pinion-nanopu/tests/receive_replay.rs": 530,
+    "modules of pinion-nanopu in circles": 8,
+    "lines of pinion-native/src/engine.rs": 629,
+    "modules of pinion-native in circles": 4,
+    "modules of pinion-net in circles": 2,
+    "modules of pinion-pspinsim in circles": 8,
+    "lines of pinion-spin/src/machine.rs": 557,
+}
+
+NAME = re.compile(r"[a-z_]\w*")
+
+
+def layer_problems(dependencies, layers):
+    """Arrows between crates that do not lead downwards; of a table from a crate to those it uses."""
+    height = {crate: at for at, layer in enumerate(layers) for crate in layer}
+    for crate, used in sorted(dependencies.items()):
+        if crate not in height:
+            yield f"{crate} is in no layer; put it into LAYERS of scripts/check_architecture.py"
+            continue
+        for other in sorted(used):
+            if other in height and height[other] >= height[crate]:
+                where = "above it" if height[other] > height[crate] else "beside it"
+                yield f"{crate} uses {other}, which lies {where}"
+
+
+def read_dependencies(folder):
+    """A table from each crate to those of ours that it uses."""
+    manifests = [tomllib.loads(path.read_text()) for path in sorted(folder.glob("*/Cargo.toml"))]
+    names = {manifest["package"]["name"] for manifest in manifests}
+    return {
+        manifest["package"]["name"]: names & (set(tables(manifest)) - {manifest["package"]["name"]})
+        for manifest in manifests
+    }
+
+
+def tables(manifest):
+    """The names in a manifest's tables of dependencies, those of targets, too; not those of tests."""
+    for part in (manifest, *manifest.get("target", {}).values()):
+        for table in ("dependencies", "build-dependencies"):
+            yield from part.get(table, {})
+
+
+def plain(text):
+    """Rust source without comments and strings, and without what is only compiled for tests."""
+    text = re.sub(r"//[^\n]*", "", text)
+    text = re.sub(r'(?<!\')"(?:[^"\\]|\\.)*"', '""', text, flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return re.sub(r"#\[cfg\(test\)\]\s*mod \w+ \{.*\Z", "", text, flags=re.S)
+
+
+def heads(tree):
+    """The first names of a use tree: of `{a::B, c::{D, e}, F}` a, c and F."""
+    depth, found, at_start = 0, [], True
+    for token in re.findall(r"[{},]|::|\w+|\*", tree):
+        if token == "{":
+            depth += 1
+            at_start = depth == 1
+        elif token == "}":
+            depth -= 1
+        elif token == ",":
+            at_start = depth <= 1
+        elif at_start and NAME.fullmatch(token):
+            found.append(token)
+            at_start = False
+        else:
+            at_start = False
+    return found
+
+
+def used_modules(text):
+    """The top-level modules of its own crate that a text names, by `crate::`."""
+    found = set()
+    for match in re.finditer(r"\bcrate::", text):
+        rest = text[match.end() :]
+        if rest.startswith("{"):
+            found |= set(heads(rest[: closing(rest)]))
+        elif name := NAME.match(rest):
+            found.add(name[0])
+    return found
+
+
+def closing(text):
+    """Where the bracket that a text begins with closes."""
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "{") - (letter == "}")
+        if not depth:
+            return at + 1
+    return len(text)
+
+
+def is_test(path):
+    """Tells whether a file is only compiled for tests."""
+    return path.stem == "tests" or "tests" in path.parts
+
+
+def module_graph(source):
+    """A table from each top-level module of a crate to those it uses."""
+    folders = {path.name for path in source.iterdir() if path.is_dir()}
+    modules = (folders | {path.stem for path in source.glob("*.rs")}) - {"lib", "main"}
+    graph = {module: set() for module in modules}
+    for path in source.rglob("*.rs"):
+        inside = path.relative_to(source)
+        module = inside.parts[0].removesuffix(".rs")
+        if module in modules and not is_test(inside):
+            text = plain(path.read_text())
+            if len(inside.parts) == 1 or inside.parts[1:] == ("mod.rs",):
+                text = re.sub(r"\bsuper::", "crate::", text)  # what lies above it is the root
+            graph[module] |= (used_modules(text) & modules) - {module}
+    return graph
+
+
+def circles(graph):
+    """Sets of nodes that reach each other, those of more than one node, in order (Tarjan)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return sorted(found)
+
+
+def lines_of(path):
+    return path.read_text().count("\n")
+
+
+def measure(folder):
+    """What is larger than it should be: a table from what it is to its number, in words of a limit."""
+    found = {}
+    for crate in sorted(path.parent for path in folder.glob("*/Cargo.toml")):
+        source = crate / "src"
+        sizes = {path: lines_of(path) for path in sorted(crate.rglob("*.rs"))}
+        total = sum(size for path, size in sizes.items() if path.is_relative_to(source))
+        if total > CRATE_LINES:
+            found[f"lines of {crate.name}"] = total
+        for path, size in sizes.items():
+            if size > FILE_LINES:
+                found[f"lines of {path.relative_to(folder)}"] = size
+        for circle in circles(module_graph(source)):
+            name = f"modules of {crate.name} in circles"
+            found[name] = found.get(name, 0) + len(circle)
+    return found
+
+
+def compare(found, exceptions):
+    """What has got worse than its exception says, and what needs none any more."""
+    for name, number in found.items():
+        allowed = exceptions.get(name)
+        if allowed is None:
+            yield f"{name}: {number:,}, and there is no exception for it"
+        elif number > allowed:
+            yield f"{name}: {number:,}, more than the exception's {allowed:,}"
+    for name in sorted(exceptions.keys() - found.keys()):
+        yield f"{name}: all is well now; strike the exception off"
+
+
+def shrunk(found, exceptions):
+    """What has got better than its exception says: the number may be lowered."""
+    for name, number in found.items():
+        if number < exceptions.get(name, number):
+            yield f"{name}: {number:,} now; the exception says {exceptions[name]:,}"
+
+
+def explain_circles(folder):
+    """The arrows of each circle, to see where to cut."""
+    for crate in sorted(path.parent for path in folder.glob("*/Cargo.toml")):
+        graph = module_graph(crate / "src")
+        for circle in circles(graph):
+            print(f"{crate.name}:")
+            for module in circle:
+                print(f"    {module} uses {', '.join(sorted(graph[module] & set(circle)))}")
+
+
+def main():
+    folder = REPOSITORY / "crates"
+    found = measure(folder)
+    if "--numbers" in sys.argv[1:]:
+        for name, number in found.items():
+            print(f'    "{name}": {number},')
+        explain_circles(folder)
+        return 0
+    problems = {
+        "crates lie in layers": list(layer_problems(read_dependencies(folder), LAYERS)),
+        "sizes and circles": list(compare(found, EXCEPTIONS)),
+    }
+    for name, said in problems.items():
+        print(f"{'FAIL' if said else 'ok  '} {name}")
+        for problem in said:
+            print(f"     {problem}")
+    for note in shrunk(found, EXCEPTIONS):
+        print(f"     {note}")
+    if problems["sizes and circles"]:
+        print("     (scripts/check_architecture.py --numbers prints the numbers, and who uses whom)")
+    return 1 if any(problems.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
