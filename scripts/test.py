@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
 """Runs every test of the project and ends with one line: N passed, N failed.
 
-    python3 scripts/test.py [STEP]...
+    python3 scripts/test.py [--changed [REVISION]] [--jobs N] [STEP]...
 
-Steps run in order, all of them, even when one fails; without arguments, every step. `make test`
-runs this after scripts/setup.sh.
+Without arguments, every step, even when one fails. What compiles Rust runs first, one step after the
+other; then the runners that use what was compiled, as many side by side as there are processors, each
+one's output printed whole, in the order of STEPS. `make test` runs this after scripts/setup.sh.
+
+--changed runs what a change can reach, by scripts/reach.py: what the working tree has that REVISION
+has not [default: where the branch left main; on main, the last commit].
 """
 
+import argparse
+import concurrent.futures
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+
+import reach
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")).absolute()
@@ -65,6 +74,16 @@ STEPS = {
     "docs": [PYTHON, "tests/docs/run.py", "--pinion", PINION],
 }
 
+# Steps that only want what `cargo` has built, and run side by side.
+RUNNERS = [
+    *("sdk", "pspinsim", "examples", "cluster", "datatypes", "native", "faults", "fpspin"),
+    *("captures", "golden", "docs"),
+]
+# Those that compile in the examples' own folders, each in its way: one at a time.
+IN_EXAMPLES = {"examples", "cluster", "datatypes", "native", "captures"}
+# Which begin first: the longest, so that none is left over at the end.
+LONGEST = ["fpspin", "docs", "examples", "sdk", "cluster", "datatypes", "golden", "native", "pspinsim"]
+
 # Steps that are left out where their tool is not installed.
 NEEDS = {"format": ["cargo", "fmt", "--version"], "clippy": ["cargo", "clippy", "--version"]}
 
@@ -101,14 +120,14 @@ class Counts:
             self.failed = 1
 
 
-def run_step(name):
-    """Runs a step, its output passing through; returns its counts."""
+def run_step(name, write):
+    """Runs a step, giving its lines to `write` as they come; returns its counts."""
     command = [str(part) for part in STEPS[name]]
-    print(f"\n== {name}: {' '.join(command)}", flush=True)
+    write(f"\n== {name}: {' '.join(command)}\n".encode())
     environment = {**os.environ, "RUSTDOCFLAGS": "-D warnings", "PYTHONUNBUFFERED": "1"}
     counts, started = Counts(), time.monotonic()
     if name in NEEDS and subprocess.run(NEEDS[name], capture_output=True, check=False).returncode:
-        print(f"skip {name}: {' '.join(NEEDS[name][:2])} is not installed", flush=True)
+        write(f"skip {name}: {' '.join(NEEDS[name][:2])} is not installed\n".encode())
         counts.skipped = 1
         return counts
     try:
@@ -121,24 +140,92 @@ def run_step(name):
             stderr=subprocess.STDOUT,
         ) as process:
             for line in process.stdout:
-                sys.stdout.buffer.write(line)
-                sys.stdout.buffer.flush()
+                write(line)
                 counts.read(line)
         status = process.returncode
     except OSError as problem:
-        print(problem)
+        write(f"{problem}\n".encode())
         status = 127
     counts.close(status == 0)
     seconds = time.monotonic() - started
-    print(f"== {name}: {'ok' if status == 0 else f'FAILED ({status})'}, {seconds:.0f} s", flush=True)
+    how = "ok" if status == 0 else f"FAILED ({status})"
+    write(f"== {name}: {how}, {seconds:.0f} s\n".encode())
     return counts
 
 
+def write_through(data):
+    """Prints at once."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def in_turn(names):
+    """The order in which runners begin, and which of them share the examples' folders: a list of
+    lists, each to be run one after the other."""
+    order = sorted(names, key=lambda name: (LONGEST + RUNNERS).index(name))
+    chain = [name for name in order if name in IN_EXAMPLES]
+    lists = [[name] for name in order if name not in IN_EXAMPLES]
+    if chain:
+        lists.insert(0, chain)
+    return lists
+
+
+def run_side_by_side(names, jobs, run=run_step, write=write_through):
+    """Runs runners, so many at a time, and prints the output of each whole, in the order given; gives
+    counts by name."""
+    results, outputs = {}, {name: [] for name in names}
+    ended = threading.Condition()
+
+    def follow(chain):
+        for name in chain:
+            counts = run(name, outputs[name].append)
+            with ended:
+                results[name] = counts
+                ended.notify()
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
+        work = [pool.submit(follow, chain) for chain in in_turn(names)]
+        for name in names:
+            with ended:
+                while name not in results and not all(one.done() for one in work):
+                    ended.wait(timeout=1)
+            write(b"".join(outputs[name]))
+    for one in work:
+        one.result()
+    return {name: results[name] for name in names}
+
+
+def changed_steps(revision):
+    """The steps that a change reaches, with the reasons printed."""
+    base = revision or reach.default_base(REPOSITORY)
+    paths = reach.changed_paths(REPOSITORY, base)
+    reasons = reach.steps_of(paths, list(STEPS))
+    print(f"{len(paths)} files differ from {base}")
+    for name, path in reasons.items():
+        print(f"  {name:13} for {path}")
+    return list(reasons)
+
+
 def main():
-    names = sys.argv[1:] or list(STEPS)
-    if unknown := [name for name in names if name not in STEPS]:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--changed", nargs="?", const="", metavar="REVISION")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("steps", nargs="*", metavar="STEP")
+    arguments = parser.parse_args()
+    if unknown := [name for name in arguments.steps if name not in STEPS]:
         sys.exit(f"there is no step {unknown[0]}; there are {', '.join(STEPS)}")
-    results = {name: run_step(name) for name in names}
+    names = arguments.steps or list(STEPS)
+    if arguments.changed is not None:
+        if arguments.steps:
+            sys.exit("--changed chooses the steps itself; leave STEP out")
+        names = changed_steps(arguments.changed)
+    names = list(dict.fromkeys(names))
+    results = {name: run_step(name, write_through) for name in names if name not in RUNNERS}
+    if runners := [name for name in names if name in RUNNERS]:
+        if not PINION.exists():
+            sys.exit(f"there is no {PINION}: run the step `cargo`, or `cargo build -p pinion`")
+        print(f"\nside by side, {arguments.jobs} at a time: {', '.join(runners)}", flush=True)
+        results |= run_side_by_side(runners, max(1, arguments.jobs))
     print()
     for name, counts in results.items():
         left_out = f", {counts.skipped} left out" if counts.skipped else ""

@@ -36,8 +36,8 @@ def mpi_flags():
 
 def compile_host(bench, name, sources, *flags):
     out = bench.folder / name
-    bench.run([bench.pinion, "fpspin", "compile", *sources, "-o", out, "--", "-O2", *flags])
-    return out
+    command = [bench.pinion, "fpspin", "compile", *sources, "-o", out, "--", "-O2", *flags]
+    return bench.make(out, [*sources, *flags], lambda: bench.run(command))
 
 
 def receiver(bench):

@@ -231,7 +231,10 @@ def test_a_nic_between_the_namespaces(bench):
     need("ping", "cc")
     set_up(bench)
     client, host = taps(bench)
-    app = REPOSITORY / "examples/icmp_echo"
+    # A copy: `up` builds in the folder, where other tests may build, too.
+    app = bench.folder / "icmp_echo"
+    without = shutil.ignore_patterns("build")
+    shutil.copytree(REPOSITORY / "examples/icmp_echo", app, ignore=without)
     try:
         nic = bench.start(
             [bench.pinion, "up", app, "--machine", "fpspin", "--tap", client, "--host-tap", host]

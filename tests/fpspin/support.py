@@ -1,7 +1,9 @@
 """What tests of live NICs share: a `Bench` starts NICs and host programs in a folder of its own and
 ends whatever is left when the test is over."""
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -32,6 +34,20 @@ def wait_for(condition, what, seconds=SECONDS):
             return found
         time.sleep(0.02)
     raise Difference(f"waited {seconds} s for {what}")
+
+
+@functools.cache
+def shared_folder():
+    """Where programs lie that several tests of this run want; goes with the run."""
+    folder = tempfile.mkdtemp(prefix="pinion-fpspin-shared-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@functools.cache
+def compiled():
+    """Programs that lie there, by what they were made from."""
+    return {}
 
 
 class Process:
@@ -159,12 +175,26 @@ class Bench:
         text = self.run([self.pinion, "nic", "log", "--once", "--json", *options])
         return [json.loads(line) for line in text.splitlines()]
 
+    def make(self, out, key, make):
+        """Gives a program that `make` makes at `out`: it, or a copy, where a test before has made it
+        from the same (`key`), which this test does not change."""
+        key = (str(self.pinion), *(str(part) for part in key))
+        if key in compiled():
+            shutil.copy2(compiled()[key], out)
+        else:
+            make()
+            kept = shared_folder() / str(len(compiled()))
+            compiled()[key] = shutil.copy2(out, kept)
+        return out
+
     def build(self, app, *options, name=None):
         """Builds handlers for the FPsPIN machine; gives the ELF."""
         elf = self.folder / f"{name or Path(app).name}.elf"
-        options = ["--machine", "fpspin", "--out", elf, *options]
-        self.run([self.pinion, "build", app, *options])
-        return elf
+        command = [self.pinion, "build", app, "--machine", "fpspin", "--out", elf, *options]
+        if not Path(app).is_relative_to(REPOSITORY):
+            self.run(command)
+            return elf
+        return self.make(elf, ["handlers", app, *options], lambda: self.run(command))
 
     def handlers(self, name, source, *options):
         """Builds handlers from a text; gives the ELF."""
@@ -178,19 +208,19 @@ class Bench:
             '[[context]]\nname = "all"\npayload = "PH"\n'.replace("PH", first_handler(source))
         )
         command = [self.pinion, "build", manifest, "--machine", "fpspin", "--out", elf, *options]
-        self.run(command)
-        return elf
+        return self.make(elf, ["text", name, source, *options], lambda: self.run(command))
 
     def host_program(self, source, *options, name=None):
         """Compiles a host program from a file or a text; gives the program."""
+        key = ["host", source, *options]
         if isinstance(source, str):
             path = self.folder / f"{name or 'host'}.c"
             path.write_text(source)
             source = path
         out = self.folder / (name or Path(source).stem)
         extra = ["--", *options] if options else []
-        self.run([self.pinion, "fpspin", "compile", source, "-o", out, *extra])
-        return out
+        command = [self.pinion, "fpspin", "compile", source, "-o", out, *extra]
+        return self.make(out, key, lambda: self.run(command))
 
     def namespace(self):
         """Makes a second network namespace."""

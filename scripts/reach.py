@@ -1,0 +1,107 @@
+"""Which steps of scripts/test.py a change can reach, by the paths it touches.
+
+A path takes the steps of every line of TABLE that it matches; one that matches none takes all, so
+that nothing is missed where nobody has thought of it.
+"""
+
+import fnmatch
+import subprocess
+
+ALL = ["*"]
+# What is compiled of Rust, and everything that runs it.
+RUST = ["format", "architecture", "clippy", "cargo", "rustdoc"]
+SIMULATED = ["examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures", "golden", "docs"]
+# Whose tests read files there without compiling them.
+EMBEDDED = ["clippy", "cargo"]
+
+# Patterns of paths (`*` stands for any text, `/` too), and the steps they reach.
+TABLE = [
+    ("crates/pinion-pspinsim/*", [*RUST, "pspinsim", "fpspin"]),
+    ("crates/pinion-native/*", [*RUST, "native", "datatypes", "faults", "fpspin", "golden", "docs"]),
+    ("crates/pinion-nanopu/*", [*RUST, "cluster", "golden", "faults", "docs"]),
+    ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-isa/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-sim/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-net/*", [*RUST, *SIMULATED]),
+    ("crates/pinion/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("Cargo.toml", ALL),
+    ("Cargo.lock", ALL),
+    ("crates/*/Cargo.toml", ["dependencies", *RUST]),
+    ("deny.toml", ["dependencies"]),
+    ("rustfmt.toml", ["format"]),
+    ("sdk/*.md", ["docs"]),
+    ("sdk/*", ["sdk", "pspinsim", *SIMULATED, *EMBEDDED]),
+    ("machines/*", [*SIMULATED, "pspinsim", *EMBEDDED]),
+    ("figures/*", ["golden", "docs", *EMBEDDED]),
+    ("examples/*.md", ["docs"]),
+    ("examples/cluster_*", ["cluster", "golden", "docs", *EMBEDDED]),
+    ("examples/nanopu_*", ["cluster", "golden", "docs", *EMBEDDED]),
+    ("examples/*", ["sdk", *SIMULATED, *EMBEDDED]),
+    ("tests/calibration/*", ["golden", "cargo", "docs"]),
+    ("tests/common.py", ["tools", "sdk", "pspinsim", *SIMULATED]),
+    ("tests/sdk/*", ["sdk", "pspinsim", "examples"]),
+    ("tests/examples/*", ["examples", "native"]),
+    ("tests/pspinsim/*", ["pspinsim"]),
+    ("tests/cluster/*", ["cluster"]),
+    ("tests/datatypes/*", ["datatypes"]),
+    ("tests/native/*", ["native"]),
+    ("tests/faults/*", ["faults", "docs"]),
+    ("tests/fpspin/*", ["fpspin"]),
+    ("tests/captures/*", ["captures"]),
+    ("tests/golden/*", ["golden", "tools"]),
+    ("tests/docs/*", ["docs"]),
+    ("docs/src/calibration*table.md", ["cargo", "docs"]),
+    ("docs/src/figures*table.md", ["cargo", "docs"]),
+    ("docs/*", ["docs"]),
+    ("scripts/setup.sh", ALL),
+    ("scripts/check_architecture.py", ["architecture", "tools"]),
+    ("scripts/check_dependencies.py", ["dependencies"]),
+    ("scripts/*", ["tools"]),
+    ("hardware/*", ["docs"]),
+    ("*.md", ["docs"]),
+    (".gitignore", []),
+    ("LICENSE*", []),
+]
+
+
+def steps_of(paths, steps):
+    """A table from each step that paths reach to the first path that does; in the order of `steps`."""
+    reasons = {}
+    for path in paths:
+        for step in reached(path):
+            for name in steps if step == "*" else [step]:
+                reasons.setdefault(name, path)
+    return {name: reasons[name] for name in steps if name in reasons}
+
+
+def reached(path):
+    """The steps that a path reaches; "*" are all."""
+    found = [steps for pattern, steps in TABLE if fnmatch.fnmatchcase(path, pattern)]
+    if not found:
+        return ALL
+    return list(dict.fromkeys(step for steps in found for step in steps))
+
+
+def git(repository, *arguments):
+    """The lines that git prints."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=repository, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+    return [line for line in done.stdout.split("\0") if line]
+
+
+def default_base(repository):
+    """Where the branch left main; on main itself, the commit before, if nothing is changed."""
+    base = git(repository, "merge-base", "HEAD", "main")[0].strip()
+    if changed_paths(repository, base):
+        return base
+    return "HEAD~1"
+
+
+def changed_paths(repository, base):
+    """The files that the working tree has otherwise than a revision, those not yet added, too."""
+    differing = git(repository, "diff", "--name-only", "--no-renames", "-z", base)
+    return sorted({*differing, *git(repository, "ls-files", "--others", "--exclude-standard", "-z")})
