@@ -1,6 +1,6 @@
-//! Finds the SDK, the machine files, the figures' files and the examples they run: `PINION_SDK` first, then the repository the
-//! executable was built in, then the copies embedded in the executable, unpacked once into the
-//! user's cache ([`unpack`]).
+//! Finds the SDK, the machine files, the figures' files and the examples they run: `PINION_SDK` first,
+//! then the checkout the executable was built in, then the copies embedded in the executable
+//! ([`pinion_assets`]), unpacked once into the user's cache ([`unpack`]).
 
 mod unpack;
 
@@ -11,10 +11,6 @@ use pinion_sim::config::{self, Loaded};
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
-
-/// Holds `sdk/…`, `machines/…`, `figures/…` and the nanoservices of `examples/…` as they were when
-/// this crate was built.
-static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// Finds the folder with the SDK's headers, runtime and settings.
 ///
@@ -63,11 +59,9 @@ pub fn example_dir(name: &str) -> Result<PathBuf> {
     Err(Error::Usage(format!("there is no example `{name}` in {}", examples.display())))
 }
 
-/// Finds the repository the executable lies in (`target/…/pinion`).
+/// Finds the checkout the executable belongs to.
 pub fn repository() -> Option<PathBuf> {
-    let executable = env::current_exe().ok()?;
-    let is_root = |dir: &&Path| dir.join("sdk/sdk.toml").is_file() && dir.join("machines").is_dir();
-    executable.ancestors().find(is_root).map(Path::to_owned)
+    pinion_assets::checkout()
 }
 
 /// Digests bytes (FNV-1a, 64 bits): enough to notice a change, no protection against malice.
@@ -126,33 +120,34 @@ pub fn load_file<T: DeserializeOwned>(relative: &str, overrides: &[String]) -> R
 
 /// Reads a file that Pinion comes with, by its path in the repository; `None`: there is none.
 fn own_text(relative: &str) -> Result<Option<String>> {
-    if let Some(file) = repository().map(|root| root.join(relative)).filter(|file| file.is_file()) {
-        return fs::read_to_string(&file)
-            .map(Some)
-            .map_err(|error| Error::file("read", &file, error));
-    }
-    let embedded = EMBEDDED.iter().find(|(file, _)| *file == relative);
-    let text = embedded.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok());
-    Ok(text.map(str::to_owned))
+    pinion_assets::text(relative).map_err(|(file, error)| Error::file("read", &file, error))
+}
+
+/// Reads a template of an application that is to be made, by its path in `templates/`.
+///
+/// # Errors
+/// When there is none of that name, or it cannot be read.
+pub fn template(name: &str) -> Result<String> {
+    let relative = format!("templates/{name}");
+    own_text(&relative)?
+        .ok_or_else(|| Error::Usage(format!("there is no `{relative}` in this build")))
 }
 
 /// Lists the machines Pinion comes with.
 pub fn machines() -> Vec<String> {
-    files_in("machines/")
+    files_in("machines")
 }
 
 /// Lists the host models Pinion comes with.
 pub fn hosts() -> Vec<String> {
-    files_in("machines/hosts/")
+    files_in("machines/hosts")
 }
 
 /// Lists the names of the TOML files in a folder, without those in folders below.
 fn files_in(folder: &str) -> Vec<String> {
-    let name = |file: &str| {
-        let name = file.strip_prefix(folder)?.strip_suffix(".toml")?;
-        (!name.contains('/')).then(|| name.to_owned())
-    };
-    let mut names: Vec<String> = EMBEDDED.iter().filter_map(|(file, _)| name(file)).collect();
+    let files = pinion_assets::names(folder).into_iter();
+    let mut names: Vec<String> =
+        files.filter_map(|file| file.strip_suffix(".toml").map(str::to_owned)).collect();
     names.sort();
     names
 }

@@ -7,9 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Holds libpinion_pspinsim as it was when this crate was built; optimised builds have it.
-static EMBEDDED: Option<&[u8]> = include!(concat!(env!("OUT_DIR"), "/library.rs"));
-
 /// Says where the library comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DriverLibrary {
@@ -30,7 +27,7 @@ impl DriverLibrary {
             Some(file) => Err(Error::Usage(format!("there is no library {}", file.display()))),
             None => beside()
                 .map(Self::File)
-                .or_else(|| EMBEDDED.map(Self::Embedded))
+                .or_else(|| pinion_assets::driver_library().map(Self::Embedded))
                 .ok_or_else(|| Error::Usage(missing())),
         }
     }
@@ -102,7 +99,9 @@ mod tests {
     #[test]
     fn optimised_builds_carry_the_library() {
         assert!(
-            cfg!(debug_assertions) || EMBEDDED.is_some_and(|bytes| bytes.starts_with(b"\x7fELF"))
+            cfg!(debug_assertions)
+                || pinion_assets::driver_library()
+                    .is_some_and(|bytes| bytes.starts_with(b"\x7fELF"))
         );
     }
 }

@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::{EMBEDDED, fnv1a};
+use super::fnv1a;
 use crate::error::{Error, Result};
 
 /// Is what builds put beside an example's files.
@@ -22,7 +22,7 @@ const BUILD_FOLDER: &str = "build";
 /// When no folder is ours alone, or it cannot be written.
 pub fn folder(name: &str) -> Result<PathBuf> {
     let target = cache()?.join(format!("{name}-{:016x}", digest()));
-    let files: Vec<_> = EMBEDDED.iter().filter_map(|entry| inside(name, *entry)).collect();
+    let files: Vec<_> = pinion_assets::embedded().filter_map(|entry| inside(name, entry)).collect();
     if is_intact(&target, &files) {
         return Ok(target);
     }
@@ -195,7 +195,8 @@ fn home() -> Option<PathBuf> {
 
 /// Digests the embedded files.
 fn digest() -> u64 {
-    fnv1a(EMBEDDED.iter().flat_map(|(name, bytes)| name.bytes().chain(bytes.iter().copied())))
+    let files = pinion_assets::embedded();
+    fnv1a(files.flat_map(|(name, bytes)| name.bytes().chain(bytes.iter().copied())))
 }
 
 #[cfg(test)]

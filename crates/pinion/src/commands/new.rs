@@ -4,14 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinion::Error;
+use pinion::assets;
 use pinion::error::Result;
 
 use super::Status;
 use crate::cli::NewArgs;
 use crate::output;
 
-/// What can be made: its files, and what its user may do next. `@NAME@` in texts and names stands for
-/// the application's name, `@SYMBOL@` for the same as C writes it, `@FOLDER@` for the folder.
+/// What can be made: its files, each with its template, and what its user may do next. `@NAME@` in
+/// texts and names stands for the application's name, `@SYMBOL@` for the same as C writes it,
+/// `@FOLDER@` for the folder.
 struct Template {
     option: &'static str,
     what: &'static str,
@@ -19,17 +21,13 @@ struct Template {
     next: &'static [&'static str],
 }
 
-const IGNORE: (&str, &str) = (".gitignore", "build/\n");
+/// What version control is to leave out of what was made.
+const IGNORED: &str = "build/\n";
 
 const HANDLERS: Template = Template {
     option: "",
     what: "packet handlers for a sPIN NIC: counts UDP packets and sends each back",
-    files: &[
-        ("app.toml", include_str!("../../templates/app.toml")),
-        ("@SYMBOL@.c", include_str!("../../templates/handlers.c")),
-        ("README.md", include_str!("../../templates/README.md")),
-        IGNORE,
-    ],
+    files: &[("app.toml", "app.toml"), ("@SYMBOL@.c", "handlers.c"), ("README.md", "README.md")],
     next: &[
         "pinion build @FOLDER@",
         "pinion run @FOLDER@ --generate 'udp,size=512,count=10000,rate=400g'",
@@ -40,10 +38,9 @@ const NANOSERVICE: Template = Template {
     option: "--nanoservice",
     what: "a program for a nanoPU: answers each message with the sum of its words",
     files: &[
-        ("app.toml", include_str!("../../templates/nanoservice/app.toml")),
-        ("@SYMBOL@.c", include_str!("../../templates/nanoservice/service.c")),
-        ("README.md", include_str!("../../templates/nanoservice/README.md")),
-        IGNORE,
+        ("app.toml", "nanoservice/app.toml"),
+        ("@SYMBOL@.c", "nanoservice/service.c"),
+        ("README.md", "nanoservice/README.md"),
     ],
     next: &[
         "pinion build @FOLDER@",
@@ -55,13 +52,12 @@ const CLUSTER: Template = Template {
     option: "--cluster",
     what: "several nanoPUs on a network: four clients ask a server for sums",
     files: &[
-        ("cluster.toml", include_str!("../../templates/cluster/cluster.toml")),
-        ("server/app.toml", include_str!("../../templates/cluster/server.toml")),
-        ("server/server.c", include_str!("../../templates/cluster/server.c")),
-        ("client/app.toml", include_str!("../../templates/cluster/client.toml")),
-        ("client/client.c", include_str!("../../templates/cluster/client.c")),
-        ("README.md", include_str!("../../templates/cluster/README.md")),
-        IGNORE,
+        ("cluster.toml", "cluster/cluster.toml"),
+        ("server/app.toml", "cluster/server.toml"),
+        ("server/server.c", "cluster/server.c"),
+        ("client/app.toml", "cluster/client.toml"),
+        ("client/client.c", "cluster/client.c"),
+        ("README.md", "cluster/README.md"),
     ],
     next: &[
         "pinion run @FOLDER@",
@@ -104,11 +100,12 @@ pub fn run(args: &NewArgs) -> Result<Status> {
         text.replace("@FOLDER@", &shown)
     };
     for (file, text) in template.files {
-        write(&folder.join(fill(file)), &fill(text))?;
+        write(&folder.join(fill(file)), &fill(&assets::template(text)?))?;
     }
+    write(&folder.join(".gitignore"), IGNORED)?;
     made.keep();
     let names = template.files.iter().map(|(file, _)| fill(file));
-    let names: Vec<String> = names.filter(|file| !file.starts_with('.')).collect();
+    let names: Vec<String> = names.collect();
     let (last, others) = names.split_last().map_or(("", &[][..]), |(last, all)| (last, all));
     let next = template.next.iter().map(|line| format!("\n  {}", fill(line)));
     output::print(&format!(
