@@ -42,4 +42,4 @@ book:
 
 clean:
 	cargo clean
-	rm -rf out docs/book examples/*/build figures/*/build tests/sdk/behaviour/build tests/sdk/cplusplus/build
+	rm -rf out docs/book

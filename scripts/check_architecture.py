@@ -23,7 +23,7 @@ CRATE_LINES = 14_000
 
 # From the lowest to the highest; those of one layer do not know each other.
 LAYERS = [
-    ["pinion-isa", "pinion-sim"],
+    ["pinion-assets", "pinion-isa", "pinion-sim"],
     ["pinion-cores", "pinion-host", "pinion-net"],
     ["pinion-nanopu", "pinion-spin"],
     ["pinion-native", "pinion-pspinsim"],
@@ -36,9 +36,9 @@ LAYERS = [
 
 # By what is wrong: how many lines there are, or how many modules go round in one circle.
 EXCEPTIONS = {
-    "lines of pinion": 44_740,
+    "lines of pinion": 44_632,
     "lines of pinion/src/calibration/nanopu/set.rs": 526,
-    "lines of pinion/src/cli.rs": 613,
+    "lines of pinion/src/cli.rs": 588,
     "lines of pinion/src/manifest/mod.rs": 522,
     "modules of pinion in circles": 16,
     "modules of pinion-host in circles": 2,

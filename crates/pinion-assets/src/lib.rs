@@ -9,8 +9,11 @@
 //! brings it up to date). Optimised builds, those of `make install` among them, embed again what has
 //! changed, and libpinion_pspinsim.
 //!
-//! What an optimised build watches is just what it embeds; `tree.rs` says what that is.
+//! What an optimised build watches is just what it embeds; `tree.rs` says what that is. Where they are
+//! unpacked to must be the user's own ([`own_folder`]).
 
+#[cfg(target_os = "linux")]
+pub mod own_folder;
 #[cfg(test)]
 mod tree;
 

@@ -83,9 +83,9 @@ impl App {
         let mut overrides = manifest.app.set.clone();
         overrides.extend(options.overrides.iter().cloned());
         let machine: Loaded<Machine> = machine::load(name, &overrides, options.faithful)?;
-        if manifest.app.elf.is_some() && (options.build.cc.is_some() || options.build.out.is_some())
-        {
-            let problem = "the program was made elsewhere: --cc and --out do not apply";
+        if manifest.app.elf.is_some() && options.build.chooses() {
+            let problem =
+                "the program was made elsewhere: --cc, --build-dir and --out do not apply";
             return Err(manifest.error_at("app.elf", problem).into());
         }
         let built = match &options.elf {

@@ -64,6 +64,15 @@ pub fn repository() -> Option<PathBuf> {
     pinion_assets::checkout()
 }
 
+/// Finds Pinion's folder in the user's cache, made if need be: ours alone. `purpose` and `instead` say
+/// in an error what it is for, and what to do.
+///
+/// # Errors
+/// When no folder for caches is ours alone.
+pub fn cache_dir(purpose: &str, instead: &str) -> Result<PathBuf> {
+    unpack::cache(purpose, instead)
+}
+
 /// Digests bytes (FNV-1a, 64 bits): enough to notice a change, no protection against malice.
 pub(crate) fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -1,5 +1,6 @@
 //! The command line: every verb and option, with the text `--help` shows.
 
+mod figure;
 mod lab;
 mod nic;
 mod shell;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
 pub use shell::{CompletionsArgs, ManArgs};
@@ -72,6 +74,10 @@ pub struct AppArgs {
     /// Compiler for the NIC's cores: gcc, zig or the path of one
     #[arg(long, value_name = "CC")]
     pub cc: Option<String>,
+    /// Folder for programs that are built, one below for each application
+    /// [default: pinion/build in $XDG_CACHE_HOME or ~/.cache]
+    #[arg(long, value_name = "DIR")]
+    pub build_dir: Option<PathBuf>,
     /// Machine: a name (see `pinion machine list`) or a machine file
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
@@ -427,8 +433,8 @@ pub struct NewArgs {
 pub struct BuildArgs {
     #[command(flatten)]
     pub app: AppArgs,
-    /// Where the ELF goes [default: build/NAME.elf beside the manifest]
-    #[arg(long, value_name = "FILE")]
+    /// Where the ELF goes [default: a place below --build-dir, which is printed]
+    #[arg(long, value_name = "FILE", conflicts_with = "build_dir")]
     pub out: Option<PathBuf>,
     /// Build even when nothing has changed
     #[arg(long)]
@@ -457,37 +463,6 @@ pub struct CalibrateArgs {
     /// Print the table as Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct FigureArgs {
-    /// Figure, `list`, or `all`
-    #[arg(value_name = "NAME|list|all")]
-    pub name: String,
-    /// Folder for NAME.csv and NAME.svg
-    #[arg(long, value_name = "DIR", default_value = "out/figures")]
-    pub out: PathBuf,
-    /// Take a quick look: fewer points, shorter runs
-    #[arg(long)]
-    pub quick: bool,
-    /// Seed of all runs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Machine instead of the figure's own, for FPsPIN's: a name or a machine file
-    #[arg(long, value_name = "NAME|FILE")]
-    pub machine: Option<String>,
-    /// Change a number of the machine, or with parameters.KEY=VALUE of the experiment (repeatable)
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// Write everything as JSON; `-` is standard output
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub json: Option<PathBuf>,
-    /// Runs at a time [default: one per core]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
-    /// No progress bar
-    #[arg(long)]
-    pub quiet: bool,
 }
 
 /// What `pinion sweep --help` says at its end.

@@ -40,8 +40,6 @@ pub mod nanoservice;
 pub mod native;
 #[cfg(target_os = "linux")]
 pub mod nic;
-#[cfg(target_os = "linux")]
-pub mod own_folder;
 pub mod pspin_project;
 pub mod ranks;
 pub mod report;

@@ -58,9 +58,9 @@ impl Service {
             let problem = "--slot goes with packet handlers; a nanoservice has its node alone";
             return Err(manifest.error_at("nanoservice", problem).into());
         }
-        if manifest.app.elf.is_some() && (options.build.cc.is_some() || options.build.out.is_some())
-        {
-            let problem = "the program was made elsewhere: --cc and --out do not apply";
+        if manifest.app.elf.is_some() && options.build.chooses() {
+            let problem =
+                "the program was made elsewhere: --cc, --build-dir and --out do not apply";
             return Err(manifest.error_at("app.elf", problem).into());
         }
         let harts = described.harts.unwrap_or(DEFAULT_HARTS);

@@ -134,7 +134,7 @@ fn mistakes_in_programs() {
     };
     let own = std::env::current_exe().unwrap().display().to_string();
     folder.app(MANIFEST);
-    run(&["--cc", "gcc"], &["line 3", "--cc and --out do not apply"]);
+    run(&["--cc", "gcc"], &["line 3", "--cc, --build-dir and --out do not apply"]);
     run(&["--elf", "gone.elf"], &["cannot read gone.elf"]);
     run(&["--elf", &own], &["this core"]);
     folder.write("text.elf", "#!/bin/sh\n");
@@ -238,12 +238,12 @@ fn a_missing_or_failing_compiler() {
     if !has_gcc() {
         return;
     }
-    let output = folder.pinion(&["build", "app"]);
+    let output = folder.pinion(&["build", "app", "--out", "out/app.elf"]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("app.c:1:27: error: 'missing' undeclared"), "{text}");
     assert!(text.lines().last().unwrap().starts_with("pinion: "), "{text}");
-    assert!(!folder.0.join("app/build/app.elf").exists());
+    assert!(!folder.0.join("out/app.elf").exists());
     folder.write(
         "app/app.c",
         "__attribute__((used)) int big(void) { asm(\".space 65536\"); return 0; }\n",

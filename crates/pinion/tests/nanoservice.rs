@@ -90,12 +90,12 @@ fn a_program_that_holds_values_in_network_registers_is_refused() {
     }
     let folder = Folder::new("held");
     folder.service("", "int main(void) { asm volatile(\"li x31, 0x12345678\"); return 0; }");
-    let output = folder.pinion(&["build", "app"]);
+    let output = folder.pinion(&["build", "app", "--out", "out/app.elf"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_eq!(said.trim_end().lines().count(), 1, "{said}");
     for part in ["app.elf", "in `main`", "x30 may only be read", "lnic_write_i"] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }
-    assert!(!folder.0.join("app/build/app.elf").exists());
+    assert!(!folder.0.join("out/app.elf").exists());
 }

@@ -142,15 +142,36 @@ fn files_lie_in_the_folder() {
 fn nothing_is_written_through_links() {
     let folder = Folder::new("links", "name = \"app\"\n");
     fs::write(folder.0.join("mine"), "kept").unwrap();
-    fs::create_dir(folder.0.join("app/build")).unwrap();
+    let verb = [VERBS[0], &["--untrusted", "--build-dir", "app/build"]].concat();
+    folder.pinion(&verb);
+    let mut place = folder.0.join("app/build");
+    for _ in ["the application", "the way to build it"] {
+        place = fs::read_dir(&place).unwrap().next().unwrap().unwrap().path();
+    }
+    fs::remove_file(folder.0.join("cc.ran")).unwrap();
     for name in ["app.lock", "app.ld", "app.stamp", "app.elf"] {
-        let link = folder.0.join("app/build").join(name);
-        symlink("../../mine", &link).unwrap();
-        let (status, said) = folder.pinion(&[VERBS[0], &["--untrusted"]].concat());
+        let link = place.join(name);
+        let _ = fs::remove_file(&link);
+        symlink(folder.0.join("mine"), &link).unwrap();
+        let (status, said) = folder.pinion(&verb);
         assert_eq!(status, Some(2), "{said}");
         assert!(said.contains(name) && said.contains("is a link"), "{said}");
         assert_eq!(fs::read_to_string(folder.0.join("mine")).unwrap(), "kept", "{name}");
         fs::remove_file(link).unwrap();
     }
     assert_eq!(folder.compiled(), None);
+}
+
+#[test]
+fn nothing_is_written_into_the_folder() {
+    let folder = Folder::new("inside", "name = \"app\"\n");
+    symlink("..", folder.0.join("app/build")).unwrap();
+    let (_, said) = folder.pinion(&[VERBS[0], &["--untrusted"]].concat());
+    assert!(said.contains("could not build"), "{said}");
+    let names = |path: &str| fs::read_dir(folder.0.join(path)).unwrap().count();
+    assert_eq!(
+        (names("app"), names(".")),
+        (3, 3),
+        "sources and link; the folder, cc and its trace"
+    );
 }

@@ -13,15 +13,13 @@ use std::{env, fs};
 use super::fnv1a;
 use crate::error::{Error, Result};
 
-/// Is what builds put beside an example's files.
-const BUILD_FOLDER: &str = "build";
-
 /// Finds an embedded folder in the cache, or unpacks it, under a name made of all contents.
 ///
 /// # Errors
 /// When no folder is ours alone, or it cannot be written.
 pub fn folder(name: &str) -> Result<PathBuf> {
-    let target = cache()?.join(format!("{name}-{:016x}", digest()));
+    let instead = "or PINION_SDK to an SDK";
+    let target = cache("unpack the SDK to", instead)?.join(format!("{name}-{:016x}", digest()));
     let files: Vec<_> = pinion_assets::embedded().filter_map(|entry| inside(name, entry)).collect();
     if is_intact(&target, &files) {
         return Ok(target);
@@ -57,8 +55,7 @@ fn inside(
     Some((name.strip_prefix(folder)?.strip_prefix('/')?, bytes))
 }
 
-/// Tells whether a folder holds files byte for byte as they are to be, nothing else but what builds
-/// made, and no links.
+/// Tells whether a folder holds files byte for byte as they are to be, nothing else, and no links.
 fn is_intact(folder: &Path, files: &[(&str, &[u8])]) -> bool {
     let mut found = BTreeSet::new();
     if !list(folder, folder, &mut found) {
@@ -87,7 +84,7 @@ fn list(root: &Path, folder: &Path, found: &mut BTreeSet<PathBuf>) -> bool {
         }
         if !path.is_dir() {
             found.insert(path.strip_prefix(root).unwrap_or(&path).to_owned());
-        } else if entry.file_name() != BUILD_FOLDER && !list(root, &path, found) {
+        } else if !list(root, &path, found) {
             return false;
         }
     }
@@ -133,7 +130,7 @@ fn make(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Finds the cache: `pinion` in the first of the folders for caches where it is, or can be, ours alone.
-fn cache() -> Result<PathBuf> {
+pub(super) fn cache(purpose: &str, instead: &str) -> Result<PathBuf> {
     let mut problems = Vec::new();
     for base in bases(|name| env::var_os(name), home()) {
         match open(&base) {
@@ -145,15 +142,14 @@ fn cache() -> Result<PathBuf> {
         problems.push("this user has no home".to_owned());
     }
     Err(Error::Usage(format!(
-        "there is no folder of yours alone to unpack the SDK to: {}; set XDG_CACHE_HOME to one, or \
-         PINION_SDK to an SDK",
+        "there is no folder of yours alone to {purpose}: {}; set XDG_CACHE_HOME to one, {instead}",
         problems.join("; ")
     )))
 }
 
 #[cfg(target_os = "linux")]
 fn open(base: &Path) -> std::result::Result<PathBuf, String> {
-    let folder = crate::own_folder::OwnFolder::open(base, &[OsStr::new("pinion")]);
+    let folder = pinion_assets::own_folder::OwnFolder::open(base, &[OsStr::new("pinion")]);
     let folder = folder.map_err(|problem| problem.to_string())?;
     // Nobody else gets in: what lies there need not be looked at for who may write it.
     let closed = folder.set_mode(0o700);
@@ -234,18 +230,15 @@ mod tests {
         restore();
         let is_intact = || is_intact(&folder, &files);
         assert!(is_intact());
-        fs::create_dir(folder.join("a/build")).unwrap();
-        fs::write(folder.join("a/build/app.elf"), "made").unwrap();
-        assert!(is_intact(), "what a build made");
         fs::write(folder.join("two"), "3").unwrap();
         assert!(!is_intact(), "content");
         restore();
         fs::write(folder.join("a/three"), "").unwrap();
         assert!(!is_intact(), "a further file");
         fs::remove_file(folder.join("a/three")).unwrap();
-        fs::rename(folder.join("two"), folder.join("a/build/two")).unwrap();
+        fs::remove_file(folder.join("two")).unwrap();
         assert!(!is_intact(), "a file less");
-        symlink("a/build/two", folder.join("two")).unwrap();
+        symlink("a/one", folder.join("two")).unwrap();
         assert!(!is_intact(), "a link");
         fs::remove_file(folder.join("two")).unwrap();
         restore();

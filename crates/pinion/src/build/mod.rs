@@ -1,13 +1,15 @@
 //! Makes an application's program: a manifest and a machine's layout come in, an ELF goes out.
 //!
-//! The ELF lies in `build/` beside the manifest unless told otherwise, and is made again only when
-//! something it is made from has changed. It appears under its name complete or not at all.
+//! The ELF lies in a folder of the user's cache ([`place`]) unless told otherwise, never among the
+//! sources, and is made again only when something it is made from has changed. It appears under its
+//! name complete or not at all.
 
 mod apart;
 mod cxx;
 mod inputs;
 pub mod layout;
 pub mod network_registers;
+pub mod place;
 pub mod sdk;
 pub mod toolchain;
 pub mod untrusted;
@@ -27,6 +29,7 @@ pub use toolchain::{Compiler, Family};
 #[cfg(target_os = "linux")]
 use nix::fcntl::{Flock, FlockArg};
 
+use crate::assets::fnv1a;
 use crate::error::{Error, Result};
 use crate::manifest::Manifest;
 
@@ -37,8 +40,10 @@ use cxx::{Cxx, Objects};
 pub struct Options {
     /// Chooses the compiler: `gcc`, `zig` or a path.
     pub cc: Option<String>,
-    /// Names the ELF, instead of `build/NAME.elf` beside the manifest.
+    /// Names the ELF, instead of one in `folder`.
     pub out: Option<PathBuf>,
+    /// Names the folder for programs, instead of `pinion/build` in the user's cache.
+    pub folder: Option<PathBuf>,
     /// Builds even when nothing has changed.
     pub force: bool,
     /// Builds handlers for this computer, for the native engine.
@@ -47,6 +52,18 @@ pub struct Options {
     pub slot: Option<u32>,
     /// Lets a folder ask for nothing that could harm who builds it.
     pub untrusted: bool,
+}
+
+impl Options {
+    /// Builds into a folder; `None`: into the user's cache.
+    pub fn into_folder(folder: Option<&Path>) -> Self {
+        Self { folder: folder.map(Path::to_owned), ..Self::default() }
+    }
+
+    /// Tells whether they choose what only a program that is built has.
+    pub fn chooses(&self) -> bool {
+        self.cc.is_some() || self.out.is_some() || self.folder.is_some()
+    }
 }
 
 /// Tells what a build did.
@@ -76,15 +93,20 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
         true => Compiler::find_elsewhere(options.cc.as_deref(), &sdk)?,
         false => Compiler::find(options.cc.as_deref(), &sdk)?,
     };
-    let elf = options.out.clone().unwrap_or_else(|| {
-        let suffix = match (options.native, options.slot) {
-            (true, _) => "native.elf".to_owned(),
-            (false, Some(slot)) => format!("slot{slot}.elf"),
-            (false, None) => "elf".to_owned(),
-        };
-        manifest.dir.join("build").join(format!("{}.{suffix}", manifest.app.name))
-    });
     let job = Job::new(manifest, layout, &sdk, &compiler)?;
+    let elf = match &options.out {
+        Some(elf) => elf.clone(),
+        None => {
+            let suffix = match (options.native, options.slot) {
+                (true, _) => "native.elf".to_owned(),
+                (false, Some(slot)) => format!("slot{slot}.elf"),
+                (false, None) => "elf".to_owned(),
+            };
+            let place = place::of_application(&manifest.dir, options.folder.as_deref())?;
+            let variant = place.join(format!("{:016x}", job.variant()));
+            variant.join(format!("{}.{suffix}", manifest.app.name))
+        }
+    };
     let folder = elf.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let stamp = with_suffix(&elf, "stamp");
     if options.untrusted && options.out.is_none() {
@@ -198,15 +220,38 @@ impl<'a> Job<'a> {
         })
     }
 
-    fn digest(&self) -> u64 {
+    /// Lists the compiler, all its options and the linker script: builds for which they are the same
+    /// make the same of the same sources.
+    fn command(&self) -> Vec<String> {
         let mut command = self.compiler.command.clone();
         command.extend(self.options.iter().chain(&self.libraries).cloned());
         command.push(self.script.clone());
-        let mut sources = self.sources.clone();
-        for part in self.apart.iter().chain(&self.cxx) {
-            command.extend(part.options.iter().cloned());
-            sources.extend(part.sources.iter().cloned());
+        let apart = self.apart.iter().chain(&self.cxx);
+        command.extend(apart.flat_map(|part| part.options.iter().cloned()));
+        command
+    }
+
+    /// Digests what makes another program of the same sources: all of the command but folders of
+    /// headers, which are sources too, and may be spelled in several ways.
+    fn variant(&self) -> u64 {
+        let command = self.command();
+        let mut words = command.iter();
+        let mut kept = Vec::new();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "-I" | "-isystem" => drop(words.next()),
+                word if word.starts_with("-I") => {}
+                word => kept.push(word),
+            }
         }
+        fnv1a(kept.join("\0").bytes())
+    }
+
+    fn digest(&self) -> u64 {
+        let mut command = self.command();
+        let mut sources = self.sources.clone();
+        let apart = self.apart.iter().chain(&self.cxx);
+        sources.extend(apart.flat_map(|part| part.sources.iter().cloned()));
         if let Some(meta) = self.compiler.executable().and_then(|path| fs::metadata(path).ok()) {
             command.push(format!("{} {:?}", meta.len(), meta.modified().ok()));
         }

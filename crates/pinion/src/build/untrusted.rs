@@ -172,7 +172,7 @@ fn check_paths(manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to write a program where the folder leads elsewhere: `build` must be a folder, and what lies
+/// Refuses to write a program where the folder leads elsewhere: it must be a folder, and what lies
 /// there files and folders, not links.
 ///
 /// # Errors

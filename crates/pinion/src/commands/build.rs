@@ -54,6 +54,7 @@ pub fn options(args: &AppArgs) -> Options {
         ..Options::default()
     };
     options.build.cc = args.cc.clone();
+    options.build.folder = args.build_dir.clone();
     options.build.untrusted = args.untrusted;
     options
 }

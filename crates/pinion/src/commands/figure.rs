@@ -38,6 +38,7 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
         quick: args.quick,
         set: args.set.clone(),
         machine: args.machine.clone(),
+        build_dir: args.build_dir.clone(),
         ..Request::default()
     };
     if let Some(jobs) = args.jobs {

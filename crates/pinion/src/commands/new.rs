@@ -21,9 +21,6 @@ struct Template {
     next: &'static [&'static str],
 }
 
-/// What version control is to leave out of what was made.
-const IGNORED: &str = "build/\n";
-
 const HANDLERS: Template = Template {
     option: "",
     what: "packet handlers for a sPIN NIC: counts UDP packets and sends each back",
@@ -102,7 +99,6 @@ pub fn run(args: &NewArgs) -> Result<Status> {
     for (file, text) in template.files {
         write(&folder.join(fill(file)), &fill(&assets::template(text)?))?;
     }
-    write(&folder.join(".gitignore"), IGNORED)?;
     made.keep();
     let names = template.files.iter().map(|(file, _)| fill(file));
     let names: Vec<String> = names.collect();

@@ -30,6 +30,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         faithful: args.app.faithful,
         untrusted: args.app.untrusted,
         cc: args.app.cc.clone(),
+        build_dir: args.app.build_dir.clone(),
         elf: args.elf.clone(),
         generate: args.generate.clone(),
         set: args.app.set.clone(),

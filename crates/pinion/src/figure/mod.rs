@@ -30,6 +30,8 @@ pub use markdown::to_markdown;
 pub use produce::{Observer, Produced, Request, Unobserved, count_points, produce, produce_with};
 pub use table::{Cell, Column, Row, Table};
 
+use std::path::Path;
+
 use crate::error::Result;
 
 /// Is a published figure or table that can be made again.
@@ -84,6 +86,8 @@ pub struct Setting<'a> {
     pub machine: &'a [String],
     /// Names the machine instead of the figure's own, where it takes another.
     pub machine_name: Option<&'a str>,
+    /// Names the folder for programs, instead of the user's cache.
+    pub build_dir: Option<&'a Path>,
     /// Seeds this run.
     pub seed: u64,
 }

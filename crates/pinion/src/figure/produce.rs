@@ -1,6 +1,7 @@
 //! Makes a figure. In: the figure and a request. Out: its table, compared with what was published.
 //! Runs as many points at a time as there are cores.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
@@ -19,6 +20,8 @@ pub struct Request {
     pub set: Vec<String>,
     /// Names the machine instead of the figure's own, for figures that take another.
     pub machine: Option<String>,
+    /// Names the folder for programs, instead of the user's cache.
+    pub build_dir: Option<PathBuf>,
     /// Is how many points run at a time.
     pub jobs: usize,
 }
@@ -26,7 +29,7 @@ pub struct Request {
 impl Default for Request {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { seed: 1, quick: false, set: Vec::new(), machine: None, jobs }
+        Self { seed: 1, quick: false, set: Vec::new(), machine: None, build_dir: None, jobs }
     }
 }
 
@@ -119,8 +122,9 @@ pub fn produce_with(
     let run = |point: &Point| {
         let seed = seed_of(request.seed, point.stream);
         let machine_name = request.machine.as_deref();
-        let parameters = &parameters;
-        figure.run(point, &Setting { parameters, machine: &machine, machine_name, seed })
+        let build_dir = request.build_dir.as_deref();
+        let (parameters, machine) = (&parameters, machine.as_slice());
+        figure.run(point, &Setting { parameters, machine, machine_name, build_dir, seed })
     };
     let rows = run_all(&points, request.jobs, run, observer)?;
     let columns = figure.columns();

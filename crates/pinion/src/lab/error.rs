@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::own_folder::NotOurs;
+use pinion_assets::own_folder::NotOurs;
 
 /// Says what is in the way of a lab and what to do.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::space::Space;
 use super::{LabError, LabName};
-use crate::own_folder::{self, OwnFolder};
+use pinion_assets::own_folder::{self, OwnFolder};
 
 /// What was made, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

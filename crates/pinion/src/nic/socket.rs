@@ -20,7 +20,7 @@ use nix::sys::socket::{
 use nix::unistd::{Gid, Group, Uid, User, geteuid, getgrouplist};
 
 use crate::error::{Error, Result};
-use crate::own_folder::{self, OwnFolder};
+use pinion_assets::own_folder::{self, OwnFolder};
 
 /// Programs that may wait to be let in.
 const BACKLOG: i32 = 128;

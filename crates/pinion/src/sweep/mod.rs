@@ -46,6 +46,8 @@ pub struct Request {
     pub faithful: bool,
     /// Chooses the compiler.
     pub cc: Option<String>,
+    /// Names the folder for programs, instead of the user's cache.
+    pub build_dir: Option<PathBuf>,
     /// Lets the application's folder ask for nothing that could harm who builds it.
     pub untrusted: bool,
     /// Names an ELF to run instead of building.

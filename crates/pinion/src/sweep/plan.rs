@@ -11,7 +11,7 @@ use pinion_spin::Machine;
 use super::{Axis, Request, Target, grid};
 use crate::app;
 use crate::assets::fnv1a;
-use crate::build::{self, Layout};
+use crate::build::{self, Layout, place};
 use crate::error::{Error, Result, paragraph};
 use crate::manifest::StandardTraffic;
 use crate::traffic;
@@ -106,6 +106,10 @@ fn check(request: &mut Request) -> Result<()> {
     if request.cc.is_some() && (app.elf.is_some() || request.elf.is_some()) {
         return Err(Error::Usage("the program was made elsewhere: --cc does not apply".to_owned()));
     }
+    if request.build_dir.is_some() && (app.elf.is_some() || request.elf.is_some()) {
+        let problem = "the program was made elsewhere: --build-dir does not apply";
+        return Err(Error::Usage(problem.to_owned()));
+    }
     if let Some(elf) = request.elf.as_ref().or(app.elf.as_ref()) {
         pinion_isa::elf::Image::read(elf)?;
     }
@@ -173,25 +177,29 @@ impl Plan {
         if let Some(seed) = with(Target::Seed).find_map(|(_, value)| value.parse().ok()) {
             packets.seed = seed;
         }
-        let program = self.program(&machine);
+        let program = self.program(&machine)?;
         Ok(Ok(Setting { overrides: own, work: work(&packets), packets, program }))
     }
 
     /// Finds the program for a machine, or adds it.
-    fn program(&mut self, machine: &Machine) -> Option<usize> {
-        let Request { manifest, elf, .. } = &self.request;
+    ///
+    /// # Errors
+    /// When there is no folder for programs.
+    fn program(&mut self, machine: &Machine) -> Result<Option<usize>> {
+        let Request { manifest, elf, build_dir, .. } = &self.request;
         if elf.is_some() || manifest.app.elf.is_some() {
-            return None;
+            return Ok(None);
         }
         let layout = app::layout(machine);
         let digest = fnv1a(format!("{layout:?}").bytes());
-        let folder = manifest.dir.join("build").join(format!("sweep-{digest:016x}"));
+        let folder = place::of_application(&manifest.dir, build_dir.as_deref())?;
+        let folder = folder.join(format!("sweep-{digest:016x}"));
         let elf = folder.join(&manifest.app.name).with_extension("elf");
         let known = self.programs.iter().position(|program| program.elf == elf);
-        Some(known.unwrap_or_else(|| {
+        Ok(Some(known.unwrap_or_else(|| {
             self.programs.push(Program { layout, elf });
             self.programs.len() - 1
-        }))
+        })))
     }
 }
 

@@ -50,6 +50,7 @@ fn request(app: &Path, journal: PathBuf, set: &[&str]) -> Request {
         faithful: false,
         untrusted: false,
         cc: None,
+        build_dir: None,
         elf: None,
         generate: Some("udp,size=256,messages=8,packets=8,rate=400g".to_owned()),
         set: set.iter().map(|text| (*text).to_owned()).collect(),

@@ -85,7 +85,9 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// When it cannot be built or does not fit the machine.
     pub fn app(&self, example: &str) -> Result<Arc<App>> {
-        self.programs.app_on(Source::Example(example), Some(&self.machine), &self.overrides)
+        let folder = self.setting.build_dir;
+        let source = Source::Example(example);
+        self.programs.app_on(source, Some(&self.machine), &self.overrides, folder)
     }
 
     /// Gives the figure's parameters.

@@ -4,11 +4,11 @@ use pinion_net::fabric::Alone;
 use pinion_net::load::flits;
 
 use crate::app::Options;
-use crate::assets;
 use crate::cluster::{self, Ending, Plan, RunOptions, Summary};
 use crate::error::{Error, Result};
 use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
 use crate::nanoservice::run::Unobserved;
+use crate::{assets, build};
 
 /// Is the example that runs.
 const CLUSTER: &str = "nanopu_incast";
@@ -51,8 +51,9 @@ impl Figure for Fig6 {
 
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
         let overrides = overrides(setting, point.curve == TRIMMING)?;
+        let build = build::Options::into_folder(setting.build_dir);
         let file = assets::example_dir(CLUSTER)?.join(cluster::FILE_NAME);
-        let plan = Plan::load(&file, &Options { overrides, ..Options::default() })?;
+        let plan = Plan::load(&file, &Options { overrides, build, ..Options::default() })?;
         // Both curves run at the same time: a thread for each.
         let options =
             RunOptions { threads: 1, queues: vec![BOTTLENECK.to_owned()], ..RunOptions::default() };

@@ -70,7 +70,7 @@ impl Figure for Fig10 {
             most_packets: setting.parameters.whole("most_packets")?,
             seed: setting.seed,
         };
-        let observed = run.observe(&self.programs, &overrides)?;
+        let observed = run.observe(&self.programs, &overrides, setting.build_dir)?;
         let handlers = steady_payload(&observed.handlers);
         Ok(vec![vec![
             point.curve.as_str().into(),

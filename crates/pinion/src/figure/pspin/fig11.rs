@@ -76,7 +76,8 @@ impl Figure for Fig11 {
         let bytes = parameters.whole("packet_bytes")?;
         let size = bytes.to_string();
         let (times, area) = if workers == 0 {
-            let app = self.programs.app(Source::Example(case), setting.machine)?;
+            let app =
+                self.programs.app(Source::Example(case), setting.machine, setting.build_dir)?;
             let spec = traffic::standard(&app.manifest, &[("packet.bytes", &size)])?;
             let packets = Packets::of(spec, Some(setting.seed), None)?;
             let outputs = Outputs { handlers: true, ..Outputs::default() };

@@ -66,9 +66,10 @@ impl Figure for Fig12 {
             most_packets: setting.parameters.whole("most_packets")?,
             seed: setting.seed,
         };
-        let app = self.programs.app(Source::Example(run.case), setting.machine)?;
+        let app =
+            self.programs.app(Source::Example(run.case), setting.machine, setting.build_dir)?;
         let mut ears = Ears::new(&app.machine.value);
-        run.listen(&self.programs, setting.machine, &mut ears)?;
+        run.listen(&self.programs, setting.machine, setting.build_dir, &mut ears)?;
         let handlers = steady_payload(&ears.handlers);
         let mut times: Vec<f64> = handlers.iter().map(|record| time_ns(record)).collect();
         times.sort_by(f64::total_cmp);

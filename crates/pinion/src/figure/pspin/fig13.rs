@@ -82,7 +82,11 @@ impl Fig13 {
     fn handlers(&self, setting: &Setting<'_>) -> Result<Vec<Row>> {
         let mut times = Vec::new();
         for case in CASES {
-            let observed = run(case, "max", setting)?.observe(&self.programs, setting.machine)?;
+            let observed = run(case, "max", setting)?.observe(
+                &self.programs,
+                setting.machine,
+                setting.build_dir,
+            )?;
             times.extend(mean(&steady_payload(&observed.handlers), time_ns));
         }
         times.sort_by(f64::total_cmp);
@@ -100,7 +104,11 @@ impl Fig13 {
     /// Runs a use case at a rate and looks at the packet buffer.
     fn measured(&self, case: &str, gbit_s: f64, setting: &Setting<'_>) -> Result<Vec<Row>> {
         let rate = format!("{gbit_s}g");
-        let observed = run(case, &rate, setting)?.observe(&self.programs, setting.machine)?;
+        let observed = run(case, &rate, setting)?.observe(
+            &self.programs,
+            setting.machine,
+            setting.build_dir,
+        )?;
         let Some(held) = Held::of(&observed.packets) else { return Ok(Vec::new()) };
         Ok(vec![vec![
             format!("measured, {gbit_s} Gbit/s").into(),

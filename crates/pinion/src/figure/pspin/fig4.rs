@@ -57,7 +57,7 @@ impl Figure for Fig4 {
     }
 
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
-        let app = self.programs.app(Source::Figures, setting.machine)?;
+        let app = self.programs.app(Source::Figures, setting.machine, setting.build_dir)?;
         let handler = CURVES.iter().find(|(curve, _)| *curve == point.curve);
         let handler = handler.map_or("", |(_, handler)| handler);
         let bytes = point.x as u64;

@@ -64,7 +64,7 @@ impl Figure for Fig6 {
     }
 
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
-        let app = self.programs.app(Source::Figures, setting.machine)?;
+        let app = self.programs.app(Source::Figures, setting.machine, setting.build_dir)?;
         let parts: Vec<&str> = point.curve.split('/').collect();
         let number = |index: usize| parts.get(index).and_then(|text| text.parse::<f64>().ok());
         let rate = number(1).unwrap_or_default();

@@ -109,7 +109,7 @@ impl Fig8 {
     ) -> Result<(Machine, Observed)> {
         let mut overrides = setting.machine.to_vec();
         overrides.extend(own.iter().map(|&text| text.to_owned()));
-        let app = self.programs.app(Source::Figures, &overrides)?;
+        let app = self.programs.app(Source::Figures, &overrides, setting.build_dir)?;
         let load = Load {
             packets: setting.parameters.whole("packets")?,
             bytes: point.stream as u32,

@@ -59,7 +59,7 @@ impl Figure for Fig9 {
             format!("pcie.rate_mbit_s={}", parameters.whole("pcie_mbit_s")?),
         ];
         overrides.extend_from_slice(setting.machine);
-        let app = self.programs.app(Source::Figures, &overrides)?;
+        let app = self.programs.app(Source::Figures, &overrides, setting.build_dir)?;
         let load = Load {
             packets: parameters.whole("packets")?,
             bytes: point.x as u32,

@@ -68,7 +68,7 @@ impl Figure for Latency {
     }
 
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
-        let app = self.programs.app(Source::Figures, setting.machine)?;
+        let app = self.programs.app(Source::Figures, setting.machine, setting.build_dir)?;
         let run = |handler: &str, packets: u64, pace: Pace| {
             let (bytes, messages) = (point.x as u32, setting.parameters.whole("messages")? as u32);
             let load = Load { packets, bytes, messages, pace, argument: 0 };

@@ -65,7 +65,8 @@ impl Host {
         use crate::{assets, build, native, run};
 
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let build = build::Options { native: true, ..build::Options::default() };
+        let build =
+            build::Options { native: true, ..build::Options::into_folder(setting.build_dir) };
         let options = Options { build, ..Options::default() };
         let app = App::load(&assets::example_dir(example)?, &options)?;
         let packets = || {

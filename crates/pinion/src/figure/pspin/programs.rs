@@ -3,10 +3,10 @@
 //! waits.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::app::{self, App, Options};
+use crate::app::{App, Options};
 use crate::error::{Error, Result};
 use crate::{assets, build, manifest};
 
@@ -30,12 +30,17 @@ pub(in crate::figure) struct Programs {
 }
 
 impl Programs {
-    /// Gives an application on its machine, built if need be.
+    /// Gives an application on its machine, built if need be, in a folder if that was chosen.
     ///
     /// # Errors
     /// When there is no such program, an override does not fit, there is no compiler, or it refuses.
-    pub(super) fn app(&self, source: Source<'_>, overrides: &[String]) -> Result<Arc<App>> {
-        self.app_on(source, None, overrides)
+    pub(super) fn app(
+        &self,
+        source: Source<'_>,
+        overrides: &[String],
+        folder: Option<&Path>,
+    ) -> Result<Arc<App>> {
+        self.app_on(source, None, overrides, folder)
     }
 
     /// Does the same on another machine than its manifest's.
@@ -47,6 +52,7 @@ impl Programs {
         source: Source<'_>,
         machine: Option<&str>,
         overrides: &[String],
+        folder: Option<&Path>,
     ) -> Result<Arc<App>> {
         let dir = match source {
             Source::Figures => assets::figures_dir()?.join("pspin"),
@@ -57,7 +63,7 @@ impl Programs {
         if let Some(app) = built.get(&key) {
             return Ok(app.clone());
         }
-        let app = make(&key.0, machine, overrides);
+        let app = make(&key.0, machine, overrides, folder);
         let app = app.map_err(|error| {
             Error::part(format!("cannot load {}, which the figure runs", key.0.display()), error)
         })?;
@@ -67,20 +73,16 @@ impl Programs {
     }
 }
 
-/// Builds a program under a name of its own for each layout of the machine, so that figures of
-/// different machines do not write over each other's.
-fn make(dir: &std::path::Path, machine: Option<&str>, overrides: &[String]) -> Result<App> {
+/// Builds a program, unless it was made elsewhere; machines of different layout have their own.
+fn make(
+    dir: &Path,
+    machine: Option<&str>,
+    overrides: &[String],
+    folder: Option<&Path>,
+) -> Result<App> {
     let manifest = manifest::load(dir)?;
-    let loaded = crate::machine::load::<pinion_spin::Machine>(
-        machine.unwrap_or(&manifest.app.machine),
-        overrides,
-        false,
-    )?;
-    let layout = format!("{:?}", app::layout(&loaded.value));
-    let name = format!("{}-{:016x}.elf", manifest.app.name, assets::fnv1a(layout.bytes()));
-    let is_built = manifest.app.elf.is_none();
-    let out = is_built.then(|| dir.join("build").join(name));
-    let build = build::Options { out, ..build::Options::default() };
+    let folder = folder.filter(|_| manifest.app.elf.is_none());
+    let build = build::Options::into_folder(folder);
     let machine = machine.map(str::to_owned);
     App::of(
         manifest,

@@ -1,6 +1,8 @@
 //! The paper's six use cases (§IV-C): the examples of the same names on their standard traffic. In:
 //! which one, packets of what size, how fast. Out: what the NIC did.
 
+use std::path::Path;
+
 use pinion_net::generator::GeneratorSpec;
 use pinion_sim::Time;
 use pinion_spin::{HandlerKind, HandlerRecord, Listener, Outcome};
@@ -52,8 +54,13 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the example cannot be built, does not fit the machine, or goes wrong.
-    pub(super) fn observe(&self, programs: &Programs, machine: &[String]) -> Result<Observed> {
-        let app = programs.app(Source::Example(self.case), machine)?;
+    pub(super) fn observe(
+        &self,
+        programs: &Programs,
+        machine: &[String],
+        build_dir: Option<&Path>,
+    ) -> Result<Observed> {
+        let app = programs.app(Source::Example(self.case), machine, build_dir)?;
         let mut packets = self.packets(&app)?;
         observe_units(&mut app.nic()?, &mut packets)
     }
@@ -66,9 +73,10 @@ impl Run<'_> {
         &self,
         programs: &Programs,
         machine: &[String],
+        build_dir: Option<&Path>,
         listener: &mut dyn Listener,
     ) -> Result<()> {
-        let app = programs.app(Source::Example(self.case), machine)?;
+        let app = programs.app(Source::Example(self.case), machine, build_dir)?;
         let (mut packets, mut nic) = (self.packets(&app)?, app.nic()?);
         match nic.run(Time::MAX, &mut packets, listener) {
             Outcome::Finished => Ok(()),

@@ -54,7 +54,7 @@ fn measure_on(
     let machine = nodes.machine(&["transport.kind=\"raw\"".to_owned()], setting)?;
     let exchange = Exchange::new(TransportKind::Raw, u32::from(machine.address.ip));
     if run.dma_nic {
-        let image = nodes.programs.get(PROGRAM, Some(DMA_NIC))?;
+        let image = nodes.programs.get(PROGRAM, Some(DMA_NIC), setting)?;
         let mut node = Baseline::new(&machine, &image).map_err(failed(&image))?;
         node.memory_mut().devices.arguments = arguments.iter().map(|&text| text.into()).collect();
         measure(&mut node, exchange, &round)
@@ -65,7 +65,7 @@ fn measure_on(
             "nfv" => STREAM,
             _ => PROGRAM,
         };
-        let image = nodes.programs.get(program, None)?;
+        let image = nodes.programs.get(program, None, setting)?;
         measure(&mut node(&machine, &image, &arguments)?, exchange, &round)
     }
 }
@@ -161,8 +161,13 @@ mod tests {
         }
         let nodes = Nodes::default();
         let parameters = Parameters::new("test", std::collections::BTreeMap::new());
-        let setting =
-            Setting { parameters: &parameters, machine: &[], machine_name: None, seed: 1 };
+        let setting = Setting {
+            parameters: &parameters,
+            machine: &[],
+            machine_name: None,
+            build_dir: None,
+            seed: 1,
+        };
         let answers = |name: &str, size, dma_nic| {
             let run = Application { name: name.to_owned(), size, dma_nic };
             measure_on(&nodes, &run, &setting).unwrap().1

@@ -12,11 +12,11 @@ use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use super::super::{Chain, ChainReport};
 use super::store::MEMORY;
 use crate::app::Options;
-use crate::assets;
 use crate::cluster::{FILE_NAME, Plan, RunOptions, run};
 use crate::error::{Error, Result};
 use crate::figure::Setting;
 use crate::nanoservice::run::Unobserved;
+use crate::{assets, build};
 
 /// Is the cluster; its programs' sources say what the arguments mean.
 const CLUSTER: &str = "nanopu_chain";
@@ -49,7 +49,8 @@ pub(super) fn chain(asked: &Chain, setting: &Setting<'_>) -> Result<ChainReport>
     ];
     overrides.extend(MEMORY.iter().map(|text| format!("machine.{text}")));
     overrides.extend(setting.machine.iter().map(|text| format!("machine.{text}")));
-    let options = Options { overrides, ..Options::default() };
+    let build = build::Options::into_folder(setting.build_dir);
+    let options = Options { overrides, build, ..Options::default() };
     let plan = Plan::load(&assets::example_dir(CLUSTER)?.join(FILE_NAME), &options)?;
     // A thread makes one run at a time.
     let own = format!("pinion-chain-{}-{:?}", std::process::id(), std::thread::current().id());

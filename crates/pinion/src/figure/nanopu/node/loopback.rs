@@ -25,7 +25,7 @@ const PACKET_BYTES: u64 = 1024;
 pub(super) fn loopback(nodes: &Nodes, run: &Loopback, setting: &Setting<'_>) -> Result<Vec<Stage>> {
     let words = words(run.message_bytes)?;
     let definition = run.fixed_length.then(|| format!("WORDS={words}"));
-    let image = nodes.programs.get(PROGRAM, definition.as_deref())?;
+    let image = nodes.programs.get(PROGRAM, definition.as_deref(), setting)?;
     let machine = nodes.machine(&[], setting)?;
     let mut node = node(&machine, &image, &[PROGRAM])?;
     let mut exchange = Exchange::new(TransportKind::Ndp, u32::from(machine.address.ip));

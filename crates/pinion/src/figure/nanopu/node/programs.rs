@@ -2,13 +2,13 @@
 //! Holds those that were built; who needs one that is being built waits.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pinion_isa::elf::Image;
 
 use crate::app::Options;
 use crate::error::{Error, Result};
+use crate::figure::Setting;
 use crate::service::Service;
 use crate::{assets, build, manifest};
 
@@ -23,13 +23,18 @@ impl Programs {
     ///
     /// # Errors
     /// When there is no compiler for it, or it refuses.
-    pub(super) fn get(&self, name: &str, definition: Option<&str>) -> Result<Arc<Image>> {
+    pub(super) fn get(
+        &self,
+        name: &str,
+        definition: Option<&str>,
+        setting: &Setting<'_>,
+    ) -> Result<Arc<Image>> {
         let key = (name.to_owned(), definition.unwrap_or_default().to_owned());
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(image) = built.get(&key) {
             return Ok(image.clone());
         }
-        let image = Arc::new(make(name, definition).map_err(|error| {
+        let image = Arc::new(make(name, definition, setting).map_err(|error| {
             Error::part(format!("the figure runs the example `{name}`, which is not there"), error)
         })?);
         built.insert(key, image.clone());
@@ -37,15 +42,12 @@ impl Programs {
     }
 }
 
-fn make(name: &str, definition: Option<&str>) -> Result<Image> {
+fn make(name: &str, definition: Option<&str>, setting: &Setting<'_>) -> Result<Image> {
     let dir = assets::example_dir(name)?;
     let mut manifest = manifest::load(&dir)?;
-    let mut out: Option<PathBuf> = None;
     if let Some(definition) = definition {
         manifest.app.defines.push(definition.to_owned());
-        let file = format!("{name}-{}.elf", definition.to_lowercase().replace('=', "-"));
-        out = Some(dir.join("build").join(file));
     }
-    let build = build::Options { out, ..build::Options::default() };
+    let build = build::Options::into_folder(setting.build_dir);
     Ok(Service::of(manifest, &Options { build, ..Options::default() })?.image)
 }

@@ -28,7 +28,7 @@ pub(super) fn serve(
     mut load: LoadSpec,
     setting: &Setting<'_>,
 ) -> Result<LoadReport> {
-    let image = nodes.programs.get(PROGRAM, None)?;
+    let image = nodes.programs.get(PROGRAM, None, setting)?;
     let variant = variant(run)?;
     let mut own = vec![TIMEOUT.to_owned()];
     if let Some(cycles) = run.bound_cycles {

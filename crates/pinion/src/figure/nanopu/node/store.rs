@@ -27,7 +27,7 @@ pub(super) fn store(
     mut load: LoadSpec,
     setting: &Setting<'_>,
 ) -> Result<LoadReport> {
-    let image = nodes.programs.get(PROGRAM, None)?;
+    let image = nodes.programs.get(PROGRAM, None, setting)?;
     let published = MEMORY.into_iter().chain([TIMEOUT]).map(str::to_owned);
     let machine = nodes.machine(&published.collect::<Vec<_>>(), setting)?;
     let assignment = if run.is_shared { "jbsq" } else { "static" };

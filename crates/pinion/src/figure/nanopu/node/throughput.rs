@@ -30,7 +30,7 @@ pub(super) fn throughput(nodes: &Nodes, run: &Throughput, setting: &Setting<'_>)
             run.message_bytes
         )));
     }
-    let image = nodes.programs.get(PROGRAM, None)?;
+    let image = nodes.programs.get(PROGRAM, None, setting)?;
     let machine = nodes.machine(&[], setting)?;
     let mut node = node(&machine, &image, &[PROGRAM])?;
     let mut exchange = Exchange::new(TransportKind::Ndp, u32::from(machine.address.ip));

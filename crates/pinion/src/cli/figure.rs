@@ -1,0 +1,39 @@
+//! The command line of `pinion figure`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub struct FigureArgs {
+    /// Figure, `list`, or `all`
+    #[arg(value_name = "NAME|list|all")]
+    pub name: String,
+    /// Folder for NAME.csv and NAME.svg
+    #[arg(long, value_name = "DIR", default_value = "out/figures")]
+    pub out: PathBuf,
+    /// Take a quick look: fewer points, shorter runs
+    #[arg(long)]
+    pub quick: bool,
+    /// Seed of all runs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Folder for programs that are built [default: pinion/build in $XDG_CACHE_HOME or ~/.cache]
+    #[arg(long, value_name = "DIR")]
+    pub build_dir: Option<PathBuf>,
+    /// Machine instead of the figure's own, for FPsPIN's: a name or a machine file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+    /// Change a number of the machine, or with parameters.KEY=VALUE of the experiment (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Write everything as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+    /// Runs at a time [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
+}

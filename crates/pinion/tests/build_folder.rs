@@ -1,0 +1,155 @@
+//! Where programs are built: in the user's cache or a chosen folder, never among the sources.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const MANIFEST: &str = "[app]\nname = \"same\"\nsources = [\"a.c\"]\n\
+                        [[context]]\nname = \"all\"\npayload = \"a_ph\"\n";
+const TRAFFIC: [&str; 2] = ["--generate", "udp,size=64,count=10"];
+
+/// A folder of its own with a cache in it, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("pinion-place-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)).unwrap();
+        Self(dir)
+    }
+
+    /// Makes an application whose handler counts from a number.
+    fn app(&self, path: &str, number: u32) {
+        let dir = self.0.join(path);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("app.toml"), MANIFEST).unwrap();
+        let code = format!("#include <handler.h>\nvolatile int number = {number};\n");
+        let handler = "__handler__ void a_ph(handler_args_t *args) { number++; }\n";
+        fs::write(dir.join("a.c"), code + handler).unwrap();
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk");
+        command.current_dir(&self.0).env("PINION_SDK", sdk);
+        command.env("XDG_CACHE_HOME", self.0.join("cache"));
+        command
+    }
+
+    fn pinion(&self, arguments: &[&str]) -> Output {
+        self.command(env!("CARGO_BIN_EXE_pinion")).args(arguments).output().unwrap()
+    }
+
+    /// Builds an application and gives the ELF that is printed.
+    fn build(&self, arguments: &[&str]) -> PathBuf {
+        let text = succeeds(&self.pinion(&[&["build"], arguments].concat()));
+        self.0.join(text.split_once(": ").unwrap().0)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn succeeds(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn has_gcc() -> bool {
+    Command::new("riscv64-unknown-elf-gcc").arg("--version").output().is_ok()
+}
+
+#[test]
+fn a_folder_that_is_read_only_builds_and_runs() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("read-only");
+    folder.app("app", 1);
+    let app = folder.0.join("app");
+    fs::set_permissions(&app, fs::Permissions::from_mode(0o555)).unwrap();
+    let elf = folder.build(&["app"]);
+    assert!(elf.starts_with(folder.0.join("cache/pinion/build")), "{}", elf.display());
+    succeeds(&folder.pinion(&[&["run", "app"], &TRAFFIC[..]].concat()));
+    assert_eq!(names(&app), BTreeSet::from(["a.c", "app.toml"].map(str::to_owned)));
+    fs::set_permissions(&app, fs::Permissions::from_mode(0o755)).unwrap();
+    // Root writes where modes forbid it, but not on what is mounted read-only.
+    let script = "mount --bind app app && mount -o remount,ro,bind app || exit 77
+                  touch app/written 2>/dev/null && exit 77
+                  rm -rf cache; \"$0\" build app && exec \"$0\" run app --generate udp,count=3";
+    let mut command = folder.command("unshare");
+    command.args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_pinion")]);
+    match command.output() {
+        Ok(output) if output.status.code() != Some(77) && is_allowed(&output) => {
+            succeeds(&output);
+        }
+        _ => {}
+    }
+}
+
+/// Tells whether `unshare` was allowed to do what it was asked for.
+fn is_allowed(output: &Output) -> bool {
+    !String::from_utf8_lossy(&output.stderr).contains("unshare")
+}
+
+#[test]
+fn namesakes_have_their_own() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("namesakes");
+    folder.app("one/app", 1);
+    folder.app("other/app", 2);
+    for chosen in [&[][..], &["--build-dir", "chosen"]] {
+        let [one, other] =
+            ["one/app", "other/app"].map(|app| folder.build(&[&[app], chosen].concat()));
+        assert_ne!(one, other);
+        assert_ne!(fs::read(&one).unwrap(), fs::read(&other).unwrap());
+        assert_eq!(one.starts_with(folder.0.join("chosen")), !chosen.is_empty());
+        // The same folder by another path.
+        assert_eq!(folder.build(&[&["one/../one/app"], chosen].concat()), one);
+    }
+    let both = folder.pinion(&["build", "one/app", "--build-dir", "chosen", "--out", "a.elf"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn several_at_a_time_do_not_meet() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("several");
+    folder.app("app", 1);
+    let start = |machine: &str| {
+        let mut command = folder.command(env!("CARGO_BIN_EXE_pinion"));
+        command.args(["run", "app", "--quiet", "--machine", machine]).args(TRAFFIC);
+        command.spawn().unwrap()
+    };
+    let mut running: Vec<_> = ["pspin", "fpspin", "pspin", "fpspin"].map(start).into();
+    for run in &mut running {
+        assert!(run.wait().unwrap().success());
+    }
+    let builds = folder.0.join("cache/pinion/build");
+    let [app] = &names(&builds).into_iter().collect::<Vec<_>>()[..] else { panic!("one folder") };
+    let variants = names(&builds.join(app));
+    assert_eq!(variants.len(), 3, "a folder for each machine, and whose they are: {variants:?}");
+    for variant in variants.iter().filter(|name| *name != "application") {
+        let files = names(&builds.join(app).join(variant));
+        assert!(files.contains("same.elf"), "{files:?}");
+        assert!(!files.iter().any(|name| name.contains("partial")), "{files:?}");
+    }
+}
