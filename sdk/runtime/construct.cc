@@ -10,9 +10,9 @@ extern "C" {
 typedef void constructor_t();
 extern constructor_t *__init_array_start[], *__init_array_end[];
 
-/* The application's own, if it has one. */
-void pinion_init_handlers(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem)
-    __asm__("init_handlers") __attribute__((weak));
+/* The application's init_handlers, if it has one: the linker script says. */
+void pinion_own_initialise(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem)
+    __attribute__((weak));
 
 __handler__ void pinion_construct(handler_fn *hh, handler_fn *ph, handler_fn *th,
                                   void **handler_mem)
@@ -23,8 +23,8 @@ __handler__ void pinion_construct(handler_fn *hh, handler_fn *ph, handler_fn *th
     __asm__("" : "+r"(next));
     for (; next != __init_array_end; next++)
         (*next)();
-    if (pinion_init_handlers)
-        pinion_init_handlers(hh, ph, th, handler_mem);
+    if (pinion_own_initialise)
+        pinion_own_initialise(hh, ph, th, handler_mem);
 }
 
 void *__dso_handle;

@@ -6,8 +6,8 @@
 An application with standard traffic ([traffic] in its app.toml) runs on that too: all packets match
 and no handler fails.
 
-Default: every folder of examples/, tests/sdk/behaviour and tests/sdk/cplusplus, with every compiler
-that is installed.
+Default: every folder of examples/, and behaviour, cplusplus and constructors of tests/sdk/, with every
+compiler that is installed.
 Exit status 0 when all is as expected.
 """
 
@@ -146,6 +146,7 @@ def main():
         *sorted(path.parent for path in (REPOSITORY / "examples").rglob("expect.toml")),
         REPOSITORY / "tests/sdk/behaviour",
         REPOSITORY / "tests/sdk/cplusplus",
+        REPOSITORY / "tests/sdk/constructors",
     ]
     failures = 0
     for folder in (f.resolve() for f in folders if (f / "expect.toml").exists()):
