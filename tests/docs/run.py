@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -366,9 +367,10 @@ def main():
             print(f"skip {name}: no RISC-V compiler")
             continue
         try:
+            started = time.monotonic()
             count = run_page(page, pinion, loose, arguments.write)
             if count:
-                report(f"{name}: {count} commands", [])
+                report(f"{name}: {count} commands ({time.monotonic() - started:.1f} s)", [])
         except (Failure, OSError) as problem:
             report(name, [problem, "(where only numbers have changed, --write puts them in)"])
     if not arguments.pages:

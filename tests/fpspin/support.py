@@ -180,6 +180,7 @@ class Bench:
         from the same (`key`), which this test does not change."""
         key = (str(self.pinion), *(str(part) for part in key))
         if key in compiled():
+            out.unlink(missing_ok=True)  # it may be running
             shutil.copy2(compiled()[key], out)
         else:
             make()
