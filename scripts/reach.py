@@ -24,6 +24,7 @@ TABLE = [
     ("crates/pinion-isa/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-sim/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-net/*", [*RUST, *SIMULATED]),
+    ("crates/pinion-assets/*", [*RUST, *SIMULATED]),
     ("crates/pinion/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("Cargo.toml", ALL),
     ("Cargo.lock", ALL),
