@@ -7,35 +7,41 @@
 //! | unit | file | paper |
 //! |---|---|---|
 //! | matching engine | `matching/` | §III-A1; FPsPIN §4.1 |
-//! | NIC inbound engine, packet buffer | `nic/ingress.rs`, `packet_buffer.rs` | §III-A |
-//! | MPQ engine | `mpq.rs` | §III-B1 |
-//! | task dispatcher | `task_dispatcher.rs` | §III-B1 |
+//! | NIC inbound engine, packet buffer | `inbound.rs`, `packet_buffer.rs` | §III-A |
+//! | MPQ engine | `mpq_engine.rs` | §III-B1 |
+//! | task dispatcher | `dispatcher.rs` | §III-B1 |
 //! | cluster: scheduler, L1, DMA, instruction cache | `cluster/` | §III-B2 |
-//! | HPU: driver, protection, core | `hpu/`, `nic/execute.rs` | §III-B2, §III-B3 |
-//! | commands: HostDirect, NIC outbound, host DMA | `command.rs`, `nic/commands.rs` | §III-A |
+//! | HPU: driver, protection, core | `hpu/`, `hpu/execute.rs` | §III-B2, §III-B3 |
+//! | commands: HostDirect, NIC outbound, host DMA | `command_unit.rs`, `outbound.rs`, `host_interface.rs` | §III-A |
 //! | several units behind one scheduling level | `units/` | §V |
-//! | memories and interconnects | `memory.rs`, `nic/memory_access.rs` | §III-A |
+//! | memories and interconnects | `memory.rs`, `cluster/pe_interconnect.rs` | §III-A |
 
 mod arbiter;
 mod cluster;
-mod command;
+mod command_unit;
 pub mod context;
+mod crossing;
+mod dispatcher;
+mod host_interface;
 mod hpu;
+mod inbound;
 pub mod listener;
 pub mod machine;
 pub mod matching;
 mod memory;
-mod mpq;
+mod mpq_engine;
 pub mod nic;
+mod outbound;
 mod packet_buffer;
 pub mod scene;
+mod shared;
 mod task;
-mod task_dispatcher;
 #[cfg(test)]
 mod testing;
 pub mod traffic;
 mod turn_port;
 pub mod units;
+mod wake;
 
 pub use context::{ContextId, ExecutionContext, Handler};
 pub use listener::{

@@ -6,10 +6,14 @@
 
 use std::collections::VecDeque;
 
-use crate::Machine;
+use super::Clusters;
+use crate::listener::Listener;
 use crate::machine::DmaReach;
 use crate::memory::Place;
+use crate::shared::{Shared, unit};
 use crate::turn_port::{BurstId, Side, TurnPort};
+use crate::wake::{Due, Wake};
+use crate::{Machine, UnitEventKind};
 
 /// What the error slave answers that stands where an engine does not reach (measured).
 pub const ERROR_WORD: u32 = 0xbadc_ab1e;
@@ -99,6 +103,8 @@ pub struct ClusterDma {
     core_latency_cycles: u64,
     local_beat_cycles: u64,
     handler_memory_cycles: u64,
+    /// When it issues the next transfer.
+    pub issues: Wake,
 }
 
 /// Says when a transfer that was issued moves its data and when it is done.
@@ -128,6 +134,7 @@ impl ClusterDma {
             core_latency_cycles: machine.dma.core_latency_cycles,
             local_beat_cycles: machine.dma.local_beat_cycles,
             handler_memory_cycles: machine.dma.handler_memory_cycles,
+            issues: Wake::default(),
         }
     }
 
@@ -215,6 +222,110 @@ impl ClusterDma {
             return Err(first.done);
         }
         Ok(self.running.pop_front().map(|running| running.transfer))
+    }
+}
+
+impl Clusters {
+    /// Queues a transfer in a cluster's DMA engine.
+    pub fn request_dma(&mut self, shared: &mut Shared, now: u64, cluster: u32, transfer: Transfer) {
+        let at = self.each[cluster as usize].dma.request(now, transfer);
+        self.wake_dma_issue(shared, at, cluster);
+    }
+
+    /// Lets a cluster's DMA engine issue a transfer at `cycle`.
+    pub fn wake_dma_issue(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
+        shared.wake(&mut self.each[cluster as usize].dma.issues, cycle, Due::DmaIssue(cluster));
+    }
+
+    /// Lets a cluster's DMA engine issue its next transfer.
+    pub fn dma_issue(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        cluster: u32,
+        listener: &mut dyn Listener,
+    ) {
+        let units = &mut self.each[cluster as usize];
+        if let Some(issued) = units.dma.issue(now, &mut self.dma_ports) {
+            let base = shared.machine.l1.base + cluster * shared.machine.l1.stride;
+            for address in [issued.transfer.to, issued.transfer.from] {
+                let offset = address.wrapping_sub(base);
+                if offset < shared.machine.l1.bytes {
+                    units.banks.dma(issued.first_beat, issued.beats, offset);
+                }
+            }
+            shared.wheel.push(issued.done, Due::DmaDone(cluster));
+            self.tell_transfer(shared, now, cluster, &issued, listener);
+        }
+        if let Some(at) = self.each[cluster as usize].dma.next_issue() {
+            self.wake_dma_issue(shared, at.max(now + 1), cluster);
+        }
+    }
+
+    /// Completes a transfer: the bytes are there now.
+    pub fn dma_done(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        cluster: u32,
+        listener: &mut dyn Listener,
+    ) {
+        let engine = &mut self.each[cluster as usize].dma;
+        let transfer = match engine.complete(now, &mut self.dma_ports) {
+            Ok(Some(transfer)) => transfer,
+            Ok(None) => return,
+            Err(later) => return shared.wheel.push(later, Due::DmaDone(cluster)),
+        };
+        let places = (
+            shared.memories.place(transfer.from, cluster),
+            shared.memories.place(transfer.to, cluster),
+        );
+        if let (Some(from), Some(to)) = places {
+            self.move_bytes(shared, cluster, &transfer, from, to);
+        }
+        match transfer.requester {
+            Requester::Scheduler => {
+                shared.tell(listener, || {
+                    unit(UnitEventKind::DmaResponse, now, cluster, 0, 0, transfer.from)
+                });
+                self.each[cluster as usize].scheduler.copied(now);
+                self.wake_assign(shared, now + 1, cluster);
+            }
+            Requester::Core(core) => self.core_transfer_done(shared, now, core as usize),
+        }
+    }
+
+    /// Moves a transfer's bytes, whose ranges were checked when it was launched.
+    fn move_bytes(
+        &mut self,
+        shared: &mut Shared,
+        cluster: u32,
+        transfer: &Transfer,
+        from: Place,
+        to: Place,
+    ) {
+        let reach = match transfer.requester {
+            Requester::Scheduler => DmaReach::All,
+            Requester::Core(_) => shared.machine.dma.core_reach,
+        };
+        let reached = (reach.reaches(from, cluster), reach.reaches(to, cluster));
+        shared.totals.unreached_transfers += u64::from(reached != (true, true));
+        match reached {
+            (_, false) => return,
+            (true, true) => {
+                let _ = shared.memories.copy(from, to, transfer.bytes, &mut shared.scratch);
+            }
+            (false, true) => {
+                let answer = ERROR_WORD.to_le_bytes().into_iter().cycle();
+                let answer = answer.skip((transfer.from % 4) as usize);
+                if let Some(written) = shared.memories.slice_mut(to, transfer.bytes) {
+                    written.iter_mut().zip(answer).for_each(|(byte, value)| *byte = value);
+                }
+            }
+        }
+        if let Place::Program(_) = to {
+            self.program.invalidate(transfer.to, u64::from(transfer.bytes));
+        }
     }
 }
 

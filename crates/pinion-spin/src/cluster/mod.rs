@@ -1,19 +1,65 @@
-//! A cluster: scheduler, DMA engine, L1 banks, instruction cache, event unit. Its HPUs are beside it,
-//! in [`crate::hpu`].
+//! The clusters: each with its scheduler, DMA engine, L1, instruction cache and event unit, and what they
+//! share: the ports to L2, the program, the arbiter of their completions.
+//!
+//! In: tasks from the dispatcher. Out: completions, commands. Their HPUs are in [`crate::hpu`].
 
+pub mod commands;
+pub mod completions;
 pub mod dma;
 pub mod event_unit;
 pub mod instruction_cache;
-pub mod l1;
+pub mod lanes;
 pub mod packet_ring;
+pub mod pe_interconnect;
+pub mod peripherals;
 pub mod scheduler;
+pub mod tcdm_interconnect;
 
 use std::collections::VecDeque;
 
+use pinion_isa::DecodedProgram;
+
 use crate::Machine;
 use crate::arbiter::{Requests, RoundRobin};
+use crate::hpu::execute::Costs;
+use crate::hpu::{Core, HpuDriver, fault, trace};
+use crate::shared::Shared;
 use crate::task::Task;
 use crate::turn_port::TurnPort;
+use crate::wake::{Due, Wake};
+
+use completions::CompletionArbiter;
+use dma::SharedPorts;
+use instruction_cache::ProgramPort;
+use lanes::Lane;
+
+/// Registers between a cluster and what all clusters share hold this many entries (RTL:
+/// spill_register, which breaks all paths and keeps full throughput).
+pub const SPILL_ENTRIES: usize = 2;
+
+/// Holds a way out of a cluster: an arbiter over its HPUs, and a spill register.
+#[derive(Clone, Debug)]
+pub struct Outlet<T> {
+    /// Chooses whose comes next.
+    pub arbiter: RoundRobin,
+    /// HPUs that have something for it.
+    pub requests: Requests,
+    /// What is on its way, with the cycle it came here.
+    pub spill: VecDeque<(T, u64)>,
+    /// When it takes the next one.
+    pub wake: Wake,
+}
+
+impl<T> Outlet<T> {
+    fn new(hpus: u32) -> Self {
+        Self {
+            arbiter: RoundRobin::new(hpus),
+            requests: Requests::new(hpus),
+            spill: VecDeque::with_capacity(SPILL_ENTRIES),
+            wake: Wake::default(),
+        }
+    }
+}
 
 /// Holds the units of one cluster.
 #[derive(Clone, Debug)]
@@ -23,32 +69,20 @@ pub struct Cluster {
     /// Copies packets.
     pub dma: dma::ClusterDma,
     /// Serves the cores' accesses.
-    pub banks: l1::L1Banks,
+    pub banks: tcdm_interconnect::L1Banks,
     /// Serves the cores' fetches.
     pub cache: instruction_cache::InstructionCache,
     /// Lets cores sleep.
     pub events: event_unit::EventUnit,
-    /// Chooses whose completion leaves.
-    pub feedback_arbiter: RoundRobin,
-    /// HPUs whose completion may leave.
-    pub feedback_requests: Requests,
-    /// Completions on their way to the MPQ engine, with the cycle they came here.
-    pub feedback: VecDeque<(Task, u64)>,
-    /// Chooses whose command leaves.
-    pub command_arbiter: RoundRobin,
-    /// HPUs with commands to send.
-    pub command_requests: Requests,
-    /// Commands on their way to the interfaces: their number and the cycle they came here.
-    pub commands: VecDeque<(u32, u64)>,
+    /// Completions on their way to the MPQ engine.
+    pub feedback: Outlet<Task>,
+    /// Commands on their way to the command unit, by number.
+    pub commands: Outlet<u32>,
     /// Port to its L1 of commands: what they read, and what copies from the host write.
     pub host_port: TurnPort,
     /// Cycle at which the port of other clusters' accesses to this L1 is free.
     pub remote_port_free: u64,
 }
-
-/// Registers between a cluster and what all clusters share hold this many entries (RTL:
-/// spill_register, which breaks all paths and keeps full throughput).
-pub const SPILL_ENTRIES: usize = 2;
 
 impl Cluster {
     /// Makes an idle cluster.
@@ -57,17 +91,120 @@ impl Cluster {
         Self {
             scheduler: scheduler::ClusterScheduler::new(machine, index),
             dma: dma::ClusterDma::new(machine),
-            banks: l1::L1Banks::new(machine),
+            banks: tcdm_interconnect::L1Banks::new(machine),
             cache: instruction_cache::InstructionCache::new(machine),
             events: event_unit::EventUnit::new(cores),
-            feedback_arbiter: RoundRobin::new(cores),
-            feedback_requests: Requests::new(cores),
-            feedback: VecDeque::with_capacity(SPILL_ENTRIES),
-            command_arbiter: RoundRobin::new(cores),
-            command_requests: Requests::new(cores),
-            commands: VecDeque::with_capacity(SPILL_ENTRIES),
+            feedback: Outlet::new(cores),
+            commands: Outlet::new(cores),
             host_port: TurnPort::default(),
             remote_port_free: 0,
         }
+    }
+}
+
+/// Holds all clusters, their HPUs, and what they share.
+#[derive(Debug)]
+pub struct Clusters {
+    /// The clusters.
+    pub each: Vec<Cluster>,
+    /// HPUs in a cluster.
+    pub cores_each: u32,
+    /// By HPU: its driver.
+    pub drivers: Vec<HpuDriver>,
+    /// By HPU: its core.
+    pub cores: Vec<Core>,
+    /// Cores whose next access goes to their own L1, by cluster, and when each cluster's is due.
+    lanes: Vec<Lane>,
+    lane_next: Vec<u64>,
+    /// What instructions cost.
+    pub costs: Costs,
+    /// Program memory, decoded.
+    pub program: DecodedProgram<u32>,
+    /// Port of the instruction caches to program memory.
+    pub program_port: ProgramPort,
+    /// Ports of the DMA engines to L2.
+    pub dma_ports: SharedPorts,
+    /// Cycles at which the cores' ports to L2 handler memory and to the packet buffer are free, for
+    /// reads and for writes.
+    l2_ports: [[u64; 2]; 2],
+    /// Chooses whose completion comes next.
+    pub completions: CompletionArbiter,
+    /// Whether some core holds a reservation.
+    reservations: bool,
+    /// Instructions that have yet to be told to a listener that wants them.
+    pub executed: Vec<trace::Executed>,
+    /// Registers of cores that trapped, by core.
+    pub trapped: Vec<fault::Trapped>,
+    /// Whether a core has ended the run.
+    pub ended: bool,
+}
+
+impl Clusters {
+    /// Makes idle clusters with cores as reset leaves them.
+    pub fn new(machine: &Machine) -> Self {
+        let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
+        Self {
+            each: (0..clusters).map(|index| Cluster::new(machine, index)).collect(),
+            cores_each: cores,
+            drivers: (0..machine.hpus()).map(|_| HpuDriver::new(machine)).collect(),
+            cores: (0..machine.hpus())
+                .map(|core| Core::new(machine, core / cores, core % cores))
+                .collect(),
+            lanes: (0..clusters).map(|_| Lane::new(cores)).collect(),
+            lane_next: vec![u64::MAX; clusters as usize],
+            costs: Costs::new(machine),
+            program: DecodedProgram::new(
+                machine.program.base,
+                machine.program.bytes as usize,
+                machine.extensions(),
+            ),
+            program_port: ProgramPort::new(machine),
+            dma_ports: SharedPorts::default(),
+            l2_ports: [[0; 2]; 2],
+            completions: CompletionArbiter::new(clusters),
+            reservations: false,
+            executed: Vec::new(),
+            trapped: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Puts clusters and cores into the state after reset; the program and the ports to L2 are kept.
+    pub fn reset(&mut self, machine: &Machine) {
+        let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
+        self.ended = false;
+        self.each = (0..clusters).map(|index| Cluster::new(machine, index)).collect();
+        self.drivers = (0..machine.hpus()).map(|_| HpuDriver::new(machine)).collect();
+        for (index, core) in self.cores.iter_mut().enumerate() {
+            let generation = core.generation.wrapping_add(1);
+            *core = Core::new(machine, index as u32 / cores, index as u32 % cores);
+            core.generation = generation;
+        }
+        self.lanes = (0..clusters).map(|_| Lane::new(cores)).collect();
+        self.lane_next = vec![u64::MAX; clusters as usize];
+        self.completions = CompletionArbiter::new(clusters);
+        self.reservations = false;
+        self.executed.clear();
+    }
+
+    /// Gives the number of a cluster's HPU among all.
+    pub fn core_id(&self, cluster: u32, hpu: u32) -> usize {
+        (cluster * self.cores_each + hpu) as usize
+    }
+
+    /// Gives the instructions that the cores have retired since reset.
+    pub fn instructions(&self) -> u64 {
+        self.cores.iter().map(|core| core.hart.instret).sum()
+    }
+
+    /// Lets a core go on at `cycle`.
+    pub fn resume(&mut self, shared: &mut Shared, core: usize, cycle: u64) {
+        let generation = {
+            let core = &mut self.cores[core];
+            core.generation = core.generation.wrapping_add(1);
+            core.waiting = crate::hpu::Waiting::Nothing;
+            core.generation
+        };
+        shared.wheel.push(cycle, Due::Core { core: core as u16, generation });
     }
 }

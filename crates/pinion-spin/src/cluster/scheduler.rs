@@ -7,9 +7,15 @@
 
 use std::collections::VecDeque;
 
+use super::Clusters;
+use super::dma::{Requester, Route, Transfer};
 use super::packet_ring::PacketRings;
-use crate::Machine;
+use crate::hpu::Waiting;
+use crate::listener::Listener;
+use crate::shared::{Shared, unit};
 use crate::task::Task;
+use crate::wake::{Due, Wake};
+use crate::{Machine, UnitEventKind};
 
 /// Holds the tasks of a cluster that no HPU has yet.
 #[derive(Clone, Debug)]
@@ -19,6 +25,10 @@ pub struct ClusterScheduler {
     rings: PacketRings,
     buffer_address: u32,
     last_accept: u64,
+    /// When it takes the task in its spill register.
+    pub accepts: Wake,
+    /// When it gives its oldest task to an HPU.
+    pub assigns: Wake,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +55,8 @@ impl ClusterScheduler {
             ),
             buffer_address: base + machine.packet_buffer_offset(),
             last_accept: NEVER,
+            accepts: Wake::default(),
+            assigns: Wake::default(),
         }
     }
 
@@ -104,5 +116,91 @@ impl ClusterScheduler {
     /// Gives the tasks that wait in the spill register and in the queue.
     pub fn waiting(&self) -> (usize, usize) {
         (usize::from(self.spill.is_some()), self.queue.len())
+    }
+}
+
+impl Clusters {
+    /// Lets a cluster's scheduler take a task at `cycle`.
+    pub fn wake_accept(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
+        shared.wake(
+            &mut self.each[cluster as usize].scheduler.accepts,
+            cycle,
+            Due::Accept(cluster),
+        );
+    }
+
+    /// Lets a cluster's scheduler take the task in its spill register, if L1 has room; `true`: the
+    /// register is free now.
+    pub fn accept(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        cluster: u32,
+        listener: &mut dyn Listener,
+    ) -> bool {
+        let packets = &shared.packets;
+        let bytes = |task: &Task| packets[task.packet].l1_bytes;
+        let scheduler = &mut self.each[cluster as usize].scheduler;
+        let Some((task, bytes)) = scheduler.accept(now, bytes) else { return false };
+        let packet = &shared.packets[task.packet];
+        let (message, address) = (packet.record.message, packet.address);
+        shared
+            .tell(listener, || unit(UnitEventKind::ClusterTask, now, cluster, 0, message, address));
+        if bytes > 0 {
+            shared.tell(listener, || {
+                unit(UnitEventKind::DmaRequest, now, cluster, 0, message, address)
+            });
+            let transfer = Transfer {
+                requester: Requester::Scheduler,
+                from: address,
+                to: task.l1_address,
+                bytes,
+                route: Route::FromL2,
+            };
+            self.request_dma(shared, now, cluster, transfer);
+        } else {
+            self.wake_assign(shared, now + 1, cluster);
+        }
+        true
+    }
+
+    /// Lets a cluster's scheduler give its oldest task to an HPU at `cycle`.
+    pub fn wake_assign(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
+        shared.wake(
+            &mut self.each[cluster as usize].scheduler.assigns,
+            cycle,
+            Due::Assign(cluster),
+        );
+    }
+
+    /// Gives the oldest task whose copy is done to the lowest-numbered idle HPU.
+    pub fn assign(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        cluster: u32,
+        listener: &mut dyn Listener,
+    ) {
+        let Some(ready) = self.each[cluster as usize].scheduler.head_ready() else { return };
+        if ready > now {
+            return self.wake_assign(shared, ready, cluster);
+        }
+        let first = self.core_id(cluster, 0);
+        let cores = first..first + self.cores_each as usize;
+        let lost = |core: &usize| self.cores[*core].waiting == Waiting::Ever;
+        let idle = cores.clone().find(|core| self.drivers[*core].is_idle(now) && !lost(core));
+        let Some(core) = idle else {
+            // A doorbell in this very cycle makes an HPU idle in the next.
+            let soon = cores.filter(|core| self.drivers[*core].running.is_none() && !lost(core));
+            if let Some(at) = soon.map(|core| self.drivers[core].idle_from).min() {
+                self.wake_assign(shared, at.max(now + 1), cluster);
+            }
+            return;
+        };
+        let Some(task) = self.each[cluster as usize].scheduler.take() else { return };
+        self.start_task(shared, now, core, task, listener);
+        if self.each[cluster as usize].scheduler.head_ready().is_some() {
+            self.wake_assign(shared, now + 1, cluster);
+        }
     }
 }

@@ -2,8 +2,11 @@
 
 pub mod core;
 pub mod driver;
+pub mod execute;
+pub mod fault;
 pub mod permissions;
 pub mod prefetch_buffer;
+pub mod trace;
 
 pub use self::core::{Core, Waiting};
 pub use driver::HpuDriver;

@@ -3,7 +3,7 @@
 use pinion_host::Window;
 
 use super::{Nic, SetupError};
-use crate::mpq::Handlers;
+use crate::mpq_engine::Handlers;
 use crate::{ContextId, ExecutionContext, Handler, Machine};
 
 impl Nic {
@@ -13,17 +13,20 @@ impl Nic {
     /// # Errors
     /// When it does not fit the machine.
     pub fn add_context(&mut self, context: ExecutionContext) -> Result<ContextId, SetupError> {
-        context.check(&self.machine)?;
-        let id = self.contexts.len() as u32;
+        context.check(&self.shared.machine)?;
+        let id = self.shared.contexts.list.len() as u32;
         let bytes = u64::from(context.host_memory_bytes);
-        self.iommu.add_window(id, Window::read_write(context.host_memory_address, bytes));
+        self.shared
+            .contexts
+            .iommu
+            .add_window(id, Window::read_write(context.host_memory_address, bytes));
         if !context.handler_memory_image.is_empty() {
             let image = &context.handler_memory_image;
-            self.memories.write(context.handler_memory_address, image);
+            self.shared.memories.write(context.handler_memory_address, image);
         }
-        self.handlers.push(handlers(&context));
-        self.released.push(false);
-        self.contexts.push(context);
+        self.shared.contexts.handlers.push(handlers(&context));
+        self.shared.contexts.released.push(false);
+        self.shared.contexts.list.push(context);
         Ok(ContextId(id))
     }
 }

@@ -14,19 +14,14 @@ use pinion_host::Window;
 use pinion_isa::elf::Image;
 
 use super::contexts::handlers;
-use super::lanes::Lane;
-use super::{Nic, SetupError, Wakes};
-use crate::arbiter::{Requests, RoundRobin};
-use crate::cluster::Cluster;
-use crate::command::{Frontend, INTERFACES, Interface};
-use crate::hpu::{Core, HpuDriver, Waiting};
+use super::{Nic, SetupError};
+use crate::dispatcher::Dispatcher;
+use crate::hpu::Waiting;
 use crate::listener::{DropReason, Event, Listener};
 use crate::matching::{ContextMatch, MatchingEngine};
 use crate::memory::Place;
-use crate::mpq::{Handlers, MpqEngine};
-use crate::packet_buffer::PacketBuffer;
+use crate::mpq_engine::{Handlers, MpqEngine};
 use crate::task::Packets;
-use crate::task_dispatcher::TaskDispatcher;
 use crate::{ContextId, ExecutionContext, Machine};
 
 /// Says why a NIC that runs does not do what its host asks.
@@ -101,7 +96,7 @@ impl Nic {
 
     /// Says whether a program runs on the cores.
     pub fn has_program(&self) -> bool {
-        self.cores.iter().any(|core| core.waiting != Waiting::Ever)
+        self.clusters.cores.iter().any(|core| core.waiting != Waiting::Ever)
     }
 
     /// Resets the cores, writes a program into the memories and boots it. Contexts, rules, what else
@@ -110,7 +105,7 @@ impl Nic {
     /// # Errors
     /// When packets are inside, or the program does not fit or boot; the NIC has no program then.
     pub fn start(&mut self, program: &Image) -> Result<(), ControlError> {
-        let packets = self.packets.live();
+        let packets = self.shared.packets.live();
         if packets > 0 {
             return Err(ControlError::PacketsInside { packets });
         }
@@ -120,8 +115,9 @@ impl Nic {
             self.reset_units();
             self.hold_cores();
         }
-        self.last_progress = self.wheel.now();
-        self.wake_inbound(self.wheel.now() + 1);
+        self.shared.last_progress = self.shared.wheel.now();
+        let now = self.shared.wheel.now();
+        self.inbound.wake_inbound(&mut self.shared, now + 1);
         Ok(booted?)
     }
 
@@ -136,11 +132,13 @@ impl Nic {
         }
         self.write_segments(program)?;
         for segment in &program.segments {
-            let Some(offset) = own_l1(&self.machine, segment.address as u32) else { continue };
+            let Some(offset) = own_l1(&self.shared.machine, segment.address as u32) else {
+                continue;
+            };
             let bytes = u32::try_from(segment.data.len()).unwrap_or(u32::MAX);
-            for cluster in 0..self.machine.cluster.count {
+            for cluster in 0..self.shared.machine.cluster.count {
                 let place = Place::L1 { cluster, offset };
-                if let Some(there) = self.memories.slice_mut(place, bytes) {
+                if let Some(there) = self.shared.memories.slice_mut(place, bytes) {
                     there.copy_from_slice(&segment.data);
                 }
             }
@@ -151,53 +149,37 @@ impl Nic {
     /// Drops every packet inside and stops the cores until [`Nic::start`].
     pub fn reset(&mut self, listener: &mut dyn Listener) {
         let time = self.now();
-        for _ in 0..self.packets.live() {
-            self.totals.count_drop(DropReason::Reset);
+        for _ in 0..self.shared.packets.live() {
+            self.shared.totals.count_drop(DropReason::Reset);
             listener.hear(&Event::Dropped { time, reason: DropReason::Reset, frame: &[] });
         }
-        self.packets = Packets::default();
-        self.buffer = PacketBuffer::new(&self.machine);
-        self.ingress.reset();
+        self.shared.packets = Packets::default();
+        self.inbound.reset(&self.shared.machine);
         self.reset_units();
         self.hold_cores();
-        self.wake_inbound(self.wheel.now() + 1);
+        let now = self.shared.wheel.now();
+        self.inbound.wake_inbound(&mut self.shared, now + 1);
     }
 
     /// Puts everything that holds no packet into the state after reset.
     fn reset_units(&mut self) {
-        let (machine, clusters) = (&self.machine, self.machine.cluster.count);
-        let cores = machine.cluster.cores;
-        self.totals.instructions += self.cores.iter().map(|core| core.hart.instret).sum::<u64>();
-        self.wheel.clear();
-        self.alarms = 0;
-        self.ended = false;
-        self.wakes = Wakes::new(clusters);
+        self.shared.totals.instructions += self.clusters.instructions();
+        self.shared.wheel.clear();
+        self.shared.alarms = 0;
+        let machine = &self.shared.machine;
+        self.inbound.sleep();
         self.mpq = MpqEngine::new(machine);
-        self.dispatcher = TaskDispatcher::new(machine);
-        (self.outgoing, self.last_schedule) = (None, u64::MAX);
-        self.clusters = (0..clusters).map(|index| Cluster::new(machine, index)).collect();
-        self.drivers = (0..machine.hpus()).map(|_| HpuDriver::new(machine)).collect();
-        for (index, core) in self.cores.iter_mut().enumerate() {
-            let generation = core.generation.wrapping_add(1);
-            *core = Core::new(machine, index as u32 / cores, index as u32 % cores);
-            core.generation = generation;
-        }
-        self.lanes = (0..clusters).map(|_| Lane::new(cores)).collect();
-        self.lane_next = vec![u64::MAX; clusters as usize];
-        self.command_frontend = Frontend::new(machine);
-        self.interfaces = (0..INTERFACES).map(|_| Interface::new(machine)).collect();
-        self.feedback_arbiter = RoundRobin::new(clusters);
-        self.feedback_requests = Requests::new(clusters);
-        self.reservations = false;
-        self.executed.clear();
+        self.dispatcher = Dispatcher::new(machine);
+        self.clusters.reset(machine);
+        self.commands.reset(machine);
     }
 
     fn hold_cores(&mut self) {
-        self.cores.iter_mut().for_each(|core| core.waiting = Waiting::Ever);
+        self.clusters.cores.iter_mut().for_each(|core| core.waiting = Waiting::Ever);
     }
 
     fn check_context(&self, ContextId(context): ContextId) -> Result<usize, ControlError> {
-        let available = self.contexts.len() as u32;
+        let available = self.shared.contexts.list.len() as u32;
         match context < available {
             true => Ok(context as usize),
             false => Err(ControlError::NoContext { context, available }),
@@ -206,7 +188,7 @@ impl Nic {
 
     /// Gives the number of a context's packets inside.
     pub fn packets_of(&self, id: ContextId) -> u32 {
-        self.packets.live_of(id)
+        self.shared.packets.live_of(id)
     }
 
     /// Programs a context; which packets go to it is [`Nic::matching_mut`]'s to say.
@@ -220,20 +202,23 @@ impl Nic {
     ) -> Result<(), ControlError> {
         let index = self.check_context(id)?;
         let packets = self.packets_of(id);
-        if packets > 0 && self.released[index] {
+        if packets > 0 && self.shared.contexts.released[index] {
             return Err(ControlError::ContextInUse { context: id.0, packets });
         }
-        context.check(&self.machine)?;
-        self.iommu.clear(id.0);
+        context.check(&self.shared.machine)?;
+        self.shared.contexts.iommu.clear(id.0);
         let window = u64::from(context.host_memory_bytes);
-        self.iommu.add_window(id.0, Window::read_write(context.host_memory_address, window));
+        self.shared
+            .contexts
+            .iommu
+            .add_window(id.0, Window::read_write(context.host_memory_address, window));
         if !context.handler_memory_image.is_empty() {
             let (address, image) = (context.handler_memory_address, &context.handler_memory_image);
-            self.memories.write(address, image);
+            self.shared.memories.write(address, image);
         }
-        self.handlers[index] = handlers(&context);
-        self.contexts[index] = context;
-        self.released[index] = false;
+        self.shared.contexts.handlers[index] = handlers(&context);
+        self.shared.contexts.list[index] = context;
+        self.shared.contexts.released[index] = false;
         Ok(())
     }
 
@@ -245,24 +230,24 @@ impl Nic {
     /// When there is no such context.
     pub fn clear_context(&mut self, id: ContextId) -> Result<(), ControlError> {
         let index = self.check_context(id)?;
-        let now = self.wheel.now();
+        let now = self.shared.wheel.now();
         // An engine without a ruleset there has nothing to forget.
         let _ = self.matching.set_context(id.0, ContextMatch::none());
-        self.ingress.forget();
-        self.iommu.clear(id.0);
-        self.handlers[index] = Handlers::default();
+        self.inbound.forget();
+        self.shared.contexts.iommu.clear(id.0);
+        self.shared.contexts.handlers[index] = Handlers::default();
         // What starts yet is ended in its first cycle.
-        self.contexts[index] =
+        self.shared.contexts.list[index] =
             ExecutionContext { watchdog_cycles: Some(1), ..ExecutionContext::default() };
-        self.released[index] = true;
+        self.shared.contexts.released[index] = true;
         self.mpq.end_context(now, id);
-        self.wake_schedule(now + 1);
-        for core in 0..self.drivers.len() {
-            let running = self.drivers[core].running.as_ref();
+        self.dispatcher.wake(&mut self.shared, now + 1);
+        for core in 0..self.clusters.drivers.len() {
+            let running = self.clusters.drivers[core].running.as_ref();
             if running.is_some_and(|running| running.context == id.0 && running.started.is_some()) {
-                self.drivers[core].deadline = now + 1;
-                self.drivers[core].alarm = Some(now + 1);
-                self.push_alarm(core, now + 1);
+                self.clusters.drivers[core].deadline = now + 1;
+                self.clusters.drivers[core].alarm = Some(now + 1);
+                self.shared.push_alarm(core, now + 1);
             }
         }
         Ok(())
@@ -270,7 +255,7 @@ impl Nic {
 
     /// Gives the matching engine, whose rules may change at any time.
     pub fn matching_mut(&mut self) -> &mut MatchingEngine {
-        self.ingress.forget();
+        self.inbound.forget();
         &mut self.matching
     }
 
@@ -281,7 +266,7 @@ impl Nic {
     #[cfg(target_os = "linux")]
     pub fn map_host(&mut self, address: u64, region: SharedRegion) -> Result<(), ControlError> {
         let bytes = region.bytes();
-        match self.host.map(address, region) {
+        match self.commands.host.memory.map(address, region) {
             true => Ok(()),
             false => Err(ControlError::BadWindow { address, bytes }),
         }
@@ -290,7 +275,7 @@ impl Nic {
     /// Takes the window away that begins at an address.
     #[cfg(target_os = "linux")]
     pub fn unmap_host(&mut self, address: u64) {
-        self.host.unmap(address);
+        self.commands.host.memory.unmap(address);
     }
 
     /// Moves a window of L2 handler memory to where one other process can map it for reading, and
@@ -301,9 +286,9 @@ impl Nic {
     /// or the kernel gives no such memory.
     #[cfg(target_os = "linux")]
     pub fn share_handler_memory(&mut self, window: Range<u32>) -> Result<OwnedFd, ControlError> {
-        let base = self.machine.l2_handler.base;
+        let base = self.shared.machine.l2_handler.base;
         let offset = |address: u32| address.wrapping_sub(base) as usize;
-        Ok(self.memories.share_handler_memory(offset(window.start)..offset(window.end))?)
+        Ok(self.shared.memories.share_handler_memory(offset(window.start)..offset(window.end))?)
     }
 
     /// Zeroes all memories, so that the next program finds nothing of the last one's; the cores are
@@ -312,13 +297,13 @@ impl Nic {
     /// # Errors
     /// When packets are inside.
     pub fn clear_memories(&mut self) -> Result<(), ControlError> {
-        let packets = self.packets.live();
+        let packets = self.shared.packets.live();
         if packets > 0 {
             return Err(ControlError::PacketsInside { packets });
         }
         self.hold_cores();
-        self.memories.clear();
-        self.program.clear();
+        self.shared.memories.clear();
+        self.clusters.program.clear();
         Ok(())
     }
 }

@@ -100,7 +100,7 @@ impl Totals {
         self.unreached_transfers += unit.unreached_transfers;
     }
 
-    pub(super) fn count_drop(&mut self, reason: DropReason) {
+    pub(crate) fn count_drop(&mut self, reason: DropReason) {
         match self.dropped.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += 1,
             None => self.dropped.push((reason, 1)),
@@ -113,17 +113,16 @@ impl Nic {
     pub fn totals(&self) -> Totals {
         Totals {
             resident: u64::from(self.inside()),
-            instructions: self.totals.instructions
-                + self.cores.iter().map(|core| core.hart.instret).sum::<u64>(),
-            cycles: self.wheel.now().saturating_sub(self.epoch),
-            cache_misses: self.clusters.iter().map(|cluster| cluster.cache.misses()).sum(),
-            ..self.totals.clone()
+            instructions: self.shared.totals.instructions + self.clusters.instructions(),
+            cycles: self.shared.wheel.now().saturating_sub(self.shared.epoch),
+            cache_misses: self.clusters.each.iter().map(|cluster| cluster.cache.misses()).sum(),
+            ..self.shared.totals.clone()
         }
     }
 
     /// Gives the machine that is simulated.
     pub fn machine(&self) -> &crate::Machine {
-        &self.machine
+        &self.shared.machine
     }
 
     /// Counts the messages whose end has not come and whose completion handler waits for it.
@@ -133,12 +132,12 @@ impl Nic {
 
     /// Gives the number of packets inside.
     pub(super) fn inside(&self) -> u32 {
-        self.packets.live() + self.ingress.holds()
+        self.shared.packets.live() + self.inbound.holds()
     }
 
     /// Reads host memory, as the host sees it.
     pub fn read_host(&self, address: u64, buffer: &mut [u8]) {
-        if self.host.read(address, buffer).is_err() {
+        if self.commands.host.memory.read(address, buffer).is_err() {
             buffer.fill(0);
         }
     }
@@ -147,44 +146,48 @@ impl Nic {
     /// space ends before.
     #[must_use]
     pub fn write_host(&mut self, address: u64, data: &[u8]) -> bool {
-        self.host.write(address, data).is_ok()
+        self.commands.host.memory.write(address, data).is_ok()
     }
 
     /// Reads NIC memory (L1, L2, program memory) by address; `false` if it lies outside.
     #[must_use]
     pub fn read_memory(&self, address: u32, buffer: &mut [u8]) -> bool {
         let bytes = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
-        self.memories.read(address, bytes).map(|found| buffer.copy_from_slice(found)).is_some()
+        self.shared
+            .memories
+            .read(address, bytes)
+            .map(|found| buffer.copy_from_slice(found))
+            .is_some()
     }
 
     /// Writes NIC memory by address; `false` if it lies outside.
     #[must_use]
     pub fn write_memory(&mut self, address: u32, data: &[u8]) -> bool {
-        self.program.invalidate(address, data.len() as u64);
-        self.memories.write(address, data).is_some()
+        self.clusters.program.invalidate(address, data.len() as u64);
+        self.shared.memories.write(address, data).is_some()
     }
 
     /// Tells who waits for whom.
     pub(super) fn describe_stuck(&self, now: u64) -> String {
         let mut lines = vec![format!(
             "nothing has moved since {}: {} packets are inside",
-            self.time(self.last_progress),
+            self.shared.time(self.shared.last_progress),
             self.inside()
         )];
-        if self.ingress.holds() > 0 {
+        if self.inbound.holds() > 0 {
             lines.push(format!(
                 "the inbound engine holds a packet and waits for room in the packet buffer ({} of \
                  {} bytes held)",
-                self.buffer.occupied_bytes(),
-                self.machine.l2_packet.bytes
+                self.inbound.occupied_bytes(),
+                self.shared.machine.l2_packet.bytes
             ));
         }
-        if self.ingress.is_blocked() {
+        if self.inbound.is_blocked() {
             lines.push("a HER waits for a free cell or queue of the MPQ engine".to_owned());
         }
         lines.extend(self.mpq.describe().into_iter().take(16));
         for (cluster, occupancy) in self.dispatcher.occupancy().iter().enumerate() {
-            let (spilled, queued) = self.clusters[cluster].scheduler.waiting();
+            let (spilled, queued) = self.clusters.each[cluster].scheduler.waiting();
             if *occupancy > 0 {
                 lines.push(format!(
                     "cluster {cluster}: {occupancy} tasks, {} of them wait for L1 room, the copy or \
@@ -193,8 +196,8 @@ impl Nic {
                 ));
             }
         }
-        for (id, driver) in self.drivers.iter().enumerate() {
-            let core = &self.cores[id];
+        for (id, driver) in self.clusters.drivers.iter().enumerate() {
+            let core = &self.clusters.cores[id];
             let Some(running) = &driver.running else {
                 if matches!(core.waiting, Waiting::Nothing | Waiting::Ever) {
                     lines.push(format!(
@@ -207,7 +210,7 @@ impl Nic {
                 }
                 continue;
             };
-            let packet = &self.packets[running.task.packet].record;
+            let packet = &self.shared.packets[running.task.packet].record;
             lines.push(format!(
                 "cluster {} HPU {}: {:?} handler of message {} (packet {}) {} at pc {:#010x}, for {} \
                  cycles",
@@ -221,8 +224,7 @@ impl Nic {
                 now - running.assigned
             ));
         }
-        for interface in 0..self.interfaces.len() {
-            let in_flight = self.interfaces[interface].in_flight();
+        for (interface, in_flight) in self.commands.in_flight().enumerate() {
             if in_flight > 0 {
                 lines
                     .push(format!("command interface {interface}: {in_flight} commands in flight"));

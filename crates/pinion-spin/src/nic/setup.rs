@@ -1,28 +1,24 @@
 //! Builds a NIC: checks machine, program and contexts, loads memories, boots the cores.
 
-use pinion_host::{HostMemory, Iommu, Window};
+use pinion_host::{Iommu, Window};
 use pinion_isa::elf::Image;
-use pinion_isa::{Cause, DecodedProgram, Op, disassemble_xpulp};
+use pinion_isa::{Cause, Op, disassemble_xpulp};
 use pinion_sim::{Clock, Wheel};
 
-use super::commands::Egress;
 use super::contexts::handlers;
-use super::lanes::Lane;
 use super::standstill::Standstill;
-use super::{Due, Nic, Totals, Wakes, execute, ingress::Ingress};
-use crate::arbiter::{Requests, RoundRobin};
-use crate::cluster::Cluster;
-use crate::cluster::dma::SharedPorts;
-use crate::cluster::instruction_cache::ProgramPort;
-use crate::command::{Frontend, INTERFACES, Interface, Timing};
-use crate::hpu::{Core, HpuDriver, Waiting};
+use super::{Due, Nic, Totals};
+use crate::cluster::Clusters;
+use crate::command_unit::CommandUnit;
+use crate::dispatcher::Dispatcher;
+use crate::hpu::{Core, Waiting};
+use crate::inbound::InboundEngine;
 use crate::listener::{Deaf, Interest};
 use crate::matching::MatchingEngine;
 use crate::memory::Memories;
-use crate::mpq::MpqEngine;
-use crate::packet_buffer::PacketBuffer;
+use crate::mpq_engine::MpqEngine;
+use crate::shared::{Contexts, Shared};
 use crate::task::Packets;
-use crate::task_dispatcher::TaskDispatcher;
 use crate::{ExecutionContext, Machine};
 
 /// Says why a NIC could not be set up.
@@ -89,9 +85,6 @@ pub enum SetupError {
     NoBoot(String),
 }
 
-/// Host memory that handlers may touch in all, so that a run away handler cannot eat this computer's.
-const HOST_MEMORY_LIMIT_BYTES: u64 = 1 << 30;
-
 /// Cycles within which the cores must have booted.
 const BOOT_LIMIT_CYCLES: u64 = 2_000_000;
 
@@ -124,80 +117,53 @@ impl Nic {
         contexts: Vec<ExecutionContext>,
         matching: MatchingEngine,
     ) -> Self {
-        let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
-        let extensions = machine.extensions();
-        let each = clusters as usize;
         let mut iommu = Iommu::new();
         for (index, context) in contexts.iter().enumerate() {
             let bytes = u64::from(context.host_memory_bytes);
             iommu.add_window(index as u32, Window::read_write(context.host_memory_address, bytes));
         }
-        Self {
-            clock: Clock::from_hz(machine.clock.frequency_mhz * 1_000_000),
-            wheel: Wheel::new(),
-            epoch: 0,
+        let contexts = Contexts {
             handlers: contexts.iter().map(handlers).collect(),
             released: vec![false; contexts.len()],
-            contexts,
-            matching,
-            ingress: Ingress::new(&machine),
-            buffer: PacketBuffer::new(&machine),
-            packets: Packets::default(),
-            mpq: MpqEngine::new(&machine),
-            dispatcher: TaskDispatcher::new(&machine),
-            outgoing: None,
-            last_schedule: u64::MAX,
-            clusters: (0..clusters).map(|index| Cluster::new(&machine, index)).collect(),
-            drivers: (0..machine.hpus()).map(|_| HpuDriver::new(&machine)).collect(),
-            cores: (0..machine.hpus())
-                .map(|core| Core::new(&machine, core / cores, core % cores))
-                .collect(),
-            lanes: (0..clusters).map(|_| Lane::new(cores)).collect(),
-            lane_next: vec![u64::MAX; each],
-            costs: execute::Costs::new(&machine),
-            program: DecodedProgram::new(
-                machine.program.base,
-                machine.program.bytes as usize,
-                extensions,
-            ),
-            program_port: ProgramPort::new(&machine),
-            dma_ports: SharedPorts::default(),
-            l2_ports: [[0; 2]; 2],
-            memories: Memories::new(&machine),
-            host: HostMemory::new(HOST_MEMORY_LIMIT_BYTES),
+            list: contexts,
             iommu,
-            command_frontend: Frontend::new(&machine),
-            interfaces: (0..INTERFACES).map(|_| Interface::new(&machine)).collect(),
-            command_timing: Timing::new(&machine),
-            egress: Egress::new(&machine),
-            feedback_arbiter: RoundRobin::new(clusters),
-            feedback_requests: Requests::new(clusters),
-            wakes: Wakes::new(clusters),
-            totals: Totals::default(),
-            last_progress: 0,
+        };
+        Self {
+            matching,
+            inbound: InboundEngine::new(&machine),
+            mpq: MpqEngine::new(&machine),
+            dispatcher: Dispatcher::new(&machine),
+            clusters: Clusters::new(&machine),
+            commands: CommandUnit::new(&machine),
             standstill: Standstill::default(),
-            reservations: false,
-            scratch: Vec::with_capacity(machine.inbound.max_packet_bytes as usize),
-            interest: Interest::default(),
-            executed: Vec::new(),
-            trapped: Vec::new(),
-            ended: false,
-            alarms: 0,
-            machine,
+            shared: Shared {
+                clock: Clock::from_hz(machine.clock.frequency_mhz * 1_000_000),
+                wheel: Wheel::new(),
+                epoch: 0,
+                alarms: 0,
+                last_progress: 0,
+                contexts,
+                packets: Packets::default(),
+                memories: Memories::new(&machine),
+                totals: Totals::default(),
+                interest: Interest::default(),
+                scratch: Vec::with_capacity(machine.inbound.max_packet_bytes as usize),
+                machine,
+            },
         }
     }
 
     /// Writes a program's segments into the memories, and the contexts' images.
     pub(super) fn load_program(&mut self, program: &Image) -> Result<(), SetupError> {
         self.write_segments(program)?;
-        let reset = self.machine.reset_address();
-        if self.program.get(reset).is_none() {
+        let reset = self.shared.machine.reset_address();
+        if self.clusters.program.get(reset).is_none() {
             return Err(SetupError::NoResetCode { address: reset });
         }
-        for context in &self.contexts {
+        for context in &self.shared.contexts.list {
             if !context.handler_memory_image.is_empty() {
                 let address = context.handler_memory_address;
-                self.memories.write(address, &context.handler_memory_image);
+                self.shared.memories.write(address, &context.handler_memory_image);
             }
         }
         Ok(())
@@ -214,11 +180,11 @@ impl Nic {
             }
             let fits = u32::try_from(segment.memory_bytes)
                 .ok()
-                .and_then(|whole| self.memories.read(address, whole));
-            if fits.is_none() || self.memories.write(address, &segment.data).is_none() {
+                .and_then(|whole| self.shared.memories.read(address, whole));
+            if fits.is_none() || self.shared.memories.write(address, &segment.data).is_none() {
                 return Err(outside);
             }
-            self.program.load(address, &segment.data);
+            self.clusters.program.load(address, &segment.data);
         }
         Ok(())
     }
@@ -228,33 +194,38 @@ impl Nic {
         let csr = &core.hart.csr;
         let trapped = csr.mcause == Cause::IllegalInstruction.mcause::<u32>();
         let pc = if trapped { csr.mepc } else { core.hart.pc };
-        let illegal = self.program.get(pc).filter(|found| found.op == Op::Illegal)?;
+        let illegal = self.clusters.program.get(pc).filter(|found| found.op == Op::Illegal)?;
         let text = disassemble_xpulp(illegal.imm as u32, u64::from(pc))?;
         Some(format!("`{text}` at {pc:#010x} is of Xpulp, which `core.xpulp = true` enables; "))
     }
 
     /// Runs the cores from reset until all of them wait for tasks.
     pub(super) fn boot(&mut self) -> Result<(), SetupError> {
-        let start = self.wheel.now();
-        for (core, state) in self.cores.iter().enumerate() {
+        let start = self.shared.wheel.now();
+        for (core, state) in self.clusters.cores.iter().enumerate() {
             let generation = state.generation;
-            self.wheel.push(start, Due::Core { core: core as u16, generation });
+            self.shared.wheel.push(start, Due::Core { core: core as u16, generation });
         }
         let mut nothing = || crate::Offer::Nothing;
         let limit = start + BOOT_LIMIT_CYCLES;
         while self.step(limit, &mut nothing, &mut Deaf).is_some() && !self.standstill.is_one() {}
-        let waiting = self.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
-        if waiting != self.cores.len() {
-            let odd = self.cores.iter().find(|core| core.waiting != Waiting::Task);
+        let waiting =
+            self.clusters.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
+        if waiting != self.clusters.cores.len() {
+            let odd = self.clusters.cores.iter().find(|core| core.waiting != Waiting::Task);
             let missing = odd.and_then(|core| self.missing_instruction(core)).unwrap_or_default();
             let (id, pc, what) = odd.map_or((0, 0, Waiting::Ever), |core| {
-                (core.cluster * self.machine.cluster.cores + core.index, core.hart.pc, core.waiting)
+                (
+                    core.cluster * self.shared.machine.cluster.cores + core.index,
+                    core.hart.pc,
+                    core.waiting,
+                )
             });
             return Err(SetupError::NoBoot(format!(
                 "after {BOOT_LIMIT_CYCLES} cycles {waiting} of {} cores wait for tasks; core {id} \
                  is at {pc:#010x} ({}); {missing}the runtime must load the driver's register \
                  0x1b205000",
-                self.cores.len(),
+                self.clusters.cores.len(),
                 match what {
                     Waiting::Nothing => "running",
                     Waiting::Event => "sleeping in the event unit",
@@ -263,7 +234,7 @@ impl Nic {
                 }
             )));
         }
-        for core in &mut self.cores {
+        for core in &mut self.clusters.cores {
             core.hart.instret = 0;
         }
         Ok(())
@@ -271,13 +242,13 @@ impl Nic {
 
     /// Makes the next cycle time zero.
     pub(super) fn begin(&mut self) {
-        self.epoch = self.wheel.now() + 1;
-        self.last_progress = self.epoch;
+        self.shared.epoch = self.shared.wheel.now() + 1;
+        self.shared.last_progress = self.shared.epoch;
         // An event at the epoch moves the queue there: nothing is due before time zero.
-        self.wakes.inbound.request(self.epoch);
-        self.wheel.push(self.epoch, Due::Inbound);
-        self.wheel.pop_until(self.epoch);
-        self.wakes.inbound.take(self.epoch);
-        self.totals = Totals::default();
+        let epoch = self.shared.epoch;
+        self.inbound.wake_inbound(&mut self.shared, epoch);
+        self.shared.wheel.pop_until(self.shared.epoch);
+        self.inbound.frames_are_due(self.shared.epoch);
+        self.shared.totals = Totals::default();
     }
 }

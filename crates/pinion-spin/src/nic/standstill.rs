@@ -4,7 +4,8 @@
 //! Whatever a NIC does takes time, so this never happens; where it did, no watchdog, no limit and no
 //! Ctrl-C would end the run, as all of them wait for time to advance.
 
-use super::{Due, Nic};
+use super::Nic;
+use crate::wake::Due;
 
 /// Is the most steps within one cycle: a thousand of each core of the largest machine.
 const MOST_STEPS: u32 = 1_000_000;
@@ -48,7 +49,7 @@ impl Nic {
     /// Tells who keeps time from advancing.
     pub(super) fn describe_standstill(&self) -> String {
         let core = |id: usize| {
-            let core = &self.cores[id];
+            let core = &self.clusters.cores[id];
             let (cluster, hpu, pc) = (core.cluster, core.index, core.hart.pc);
             format!("cluster {cluster} HPU {hpu} at pc {pc:#010x}")
         };
@@ -56,8 +57,8 @@ impl Nic {
             Some(Step::Event(Due::Core { core: id, .. } | Due::Watchdog(id))) => core(id.into()),
             Some(Step::Event(due)) => format!("{due:?}"),
             Some(Step::Lane(cluster)) => {
-                let first = self.core_id(cluster as u32, 0);
-                let cores = first..first + self.machine.cluster.cores as usize;
+                let first = self.clusters.core_id(cluster as u32, 0);
+                let cores = first..first + self.shared.machine.cluster.cores as usize;
                 let all: Vec<String> = cores.map(core).collect();
                 format!("one of {}", all.join(", "))
             }
@@ -67,7 +68,7 @@ impl Nic {
             "{} steps were taken at {} and time does not advance; the last was that of {who}. This \
              is a mistake in the simulator: please report it with the program\n  {}",
             self.standstill.steps,
-            self.time(self.standstill.cycle),
+            self.shared.time(self.standstill.cycle),
             self.describe_stuck(self.standstill.cycle)
         )
     }

@@ -4,15 +4,16 @@
 
 use pinion_isa::{Exception, Instruction};
 
-use super::Nic;
+use crate::cluster::Clusters;
 use crate::cluster::dma::{Issued, Requester};
 use crate::hpu::Core;
 use crate::listener::{Event, InstructionRecord, Listener, RunningTask, TransferRecord};
 use crate::memory::Place;
+use crate::shared::Shared;
 
 /// Holds an instruction and what its registers held before it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub struct Before {
     pc: u32,
     instruction: Instruction,
     sources: [u32; 3],
@@ -20,7 +21,7 @@ pub(super) struct Before {
 
 /// Holds an instruction that a core has executed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Executed {
+pub struct Executed {
     before: Before,
     cluster: u32,
     hpu: u32,
@@ -63,11 +64,11 @@ impl Before {
     }
 }
 
-impl Nic {
+impl Clusters {
     /// Looks at a core's next instruction, if somebody wants to hear of it.
     #[inline]
-    pub(super) fn before(&self, id: usize) -> Option<Before> {
-        if !self.interest.instructions {
+    pub fn before(&self, shared: &Shared, id: usize) -> Option<Before> {
+        if !shared.interest.instructions {
             return None;
         }
         let core = &self.cores[id];
@@ -76,9 +77,16 @@ impl Nic {
 
     /// Notes an access that a core completed; the core's next instruction comes at `next`.
     #[cold]
-    pub(super) fn note_access(&mut self, id: usize, before: &Before, address: u32, next: u64) {
+    pub fn note_access(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        before: &Before,
+        address: u32,
+        next: u64,
+    ) {
         let core = &self.cores[id];
-        let is_far = match self.memories.place(address, core.cluster) {
+        let is_far = match shared.memories.place(address, core.cluster) {
             Some(Place::L1 { cluster, .. }) => cluster != core.cluster,
             place => {
                 matches!(place, Some(Place::L2Handler(_) | Place::L2Packet(_) | Place::Program(_)))
@@ -86,19 +94,20 @@ impl Nic {
         };
         // What is near answers in the cycle before the next instruction; what is far was reached in
         // the turn that this event is.
-        let cycle = if is_far { self.wheel.now() } else { next - 1 };
+        let cycle = if is_far { shared.wheel.now() } else { next - 1 };
         self.executed.push(before.accessed(core, cycle, address));
     }
 
     /// Tells of an instruction that traps.
-    pub(super) fn tell_trap(
+    pub fn tell_trap(
         &mut self,
+        shared: &mut Shared,
         id: usize,
         exception: &Exception<u32>,
         cycle: u64,
         listener: &mut dyn Listener,
     ) {
-        if !self.interest.instructions {
+        if !shared.interest.instructions {
             return;
         }
         let core = &self.cores[id];
@@ -107,25 +116,25 @@ impl Nic {
         let executed = Before::new(core, instruction).executed(core, cycle);
         let trap = Some(u32::from(exception.cause.code()));
         self.executed.push(Executed { trap, ..executed });
-        self.tell_executed(listener);
+        self.tell_executed(shared, listener);
     }
 
     /// Tells of the instructions that were noted; nothing may have happened to their HPUs since.
-    pub(super) fn tell_executed(&mut self, listener: &mut dyn Listener) {
+    pub fn tell_executed(&mut self, shared: &mut Shared, listener: &mut dyn Listener) {
         let mut executed = std::mem::take(&mut self.executed);
         for one in executed.drain(..) {
-            listener.hear(&Event::Instruction(&self.instruction_record(&one)));
+            listener.hear(&Event::Instruction(&self.instruction_record(shared, &one)));
         }
         self.executed = executed;
     }
 
-    fn instruction_record(&self, one: &Executed) -> InstructionRecord {
+    fn instruction_record(&self, shared: &Shared, one: &Executed) -> InstructionRecord {
         let Executed { before, cluster, hpu, .. } = *one;
-        let bits = self.memories.read(before.pc, u32::from(before.instruction.length));
+        let bits = shared.memories.read(before.pc, u32::from(before.instruction.length));
         let bits = bits.unwrap_or(&[]).iter().rev();
         InstructionRecord {
-            cycle: one.cycle.saturating_sub(self.epoch),
-            time: self.time(one.cycle),
+            cycle: one.cycle.saturating_sub(shared.epoch),
+            time: shared.time(one.cycle),
             cluster,
             hpu,
             pc: before.pc,
@@ -134,24 +143,24 @@ impl Nic {
             sources: before.sources,
             result: one.result,
             increment: one.increment,
-            address: one.address.map(|address| self.physical(cluster, address)),
+            address: one.address.map(|address| self.physical(shared, cluster, address)),
             trap: one.trap,
-            task: self.running_task(self.core_id(cluster, hpu)),
+            task: self.running_task(shared, self.core_id(cluster, hpu)),
         }
     }
 
     /// Gives the address that an address means to all: own L1 lies behind an alias too.
-    fn physical(&self, cluster: u32, address: u32) -> u32 {
-        let l1 = &self.machine.l1;
+    fn physical(&self, shared: &Shared, cluster: u32, address: u32) -> u32 {
+        let l1 = &shared.machine.l1;
         let offset = address.wrapping_sub(l1.alias);
         if offset < l1.bytes { l1.base + cluster * l1.stride + offset } else { address }
     }
 
     /// Says what a core works at.
-    fn running_task(&self, core: usize) -> Option<RunningTask> {
+    fn running_task(&self, shared: &Shared, core: usize) -> Option<RunningTask> {
         let running = self.drivers[core].running.as_ref()?;
         running.started?;
-        let record = &self.packets[running.task.packet].record;
+        let record = &shared.packets[running.task.packet].record;
         Some(RunningTask {
             packet: record.packet,
             message: record.message,
@@ -161,33 +170,40 @@ impl Nic {
     }
 
     /// Tells that an HPU took its task.
-    pub(super) fn tell_started(&self, now: u64, core: usize, listener: &mut dyn Listener) {
-        if self.interest.handlers
-            && let Some(task) = self.running_task(core)
+    pub fn tell_started(
+        &self,
+        shared: &Shared,
+        now: u64,
+        core: usize,
+        listener: &mut dyn Listener,
+    ) {
+        if shared.interest.handlers
+            && let Some(task) = self.running_task(shared, core)
         {
             let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
-            let time = self.time(now);
+            let time = shared.time(now);
             listener.hear(&Event::HandlerStarted { time, cluster, hpu, task });
         }
     }
 
     /// Tells of a transfer that a cluster's DMA engine issues.
-    pub(super) fn tell_transfer(
+    pub fn tell_transfer(
         &self,
+        shared: &Shared,
         now: u64,
         cluster: u32,
         issued: &Issued,
         listener: &mut dyn Listener,
     ) {
-        if !self.interest.units {
+        if !shared.interest.units {
             return;
         }
         let transfer = &issued.transfer;
         let (hpu, packet) = match transfer.requester {
             Requester::Scheduler => (None, None),
             Requester::Core(core) => {
-                let task = self.running_task(core as usize);
-                (Some(core % self.machine.cluster.cores), task.map(|task| task.packet))
+                let task = self.running_task(shared, core as usize);
+                (Some(core % self.cores_each), task.map(|task| task.packet))
             }
         };
         listener.hear(&Event::Transfer(&TransferRecord {
@@ -197,8 +213,8 @@ impl Nic {
             from: transfer.from,
             to: transfer.to,
             bytes: transfer.bytes,
-            issued: self.time(now),
-            done: self.time(issued.done),
+            issued: shared.time(now),
+            done: shared.time(issued.done),
         }));
     }
 }

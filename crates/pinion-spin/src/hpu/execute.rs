@@ -13,12 +13,12 @@ use pinion_isa::{
     Privilege,
 };
 
-use super::Nic;
-use super::lanes::is_plain;
-use super::memory_access::{DRIVER, Performed};
 use super::trace::{Before, Executed};
 use crate::Machine;
+use crate::cluster::Clusters;
 use crate::cluster::instruction_cache::InstructionCache;
+use crate::cluster::lanes::is_plain;
+use crate::cluster::pe_interconnect::{DRIVER, Performed};
 use crate::hpu::core::NO_REGISTER;
 use crate::hpu::driver::register;
 use crate::hpu::prefetch_buffer::Arrival;
@@ -26,6 +26,7 @@ use crate::hpu::{Core, Waiting};
 use crate::listener::{Fault, Listener};
 use crate::machine::Division;
 use crate::memory::PERIPHERALS;
+use crate::shared::Shared;
 
 /// Gives the cycles of instructions that always take the same.
 #[derive(Clone, Debug)]
@@ -40,7 +41,8 @@ pub struct Costs {
     div_base: u64,
     /// Cycles that a core waits for an access's response.
     pub response: u64,
-    trap: u64,
+    /// Cycles from an instruction that traps to the first of the trap handler.
+    pub trap: u64,
     mret: u64,
     /// Offset of a line's last half word.
     last_half: u32,
@@ -52,7 +54,7 @@ pub struct Costs {
 
 /// Cycles a core may run ahead without touching anything shared: bounds how long a loop of its own
 /// keeps the queue waiting.
-pub(super) const RUN_AHEAD_CYCLES: u64 = 4096;
+pub const RUN_AHEAD_CYCLES: u64 = 4096;
 
 /// Stands for the cycles of an instruction that accesses memory.
 const MEMORY: u64 = u64::MAX;
@@ -152,39 +154,53 @@ impl Costs {
     }
 }
 
-impl Nic {
+impl Clusters {
     /// Lets a core go on at cycle `now`: performs what it was to do in this cycle, then lets it run
     /// ahead.
-    pub(super) fn run_core(&mut self, id: usize, now: u64, listener: &mut dyn Listener) {
+    pub fn run_core(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) {
         let mut time = now;
         if let Some(access) = self.cores[id].pending.take() {
             let since = self.cores[id].since;
-            match self.perform(id, &access, time, listener) {
+            match self.perform(shared, id, &access, time, listener) {
                 Performed::Done { value, next } => {
-                    time = self.finish(id, &access, value, since, next)
+                    time = self.finish(shared, id, &access, value, since, next)
                 }
                 Performed::Wait(waiting) => return self.suspend(id, access, waiting, time),
-                Performed::Fault(exception) => time = self.trap(id, exception, time, listener),
+                Performed::Fault(exception) => {
+                    time = self.trap(shared, id, exception, time, listener)
+                }
             }
         } else {
-            match self.step_shared(id, now, listener) {
+            match self.step_shared(shared, id, now, listener) {
                 Some(next) => time = next,
                 None => return,
             }
         }
         if self.cores[id].waiting != Waiting::Ever {
-            self.advance(id, time, listener);
+            self.advance(shared, id, time, listener);
         }
     }
 
     /// Executes a core's next instruction in its turn, whatever it touches; gives the cycle of the
     /// instruction after it, or `None`: the core waits.
-    fn step_shared(&mut self, id: usize, now: u64, listener: &mut dyn Listener) -> Option<u64> {
+    fn step_shared(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Option<u64> {
         let core = &mut self.cores[id];
         let Some(instruction) = self.program.get(core.hart.pc) else {
-            return match self.decode_at(id) {
+            return match self.decode_at(shared, id) {
                 Ok(()) => Some(now),
-                Err(exception) => Some(self.trap(id, exception, now, listener)),
+                Err(exception) => Some(self.trap(shared, id, exception, now, listener)),
             };
         };
         if !core.buffer.covers(core.hart.pc) {
@@ -196,23 +212,27 @@ impl Nic {
         let access = match core.hart.execute(instruction) {
             Outcome::Access(access) => access,
             // A misaligned atomic, say.
-            Outcome::Trap(exception) => return Some(self.trap(id, exception, now, listener)),
+            Outcome::Trap(exception) => {
+                return Some(self.trap(shared, id, exception, now, listener));
+            }
             _ => return Some(now + 1), // no class that accesses memory has another outcome
         };
         core.since = now;
-        match self.perform(id, &access, now, listener) {
-            Performed::Done { value, next } => Some(self.finish(id, &access, value, now, next)),
+        match self.perform(shared, id, &access, now, listener) {
+            Performed::Done { value, next } => {
+                Some(self.finish(shared, id, &access, value, now, next))
+            }
             Performed::Wait(waiting) => {
                 self.suspend(id, access, waiting, now);
                 None
             }
-            Performed::Fault(exception) => Some(self.trap(id, exception, now, listener)),
+            Performed::Fault(exception) => Some(self.trap(shared, id, exception, now, listener)),
         }
     }
 
     /// Performs an access to what is the core's alone; gives the cycle of the next instruction, or
     /// `None` if it is not so simple.
-    pub(super) fn access_private(&mut self, id: usize, now: u64) -> Option<u64> {
+    pub fn access_private(&mut self, shared: &mut Shared, id: usize, now: u64) -> Option<u64> {
         let core = &mut self.cores[id];
         let instruction = self.program.get(core.hart.pc)?;
         let Outcome::Access(access) = core.hart.execute(instruction) else { return None };
@@ -225,20 +245,21 @@ impl Nic {
             driver.write_draft(offset, access.data);
             0
         };
-        Some(self.finish(id, &access, value, now, now + 1))
+        Some(self.finish(shared, id, &access, value, now, now + 1))
     }
 
     /// Finishes an access that was due at `since`; gives the cycle of the next instruction.
     #[inline]
     fn finish(
         &mut self,
+        shared: &mut Shared,
         id: usize,
         access: &Access<u32>,
         value: u32,
         since: u64,
         next: u64,
     ) -> u64 {
-        let before = self.before(id);
+        let before = self.before(shared, id);
         let core = &mut self.cores[id];
         core.waited = next > since + 1;
         if self.costs.xpulp {
@@ -248,7 +269,7 @@ impl Nic {
         }
         core.stalls.load_use += self.costs.response;
         if let Some(before) = before {
-            self.note_access(id, &before, access.address, next);
+            self.note_access(shared, id, &before, access.address, next);
         }
         next + self.costs.response
     }
@@ -263,7 +284,7 @@ impl Nic {
     /// Brings a core the instruction it goes to; gives the cycle from which it can execute it.
     fn fetch(&mut self, id: usize, time: u64) -> u64 {
         let core = &mut self.cores[id];
-        let cache = &mut self.clusters[core.cluster as usize].cache;
+        let cache = &mut self.each[core.cluster as usize].cache;
         let arrival = Arrival { pc: core.hart.pc, time, left: core.left, jumped: core.jumped };
         let start = core.buffer.fetch(&arrival, &self.program, cache, &mut self.program_port);
         if start > time {
@@ -274,29 +295,31 @@ impl Nic {
     }
 
     /// Decodes the instruction at a core's program counter.
-    fn decode_at(&mut self, id: usize) -> Result<(), Exception<u32>> {
+    fn decode_at(&mut self, shared: &mut Shared, id: usize) -> Result<(), Exception<u32>> {
         let pc = self.cores[id].hart.pc;
         let fault = Exception::new(Cause::InstructionAccessFault, pc);
-        let offset = pc.wrapping_sub(self.machine.program.base);
-        if offset >= self.machine.program.bytes {
+        let offset = pc.wrapping_sub(shared.machine.program.base);
+        if offset >= shared.machine.program.bytes {
             return Err(fault);
         }
-        let whole = self.memories.read(pc, 4).map(|bytes| [bytes[0], bytes[1], bytes[2], bytes[3]]);
-        let half = self.memories.read(pc, 2).map(|bytes| [bytes[0], bytes[1], 0, 0]);
+        let whole =
+            shared.memories.read(pc, 4).map(|bytes| [bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let half = shared.memories.read(pc, 2).map(|bytes| [bytes[0], bytes[1], 0, 0]);
         let bytes = whole.or(half).ok_or(fault)?;
         self.program.fill(pc, u32::from_le_bytes(bytes));
         Ok(())
     }
 
     /// Takes a trap; gives the cycle of the next instruction.
-    pub(super) fn trap(
+    pub fn trap(
         &mut self,
+        shared: &mut Shared,
         id: usize,
         exception: Exception<u32>,
         time: u64,
         listener: &mut dyn Listener,
     ) -> u64 {
-        self.tell_trap(id, &exception, time, listener);
+        self.tell_trap(shared, id, &exception, time, listener);
         self.keep_registers(id);
         let core = &mut self.cores[id];
         let pc = core.hart.pc;
@@ -305,13 +328,13 @@ impl Nic {
         core.buffer.leave();
         let in_handler = core.hart.privilege == Privilege::User;
         let vector = core.hart.csr.mtvec;
-        let base = self.machine.program.base;
-        let vector_leads_nowhere = vector.wrapping_sub(base) >= self.machine.program.bytes;
+        let base = shared.machine.program.base;
+        let vector_leads_nowhere = vector.wrapping_sub(base) >= shared.machine.program.bytes;
         let fetch_hangs = exception.cause == Cause::InstructionAccessFault
-            && self.machine.protection.pmp == crate::machine::PmpPolicy::Rtl;
+            && shared.machine.protection.pmp == crate::machine::PmpPolicy::Rtl;
         if vector_leads_nowhere || !in_handler && self.drivers[id].running.is_some() || fetch_hangs
         {
-            self.lose_core(time, id, (pc, exception), listener);
+            self.lose_core(shared, time, id, (pc, exception), listener);
             return time;
         }
         let core = &mut self.cores[id];
@@ -322,66 +345,18 @@ impl Nic {
     /// Gives up a core that cannot go on; its packet is freed all the same.
     fn lose_core(
         &mut self,
+        shared: &mut Shared,
         time: u64,
         id: usize,
         (pc, exception): (u32, Exception<u32>),
         listener: &mut dyn Listener,
     ) {
         self.cores[id].waiting = Waiting::Ever;
-        if self.machine.protection.pmp == crate::machine::PmpPolicy::Rtl {
+        if shared.machine.protection.pmp == crate::machine::PmpPolicy::Rtl {
             return; // the RTL hangs here, and so does its packet
         }
-        self.report_fault(time, id, Fault::HpuLost, (pc, exception.value), listener);
-        self.end_task(time, id, listener);
-    }
-
-    /// Ends a handler whose time is over: an interrupt that no handler can mask, so the runtime's
-    /// trap handler drops it (paper §III-B3).
-    pub(super) fn watchdog(&mut self, now: u64, id: usize, listener: &mut dyn Listener) {
-        let driver = &mut self.drivers[id];
-        if driver.alarm != Some(now) {
-            return;
-        }
-        driver.alarm = None;
-        let Some(running) = &driver.running else { return };
-        if running.started.is_none() || self.cores[id].waiting == Waiting::Ever {
-            return;
-        }
-        if driver.deadline > now {
-            // The handler it was set for is done; the one that runs has longer.
-            let deadline = driver.deadline;
-            driver.arm(deadline);
-            return self.push_alarm(id, deadline);
-        }
-        let id_of_context = running.context as usize;
-        let machine_cycles = self.machine.protection.watchdog_cycles;
-        let limit_cycles = self.contexts[id_of_context].watchdog_cycles.unwrap_or(machine_cycles);
-        let pc = self.cores[id].hart.pc;
-        let fault = match self.released[id_of_context] {
-            true => Fault::Released,
-            false => Fault::Watchdog { limit_cycles },
-        };
-        self.report_fault(now, id, fault, (pc, 0), listener);
-        self.leave_lane(id);
-        let core = &mut self.cores[id];
-        (core.pending, core.arrives, core.turn) = (None, None, None);
-        core.loaded = NO_REGISTER;
-        core.jumped = true;
-        core.buffer.leave();
-        if core.hart.privilege != Privilege::User {
-            // Even the trap handler hangs: nothing but the driver can free the packet.
-            core.waiting = Waiting::Ever;
-            core.generation = core.generation.wrapping_add(1);
-            return self.end_task(now, id, listener);
-        }
-        core.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
-        self.resume(id, now + self.costs.trap);
-        // The trap handler has as long, lest it hangs in its turn.
-        let grace_cycles = if fault == Fault::Released { machine_cycles } else { limit_cycles };
-        let deadline = now.saturating_add(grace_cycles);
-        if self.drivers[id].arm(deadline) {
-            self.push_alarm(id, deadline);
-        }
+        self.report_fault(shared, time, id, Fault::HpuLost, (pc, exception.value), listener);
+        self.end_task(shared, time, id, listener);
     }
 }
 
@@ -389,7 +364,7 @@ impl Nic {
 /// `TRACED`. Without `XPULP` nothing asks for hardware loops and third sources: for cores that have
 /// none.
 #[inline(always)]
-pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
+pub fn run_ahead<const TRACED: bool, const XPULP: bool>(
     core: &mut Core,
     cache: &InstructionCache,
     costs: &Costs,
@@ -487,7 +462,7 @@ pub(super) fn run_ahead<const TRACED: bool, const XPULP: bool>(
 }
 
 /// Says why a core stopped running ahead: what its next instruction does, or that it traps.
-pub(super) enum Stop {
+pub enum Stop {
     /// It accesses the own cluster's L1, at this address.
     OwnL1(u32),
     /// It accesses registers of the own HPU that nobody else sees.

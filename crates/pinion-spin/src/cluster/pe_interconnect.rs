@@ -6,17 +6,18 @@
 
 use pinion_isa::{Access, Exception, MemoryKind, Privilege};
 
-use super::Nic;
+use super::Clusters;
 use super::lanes::{LOOKAHEAD_CYCLES, denied};
 use crate::hpu::Waiting;
 use crate::hpu::permissions::Right;
 use crate::listener::{Event, Listener};
 use crate::machine::RemoteAmo;
 use crate::memory::Place;
+use crate::shared::Shared;
 use crate::turn_port::Side;
 
 /// Says what became of an access.
-pub(super) enum Performed {
+pub enum Performed {
     /// It was performed.
     Done {
         /// What was read.
@@ -31,13 +32,14 @@ pub(super) enum Performed {
 }
 
 /// Offset of the HPU driver in the cluster's peripherals.
-pub(super) const DRIVER: u32 = 0x5000;
+pub const DRIVER: u32 = 0x5000;
 
-impl Nic {
+impl Clusters {
     /// Performs an access at cycle `now`, which must be its turn.
     #[inline]
-    pub(super) fn perform(
+    pub fn perform(
         &mut self,
+        shared: &mut Shared,
         id: usize,
         access: &Access<u32>,
         now: u64,
@@ -61,7 +63,7 @@ impl Nic {
                     next += start - now;
                     core.stalls.remote += start - now;
                     core.arrives = Some(next);
-                    self.resume(id, start);
+                    self.resume(shared, id, start);
                     return Performed::Wait(Waiting::Nothing);
                 }
                 core.turn = None;
@@ -69,21 +71,21 @@ impl Nic {
             }
             let core = &self.cores[id];
             // The access has come to the other cluster's L1, or to L2 packet memory.
-            let place = self.memories.place(access.address, core.cluster);
-            let value = place.and_then(|place| self.touch(id, access, place));
+            let place = shared.memories.place(access.address, core.cluster);
+            let value = place.and_then(|place| self.touch(shared, id, access, place));
             return value.map_or_else(|| fault(access), |value| Performed::Done { value, next });
         }
-        match self.memories.place(access.address, core.cluster) {
+        match shared.memories.place(access.address, core.cluster) {
             Some(Place::L1 { cluster, offset }) if cluster == core.cluster => {
-                self.access_own_l1(id, access, offset, now)
+                self.access_own_l1(shared, id, access, offset, now)
             }
             Some(Place::Peripheral(offset)) => {
-                self.access_peripheral(id, access, offset, now, listener)
+                self.access_peripheral(shared, id, access, offset, now, listener)
             }
             Some(Place::Output(_)) if matches!(access.kind, MemoryKind::Amo(_)) => fault(access),
             Some(Place::Output(offset)) => {
                 if access.kind == MemoryKind::Store {
-                    let time = self.time(now);
+                    let time = shared.time(now);
                     let (cluster, hpu) = (offset >> 7 & 0xf, offset >> 3 & 0xf);
                     let byte = access.data as u8;
                     listener.hear(&Event::Output { time, cluster, hpu, byte });
@@ -91,7 +93,7 @@ impl Nic {
                 Performed::Done { value: 0, next: now + 1 }
             }
             Some(Place::SocControl) => Performed::Done { value: 0, next: now + 1 },
-            Some(place) => self.access_remote(id, access, place, now),
+            Some(place) => self.access_remote(shared, id, access, place, now),
             None => fault(access),
         }
     }
@@ -99,6 +101,7 @@ impl Nic {
     #[inline]
     fn access_own_l1(
         &mut self,
+        shared: &mut Shared,
         id: usize,
         access: &Access<u32>,
         offset: u32,
@@ -106,14 +109,14 @@ impl Nic {
     ) -> Performed {
         let core = &mut self.cores[id];
         let cluster = core.cluster;
-        let banks = &mut self.clusters[cluster as usize].banks;
+        let banks = &mut self.each[cluster as usize].banks;
         let grant = banks.serve(now, offset, access);
         core.stalls.l1 += grant - now;
         let next = grant + 1;
         if access.kind != MemoryKind::Store {
             core.loaded = access.rd;
         }
-        match self.touch(id, access, Place::L1 { cluster, offset }) {
+        match self.touch(shared, id, access, Place::L1 { cluster, offset }) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),
         }
@@ -121,6 +124,7 @@ impl Nic {
 
     fn access_remote(
         &mut self,
+        shared: &mut Shared,
         id: usize,
         access: &Access<u32>,
         place: Place,
@@ -148,25 +152,25 @@ impl Nic {
         let (l1, port);
         let (cycles, port_cycles, free) = match place {
             Place::L1 { cluster, .. } => {
-                l1 = &self.machine.l1;
+                l1 = &shared.machine.l1;
                 let cycles =
                     choose(l1.remote_load_cycles, l1.remote_store_cycles, l1.remote_amo_cycles);
-                let free = &mut self.clusters[cluster as usize].remote_port_free;
+                let free = &mut self.each[cluster as usize].remote_port_free;
                 (cycles, l1.remote_port_cycles, free)
             }
             Place::L2Handler(_) => {
-                port = memory_cycles(&self.machine.l2_handler);
+                port = memory_cycles(&shared.machine.l2_handler);
                 (port.0, port.1, &mut self.l2_ports[0][direction])
             }
             Place::L2Packet(_) => {
-                port = memory_cycles(&self.machine.l2_packet);
+                port = memory_cycles(&shared.machine.l2_packet);
                 (port.0, port.1, &mut self.l2_ports[1][direction])
             }
             _ => {
                 if access.kind.writes() && self.cores[id].hart.privilege == Privilege::User {
                     return fault(access);
                 }
-                (self.machine.program.access_cycles, 0, &mut self.l2_ports[0][direction])
+                (shared.machine.program.access_cycles, 0, &mut self.l2_ports[0][direction])
             }
         };
         if atomic && cycles == 0 {
@@ -176,23 +180,24 @@ impl Nic {
         if let Place::L2Packet(_) = place
             && !access.kind.writes()
         {
-            return self.load_from_packets(id, access, place, now, (cycles, port_cycles), pieces);
+            let taken = (cycles * pieces, port_cycles * pieces);
+            return self.load_from_packets(shared, id, access, place, now, taken);
         }
         let start = now.max(*free);
         *free = start + port_cycles * pieces;
         if atomic && let Place::L2Handler(_) = place {
             let reads_free = &mut self.l2_ports[0][0];
-            *reads_free = start.max(*reads_free) + self.machine.l2_handler.amo_read_port_cycles;
+            *reads_free = start.max(*reads_free) + shared.machine.l2_handler.amo_read_port_cycles;
         }
         let next = start + cycles * pieces;
         self.cores[id].stalls.remote += next - now - 1;
         if let Place::L1 { .. } = place {
             // Its own cores may have run ahead by so much.
             self.cores[id].arrives = Some(next);
-            self.resume(id, start + LOOKAHEAD_CYCLES);
+            self.resume(shared, id, start + LOOKAHEAD_CYCLES);
             return Performed::Wait(Waiting::Nothing);
         }
-        match self.touch(id, access, place) {
+        match self.touch(shared, id, access, place) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),
         }
@@ -202,25 +207,24 @@ impl Nic {
     /// (row swap_l2-spread_512).
     fn load_from_packets(
         &mut self,
+        shared: &mut Shared,
         id: usize,
         access: &Access<u32>,
         place: Place,
         now: u64,
-        (cycles, port_cycles): (u64, u64),
-        pieces: u64,
+        (cycles, beats): (u64, u64),
     ) -> Performed {
-        let beats = port_cycles * pieces;
         let (turn, start) = self.dma_ports.reads.book(now, Side::Guest, now, beats);
-        let next = start + cycles * pieces;
+        let next = start + cycles;
         let core = &mut self.cores[id];
         core.stalls.remote += next - now - 1;
         if start > now {
             (core.arrives, core.turn) = (Some(next), Some(turn));
-            self.resume(id, start);
+            self.resume(shared, id, start);
             return Performed::Wait(Waiting::Nothing);
         }
         self.dma_ports.reads.forget(now, Side::Guest, turn);
-        match self.touch(id, access, place) {
+        match self.touch(shared, id, access, place) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),
         }
@@ -228,11 +232,17 @@ impl Nic {
 
     /// Reads or changes the bytes of an access.
     #[inline]
-    pub(super) fn touch(&mut self, id: usize, access: &Access<u32>, place: Place) -> Option<u32> {
+    pub fn touch(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        place: Place,
+    ) -> Option<u32> {
         match access.kind {
-            MemoryKind::Load => self.memories.load(place, access.bytes),
+            MemoryKind::Load => shared.memories.load(place, access.bytes),
             MemoryKind::Store => {
-                self.memories.store(place, access.bytes, access.data)?;
+                shared.memories.store(place, access.bytes, access.data)?;
                 self.stored(access);
                 if let Place::Program(_) = place {
                     self.program.invalidate(access.address, u64::from(access.bytes));
@@ -240,14 +250,14 @@ impl Nic {
                 Some(0)
             }
             MemoryKind::Amo(op) => {
-                let old = self.memories.load(place, access.bytes)?;
+                let old = shared.memories.load(place, access.bytes)?;
                 let new = op.apply(old, access.data, access.bytes);
-                self.memories.store(place, access.bytes, new)?;
+                shared.memories.store(place, access.bytes, new)?;
                 self.stored(access);
-                Some(self.amo_answer(id, access, place, old))
+                Some(self.amo_answer(shared, id, access, place, old))
             }
             MemoryKind::LoadReserved => {
-                let value = self.memories.load(place, access.bytes)?;
+                let value = shared.memories.load(place, access.bytes)?;
                 self.cores[id].reservation.reserve(access.address);
                 self.reservations = true;
                 Some(value)
@@ -256,22 +266,29 @@ impl Nic {
                 if !self.cores[id].reservation.take(access.address) {
                     return Some(1);
                 }
-                self.memories.store(place, access.bytes, access.data)?;
+                shared.memories.store(place, access.bytes, access.data)?;
                 self.stored(access);
                 Some(0)
             }
-            MemoryKind::EventLoad => self.memories.load(place, access.bytes),
+            MemoryKind::EventLoad => shared.memories.load(place, access.bytes),
         }
     }
 
     /// Gives what an atomic answers that found a value in memory.
     #[inline]
-    fn amo_answer(&mut self, id: usize, access: &Access<u32>, place: Place, old: u32) -> u32 {
-        match (place, self.machine.core.remote_amo) {
+    fn amo_answer(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        place: Place,
+        old: u32,
+    ) -> u32 {
+        match (place, shared.machine.core.remote_amo) {
             (_, RemoteAmo::Old) => old,
             (Place::L1 { cluster, .. }, _) if cluster == self.cores[id].cluster => old,
             (_, RemoteAmo::One) => {
-                self.totals.false_answers += u64::from(access.rd != 0 && old != 1);
+                shared.totals.false_answers += u64::from(access.rd != 0 && old != 1);
                 1
             }
         }
@@ -290,6 +307,6 @@ impl Nic {
 }
 
 /// Answers an access that is not allowed.
-pub(super) fn fault(access: &Access<u32>) -> Performed {
+pub fn fault(access: &Access<u32>) -> Performed {
     Performed::Fault(denied(access))
 }

@@ -2,24 +2,34 @@
 //! scene. Registers are kept when a core traps, for the trap handler reports later and needs some
 //! of them itself.
 
-use super::Nic;
+use crate::cluster::Clusters;
 use crate::listener::{Event, Fault, Listener};
 use crate::scene::{Refused, Registers, Scene};
+use crate::shared::Shared;
 
 /// Holds a core's registers as its last trap found them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Trapped {
+pub struct Trapped {
     registers: [u32; 32],
     pc: u32,
+}
+
+/// Says where a handler went wrong and with what in its registers.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    pc: u32,
+    address: u32,
+    registers: [u32; 32],
+    refused: Option<Refused>,
 }
 
 /// Bytes of the longest instruction.
 const INSTRUCTION_BYTES: u32 = 4;
 
-impl Nic {
+impl Clusters {
     /// Keeps a core's registers: it traps.
     #[cold]
-    pub(super) fn keep_registers(&mut self, id: usize) {
+    pub fn keep_registers(&mut self, id: usize) {
         let hart = &self.cores[id].hart;
         let trapped = Trapped { registers: hart.x, pc: hart.pc };
         if self.trapped.len() <= id {
@@ -29,8 +39,9 @@ impl Nic {
     }
 
     /// Reports the exception that a core's trap handler tells of.
-    pub(super) fn report_exception(
+    pub fn report_exception(
         &mut self,
+        shared: &mut Shared,
         now: u64,
         id: usize,
         cause: u32,
@@ -43,29 +54,33 @@ impl Nic {
             && let Some(trapped) = self.trapped.get(id).filter(|trapped| trapped.pc == mepc)
         {
             let registers = trapped.registers;
-            return self.tell_fault(now, id, fault, (mepc, mtval), (registers, None), listener);
+            let at = Found { pc: mepc, address: mtval, registers, refused: None };
+            return self.tell_fault(shared, now, id, fault, at, listener);
         }
         // Software noticed it, as the loop that calls handlers does with stacks: no trap says where.
         let handler = self.drivers[id].running.map_or(mepc, |running| running.task.handler);
-        self.report_fault(now, id, fault, (handler, 0), listener);
+        self.report_fault(shared, now, id, fault, (handler, 0), listener);
     }
 
     /// Reports a fault of the running handler of a core.
-    pub(super) fn report_fault(
+    pub fn report_fault(
         &mut self,
+        shared: &mut Shared,
         now: u64,
         core: usize,
         fault: Fault,
-        place: (u32, u32),
+        (pc, address): (u32, u32),
         listener: &mut dyn Listener,
     ) {
         let registers = self.cores[core].hart.x;
-        self.tell_fault(now, core, fault, place, (registers, None), listener);
+        let at = Found { pc, address, registers, refused: None };
+        self.tell_fault(shared, now, core, fault, at, listener);
     }
 
     /// Reports that a command of the running handler of a core was refused.
-    pub(super) fn report_refusal(
+    pub fn report_refusal(
         &mut self,
+        shared: &mut Shared,
         now: u64,
         core: usize,
         what: &'static str,
@@ -73,31 +88,33 @@ impl Nic {
         listener: &mut dyn Listener,
     ) {
         let hart = &self.cores[core].hart;
-        let (registers, place) = (hart.x, (hart.pc, refused.nic_address));
+        let address = refused.nic_address;
+        let at = Found { pc: hart.pc, address, registers: hart.x, refused: Some(refused) };
         let fault = Fault::BadCommand { what };
-        self.tell_fault(now, core, fault, place, (registers, Some(refused)), listener);
+        self.tell_fault(shared, now, core, fault, at, listener);
     }
 
     fn tell_fault(
         &mut self,
+        shared: &mut Shared,
         now: u64,
         core: usize,
         fault: Fault,
-        (pc, address): (u32, u32),
-        (registers, refused): ([u32; 32], Option<Refused>),
+        at: Found,
         listener: &mut dyn Listener,
     ) {
+        let Found { pc, address, registers, refused } = at;
         let Some(running) = self.drivers[core].running.as_mut() else { return };
         running.failed = true;
         let task = running.task;
-        self.totals.faults += 1;
-        let time = self.time(now);
+        shared.totals.faults += 1;
+        let time = shared.time(now);
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
-        let packet = &self.packets[task.packet];
+        let packet = &shared.packets[task.packet];
         let record = &packet.record;
-        let l1 = &self.machine.l1;
+        let l1 = &shared.machine.l1;
         let stack = self.cores[core].l1_base + l1.reserved_bytes + hpu * l1.stack_bytes;
-        let bytes = |address, bytes| self.memories.read(address, bytes).unwrap_or(&[]);
+        let bytes = |address, bytes| shared.memories.read(address, bytes).unwrap_or(&[]);
         let instruction = match bytes(pc, INSTRUCTION_BYTES) {
             [] => bytes(pc, INSTRUCTION_BYTES / 2),
             whole => whole,

@@ -10,10 +10,14 @@
 //! Stores to registers that are read only, or that do not exist, are ignored. Atomics are stores
 //! that answer with the register: the operation does not reach the driver (RTL core_demux).
 
-use crate::turn_port::{BurstId, Side};
+mod commands;
+mod registers;
+mod task;
+
 use std::collections::VecDeque;
 
 use crate::task::Task;
+use crate::turn_port::{BurstId, Side};
 use crate::{ExecutionContext, Machine};
 
 /// Names the registers by their offset.

@@ -10,15 +10,16 @@ use pinion_isa::{
     Access, Cause, Class, DecodedProgram, Exception, MemoryKind, Op, Outcome, Privilege,
 };
 
-use super::Nic;
-use super::execute::{RUN_AHEAD_CYCLES, Stop, run_ahead};
-use super::trace::Before;
-use crate::cluster::l1::L1Banks;
+use super::Clusters;
+use super::tcdm_interconnect::L1Banks;
 use crate::hpu::core::NO_REGISTER;
+use crate::hpu::execute::{RUN_AHEAD_CYCLES, Stop, run_ahead};
 use crate::hpu::permissions::Right;
+use crate::hpu::trace::Before;
 use crate::hpu::{Core, Waiting};
 use crate::listener::Listener;
 use crate::memory::{read_value, write_value};
+use crate::shared::Shared;
 
 /// Cycles by which a cluster may run ahead of the others: the way of an access to another cluster's
 /// L1 takes longer (22 cycles in all, row remote_l1).
@@ -80,26 +81,26 @@ impl Lane {
     }
 }
 
-impl Nic {
+impl Clusters {
     /// Puts a core into its cluster's lane: its next access goes to its own L1 at `time`.
     fn enter_lane(&mut self, id: usize, time: u64, address: u32) {
         let core = &self.cores[id];
         let access = (address, self.program.place(core.hart.pc));
         let (cluster, index) = (core.cluster as usize, core.index as usize);
-        let order = self.clusters[cluster].banks.order(address, index);
+        let order = self.each[cluster].banks.order(address, index);
         self.lanes[cluster].enter(index, time, order, access);
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
     }
 
     /// Takes a core out of its lane.
-    pub(super) fn leave_lane(&mut self, id: usize) {
+    pub fn leave_lane(&mut self, id: usize) {
         let core = &self.cores[id];
         self.lanes[core.cluster as usize].leave(core.index as usize);
     }
 
     /// Gives the cluster whose lane is due first and the cycle.
     #[inline]
-    pub(super) fn next_lane(&self) -> Option<(usize, u64)> {
+    pub fn next_lane(&self) -> Option<(usize, u64)> {
         let mut first = (0, NEVER);
         for (cluster, &time) in self.lane_next.iter().enumerate() {
             if time < first.1 {
@@ -110,21 +111,27 @@ impl Nic {
     }
 
     /// Runs the cores of a cluster's lane, which is due at `now`, as far as nobody can see it.
-    pub(super) fn run_lane(&mut self, cluster: usize, now: u64, listener: &mut dyn Listener) {
+    pub fn run_lane(
+        &mut self,
+        shared: &mut Shared,
+        cluster: usize,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) {
         let end = now + LOOKAHEAD_CYCLES;
         loop {
-            let stopped = if self.interest.instructions {
-                let stopped = self.run_lane_until::<true, true>(cluster, end);
-                self.tell_executed(listener);
+            let stopped = if shared.interest.instructions {
+                let stopped = self.run_lane_until::<true, true>(shared, cluster, end);
+                self.tell_executed(shared, listener);
                 stopped
             } else if self.costs.xpulp {
-                self.run_lane_until::<false, true>(cluster, end)
+                self.run_lane_until::<false, true>(shared, cluster, end)
             } else {
-                self.run_lane_until::<false, false>(cluster, end)
+                self.run_lane_until::<false, false>(shared, cluster, end)
             };
             let Some((index, stop, time)) = stopped else { return };
-            let id = cluster * self.machine.cluster.cores as usize + index;
-            self.stopped(id, stop, time, listener);
+            let id = cluster * self.cores_each as usize + index;
+            self.stopped(shared, id, stop, time, listener);
         }
     }
 
@@ -132,16 +139,17 @@ impl Nic {
     /// own L1: gives that core, why it stopped, and when.
     fn run_lane_until<const TRACED: bool, const XPULP: bool>(
         &mut self,
+        shared: &mut Shared,
         cluster: usize,
         end: u64,
     ) -> Option<(usize, Stop, u64)> {
-        let bound = self.wheel.next_cycle().map_or(end, |event| event.min(end));
-        let units = &mut self.clusters[cluster];
+        let bound = shared.wheel.next_cycle().map_or(end, |event| event.min(end));
+        let units = &mut self.each[cluster];
         let lane = &mut self.lanes[cluster];
         let first = cluster * lane.cores;
         let cores = &mut self.cores[first..first + lane.cores];
-        let l1 = self.memories.l1_mut(cluster);
-        let alias = self.machine.l1.alias;
+        let l1 = shared.memories.l1_mut(cluster);
+        let alias = shared.machine.l1.alias;
         loop {
             let (index, mut time) = lane.next();
             if time >= bound {
@@ -203,16 +211,28 @@ impl Nic {
     }
 
     /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
-    pub(super) fn advance(&mut self, id: usize, mut time: u64, listener: &mut dyn Listener) {
-        let stop = self.go_ahead(id, &mut time, listener);
-        self.stopped(id, stop, time, listener);
+    pub fn advance(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        mut time: u64,
+        listener: &mut dyn Listener,
+    ) {
+        let stop = self.go_ahead(shared, id, &mut time, listener);
+        self.stopped(shared, id, stop, time, listener);
     }
 
     /// Lets a core run ahead from `time` until it touches something; says what.
-    fn go_ahead(&mut self, id: usize, time: &mut u64, listener: &mut dyn Listener) -> Stop {
-        if self.interest.instructions {
+    fn go_ahead(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        time: &mut u64,
+        listener: &mut dyn Listener,
+    ) -> Stop {
+        if shared.interest.instructions {
             let stop = self.run_ahead::<true, true>(id, time);
-            self.tell_executed(listener);
+            self.tell_executed(shared, listener);
             stop
         } else if self.costs.xpulp {
             self.run_ahead::<false, true>(id, time)
@@ -228,32 +248,39 @@ impl Nic {
         time: &mut u64,
     ) -> Stop {
         let core = &mut self.cores[id];
-        let cache = &self.clusters[core.cluster as usize].cache;
+        let cache = &self.each[core.cluster as usize].cache;
         let (costs, program) = (&self.costs, &self.program);
         run_ahead::<TRACED, XPULP>(core, cache, costs, program, time, &mut self.executed)
     }
 
     /// Puts a core that stopped at `time` where it waits; what only it sees it does at once, for as
     /// long as it may run ahead.
-    fn stopped(&mut self, id: usize, mut stop: Stop, mut time: u64, listener: &mut dyn Listener) {
+    fn stopped(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        mut stop: Stop,
+        mut time: u64,
+        listener: &mut dyn Listener,
+    ) {
         let limit = time.saturating_add(RUN_AHEAD_CYCLES);
         loop {
             time = match stop {
                 Stop::OwnL1(address) => return self.enter_lane(id, time, address),
-                Stop::Shared => return self.resume(id, time),
-                Stop::Private => match self.access_private(id, time) {
+                Stop::Shared => return self.resume(shared, id, time),
+                Stop::Private => match self.access_private(shared, id, time) {
                     Some(next) => next,
-                    None => return self.resume(id, time),
+                    None => return self.resume(shared, id, time),
                 },
-                Stop::Trap(exception) => self.trap(id, exception, time, listener),
+                Stop::Trap(exception) => self.trap(shared, id, exception, time, listener),
             };
             if self.cores[id].waiting == Waiting::Ever {
                 return;
             }
             if time >= limit {
-                return self.resume(id, time);
+                return self.resume(shared, id, time);
             }
-            stop = self.go_ahead(id, &mut time, listener);
+            stop = self.go_ahead(shared, id, &mut time, listener);
         }
     }
 }
@@ -370,13 +397,13 @@ fn step_any<const XPULP: bool>(
 }
 
 /// Makes the exception of an access that is not allowed.
-pub(super) fn denied(access: &Access<u32>) -> Exception<u32> {
+pub fn denied(access: &Access<u32>) -> Exception<u32> {
     let cause = if access.kind.writes() { Cause::StoreAccessFault } else { Cause::LoadAccessFault };
     Exception::new(cause, access.address)
 }
 
 /// Says whether a class of instructions may run in a lane.
-pub(super) const fn is_plain(class: Class) -> bool {
+pub const fn is_plain(class: Class) -> bool {
     matches!(class, Class::Load | Class::Store | Class::Amo | Class::XpulpLoad | Class::XpulpStore)
 }
 

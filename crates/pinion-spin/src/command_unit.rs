@@ -6,10 +6,18 @@
 
 use std::collections::VecDeque;
 
-use crate::Machine;
 use crate::arbiter::{Requests, RoundRobin};
-use crate::hpu::driver::CommandWords;
+use crate::cluster::{Clusters, SPILL_ENTRIES};
+use crate::host_interface::HostInterface;
+use crate::hpu::driver::{CommandWords, Port, Turn};
+use crate::inbound::InboundEngine;
+use crate::listener::{Event, Listener};
 use crate::memory::Place;
+use crate::outbound::OutboundEngine;
+use crate::shared::{Shared, unit};
+use crate::turn_port::{Side, TurnPort};
+use crate::wake::{Due, Wake};
+use crate::{Machine, UnitEventKind};
 
 /// Names the kinds of commands, in the order of their interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +108,7 @@ pub struct Frontend {
 
 impl Frontend {
     /// Makes an idle one.
-    pub fn new(machine: &Machine) -> Self {
+    fn new(machine: &Machine) -> Self {
         let clusters = machine.cluster.count;
         Self { arbiter: RoundRobin::new(clusters), requests: Requests::new(clusters), chosen: None }
     }
@@ -327,6 +335,314 @@ impl Interface {
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
+}
+
+/// Holds the command unit and what lies behind its interfaces.
+#[derive(Debug)]
+pub struct CommandUnit {
+    frontend: Frontend,
+    /// When the frontend hands the next command over.
+    wake: Wake,
+    interfaces: Vec<Interface>,
+    timing: Timing,
+    /// The way of packets to the wire.
+    pub outbound: OutboundEngine,
+    /// The way to host memory.
+    pub host: HostInterface,
+}
+
+/// Names where commands come from and whose ports they share: the clusters' drivers and L1, and the
+/// inbound engine's port to packet memory.
+pub struct Sources<'a> {
+    /// Issue commands, hold L1.
+    pub clusters: &'a mut Clusters,
+    /// Writes packet memory.
+    pub inbound: &'a mut InboundEngine,
+}
+
+impl CommandUnit {
+    /// Makes an idle unit.
+    pub fn new(machine: &Machine) -> Self {
+        Self {
+            frontend: Frontend::new(machine),
+            wake: Wake::default(),
+            interfaces: (0..INTERFACES).map(|_| Interface::new(machine)).collect(),
+            timing: Timing::new(machine),
+            outbound: OutboundEngine::new(machine),
+            host: HostInterface::new(machine),
+        }
+    }
+
+    /// Forgets all commands; the link, the bus and host memory are kept.
+    pub fn reset(&mut self, machine: &Machine) {
+        self.frontend = Frontend::new(machine);
+        self.wake = Wake::default();
+        self.interfaces = (0..INTERFACES).map(|_| Interface::new(machine)).collect();
+    }
+
+    /// Takes the event at `cycle`; `false`: it is stale.
+    pub fn is_due(&mut self, cycle: u64) -> bool {
+        self.wake.take(cycle)
+    }
+
+    /// Gives the number of commands that each interface holds.
+    pub fn in_flight(&self) -> impl Iterator<Item = u32> {
+        self.interfaces.iter().map(Interface::in_flight)
+    }
+
+    /// Offers the oldest command of a cluster to its interface.
+    pub fn offer(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
+        self.frontend.offer(cluster);
+        self.wake(shared, cycle);
+    }
+
+    /// Lets the frontend hand the next command over at `cycle`.
+    fn wake(&mut self, shared: &mut Shared, cycle: u64) {
+        shared.wake(&mut self.wake, cycle, Due::CommandFrontend);
+    }
+
+    /// Hands the next command to its interface.
+    pub fn step(
+        &mut self,
+        shared: &mut Shared,
+        from: &mut Sources<'_>,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) {
+        let Some(cluster) = self.frontend.choose() else { return };
+        let Some(&(command, _)) = from.clusters.each[cluster as usize].commands.spill.front()
+        else {
+            return;
+        };
+        let draft = from.clusters.slot(shared, command).command;
+        let interface =
+            Command::decode(&draft).map_or(Kind::HostDma, |command| command.kind) as u32;
+        let unit_ = &mut self.interfaces[interface as usize];
+        if !unit_.has_slot(now) {
+            // Where no slot is known to become free, a command that is done brings one.
+            let free = unit_.next_slot();
+            return free.map_or((), |cycle| self.wake(shared, cycle));
+        }
+        let more = self.frontend.take();
+        let units = &mut from.clusters.each[cluster as usize];
+        let was_full = units.commands.spill.len() >= SPILL_ENTRIES;
+        units.commands.spill.pop_front();
+        let next = units.commands.spill.front().copied();
+        if was_full {
+            from.clusters.wake_cluster_command(shared, now + 1, cluster);
+        }
+        if let Some((_, came)) = next {
+            self.offer(shared, (came + 1).max(now + 1), cluster);
+        }
+        let per_hpu = shared.machine.command.per_hpu;
+        let hpu = command / per_hpu % shared.machine.cluster.cores;
+        shared.tell(listener, || {
+            unit(UnitEventKind::InterfaceCommand, now, cluster, hpu, command % per_hpu, interface)
+        });
+        let done = self.start_command(shared, from, now, interface, command);
+        shared.wheel.push(done, Due::CommandDone(command));
+        if more {
+            self.wake(shared, now + 1);
+        }
+    }
+
+    /// Gives the cycle at which a command that its interface takes now is done.
+    fn start_command(
+        &mut self,
+        shared: &mut Shared,
+        from: &mut Sources<'_>,
+        now: u64,
+        interface: u32,
+        command: u32,
+    ) -> u64 {
+        let draft = from.clusters.slot(shared, command).command;
+        let Ok(decoded) = Command::decode(&draft) else { return now + 1 };
+        let source = shared.memories.place(decoded.nic_address, 0);
+        let mut not_before =
+            if decoded.kind == Kind::Send { self.outbound.not_before() } else { 0 };
+        let reads = decoded.kind == Kind::Send || decoded.kind == Kind::HostDma && decoded.to_host;
+        if reads && !matches!(source, Some(Place::L1 { .. })) {
+            let free = self.interfaces[interface as usize].next_read(now.max(not_before));
+            not_before = from.inbound.read_start(free);
+        }
+        let taken = self.interfaces[interface as usize].take(
+            now,
+            not_before,
+            &decoded,
+            source,
+            &self.timing,
+        );
+        let mut done = taken.done;
+        if let Some(at) = shared_port(&decoded, source) {
+            let waits = Self::take_turn(shared, from, now, command, at, &taken);
+            self.interfaces[interface as usize].hold(&decoded, waits);
+            done += waits;
+        }
+        if decoded.kind == Kind::Send {
+            return done;
+        }
+        let ps = shared.clock.time(done).ps();
+        let there = self.host.transfer(ps, decoded.bytes, decoded.to_host);
+        shared.clock.cycle_at(pinion_sim::Time::from_ps(there)).max(done)
+    }
+
+    /// Books the port of the NIC memory that a command reads or writes; gives the cycles it has to
+    /// wait there.
+    fn take_turn(
+        shared: &mut Shared,
+        from: &mut Sources<'_>,
+        now: u64,
+        command: u32,
+        (port, side): (Port, Side),
+        taken: &Taken,
+    ) -> u64 {
+        let ready = taken.nic_from.max(now);
+        let (burst, start) = Self::port(from, port).book(now, side, ready, taken.nic_beats);
+        from.clusters.slot(shared, command).turn = Some(Turn { port, side, burst, start });
+        start - ready
+    }
+
+    /// Gives a port that commands share.
+    fn port<'a>(from: &'a mut Sources<'_>, port: Port) -> &'a mut TurnPort {
+        match port {
+            Port::L1(cluster) => &mut from.clusters.each[cluster as usize].host_port,
+            Port::Packets => from.inbound.port(),
+        }
+    }
+
+    /// Gives the cycles by which others have put off a command's turn since it was last looked at.
+    fn put_off(
+        &mut self,
+        shared: &mut Shared,
+        from: &mut Sources<'_>,
+        now: u64,
+        command: u32,
+    ) -> u64 {
+        let Some(turn) = from.clusters.slot(shared, command).turn.take() else { return 0 };
+        let port = Self::port(from, turn.port);
+        let start = port.start(turn.side, turn.burst).unwrap_or(turn.start);
+        if start > turn.start {
+            from.clusters.slot(shared, command).turn = Some(Turn { start, ..turn });
+        } else {
+            port.forget(now, turn.side, turn.burst);
+        }
+        start.saturating_sub(turn.start)
+    }
+
+    /// Performs a command that is done.
+    pub fn command_done(
+        &mut self,
+        shared: &mut Shared,
+        from: &mut Sources<'_>,
+        now: u64,
+        command: u32,
+        listener: &mut dyn Listener,
+    ) {
+        let moved = self.put_off(shared, from, now, command);
+        if moved > 0 {
+            return shared.wheel.push(now + moved, Due::CommandDone(command));
+        }
+        let slot = *from.clusters.slot(shared, command);
+        let kind = match Command::decode(&slot.command) {
+            Ok(decoded) => {
+                self.perform_command(shared, now, &decoded, slot.packet, listener);
+                decoded.kind
+            }
+            Err(_) => Kind::HostDma,
+        };
+        let interface = kind as u32;
+        let free = self.interfaces[interface as usize].release(now, &self.timing);
+        self.wake(shared, free);
+        let response = now + shared.machine.command.response_cycles;
+        shared.wheel.push(response, Due::CommandResponse(command));
+        let per_hpu = shared.machine.command.per_hpu;
+        let core = command / per_hpu;
+        let (cluster, hpu) =
+            (core / shared.machine.cluster.cores, core % shared.machine.cluster.cores);
+        shared.tell(listener, || {
+            unit(UnitEventKind::InterfaceResponse, now, cluster, hpu, command % per_hpu, interface)
+        });
+    }
+
+    fn perform_command(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        command: &Command,
+        packet: u32,
+        listener: &mut dyn Listener,
+    ) {
+        let number = shared.packets[packet].record.packet;
+        let time = shared.time(now);
+        match command.kind {
+            Kind::Send => {
+                let ps = self.outbound.send(shared.clock.time(now).ps(), command.bytes);
+                let cycle = shared.clock.cycle_at(pinion_sim::Time::from_ps(ps));
+                self.outbound.departs(cycle);
+                let left = shared.time(cycle.max(now));
+                let Some(frame) = shared.memories.read(command.nic_address, command.bytes) else {
+                    return;
+                };
+                shared.totals.packets_out += 1;
+                shared.totals.bytes_out += frame.len() as u64;
+                let record = &mut shared.packets[packet].record;
+                record.departure = record.departure.or(Some(left));
+                listener.hear(&Event::Departed { time: left, frame, packet: number });
+            }
+            Kind::HostDirect => {
+                let bytes = command.data.to_le_bytes();
+                let data = &bytes[..command.bytes.min(8) as usize];
+                self.write_to_host(shared, time, command.host_address, data, number, listener);
+            }
+            Kind::HostDma if command.to_host => {
+                let mut data = std::mem::take(&mut shared.scratch);
+                data.clear();
+                let read = shared.memories.read(command.nic_address, command.bytes);
+                data.extend_from_slice(read.unwrap_or(&[]));
+                self.write_to_host(shared, time, command.host_address, &data, number, listener);
+                shared.scratch = data;
+            }
+            Kind::HostDma => {
+                let mut data = std::mem::take(&mut shared.scratch);
+                data.clear();
+                data.resize(command.bytes as usize, 0);
+                let _ = self.host.memory.read(command.host_address, &mut data);
+                listener.supply(time, command.host_address, &mut data);
+                let _ = shared.memories.write(command.nic_address, &data);
+                shared.scratch = data;
+            }
+        }
+    }
+
+    fn write_to_host(
+        &mut self,
+        shared: &mut Shared,
+        time: pinion_sim::Time,
+        address: u64,
+        data: &[u8],
+        packet: u64,
+        listener: &mut dyn Listener,
+    ) {
+        // Beyond the host memory's limit nothing is written; the handler cannot tell either.
+        let _ = self.host.memory.write(address, data);
+        shared.totals.host_writes += 1;
+        shared.totals.host_bytes += data.len() as u64;
+        if shared.interest.host_writes {
+            listener.hear(&Event::HostWrite { time, address, data, packet });
+        }
+    }
+}
+
+/// Gives the port of the NIC memory that a command reads or writes, if it has to share it, and its
+/// side there. Reads of packet memory wait elsewhere: [`InboundEngine::read_start`].
+fn shared_port(decoded: &Command, source: Option<Place>) -> Option<(Port, Side)> {
+    let from_host = decoded.kind == Kind::HostDma && !decoded.to_host;
+    let port = match source {
+        Some(Place::L1 { cluster, .. }) => Port::L1(cluster),
+        Some(Place::L2Packet(_)) if from_host => Port::Packets,
+        _ => return None,
+    };
+    Some((port, if from_host { Side::Guest } else { Side::Stream }))
 }
 
 #[cfg(test)]

@@ -1,0 +1,60 @@
+//! The way of commands out of a cluster: an arbiter over its HPUs and a spill register.
+//!
+//! In: commands that wait in the HPUs' drivers. Out: one a cycle, to the command unit. Holds up to two;
+//! full, it makes the drivers keep theirs. (Paper §III-B2; RTL cluster_cmd arbiter, spill_register.)
+
+use super::{Clusters, SPILL_ENTRIES};
+use crate::UnitEventKind;
+use crate::command_unit::CommandUnit;
+use crate::hpu::driver::CommandSlot;
+use crate::listener::Listener;
+use crate::shared::{Shared, unit};
+use crate::wake::Due;
+
+impl Clusters {
+    /// Lets a cluster's commands leave at `cycle`.
+    pub fn wake_cluster_command(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
+        shared.wake(
+            &mut self.each[cluster as usize].commands.wake,
+            cycle,
+            Due::ClusterCommand(cluster),
+        );
+    }
+
+    /// Sends one command of a cluster on its way.
+    pub fn cluster_command(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        cluster: u32,
+        to: &mut CommandUnit,
+        listener: &mut dyn Listener,
+    ) {
+        let units = &mut self.each[cluster as usize];
+        if units.commands.spill.len() >= SPILL_ENTRIES {
+            return; // an interface takes one and wakes this cluster
+        }
+        let Some(hpu) = units.commands.arbiter.grant(&units.commands.requests) else { return };
+        let core = self.core_id(cluster, hpu);
+        let Some(id) = self.drivers[core].queue.pop_front() else { return };
+        let more = !self.drivers[core].queue.is_empty();
+        let units = &mut self.each[cluster as usize];
+        units.commands.requests.set(hpu, more);
+        let again = !units.commands.requests.is_empty();
+        let command = core as u32 * shared.machine.command.per_hpu + id;
+        units.commands.spill.push_back((command, now));
+        if units.commands.spill.len() == 1 {
+            to.offer(shared, now + 1, cluster);
+        }
+        shared.tell(listener, || unit(UnitEventKind::CommandOut, now, cluster, hpu, id, 0));
+        if again {
+            self.wake_cluster_command(shared, now + 1, cluster);
+        }
+    }
+
+    /// Gives the slot of a command.
+    pub fn slot(&mut self, shared: &mut Shared, command: u32) -> &mut CommandSlot {
+        let per_hpu = shared.machine.command.per_hpu;
+        &mut self.drivers[(command / per_hpu) as usize].slots[(command % per_hpu) as usize]
+    }
+}

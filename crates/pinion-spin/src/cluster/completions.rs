@@ -1,0 +1,114 @@
+//! The way of completions out of the clusters: each cluster's arbiter and spill register, then one
+//! arbiter over the clusters.
+//!
+//! In: completions of HPU drivers whose commands are done. Out: one a cycle, to the dispatcher and the
+//! MPQ engine. Holds up to two in each cluster's spill register; a full one makes its drivers wait,
+//! and they their cores. (Paper §III-B2; RTL cluster scheduler, stream_arbiter.)
+
+use super::{Clusters, SPILL_ENTRIES};
+use crate::UnitEventKind;
+use crate::arbiter::{Requests, RoundRobin};
+use crate::hpu::Waiting;
+use crate::listener::Listener;
+use crate::shared::{Shared, unit};
+use crate::task::Task;
+use crate::wake::{Due, Wake};
+
+/// Holds the arbiter over the clusters.
+#[derive(Debug)]
+pub struct CompletionArbiter {
+    arbiter: RoundRobin,
+    /// Clusters with a completion in their spill register.
+    requests: Requests,
+    /// When it takes the next one.
+    wake: Wake,
+}
+
+impl CompletionArbiter {
+    /// Makes an idle arbiter of so many clusters.
+    pub fn new(clusters: u32) -> Self {
+        Self {
+            arbiter: RoundRobin::new(clusters),
+            requests: Requests::new(clusters),
+            wake: Wake::default(),
+        }
+    }
+
+    /// Takes the event at `cycle`; `false`: it is stale.
+    pub fn is_due(&mut self, cycle: u64) -> bool {
+        self.wake.take(cycle)
+    }
+}
+
+impl Clusters {
+    /// Lets a cluster's completions leave at `cycle`.
+    pub fn wake_cluster_feedback(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
+        shared.wake(
+            &mut self.each[cluster as usize].feedback.wake,
+            cycle,
+            Due::ClusterFeedback(cluster),
+        );
+    }
+
+    /// Sends one completion of a cluster on its way.
+    pub fn cluster_feedback(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        cluster: u32,
+        listener: &mut dyn Listener,
+    ) {
+        let units = &mut self.each[cluster as usize];
+        if units.feedback.spill.len() >= SPILL_ENTRIES {
+            return; // the root takes one and wakes this cluster
+        }
+        let Some(hpu) = units.feedback.arbiter.grant(&units.feedback.requests) else { return };
+        units.feedback.requests.set(hpu, false);
+        let again = !units.feedback.requests.is_empty();
+        let core = self.core_id(cluster, hpu);
+        let Some(task) = self.drivers[core].completion.take() else { return };
+        let units = &mut self.each[cluster as usize];
+        units.scheduler.free(&task);
+        units.feedback.spill.push_back((task, now));
+        self.completions.requests.set(cluster, true);
+        self.wake_feedback(shared, now + 1);
+        let packet = &shared.packets[task.packet];
+        let (message, address) = (packet.record.message, packet.address);
+        shared.tell(listener, || {
+            unit(UnitEventKind::HpuFeedback, now, cluster, hpu, message, address)
+        });
+        if !self.each[cluster as usize].scheduler.is_ready() {
+            self.wake_accept(shared, now + 1, cluster);
+        }
+        if again {
+            self.wake_cluster_feedback(shared, now + 1, cluster);
+        }
+        self.drain_bounced(shared, now, core);
+        // What waited for this completion to leave goes on a cycle later.
+        if matches!(self.cores[core].waiting, Waiting::Completion | Waiting::Issue) {
+            self.resume(shared, core, now + 1);
+        }
+    }
+
+    /// Lets a completion leave the clusters at `cycle`.
+    pub fn wake_feedback(&mut self, shared: &mut Shared, cycle: u64) {
+        shared.wake(&mut self.completions.wake, cycle, Due::Feedback);
+    }
+
+    /// Takes the next completion out of the clusters, with its cluster.
+    pub fn take_completion(&mut self, shared: &mut Shared, now: u64) -> Option<(u32, Task)> {
+        let cluster = self.completions.arbiter.grant(&self.completions.requests)?;
+        let units = &mut self.each[cluster as usize];
+        let was_full = units.feedback.spill.len() >= SPILL_ENTRIES;
+        let (task, _) = units.feedback.spill.pop_front()?;
+        let more = !units.feedback.spill.is_empty();
+        self.completions.requests.set(cluster, more);
+        if was_full {
+            self.wake_cluster_feedback(shared, now + 1, cluster);
+        }
+        if !self.completions.requests.is_empty() {
+            self.wake_feedback(shared, now + 1);
+        }
+        Some((cluster, task))
+    }
+}

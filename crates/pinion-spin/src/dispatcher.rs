@@ -1,0 +1,172 @@
+//! The task dispatcher: chooses the cluster of each task.
+//!
+//! In: tasks from the MPQ engine, completions. Out: tasks to the clusters' spill registers. Holds
+//! the occupancy of each cluster. A message's home cluster (its queue modulo the clusters) is used
+//! while it has room and is ready; else the least occupied ready cluster, the lowest index first;
+//! with every cluster full the task waits. (Paper §III-B1; RTL scheduler.)
+
+use std::collections::VecDeque;
+
+use crate::cluster::Clusters;
+use crate::inbound::InboundEngine;
+use crate::listener::Listener;
+use crate::mpq_engine::MpqEngine;
+use crate::shared::{Shared, unit};
+use crate::task::Task;
+use crate::wake::{Due, Wake};
+use crate::{Machine, UnitEventKind};
+
+/// Counts the tasks in each cluster and chooses.
+#[derive(Clone, Debug)]
+pub struct Dispatcher {
+    occupancy: Vec<u32>,
+    limit: u32,
+    /// Completions with the cycle from which the dispatcher sees them.
+    staged: VecDeque<(u64, u32)>,
+    /// Task between the MPQ engine and the dispatcher, with the cycle from which it may go on.
+    register: Option<(Task, u64)>,
+    /// Cycle of its last step.
+    last_step: u64,
+    /// When it takes its next step.
+    wake: Wake,
+}
+
+impl Dispatcher {
+    /// Makes a dispatcher of empty clusters.
+    pub fn new(machine: &Machine) -> Self {
+        Self {
+            occupancy: vec![0; machine.cluster.count as usize],
+            limit: machine.hers_per_cluster(),
+            staged: VecDeque::with_capacity(64),
+            register: None,
+            last_step: u64::MAX,
+            wake: Wake::default(),
+        }
+    }
+
+    /// Chooses a cluster for a task of MPQ `queue` at cycle `now` and counts it there.
+    fn choose(&mut self, now: u64, queue: u32, ready: impl Fn(u32) -> bool) -> Option<u32> {
+        while let Some(&(from, cluster)) = self.staged.front() {
+            if from > now {
+                break;
+            }
+            self.staged.pop_front();
+            self.occupancy[cluster as usize] -= 1;
+        }
+        let clusters = self.occupancy.len() as u32;
+        let takes =
+            |&cluster: &u32| self.occupancy[cluster as usize] < self.limit && ready(cluster);
+        let home = queue % clusters;
+        let chosen = Some(home).filter(takes).or_else(|| {
+            (0..clusters).filter(takes).min_by_key(|&cluster| self.occupancy[cluster as usize])
+        })?;
+        self.occupancy[chosen as usize] += 1;
+        Some(chosen)
+    }
+
+    /// Counts a completion at cycle `now`; the dispatcher sees it one cycle later.
+    pub fn complete(&mut self, now: u64, cluster: u32) {
+        self.staged.push_back((now + 1, cluster));
+    }
+
+    /// Gives the tasks in each cluster.
+    pub fn occupancy(&self) -> Vec<u32> {
+        let mut occupancy = self.occupancy.clone();
+        for &(_, cluster) in &self.staged {
+            occupancy[cluster as usize] -= 1;
+        }
+        occupancy
+    }
+}
+
+/// Names whom the dispatcher stands between.
+pub struct Neighbours<'a> {
+    /// Has the next task.
+    pub mpq: &'a mut MpqEngine,
+    /// Take tasks.
+    pub clusters: &'a mut Clusters,
+    /// Has HERs that may wait for a cell of the MPQ engine.
+    pub inbound: &'a mut InboundEngine,
+}
+
+impl Dispatcher {
+    /// Lets it and the MPQ engine take a step at `cycle`.
+    pub fn wake(&mut self, shared: &mut Shared, cycle: u64) {
+        shared.wake(&mut self.wake, cycle, Due::Schedule);
+    }
+
+    /// Takes the event at `cycle`; `false`: it is stale.
+    pub fn is_due(&mut self, cycle: u64) -> bool {
+        self.wake.take(cycle)
+    }
+
+    /// Tries again, a cluster's spill register being free: the task may have waited for it.
+    pub fn retry(&mut self, shared: &mut Shared, now: u64) {
+        if self.register.is_some() {
+            self.wake(shared, now + u64::from(self.last_step == now));
+        }
+    }
+
+    /// One cycle of the packet scheduler: the task in the register goes to a cluster, the MPQ
+    /// engine's arbiter puts the next one into it.
+    pub fn step(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        between: &mut Neighbours<'_>,
+        listener: &mut dyn Listener,
+    ) {
+        self.last_step = now;
+        let Neighbours { mpq, clusters, inbound } = between;
+        for cluster in 0..shared.machine.cluster.count {
+            if !clusters.each[cluster as usize].scheduler.is_ready()
+                && clusters.accept(shared, now, cluster, listener)
+            {
+                self.retry(shared, now);
+            }
+        }
+        if let Some((task, from)) = self.register
+            && from <= now
+            && self.dispatch(shared, now, task, clusters, listener)
+        {
+            self.register = None;
+        }
+        if self.register.is_none()
+            && let Some((task, state)) = mpq.arbitrate(now, &shared.packets)
+        {
+            self.register = Some((task, now + 1));
+            let message = shared.packets[task.packet].record.message;
+            shared.tell(listener, || {
+                unit(UnitEventKind::MpqArbitrated, now, 0, 0, message, state as u32)
+            });
+            // A cell may have become free for a HER that waits.
+            inbound.retry_her(shared, now + 1);
+        }
+        if self.register.is_some_and(|(_, from)| from > now) {
+            self.wake(shared, now + 1);
+        } else if self.register.is_none() && mpq.has_work() {
+            let from = mpq.next_ready_cycle().unwrap_or(now + 1);
+            self.wake(shared, from.max(now + 1));
+        }
+        // Otherwise a completion or a cluster that takes its task wakes the scheduler.
+    }
+
+    /// Sends a task to the cluster chosen for it; `false`: none takes it now.
+    fn dispatch(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        task: Task,
+        clusters: &mut Clusters,
+        listener: &mut dyn Listener,
+    ) -> bool {
+        let packet = &shared.packets[task.packet];
+        let (message, address) = (packet.record.message, packet.address);
+        let ready = |cluster: u32| clusters.each[cluster as usize].scheduler.is_ready();
+        let Some(cluster) = self.choose(now, task.queue, ready) else { return false };
+        clusters.each[cluster as usize].scheduler.offer(now, task);
+        clusters.wake_accept(shared, now + 1, cluster);
+        shared.tell(listener, || unit(UnitEventKind::TaskOut, now, cluster, 0, message, address));
+        true
+    }
+}

@@ -1,0 +1,125 @@
+//! The driver's registers as its core reads and writes them.
+
+use pinion_isa::Access;
+
+use super::register;
+use crate::cluster::Clusters;
+use crate::cluster::pe_interconnect::{Performed, fault};
+use crate::cluster::peripherals::done;
+use crate::hpu::Waiting;
+use crate::listener::Listener;
+use crate::shared::Shared;
+
+impl Clusters {
+    pub fn access_driver(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        offset: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        if offset >= register::PAGE {
+            return done(0, now);
+        }
+        match offset % register::SPAN {
+            offset @ ..register::ISSUE => {
+                self.access_task(shared, id, access, offset, now, listener)
+            }
+            offset @ ..register::WIDE_TASK => {
+                self.access_commands(shared, id, access, offset & !3, now, listener)
+            }
+            _ if access.kind.writes() => done(0, now),
+            offset => done(self.drivers[id].task_register(offset), now),
+        }
+    }
+
+    /// Accesses the half of the registers that holds the task. It looks at whole addresses, and for
+    /// the doorbell not at whether it is read or written.
+    fn access_task(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        offset: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let driver = &self.drivers[id];
+        let writes = access.kind.writes();
+        let waits_for_task = driver.running.is_none_or(|running| running.started.is_none());
+        match offset {
+            register::HANDLER if !writes && waits_for_task => {
+                self.take_task(shared, id, now, listener)
+            }
+            register::DOORBELL if driver.completion.is_some() => {
+                Performed::Wait(Waiting::Completion)
+            }
+            register::DOORBELL => {
+                self.end_task(shared, now, id, listener);
+                done(self.drivers[id].answer(offset, Some(0)), now)
+            }
+            _ => {
+                if offset == register::ERROR && writes {
+                    self.report_error(shared, id, access.data, now, listener);
+                }
+                done(self.drivers[id].task_register(offset), now)
+            }
+        }
+    }
+
+    /// Reports what the runtime's trap handler writes.
+    fn report_error(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        cause: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) {
+        let interrupted = cause >> 31 == 1; // the watchdog has reported this one
+        if !interrupted {
+            self.report_exception(shared, now, id, cause, listener);
+        }
+    }
+
+    /// Accesses the half of the registers that issues commands.
+    fn access_commands(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        word: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let (writes, data) = (access.kind.writes(), access.data);
+        let driver = &mut self.drivers[id];
+        let value = match word {
+            register::ISSUE if !writes => match self.issue_command(shared, now, id, listener) {
+                Some(command) => Some(command),
+                None if self.drivers[id].running.is_none() => return fault(access),
+                None => return Performed::Wait(Waiting::Issue),
+            },
+            register::WAIT if writes => {
+                if let Some(slot) = driver.busy_slot(data) {
+                    return Performed::Wait(Waiting::Command(slot));
+                }
+                None
+            }
+            register::TEST if writes => {
+                driver.tested = u32::from(driver.busy_slot(data).is_none());
+                None
+            }
+            register::TEST => Some(driver.tested),
+            _ => {
+                if writes {
+                    driver.write_draft(word, data);
+                }
+                None
+            }
+        };
+        done(self.drivers[id].answer(word, value), now)
+    }
+}

@@ -1,0 +1,226 @@
+//! A task's time in an HPU: assigned, taken by the core, ended by the doorbell or the watchdog,
+//! its completion held back until its commands are done.
+
+use pinion_isa::{Cause, Exception, Privilege};
+
+use super::{Running, TaskPacket, register};
+use crate::UnitEventKind;
+use crate::cluster::Clusters;
+use crate::cluster::pe_interconnect::Performed;
+use crate::cluster::peripherals::done;
+use crate::hpu::Waiting;
+use crate::hpu::core::NO_REGISTER;
+use crate::hpu::permissions::Subject;
+use crate::listener::{Event, Fault, HandlerRecord, Listener};
+use crate::shared::{Shared, unit};
+use crate::task::Task;
+
+impl Clusters {
+    /// Gives a core a task; one without a handler goes straight back.
+    pub fn start_task(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        core: usize,
+        task: Task,
+        listener: &mut dyn Listener,
+    ) {
+        let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
+        let packet = &shared.packets[task.packet];
+        let (message, address) = (packet.record.message, packet.address);
+        let context = packet.record.context.0;
+        shared.tell(listener, || unit(UnitEventKind::HpuTask, now, cluster, hpu, message, address));
+        let driver = &mut self.drivers[core];
+        if task.handler == 0 {
+            // No handler: the driver sends the completion straight back, once it can.
+            driver.bounced = Some(task);
+            driver.idle_from = now + 1;
+            return self.drain_bounced(shared, now, core);
+        }
+        let shown = TaskPacket { l2_address: address, l1_bytes: packet.l1_bytes };
+        driver.load_task(&shared.machine, &shared.contexts.list[context as usize], &task, &shown);
+        driver.running = Some(Running {
+            task,
+            context,
+            assigned: now,
+            started: None,
+            instret: 0,
+            failed: false,
+        });
+        if self.cores[core].waiting == Waiting::Task {
+            self.resume(shared, core, now + 1);
+        }
+    }
+
+    /// Turns a task without handler into a completion when the one before has left.
+    pub fn drain_bounced(&mut self, shared: &mut Shared, now: u64, core: usize) {
+        let driver = &mut self.drivers[core];
+        if driver.completion.is_none()
+            && let Some(task) = driver.bounced.take()
+        {
+            driver.completion = Some(task);
+            driver.completion_from = now + 1;
+            let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
+            self.each[cluster as usize].feedback.requests.set(hpu, true);
+            self.wake_cluster_feedback(shared, now + 1, cluster);
+        }
+    }
+
+    /// Answers the load of the handler's address. A task assigned in this very cycle is there in the
+    /// next: then the core waits that long.
+    pub fn take_task(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let Some(running) = self.drivers[id].running.as_mut() else {
+            return Performed::Wait(Waiting::Task);
+        };
+        let core = &mut self.cores[id];
+        let now = now.max(running.assigned + 1);
+        running.started = Some(now);
+        running.instret = core.hart.instret;
+        core.stalls = crate::Stalls::default();
+        let (task, context) = (running.task, running.context);
+        let (cluster, hpu) = (core.cluster, core.index);
+        let packet = &shared.packets[task.packet];
+        let subject = Subject {
+            cluster,
+            hpu,
+            l1_packet: (task.l1_address, packet.l1_bytes),
+            l2_packet: (packet.address, packet.record.bytes),
+        };
+        let (message, address) = (packet.record.message, packet.address);
+        let context = &shared.contexts.list[context as usize];
+        core.permissions.set(&shared.machine, context, &subject);
+        if shared.machine.protection.watchdog {
+            let limit =
+                context.watchdog_cycles.unwrap_or(shared.machine.protection.watchdog_cycles);
+            if self.drivers[id].arm(now.saturating_add(limit)) {
+                shared.push_alarm(id, now.saturating_add(limit));
+            }
+        }
+        shared.tell(listener, || unit(UnitEventKind::HpuGet, now, cluster, hpu, message, address));
+        self.tell_started(shared, now, id, listener);
+        done(self.drivers[id].task_register(register::HANDLER), now)
+    }
+
+    /// Ends the running task of a core at cycle `now`: what the doorbell does.
+    pub fn end_task(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        core: usize,
+        listener: &mut dyn Listener,
+    ) {
+        let Some(running) = self.drivers[core].running.take() else { return };
+        let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
+        let task = running.task;
+        let started = running.started.unwrap_or(running.assigned);
+        let instructions = self.cores[core].hart.instret - running.instret;
+        let stalls = self.cores[core].stalls;
+        let (start, end) = (shared.time(started), shared.time(now));
+        let packet = &mut shared.packets[task.packet];
+        let record = &mut packet.record;
+        record.handler_start = record.handler_start.or(Some(start));
+        record.handler_end = Some(end);
+        record.hpu = Some((cluster, hpu));
+        record.instructions += instructions;
+        record.stalls.add(&stalls);
+        record.failed |= running.failed;
+        let (message, address) = (record.message, packet.address);
+        if shared.interest.handlers {
+            let record = HandlerRecord {
+                packet: packet.record.packet,
+                context: packet.record.context,
+                kind: task.kind,
+                cluster,
+                hpu,
+                start,
+                end,
+                instructions,
+                stalls,
+                failed: running.failed,
+            };
+            listener.hear(&Event::HandlerDone(&record));
+        }
+        shared.totals.busy_cycles += now - running.assigned + 1;
+        shared.last_progress = now;
+        shared.tell(listener, || {
+            unit(UnitEventKind::HpuFeedbackPush, now, cluster, hpu, message, address)
+        });
+        let driver = &mut self.drivers[core];
+        driver.completion = Some(task);
+        driver.completion_from = now + 1;
+        driver.idle_from = now + 1;
+        self.wake_assign(shared, now + 1, cluster);
+        self.offer_completion(shared, now, core);
+    }
+
+    /// Lets a core's completion leave if nothing holds it back any more.
+    pub fn offer_completion(&mut self, shared: &mut Shared, now: u64, core: usize) {
+        let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
+        if self.drivers[core].can_complete(now + 1) {
+            self.each[cluster as usize].feedback.requests.set(hpu, true);
+            self.wake_cluster_feedback(shared, now + 1, cluster);
+        }
+    }
+
+    /// Ends a handler whose time is over: an interrupt that no handler can mask, so the runtime's
+    /// trap handler drops it (paper §III-B3).
+    pub fn watchdog(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        id: usize,
+        listener: &mut dyn Listener,
+    ) {
+        let driver = &mut self.drivers[id];
+        if driver.alarm != Some(now) {
+            return;
+        }
+        driver.alarm = None;
+        let Some(running) = &driver.running else { return };
+        if running.started.is_none() || self.cores[id].waiting == Waiting::Ever {
+            return;
+        }
+        if driver.deadline > now {
+            // The handler it was set for is done; the one that runs has longer.
+            let deadline = driver.deadline;
+            driver.arm(deadline);
+            return shared.push_alarm(id, deadline);
+        }
+        let id_of_context = running.context as usize;
+        let machine_cycles = shared.machine.protection.watchdog_cycles;
+        let limit_cycles =
+            shared.contexts.list[id_of_context].watchdog_cycles.unwrap_or(machine_cycles);
+        let pc = self.cores[id].hart.pc;
+        let fault = match shared.contexts.released[id_of_context] {
+            true => Fault::Released,
+            false => Fault::Watchdog { limit_cycles },
+        };
+        self.report_fault(shared, now, id, fault, (pc, 0), listener);
+        self.leave_lane(id);
+        let core = &mut self.cores[id];
+        (core.pending, core.arrives, core.turn) = (None, None, None);
+        core.loaded = NO_REGISTER;
+        core.jumped = true;
+        core.buffer.leave();
+        if core.hart.privilege != Privilege::User {
+            // Even the trap handler hangs: nothing but the driver can free the packet.
+            core.waiting = Waiting::Ever;
+            core.generation = core.generation.wrapping_add(1);
+            return self.end_task(shared, now, id, listener);
+        }
+        core.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
+        self.resume(shared, id, now + self.costs.trap);
+        // The trap handler has as long, lest it hangs in its turn.
+        let grace_cycles = if fault == Fault::Released { machine_cycles } else { limit_cycles };
+        let deadline = now.saturating_add(grace_cycles);
+        if self.drivers[id].arm(deadline) {
+            shared.push_alarm(id, deadline);
+        }
+    }
+}

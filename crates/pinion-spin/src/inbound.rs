@@ -1,0 +1,545 @@
+//! The way in: frames from the wire, matching, the NIC inbound engine, HERs.
+//!
+//! A frame is asked for when the inbound engine can take one, so back-pressure reaches the source;
+//! or, where the wire cannot wait, frames wait in a FIFO of so many bytes and are lost beyond.
+//! A matched packet gets room in the packet buffer, is written there over the 512-bit port, and its
+//! HER goes to the MPQ engine when the write is complete. (Paper §III-A; latency 4 + beats.)
+
+use std::collections::VecDeque;
+
+use crate::crossing::Crossing;
+use crate::dispatcher::Dispatcher;
+use crate::listener::{DropReason, Event, Listener};
+use crate::machine::WhenFull;
+use crate::matching::{MatchingEngine, Verdict};
+use crate::mpq_engine::{MpqEngine, Refusal};
+use crate::packet_buffer::PacketBuffer;
+use crate::shared::{Shared, unit};
+use crate::task::{NO_PACKET, Packet};
+use crate::turn_port::{BurstId, Side, TurnPort};
+use crate::wake::{Due, Wake};
+use crate::{
+    Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traffic, UnitEventKind,
+};
+
+/// Holds the inbound engine.
+#[derive(Debug)]
+pub struct InboundEngine {
+    /// Room in the L2 packet buffer.
+    buffer: PacketBuffer,
+    /// When it looks for a frame.
+    frames_wake: Wake,
+    /// When the oldest packet's HER is handed over.
+    her_wake: Wake,
+    /// Frames that wait for room, or, where the source waits, for their arrival as well.
+    fifo: VecDeque<Frame>,
+    /// What the matching engine said of the first of them.
+    known: Option<Classification>,
+    /// Bytes of them.
+    fifo_bytes: u64,
+    /// Bytes that may wait; `None`: one frame, and the source waits.
+    fifo_limit: Option<u64>,
+    /// Frame that has not arrived, where frames wait in the FIFO.
+    upcoming: Option<Frame>,
+    /// First cycle in which the next frame can come into the FIFO, and how many came in it.
+    come_from: (u64, u32),
+    /// Cycles from a frame's arrival until the engine can take it: crossing and matching.
+    delay: u64,
+    /// First cycle in which the engine can take the next packet: it looks at one per cycle.
+    take_from: u64,
+    /// The port to the packet buffer: packets that come in, and copies from the host.
+    port: TurnPort,
+    /// Packets that are being written, with the write's name; HERs follow in this order.
+    writing: VecDeque<(u32, BurstId)>,
+    /// Whether the first of them waits for a cell or a queue.
+    blocked: bool,
+    /// Cycle from which the next HER can be handed over, one being handed per cycle.
+    her_from: u64,
+    next_packet: u64,
+    /// The inbound write burst during which reads were counted last: its end, and the reads.
+    read_burst: (u64, u32),
+    /// Reads that the port takes during one write burst.
+    reads_per_burst: u32,
+    /// Whether the source is not asked until `reopen`.
+    paused: bool,
+    ended: bool,
+}
+
+/// Frames that come into the FIFO in one cycle at most, so that time goes on where a source without a
+/// rate has all of them at once: more than any wire brings.
+const ARRIVALS_PER_CYCLE: u32 = 256;
+
+/// Packets that may be on their way into the packet buffer.
+const WRITING_LIMIT: usize = 1024;
+
+impl InboundEngine {
+    /// Makes an idle engine.
+    pub fn new(machine: &Machine) -> Self {
+        let limit = u64::from(machine.inbound.fifo_bytes);
+        Self {
+            fifo_limit: (limit > 0).then_some(limit),
+            delay: machine.matching.latency_cycles + Crossing::new(machine).in_cycles(),
+            reads_per_burst: machine.command.reads_per_inbound_burst,
+            paused: true,
+            buffer: PacketBuffer::new(machine),
+            frames_wake: Wake::default(),
+            her_wake: Wake::default(),
+            fifo: VecDeque::new(),
+            known: None,
+            fifo_bytes: 0,
+            upcoming: None,
+            come_from: (0, 0),
+            take_from: 0,
+            port: TurnPort::default(),
+            writing: VecDeque::new(),
+            blocked: false,
+            her_from: 0,
+            next_packet: 0,
+            read_burst: (0, 0),
+            ended: false,
+        }
+    }
+
+    /// Gives the cycle at which a read burst of L2 that could start at `from` gets the port that it
+    /// shares with the inbound writes: the port takes only so many read bursts per write burst.
+    pub fn read_start(&mut self, from: u64) -> u64 {
+        let mut start = from;
+        loop {
+            if start >= self.read_burst.0 {
+                let mut ends = self.writing.iter().map(|&(_, burst)| self.written(burst));
+                let Some(end) = ends.find(|&end| end > start) else { return start };
+                self.read_burst = (end, 0);
+            }
+            if self.read_burst.1 < self.reads_per_burst {
+                self.read_burst.1 += 1;
+                return start;
+            }
+            start = self.read_burst.0;
+        }
+    }
+
+    /// Gives the cycle in which a packet's write has gone through, as things stand.
+    fn written(&self, burst: BurstId) -> u64 {
+        self.port.end(Side::Stream, burst).unwrap_or(0)
+    }
+
+    /// Gives the port to the packet buffer, which copies from the host share with the packets that
+    /// come in.
+    pub fn port(&mut self) -> &mut TurnPort {
+        &mut self.port
+    }
+
+    /// Lets the source be asked again; `true`: it is not being asked already.
+    pub fn reopen(&mut self) -> bool {
+        std::mem::take(&mut self.paused)
+    }
+
+    /// Forgets the packets that are being written and the packet buffer's books: they are dropped.
+    pub fn reset(&mut self, machine: &Machine) {
+        self.buffer = PacketBuffer::new(machine);
+        self.writing.clear();
+        self.port.cancel(Side::Stream);
+        self.blocked = false;
+        self.forget();
+    }
+
+    /// Forgets what the matching engine said of the first frame that waits: rules have changed.
+    pub fn forget(&mut self) {
+        self.known = None;
+    }
+
+    /// Counts a frame that comes into the FIFO at `cycle`, or is lost there.
+    fn count_arrival(&mut self, cycle: u64) {
+        let (from, count) = self.come_from;
+        let count = if cycle > from { 1 } else { count + 1 };
+        self.come_from = if count < ARRIVALS_PER_CYCLE { (cycle, count) } else { (cycle + 1, 0) };
+    }
+
+    /// Says whether the source said it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Gives the number of packets taken from the source but not yet in the packet buffer's books.
+    pub fn holds(&self) -> u32 {
+        self.fifo.len() as u32 + u32::from(self.upcoming.is_some())
+    }
+
+    /// Says whether the HER of the oldest packet waits for a cell or a queue.
+    pub fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// Forgets when it works next: the event queue was cleared.
+    pub fn sleep(&mut self) {
+        (self.frames_wake, self.her_wake) = (Wake::default(), Wake::default());
+    }
+
+    /// Takes the event to look for a frame at `cycle`; `false`: it is stale.
+    pub fn frames_are_due(&mut self, cycle: u64) -> bool {
+        self.frames_wake.take(cycle)
+    }
+
+    /// Takes the event to hand a HER over at `cycle`; `false`: it is stale.
+    pub fn her_is_due(&mut self, cycle: u64) -> bool {
+        self.her_wake.take(cycle)
+    }
+
+    /// Gives a packet's room in the packet buffer back; a frame may wait for it.
+    pub fn free(&mut self, shared: &mut Shared, now: u64, address: u32) {
+        self.buffer.free(address);
+        self.wake_inbound(shared, now + 1);
+    }
+
+    /// Gives the bytes of the packet buffer that are held.
+    pub fn occupied_bytes(&self) -> u32 {
+        self.buffer.occupied_bytes()
+    }
+}
+
+/// Names whom a HER meets: the MPQ engine, the dispatcher that it wakes, and the matching engine,
+/// which hears of messages that are evicted.
+pub struct HerPath<'a> {
+    /// Takes HERs.
+    pub mpq: &'a mut MpqEngine,
+    /// Takes a step when a HER has come.
+    pub dispatcher: &'a mut Dispatcher,
+    /// Forgets messages that are evicted.
+    pub matching: &'a mut MatchingEngine,
+}
+
+impl InboundEngine {
+    /// Lets it look for a frame at `cycle`.
+    pub fn wake_inbound(&mut self, shared: &mut Shared, cycle: u64) {
+        shared.wake(&mut self.frames_wake, cycle, Due::Inbound);
+    }
+
+    /// Takes frames as long as they have arrived and there is room, and writes them to the packet
+    /// buffer.
+    pub fn take_frames(
+        &mut self,
+        shared: &mut Shared,
+        matching: &mut MatchingEngine,
+        now: u64,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) {
+        loop {
+            self.fill_fifo(shared, now, traffic, listener);
+            let Some(frame) = self.fifo.front() else {
+                let upcoming = self.upcoming.as_ref().map(|frame| self.comes(shared, frame));
+                return upcoming.map_or((), |cycle| self.wake_inbound(shared, cycle));
+            };
+            let from = (self.arrival(shared, frame) + self.delay).max(self.take_from);
+            if from > now {
+                return self.wake_inbound(shared, from);
+            }
+            let known = self.known.or(frame.classification);
+            let exists =
+                |known: &Classification| shared.contexts.list.len() > known.context.0 as usize;
+            let classification = match known.filter(exists) {
+                Some(classification) => classification,
+                None => match self.classify(shared, matching, now, listener) {
+                    Some(classification) => classification,
+                    None => continue,
+                },
+            };
+            if !self.take(shared, now, classification, listener) {
+                return;
+            }
+        }
+    }
+
+    /// Gives the cycle at which a frame's last bit arrives.
+    fn arrival(&self, shared: &Shared, frame: &Frame) -> u64 {
+        shared.epoch + shared.clock.cycle_at(frame.arrival)
+    }
+
+    /// Gives the cycle at which a frame comes into the FIFO.
+    fn comes(&self, shared: &Shared, frame: &Frame) -> u64 {
+        self.arrival(shared, frame).max(self.come_from.0)
+    }
+
+    /// Asks the source for what has arrived: for one frame, or for all that the FIFO is to take.
+    fn fill_fifo(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) {
+        let Some(limit) = self.fifo_limit else {
+            if self.fifo.is_empty()
+                && let Some(frame) = self.ask(shared, traffic)
+            {
+                self.fifo.push_back(frame);
+            }
+            return;
+        };
+        loop {
+            if self.upcoming.is_none() {
+                self.upcoming = self.ask(shared, traffic);
+            }
+            let Some(frame) = &self.upcoming else { return };
+            let comes = self.comes(shared, frame);
+            if comes > now {
+                return;
+            }
+            self.count_arrival(comes);
+            let Some(frame) = self.upcoming.take() else { return };
+            let bytes = frame.bytes.len() as u64;
+            if self.fifo_bytes + bytes > limit {
+                shared.totals.count_drop(DropReason::FifoFull);
+                let (time, reason) = (frame.arrival, DropReason::FifoFull);
+                listener.hear(&Event::Dropped { time, reason, frame: &frame.bytes });
+                continue;
+            }
+            self.fifo_bytes += bytes;
+            self.fifo.push_back(frame);
+        }
+    }
+
+    /// Asks the source for a frame.
+    fn ask(&mut self, shared: &mut Shared, traffic: &mut dyn Traffic) -> Option<Frame> {
+        if self.paused || self.ended {
+            return None;
+        }
+        match traffic.next() {
+            Offer::Frame(frame) => {
+                shared.totals.packets_in += 1;
+                shared.totals.bytes_in += frame.bytes.len() as u64;
+                return Some(frame);
+            }
+            Offer::Nothing => self.paused = true,
+            Offer::End => self.ended = true,
+        }
+        None
+    }
+
+    /// Takes the first frame out of the FIFO.
+    fn take_frame(&mut self) -> Option<Frame> {
+        self.known = None;
+        let frame = self.fifo.pop_front()?;
+        self.fifo_bytes = self.fifo_bytes.saturating_sub(frame.bytes.len() as u64);
+        Some(frame)
+    }
+
+    /// Asks the matching engine about the waiting frame; `None`: it went another way.
+    fn classify(
+        &mut self,
+        shared: &mut Shared,
+        matching: &mut MatchingEngine,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Option<Classification> {
+        let time = shared.time(now);
+        let frame = self.fifo.front()?;
+        // Rules count from the frame's first header, whichever of them handlers see.
+        let verdict = matching.classify(&frame.bytes);
+        if let Verdict::Matched { context, message, end_of_message } = verdict {
+            let bytes = (frame.bytes.len() as u32).saturating_sub(frame.skip);
+            let wanted =
+                shared.contexts.list.get(context as usize).and_then(|context| context.l1_bytes);
+            let classification = Classification {
+                context: ContextId(context),
+                message: message.id,
+                end_of_message,
+                l1_bytes: wanted.map_or(bytes, |wanted| wanted.min(bytes)),
+            };
+            self.known = Some(classification);
+            return Some(classification);
+        }
+        shared.totals.unmatched += 1;
+        shared.last_progress = now;
+        self.take_from = now + 1;
+        listener.hear(&Event::Unmatched { time, frame: &frame.bytes });
+        self.take_frame();
+        None
+    }
+
+    /// Takes the waiting frame into the packet buffer; `false`: it has to wait.
+    fn take(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        classification: Classification,
+        listener: &mut dyn Listener,
+    ) -> bool {
+        let Some(frame) = self.fifo.front() else { return false };
+        let skip = (frame.skip as usize).min(frame.bytes.len());
+        let bytes = (frame.bytes.len() - skip) as u32;
+        if bytes > shared.machine.inbound.max_packet_bytes {
+            self.drop_waiting(shared, now, DropReason::TooLarge, listener);
+            return true;
+        }
+        let room = self.writing.len() < WRITING_LIMIT;
+        let Some(address) = room.then(|| self.buffer.allocate(bytes)).flatten() else {
+            if shared.machine.inbound.when_full == WhenFull::Drop {
+                self.drop_waiting(shared, now, DropReason::BufferFull, listener);
+                return true;
+            }
+            return false; // a completion wakes the engine
+        };
+        let Some(frame) = self.take_frame() else { return false };
+        shared.totals.matched += 1;
+        shared.last_progress = now;
+        shared.memories.write(address, &frame.bytes[skip..]);
+        let beats = u64::from(bytes.div_ceil(shared.machine.inbound.port_bytes)).max(1);
+        let beats = (beats * shared.machine.inbound.beat_sixteenths).div_ceil(16);
+        let ready = now + shared.machine.inbound.latency_cycles;
+        let (burst, start) = self.port.book(now, Side::Stream, ready, beats);
+        self.take_from = now + 1;
+        let record = PacketRecord {
+            packet: self.next_packet,
+            tag: frame.tag,
+            context: classification.context,
+            message: classification.message,
+            bytes,
+            end_of_message: classification.end_of_message,
+            arrival: frame.arrival,
+            inbound: shared.time(now),
+            ..PacketRecord::default()
+        };
+        self.next_packet += 1;
+        let slot = shared.packets.insert(Packet {
+            record,
+            address,
+            l1_bytes: classification.l1_bytes.min(bytes),
+            next: NO_PACKET,
+            static_cell: false,
+        });
+        if shared.interest.units {
+            listener.hear(&Event::PacketTaken { record: &shared.packets[slot].record, address });
+        }
+        self.writing.push_back((slot, burst));
+        if self.writing.len() == 1 {
+            self.wake_her(shared, start + beats);
+        }
+        true
+    }
+
+    fn drop_waiting(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        reason: DropReason,
+        listener: &mut dyn Listener,
+    ) {
+        let known = self.known;
+        if let Some(frame) = self.take_frame() {
+            if known.or(frame.classification).is_some() {
+                shared.totals.matched += 1;
+            }
+            shared.totals.count_drop(reason);
+            shared.last_progress = now;
+            self.take_from = now + 1;
+            let time = shared.time(now);
+            listener.hear(&Event::Dropped { time, reason, frame: &frame.bytes });
+        }
+    }
+
+    /// Lets the oldest packet's HER be handed over at `cycle`.
+    fn wake_her(&mut self, shared: &mut Shared, cycle: u64) {
+        shared.wake(&mut self.her_wake, cycle, Due::Her);
+    }
+
+    /// Tries again to hand a HER over, after something was freed.
+    pub fn retry_her(&mut self, shared: &mut Shared, now: u64) {
+        if self.blocked {
+            self.blocked = false;
+            self.wake_her(shared, now);
+        }
+    }
+
+    /// Hands the HER of the oldest written packet to the MPQ engine, one per cycle.
+    pub fn hand_her(
+        &mut self,
+        shared: &mut Shared,
+        to: &mut HerPath<'_>,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) {
+        self.blocked = false;
+        let Some(&(slot, burst)) = self.writing.front() else { return };
+        let ready = self.written(burst);
+        if ready > now {
+            return self.wake_her(shared, ready);
+        }
+        let context = shared.packets[slot].record.context;
+        let handlers = shared.contexts.handlers[context.0 as usize];
+        let timeout = self.message_timeout(shared, context);
+        if let Err(refusal) = to.mpq.accept(now, slot, &mut shared.packets, handlers, timeout) {
+            return self.refuse_her(shared, to, now, slot, refusal, listener);
+        }
+        shared.totals.her_stall_cycles += now.saturating_sub(ready.max(self.her_from));
+        self.her_from = now + 1;
+        let time = shared.time(now);
+        let packet = &mut shared.packets[slot];
+        packet.record.her = time;
+        let (message, address) = (packet.record.message, packet.address);
+        shared.tell(listener, || unit(UnitEventKind::HerIn, now, 0, 0, message, address));
+        to.dispatcher.wake(shared, now + 1);
+        self.next_her(shared, now);
+    }
+
+    fn next_her(&mut self, shared: &mut Shared, now: u64) {
+        if let Some((_, burst)) = self.writing.pop_front() {
+            self.port.forget(now, Side::Stream, burst);
+        }
+        if let Some(&(_, burst)) = self.writing.front() {
+            self.wake_her(shared, self.written(burst).max(now + 1));
+        }
+        self.wake_inbound(shared, now + 1);
+    }
+
+    fn message_timeout(&self, shared: &Shared, context: ContextId) -> u64 {
+        let general = shared.machine.protection.message_timeout_cycles;
+        if general == 0 {
+            return u64::MAX;
+        }
+        shared.contexts.list[context.0 as usize].message_timeout_cycles.unwrap_or(general)
+    }
+
+    /// Deals with a HER that the MPQ engine cannot take.
+    fn refuse_her(
+        &mut self,
+        shared: &mut Shared,
+        to: &mut HerPath<'_>,
+        now: u64,
+        slot: u32,
+        refusal: Refusal,
+        listener: &mut dyn Listener,
+    ) {
+        if refusal == Refusal::NoQueue {
+            if let Some(evicted) = to.mpq.evict(now) {
+                to.matching.end_message(evicted.context.0, evicted.message);
+                shared.totals.evicted += 1;
+                let time = shared.time(now);
+                let (context, message) = (evicted.context, evicted.message);
+                listener.hear(&Event::MessageEvicted { time, context, message });
+                return self.hand_her(shared, to, now, listener);
+            }
+            if shared.machine.inbound.when_full == WhenFull::Drop {
+                return self.drop_her(shared, now, slot, listener);
+            }
+        }
+        self.blocked = true;
+        if refusal == Refusal::NoQueue {
+            // Nothing may ever complete: the oldest unfinished message must be given up in time.
+            if let Some(at) = to.mpq.next_eviction_cycle() {
+                self.wake_her(shared, at.max(now + 1));
+            }
+        }
+    }
+
+    fn drop_her(&mut self, shared: &mut Shared, now: u64, slot: u32, listener: &mut dyn Listener) {
+        let (address, bytes) = (shared.packets[slot].address, shared.packets[slot].record.bytes);
+        shared.totals.count_drop(DropReason::NoQueue);
+        let time = shared.time(now);
+        let frame = shared.memories.read(address, bytes).unwrap_or(&[]);
+        listener.hear(&Event::Dropped { time, reason: DropReason::NoQueue, frame });
+        shared.packets.remove(slot);
+        self.buffer.free(address);
+        self.next_her(shared, now);
+    }
+}
