@@ -3,6 +3,7 @@
 //! The fields say unit and meaning; where a number comes from stands beside it in the file.
 
 mod check;
+mod core;
 mod limits;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 use pinion_isa::Extensions;
 use pinion_sim::machine::Kind;
 use serde::Deserialize;
+
+pub use self::core::{Core, CoreModel, Division, Pipeline, RemoteAmo};
 
 /// Describes a PsPIN-like machine.
 #[derive(Clone, Debug, Deserialize)]
@@ -197,96 +200,6 @@ pub struct Cluster {
     pub cores: u32,
     /// HERs a cluster can buffer beside those running.
     pub buffered_hers: u32,
-}
-
-/// Names the core models.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CoreModel {
-    /// RI5CY: four stages, in order.
-    Ri5cy,
-    /// An Ibex-like core: two stages, in order.
-    Ibex,
-}
-
-/// Says what an atomic outside the own cluster's L1 answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RemoteAmo {
-    /// What was there before, as RISC-V has it.
-    #[default]
-    Old,
-    /// 1, whatever was there (RTL `per2axi`: the read response is dropped, and the code of the write
-    /// response answers).
-    One,
-}
-
-/// Describes the cores: which model, and each model's pipeline.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Core {
-    /// The model that the HPUs are.
-    pub model: CoreModel,
-    /// Whether they have Xpulp v2, PULP's instructions beyond RISC-V; RI5CY only.
-    #[serde(default)]
-    pub xpulp: bool,
-    /// What atomics outside the own cluster's L1 answer.
-    #[serde(default)]
-    pub remote_amo: RemoteAmo,
-    /// The pipeline of RI5CY.
-    pub ri5cy: Pipeline,
-    /// The pipeline of the Ibex-like core.
-    pub ibex: Pipeline,
-}
-
-impl Core {
-    /// Gives the pipeline of the model that the HPUs are.
-    pub const fn pipeline(&self) -> &Pipeline {
-        match self.model {
-            CoreModel::Ri5cy => &self.ri5cy,
-            CoreModel::Ibex => &self.ibex,
-        }
-    }
-}
-
-/// Says how long a division takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Division {
-    /// A cycle more per leading zero of the divisor's magnitude.
-    LeadingZeros,
-    /// Always the same, but for a divisor of zero, which takes 2 cycles.
-    Fixed,
-}
-
-/// Describes an in-order single-issue pipeline in cycles from one instruction to the next.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pipeline {
-    /// Extra cycles when the next instruction uses a load's result.
-    pub load_use_cycles: u64,
-    /// Extra cycles of each load, store and atomic: the pipeline waits for the response.
-    pub response_cycles: u64,
-    /// Taken branch.
-    pub branch_taken_cycles: u64,
-    /// Jump.
-    pub jump_cycles: u64,
-    /// Whether a jump's bubbles pass while the access before it waits: it leaves a stage earlier.
-    pub jump_behind_access: bool,
-    /// `mul`.
-    pub mul_cycles: u64,
-    /// `mulh` and its unsigned forms.
-    pub mulh_cycles: u64,
-    /// How the cycles of a division come about.
-    pub division: Division,
-    /// Division, beside what `division` adds.
-    pub div_base_cycles: u64,
-    /// CSR access.
-    pub csr_cycles: u64,
-    /// Extra cycles of taking an exception.
-    pub trap_cycles: u64,
-    /// `mret`.
-    pub mret_cycles: u64,
 }
 
 /// Describes a cluster's shared instruction cache.

@@ -1,17 +1,32 @@
 //! The NIC outbound engine: packets that commands send.
 //!
-//! In: packets, when their data have come from the NIC's memories. Out: frames on the link, one after
-//! the other at its rate. Holds when the link is free and when the last packets leave; a full queue
-//! makes the next send command wait before its data move. (Paper §III-A; RTL nic_outbound.)
+//! In: send commands from the command unit. Out: frames on the link, one after the other at its rate.
+//! Holds its commands' slots, when it can read the next packet, when the link is free and when the last
+//! packets leave. Waits for the memory that holds the packet, for a free slot, and, before it reads
+//! one, while the queue to the link is full. (Paper §III-A; RTL: NIC outbound.)
 
 use std::collections::VecDeque;
 
 use crate::Machine;
+use crate::command_unit::Command;
+use crate::command_unit::interface::{DataPath, Slots, Taken};
 use crate::crossing::Crossing;
+use crate::listener::{Event, Listener};
+use crate::memory::Place;
+use crate::shared::Shared;
 
-/// Holds the link's side of the engine.
+/// Holds the engine and the link.
 #[derive(Debug)]
 pub struct OutboundEngine {
+    /// Its commands.
+    pub slots: Slots,
+    path: DataPath,
+    send_cycles: u64,
+    /// Cycle from which data can be read from the NIC's memories.
+    reads_from: u64,
+    /// Where data were read last, and from which cycle on.
+    last_source: Option<Place>,
+    last_start: u64,
     link_free_ps: u64,
     link_mbit_s: u64,
     /// Cycles at which the last packets leave.
@@ -25,12 +40,74 @@ impl OutboundEngine {
     /// Makes an idle engine.
     pub fn new(machine: &Machine) -> Self {
         Self {
+            slots: Slots::new(machine),
+            path: DataPath::new(machine),
+            send_cycles: machine.command.send_cycles,
+            reads_from: 0,
+            last_source: None,
+            last_start: 0,
             link_free_ps: 0,
             link_mbit_s: machine.network.rate_mbit_s,
             departures: VecDeque::new(),
             queue_packets: machine.network.queue_packets as usize,
             crossing: Crossing::new(machine),
         }
+    }
+
+    /// Forgets its commands; what is on the link goes on.
+    pub fn reset(&mut self, machine: &Machine) {
+        self.slots = Slots::new(machine);
+        (self.reads_from, self.last_source, self.last_start) = (0, None, 0);
+    }
+
+    /// Gives the cycle from which the next packet could be read from the NIC's memories.
+    pub fn next_read(&self, now: u64) -> u64 {
+        now.max(self.reads_from)
+    }
+
+    /// Takes a command whose packet may be read from cycle `now` on.
+    pub fn take(&mut self, now: u64, command: &Command, source: Option<Place>) -> Taken {
+        let nic_beats = self.path.nic_beats(command);
+        let memory = DataPath::memory(source);
+        // A packet's first beat is asked for a cycle later when the source changes, which shows behind
+        // packets of a single beat (rows pingpong_l1-burst_64, send_and_host-burst_256).
+        let switch = self.path.switch_cycles(self.last_source, memory);
+        let start = self.next_read(now).max(self.last_start + 1 + switch);
+        self.last_start = start;
+        self.last_source = memory;
+        self.reads_from = start + nic_beats;
+        let done = start + self.send_cycles + nic_beats + self.path.l2_cycles(source);
+        Taken { done: self.slots.take(done), nic_from: start, nic_beats }
+    }
+
+    /// Notes that the last packet's data have to wait for `cycles` at a memory of the NIC.
+    pub fn hold(&mut self, cycles: u64) {
+        self.reads_from += cycles;
+        self.slots.put_off(cycles);
+    }
+
+    /// Sends the packet of a command: its data are there now.
+    pub fn perform(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        command: &Command,
+        packet: u32,
+        listener: &mut dyn Listener,
+    ) {
+        let ps = self.send(shared.clock.time(now).ps(), command.bytes);
+        let cycle = shared.clock.cycle_at(pinion_sim::Time::from_ps(ps));
+        self.departs(cycle);
+        let time = shared.time(cycle.max(now));
+        let Some(frame) = shared.memories.read(command.nic_address, command.bytes) else {
+            return;
+        };
+        shared.totals.packets_out += 1;
+        shared.totals.bytes_out += frame.len() as u64;
+        let record = &mut shared.packets[packet].record;
+        record.departure = record.departure.or(Some(time));
+        let packet = record.packet;
+        listener.hear(&Event::Departed { time, frame, packet });
     }
 
     /// Gives the time bytes take at a rate, in ps.
@@ -42,7 +119,7 @@ impl OutboundEngine {
     }
 
     /// Sends a packet whose data are there at `from_ps`; gives when its last bit has left.
-    pub fn send(&mut self, from_ps: u64, bytes: u32) -> u64 {
+    fn send(&mut self, from_ps: u64, bytes: u32) -> u64 {
         let from_ps = self.crossing.out_ps(from_ps);
         self.link_free_ps =
             self.link_free_ps.max(from_ps) + Self::serialise(bytes, self.link_mbit_s);
@@ -58,7 +135,7 @@ impl OutboundEngine {
     }
 
     /// Notes that a packet leaves at `cycle`.
-    pub fn departs(&mut self, cycle: u64) {
+    fn departs(&mut self, cycle: u64) {
         self.departures.push_back(cycle);
         if self.departures.len() > self.queue_packets {
             self.departures.pop_front();

@@ -193,6 +193,9 @@ impl Nic {
         Outcome::TimeReached
     }
 
+    /// Has a unit work. Kept out of the loop that takes events: inlined there, it costs 3 % more host
+    /// instructions where little else happens.
+    #[inline(never)]
     fn handle(
         &mut self,
         now: u64,

@@ -224,7 +224,7 @@ impl Nic {
                 now - running.assigned
             ));
         }
-        for (interface, in_flight) in self.commands.in_flight().enumerate() {
+        for (interface, in_flight) in self.commands.in_flight().into_iter().enumerate() {
             if in_flight > 0 {
                 lines
                     .push(format!("command interface {interface}: {in_flight} commands in flight"));

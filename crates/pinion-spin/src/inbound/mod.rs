@@ -1,26 +1,30 @@
-//! The way in: frames from the wire, matching, the NIC inbound engine, HERs.
+//! The NIC inbound engine: frames from the wire into the packet buffer, and a HER for each.
 //!
-//! A frame is asked for when the inbound engine can take one, so back-pressure reaches the source;
-//! or, where the wire cannot wait, frames wait in a FIFO of so many bytes and are lost beyond.
-//! A matched packet gets room in the packet buffer, is written there over the 512-bit port, and its
-//! HER goes to the MPQ engine when the write is complete. (Paper §III-A; latency 4 + beats.)
+//! In: frames, classified by the matching engine where they do not say it themselves. Out: packets in
+//! the L2 packet buffer, over the 512-bit port, and their HERs (`her.rs`) to the MPQ engine when the
+//! write is complete. Holds the packet buffer's books and the packets being written; where the wire
+//! cannot wait, a FIFO of so many bytes that loses frames beyond. Waits for room in the packet buffer
+//! and for the MPQ engine; a frame is asked for when it can be taken, so back-pressure reaches the
+//! source. (Paper §III-A; RTL: the NIC inbound engine of the published model; latency 4 + beats.)
+
+mod her;
+mod packet_buffer;
 
 use std::collections::VecDeque;
 
 use crate::crossing::Crossing;
-use crate::dispatcher::Dispatcher;
 use crate::listener::{DropReason, Event, Listener};
 use crate::machine::WhenFull;
 use crate::matching::{MatchingEngine, Verdict};
-use crate::mpq_engine::{MpqEngine, Refusal};
-use crate::packet_buffer::PacketBuffer;
-use crate::shared::{Shared, unit};
+use crate::shared::Shared;
 use crate::task::{NO_PACKET, Packet};
 use crate::turn_port::{BurstId, Side, TurnPort};
 use crate::wake::{Due, Wake};
-use crate::{
-    Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traffic, UnitEventKind,
-};
+use crate::{Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traffic};
+
+pub use her::HerPath;
+
+use packet_buffer::PacketBuffer;
 
 /// Holds the inbound engine.
 #[derive(Debug)]
@@ -195,20 +199,7 @@ impl InboundEngine {
     pub fn occupied_bytes(&self) -> u32 {
         self.buffer.occupied_bytes()
     }
-}
 
-/// Names whom a HER meets: the MPQ engine, the dispatcher that it wakes, and the matching engine,
-/// which hears of messages that are evicted.
-pub struct HerPath<'a> {
-    /// Takes HERs.
-    pub mpq: &'a mut MpqEngine,
-    /// Takes a step when a HER has come.
-    pub dispatcher: &'a mut Dispatcher,
-    /// Forgets messages that are evicted.
-    pub matching: &'a mut MatchingEngine,
-}
-
-impl InboundEngine {
     /// Lets it look for a frame at `cycle`.
     pub fn wake_inbound(&mut self, shared: &mut Shared, cycle: u64) {
         shared.wake(&mut self.frames_wake, cycle, Due::Inbound);
@@ -436,110 +427,5 @@ impl InboundEngine {
             let time = shared.time(now);
             listener.hear(&Event::Dropped { time, reason, frame: &frame.bytes });
         }
-    }
-
-    /// Lets the oldest packet's HER be handed over at `cycle`.
-    fn wake_her(&mut self, shared: &mut Shared, cycle: u64) {
-        shared.wake(&mut self.her_wake, cycle, Due::Her);
-    }
-
-    /// Tries again to hand a HER over, after something was freed.
-    pub fn retry_her(&mut self, shared: &mut Shared, now: u64) {
-        if self.blocked {
-            self.blocked = false;
-            self.wake_her(shared, now);
-        }
-    }
-
-    /// Hands the HER of the oldest written packet to the MPQ engine, one per cycle.
-    pub fn hand_her(
-        &mut self,
-        shared: &mut Shared,
-        to: &mut HerPath<'_>,
-        now: u64,
-        listener: &mut dyn Listener,
-    ) {
-        self.blocked = false;
-        let Some(&(slot, burst)) = self.writing.front() else { return };
-        let ready = self.written(burst);
-        if ready > now {
-            return self.wake_her(shared, ready);
-        }
-        let context = shared.packets[slot].record.context;
-        let handlers = shared.contexts.handlers[context.0 as usize];
-        let timeout = self.message_timeout(shared, context);
-        if let Err(refusal) = to.mpq.accept(now, slot, &mut shared.packets, handlers, timeout) {
-            return self.refuse_her(shared, to, now, slot, refusal, listener);
-        }
-        shared.totals.her_stall_cycles += now.saturating_sub(ready.max(self.her_from));
-        self.her_from = now + 1;
-        let time = shared.time(now);
-        let packet = &mut shared.packets[slot];
-        packet.record.her = time;
-        let (message, address) = (packet.record.message, packet.address);
-        shared.tell(listener, || unit(UnitEventKind::HerIn, now, 0, 0, message, address));
-        to.dispatcher.wake(shared, now + 1);
-        self.next_her(shared, now);
-    }
-
-    fn next_her(&mut self, shared: &mut Shared, now: u64) {
-        if let Some((_, burst)) = self.writing.pop_front() {
-            self.port.forget(now, Side::Stream, burst);
-        }
-        if let Some(&(_, burst)) = self.writing.front() {
-            self.wake_her(shared, self.written(burst).max(now + 1));
-        }
-        self.wake_inbound(shared, now + 1);
-    }
-
-    fn message_timeout(&self, shared: &Shared, context: ContextId) -> u64 {
-        let general = shared.machine.protection.message_timeout_cycles;
-        if general == 0 {
-            return u64::MAX;
-        }
-        shared.contexts.list[context.0 as usize].message_timeout_cycles.unwrap_or(general)
-    }
-
-    /// Deals with a HER that the MPQ engine cannot take.
-    fn refuse_her(
-        &mut self,
-        shared: &mut Shared,
-        to: &mut HerPath<'_>,
-        now: u64,
-        slot: u32,
-        refusal: Refusal,
-        listener: &mut dyn Listener,
-    ) {
-        if refusal == Refusal::NoQueue {
-            if let Some(evicted) = to.mpq.evict(now) {
-                to.matching.end_message(evicted.context.0, evicted.message);
-                shared.totals.evicted += 1;
-                let time = shared.time(now);
-                let (context, message) = (evicted.context, evicted.message);
-                listener.hear(&Event::MessageEvicted { time, context, message });
-                return self.hand_her(shared, to, now, listener);
-            }
-            if shared.machine.inbound.when_full == WhenFull::Drop {
-                return self.drop_her(shared, now, slot, listener);
-            }
-        }
-        self.blocked = true;
-        if refusal == Refusal::NoQueue {
-            // Nothing may ever complete: the oldest unfinished message must be given up in time.
-            if let Some(at) = to.mpq.next_eviction_cycle() {
-                self.wake_her(shared, at.max(now + 1));
-            }
-        }
-    }
-
-    fn drop_her(&mut self, shared: &mut Shared, now: u64, slot: u32, listener: &mut dyn Listener) {
-        let (address, bytes) = (shared.packets[slot].address, shared.packets[slot].record.bytes);
-        shared.totals.count_drop(DropReason::NoQueue);
-        let time = shared.time(now);
-        let frame = shared.memories.read(address, bytes).unwrap_or(&[]);
-        listener.hear(&Event::Dropped { time, reason: DropReason::NoQueue, frame });
-        shared.packets.remove(slot);
-        self.buffer.free(address);
-        self.next_her(shared, now);
     }
 }
