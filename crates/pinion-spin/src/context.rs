@@ -63,3 +63,14 @@ impl ExecutionContext {
         own.copied().unwrap_or((self.scratchpad_offset, self.scratchpad_bytes))
     }
 }
+
+/// Gives the addresses of a context's handlers, 0 for none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Handlers {
+    /// Header handler.
+    pub header: u32,
+    /// Payload handler.
+    pub payload: u32,
+    /// Completion handler.
+    pub completion: u32,
+}

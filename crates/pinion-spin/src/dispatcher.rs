@@ -1,7 +1,7 @@
-//! The task dispatcher: chooses the cluster of each task.
+//! The dispatcher: chooses the cluster of each task.
 //!
 //! In: tasks from the MPQ engine, completions. Out: tasks to the clusters' spill registers. Holds
-//! the occupancy of each cluster. A message's home cluster (its queue modulo the clusters) is used
+//! the occupancy of each cluster and the task that waits. A message's home cluster (its queue modulo the clusters) is used
 //! while it has room and is ready; else the least occupied ready cluster, the lowest index first;
 //! with every cluster full the task waits. (Paper §III-B1; RTL scheduler.)
 
@@ -13,7 +13,6 @@ use crate::listener::Listener;
 use crate::mpq_engine::MpqEngine;
 use crate::shared::{Shared, unit};
 use crate::task::Task;
-use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
 
 /// Counts the tasks in each cluster and chooses.
@@ -27,8 +26,6 @@ pub struct Dispatcher {
     register: Option<(Task, u64)>,
     /// Cycle of its last step.
     last_step: u64,
-    /// When it takes its next step.
-    wake: Wake,
 }
 
 impl Dispatcher {
@@ -40,7 +37,6 @@ impl Dispatcher {
             staged: VecDeque::with_capacity(64),
             register: None,
             last_step: u64::MAX,
-            wake: Wake::default(),
         }
     }
 
@@ -65,6 +61,7 @@ impl Dispatcher {
     }
 
     /// Counts a completion at cycle `now`; the dispatcher sees it one cycle later.
+    #[inline]
     pub fn complete(&mut self, now: u64, cluster: u32) {
         self.staged.push_back((now + 1, cluster));
     }
@@ -79,36 +76,26 @@ impl Dispatcher {
     }
 }
 
-/// Names whom the dispatcher stands between.
+/// Names whom the dispatcher stands between: the MPQ engine has the next task, clusters take tasks, the
+/// inbound engine has HERs that may wait for a cell.
 pub struct Neighbours<'a> {
-    /// Has the next task.
     pub mpq: &'a mut MpqEngine,
-    /// Take tasks.
     pub clusters: &'a mut Clusters,
-    /// Has HERs that may wait for a cell of the MPQ engine.
     pub inbound: &'a mut InboundEngine,
 }
 
 impl Dispatcher {
-    /// Lets it and the MPQ engine take a step at `cycle`.
-    pub fn wake(&mut self, shared: &mut Shared, cycle: u64) {
-        shared.wake(&mut self.wake, cycle, Due::Schedule);
-    }
-
-    /// Takes the event at `cycle`; `false`: it is stale.
-    pub fn is_due(&mut self, cycle: u64) -> bool {
-        self.wake.take(cycle)
-    }
-
     /// Tries again, a cluster's spill register being free: the task may have waited for it.
-    pub fn retry(&mut self, shared: &mut Shared, now: u64) {
+    #[inline]
+    pub fn retry(&self, shared: &mut Shared, mpq: &mut MpqEngine, now: u64) {
         if self.register.is_some() {
-            self.wake(shared, now + u64::from(self.last_step == now));
+            mpq.wake_at(shared, now + u64::from(self.last_step == now));
         }
     }
 
     /// One cycle of the packet scheduler: the task in the register goes to a cluster, the MPQ
     /// engine's arbiter puts the next one into it.
+    #[inline]
     pub fn step(
         &mut self,
         shared: &mut Shared,
@@ -122,7 +109,7 @@ impl Dispatcher {
             if !clusters.each[cluster as usize].scheduler.is_ready()
                 && clusters.accept(shared, now, cluster, listener)
             {
-                self.retry(shared, now);
+                self.retry(shared, mpq, now);
             }
         }
         if let Some((task, from)) = self.register
@@ -143,15 +130,16 @@ impl Dispatcher {
             inbound.retry_her(shared, now + 1);
         }
         if self.register.is_some_and(|(_, from)| from > now) {
-            self.wake(shared, now + 1);
+            mpq.wake_at(shared, now + 1);
         } else if self.register.is_none() && mpq.has_work() {
             let from = mpq.next_ready_cycle().unwrap_or(now + 1);
-            self.wake(shared, from.max(now + 1));
+            mpq.wake_at(shared, from.max(now + 1));
         }
         // Otherwise a completion or a cluster that takes its task wakes the scheduler.
     }
 
     /// Sends a task to the cluster chosen for it; `false`: none takes it now.
+    #[inline]
     fn dispatch(
         &mut self,
         shared: &mut Shared,

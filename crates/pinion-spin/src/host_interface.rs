@@ -8,8 +8,7 @@
 use pinion_host::{HostMemory, PcieConfig, PcieLink};
 
 use crate::Machine;
-use crate::command_unit::Command;
-use crate::command_unit::interface::{Slots, Taken};
+use crate::command::interface::{Slots, Taken};
 use crate::listener::{Event, Listener};
 use crate::shared::Shared;
 
@@ -59,20 +58,6 @@ impl HostInterface {
     pub fn take(&mut self, now: u64) -> Taken {
         let done = self.slots.take(now + self.direct_cycles);
         Taken { done, nic_from: now, nic_beats: 0 }
-    }
-
-    /// Writes the data of a HostDirect.
-    pub fn write_direct(
-        &mut self,
-        shared: &mut Shared,
-        now: u64,
-        command: &Command,
-        packet: u32,
-        listener: &mut dyn Listener,
-    ) {
-        let bytes = command.data.to_le_bytes();
-        let data = &bytes[..command.bytes.min(8) as usize];
-        self.write(shared, now, (command.host_address, data), packet, listener);
     }
 
     /// Writes bytes to host memory, for a packet's handler.

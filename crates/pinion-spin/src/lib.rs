@@ -4,26 +4,39 @@
 //! [`Nic`] is the node: build it from a [`Machine`], a program image and the
 //! [`ExecutionContext`]s, give it [`Traffic`], and a [`Listener`] hears what happens.
 //!
-//! | unit | file | paper |
-//! |---|---|---|
-//! | matching engine | `matching/` | §III-A1; FPsPIN §4.1 |
-//! | NIC inbound engine, packet buffer | `inbound.rs`, `packet_buffer.rs` | §III-A |
-//! | MPQ engine | `mpq_engine.rs` | §III-B1 |
-//! | task dispatcher | `dispatcher.rs` | §III-B1 |
-//! | cluster: scheduler, L1, DMA, instruction cache | `cluster/` | §III-B2 |
-//! | HPU: driver, protection, core | `hpu/`, `hpu/execute.rs` | §III-B2, §III-B3 |
-//! | commands: HostDirect, NIC outbound, host DMA | `command_unit.rs`, `outbound.rs`, `host_interface.rs` | §III-A |
-//! | several units behind one scheduling level | `units/` | §V |
-//! | memories and interconnects | `memory.rs`, `cluster/pe_interconnect.rs` | §III-A |
+//! | unit | file | paper | RTL |
+//! |---|---|---|---|
+//! | matching engine | `matching/` | §III-A1; FPsPIN §4.1 | FPsPIN's |
+//! | NIC inbound engine | `inbound/` | §III-A | the published model of the NIC |
+//! | L2 packet buffer | `inbound/packet_buffer.rs` | §III-A | the same; `pspin_pkt_alloc` |
+//! | MPQ engine | `mpq_engine.rs` | §III-B1 | `mpq_engine`, `fifo_engine` |
+//! | dispatcher | `dispatcher.rs` | §III-B1 | `scheduler` |
+//! | cluster scheduler (CSCHED) | `cluster/scheduler.rs`, `cluster/packet_ring.rs` | §III-B2 | cluster scheduler |
+//! | cluster DMA | `cluster/dma.rs` | §III-B2 | cluster DMA, `dma_noc` |
+//! | L1 TCDM interconnect | `cluster/tcdm_interconnect.rs`, `cluster/lanes.rs` | §III-B2 | logarithmic interconnect |
+//! | instruction cache | `cluster/instruction_cache.rs`, `cluster/hpu/prefetch_buffer.rs` | §III-B2 | `icache_top_mp_128_PF`, `riscv_prefetch_L0_buffer` |
+//! | HPU driver | `cluster/hpu/driver/` | §III-B2, §III-B3 | `hpu_driver` |
+//! | protection | `cluster/hpu/permissions.rs` | §III-B3 | the cores' PMP, set by `hpu_driver` |
+//! | core | `cluster/hpu/core.rs`, `cluster/hpu/execute.rs` | §III-B2 | RI5CY |
+//! | event unit, peripherals | `cluster/event_unit.rs`, `cluster/peripherals.rs` | §III-B2 | `event_unit_flex`, `core_demux`, `periph_demux` |
+//! | PE interconnect, L2 | `cluster/pe_interconnect.rs`, `memory.rs` | §III-A | `per2axi`, AXI multiplexers |
+//! | command unit | `cluster/commands.rs`, `command_unit.rs`, `command/` | §III-B2 | command frontend |
+//! | off-cluster DMA | `off_cluster_dma.rs` | §III-A | off-cluster DMA |
+//! | NIC outbound engine | `outbound.rs` | §III-A | NIC outbound |
+//! | host interface | `host_interface.rs` | §III-A | HostDirect |
+//! | the way back | `cluster/completions.rs` | §III-B2 | `scheduler` |
+//! | several units behind one scheduling level | `units/` | §V | none |
+//!
+//! Every unit owns its state and its wake-ups; [`nic`] only says who stands next to whom.
 
 mod arbiter;
 mod cluster;
+mod command;
 mod command_unit;
 pub mod context;
 mod crossing;
 mod dispatcher;
 mod host_interface;
-mod hpu;
 mod inbound;
 pub mod listener;
 pub mod machine;
@@ -38,6 +51,7 @@ mod shared;
 mod task;
 #[cfg(test)]
 mod testing;
+mod totals;
 pub mod traffic;
 mod turn_port;
 pub mod units;
@@ -49,7 +63,8 @@ pub use listener::{
     PacketRecord, RunningTask, Stalls, TransferRecord, UnitEvent, UnitEventKind,
 };
 pub use machine::Machine;
-pub use nic::{ControlError, Nic, Outcome, SetupError, Totals};
+pub use nic::{ControlError, Nic, Outcome, SetupError};
 pub use scene::{Refused, Registers, Scene};
+pub use totals::Totals;
 pub use traffic::{Classification, Frame, Offer, Traffic};
 pub use units::Units;

@@ -8,7 +8,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::arbiter::{Requests, RoundRobin};
+use crate::context::Handlers;
+use crate::shared::Shared;
 use crate::task::{NO_PACKET, Packets, Task};
+use crate::wake::{Due, Wake};
 use crate::{ContextId, HandlerKind, Machine};
 
 /// Names the states of a queue (RTL mpq_engine).
@@ -28,17 +31,6 @@ pub enum State {
     Completion,
     /// The completion handler runs.
     CompletionRunning,
-}
-
-/// Gives the addresses of a context's handlers, 0 for none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Handlers {
-    /// Header handler.
-    pub header: u32,
-    /// Payload handler.
-    pub payload: u32,
-    /// Completion handler.
-    pub completion: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -96,6 +88,8 @@ pub struct MpqEngine {
     /// Queues that become ready, with the cycle from which the arbiter sees them.
     staged: VecDeque<(u64, u32)>,
     busy: u32,
+    /// When it and the dispatcher take their next step.
+    pub wake: Wake,
 }
 
 impl Queue {
@@ -136,7 +130,14 @@ impl MpqEngine {
             by_message: HashMap::with_capacity(2 * machine.mpq.count as usize),
             staged: VecDeque::with_capacity(64),
             busy: 0,
+            wake: Wake::default(),
         }
+    }
+
+    /// Lets it and the dispatcher take a step at `cycle`.
+    #[inline]
+    pub fn wake_at(&mut self, shared: &mut Shared, cycle: u64) {
+        shared.wake(&mut self.wake, cycle, Due::Schedule);
     }
 
     /// Says whether a queue is ready or about to be.
@@ -286,6 +287,7 @@ impl MpqEngine {
     }
 
     /// Takes a task's completion at cycle `now`; what it makes ready is seen one cycle later.
+    #[inline]
     pub fn complete(&mut self, now: u64, index: u32, kind: HandlerKind) {
         let queue = &mut self.queues[index as usize];
         queue.running -= 1;

@@ -6,8 +6,8 @@
 //! §III-A, §III-B2; RTL: off-cluster DMA.)
 
 use crate::Machine;
-use crate::command_unit::Command;
-use crate::command_unit::interface::{DataPath, Slots, Taken};
+use crate::command::Command;
+use crate::command::interface::{DataPath, Slots, Taken};
 use crate::host_interface::HostInterface;
 use crate::listener::Listener;
 use crate::memory::Place;
@@ -143,7 +143,7 @@ impl OffClusterDma {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command_unit::Kind;
+    use crate::command::Kind;
     use crate::testing::machine;
 
     fn host_dma(bytes: u32) -> Command {

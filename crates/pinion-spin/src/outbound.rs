@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use crate::Machine;
-use crate::command_unit::Command;
-use crate::command_unit::interface::{DataPath, Slots, Taken};
+use crate::command::Command;
+use crate::command::interface::{DataPath, Slots, Taken};
 use crate::crossing::Crossing;
 use crate::listener::{Event, Listener};
 use crate::memory::Place;

@@ -4,13 +4,12 @@
 use pinion_host::Iommu;
 use pinion_sim::{Clock, Time, Wheel};
 
+use crate::context::Handlers;
 use crate::listener::{Event, Interest, Listener};
 use crate::memory::Memories;
-use crate::mpq_engine::Handlers;
-use crate::nic::Totals;
 use crate::task::Packets;
 use crate::wake::{Due, Wake};
-use crate::{ExecutionContext, Machine, UnitEvent, UnitEventKind};
+use crate::{ExecutionContext, Machine, Totals, UnitEvent, UnitEventKind};
 
 /// Holds what all units see.
 #[derive(Debug)]
@@ -56,6 +55,7 @@ pub struct Contexts {
 
 impl Shared {
     /// Turns a cycle into the time since the machine was ready.
+    #[inline]
     pub fn time(&self, cycle: u64) -> Time {
         self.clock.time(cycle.saturating_sub(self.epoch))
     }
@@ -69,6 +69,7 @@ impl Shared {
     }
 
     /// Lets a core's watchdog look at `cycle`.
+    #[inline]
     pub fn push_alarm(&mut self, core: usize, cycle: u64) {
         self.alarms += 1;
         self.wheel.push(cycle, Due::Watchdog(core as u16));

@@ -1,12 +1,12 @@
 //! The way of commands out of a cluster: an arbiter over its HPUs and a spill register.
 //!
 //! In: commands that wait in the HPUs' drivers. Out: one a cycle, to the command unit. Holds up to two;
-//! full, it makes the drivers keep theirs. (Paper §III-B2; RTL cluster_cmd arbiter, spill_register.)
+//! full, it makes the drivers keep theirs. (Paper §III-B2; RTL: the
+//! cluster's command arbiter, spill_register.)
 
 use super::{Clusters, SPILL_ENTRIES};
 use crate::UnitEventKind;
-use crate::command_unit::CommandUnit;
-use crate::hpu::driver::CommandSlot;
+use crate::cluster::hpu::driver::CommandSlot;
 use crate::listener::Listener;
 use crate::shared::{Shared, unit};
 use crate::wake::Due;
@@ -22,12 +22,13 @@ impl Clusters {
     }
 
     /// Sends one command of a cluster on its way.
+    #[inline]
     pub fn cluster_command(
         &mut self,
         shared: &mut Shared,
         now: u64,
         cluster: u32,
-        to: &mut CommandUnit,
+        offer: impl FnOnce(&mut Shared),
         listener: &mut dyn Listener,
     ) {
         let units = &mut self.each[cluster as usize];
@@ -44,7 +45,7 @@ impl Clusters {
         let command = core as u32 * shared.machine.command.per_hpu + id;
         units.commands.spill.push_back((command, now));
         if units.commands.spill.len() == 1 {
-            to.offer(shared, now + 1, cluster);
+            offer(shared); // the command unit sees it in the next cycle
         }
         shared.tell(listener, || unit(UnitEventKind::CommandOut, now, cluster, hpu, id, 0));
         if again {

@@ -3,12 +3,13 @@
 //!
 //! In: completions of HPU drivers whose commands are done. Out: one a cycle, to the dispatcher and the
 //! MPQ engine. Holds up to two in each cluster's spill register; a full one makes its drivers wait,
-//! and they their cores. (Paper §III-B2; RTL cluster scheduler, stream_arbiter.)
+//! and they their cores. (Paper §III-B2; RTL scheduler: a spill register per cluster,
+//! and a round robin over them.)
 
 use super::{Clusters, SPILL_ENTRIES};
 use crate::UnitEventKind;
 use crate::arbiter::{Requests, RoundRobin};
-use crate::hpu::Waiting;
+use crate::cluster::hpu::Waiting;
 use crate::listener::Listener;
 use crate::shared::{Shared, unit};
 use crate::task::Task;
@@ -21,7 +22,7 @@ pub struct CompletionArbiter {
     /// Clusters with a completion in their spill register.
     requests: Requests,
     /// When it takes the next one.
-    wake: Wake,
+    pub wake: Wake,
 }
 
 impl CompletionArbiter {
@@ -33,15 +34,11 @@ impl CompletionArbiter {
             wake: Wake::default(),
         }
     }
-
-    /// Takes the event at `cycle`; `false`: it is stale.
-    pub fn is_due(&mut self, cycle: u64) -> bool {
-        self.wake.take(cycle)
-    }
 }
 
 impl Clusters {
     /// Lets a cluster's completions leave at `cycle`.
+    #[inline]
     pub fn wake_cluster_feedback(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
         shared.wake(
             &mut self.each[cluster as usize].feedback.wake,
@@ -51,6 +48,7 @@ impl Clusters {
     }
 
     /// Sends one completion of a cluster on its way.
+    #[inline]
     pub fn cluster_feedback(
         &mut self,
         shared: &mut Shared,
@@ -91,11 +89,13 @@ impl Clusters {
     }
 
     /// Lets a completion leave the clusters at `cycle`.
+    #[inline]
     pub fn wake_feedback(&mut self, shared: &mut Shared, cycle: u64) {
         shared.wake(&mut self.completions.wake, cycle, Due::Feedback);
     }
 
     /// Takes the next completion out of the clusters, with its cluster.
+    #[inline]
     pub fn take_completion(&mut self, shared: &mut Shared, now: u64) -> Option<(u32, Task)> {
         let cluster = self.completions.arbiter.grant(&self.completions.requests)?;
         let units = &mut self.each[cluster as usize];

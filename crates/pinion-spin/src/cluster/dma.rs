@@ -227,17 +227,20 @@ impl ClusterDma {
 
 impl Clusters {
     /// Queues a transfer in a cluster's DMA engine.
+    #[inline]
     pub fn request_dma(&mut self, shared: &mut Shared, now: u64, cluster: u32, transfer: Transfer) {
         let at = self.each[cluster as usize].dma.request(now, transfer);
         self.wake_dma_issue(shared, at, cluster);
     }
 
     /// Lets a cluster's DMA engine issue a transfer at `cycle`.
+    #[inline]
     pub fn wake_dma_issue(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
         shared.wake(&mut self.each[cluster as usize].dma.issues, cycle, Due::DmaIssue(cluster));
     }
 
     /// Lets a cluster's DMA engine issue its next transfer.
+    #[inline]
     pub fn dma_issue(
         &mut self,
         shared: &mut Shared,
@@ -263,6 +266,7 @@ impl Clusters {
     }
 
     /// Completes a transfer: the bytes are there now.
+    #[inline]
     pub fn dma_done(
         &mut self,
         shared: &mut Shared,
@@ -296,6 +300,7 @@ impl Clusters {
     }
 
     /// Moves a transfer's bytes, whose ranges were checked when it was launched.
+    #[inline]
     fn move_bytes(
         &mut self,
         shared: &mut Shared,

@@ -12,11 +12,11 @@ use pinion_isa::{
 
 use super::Clusters;
 use super::tcdm_interconnect::L1Banks;
-use crate::hpu::core::NO_REGISTER;
-use crate::hpu::execute::{RUN_AHEAD_CYCLES, Stop, run_ahead};
-use crate::hpu::permissions::Right;
-use crate::hpu::trace::Before;
-use crate::hpu::{Core, Waiting};
+use crate::cluster::hpu::core::NO_REGISTER;
+use crate::cluster::hpu::execute::{RUN_AHEAD_CYCLES, Stop, run_ahead};
+use crate::cluster::hpu::permissions::Right;
+use crate::cluster::hpu::trace::Before;
+use crate::cluster::hpu::{Core, Waiting};
 use crate::listener::Listener;
 use crate::memory::{read_value, write_value};
 use crate::shared::Shared;

@@ -1,12 +1,13 @@
 //! The clusters: each with its scheduler, DMA engine, L1, instruction cache and event unit, and what they
 //! share: the ports to L2, the program, the arbiter of their completions.
 //!
-//! In: tasks from the dispatcher. Out: completions, commands. Their HPUs are in [`crate::hpu`].
+//! In: tasks from the dispatcher. Out: completions, commands. Their HPUs are in [`crate::cluster::hpu`].
 
 pub mod commands;
 pub mod completions;
 pub mod dma;
 pub mod event_unit;
+pub mod hpu;
 pub mod instruction_cache;
 pub mod lanes;
 pub mod packet_ring;
@@ -21,8 +22,8 @@ use pinion_isa::DecodedProgram;
 
 use crate::Machine;
 use crate::arbiter::{Requests, RoundRobin};
-use crate::hpu::execute::Costs;
-use crate::hpu::{Core, HpuDriver, fault, trace};
+use crate::cluster::hpu::execute::Costs;
+use crate::cluster::hpu::{Core, HpuDriver, fault, trace};
 use crate::shared::Shared;
 use crate::task::Task;
 use crate::turn_port::TurnPort;
@@ -188,6 +189,7 @@ impl Clusters {
     }
 
     /// Gives the number of a cluster's HPU among all.
+    #[inline]
     pub fn core_id(&self, cluster: u32, hpu: u32) -> usize {
         (cluster * self.cores_each + hpu) as usize
     }
@@ -198,11 +200,12 @@ impl Clusters {
     }
 
     /// Lets a core go on at `cycle`.
+    #[inline]
     pub fn resume(&mut self, shared: &mut Shared, core: usize, cycle: u64) {
         let generation = {
             let core = &mut self.cores[core];
             core.generation = core.generation.wrapping_add(1);
-            core.waiting = crate::hpu::Waiting::Nothing;
+            core.waiting = crate::cluster::hpu::Waiting::Nothing;
             core.generation
         };
         shared.wheel.push(cycle, Due::Core { core: core as u16, generation });

@@ -8,8 +8,8 @@ use pinion_isa::{Access, Exception, MemoryKind, Privilege};
 
 use super::Clusters;
 use super::lanes::{LOOKAHEAD_CYCLES, denied};
-use crate::hpu::Waiting;
-use crate::hpu::permissions::Right;
+use crate::cluster::hpu::Waiting;
+use crate::cluster::hpu::permissions::Right;
 use crate::listener::{Event, Listener};
 use crate::machine::RemoteAmo;
 use crate::memory::Place;

@@ -1,4 +1,4 @@
-//! A cluster's scheduler: room in L1, the copy of the packet, and an idle HPU.
+//! A cluster's scheduler (CSCHED): room in L1, the copy of the packet, and an idle HPU.
 //!
 //! In: tasks from the dispatcher through a spill register, one per cycle. Out: DMA requests, and
 //! tasks to HPUs: in order, each once its copy is done, to the lowest-numbered idle HPU. Holds the
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::Clusters;
 use super::dma::{Requester, Route, Transfer};
 use super::packet_ring::PacketRings;
-use crate::hpu::Waiting;
+use crate::cluster::hpu::Waiting;
 use crate::listener::Listener;
 use crate::shared::{Shared, unit};
 use crate::task::Task;
@@ -121,6 +121,7 @@ impl ClusterScheduler {
 
 impl Clusters {
     /// Lets a cluster's scheduler take a task at `cycle`.
+    #[inline]
     pub fn wake_accept(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
         shared.wake(
             &mut self.each[cluster as usize].scheduler.accepts,
@@ -165,6 +166,7 @@ impl Clusters {
     }
 
     /// Lets a cluster's scheduler give its oldest task to an HPU at `cycle`.
+    #[inline]
     pub fn wake_assign(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
         shared.wake(
             &mut self.each[cluster as usize].scheduler.assigns,
@@ -174,6 +176,7 @@ impl Clusters {
     }
 
     /// Gives the oldest task whose copy is done to the lowest-numbered idle HPU.
+    #[inline]
     pub fn assign(
         &mut self,
         shared: &mut Shared,

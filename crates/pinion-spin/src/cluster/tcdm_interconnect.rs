@@ -1,4 +1,4 @@
-//! The banks of a cluster's L1: who gets a bank in which cycle.
+//! A cluster's L1 TCDM interconnect: who gets a bank of L1 in which cycle.
 //!
 //! In: accesses of the cores, of other clusters and of the DMA engine with the cycle they ask.
 //! Out: the cycle they are served. A bank serves one word per cycle, its cores in turn; an

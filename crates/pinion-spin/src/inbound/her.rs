@@ -3,7 +3,6 @@
 //! inbound engine's packets behind it.
 
 use super::InboundEngine;
-use crate::dispatcher::Dispatcher;
 use crate::listener::{DropReason, Event, Listener};
 use crate::machine::WhenFull;
 use crate::matching::MatchingEngine;
@@ -13,14 +12,9 @@ use crate::turn_port::Side;
 use crate::wake::Due;
 use crate::{ContextId, UnitEventKind};
 
-/// Names whom a HER meets: the MPQ engine, the dispatcher that it wakes, and the matching engine,
-/// which hears of messages that are evicted.
+/// Names whom a HER meets: the MPQ engine, and the matching engine, which hears of messages that are evicted.
 pub struct HerPath<'a> {
-    /// Takes HERs.
     pub mpq: &'a mut MpqEngine,
-    /// Takes a step when a HER has come.
-    pub dispatcher: &'a mut Dispatcher,
-    /// Forgets messages that are evicted.
     pub matching: &'a mut MatchingEngine,
 }
 
@@ -31,6 +25,7 @@ impl InboundEngine {
     }
 
     /// Tries again to hand a HER over, after something was freed.
+    #[inline]
     pub fn retry_her(&mut self, shared: &mut Shared, now: u64) {
         if self.blocked {
             self.blocked = false;
@@ -39,6 +34,7 @@ impl InboundEngine {
     }
 
     /// Hands the HER of the oldest written packet to the MPQ engine, one per cycle.
+    #[inline]
     pub fn hand_her(
         &mut self,
         shared: &mut Shared,
@@ -65,10 +61,11 @@ impl InboundEngine {
         packet.record.her = time;
         let (message, address) = (packet.record.message, packet.address);
         shared.tell(listener, || unit(UnitEventKind::HerIn, now, 0, 0, message, address));
-        to.dispatcher.wake(shared, now + 1);
+        to.mpq.wake_at(shared, now + 1);
         self.next_her(shared, now);
     }
 
+    #[inline]
     fn next_her(&mut self, shared: &mut Shared, now: u64) {
         if let Some((_, burst)) = self.writing.pop_front() {
             self.port.forget(now, Side::Stream, burst);

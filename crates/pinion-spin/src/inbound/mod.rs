@@ -32,9 +32,9 @@ pub struct InboundEngine {
     /// Room in the L2 packet buffer.
     buffer: PacketBuffer,
     /// When it looks for a frame.
-    frames_wake: Wake,
+    pub frames_wake: Wake,
     /// When the oldest packet's HER is handed over.
-    her_wake: Wake,
+    pub her_wake: Wake,
     /// Frames that wait for room, or, where the source waits, for their arrival as well.
     fifo: VecDeque<Frame>,
     /// What the matching engine said of the first of them.
@@ -174,22 +174,8 @@ impl InboundEngine {
         self.blocked
     }
 
-    /// Forgets when it works next: the event queue was cleared.
-    pub fn sleep(&mut self) {
-        (self.frames_wake, self.her_wake) = (Wake::default(), Wake::default());
-    }
-
-    /// Takes the event to look for a frame at `cycle`; `false`: it is stale.
-    pub fn frames_are_due(&mut self, cycle: u64) -> bool {
-        self.frames_wake.take(cycle)
-    }
-
-    /// Takes the event to hand a HER over at `cycle`; `false`: it is stale.
-    pub fn her_is_due(&mut self, cycle: u64) -> bool {
-        self.her_wake.take(cycle)
-    }
-
     /// Gives a packet's room in the packet buffer back; a frame may wait for it.
+    #[inline]
     pub fn free(&mut self, shared: &mut Shared, now: u64, address: u32) {
         self.buffer.free(address);
         self.wake_inbound(shared, now + 1);
@@ -201,12 +187,14 @@ impl InboundEngine {
     }
 
     /// Lets it look for a frame at `cycle`.
+    #[inline]
     pub fn wake_inbound(&mut self, shared: &mut Shared, cycle: u64) {
         shared.wake(&mut self.frames_wake, cycle, Due::Inbound);
     }
 
     /// Takes frames as long as they have arrived and there is room, and writes them to the packet
     /// buffer.
+    #[inline]
     pub fn take_frames(
         &mut self,
         shared: &mut Shared,

@@ -3,7 +3,7 @@
 use pinion_host::Window;
 
 use super::{Nic, SetupError};
-use crate::mpq_engine::Handlers;
+use crate::context::Handlers;
 use crate::{ContextId, ExecutionContext, Handler, Machine};
 
 impl Nic {

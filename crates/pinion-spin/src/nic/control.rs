@@ -15,12 +15,13 @@ use pinion_isa::elf::Image;
 
 use super::contexts::handlers;
 use super::{Nic, SetupError};
+use crate::cluster::hpu::Waiting;
+use crate::context::Handlers;
 use crate::dispatcher::Dispatcher;
-use crate::hpu::Waiting;
 use crate::listener::{DropReason, Event, Listener};
 use crate::matching::{ContextMatch, MatchingEngine};
 use crate::memory::Place;
-use crate::mpq_engine::{Handlers, MpqEngine};
+use crate::mpq_engine::MpqEngine;
 use crate::task::Packets;
 use crate::{ContextId, ExecutionContext, Machine};
 
@@ -167,7 +168,7 @@ impl Nic {
         self.shared.wheel.clear();
         self.shared.alarms = 0;
         let machine = &self.shared.machine;
-        self.inbound.sleep();
+        (self.inbound.frames_wake, self.inbound.her_wake) = Default::default();
         self.mpq = MpqEngine::new(machine);
         self.dispatcher = Dispatcher::new(machine);
         self.clusters.reset(machine);
@@ -241,7 +242,7 @@ impl Nic {
             ExecutionContext { watchdog_cycles: Some(1), ..ExecutionContext::default() };
         self.shared.contexts.released[index] = true;
         self.mpq.end_context(now, id);
-        self.dispatcher.wake(&mut self.shared, now + 1);
+        self.mpq.wake_at(&mut self.shared, now + 1);
         for core in 0..self.clusters.drivers.len() {
             let running = self.clusters.drivers[core].running.as_ref();
             if running.is_some_and(|running| running.context == id.0 && running.started.is_some()) {

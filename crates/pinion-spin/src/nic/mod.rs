@@ -15,7 +15,6 @@ mod setup;
 mod standstill;
 
 pub use control::ControlError;
-pub use report::Totals;
 pub use setup::SetupError;
 
 use pinion_host::HostMemory;
@@ -193,9 +192,7 @@ impl Nic {
         Outcome::TimeReached
     }
 
-    /// Has a unit work. Kept out of the loop that takes events: inlined there, it costs 3 % more host
-    /// instructions where little else happens.
-    #[inline(never)]
+    /// Has a unit work.
     fn handle(
         &mut self,
         now: u64,
@@ -211,14 +208,14 @@ impl Nic {
                     clusters.run_core(shared, core, now, listener);
                 }
             }
-            Due::Inbound if inbound.frames_are_due(now) => {
+            Due::Inbound if inbound.frames_wake.take(now) => {
                 inbound.take_frames(shared, matching, now, traffic, listener);
             }
-            Due::Her if inbound.her_is_due(now) => {
-                let mut to = HerPath { mpq, dispatcher, matching };
+            Due::Her if inbound.her_wake.take(now) => {
+                let mut to = HerPath { mpq, matching };
                 inbound.hand_her(shared, &mut to, now, listener);
             }
-            Due::Schedule if dispatcher.is_due(now) => {
+            Due::Schedule if mpq.wake.take(now) => {
                 let mut between = Neighbours { mpq, clusters, inbound };
                 dispatcher.step(shared, now, &mut between, listener);
             }
@@ -237,13 +234,14 @@ impl Nic {
             {
                 clusters.cluster_feedback(shared, now, cluster, listener);
             }
-            Due::Feedback if clusters.completions.is_due(now) => self.complete(now, listener),
+            Due::Feedback if clusters.completions.wake.take(now) => self.complete(now, listener),
             Due::ClusterCommand(cluster)
                 if clusters.each[cluster as usize].commands.wake.take(now) =>
             {
-                clusters.cluster_command(shared, now, cluster, commands, listener);
+                let offer = |shared: &mut Shared| commands.offer(shared, now + 1, cluster);
+                clusters.cluster_command(shared, now, cluster, offer, listener);
             }
-            Due::CommandFrontend if commands.is_due(now) => {
+            Due::CommandFrontend if commands.wake.take(now) => {
                 commands.step(shared, &mut Sources { clusters, inbound }, now, listener);
             }
             Due::CommandDone(command) => {
@@ -264,7 +262,7 @@ impl Nic {
     /// Lets a cluster take the task in its spill register, which the dispatcher may wait for.
     fn accept(&mut self, now: u64, cluster: u32, listener: &mut dyn Listener) {
         if self.clusters.accept(&mut self.shared, now, cluster, listener) {
-            self.dispatcher.retry(&mut self.shared, now);
+            self.dispatcher.retry(&mut self.shared, &mut self.mpq, now);
         }
     }
 
@@ -275,7 +273,7 @@ impl Nic {
         };
         self.dispatcher.complete(now, cluster);
         self.mpq.complete(now, task.queue, task.kind);
-        self.dispatcher.wake(&mut self.shared, now + 1);
+        self.mpq.wake_at(&mut self.shared, now + 1);
         let packet = &self.shared.packets[task.packet];
         let (message, address) = (packet.record.message, packet.address);
         self.shared.tell(listener, || {

@@ -7,11 +7,11 @@ use pinion_sim::{Clock, Wheel};
 
 use super::contexts::handlers;
 use super::standstill::Standstill;
-use super::{Due, Nic, Totals};
+use super::{Due, Nic};
 use crate::cluster::Clusters;
+use crate::cluster::hpu::{Core, Waiting};
 use crate::command_unit::CommandUnit;
 use crate::dispatcher::Dispatcher;
-use crate::hpu::{Core, Waiting};
 use crate::inbound::InboundEngine;
 use crate::listener::{Deaf, Interest};
 use crate::matching::MatchingEngine;
@@ -19,7 +19,7 @@ use crate::memory::Memories;
 use crate::mpq_engine::MpqEngine;
 use crate::shared::{Contexts, Shared};
 use crate::task::Packets;
-use crate::{ExecutionContext, Machine};
+use crate::{ExecutionContext, Machine, Totals};
 
 /// Says why a NIC could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -248,7 +248,7 @@ impl Nic {
         let epoch = self.shared.epoch;
         self.inbound.wake_inbound(&mut self.shared, epoch);
         self.shared.wheel.pop_until(self.shared.epoch);
-        self.inbound.frames_are_due(self.shared.epoch);
+        self.inbound.frames_wake.take(self.shared.epoch);
         self.shared.totals = Totals::default();
     }
 }

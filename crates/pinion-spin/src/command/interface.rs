@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::command::Command;
+use super::Command;
 use crate::Machine;
 use crate::memory::Place;
 

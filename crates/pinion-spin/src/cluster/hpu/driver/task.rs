@@ -6,17 +6,18 @@ use pinion_isa::{Cause, Exception, Privilege};
 use super::{Running, TaskPacket, register};
 use crate::UnitEventKind;
 use crate::cluster::Clusters;
+use crate::cluster::hpu::Waiting;
+use crate::cluster::hpu::core::NO_REGISTER;
+use crate::cluster::hpu::permissions::Subject;
 use crate::cluster::pe_interconnect::Performed;
 use crate::cluster::peripherals::done;
-use crate::hpu::Waiting;
-use crate::hpu::core::NO_REGISTER;
-use crate::hpu::permissions::Subject;
 use crate::listener::{Event, Fault, HandlerRecord, Listener};
 use crate::shared::{Shared, unit};
 use crate::task::Task;
 
 impl Clusters {
     /// Gives a core a task; one without a handler goes straight back.
+    #[inline]
     pub fn start_task(
         &mut self,
         shared: &mut Shared,
@@ -53,6 +54,7 @@ impl Clusters {
     }
 
     /// Turns a task without handler into a completion when the one before has left.
+    #[inline]
     pub fn drain_bounced(&mut self, shared: &mut Shared, now: u64, core: usize) {
         let driver = &mut self.drivers[core];
         if driver.completion.is_none()
@@ -160,6 +162,7 @@ impl Clusters {
     }
 
     /// Lets a core's completion leave if nothing holds it back any more.
+    #[inline]
     pub fn offer_completion(&mut self, shared: &mut Shared, now: u64, core: usize) {
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
         if self.drivers[core].can_complete(now + 1) {

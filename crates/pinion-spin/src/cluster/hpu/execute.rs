@@ -16,13 +16,13 @@ use pinion_isa::{
 use super::trace::{Before, Executed};
 use crate::Machine;
 use crate::cluster::Clusters;
+use crate::cluster::hpu::core::NO_REGISTER;
+use crate::cluster::hpu::driver::register;
+use crate::cluster::hpu::prefetch_buffer::Arrival;
+use crate::cluster::hpu::{Core, Waiting};
 use crate::cluster::instruction_cache::InstructionCache;
 use crate::cluster::lanes::is_plain;
 use crate::cluster::pe_interconnect::{DRIVER, Performed};
-use crate::hpu::core::NO_REGISTER;
-use crate::hpu::driver::register;
-use crate::hpu::prefetch_buffer::Arrival;
-use crate::hpu::{Core, Waiting};
 use crate::listener::{Fault, Listener};
 use crate::machine::Division;
 use crate::memory::PERIPHERALS;
@@ -157,6 +157,7 @@ impl Costs {
 impl Clusters {
     /// Lets a core go on at cycle `now`: performs what it was to do in this cycle, then lets it run
     /// ahead.
+    #[inline]
     pub fn run_core(
         &mut self,
         shared: &mut Shared,

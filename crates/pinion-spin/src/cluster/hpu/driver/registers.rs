@@ -4,9 +4,9 @@ use pinion_isa::Access;
 
 use super::register;
 use crate::cluster::Clusters;
+use crate::cluster::hpu::Waiting;
 use crate::cluster::pe_interconnect::{Performed, fault};
 use crate::cluster::peripherals::done;
-use crate::hpu::Waiting;
 use crate::listener::Listener;
 use crate::shared::Shared;
 

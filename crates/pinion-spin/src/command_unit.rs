@@ -8,13 +8,12 @@
 //! sees the answer two cycles after the interface gives it. (Paper §III-A, §III-B2; RTL: command
 //! frontend.)
 
-mod command;
-pub mod interface;
-
 use crate::arbiter::{Requests, RoundRobin};
+use crate::cluster::hpu::driver::{Port, Turn};
 use crate::cluster::{Clusters, SPILL_ENTRIES};
+use crate::command::interface::{Slots, Taken};
+use crate::command::{Command, Kind};
 use crate::host_interface::HostInterface;
-use crate::hpu::driver::{Port, Turn};
 use crate::inbound::InboundEngine;
 use crate::listener::Listener;
 use crate::memory::Place;
@@ -24,10 +23,6 @@ use crate::shared::{Shared, unit};
 use crate::turn_port::{Side, TurnPort};
 use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
-
-pub use command::{Command, Kind};
-
-use interface::{Slots, Taken};
 
 /// Chooses whose command goes to its interface: one in a cycle. A command that was chosen and whose
 /// interface is full holds up those behind it, whatever they are for. (That one arbiter stands before
@@ -74,7 +69,7 @@ impl Frontend {
 pub struct CommandUnit {
     frontend: Frontend,
     /// When the frontend hands the next command over.
-    wake: Wake,
+    pub wake: Wake,
     /// Takes packets to send.
     pub outbound: OutboundEngine,
     /// Takes transfers between NIC and host memory.
@@ -86,9 +81,7 @@ pub struct CommandUnit {
 /// Names where commands come from and whose ports they share: the clusters' drivers and L1, and the
 /// inbound engine's port to packet memory.
 pub struct Sources<'a> {
-    /// Issue commands, hold L1.
     pub clusters: &'a mut Clusters,
-    /// Writes packet memory.
     pub inbound: &'a mut InboundEngine,
 }
 
@@ -113,11 +106,6 @@ impl CommandUnit {
         self.host.reset(machine);
     }
 
-    /// Takes the event at `cycle`; `false`: it is stale.
-    pub fn is_due(&mut self, cycle: u64) -> bool {
-        self.wake.take(cycle)
-    }
-
     /// Gives the number of commands that each interface holds, in the order of [`Kind`].
     pub fn in_flight(&self) -> [u32; 3] {
         [&self.host.slots, &self.outbound.slots, &self.off_cluster_dma.slots].map(Slots::in_flight)
@@ -134,15 +122,16 @@ impl CommandUnit {
     /// Offers the oldest command of a cluster to its interface.
     pub fn offer(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
         self.frontend.offer(cluster);
-        self.wake(shared, cycle);
+        self.wake_at(shared, cycle);
     }
 
     /// Lets the frontend hand the next command over at `cycle`.
-    fn wake(&mut self, shared: &mut Shared, cycle: u64) {
+    fn wake_at(&mut self, shared: &mut Shared, cycle: u64) {
         shared.wake(&mut self.wake, cycle, Due::CommandFrontend);
     }
 
     /// Hands the next command to its interface.
+    #[inline]
     pub fn step(
         &mut self,
         shared: &mut Shared,
@@ -161,7 +150,7 @@ impl CommandUnit {
         if !slots.has_free(now) {
             // Where no slot is known to become free, a command that is done brings one.
             let free = slots.next_free();
-            return free.map_or((), |cycle| self.wake(shared, cycle));
+            return free.map_or((), |cycle| self.wake_at(shared, cycle));
         }
         let more = self.frontend.take();
         let units = &mut from.clusters.each[cluster as usize];
@@ -183,7 +172,7 @@ impl CommandUnit {
         let done = self.start_command(shared, from, now, command);
         shared.wheel.push(done, Due::CommandDone(command));
         if more {
-            self.wake(shared, now + 1);
+            self.wake_at(shared, now + 1);
         }
     }
 
@@ -274,6 +263,7 @@ impl CommandUnit {
     }
 
     /// Performs a command that is done.
+    #[inline]
     pub fn command_done(
         &mut self,
         shared: &mut Shared,
@@ -296,7 +286,7 @@ impl CommandUnit {
         };
         let interface = kind as u32;
         let free = self.slots(kind).release(now);
-        self.wake(shared, free);
+        self.wake_at(shared, free);
         let response = now + shared.machine.command.response_cycles;
         shared.wheel.push(response, Due::CommandResponse(command));
         let per_hpu = shared.machine.command.per_hpu;
@@ -318,7 +308,11 @@ impl CommandUnit {
         listener: &mut dyn Listener,
     ) {
         match command.kind {
-            Kind::HostDirect => self.host.write_direct(shared, now, command, packet, listener),
+            Kind::HostDirect => {
+                let bytes = command.data.to_le_bytes();
+                let data = &bytes[..command.bytes.min(8) as usize];
+                self.host.write(shared, now, (command.host_address, data), packet, listener);
+            }
             Kind::Send => self.outbound.perform(shared, now, command, packet, listener),
             Kind::HostDma => {
                 let host = &mut self.host;

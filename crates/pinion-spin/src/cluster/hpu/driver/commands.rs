@@ -5,9 +5,9 @@ use pinion_host::Access;
 use super::CommandSlot;
 use crate::UnitEventKind;
 use crate::cluster::Clusters;
-use crate::command_unit::{Command, Kind};
-use crate::hpu::Waiting;
-use crate::hpu::permissions::Right;
+use crate::cluster::hpu::Waiting;
+use crate::cluster::hpu::permissions::Right;
+use crate::command::{Command, Kind};
 use crate::listener::Listener;
 use crate::scene::Refused;
 use crate::shared::{Shared, unit};
@@ -96,6 +96,7 @@ impl Clusters {
     }
 
     /// Tells the HPU that its command is done.
+    #[inline]
     pub fn command_response(
         &mut self,
         shared: &mut Shared,

@@ -1,6 +1,15 @@
 //! Commands: the words that a core writes, decoded. (Register list in the SDK's hwsched.h.)
 
-use crate::hpu::driver::CommandWords;
+pub mod interface;
+
+/// Holds the words of a command as the core wrote them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommandWords {
+    /// Type in bits 2:1, event in bit 0.
+    pub info: u32,
+    /// Words 0 to 6.
+    pub words: [u32; 7],
+}
 
 /// Names the kinds of commands, in the order of their interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

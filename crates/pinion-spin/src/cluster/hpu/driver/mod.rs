@@ -1,7 +1,7 @@
 //! The HPU driver: hands tasks to a core, takes its commands, holds its completion back until they
 //! are done, and watches how long a handler runs.
 //!
-//! In: tasks from the cluster's scheduler, the core's reads and writes of the registers at
+//! Its steps are in `task.rs`, `commands.rs` and `registers.rs`. In: tasks from the cluster's scheduler, the core's reads and writes of the registers at
 //! 0x1b205000, responses of commands. Out: completions, commands. Holds the running task, one
 //! completion that waits for its commands, the command slots and the DMA front end of its core.
 //! Makes the core wait: for a task, for a free command slot, for the completion before. (Paper
@@ -16,6 +16,7 @@ mod task;
 
 use std::collections::VecDeque;
 
+use crate::command::CommandWords;
 use crate::task::Task;
 use crate::turn_port::{BurstId, Side};
 use crate::{ExecutionContext, Machine};
@@ -62,15 +63,6 @@ pub struct Running {
     pub instret: u64,
     /// Whether it went wrong.
     pub failed: bool,
-}
-
-/// Holds the words of a command as the core wrote them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CommandWords {
-    /// Type in bits 2:1, event in bit 0.
-    pub info: u32,
-    /// Words 0 to 6.
-    pub words: [u32; 7],
 }
 
 /// Holds a command slot.

@@ -6,7 +6,7 @@ use pinion_isa::{Exception, Instruction};
 
 use crate::cluster::Clusters;
 use crate::cluster::dma::{Issued, Requester};
-use crate::hpu::Core;
+use crate::cluster::hpu::Core;
 use crate::listener::{Event, InstructionRecord, Listener, RunningTask, TransferRecord};
 use crate::memory::Place;
 use crate::shared::Shared;
