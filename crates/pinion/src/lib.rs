@@ -23,6 +23,7 @@ pub mod build;
 pub mod calibration;
 pub mod cluster;
 pub mod cosim;
+pub mod document;
 pub mod driver_library;
 pub mod error;
 pub mod fault;

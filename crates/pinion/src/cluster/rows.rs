@@ -54,7 +54,8 @@ pub struct NodeRow {
 }
 
 /// Lists what a sPIN NIC's details leave out.
-const SPIN_LEFT_OUT: [&str; 9] = [
+const SPIN_LEFT_OUT: [&str; 10] = [
+    "document",
     "app",
     "machine",
     "ending",
@@ -67,7 +68,8 @@ const SPIN_LEFT_OUT: [&str; 9] = [
 ];
 
 /// Lists what a node's details leave out: what is said already, and what differs from run to run.
-const LEFT_OUT: [&str; 15] = [
+const LEFT_OUT: [&str; 16] = [
+    "document",
     "app",
     "machine",
     "ending",

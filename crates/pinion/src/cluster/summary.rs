@@ -6,6 +6,8 @@ use pinion_sim::{Clock, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::document::Document;
+
 use super::rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 
 /// Tells how a run ended.
@@ -140,6 +142,7 @@ impl Summary {
     /// Gives the summary as JSON: the same at every number of threads and ranks.
     pub fn to_json(&self) -> Value {
         json!({
+            "document": Document::Cluster.head(),
             "cluster": self.name,
             "ending": self.ending.name(),
             "cycles": self.cycles,

@@ -4,6 +4,7 @@ use pinion_nanopu::transport::DropReason;
 use serde_json::{Value, json};
 
 use super::summary::{Ending, Summary};
+use crate::document::Document;
 use crate::fault::Explained;
 
 impl Summary {
@@ -15,6 +16,7 @@ impl Summary {
             dropped.map(|reason| (reason.name().to_owned(), receive.dropped(reason).into()));
         let dropped: serde_json::Map<String, Value> = dropped.collect();
         let mut all = json!({
+            "document": Document::Nanoservice.head(),
             "app": self.app,
             "machine": self.machine,
             "transport": self.transport,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use pinion_spin::listener::DropReason;
 
 use super::summary::{Ending, Summary};
+use crate::document::Document;
 use crate::fault::Explained;
 
 impl Summary {
@@ -16,6 +17,7 @@ impl Summary {
         let dropped: serde_json::Map<String, Value> =
             DropReason::ALL.into_iter().map(dropped).collect();
         let mut all = json!({
+            "document": Document::PacketHandlers.head(),
             "app": self.app,
             "machine": self.machine,
             "engine": if self.native.is_some() { "native" } else { "simulator" },

@@ -1,0 +1,196 @@
+//! The JSON documents of runs are what `docs/src/schema/summary.schema.json` says.
+
+#[allow(dead_code)]
+mod outside;
+
+use std::path::Path;
+
+use outside::{Folder, example, has_gcc};
+use serde_json::Value;
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository")
+}
+
+/// Reads the schema, for documents of one kind: so what is wrong is told of that kind alone.
+fn schema(kind: &str) -> Value {
+    let path = repository().join("docs/src/schema/summary.schema.json");
+    let mut schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    schema.as_object_mut().unwrap().remove("oneOf");
+    schema["$ref"] = format!("#/$defs/{kind}").into();
+    schema
+}
+
+/// Tells what is wrong with a document.
+fn wrong(document: &Value, kind: &str) -> Vec<String> {
+    let schema = schema(kind);
+    let mut wrong = Vec::new();
+    hold(document, &schema, &schema["$defs"], kind, &mut wrong);
+    wrong
+}
+
+/// Holds a value against a schema. Knows the keywords that our schema uses, and no others: the crates
+/// that know all bring thirty more with them.
+fn hold(value: &Value, schema: &Value, defs: &Value, at: &str, wrong: &mut Vec<String>) {
+    for (keyword, wanted) in schema.as_object().expect("a schema is an object") {
+        let fits = match keyword.as_str() {
+            "description" | "title" | "$schema" | "$defs" => true,
+            "$ref" => {
+                let name = wanted.as_str().and_then(|name| name.strip_prefix("#/$defs/"));
+                hold(value, &defs[name.expect("a reference into $defs")], defs, at, wrong);
+                true
+            }
+            "type" => types(wanted).any(|name| is(value, name)),
+            "const" => value == wanted,
+            "enum" => wanted.as_array().unwrap().contains(value),
+            "minimum" => value.as_f64() >= wanted.as_f64() || value.is_null(),
+            "required" => {
+                let keys = wanted.as_array().unwrap().iter().filter_map(Value::as_str);
+                let lost = keys.filter(|key| value.is_object() && value.get(key).is_none());
+                wrong.extend(lost.map(|key| format!("{at}: no `{key}`")));
+                true
+            }
+            "properties" | "additionalProperties" => {
+                hold_properties(value, schema, defs, at, keyword, wrong);
+                true
+            }
+            "items" => {
+                for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+                    hold(item, wanted, defs, &format!("{at}[{index}]"), wrong);
+                }
+                true
+            }
+            "oneOf" => {
+                let matches = wanted.as_array().unwrap().iter().filter(|one| {
+                    let mut wrong = Vec::new();
+                    hold(value, one, defs, at, &mut wrong);
+                    wrong.is_empty()
+                });
+                matches.count() == 1
+            }
+            other => panic!("the test does not know the keyword `{other}`"),
+        };
+        if !fits {
+            wrong.push(format!("{at}: {value} is not of {keyword} {wanted}"));
+        }
+    }
+}
+
+/// Holds an object's members against `properties`, or those that it does not name against
+/// `additionalProperties`.
+fn hold_properties(
+    value: &Value,
+    schema: &Value,
+    defs: &Value,
+    at: &str,
+    keyword: &str,
+    wrong: &mut Vec<String>,
+) {
+    for (key, member) in value.as_object().into_iter().flatten() {
+        let at = format!("{at}.{key}");
+        let known = schema.get("properties").and_then(|properties| properties.get(key));
+        match (known, &schema["additionalProperties"]) {
+            (Some(known), _) if keyword == "properties" => hold(member, known, defs, &at, wrong),
+            (None, Value::Bool(false)) if keyword != "properties" => {
+                wrong.push(format!("{at}: nobody described it"));
+            }
+            (None, more @ Value::Object(_)) if keyword != "properties" => {
+                hold(member, more, defs, &at, wrong);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn types(wanted: &Value) -> impl Iterator<Item = &str> {
+    let one = wanted.as_str().into_iter();
+    one.chain(wanted.as_array().into_iter().flatten().filter_map(Value::as_str))
+}
+
+fn is(value: &Value, name: &str) -> bool {
+    match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("there is no type `{other}`"),
+    }
+}
+
+/// Runs something, which may fail, and checks the document that it writes.
+fn check(kind: &str, what: &str, options: &[&str]) -> Value {
+    let folder = Folder::new(&format!("document-{}", what.replace('/', "-")));
+    let what = repository().join(what);
+    let mut arguments = vec!["run", what.to_str().unwrap(), "--quiet", "--json", "out.json"];
+    arguments.extend(options);
+    let output = folder.pinion(&arguments);
+    let text = std::fs::read_to_string(folder.0.join("out.json"))
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["document"]["kind"], kind);
+    let wrong = wrong(&document, kind);
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", what.display());
+    document
+}
+
+#[test]
+fn packet_handlers() {
+    if !has_gcc() {
+        return;
+    }
+    let packets = example("ping_pong") + "/traffic.pcap";
+    let packets = ["--pcap-in", &packets, "--handlers"];
+    let document = check("packet_handlers", "examples/ping_pong", &packets);
+    assert!(!document["handlers"].as_array().unwrap().is_empty());
+    let faulty = ["--generate", "udp,size=128,dport=9600,ports=16,count=32"];
+    let document = check("packet_handlers", "tests/faults/handlers", &faulty);
+    assert!(!document["faults"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn nanoservices() {
+    if !has_gcc() {
+        return;
+    }
+    check("nanoservice", "examples/nanopu_echo", &[]);
+    let document = check("nanoservice", "examples/nanopu_echo", &["--load", "requests=50"]);
+    assert_eq!(document["load"]["answered"], 50);
+    let document = check("nanoservice", "tests/faults/service", &[]);
+    assert!(!document["faults"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn clusters() {
+    if !has_gcc() {
+        return;
+    }
+    for (what, options) in [
+        ("examples/cluster_echo", ["--link", "loss=2%,seed=3"].as_slice()),
+        ("examples/cluster_filter", &[]),
+    ] {
+        let document = check("cluster", what, options);
+        assert!(!document["nodes"].as_array().unwrap().is_empty());
+    }
+}
+
+/// A key that nobody described, a lost one and a wrong type are noticed.
+#[test]
+fn the_schema_notices_what_is_new() {
+    if !has_gcc() {
+        return;
+    }
+    let good = check("nanoservice", "examples/nanopu_echo", &[]);
+    let change = |change: fn(&mut Value)| {
+        let mut document = good.clone();
+        change(&mut document);
+        wrong(&document, "nanoservice").len()
+    };
+    assert_eq!(change(|_| ()), 0);
+    assert_eq!(change(|document| document["colour"] = "red".into()), 1);
+    assert_eq!(change(|document| document["document"]["version"] = 2.into()), 1);
+    assert_eq!(change(|document| document["cycles"] = "many".into()), 1);
+    assert_eq!(change(|document| drop(document.as_object_mut().unwrap().remove("harts"))), 1);
+}
