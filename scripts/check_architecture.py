@@ -36,7 +36,7 @@ LAYERS = [
 
 # By what is wrong: how many lines there are, or how many modules go round in one circle.
 EXCEPTIONS = {
-    "lines of pinion": 44_632,
+    "lines of pinion": 44_672,
     "lines of pinion/src/calibration/nanopu/set.rs": 526,
     "lines of pinion/src/cli.rs": 588,
     "lines of pinion/src/manifest/mod.rs": 522,
