@@ -43,7 +43,7 @@ fn hold(value: &Value, schema: &Value, defs: &Value, at: &str, wrong: &mut Vec<S
             "type" => types(wanted).any(|name| is(value, name)),
             "const" => value == wanted,
             "enum" => wanted.as_array().unwrap().contains(value),
-            "minimum" => value.as_f64() >= wanted.as_f64() || value.is_null(),
+            "minimum" => value.as_f64().is_none_or(|number| Some(number) >= wanted.as_f64()),
             "required" => {
                 let keys = wanted.as_array().unwrap().iter().filter_map(Value::as_str);
                 let lost = keys.filter(|key| value.is_object() && value.get(key).is_none());
@@ -145,7 +145,7 @@ fn packet_handlers() {
     let packets = ["--pcap-in", &packets, "--handlers"];
     let document = check("packet_handlers", "examples/ping_pong", &packets);
     assert!(!document["handlers"].as_array().unwrap().is_empty());
-    let faulty = ["--generate", "udp,size=128,dport=9600,ports=16,count=32"];
+    let faulty = ["--generate", "udp,size=128,dport=9600,count=8"];
     let document = check("packet_handlers", "tests/faults/handlers", &faulty);
     assert!(!document["faults"].as_array().unwrap().is_empty());
 }

@@ -4,12 +4,19 @@
 mod service_folder;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use service_folder::{Folder, has_gcc, repository};
 
 /// Is a program that uses all of C++ that the SDK has, and says so when it is well.
 fn cplusplus() -> String {
     fs::read_to_string(repository().join("tests/sdk/nanopu/cplusplus.cc")).unwrap()
+}
+
+/// Lists the files in a folder and those below it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 #[test]
@@ -19,13 +26,16 @@ fn a_program_in_cplusplus_finds_all_it_needs() {
     }
     let folder = Folder::new("cplusplus");
     folder.program("app.cc", &cplusplus(), "harts = 4");
-    let (status, said, summary) = folder.run("app", &[]);
+    let built = folder.0.join("built");
+    let (status, said, summary) = folder.run("app", &["--build-dir", built.to_str().unwrap()]);
     assert_eq!((status, &summary["exit_code"]), (0, &0.into()), "{said}");
     assert!(said.contains("all of C++ is well"), "{said}");
     let ends: Vec<&str> = said.lines().filter(|line| line.starts_with("destroyed")).collect();
     assert_eq!(ends, ["destroyed c", "destroyed 3", "destroyed 2", "destroyed 1"], "{said}");
-    let left: Vec<_> = fs::read_dir(folder.0.join("app/build")).unwrap().flatten().collect();
-    assert!(!left.iter().any(|entry| entry.path().extension().is_some_and(|e| e == "o")));
+    let left = files(&built);
+    let has =
+        |extension: &str| left.iter().any(|file| file.extension().is_some_and(|e| e == extension));
+    assert!(has("elf") && !has("o"), "{left:?}");
 }
 
 #[test]
