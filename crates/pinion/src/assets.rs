@@ -1,6 +1,6 @@
 //! Finds the SDK, the machine files, the figures' files and the examples they run: `PINION_SDK` first,
 //! then the checkout the executable was built in, then the copies embedded in the executable
-//! ([`pinion_assets`]), unpacked once into the user's cache ([`unpack`]).
+//! ([`pinion_assets`]), unpacked once into the user's cache (module `unpack`).
 
 mod unpack;
 
