@@ -39,15 +39,14 @@ impl Drop for Running {
     }
 }
 
-/// Starts a live run and waits until it says that the device is there.
-fn up(elf: &Path) -> Option<(Running, BufReader<ChildStdout>)> {
-    let repository = repository();
+/// Starts a live run and waits until it says that the device is there; `None`: none can be made here,
+/// which must be said with exit status 2.
+fn start(app: &Path, arguments: &[&str]) -> Option<(Running, BufReader<ChildStdout>, String)> {
     let child = Command::new(env!("CARGO_BIN_EXE_pinion"))
         .arg("up")
-        .arg(repository.join("examples/icmp_echo"))
-        .args(["--tap", DEVICE, "--address", "10.254.77.1/24", "--elf"])
-        .arg(elf)
-        .env("PINION_SDK", repository.join("sdk"))
+        .arg(app)
+        .args(arguments)
+        .env("PINION_SDK", repository().join("sdk"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -56,15 +55,25 @@ fn up(elf: &Path) -> Option<(Running, BufReader<ChildStdout>)> {
     let child = &mut running.0;
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut greeting = String::new();
-    output.read_line(&mut greeting).unwrap();
-    if greeting.is_empty() {
-        let mut text = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(2), "{text}");
-        eprintln!("no TAP device can be made here, nothing tested: {text}");
-        return None;
+    while !greeting.contains("Ctrl-C ends") {
+        if output.read_line(&mut greeting).unwrap() == 0 {
+            let mut text = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+            assert_eq!(child.wait().unwrap().code(), Some(2), "{greeting}{text}");
+            eprintln!("no live run here, nothing tested: {text}");
+            return None;
+        }
     }
-    assert!(greeting.contains("Ctrl-C ends"), "{greeting}");
+    Some((running, output, greeting))
+}
+
+/// Starts the program that answers pings, as it was built.
+fn up(elf: &Path) -> Option<(Running, BufReader<ChildStdout>)> {
+    let app = repository().join("examples/icmp_echo");
+    let device = ["--tap", DEVICE, "--address", "10.254.77.1/24"];
+    let arguments = [&device[..], &["--elf", elf.to_str().unwrap()]].concat();
+    let (running, output, greeting) = start(&app, &arguments)?;
+    assert_eq!(greeting.lines().count(), 1, "{greeting}");
     Some((running, output))
 }
 
@@ -172,29 +181,6 @@ fn copy(name: &str) -> PathBuf {
     to
 }
 
-/// Starts programs that fail and waits until the device is there; `None`: there is none.
-fn up_failing(folder: &Path, arguments: &[&str]) -> Option<(Running, BufReader<ChildStdout>)> {
-    let child = Command::new(env!("CARGO_BIN_EXE_pinion"))
-        .arg("up")
-        .arg(folder)
-        .args(arguments)
-        .env("PINION_SDK", repository().join("sdk"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut running = Running(child);
-    let mut output = BufReader::new(running.0.stdout.take().unwrap());
-    let mut greeting = String::new();
-    while !greeting.contains("Ctrl-C ends") {
-        if output.read_line(&mut greeting).unwrap() == 0 {
-            eprintln!("no live run here, nothing tested");
-            return None;
-        }
-    }
-    Some((running, output))
-}
-
 #[test]
 fn handlers_that_fail_are_told_of_when_they_do() {
     if let Some(missing) = what_is_missing() {
@@ -205,7 +191,7 @@ fn handlers_that_fail_are_told_of_when_they_do() {
     let device = ["--tap", "pinion-test2", "--address", "10.254.79.1/24", "--duration", "60s"];
     for engine in ["simulator", "native"] {
         let arguments = [&device[..], &["--engine", engine]].concat();
-        let Some((mut running, mut output)) = up_failing(&folder, &arguments) else { break };
+        let Some((mut running, mut output, _)) = start(&folder, &arguments) else { break };
         let socket = std::net::UdpSocket::bind("10.254.79.1:0").unwrap();
         let mut errors = BufReader::new(running.0.stderr.take().unwrap());
         socket.send_to(b"first", "10.254.79.2:9600").unwrap();
@@ -244,7 +230,7 @@ fn a_nanoservice_that_fails_ends_its_run_and_says_why() {
     std::fs::write(&manifest, text.replace("\"null\"", "\"message\"")).unwrap();
     let device = ["--tap", "pinion-test3", "--address", "10.254.80.1/24", "--duration", "60s"];
     let arguments = [&device[..], &["--set", "transport.kind=udp"]].concat();
-    if let Some((mut running, mut output)) = up_failing(&folder, &arguments) {
+    if let Some((mut running, mut output, _)) = start(&folder, &arguments) {
         let socket = std::net::UdpSocket::bind("10.254.80.1:0").unwrap();
         let port = socket.local_addr().unwrap().port();
         socket.send_to(&[0; 16], "10.254.80.2:47000").unwrap();
