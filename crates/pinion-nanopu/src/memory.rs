@@ -25,7 +25,7 @@ pub const LINE_BYTES: u64 = 64;
 const PADDING: usize = 8;
 
 /// Holds memory, L2 and devices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Memory {
     base: u64,
     bytes: Vec<u8>,

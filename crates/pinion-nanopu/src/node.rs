@@ -105,7 +105,9 @@ impl Requests for ToTransmit<'_> {
     }
 }
 
-/// Holds a node.
+/// Holds a node. A clone is a deep copy: run it, and the original knows nothing of it; keep it to
+/// come back to this cycle.
+#[derive(Clone)]
 pub struct Node {
     cores: Vec<Core>,
     interfaces: Vec<HartInterface>,

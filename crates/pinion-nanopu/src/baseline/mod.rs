@@ -22,7 +22,8 @@ use crate::node::{NodeError, Progress, Sink};
 /// CSR that tells whether the NIC is out of reset.
 const NIC_READY: u16 = crate::core::network::csr::NIC_READY;
 
-/// Holds a baseline node.
+/// Holds a baseline node. A clone is a deep copy, to come back to this cycle.
+#[derive(Clone)]
 pub struct Baseline {
     core: Core,
     memory: Memory,

@@ -50,7 +50,7 @@ pub(super) struct Leaving {
 }
 
 /// Holds the NIC.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DmaNic {
     section: DmaNicSection,
     /// Frames that are complete on the pins from a cycle on.

@@ -130,7 +130,7 @@ pub struct Failure {
 }
 
 /// Holds one core.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Core {
     /// Its architectural state.
     pub hart: Hart<u64>,

@@ -37,7 +37,7 @@ impl Run {
 }
 
 /// Holds one context's words.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ContextQueue {
     ring: Vec<u64>,
     /// Number of the word that is read next.

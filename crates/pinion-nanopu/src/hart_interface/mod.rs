@@ -54,7 +54,7 @@ pub struct Misuse {
 }
 
 /// Holds one hart's network interface.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HartInterface {
     hart: u8,
     section: HartInterfaceSection,

@@ -87,7 +87,7 @@ struct Clocks {
 }
 
 /// Holds one hart's scheduler.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ThreadScheduler {
     threads: Vec<Thread>,
     /// Bound contexts in the order in which they were bound.

@@ -13,7 +13,7 @@ const HOLDER: u32 = 0;
 const CLOSED: u64 = u64::MAX;
 
 /// Holds the last-level cache's tags and which row is open in each bank.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Outer {
     cache: Option<L2>,
     rows: Vec<u64>,

@@ -296,7 +296,8 @@ pub struct ControlRules {
 /// per frame, in the frames' order.
 ///
 /// *Required.* The five methods without a body. *Optional.* [`finished`](Self::finished) for
-/// transports that keep state of incoming messages.
+/// transports that keep state of incoming messages. A transport is [`Clone`], so that a node can be
+/// saved at any cycle; what it shares with its clones must never change.
 ///
 /// A transport whose messages are single packets and need no acknowledgement returns
 /// [`Verdict::Whole`] for every frame it takes and never calls its externs:
@@ -306,6 +307,7 @@ pub struct ControlRules {
 /// use pinion_net::frame::lnic::{Flags, Header};
 ///
 /// /// Carries one message per frame in the NDP layout, under a protocol number of its own.
+/// #[derive(Clone)]
 /// struct Plain;
 ///
 /// impl Transport for Plain {
@@ -331,7 +333,7 @@ pub struct ControlRules {
 ///     }
 /// }
 /// ```
-pub trait Transport: Send {
+pub trait Transport: Send + Duplicate {
     /// Names it as configurations do.
     fn name(&self) -> &'static str;
 
@@ -377,6 +379,24 @@ pub trait Transport: Send {
     /// Counts the bytes of headers before the payload of a frame.
     fn header_bytes(&self) -> usize {
         pinion_net::frame::lnic::LNIC_HEADER_BYTES
+    }
+}
+
+/// Copies a transport whose type nobody knows; every [`Transport`] that is [`Clone`] does it.
+pub trait Duplicate {
+    /// Makes a copy with the same state.
+    fn duplicate(&self) -> Box<dyn Transport>;
+}
+
+impl<T: Transport + Clone + 'static> Duplicate for T {
+    fn duplicate(&self) -> Box<dyn Transport> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Transport> {
+    fn clone(&self) -> Self {
+        self.as_ref().duplicate()
     }
 }
 

@@ -2,4 +2,5 @@
 
 mod echo;
 mod overrides;
+mod saved;
 mod support;

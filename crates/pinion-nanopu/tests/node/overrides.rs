@@ -90,17 +90,8 @@ fn every_key_is_refused_or_runs() {
 
 #[test]
 fn whatever_passes_the_checks_runs() {
-    let seed = std::env::var("PINION_TEST_SEED").ok().and_then(|text| text.parse().ok());
-    let mut state: u64 = seed.unwrap_or(0x5eed);
-    println!(
-        "replay: PINION_TEST_SEED={state} cargo test -p pinion-nanopu --test node whatever_passes"
-    );
-    let mut below = |limit: usize| {
-        // A linear congruential generator (Knuth's MMIX).
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % limit
-    };
+    let mut random = support::Random::new(0x5eed, "whatever_passes");
+    let mut below = |limit: usize| random.below(limit as u64) as usize;
     let (keys, image) = (keys(), support::image("echo"));
     let mut ran = 0;
     for round in 0..150 {

@@ -38,3 +38,24 @@ pub fn node(machine: &Machine, program: &str) -> Node {
     let address = machine.address.parse().expect("an address");
     Node::new(machine, address, &image(program)).unwrap_or_else(|e| panic!("{e}"))
 }
+
+/// Draws numbers from the seed in PINION_TEST_SEED, and prints how to draw them again.
+pub struct Random(u64);
+
+impl Random {
+    /// Starts with `seed` unless the environment says another, for the tests of this name.
+    pub fn new(seed: u64, test: &str) -> Self {
+        let asked = std::env::var("PINION_TEST_SEED").ok().and_then(|text| text.parse().ok());
+        let seed = asked.unwrap_or(seed);
+        println!("replay: PINION_TEST_SEED={seed} cargo test -p pinion-nanopu --test node {test}");
+        Self(seed)
+    }
+
+    /// Draws a number below `limit`, which is at most 2^31 (a linear congruential generator, Knuth's
+    /// MMIX).
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}

@@ -19,7 +19,7 @@ pub const MAX_HARTS: usize = 64;
 pub type Lane = u32;
 
 /// Holds who serves what, and how busy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CoreSelection {
     policy: SelectionPolicy,
     hash: SelectionHash,

@@ -47,7 +47,7 @@ impl Transfer {
 }
 
 /// Holds what is to be dispatched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dispatcher {
     timing: GlobalReceiveSection,
     /// Lanes in which a message arrived, and when its notice can be read.

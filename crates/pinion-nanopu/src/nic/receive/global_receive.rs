@@ -38,21 +38,21 @@ struct Drain {
 }
 
 /// How full a context's queues are.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Fill {
     words: u32,
     drains: VecDeque<Drain>,
 }
 
 /// A queue of messages of one context.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct LaneQueue {
     messages: VecDeque<Queued>,
     words: VecDeque<u64>,
 }
 
 /// Holds the queues of all contexts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct GlobalReceive {
     lanes: Vec<LaneQueue>,
     fills: Vec<Fill>,

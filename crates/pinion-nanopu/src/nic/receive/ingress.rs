@@ -19,7 +19,7 @@ use crate::nic::{ControlRequest, Credit, Delivered};
 use crate::transport::{DropReason, Externs, MessageInfo, Refusal};
 
 /// A frame on its way in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Frame {
     first_flit: Cycle,
     /// When its header is in the pipeline.
@@ -29,7 +29,7 @@ pub struct Frame {
 }
 
 /// Holds frames on their way in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ingress {
     timing: IngressSection,
     frames: VecDeque<Frame>,

@@ -107,7 +107,7 @@ fn sum_of(payload: &[u8]) -> u32 {
 }
 
 /// Holds which messages are known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MessageTable {
     /// By key and, with the fix, generation: a sender uses an id again when all packets have arrived,
     /// which may be before its message is delivered.

@@ -75,6 +75,7 @@ struct Delivery {
 }
 
 /// Holds the receive side of a NIC.
+#[derive(Clone)]
 pub struct Receive {
     section: ReceiveSection,
     transport: Box<dyn Transport>,

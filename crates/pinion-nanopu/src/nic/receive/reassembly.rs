@@ -34,14 +34,14 @@ struct Slot {
 }
 
 /// Buffers of one size.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Class {
     bytes: u16,
     free: VecDeque<u32>,
 }
 
 /// Holds messages while they are put together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reassembly {
     slots: Vec<Slot>,
     free_ids: VecDeque<u16>,

@@ -47,6 +47,7 @@ enum Notice {
 }
 
 /// Holds the transmit side of a node.
+#[derive(Clone)]
 pub struct Transmit {
     own: Address,
     transport: Box<dyn Transport>,

@@ -1,0 +1,174 @@
+//! A node that is saved at any cycle and restored goes on as if nothing had happened: the same frames
+//! in the same cycles, the same events, the same registers.
+
+use pinion_isa::elf::{Image, Segment, SegmentFlags};
+use pinion_nanopu::Cycle;
+use pinion_nanopu::baseline::Baseline;
+use pinion_nanopu::event::Event;
+use pinion_nanopu::node::{Node, Progress};
+use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
+
+use crate::support::{self, Random};
+
+/// First cycle in which the harts listen.
+const BOOTED: Cycle = 30_000;
+/// Runs end here.
+const END: Cycle = 90_000;
+
+type Frames = Vec<(Cycle, Cycle, Vec<u8>)>;
+
+/// What is seen of a node.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Seen {
+    frames: Frames,
+    events: Vec<(Cycle, Event)>,
+    progress: Option<Progress>,
+}
+
+/// Sends a node messages of one or two packets that ask for service; one packet in eight arrives
+/// trimmed, and nobody acknowledges what comes back: all timers run.
+fn inject(node: &mut Node, contexts: u64, random: &mut Random) {
+    let mut at = BOOTED;
+    for id in 0..96u16 {
+        let bytes = 16 + 8 * random.below(200);
+        let context = random.below(contexts) as u16;
+        let payload: Vec<u8> =
+            (0..bytes / 8).flat_map(|_| random.below(600).to_be_bytes()).collect();
+        for (packet, part) in payload.chunks(1024).enumerate() {
+            let flags = if random.below(8) == 0 { Flags::CHOP } else { Flags::default() };
+            let header = Header {
+                protocol: NDP_PROTOCOL,
+                src_ip: 0x0a00_0001,
+                dst_ip: 0x0a00_0002,
+                flags: Flags::DATA.with(flags),
+                src_context: 0x5000,
+                dst_context: context,
+                msg_len: bytes as u16,
+                pkt_offset: packet as u8,
+                tx_msg_id: id,
+                ..Header::default()
+            };
+            node.inject(at, &header.frame(part));
+            at += 200 + random.below(700);
+        }
+    }
+}
+
+fn run(node: &mut Node, end: Cycle, seen: &mut Seen) {
+    let Seen { frames, events, progress } = seen;
+    let mut sink = |first: Cycle, last: Cycle, frame: &[u8]| {
+        frames.push((first, last, frame.to_vec()));
+    };
+    *progress = Some(node.run_until(end, &mut sink, events));
+}
+
+/// Gives the registers and counters of all harts.
+fn state(node: &Node) -> String {
+    let hart = |id| format!("{:x?} {:?}", node.core(id).hart, node.core(id).decode_cycle());
+    (0..node.harts()).map(hart).collect()
+}
+
+#[test]
+fn a_restored_node_goes_on_as_the_first() {
+    let mut random = Random::new(0x5a7e, "a_restored_node");
+    let programs = [
+        ("echo", 1, 1, false, "ndp"),
+        ("echo", 1, 1, true, "ndp"),
+        ("service4", 4, 1, false, "ndp"),
+        ("threads4_p0_p1", 1, 4, true, "ndp"),
+        ("echo4", 4, 1, false, "homa"),
+        ("stream", 1, 1, false, "raw"),
+        ("echo", 1, 1, false, "udp"),
+    ];
+    for (program, harts, contexts, faithful, transport) in programs {
+        let overrides = [
+            &format!("core.count={harts}"),
+            &format!("transport.kind={transport}"),
+            "memory.size=16MiB",
+        ];
+        let machine = support::machine(faithful, &overrides);
+        let mut first = support::node(&machine, program);
+        inject(&mut first, contexts, &mut random);
+        for _ in 0..3 {
+            // Saving may happen in any cycle, be it while the program starts.
+            let cut = random.below(END);
+            let (mut kept, mut seen) = (first.clone(), Seen::default());
+            run(&mut kept, cut, &mut seen);
+            let saved = (kept.clone(), seen.clone());
+            run(&mut kept, END, &mut seen);
+            let [(mut again, mut seen_again), (mut once_more, mut seen_once_more)] =
+                [saved.clone(), saved];
+            run(&mut again, END, &mut seen_again);
+            run(&mut once_more, END, &mut seen_once_more);
+            let what = format!("{program} over {transport}, saved in cycle {cut}");
+            assert!(seen == seen_again && seen == seen_once_more, "{what}");
+            assert_eq!(state(&kept), state(&again), "{what}");
+            assert_eq!(
+                kept.memory().bytes(0x8000_0000, 1 << 20),
+                again.memory().bytes(0x8000_0000, 1 << 20)
+            );
+            assert_eq!(kept.receive().accounting(), again.receive().accounting(), "{what}");
+            assert_eq!(kept.transmit().counters(), again.transmit().counters(), "{what}");
+            assert!(!seen.events.is_empty(), "{what}: nothing happened");
+            println!("{what}: {} frames, {:?}", seen.frames.len(), seen.progress);
+        }
+    }
+}
+
+/// A program for the baseline's NIC that sends back what it receives.
+const DMA_ECHO: [u32; 13] = [
+    0x1001_62b7, // lui t0, 0x10016: the NIC's registers
+    0x0010_0313, // li t1, 1
+    0x01f3_1313, // slli t1, t1, 31
+    0x4003_0313, // addi t1, t1, 0x400: the buffer
+    0x0062_b423, // sd t1, 8(t0): receive request
+    0x0122_d383, // lhu t2, 18(t0): receive completion
+    0xfe03_8ee3, // beqz t2, -4
+    0x0303_9393, // slli t2, t2, 48
+    0x0063_e3b3, // or t2, t2, t1
+    0x0072_b023, // sd t2, 0(t0): send request
+    0x0102_de03, // lhu t3, 16(t0): send completion
+    0xfe0e_0ee3, // beqz t3, -4
+    0xfe1f_f06f, // j -32
+];
+
+#[test]
+fn a_restored_baseline_goes_on_as_the_first() {
+    let mut random = Random::new(0x5a7e, "a_restored_baseline");
+    let machine = support::machine(false, &["core.count=1", "memory.size=16MiB"]);
+    let data: Vec<u8> = DMA_ECHO.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let flags = SegmentFlags { read: true, write: true, execute: true };
+    let base = 0x8000_0000;
+    let bytes = data.len() as u64;
+    let segment = Segment { address: base, load_address: base, data, memory_bytes: bytes, flags };
+    let image = Image {
+        name: "dma_echo".to_owned(),
+        entry: base,
+        flags: 0,
+        segments: vec![segment],
+        symbols: Vec::new(),
+        sections: Vec::new(),
+    };
+    let mut first = Baseline::new(&machine, &image).expect("a machine and a program");
+    for index in 0..64u64 {
+        let frame: Vec<u8> = (0..64 + 8 * random.below(50)).map(|byte| byte as u8).collect();
+        first.inject(BOOTED + 500 * index, &frame);
+    }
+    let run = |node: &mut Baseline, end: Cycle, frames: &mut Frames| {
+        let mut sink = |first: Cycle, last: Cycle, frame: &[u8]| {
+            frames.push((first, last, frame.to_vec()));
+        };
+        node.run_until(end, &mut sink);
+    };
+    for _ in 0..8 {
+        let cut = random.below(END);
+        let (mut kept, mut frames) = (first.clone(), Frames::new());
+        run(&mut kept, cut, &mut frames);
+        let (mut again, mut frames_again) = (kept.clone(), frames.clone());
+        run(&mut kept, END, &mut frames);
+        run(&mut again, END, &mut frames_again);
+        assert_eq!(frames, frames_again, "saved in cycle {cut}");
+        assert_eq!(kept.core().hart, again.core().hart, "saved in cycle {cut}");
+        assert!(frames.len() > 20, "only {} frames came back", frames.len());
+    }
+}
