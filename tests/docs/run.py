@@ -12,8 +12,8 @@ In the README and every page of the book, in order and in one empty folder per p
 
 Numbers are those of Debian 12's gcc 12.2; with another compiler every number matches every other.
 Pages are readable as they are: what stands between `<!-- copy of PATH -->` and `<!-- end of copy -->` is
-that file, links adjusted; nothing is included. `<!-- made: PATH -->` in front of a picture says which file of the
-page's folder it is.
+that file, links adjusted and its headings below the page's; nothing is included. Tables that other tests
+write lie in docs/tables. `<!-- made: PATH -->` in front of a picture says which file of the page's folder it is.
 --write puts what came out into the pages, and copies and pictures where they belong. Exit status 0 when all is as it must be.
 """
 
@@ -33,17 +33,14 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 from common import find_pinion, installed_compilers, is_reference_compiler  # noqa: E402
 
 BOOK = REPOSITORY / "docs/src"
+TABLES = REPOSITORY / "docs/tables"
 SECONDS = 120
 FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8}\b|\d[\d,.]*")
 ANY_NUMBER = r"(?:0x[0-9a-f]+|\b[0-9a-f]{8}\b|-?\d[\d,.]*)"
 # What a table of the calibration says in its last line, and the pages that quote these lines in order.
 VERDICT = re.compile(r"\d+ of \d+ (?:rows|runs) within [^;]*; median error [\d.]+ %, largest [\d.]+ %\.")
-CALIBRATIONS = [
-    "calibration-table.md",
-    "calibration-second-table.md",
-    "calibration-applications-table.md",
-]
+CALIBRATIONS = ["calibration-pspin.md", "calibration-pspin2.md", "calibration-pspin-apps.md"]
 
 
 class Failure(Exception):
@@ -248,13 +245,14 @@ def check_pictures(path, text, folder, loose, write):
             raise Failure(f"{picture} is not what the commands make ({made}); --write puts it in")
 
 
+FENCED = re.compile(r"(^```.*?^```$)", re.S | re.M)
 COPY = re.compile(r"(<!-- copy of (\S+) -->\n)(.*?)(<!-- end of copy -->)", re.S)
 # Pages of the book that are copies, by the files they are copies of.
 PAGES = {"sdk/README.md": "docs/src/sdk.md", "sdk/MANIFEST.md": "docs/src/manifest.md"}
 
 
 def copied(source, page):
-    """A file's text as it stands in a page: links lead where they led."""
+    """A file's text as it stands in a page: links lead where they led, its title is a heading."""
 
     def moved(link):
         target, hash_, anchor = link[2].partition("#")
@@ -264,7 +262,10 @@ def copied(source, page):
         place = PAGES.get(str(place), str(place))
         return f"{link[1]}({os.path.relpath(REPOSITORY / place, page.parent)}{hash_}{anchor})"
 
-    return re.sub(r"(\])\(([^)\s]+)\)", moved, source.read_text())
+    parts = FENCED.split(re.sub(r"(\])\(([^)\s]+)\)", moved, source.read_text()))
+    if any(re.search(r"^# ", part, re.M) for part in parts[::2]):
+        parts[::2] = [re.sub(r"^#", "##", part, flags=re.M) for part in parts[::2]]
+    return "".join(parts)
 
 
 def copy_problems(write):
@@ -304,15 +305,27 @@ def link_problems(path):
 
 
 def summary_problems():
-    """Pages that the book's SUMMARY.md does not list."""
-    listed = set(re.findall(r"\]\(([^)]+)\)", (BOOK / "SUMMARY.md").read_text()))
-    copies = set()
-    for page in BOOK.glob("*.md"):
-        copies |= {source for _, source, _, _ in COPY.findall(page.read_text())}
+    """Pages that the book's SUMMARY.md does not list, or lists twice; tables that no page shows."""
+    listed = re.findall(r"\]\(([^)]+)\)", (BOOK / "SUMMARY.md").read_text())
+    shown = set()
     for page in sorted(BOOK.rglob("*.md")):
         name = str(page.relative_to(BOOK))
-        if name not in listed | copies | {"SUMMARY.md"}:
-            yield f"{name} is not in SUMMARY.md"
+        copies = [source for _, source, _, _ in COPY.findall(page.read_text())]
+        shown |= {(page.parent / source).resolve() for source in copies}
+        if name != "SUMMARY.md" and listed.count(name) != 1:
+            yield f"{name} is in SUMMARY.md {listed.count(name)} times"
+    for table in sorted(TABLES.glob("*.md")):
+        if table not in shown:
+            yield f"docs/tables/{table.name} is in no page"
+
+
+def text_problems():
+    """Pages without a text of their own: only a copy, or only tables."""
+    for page in sorted(BOOK.rglob("*.md")):
+        text = FENCED.sub("", COPY.sub("", page.read_text()))
+        has_paragraph = any(re.match(r"[A-Z`]", part) for part in re.split(r"\n\s*\n", text))
+        if page.name != "SUMMARY.md" and not (text.startswith("# ") and has_paragraph):
+            yield f"{page.name} needs a title and a paragraph that says what it is for"
 
 
 def unit_problems():
@@ -327,7 +340,7 @@ def unit_problems():
 
 def quotation_problems(write):
     """What README and book say about calibration must be what the tables say."""
-    wanted = [(BOOK / name).read_text().strip().splitlines()[-1] for name in CALIBRATIONS]
+    wanted = [(TABLES / name).read_text().strip().splitlines()[-1] for name in CALIBRATIONS]
     for page in (REPOSITORY / "README.md", BOOK / "trust.md"):
         text = page.read_text()
         found = VERDICT.findall(text)
@@ -336,7 +349,6 @@ def quotation_problems(write):
             page.write_text(VERDICT.sub(lambda _: next(verdicts), text))
         elif found != wanted:
             yield f"{page.name} does not say, once each and in this order: {' '.join(wanted)}"
-
 
 
 def main():
@@ -379,6 +391,7 @@ def main():
         found = [f"{t.relative_to(REPOSITORY)}: {p}" for t in texts for p in link_problems(t)]
         report(f"links of {len(texts)} pages", found)
         report("every page is in SUMMARY.md", summary_problems())
+        report("every page has a text", text_problems())
         report("pages are whole", copy_problems(arguments.write))
         report("the units' files", unit_problems())
         report("what is quoted from the calibration", quotation_problems(arguments.write))

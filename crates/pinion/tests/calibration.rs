@@ -30,7 +30,7 @@ fn check(name: &str, median_bar: f64, page: &str) -> Vec<Comparison> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let rows = set.compare(None, jobs).unwrap();
 
-    let page = repository().join("docs/src").join(page);
+    let page = repository().join("docs/tables").join(page);
     let table = set.markdown(&rows);
     if blesses() {
         std::fs::write(&page, &table).unwrap();
@@ -63,19 +63,19 @@ fn check_misses(name: &str, rows: &[Comparison]) {
 
 #[test]
 fn every_row_of_the_first_set_passes_and_the_book_says_so() {
-    let rows = check("pspin", 0.005, "calibration-table.md");
+    let rows = check("pspin", 0.005, "calibration-pspin.md");
     assert_eq!(rows.iter().filter(|row| row.counts).count(), 93);
 }
 
 #[test]
 fn the_second_set_is_as_the_book_says() {
-    let rows = check("pspin2", 0.01, "calibration-second-table.md");
+    let rows = check("pspin2", 0.01, "calibration-pspin2.md");
     assert_eq!(rows.iter().filter(|row| row.counts).count(), 66);
 }
 
 #[test]
 fn applications_are_as_the_book_says() {
-    let rows = check("pspin-apps", 0.05, "calibration-applications-table.md");
+    let rows = check("pspin-apps", 0.05, "calibration-pspin-apps.md");
     assert_eq!(rows.iter().filter(|row| row.metric == "packet_latency_ns").count(), 8);
 }
 

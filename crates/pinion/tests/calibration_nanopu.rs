@@ -47,7 +47,7 @@ fn every_scenario_but_the_known_misses_passes_and_the_book_says_so() {
     assert!(median <= MEDIAN_BAR, "the median error is {median}");
 
     let table = table::markdown(&rows);
-    let page = repository().join("docs/src/calibration-nanopu-table.md");
+    let page = repository().join("docs/tables/calibration-nanopu.md");
     if bless {
         std::fs::write(&page, &table).unwrap();
     }

@@ -55,7 +55,7 @@ fn the_book_shows_what_comes_out() {
     if !has_gcc() {
         return;
     }
-    check_book(all(), "figures-fpspin-table.md", "figure_fpspin");
+    check_book(all(), "figures-fpspin.md", "figure_fpspin");
 }
 
 #[test]

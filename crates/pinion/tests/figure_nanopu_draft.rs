@@ -31,7 +31,7 @@ fn the_book_shows_what_comes_out() {
     if !has_gcc() {
         return;
     }
-    check_book(all(), "figures-nanopu-table.md", "figure_nanopu_draft");
+    check_book(all(), "figures-nanopu.md", "figure_nanopu_draft");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn the_book_shows_what_comes_out() {
     if !has_gcc() {
         return;
     }
-    check_book(all(), "figures-pspin-table.md", "figure_pspin");
+    check_book(all(), "figures-pspin.md", "figure_pspin");
 }
 
 #[test]

@@ -261,10 +261,10 @@ fn messages_complete_when_the_reference_says() {
 
 /// Compares the table with the documentation's, or writes it there.
 fn published(table: &str) {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/network-table.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tables/network.md");
     if std::env::var_os("PINION_BLESS").is_some() {
         std::fs::write(&page, table).unwrap();
     }
     let there = std::fs::read_to_string(&page).unwrap_or_default();
-    assert!(there == table, "docs/src/network-table.md says otherwise; PINION_BLESS=1 writes it");
+    assert!(there == table, "docs/tables/network.md says otherwise; PINION_BLESS=1 writes it");
 }

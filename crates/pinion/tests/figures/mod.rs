@@ -21,13 +21,13 @@ pub fn make(name: &str, request: &Request) -> Produced {
         .unwrap_or_else(|error| panic!("{name}: {}", pinion::error::paragraph(&error)))
 }
 
-fn book() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src")
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-/// Compares a file of the book with what it should be, or writes it.
+/// Compares a file of the documentation with what it should be, or writes it.
 fn is_current(file: &str, contents: &[u8]) -> bool {
-    let path = book().join(file);
+    let path = docs().join(file);
     if std::env::var_os("PINION_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, contents).unwrap();
@@ -35,7 +35,7 @@ fn is_current(file: &str, contents: &[u8]) -> bool {
     std::fs::read(&path).unwrap_or_default() == contents
 }
 
-/// Checks that the book shows what comes out: charts, rows, and the page of comparisons.
+/// Checks that the book shows what comes out: charts, rows, and the table of comparisons.
 pub fn check_book(figures: &[Produced], page: &str, test: &str) {
     let mut stale = Vec::new();
     let mut comparisons = Vec::new();
@@ -43,21 +43,22 @@ pub fn check_book(figures: &[Produced], page: &str, test: &str) {
         let Produced { name, definition, table, .. } = produced;
         let svg = chart::draw(definition, table, &produced.comparisons).unwrap();
         let mut files = vec![
-            (format!("figures/{name}.csv"), table.to_csv().unwrap()),
-            (format!("figures/{name}.svg"), svg.into_bytes()),
+            (format!("src/figures/{name}.csv"), table.to_csv().unwrap()),
+            (format!("src/figures/{name}.svg"), svg.into_bytes()),
         ];
         for (further, svg) in chart::draw_further(definition, table, &produced.comparisons).unwrap()
         {
-            files.push((format!("figures/{name}-{further}.svg"), svg.into_bytes()));
+            files.push((format!("src/figures/{name}-{further}.svg"), svg.into_bytes()));
         }
         stale.extend(files.into_iter().filter(|(f, text)| !is_current(f, text)).map(|(f, _)| f));
         comparisons.push(figure::to_markdown(produced));
     }
-    if !is_current(page, comparisons.join("\n").as_bytes()) {
-        stale.push(page.to_owned());
+    let page = format!("tables/{page}");
+    if !is_current(&page, comparisons.join("\n").as_bytes()) {
+        stale.push(page);
     }
     let command = format!("PINION_BLESS=1 cargo test -p pinion --test {test}");
-    assert!(stale.is_empty(), "{stale:?} in docs/src are out of date; run {command}");
+    assert!(stale.is_empty(), "{stale:?} in docs are out of date; run {command}");
 }
 
 /// Checks that every published value is measured and every difference has its reason.
