@@ -1,7 +1,8 @@
-//! The simulation kernel: time, clocks, the event wheel, configuration.
+//! The simulation kernel: time, clocks, the event wheel, the contract of nodes, configuration.
 
 pub mod config;
 pub mod machine;
+pub mod node;
 pub mod time;
 pub mod wheel;
 

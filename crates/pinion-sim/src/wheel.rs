@@ -15,7 +15,7 @@ const NONE: u64 = u64::MAX;
 const _: () = assert!(WORDS == 64, "one bit per word fits into a word");
 
 /// Orders events by cycle, then by the order of pushing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wheel<E> {
     slots: Vec<Vec<E>>,
     /// Bit per slot: has events that were not popped.
@@ -33,7 +33,7 @@ pub struct Wheel<E> {
     len: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Far<E> {
     at: u64,
     order: u64,
