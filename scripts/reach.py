@@ -21,6 +21,7 @@ TABLE = [
     ("crates/pinion-nanopu/*", [*RUST, "cluster", "golden", "faults", "docs"]),
     ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-cores/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-isa/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-sim/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-net/*", [*RUST, *SIMULATED]),

@@ -9,7 +9,6 @@
 //! [`event::Event`].
 
 pub mod baseline;
-pub mod core;
 pub mod event;
 pub mod hart_interface;
 pub mod machine;
@@ -17,6 +16,8 @@ pub mod memory;
 pub mod nic;
 pub mod node;
 pub mod transport;
+
+pub use pinion_cores::rocket as core;
 
 /// Counts cycles of the node's clock since reset.
 pub type Cycle = u64;

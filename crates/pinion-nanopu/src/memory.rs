@@ -8,6 +8,7 @@
 mod devices;
 mod l2;
 mod outer;
+mod port;
 
 pub use devices::{Devices, Exit};
 pub use l2::{Grant, L2};
@@ -17,10 +18,9 @@ use pinion_isa::elf::Image;
 
 use crate::Cycle;
 use crate::baseline::DmaNic;
-use crate::machine::core::MemorySection;
+use crate::machine::memory::MemorySection;
 
-/// Bytes of a cache line, in all caches.
-pub const LINE_BYTES: u64 = 64;
+pub use pinion_cores::port::LINE_BYTES;
 /// Bytes kept behind memory so that eight bytes can be read anywhere in it.
 const PADDING: usize = 8;
 
@@ -104,7 +104,7 @@ impl Memory {
 
     /// Fetches a line that the L2 missed; gives the cycles that takes beside those of the miss before
     /// it.
-    pub fn outer_fetch(&mut self, line: u64) -> Cycle {
+    pub(crate) fn outer_fetch(&mut self, line: u64) -> Cycle {
         self.outer.fetch(line, &self.costs)
     }
 

@@ -235,7 +235,7 @@ fn touch(memory: &mut Memory, address: u64, bytes: usize, write: bool) -> Cycle 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::core::MemorySection;
+    use crate::machine::memory::MemorySection;
 
     fn memory() -> Memory {
         let section = MemorySection {

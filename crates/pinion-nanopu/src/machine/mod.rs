@@ -1,9 +1,9 @@
 //! Every number of a nanoPU node, as its file in `machines/` gives it with its source.
 
-pub mod core;
 pub mod dma_nic;
 pub mod hart_interface;
 mod limits;
+pub mod memory;
 pub mod node;
 pub mod receive;
 pub mod transmit;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use pinion_cores::rocket::section::{CacheSection, CoreSection};
 use pinion_sim::machine::{Kind, MachineFile};
 use serde::Deserialize;
 
-use super::core::{CacheSection, CoreSection, MemorySection};
 use super::dma_nic::DmaNicSection;
 use super::hart_interface::HartInterfaceSection;
+use super::memory::MemorySection;
 use super::receive::ReceiveSection;
 use super::transmit::TransmitSection;
 use super::transport::TransportSection;

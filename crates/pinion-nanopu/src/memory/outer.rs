@@ -5,7 +5,7 @@
 
 use super::{L2, LINE_BYTES};
 use crate::Cycle;
-use crate::machine::core::MemorySection;
+use crate::machine::memory::MemorySection;
 
 /// Nobody but the L2 asks the last-level cache.
 const HOLDER: u32 = 0;

@@ -2,7 +2,7 @@
 //! back from goes out, explained.
 
 use pinion_nanopu::core::Failure;
-use pinion_nanopu::machine::core::MemorySection;
+use pinion_nanopu::machine::memory::MemorySection;
 use pinion_nanopu::node::Node;
 use pinion_sim::Clock;
 use pinion_spin::listener::Fault as FaultKind;

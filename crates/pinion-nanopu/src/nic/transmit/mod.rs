@@ -1,11 +1,11 @@
-//! The transmit side: from x31 to the pins (nanoPU paper, figure 3).
+//! The transmit side: from x31 to the pins (nanoPU paper, figure 2).
 //!
 //! In: words that harts write to x31; the receive side's requests for control frames,
 //! acknowledgements and credit. Out: frames, each with the cycles of its first and last flit.
 //!
-//! A word's way: [`tx_queue`] → [`packetization`] (into one of the [`buffers`], watched by
-//! [`timers`]) → the arbiter here, which lets frames of the [`packet_generator`] go first → [`egress`]
-//! → pins.
+//! A word's way: [`global_transmit`] → [`packetization`] (into one of the [`buffers`], watched by
+//! [`timers`]) → `arbiter`, which lets frames of the [`packet_generator`] go first → [`egress`] →
+//! pins.
 //!
 //! Nothing ticks. Each unit says when it next has something to do; [`Transmit::advance`] does these
 //! things in order of time. It has to be called only at [`Transmit::next_event`], which lies where a
@@ -14,25 +14,25 @@
 //! more before its first flit, since nothing can change its way from there on.
 
 mod agenda;
+mod arbiter;
 pub mod buffers;
 pub mod counters;
 pub mod egress;
+pub mod global_transmit;
 pub mod packet_generator;
 pub mod packetization;
 pub mod timers;
-pub mod tx_queue;
+mod words;
 
 use std::collections::VecDeque;
 
-use pinion_net::frame::lnic::Flags;
-
 use self::agenda::{Agenda, Unit};
 use self::counters::{Counters, Resident};
-use self::egress::{Egress, Passage};
-use self::packet_generator::{Control, PacketGenerator};
-use self::packetization::{Acknowledged, Packetization, Written};
+use self::egress::Egress;
+use self::global_transmit::{GlobalTransmit, MOST, NotQueued, Word};
+use self::packet_generator::PacketGenerator;
+use self::packetization::{Acknowledged, Packetization};
 use self::timers::Timers;
-use self::tx_queue::{MOST, NotQueued, Step, Stream, TxQueues, Word};
 use super::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
@@ -52,7 +52,7 @@ pub struct Transmit {
     own: Address,
     transport: Box<dyn Transport>,
     header_bytes: usize,
-    queues: TxQueues,
+    queues: GlobalTransmit,
     packetization: Packetization,
     timers: Timers,
     timed: bool,
@@ -103,7 +103,7 @@ impl Transmit {
         Ok(Self {
             own,
             header_bytes: transport.header_bytes(),
-            queues: TxQueues::new(
+            queues: GlobalTransmit::new(
                 harts,
                 contexts,
                 section.queue_words,
@@ -235,43 +235,6 @@ impl Transmit {
         (first < Cycle::MAX).then_some(first)
     }
 
-    /// Notes when a word that was written can make a packet complete; `waiting` words of its stream
-    /// wait.
-    fn note_word(&mut self, stream: Stream, waiting: usize) {
-        let wanted = &mut self.wanted[stream.index()];
-        if *wanted == 0 {
-            let front = self.queues.front(stream).map_or(0, |front| front.value);
-            *wanted = self.packetization.words_to_packet_end(stream, front);
-        }
-        let complete = waiting >= *wanted;
-        if complete || self.queues.crowded(stream.hart()) {
-            let wake = self.stream_wake(stream);
-            self.words_wake = self.words_wake.min(wake);
-        }
-    }
-
-    /// Tells the earliest cycle in which words of a stream that wait make a packet complete.
-    fn stream_wake(&self, stream: Stream) -> Cycle {
-        let (Some(next), Some(front)) = (self.queues.next(), self.queues.front(stream)) else {
-            return Cycle::MAX;
-        };
-        let ahead = self.packetization.words_to_packet_end(stream, front.value) - 1;
-        if let Some(last) = self.queues.peek(stream, ahead) {
-            return (next + ahead as Cycle).max(last.at + self.queue_cycles);
-        }
-        // Now and then, so that a hart is not told that there is less room than there is.
-        if self.queues.crowded(stream.hart()) { next + 63 } else { Cycle::MAX }
-    }
-
-    /// Finds the earliest cycle in which words that wait can make a packet complete.
-    fn find_words_wake(&mut self) {
-        let mut first = Cycle::MAX;
-        for stream in self.queues.streams() {
-            first = first.min(self.stream_wake(stream));
-        }
-        self.words_wake = first;
-    }
-
     /// Does everything that is due up to cycle `now`. Chosen frames go to `out` with the cycles of
     /// their first and last flit, in that order; both lie ahead.
     pub fn advance(
@@ -329,74 +292,11 @@ impl Transmit {
         self.agenda.note(unit, at);
     }
 
-    /// Tells when the arbiter can choose a frame.
-    fn arbitration(&self) -> Option<Cycle> {
-        let (control, data) = (self.generator.frame_from(), self.packetization.packet_from());
-        let there = control.into_iter().chain(data).min()?;
-        Some(there.max(self.egress.free_from()))
-    }
-
     /// Notes that the RTL stops here.
     fn stop(&mut self, at: Cycle, why: &'static str) {
         if self.stopped.is_none_or(|(first, _)| at < first) {
             self.stopped = Some((at, why));
         }
-    }
-
-    /// Moves words into packetization from cycle `at` up to `now`, until another unit is due or
-    /// may have become so.
-    fn move_words(&mut self, mut at: Cycle, now: Cycle, listener: &mut impl Listener) {
-        let until = self.agenda.others(Unit::Queues).min(now + 1) - 1;
-        loop {
-            let packetization = &self.packetization;
-            match self.queues.step(at, |stream, value| packetization.gate(stream, value)) {
-                Step::Take(stream, word) => {
-                    if !self.write(stream, word, at, listener) {
-                        return;
-                    }
-                    self.follow(stream, until, listener);
-                }
-                Step::Blocked => self.counters.header_waits += 1,
-                Step::Switch | Step::Empty => {}
-            }
-            match self.queues.next() {
-                Some(next) if next <= until => at = next,
-                _ => return,
-            }
-        }
-    }
-
-    /// Moves the words behind one that went, up to the packet's last, as long as nothing can come
-    /// between.
-    fn follow(&mut self, stream: Stream, until: Cycle, listener: &mut impl Listener) {
-        let hart = stream.hart() as u8;
-        let mut writer = self.packetization.writer(stream);
-        let room = writer.room();
-        let words = self.queues.follow(stream, until, room, |at, word| {
-            listener.event(at, Event::PacketizeIn { hart });
-            writer.put(word);
-        });
-        self.packetization.written(stream, words as u16);
-    }
-
-    /// Writes a word into packetization. Tells whether it was inside a packet, so that nothing
-    /// else can have become due.
-    fn write(
-        &mut self,
-        stream: Stream,
-        word: Word,
-        at: Cycle,
-        listener: &mut impl Listener,
-    ) -> bool {
-        listener.event(at, Event::PacketizeIn { hart: stream.hart() as u8 });
-        self.wanted[stream.index()] = 0;
-        match self.packetization.write(stream, word.value, at, &mut self.counters) {
-            Written::Inside => return true,
-            Written::Began(id) if self.timed => self.timers.set(id, at + 1),
-            Written::Began(_) | Written::Packet => {}
-            Written::Overflow => self.full_schedule(at),
-        }
-        false
     }
 
     /// Hears that a queue of descriptors was full.
@@ -452,59 +352,6 @@ impl Transmit {
         if !self.packetization.timed_out(id, at + self.notice_cycles) {
             self.full_schedule(at);
         }
-    }
-
-    /// Passes a frame through the arbiter in cycle `at`: control strictly before data.
-    fn pass(
-        &mut self,
-        at: Cycle,
-        out: &mut impl FnMut(Cycle, Cycle, &[u8]),
-        listener: &mut impl Listener,
-    ) {
-        let passage = match self.generator.take(at) {
-            Some(control) => self.pass_control(at, &control, listener),
-            None => self.pass_data(at, listener),
-        };
-        if let Some(passage) = passage {
-            out(passage.first_flit, passage.last_flit, &self.frame);
-        }
-    }
-
-    /// Builds a control frame and sends it on its way.
-    fn pass_control(
-        &mut self,
-        at: Cycle,
-        control: &Control,
-        listener: &mut impl Listener,
-    ) -> Option<Passage> {
-        let flags = control.flags;
-        self.counters.control_frames += 1;
-        self.counters.acknowledgements += u64::from(flags.has(Flags::ACK));
-        self.counters.negative_acknowledgements += u64::from(flags.has(Flags::NACK));
-        self.counters.pulls += u64::from(flags.has(Flags::PULL));
-        let header = self.transport.control(&control.request, flags, &self.own);
-        self.frame.clear();
-        self.transport.write(&header, &self.control_payload, &mut self.frame);
-        Some(self.egress.pass(at, self.header_bytes, self.frame.len(), false, listener))
-    }
-
-    /// Builds the next data packet and sends it on its way.
-    fn pass_data(&mut self, at: Cycle, listener: &mut impl Listener) -> Option<Passage> {
-        let packet = self.packetization.packet()?;
-        let header = self.transport.data(&packet.outgoing, packet.number, packet.again, &self.own);
-        self.frame.clear();
-        self.transport.write(&header, self.packetization.payload(&packet), &mut self.frame);
-        let passage = self.egress.pass(at, self.header_bytes, self.frame.len(), true, listener);
-        let counter = if packet.again {
-            &mut self.counters.packets_again
-        } else {
-            &mut self.counters.packets
-        };
-        *counter += 1;
-        if self.packetization.packet_sent(passage.last_word) {
-            self.sent.push_back((passage.last_word, packet.outgoing.tx_msg_id));
-        }
-        Some(passage)
     }
 }
 

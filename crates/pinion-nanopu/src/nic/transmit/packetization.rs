@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use super::buffers::{Buffer, Buffers};
 use super::counters::{Counters, Resident};
-use super::tx_queue::{Gate, MOST, Stream};
+use super::global_transmit::{Gate, MOST, Stream};
 use crate::Cycle;
 use crate::machine::transmit::{TransmitFixes, TransmitSection};
 use crate::nic::{Credit, Delivered};

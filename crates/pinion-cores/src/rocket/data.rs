@@ -9,7 +9,7 @@ use pinion_isa::{Access, AccessKind, Cause, Exception, MemoryKind};
 use super::cache::State;
 use super::{Core, Network, PendingStore};
 use crate::Cycle;
-use crate::memory::{LINE_BYTES, Memory};
+use crate::port::{LINE_BYTES, MemoryPort};
 
 /// Cycles from the decode stage of the first store to a clean line to that of an access that would
 /// read the tags while the store marks them.
@@ -19,11 +19,11 @@ impl Core {
     /// Performs a memory access of an instruction that decodes in `t`: gives the value read and the
     /// cycle in which it decodes for the last time, or what it traps with.
     #[inline(always)]
-    pub(super) fn access<N: Network>(
+    pub(super) fn access<M: MemoryPort, N: Network>(
         &mut self,
         access: &Access<u64>,
         t: Cycle,
-        memory: &mut Memory,
+        memory: &mut M,
         network: &N,
     ) -> Result<(u64, Cycle), AccessEnd> {
         let address = access.address;
@@ -97,13 +97,16 @@ impl Core {
     }
 
     #[inline(always)]
-    fn store(&mut self, offset: usize, access: &Access<u64>, value: u64, memory: &mut Memory) {
+    fn store<M: MemoryPort>(
+        &mut self,
+        offset: usize,
+        access: &Access<u64>,
+        value: u64,
+        memory: &mut M,
+    ) {
         self.effects += 1;
         memory.write(offset, access.bytes, value);
-        if memory.devices.is_to_host(access.address) {
-            memory.devices.store_to_host(value);
-            memory.serve_host();
-        }
+        memory.stored(access.address, value);
     }
 
     #[inline(always)]
@@ -151,22 +154,14 @@ impl Core {
 
     /// Fetches a line, or the right to write it; gives what that costs.
     #[cold]
-    fn miss(&mut self, line: u64, write: bool, held: bool, memory: &mut Memory) -> Cycle {
+    fn miss<M: MemoryPort>(&mut self, line: u64, write: bool, held: bool, memory: &mut M) -> Cycle {
         self.hart.csr.events.count(DATA_CACHE_MISS, self.hart.csr.mcountinhibit);
-        let grant = memory.l2.acquire(line, self.id, write);
-        let mut cost = self.data_miss;
-        if !grant.hit {
-            cost += memory.outer_fetch(line);
-        }
-        if grant.probe != 0 {
-            cost += memory.costs.probe_cycles;
-            memory.probes.push((grant.probe, line, !write));
-        }
-        if let Some((evicted, holders)) = grant.evicted {
+        let acquired = memory.acquire(self.id, line, write);
+        let mut cost = self.data_miss + acquired.cycles;
+        if let Some(evicted) = acquired.evicted {
             self.data_cache.remove(evicted);
-            memory.probes.push((holders & !(1 << self.id), evicted, false));
         }
-        let state = match (write, grant.exclusive) {
+        let state = match (write, acquired.exclusive) {
             (true, _) => State::Dirty,
             (false, true) => State::Exclusive,
             (false, false) => State::Shared,
@@ -176,26 +171,23 @@ impl Core {
                 self.data_cache.set_state(slot, state);
             }
         } else if let Some(victim) = self.data_cache.insert(line, state) {
-            memory.l2.release(victim.line, self.id);
-            if victim.dirty {
-                cost += memory.costs.write_back_cycles;
-            }
+            cost += memory.release(self.id, victim.line, victim.dirty);
         }
         cost
     }
 
     #[cold]
-    fn access_device(
+    fn access_device<M: MemoryPort>(
         &mut self,
         access: &Access<u64>,
         t: Cycle,
-        memory: &mut Memory,
+        memory: &mut M,
     ) -> Result<(u64, Cycle), AccessEnd> {
         if !memory.has_device(access.address) || !self.allowed(access) {
             return Err(AccessEnd::Trap(fault(access)));
         }
         self.effects += 1;
-        let done = t + memory.costs.device_cycles;
+        let done = t + memory.device_cycles();
         match access.kind {
             MemoryKind::Load => {
                 let value = memory.read_device(access.address, done);
@@ -213,15 +205,8 @@ impl Core {
     }
 
     /// Gives up lines that a device has taken, before the next instruction finds them.
-    fn take_probes(&mut self, memory: &mut Memory) {
-        let own = 1 << self.id;
-        memory.probes.retain_mut(|(harts, line, keep)| {
-            if *harts & own != 0 {
-                self.probe(*line, *keep);
-            }
-            *harts &= !own;
-            *harts != 0
-        });
+    fn take_probes<M: MemoryPort>(&mut self, memory: &mut M) {
+        memory.take_probes(self.id, |line, keep| self.probe(line, keep));
     }
 }
 

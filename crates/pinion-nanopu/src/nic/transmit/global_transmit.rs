@@ -1,5 +1,5 @@
-//! The local transmit queues: words written to x31, on their way to packetization (RTL
-//! LNIC/TxQueues).
+//! The global transmit queues: words written to x31, on their way to packetization (nanoPU paper, figure 2;
+//! RTL LNIC/TxQueues).
 //!
 //! In: 64-bit words with their hart and context. Out: which word packetization takes next. Holds
 //! one queue per hart, shared by its contexts. One word goes per cycle, of the lowest-numbered hart
@@ -88,7 +88,7 @@ pub enum Step {
 
 /// Holds the queues of all harts.
 #[derive(Clone, Debug)]
-pub struct TxQueues {
+pub struct GlobalTransmit {
     capacity: usize,
     contexts: usize,
     latency: u64,
@@ -122,7 +122,7 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-impl TxQueues {
+impl GlobalTransmit {
     /// Makes empty queues of `capacity` words for `harts` harts (at most 64) of `contexts` contexts
     /// (at most 64); a word takes `latency` cycles.
     ///
@@ -392,12 +392,12 @@ impl TxQueues {
 mod tests {
     use super::*;
 
-    fn queues(harts: usize, fixes: TransmitFixes) -> TxQueues {
-        TxQueues::new(harts, 4, 8, 1, fixes)
+    fn queues(harts: usize, fixes: TransmitFixes) -> GlobalTransmit {
+        GlobalTransmit::new(harts, 4, 8, 1, fixes)
     }
 
     /// Steps until nothing is due; header words are those below 10.
-    fn run(queues: &mut TxQueues, open: impl Fn(Stream) -> bool) -> Vec<(Cycle, u64)> {
+    fn run(queues: &mut GlobalTransmit, open: impl Fn(Stream) -> bool) -> Vec<(Cycle, u64)> {
         let mut taken = Vec::new();
         while let Some(at) = queues.next() {
             let gate = |stream, value| match value {

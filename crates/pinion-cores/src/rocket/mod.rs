@@ -11,23 +11,31 @@
 //! instruction decodes when the one before has left, its word has been fetched and its operands
 //! are ready; it retires three cycles later.
 
-pub mod cache;
+mod cache;
 pub mod code;
-pub mod data;
+mod control;
+mod data;
 mod fetch;
 mod fetch_ahead;
-pub mod multiply_divide;
+mod floating_point;
+pub mod interrupts;
+mod multiply_divide;
 pub mod network;
-pub mod predictor;
-pub mod run;
+mod polling;
+mod predictor;
+mod run;
+pub mod section;
+#[cfg(test)]
+mod tests;
 
 use pinion_isa::{Hart, HartConfig, Reservation};
 
 use crate::Cycle;
-use crate::machine::core::{CacheSection, CoreSection};
+use crate::port::LINE_BYTES;
 use cache::Cache;
 pub use network::Network;
 use predictor::Predictor;
+pub use section::{CacheSection, CoreSection};
 
 /// Words of which the pipeline remembers when they left the fetch queue.
 const FETCH_RING: usize = 8;
@@ -256,7 +264,7 @@ impl Core {
             float_ports: 0,
             float_ports_base: 0,
             stores: [PendingStore::default(); 2],
-            word_index: u64::from(shape.data_cache.sets) * (crate::memory::LINE_BYTES / 8) - 1,
+            word_index: u64::from(shape.data_cache.sets) * (LINE_BYTES / 8) - 1,
             load_run: (0, 0),
             memory_busy: 0,
             tags_written: 0,
@@ -333,7 +341,7 @@ impl Core {
     pub fn probe(&mut self, line: u64, keep: bool) {
         if !keep {
             self.data_cache.remove(line);
-            if self.reservation.address().is_some_and(|held| held / 64 == line) {
+            if self.reservation.address().is_some_and(|held| held / LINE_BYTES == line) {
                 self.reservation.clear();
             }
         } else if let Some(slot) = self.data_cache.find(line) {

@@ -2,7 +2,67 @@
 //! (RTL MulDiv.scala: 8 bits of the multiplier a cycle, 1 bit of the quotient a cycle, both ending
 //! early).
 
-use pinion_isa::{Instruction, Op};
+use pinion_isa::{Class, Instruction, Op};
+
+use super::code::NET_TX;
+use super::network::Network;
+use super::{Core, RETIRE};
+use crate::Cycle;
+
+impl Core {
+    /// Sends a word of an instruction that is not a plain operation.
+    #[inline(never)]
+    pub(super) fn send_late<N: Network>(&mut self, i: &Instruction, t: Cycle, network: &mut N) {
+        let word = self.hart.x[usize::from(NET_TX)];
+        self.effects += 1;
+        match i.class {
+            Class::Mul | Class::MulHigh | Class::Div => {
+                if self.timing.unit_results {
+                    let by_product = self.by_product(i);
+                    network.send(by_product, t + RETIRE);
+                }
+                network.send(word, self.unit_done);
+            }
+            _ => network.send(word, t + RETIRE),
+        }
+    }
+
+    /// Gives what the adder or logic unit makes of the operands of a multiplication or division:
+    /// the word that the RTL sends before the product (quirk_tx_unit_results).
+    pub(super) fn by_product(&self, i: &Instruction) -> u64 {
+        let [a, b] = [i.rs1, i.rs2].map(|source| self.hart.x[usize::from(source)]);
+        match i.op {
+            Op::Mul => a.wrapping_add(b),
+            Op::Mulw => a.wrapping_add(b) as i32 as u64,
+            Op::Mulh => a << (b & 63),
+            Op::Mulhsu | Op::Mulhu => 0,
+            Op::Div => a ^ b,
+            Op::Divu => a >> (b & 63),
+            Op::Divw => (a ^ b) as i32 as u64,
+            Op::Divuw => ((a as u32) >> (b & 31)) as i32 as u64,
+            Op::Rem | Op::Remw => a | b,
+            _ => a & b,
+        }
+    }
+
+    /// Moves the result of the multiplier or divider on when an instruction that decodes in `t`
+    /// takes the register file's port in the cycle it wants.
+    #[inline(always)]
+    pub(super) fn wants_write_port(&mut self, t: Cycle) {
+        if t + RETIRE == self.unit_done {
+            self.unit_done += 1;
+            self.set_ready(self.unit_register, self.unit_done);
+        } else if t >= self.unit_done {
+            self.unit_register = 0;
+        }
+    }
+
+    pub(super) fn settle_unit(&mut self, t: Cycle) {
+        if t >= self.unit_done {
+            self.unit_register = 0;
+        }
+    }
+}
 
 /// Gives the cycles from the decode stage of a multiplication or division to that of the first
 /// instruction that may use its result, nothing else wanting the register file's port.

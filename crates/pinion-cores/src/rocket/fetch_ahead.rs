@@ -12,12 +12,12 @@ use super::code::Code;
 use super::fetch::FETCH_STAGES;
 use super::predictor::{Flow, Meeting};
 use super::{Ahead, Core, FETCH_RING};
-use crate::memory::{LINE_BYTES, Memory};
+use crate::port::{LINE_BYTES, MemoryPort};
 
 impl Core {
     /// Follows the frontend through words that it fetches in vain.
     #[cold]
-    pub(super) fn fetch_ahead(&mut self, ahead: Ahead, code: &Code, memory: &mut Memory) {
+    pub(super) fn fetch_ahead<M: MemoryPort>(&mut self, ahead: Ahead, code: &Code, memory: &mut M) {
         let Some((astray, lesson)) = ahead.undone else {
             return self.follow(ahead, code, memory);
         };
@@ -27,7 +27,7 @@ impl Core {
         self.predictor.learn(lesson);
     }
 
-    fn follow(&mut self, ahead: Ahead, code: &Code, memory: &mut Memory) {
+    fn follow<M: MemoryPort>(&mut self, ahead: Ahead, code: &Code, memory: &mut M) {
         let Ahead { mut pc, mut word, last, mut fetch, mut late, mut blind, .. } = ahead;
         // The queue holds as many words as the ring remembers departures of.
         let depth = self.timing.fetch_queue_words as usize;

@@ -13,7 +13,7 @@ use pinion_isa::Instruction;
 use super::predictor::{Flow, Guess, Meeting};
 use super::{Ahead, Core, FETCH_RING, RETIRE};
 use crate::Cycle;
-use crate::memory::{LINE_BYTES, Memory};
+use crate::port::{LINE_BYTES, MemoryPort};
 
 /// Cycles from the departure that makes room to a word's entry into the fetch queue.
 pub(super) const FETCH_STAGES: Cycle = 1 + LOOK_UP;
@@ -54,11 +54,11 @@ impl Refill {
 impl Core {
     /// Gives the first cycle in which the instruction can be in decode, its words being fetched.
     #[inline(always)]
-    pub(super) fn arrive(
+    pub(super) fn arrive<M: MemoryPort>(
         &mut self,
         pc: u64,
         instruction: &Instruction,
-        memory: &mut Memory,
+        memory: &mut M,
     ) -> Cycle {
         let last_word = (pc + u64::from(instruction.length) - 1) >> 2;
         if last_word != self.fetch_word {
@@ -68,7 +68,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn fetch_words(&mut self, pc: u64, last_word: u64, memory: &mut Memory) {
+    fn fetch_words<M: MemoryPort>(&mut self, pc: u64, last_word: u64, memory: &mut M) {
         let first_word = pc >> 2;
         let before = self.fetch;
         // One word follows the other in every cycle, as far as the queue has room.
@@ -136,7 +136,13 @@ impl Core {
     }
 
     #[inline(always)]
-    fn look_up_if_new(&mut self, word: u64, before: Cycle, nth: Cycle, memory: &mut Memory) {
+    fn look_up_if_new<M: MemoryPort>(
+        &mut self,
+        word: u64,
+        before: Cycle,
+        nth: Cycle,
+        memory: &mut M,
+    ) {
         let line = word * 4 / LINE_BYTES;
         if line != self.fetch_line || self.fetch < self.refill.enters {
             self.look_up(line, before, nth, memory);
@@ -147,7 +153,7 @@ impl Core {
     /// Looks a word up that would enter the queue in cycle `self.fetch`, the `nth` since the
     /// instruction before, whose word entered in `before`.
     #[inline(never)]
-    fn look_up(&mut self, line: u64, before: Cycle, nth: Cycle, memory: &mut Memory) {
+    fn look_up<M: MemoryPort>(&mut self, line: u64, before: Cycle, nth: Cycle, memory: &mut M) {
         self.fetch_line = line;
         let checked = self.decode + MEMORY_STAGE;
         let first = self.fetch;
@@ -167,12 +173,12 @@ impl Core {
 
     /// Gives the cycle in which a word of a line enters the queue that is looked up to enter in
     /// `first`, and again until `last`; `None` if it does not by then.
-    pub(super) fn enters(
+    pub(super) fn enters<M: MemoryPort>(
         &mut self,
         line: u64,
         first: Cycle,
         last: Cycle,
-        memory: &mut Memory,
+        memory: &mut M,
     ) -> Option<Cycle> {
         let mut at = first;
         while at <= last {
@@ -191,18 +197,8 @@ impl Core {
     }
 
     /// Asks for a line that a word missed which would have entered the queue in `at`.
-    fn refill(&mut self, line: u64, at: Cycle, memory: &mut Memory) {
-        let grant = memory.l2.acquire(line, self.id, false);
-        let mut enters = at + self.instruction_miss;
-        if !grant.hit {
-            enters += memory.outer_fetch(line);
-        }
-        if grant.probe != 0 {
-            memory.probes.push((grant.probe, line, true));
-        }
-        if let Some((evicted, holders)) = grant.evicted {
-            memory.probes.push((holders, evicted, false));
-        }
+    fn refill<M: MemoryPort>(&mut self, line: u64, at: Cycle, memory: &mut M) {
+        let enters = at + self.instruction_miss + memory.fetch_line(self.id, line);
         self.instruction_cache.insert(line, super::cache::State::Shared);
         self.refill = Refill { line, enters };
     }

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
+use pinion_isa::Cause;
 use pinion_isa::elf::Image;
 
+use super::code::Code;
 use super::*;
-use crate::core::CoreShape;
-use crate::machine::core::{CacheSection, CoreSection, MemorySection};
+use crate::port::MemoryPort;
+use crate::testing::Flat;
 
 /// A network that offers words and keeps what it is sent.
 #[derive(Default)]
@@ -46,7 +48,7 @@ impl Network for Stub {
     fn trapped(&mut self, _: Cycle) {}
 }
 
-pub(crate) fn core_section() -> CoreSection {
+fn core_section() -> CoreSection {
     CoreSection {
         count: 1,
         load_use_cycles: 2,
@@ -73,27 +75,6 @@ pub(crate) fn core_section() -> CoreSection {
     }
 }
 
-fn memory_section() -> MemorySection {
-    MemorySection {
-        base_address: 0x8000_0000,
-        size: pinion_sim::config::Bytes(64 << 20),
-        l2_sets: 1024,
-        l2_ways: 8,
-        l2_preloaded: true,
-        dram_cycles: 5,
-        last_level_sets: 0,
-        last_level_ways: 1,
-        last_level_cycles: 0,
-        row_bytes: 0,
-        banks: 1,
-        open_row_cycles: 0,
-        write_back_cycles: 18,
-        probe_cycles: 10,
-        device_cycles: 20,
-        timebase_cycles: 100,
-    }
-}
-
 fn run_ubench(tests: u64) -> Vec<[u64; 6]> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/calibration/nanopu");
     let bytes = std::fs::read(root.join("elf/ubench.elf")).expect("a file");
@@ -103,14 +84,14 @@ fn run_ubench(tests: u64) -> Vec<[u64; 6]> {
     let data = CacheSection { sets: 64, ways: 4, miss_cycles: 16 };
     let mut core =
         Core::new(0, CoreShape { core: &section, instruction_cache: &cache, data_cache: &data });
-    let mut memory = Memory::new(&memory_section(), 1);
-    memory.load(&image).expect("fits");
+    let mut memory = Flat::new(BASE, 64 << 20);
+    memory.load(&image);
     let mut code = Code::new(0x8000_0000, 1 << 20, core.hart.extensions());
     let mut stub = Stub::default();
     stub.words.extend([0x0a00_0001_0000_0010, 0, tests]);
     for _ in 0..1000 {
         core.run(core.key + 100_000, &mut code, &mut memory, &mut stub);
-        if core.activity != Activity::Running || memory.devices.exit.is_some() {
+        if core.activity != Activity::Running || memory.has_ended() {
             break;
         }
     }
@@ -155,7 +136,7 @@ fn run_words(words: &[u32], registers: [u64; 2], sets: u32, cycles: Cycle) -> Co
     let data = CacheSection { sets, ways: 4, miss_cycles: 16 };
     let shape = CoreShape { core: &section, instruction_cache: &instructions, data_cache: &data };
     let mut core = Core::new(0, shape);
-    let mut memory = Memory::new(&memory_section(), 1);
+    let mut memory = Flat::new(BASE, 64 << 20);
     for (at, words) in [(BASE, words), (HANDLER, &[MRET])] {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         memory.write_bytes(at, &bytes);

@@ -1,0 +1,134 @@
+//! The memory port of a core: how it reaches what lies outside of it.
+//!
+//! A core model knows its pipeline and its first-level caches, and nothing of the machine around it:
+//! not what lies behind its port, who else is there, or what an access there costs. That is the
+//! machine's affair, which implements this trait; swapping the core leaves the machine alone, and
+//! the other way round. The trait is a type parameter of whatever executes instructions: no call on
+//! their path is dynamic.
+
+use crate::Cycle;
+
+/// Bytes of a line: what caches hold and memory is asked for.
+pub const LINE_BYTES: u64 = 64;
+
+/// Says what a data cache got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acquired {
+    /// Cycles it took beside those of a miss that the next level can serve.
+    pub cycles: Cycle,
+    /// Nobody else holds the line: it may be written later without asking again.
+    pub exclusive: bool,
+    /// A line that the cache must give up, because the next level had no room for both.
+    pub evicted: Option<u64>,
+}
+
+/// The port of one core to memory, devices and interrupt lines.
+///
+/// *Purpose.* Memory holds the data, and the core's caches hold tags alone: an access to memory is a
+/// look-up in the tags, requests for lines if it misses, and then [`read`](Self::read) or
+/// [`write`](Self::write). What those requests cost is said in cycles beside those that the core's
+/// own configuration gives a miss. Lines are numbered: a line's number is its address divided by
+/// [`LINE_BYTES`].
+///
+/// *Required.* Everything. A port to memory without caches in front gives 0 cycles everywhere and
+/// never takes a line away.
+///
+/// ```
+/// use pinion_cores::Cycle;
+/// use pinion_cores::port::{Acquired, MemoryPort};
+///
+/// /// Memory from address 0 on, all of it as near as a hit in the next level.
+/// struct Flat(Vec<u8>);
+///
+/// impl MemoryPort for Flat {
+///     fn offset(&self, address: u64, bytes: u8) -> Option<usize> {
+///         let end = address.checked_add(bytes.into())?;
+///         (end <= self.0.len() as u64 - 8).then_some(address as usize)
+///     }
+///     fn read(&self, offset: usize) -> u64 {
+///         (0..8).map(|byte| u64::from(self.0[offset + byte]) << (8 * byte)).sum()
+///     }
+///     fn write(&mut self, offset: usize, bytes: u8, value: u64) {
+///         let bytes = usize::from(bytes);
+///         self.0[offset..offset + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+///     }
+///     fn stored(&mut self, _: u64, _: u64) {}
+///     fn fetch_line(&mut self, _: u32, _: u64) -> Cycle {
+///         0
+///     }
+///     fn acquire(&mut self, _: u32, _: u64, _: bool) -> Acquired {
+///         Acquired { cycles: 0, exclusive: true, evicted: None }
+///     }
+///     fn release(&mut self, _: u32, _: u64, _: bool) -> Cycle {
+///         0
+///     }
+///     fn take_probes(&mut self, _: u32, _: impl FnMut(u64, bool)) {}
+///     fn has_device(&self, _: u64) -> bool {
+///         false
+///     }
+///     fn device_cycles(&self) -> Cycle {
+///         0
+///     }
+///     fn read_device(&mut self, _: u64, _: Cycle) -> u64 {
+///         0
+///     }
+///     fn write_device(&mut self, _: u64, _: u8, _: u64, _: Cycle) {}
+///     fn timer_at(&self, _: u32) -> Cycle {
+///         Cycle::MAX
+///     }
+///     fn software_interrupt(&self, _: u32) -> bool {
+///         false
+///     }
+///     fn has_ended(&self) -> bool {
+///         false
+///     }
+/// }
+/// ```
+pub trait MemoryPort {
+    /// Gives the offset of `bytes` (at most 8) bytes at an address, if all lie in memory; what does
+    /// not is a device's or nobody's.
+    fn offset(&self, address: u64, bytes: u8) -> Option<usize>;
+
+    /// Reads up to eight bytes at an offset that [`Self::offset`] gave; upper bytes are garbage.
+    fn read(&self, offset: usize) -> u64;
+
+    /// Writes the low `bytes` bytes of a value at an offset that [`Self::offset`] gave.
+    fn write(&mut self, offset: usize, bytes: u8, value: u64);
+
+    /// Hears that a core has written to an address: some of them mean something to the host.
+    fn stored(&mut self, address: u64, value: u64);
+
+    /// Gives a line to a core's instruction cache; gives the cycles that takes beside those of a miss.
+    fn fetch_line(&mut self, core: u32, line: u64) -> Cycle;
+
+    /// Gives a line to a core's data cache, to write it or only to read it.
+    fn acquire(&mut self, core: u32, line: u64, write: bool) -> Acquired;
+
+    /// Takes a line that a core's data cache evicts; gives the cycles of writing it back if it is
+    /// `dirty`.
+    fn release(&mut self, core: u32, line: u64, dirty: bool) -> Cycle;
+
+    /// Says which lines a core's data cache must give up now, and whether it may keep each to read.
+    fn take_probes(&mut self, core: u32, give_up: impl FnMut(u64, bool));
+
+    /// Tells whether an address belongs to a device.
+    fn has_device(&self, address: u64) -> bool;
+
+    /// Gives the cycles from a device's being asked to its answer.
+    fn device_cycles(&self) -> Cycle;
+
+    /// Reads a device's register; `now` is the cycle of its answer.
+    fn read_device(&mut self, address: u64, now: Cycle) -> u64;
+
+    /// Writes a device's register in cycle `now`.
+    fn write_device(&mut self, address: u64, bytes: u8, value: u64, now: Cycle);
+
+    /// Gives the cycle from which a core's timer interrupt is up, as things are.
+    fn timer_at(&self, core: u32) -> Cycle;
+
+    /// Tells whether a core's software interrupt is up.
+    fn software_interrupt(&self, core: u32) -> bool;
+
+    /// Tells whether the program has ended itself.
+    fn has_ended(&self) -> bool;
+}

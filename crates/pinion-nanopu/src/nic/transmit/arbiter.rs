@@ -1,0 +1,76 @@
+//! The arbiter in front of the egress pipeline: control frames strictly before data, a whole packet at
+//! a time (nanoPU paper, figure 2).
+//!
+//! In: frames that the packet generator has ready, packets that packetization has scheduled. Out: one
+//! of them at a time, built and on its way to the pins. Holds nothing. Waits for a frame of either,
+//! and for the egress pipeline to take its first word.
+
+use pinion_net::frame::lnic::Flags;
+
+use super::Transmit;
+use super::egress::Passage;
+use super::packet_generator::Control;
+use crate::Cycle;
+use crate::event::Listener;
+
+impl Transmit {
+    /// Tells when the arbiter can choose a frame.
+    pub(super) fn arbitration(&self) -> Option<Cycle> {
+        let (control, data) = (self.generator.frame_from(), self.packetization.packet_from());
+        let there = control.into_iter().chain(data).min()?;
+        Some(there.max(self.egress.free_from()))
+    }
+
+    /// Passes a frame through the arbiter in cycle `at`: control strictly before data.
+    pub(super) fn pass(
+        &mut self,
+        at: Cycle,
+        out: &mut impl FnMut(Cycle, Cycle, &[u8]),
+        listener: &mut impl Listener,
+    ) {
+        let passage = match self.generator.take(at) {
+            Some(control) => self.pass_control(at, &control, listener),
+            None => self.pass_data(at, listener),
+        };
+        if let Some(passage) = passage {
+            out(passage.first_flit, passage.last_flit, &self.frame);
+        }
+    }
+
+    /// Builds a control frame and sends it on its way.
+    pub(super) fn pass_control(
+        &mut self,
+        at: Cycle,
+        control: &Control,
+        listener: &mut impl Listener,
+    ) -> Option<Passage> {
+        let flags = control.flags;
+        self.counters.control_frames += 1;
+        self.counters.acknowledgements += u64::from(flags.has(Flags::ACK));
+        self.counters.negative_acknowledgements += u64::from(flags.has(Flags::NACK));
+        self.counters.pulls += u64::from(flags.has(Flags::PULL));
+        let header = self.transport.control(&control.request, flags, &self.own);
+        self.frame.clear();
+        self.transport.write(&header, &self.control_payload, &mut self.frame);
+        Some(self.egress.pass(at, self.header_bytes, self.frame.len(), false, listener))
+    }
+
+    /// Builds the next data packet and sends it on its way.
+    pub(super) fn pass_data(&mut self, at: Cycle, listener: &mut impl Listener) -> Option<Passage> {
+        let packet = self.packetization.packet()?;
+        let header = self.transport.data(&packet.outgoing, packet.number, packet.again, &self.own);
+        self.frame.clear();
+        self.transport.write(&header, self.packetization.payload(&packet), &mut self.frame);
+        let passage = self.egress.pass(at, self.header_bytes, self.frame.len(), true, listener);
+        let counter = if packet.again {
+            &mut self.counters.packets_again
+        } else {
+            &mut self.counters.packets
+        };
+        *counter += 1;
+        if self.packetization.packet_sent(passage.last_word) {
+            self.sent.push_back((passage.last_word, packet.outgoing.tx_msg_id));
+        }
+        Some(passage)
+    }
+}
