@@ -43,7 +43,6 @@ EXCEPTIONS = {
     "modules of pinion in circles": 16,
     "modules of pinion-host in circles": 2,
     "modules of pinion-isa in circles": 3,
-    "lines of pinion-cores/src/rocket/predictor.rs": 734,
     "lines of pinion-nanopu/src/nic/transmit/packetization.rs": 563,
     "lines of pinion-nanopu/tests/ndp_reference/model.rs": 625,
     "lines of pinion-nanopu/tests/receive_replay.rs": 530,

@@ -107,6 +107,9 @@ impl Cache {
     }
 }
 
+/// Distances from the lowest bit of the bits that are fed back.
+const TAPS: [u32; 4] = [0, 2, 3, 5];
+
 /// A 16-bit linear feedback shift register, which random replacement draws from.
 #[derive(Clone, Debug)]
 struct Lfsr(u16);
@@ -117,8 +120,8 @@ impl Lfsr {
     }
 
     fn next(&mut self) -> u16 {
-        let bit = (self.0 ^ self.0 >> 2 ^ self.0 >> 3 ^ self.0 >> 5) & 1;
-        self.0 = self.0 >> 1 | bit << 15;
+        let bit = TAPS.iter().fold(0, |bit, tap| bit ^ self.0 >> tap) & 1;
+        self.0 = self.0 >> 1 | bit << (u16::BITS - 1);
         self.0
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use pinion_isa::elf::Image;
-use pinion_isa::{Extensions, Instruction, decode};
+use pinion_isa::{Extensions, Instruction, decode, is_compressed};
 
 /// Number of the register whose reads pop the receive queue.
 pub const NET_RX: u8 = 30;
@@ -25,6 +25,9 @@ pub struct Slot {
     /// It writes [`NET_TX`].
     pub writes_net: bool,
 }
+
+/// Slots that a word of [`Code::known`] tells of.
+const KNOWN_BITS: usize = u64::BITS as usize;
 
 const EMPTY: Slot =
     Slot { instruction: Instruction::illegal(0, 0), reads_net: false, writes_net: false };
@@ -57,7 +60,7 @@ impl Code {
         Self {
             base,
             slots: vec![EMPTY; slots].into(),
-            known: vec![0; slots.div_ceil(64)],
+            known: vec![0; slots.div_ceil(KNOWN_BITS)],
             extensions,
         }
     }
@@ -77,10 +80,9 @@ impl Code {
             let half = |index: usize| halves.get(index).map(|half| u16::from_le_bytes(*half));
             for index in 0..halves.len() {
                 let (Some(low), high) = (half(index), half(index + 1)) else { break };
-                let word = match low & 3 {
-                    3 => u32::from(low) | u32::from(high.unwrap_or(0)) << 16,
-                    _ => u32::from(low),
-                };
+                let low = u32::from(low);
+                let word =
+                    if is_compressed(low) { low } else { low | u32::from(high.unwrap_or(0)) << 16 };
                 if let Some(slot) = slots.get_mut(first as usize + index) {
                     *slot = Slot::new(word, extensions);
                 }
@@ -93,7 +95,7 @@ impl Code {
     #[inline(always)]
     pub fn get(&self, pc: u64) -> Option<&Slot> {
         let index = (pc.wrapping_sub(self.base) >> 1) as usize;
-        let known = self.known.get(index / 64)? >> (index % 64) & 1;
+        let known = self.known.get(index / KNOWN_BITS)? >> (index % KNOWN_BITS) & 1;
         if known == 0 { None } else { self.slots.get(index) }
     }
 
@@ -115,7 +117,7 @@ impl Code {
             if *decoded != slot {
                 Arc::make_mut(&mut self.slots)[index] = slot;
             }
-            self.known[index / 64] |= 1 << (index % 64);
+            self.known[index / KNOWN_BITS] |= 1 << (index % KNOWN_BITS);
         }
         slot
     }

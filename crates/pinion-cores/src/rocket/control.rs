@@ -10,6 +10,17 @@ use super::{Activity, Core, RETIRE};
 use crate::Cycle;
 use crate::port::MemoryPort;
 
+/// Where a decoded CSR instruction keeps its five-bit immediate: above the CSR's number.
+const IMMEDIATE_SHIFT: u32 = 16;
+const IMMEDIATE_BITS: i32 = 31;
+/// Bits of an integer register's number.
+const X_BITS: u8 = 31;
+
+/// Gives the immediate of a CSR instruction that has one.
+fn immediate(i: &Instruction) -> u64 {
+    (i.imm >> IMMEDIATE_SHIFT & IMMEDIATE_BITS) as u64
+}
+
 impl Core {
     #[inline(never)]
     pub(super) fn issue_csr<M: MemoryPort, N: Network>(
@@ -41,7 +52,7 @@ impl Core {
             }
             self.decode = t;
             let writes = !matches!(i.op, Op::Csrrs | Op::Csrrc | Op::Csrrsi | Op::Csrrci)
-                || (i.rs1 != 0 || i.imm >> 16 & 31 != 0);
+                || (i.rs1 != 0 || immediate(i) != 0);
             let quiet = (csr::number::MSCRATCH..=csr::number::MTVAL).contains(&number);
             if writes && !quiet {
                 self.takes_back(pc.wrapping_add(u64::from(i.length)), t);
@@ -89,8 +100,8 @@ impl Core {
         } else {
             0
         };
-        let immediate = (i.imm >> 16 & 31) as u64;
-        let source = self.hart.x[usize::from(i.rs1 & 31)];
+        let immediate = immediate(i);
+        let source = self.hart.x[usize::from(i.rs1 & X_BITS)];
         let new = match i.op {
             Op::Csrrw => Some(source),
             Op::Csrrwi => Some(immediate),
@@ -101,7 +112,7 @@ impl Core {
             _ => None,
         };
         if let Some(new) = new {
-            let idle = number == network::csr::USER_COMMAND && new == 2;
+            let idle = number == network::csr::USER_COMMAND && new == network::csr::IDLE_COMMAND;
             self.effects += u64::from(!idle);
             network.write_csr(number, new, now);
             // What follows from it must be settled before anything decodes later than it.

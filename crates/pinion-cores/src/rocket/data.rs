@@ -11,9 +11,17 @@ use super::{Core, Network, PendingStore};
 use crate::Cycle;
 use crate::port::{LINE_BYTES, MemoryPort};
 
+/// Bytes of a word of the data array: what the store buffer keeps apart.
+pub(super) const WORD_BYTES: u64 = 8;
 /// Cycles from the decode stage of the first store to a clean line to that of an access that would
 /// read the tags while the store marks them.
 const TAGS_WRITTEN: Cycle = 2;
+/// Cycles from the decode stage of a store to the first in which it may go into the array.
+const STORE_CYCLES: Cycle = 2;
+/// The same of an atomic, which computes first.
+const ATOMIC_CYCLES: Cycle = 3;
+/// Cycles from the decode stage of an access to that of an access behind a fence that it holds up.
+const BUSY_CYCLES: Cycle = 4;
 
 impl Core {
     /// Performs a memory access of an instruction that decodes in `t`: gives the value read and the
@@ -71,25 +79,25 @@ impl Core {
                 t = later;
             }
         }
-        self.memory_busy = t + 4;
+        self.memory_busy = t + BUSY_CYCLES;
         let old = memory.read(offset);
         match access.kind {
             MemoryKind::Load | MemoryKind::EventLoad => {}
             MemoryKind::LoadReserved => self.reservation.reserve(address),
             MemoryKind::Store => {
-                self.pend_store(t + 2, address, access.bytes);
+                self.pend_store(t + STORE_CYCLES, address, access.bytes);
                 self.store(offset, access, access.data, memory);
             }
             MemoryKind::StoreConditional => {
                 if !self.reservation.take(address) {
                     return Ok((1, t));
                 }
-                self.pend_store(t + 2, address, access.bytes);
+                self.pend_store(t + STORE_CYCLES, address, access.bytes);
                 self.store(offset, access, access.data, memory);
                 return Ok((0, t));
             }
             MemoryKind::Amo(op) => {
-                self.pend_store(t + 3, address, access.bytes);
+                self.pend_store(t + ATOMIC_CYCLES, address, access.bytes);
                 self.store(offset, access, op.apply(old, access.data, access.bytes), memory);
             }
         }
@@ -126,7 +134,7 @@ impl Core {
     /// Gives the decode cycle of a load that may meet stores on their way into the array.
     #[inline(always)]
     fn after_stores(&mut self, t: Cycle, address: u64, bytes: u8) -> Cycle {
-        let word = address >> 3 & self.word_index;
+        let word = address / WORD_BYTES & self.word_index;
         let mask = mask(address, bytes);
         let run = if self.load_run.1 == t { self.load_run.0 } else { t };
         let mut t = t;
@@ -148,7 +156,7 @@ impl Core {
     #[inline(always)]
     fn pend_store(&mut self, from: Cycle, address: u64, bytes: u8) {
         self.stores[0] = self.stores[1];
-        let word = address >> 3 & self.word_index;
+        let word = address / WORD_BYTES & self.word_index;
         self.stores[1] = PendingStore { from, word, mask: mask(address, bytes) };
     }
 
@@ -220,7 +228,7 @@ pub(super) enum AccessEnd {
 }
 
 fn mask(address: u64, bytes: u8) -> u8 {
-    (((1u16 << bytes) - 1) << (address & 7)) as u8
+    (((1u16 << bytes) - 1) << (address % WORD_BYTES)) as u8
 }
 
 fn fault(access: &Access<u64>) -> Exception<u64> {

@@ -6,6 +6,16 @@ use pinion_isa::{Class, Instruction};
 use super::Core;
 use crate::Cycle;
 
+/// Cycles that the ring of bits looks ahead, and how far it is used before it is turned on.
+const PORT_CYCLES: Cycle = u64::BITS as Cycle;
+const PORT_LEEWAY_CYCLES: Cycle = 48;
+/// Bits of a number's fraction (IEEE 754).
+const SINGLE_FRACTION_BITS: u32 = 23;
+const DOUBLE_FRACTION_BITS: u32 = 52;
+/// Where a decoded instruction keeps its format: 0 is single precision (RISC-V, `fmt`).
+const FORMAT_SHIFT: u32 = 25;
+const FORMAT_BITS: i32 = 0b11;
+
 impl Core {
     /// Gives the cycle from which the instruction's result port is free, if it needs one.
     pub(super) fn float_slot(&mut self, i: &Instruction, t: Cycle) -> Option<Cycle> {
@@ -17,15 +27,15 @@ impl Core {
         loop {
             let port = t + latency;
             let distance = port.saturating_sub(self.float_ports_base);
-            if distance >= 64 {
+            if distance >= PORT_CYCLES {
                 self.float_ports = 0;
                 self.float_ports_base = t;
                 continue;
             }
             if self.float_ports >> distance & 1 == 0 {
-                if distance > 48 {
+                if distance > PORT_LEEWAY_CYCLES {
                     let shift = t - self.float_ports_base;
-                    self.float_ports >>= shift.min(63);
+                    self.float_ports >>= shift.min(PORT_CYCLES - 1);
                     self.float_ports_base = t;
                     self.float_ports |= 1 << (port - t);
                 } else {
@@ -72,18 +82,18 @@ impl Core {
     /// one, so that the last bit is not needed (RTL DivSqrtRecFN_small, `skipCycle2`).
     pub(super) fn divide_cycles(&self, i: &Instruction, [a, b]: [u64; 2]) -> Cycle {
         let (mask, cycles) = if single(i) {
-            ((1 << 23) - 1, self.timing.float_divide_single_cycles)
+            ((1 << SINGLE_FRACTION_BITS) - 1, self.timing.float_divide_single_cycles)
         } else {
-            ((1 << 52) - 1, self.timing.float_divide_double_cycles)
+            ((1 << DOUBLE_FRACTION_BITS) - 1, self.timing.float_divide_double_cycles)
         };
         cycles + u64::from(a & mask < b & mask)
     }
 
     pub(super) fn root_cycles(&self, i: &Instruction, a: u64) -> Cycle {
         let (exponent, cycles) = if single(i) {
-            (a >> 23, self.timing.float_root_single_cycles)
+            (a >> SINGLE_FRACTION_BITS, self.timing.float_root_single_cycles)
         } else {
-            (a >> 52, self.timing.float_root_double_cycles)
+            (a >> DOUBLE_FRACTION_BITS, self.timing.float_root_double_cycles)
         };
         // The bias is odd: an odd field is an even exponent.
         cycles - u64::from(exponent & 1 == 0)
@@ -92,5 +102,5 @@ impl Core {
 
 /// Tells whether a floating-point instruction works in single precision.
 fn single(i: &Instruction) -> bool {
-    i.imm >> 25 & 3 == 0
+    i.imm >> FORMAT_SHIFT & FORMAT_BITS == 0
 }

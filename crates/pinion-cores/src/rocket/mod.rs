@@ -37,6 +37,9 @@ pub use network::Network;
 use predictor::Predictor;
 pub use section::{CacheSection, CoreSection};
 
+/// Registers whose readiness is kept: x, then f.
+const REGISTERS: usize = 64;
+
 /// Words of which the pipeline remembers when they left the fetch queue.
 const FETCH_RING: usize = 8;
 
@@ -172,7 +175,7 @@ pub struct Core {
     /// Decode cycle of the last control-flow instruction.
     steered: Cycle,
     /// Decode cycle from which each register (x, then f) may be used or overwritten.
-    ready: [Cycle; 64],
+    ready: [Cycle; REGISTERS],
     /// The latest of them.
     all_ready: Cycle,
     /// A multiplication or division under way: register, and the cycle it wants the write port.
@@ -256,7 +259,7 @@ impl Core {
             fetch_line: u64::MAX,
             refill: fetch::Refill::default(),
             steered: 0,
-            ready: [0; 64],
+            ready: [0; REGISTERS],
             all_ready: 0,
             unit_register: 0,
             unit_done: 0,
@@ -264,7 +267,7 @@ impl Core {
             float_ports: 0,
             float_ports_base: 0,
             stores: [PendingStore::default(); 2],
-            word_index: u64::from(shape.data_cache.sets) * (LINE_BYTES / 8) - 1,
+            word_index: u64::from(shape.data_cache.sets) * (LINE_BYTES / data::WORD_BYTES) - 1,
             load_run: (0, 0),
             memory_busy: 0,
             tags_written: 0,

@@ -9,6 +9,12 @@ use super::network::Network;
 use super::{Core, RETIRE};
 use crate::Cycle;
 
+/// Bits of a register that a shift takes its distance from, and those of a shift of words.
+const SHIFT_BITS: u64 = 63;
+const WORD_SHIFT_BITS: u64 = 31;
+/// Bits of a bit's position.
+const POSITION_BITS: u32 = 63;
+
 impl Core {
     /// Sends a word of an instruction that is not a plain operation.
     #[inline(never)]
@@ -34,12 +40,12 @@ impl Core {
         match i.op {
             Op::Mul => a.wrapping_add(b),
             Op::Mulw => a.wrapping_add(b) as i32 as u64,
-            Op::Mulh => a << (b & 63),
+            Op::Mulh => a << (b & SHIFT_BITS),
             Op::Mulhsu | Op::Mulhu => 0,
             Op::Div => a ^ b,
-            Op::Divu => a >> (b & 63),
+            Op::Divu => a >> (b & SHIFT_BITS),
             Op::Divw => (a ^ b) as i32 as u64,
-            Op::Divuw => ((a as u32) >> (b & 31)) as i32 as u64,
+            Op::Divuw => ((a as u32) >> (b & WORD_SHIFT_BITS)) as i32 as u64,
             Op::Rem | Op::Remw => a | b,
             _ => a & b,
         }
@@ -103,7 +109,7 @@ fn divide(a: u64, b: u64, signed: bool, remainder: bool) -> u64 {
     let msb = |value: u64| 63 - (value | 1).leading_zeros();
     // Positions of the quotient that are known to be zero are skipped in the first cycle; the
     // difference of the positions wraps at six bits, as the hardware's does.
-    let skipped = u64::from(!msb(dividend).wrapping_sub(msb(divisor)) & 63);
+    let skipped = u64::from(!msb(dividend).wrapping_sub(msb(divisor)) & POSITION_BITS);
     let iterations = if by_zero || skipped == 0 { 65 } else { 66 - skipped };
     let negate_result = if remainder { a_negative } else { a_negative != b_negative && !by_zero };
     iterations + u64::from(a_negative || b_negative) + u64::from(negate_result)

@@ -17,6 +17,8 @@ pub mod csr {
     pub const PRIORITY: u16 = 0x055;
     /// `lnicucmd`: message done, idle.
     pub const USER_COMMAND: u16 = 0x056;
+    /// What `lnicucmd` takes for: nothing to do, ask for another thread.
+    pub const IDLE_COMMAND: u64 = 1 << 1;
     /// `lnicrdy`: the NIC is out of reset.
     pub const NIC_READY: u16 = 0x057;
     /// `ltargetcontext`: the context the scheduler wants to run.

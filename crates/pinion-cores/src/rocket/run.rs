@@ -3,15 +3,21 @@
 //! In: slots of decoded code. Out: instructions retired. An instruction waits for its words, for its
 //! operands, and for room where it sends (RTL RocketCore.scala).
 
-use pinion_isa::{Cause, Class, Exception, Instruction, Outcome};
+use pinion_isa::{Cause, Class, Exception, Instruction, Outcome, is_compressed};
 
 use super::code::{Code, NET_RX, NET_TX, Slot};
-use super::data::AccessEnd;
+use super::data::{AccessEnd, WORD_BYTES};
 use super::network::Network;
 use super::predictor::Flow;
-use super::{Activity, Core, RETIRE, multiply_divide};
+use super::{Activity, Core, REGISTERS, RETIRE, multiply_divide};
 use crate::Cycle;
 use crate::port::MemoryPort;
+
+/// Cycles from the decode stage of a jump to that of the first instruction that may use its return
+/// address.
+const LINK_USE_CYCLES: Cycle = 2;
+/// Registers of the floating-point unit.
+const FLOAT_REGISTERS: usize = REGISTERS / 2;
 
 /// Says whether the core goes on.
 pub(super) type Going = bool;
@@ -90,7 +96,7 @@ impl Core {
         if self.all_ready <= arrival {
             return arrival;
         }
-        let ready = |register: u8| self.ready[usize::from(register & 63)];
+        let ready = |register: u8| self.ready[usize::from(register) % REGISTERS];
         arrival.max(ready(i.rs1)).max(ready(i.rs2)).max(ready(i.rd)).max(ready(i.rs3))
     }
 
@@ -98,13 +104,13 @@ impl Core {
     #[inline(always)]
     pub(super) fn changes_code(&self, address: u64) -> bool {
         let (base, bytes) = self.code_range;
-        address.wrapping_add(8).wrapping_sub(base) < bytes + 8
+        address.wrapping_add(WORD_BYTES).wrapping_sub(base) < bytes + WORD_BYTES
     }
 
     /// Notes the decode cycle from which a register may be used or overwritten.
     #[inline(always)]
     pub(super) fn set_ready(&mut self, register: u8, at: Cycle) {
-        self.ready[usize::from(register & 63)] = at;
+        self.ready[usize::from(register) % REGISTERS] = at;
         self.all_ready = self.all_ready.max(at);
     }
 
@@ -244,7 +250,7 @@ impl Core {
                     return true;
                 }
                 if i.rd != 0 {
-                    self.set_ready(i.rd, t + 2);
+                    self.set_ready(i.rd, t + LINK_USE_CYCLES);
                 }
                 self.steer(Flow::register(i), i, pc, self.hart.pc, true, t);
             }
@@ -267,7 +273,8 @@ impl Core {
                 let Some(at) = self.float_slot(i, t) else {
                     unreachable!("floating-point instructions always find a slot")
                 };
-                let operands = [i.rs1, i.rs2].map(|r| self.hart.f[usize::from(r & 31)]);
+                let operands =
+                    [i.rs1, i.rs2].map(|r| self.hart.f[usize::from(r) % FLOAT_REGISTERS]);
                 if let Outcome::Trap(exception) = self.hart.execute(i) {
                     self.trap(exception, t, network);
                     return true;
@@ -351,7 +358,7 @@ impl Core {
             if allowed { Ok(memory.read(offset) as u16) } else { Err(fault) }
         };
         let low = u32::from(half(pc)?);
-        let word = if low & 3 == 3 { low | u32::from(half(pc + 2)?) << 16 } else { low };
+        let word = if is_compressed(low) { low } else { low | u32::from(half(pc + 2)?) << 16 };
         Ok(code.fill(pc, word))
     }
 }
