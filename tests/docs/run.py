@@ -18,6 +18,7 @@ write lie in docs/tables. `<!-- made: PATH -->` in front of a picture says which
 """
 
 import argparse
+import csv
 import os
 import re
 import shutil
@@ -328,6 +329,20 @@ def text_problems():
             yield f"{page.name} needs a title and a paragraph that says what it is for"
 
 
+def column_problems():
+    """Figures whose columns are not those that the page about columns lists."""
+    listed = {}
+    for line in (BOOK / "columns.md").read_text().splitlines():
+        if line.startswith("| `") and line.count("|") == 4:
+            names, columns = (re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:3])
+            listed |= dict.fromkeys(names, columns)
+    for table in sorted((BOOK / "figures").glob("*-*.csv")):
+        with table.open(newline="") as file:
+            columns = next(csv.reader(file))
+        if (REPOSITORY / f"figures/{table.stem}.toml").exists() and listed.get(table.stem) != columns:
+            yield f"columns.md: {table.stem} has {columns}"
+
+
 def unit_problems():
     """Source files that the page about the machine names and that do not exist."""
     source = REPOSITORY / "crates/pinion-spin/src"
@@ -394,6 +409,7 @@ def main():
         report("every page has a text", text_problems())
         report("pages are whole", copy_problems(arguments.write))
         report("the units' files", unit_problems())
+        report("the figures' columns", column_problems())
         report("what is quoted from the calibration", quotation_problems(arguments.write))
     return 1 if failures else 0
 
