@@ -19,6 +19,7 @@ write lie in docs/tables. `<!-- made: PATH -->` in front of a picture says which
 
 import argparse
 import csv
+import json
 import os
 import re
 import shutil
@@ -343,6 +344,18 @@ def column_problems():
             yield f"columns.md: {table.stem} has {columns}"
 
 
+def key_problems():
+    """Keys that the page about JSON documents names and that their schema does not have."""
+    kinds = ["packet_handlers", "nanoservice", "cluster"]
+    schema = json.loads((BOOK / "schema/summary.schema.json").read_text())["$defs"]
+    for line in (BOOK / "json.md").read_text().splitlines():
+        cells = line.strip("| ").split(" | ")
+        for kind, cell in zip(kinds, cells[1:] if len(cells) == 4 and "?" in cells[0] else []):
+            for key in re.findall(r"`(\w+)[^`]*`", cell):
+                if key not in schema[kind]["properties"]:
+                    yield f"json.md: `{key}` is no key of {kind}"
+
+
 def unit_problems():
     """Source files that the page about the machine names and that do not exist."""
     source = REPOSITORY / "crates/pinion-spin/src"
@@ -410,6 +423,7 @@ def main():
         report("pages are whole", copy_problems(arguments.write))
         report("the units' files", unit_problems())
         report("the figures' columns", column_problems())
+        report("the documents' keys", key_problems())
         report("what is quoted from the calibration", quotation_problems(arguments.write))
     return 1 if failures else 0
 
