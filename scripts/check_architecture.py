@@ -28,19 +28,17 @@ LAYERS = [
     ["pinion-nanopu", "pinion-spin"],
     ["pinion-native", "pinion-pspinsim"],
     ["pinion-app"],
+    ["pinion-calibration", "pinion-observe"],
     ["pinion-run"],
-    ["pinion-observe"],
     ["pinion-figures", "pinion-nicd"],
     ["pinion"],
 ]
 
 # By what is wrong: how many lines there are, or how many modules go round in one circle.
 EXCEPTIONS = {
-    "lines of pinion": 44_672,
-    "lines of pinion/src/calibration/nanopu/set.rs": 526,
+    "lines of pinion-calibration/src/nanopu/set.rs": 526,
     "lines of pinion/src/cli.rs": 588,
-    "lines of pinion/src/manifest/mod.rs": 522,
-    "modules of pinion in circles": 16,
+    "lines of pinion-app/src/manifest/mod.rs": 531,
     "modules of pinion-host in circles": 2,
     "modules of pinion-isa in circles": 3,
     "lines of pinion-nanopu/src/nic/transmit/packetization.rs": 563,

@@ -16,38 +16,17 @@
 //! supply frames; [`run::run`] gives a [`report::Summary`]; [`calibration`] compares with the
 //! hardware; [`trace`] tells what happens within a run; [`figure`] makes published figures again; [`live`] runs on a TAP device.
 
-pub mod app;
-pub mod area;
-pub mod assets;
-pub mod build;
-pub mod calibration;
-pub mod cluster;
-pub mod cosim;
-pub mod document;
-pub mod driver_library;
-pub mod error;
-pub mod fault;
-pub mod figure;
-pub mod fpspin_project;
+pub use pinion_app::{
+    Error, Result, app, assets, build, driver_library, error, fpspin_project, machine, manifest,
+    pspin_project, service, traffic,
+};
+pub use pinion_calibration as calibration;
+pub use pinion_figures::{area, figure, sweep};
 #[cfg(target_os = "linux")]
-pub mod lab;
+pub use pinion_nicd::{lab, nic};
+pub use pinion_observe::{document, fault, load, report, trace};
 #[cfg(target_os = "linux")]
-pub mod live;
-pub mod load;
-pub mod machine;
-pub mod manifest;
-pub mod nanoservice;
+pub use pinion_run::live;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub mod native;
-#[cfg(target_os = "linux")]
-pub mod nic;
-pub mod pspin_project;
-pub mod ranks;
-pub mod report;
-pub mod run;
-pub mod service;
-pub mod sweep;
-pub mod trace;
-pub mod traffic;
-
-pub use error::{Error, Result};
+pub use pinion_run::native;
+pub use pinion_run::{cluster, cosim, nanoservice, ranks, run};

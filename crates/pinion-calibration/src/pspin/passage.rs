@@ -1,0 +1,127 @@
+//! Packets' passages through a NIC: frames and a NIC that has booted come in, when each packet's HER
+//! was handed over and when its completion came back go out.
+
+use std::collections::BTreeMap;
+
+use pinion_sim::Time;
+use pinion_spin::{Event, Frame, Listener, Nic, Offer, Outcome};
+
+use crate::{Comparison, Tolerance};
+
+/// Bounds a row's simulated time.
+const LONGEST: Time = Time::from_ns(1_000_000_000);
+
+/// Holds when a packet's HER was handed over and when its completion came back.
+#[derive(Debug, Clone, Copy)]
+pub struct Passage {
+    /// Is when its HER was handed to the packet scheduler.
+    pub her_ns: f64,
+    /// Is when its completion came back.
+    pub done_ns: f64,
+}
+
+impl Passage {
+    /// Gives the packet's latency.
+    pub fn latency_ns(&self) -> f64 {
+        self.done_ns - self.her_ns
+    }
+}
+
+/// Holds the passages of the packets that completed, by packet.
+#[derive(Debug, Default)]
+pub struct Passages {
+    by_packet: BTreeMap<u32, Passage>,
+    /// Says why not all packets completed.
+    problem: String,
+}
+
+impl FromIterator<(u32, Passage)> for Passages {
+    fn from_iter<I: IntoIterator<Item = (u32, Passage)>>(passages: I) -> Self {
+        Self { by_packet: passages.into_iter().collect(), problem: String::new() }
+    }
+}
+
+impl Passages {
+    /// Sends frames, whose tags are the packets' numbers, through a NIC.
+    pub fn through(nic: &mut Nic, frames: Vec<Frame>) -> Self {
+        let mut passages = Self::default();
+        let mut frames = frames.into_iter();
+        let mut source = || frames.next().map_or(Offer::End, Offer::Frame);
+        passages.problem = match nic.run(LONGEST, &mut source, &mut passages) {
+            Outcome::Finished => String::new(),
+            Outcome::Stuck(report) => report,
+            _ => format!("it is not through after {LONGEST} of simulated time"),
+        };
+        passages
+    }
+
+    /// Gives the mean latency.
+    pub fn latency_ns(&self) -> f64 {
+        let sum: f64 = self.by_packet.values().map(Passage::latency_ns).sum();
+        sum / self.by_packet.len() as f64
+    }
+
+    /// Gives the time from the first HER to the last completion.
+    pub fn duration_ns(&self) -> f64 {
+        let passages = || self.by_packet.values();
+        let first = passages().map(|passage| passage.her_ns).fold(f64::INFINITY, f64::min);
+        passages().map(|passage| passage.done_ns).fold(f64::NEG_INFINITY, f64::max) - first
+    }
+
+    /// Gives the median over packets of the latency's relative error, without its sign.
+    pub fn median_error(&self, rtl: &Self) -> f64 {
+        let errors = self.by_packet.iter().filter_map(|(packet, ours)| {
+            let rtl = rtl.by_packet.get(packet)?.latency_ns();
+            Some((ours.latency_ns() / rtl - 1.0).abs())
+        });
+        crate::median(errors.collect())
+    }
+
+    /// Compares which packets completed; gives a failure if not the same ones did.
+    pub fn completion_failure(&self, row: &str, rtl: &Self) -> Option<Comparison> {
+        if self.by_packet.keys().eq(rtl.by_packet.keys()) {
+            return None;
+        }
+        let (ours, theirs) = (self.by_packet.len() as f64, rtl.by_packet.len() as f64);
+        let failure = Comparison::new(row, "completed", ours, theirs, Tolerance::Never);
+        Some(failure.with_note(self.problem.clone()))
+    }
+}
+
+impl Listener for Passages {
+    fn hear(&mut self, event: &Event<'_>) {
+        if let Event::PacketDone(record) = event {
+            let passage = Passage { her_ns: record.her.ns(), done_ns: record.completion.ns() };
+            self.by_packet.insert(record.tag as u32, passage);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passages(times: &[(u32, f64, f64)]) -> Passages {
+        let passage = |&(packet, her_ns, done_ns)| (packet, Passage { her_ns, done_ns });
+        times.iter().map(passage).collect()
+    }
+
+    #[test]
+    fn packets_are_compared_one_by_one() {
+        let rtl = passages(&[(0, 0.0, 100.0), (1, 10.0, 210.0), (2, 20.0, 420.0)]);
+        let ours = passages(&[(0, 5.0, 105.0), (1, 10.0, 220.0), (2, 20.0, 380.0)]);
+        assert!((ours.median_error(&rtl) - 0.05).abs() < 1e-9);
+        assert_eq!((rtl.duration_ns(), ours.duration_ns()), (420.0, 375.0));
+        assert!(ours.completion_failure("row", &rtl).is_none());
+    }
+
+    #[test]
+    fn a_packet_that_does_not_complete_fails_its_row() {
+        let rtl = passages(&[(0, 0.0, 100.0), (1, 10.0, 210.0)]);
+        let failure = passages(&[(1, 10.0, 210.0)]).completion_failure("row", &rtl);
+        assert!(failure.is_some_and(|failure| !failure.pass && failure.ours == 1.0));
+        // The right number of packets, but not the right ones.
+        let others = passages(&[(0, 0.0, 100.0), (2, 10.0, 210.0)]);
+        assert!(others.completion_failure("row", &rtl).is_some_and(|failure| !failure.pass));
+    }
+}

@@ -1,0 +1,312 @@
+//! `fpspin-fig10`: MPI datatypes unpacked by handlers, alone and beside a matrix multiplication
+//! (FPsPIN paper, figure 10).
+
+use std::fs;
+use std::sync::Arc;
+
+use pinion_sim::Time;
+
+use super::bench::{self, Bench};
+use super::published::{self, PUBLISHED};
+use crate::figure::pspin::programs::Programs;
+use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use pinion_app::app::App;
+use pinion_app::assets;
+use pinion_app::error::{Error, Result};
+use pinion_run::cosim::{
+    self, Actor, Compute, ComputePlan, Cosim, End, Flow, Idle, Senders, SendersPlan,
+};
+
+/// Bytes of an element of either type.
+const ELEMENT_BYTES: u64 = 110_592;
+/// Bytes of a block of the complex type.
+const COMPLEX_BLOCK_BYTES: u64 = 72;
+/// Is longer than any run.
+const LIMIT: Time = Time::from_ns(600_000_000_000);
+/// Places of words in the layout program's header (`layout.h`).
+const PROGRAM_BYTES_WORD: usize = 2;
+const RESULTS_WORD: usize = 17;
+
+pub(super) struct Fig10 {
+    pub programs: Arc<Programs>,
+}
+
+/// Is what one point measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Experiment {
+    is_complex: bool,
+    messages: u64,
+    elements: u64,
+}
+
+impl Experiment {
+    /// Reads a point: `complex, 16 messages` over elements, `simple, 20 elements` over messages.
+    fn of(point: &Point) -> Result<Self> {
+        let curve = bench::split(&point.curve).0;
+        let wrong =
+            || Error::Usage(format!("the curve `{curve}` must read like `complex, 16 messages`"));
+        let (kind, rest) = curve.split_once(", ").ok_or_else(wrong)?;
+        let (number, what) = rest.split_once(' ').ok_or_else(wrong)?;
+        let number: u64 = number.parse().map_err(|_| wrong())?;
+        let (messages, elements) = match what {
+            "messages" => (number, point.x as u64),
+            "elements" => (point.x as u64, number),
+            _ => return Err(wrong()),
+        };
+        match kind {
+            "complex" | "simple" => Ok(Self { is_complex: kind == "complex", messages, elements }),
+            _ => Err(wrong()),
+        }
+    }
+
+    fn message_bytes(&self) -> u64 {
+        self.elements * ELEMENT_BYTES
+    }
+
+    fn bytes(&self) -> u64 {
+        self.messages * self.message_bytes()
+    }
+}
+
+impl Figure for Fig10 {
+    fn name(&self) -> &'static str {
+        "fpspin-fig10"
+    }
+
+    fn takes_machine(&self) -> bool {
+        true
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        vec![
+            Column::text("curve"),
+            Column::number("elements", "", 0),
+            Column::number("messages", "", 0),
+            Column::number("message", "B", 0),
+            Column::number("alone", "Mbit/s", 1),
+            Column::number("overlapped", "Mbit/s", 1),
+            Column::number("overlap", "", 4),
+            Column::number("host", "Mbit/s", 1),
+            Column::number("handler", "µs", 2),
+            Column::number("published_alone", "Mbit/s", 1),
+            Column::number("published_overlapped", "Mbit/s", 1),
+            Column::number("published_overlap", "", 4),
+        ]
+    }
+
+    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+        bench::points(&["elements", "messages"], parameters)
+    }
+
+    fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
+        let bench = Bench::new(&self.programs, &point.curve, setting)?;
+        let experiment = Experiment::of(point)?;
+        let done = measure(&bench, experiment)?;
+        let at = |what: &str| {
+            published::at(setting.parameters, &format!("{what} {}", point.curve), None, point.x)
+        };
+        let published = [at("alone")?, at("overlapped")?, at("overlap")?];
+        let row = |curve: String, ours: [Cell; 5], published: [Cell; 3]| {
+            let Experiment { elements, messages, .. } = experiment;
+            let mut row: Row = vec![curve.into(), elements.into(), messages.into()];
+            row.push(experiment.message_bytes().into());
+            row.extend(ours);
+            row.extend(published);
+            row
+        };
+        let ours = [done.alone_mbit_s, done.overlapped_mbit_s, done.overlap, done.host_mbit_s];
+        let [alone, overlapped, overlap, host] = ours.map(Cell::from);
+        let ours = [alone, overlapped, overlap, host, done.handler_us.into()];
+        let mut rows = vec![row(point.curve.clone(), ours, published.clone())];
+        if published[0] != Cell::Missing {
+            let [alone, overlapped, overlap] = published;
+            let curve = format!("{PUBLISHED}{}", point.curve);
+            let theirs = [alone, overlapped, overlap, Cell::Missing, Cell::Missing];
+            rows.push(row(curve, theirs, std::array::from_fn(|_| Cell::Missing)));
+        }
+        Ok(rows)
+    }
+
+    fn measures(&self, table: &Table) -> Vec<Measure> {
+        let mut measures = Vec::new();
+        for row in &table.rows {
+            let number = |column: &str| table.number(row, column);
+            let Some(Cell::Text(curve)) = row.first() else { continue };
+            let (Some(elements), Some(messages)) = (number("elements"), number("messages")) else {
+                continue;
+            };
+            let (curve, machine) = bench::split(curve);
+            if curve.starts_with(PUBLISHED) {
+                continue;
+            }
+            let kind = curve.split(',').next().unwrap_or_default();
+            let on = machine.map_or_else(String::new, |machine| format!(" on {machine}"));
+            let name = format!("{kind}, {elements} elements x {messages} messages{on}");
+            for column in ["alone", "overlapped", "overlap", "host"] {
+                measures.push(Measure::new(format!("{name}: {column}"), number(column)));
+            }
+        }
+        let large = table.rows.iter().filter(|row| {
+            table.number(row, "message").is_some_and(|bytes| bytes >= 1e6)
+                && matches!(row.first(), Some(Cell::Text(curve)) if !curve.starts_with(PUBLISHED))
+        });
+        let least = large.filter_map(|row| table.number(row, "overlap")).reduce(f64::min);
+        measures.push(Measure::new("overlap of messages from 1 MB on, the least", least));
+        measures
+    }
+}
+
+/// Is what an experiment gave.
+struct Done {
+    alone_mbit_s: f64,
+    overlapped_mbit_s: f64,
+    overlap: f64,
+    host_mbit_s: f64,
+    handler_us: Option<f64>,
+}
+
+/// Is an experiment with everything that its runs take.
+struct Setup<'a> {
+    bench: &'a Bench<'a>,
+    experiment: Experiment,
+    app: Arc<App>,
+    layout: Vec<u8>,
+    message: Arc<[u8]>,
+    payload_bytes: usize,
+}
+
+fn measure(bench: &Bench<'_>, experiment: Experiment) -> Result<Done> {
+    let layout = assets::example_dir("datatypes")?.join(match experiment.is_complex {
+        true => "complex.bin",
+        false => "simple.bin",
+    });
+    let setup = Setup {
+        bench,
+        experiment,
+        app: bench.app("datatypes")?,
+        layout: fs::read(&layout).map_err(|error| Error::file("read", &layout, error))?,
+        message: (0..experiment.message_bytes()).map(|at| (at * 31 + at / 251) as u8).collect(),
+        payload_bytes: bench.parameters().whole("payload_bytes")? as usize,
+    };
+    let (alone_ps, handler_us) = setup.transfer(false)?;
+    let (beside_ps, _) = setup.transfer(true)?;
+    let host = &bench.host;
+    let mbit_s = |ps: u64| experiment.bytes() as f64 * 8e6 / ps as f64;
+    // As published: sized so that it lasts slightly longer than the transfer beside it.
+    let longer = bench.parameters().number("compute_longer")?;
+    let wanted_ps = (beside_ps as f64 * longer).round() as u64;
+    let order = host.memory.gemm_order(&host.cpu, wanted_ps, mbit_s(beside_ps));
+    let compute_ps = host.memory.gemm_ps(&host.cpu, order, mbit_s(beside_ps));
+    let (overlap, overlapped_ps) = setup.overlap(compute_ps)?;
+    let blocks = match experiment.is_complex {
+        true => experiment.bytes() / COMPLEX_BLOCK_BYTES,
+        false => experiment.messages * experiment.elements,
+    };
+    Ok(Done {
+        alone_mbit_s: mbit_s(alone_ps),
+        overlapped_mbit_s: mbit_s(overlapped_ps),
+        overlap,
+        host_mbit_s: mbit_s(host.memory.unpack_ps(experiment.bytes(), blocks)),
+        handler_us,
+    })
+}
+
+impl Setup<'_> {
+    fn word(&self, index: usize) -> Result<u64> {
+        let bytes = self.layout.get(4 * index..4 * index + 4);
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
+        let wrong = || Error::Usage("the layout program is too short".to_owned());
+        Ok(u64::from(u32::from_le_bytes(bytes.ok_or_else(wrong)?)))
+    }
+
+    /// Gives the host addresses of all messages' results.
+    fn results(&self) -> Result<Vec<u64>> {
+        let base = self.app.contexts[0].host_memory_address + self.word(RESULTS_WORD)?;
+        Ok((0..self.experiment.messages).map(|slot| base + 8 * slot).collect())
+    }
+
+    fn senders(&self, begin_ps: u64, all_compute: bool) -> Senders {
+        let flow = |message| Flow {
+            // A message id of 0 with its bytes is no empty result either; ids choose the slots.
+            message_id: message as u32,
+            message: self.message.clone(),
+            threads: 1,
+        };
+        let plan = SendersPlan {
+            flows: (0..self.experiment.messages).map(flow).collect(),
+            begin_ps,
+            window: 1,
+            payload_bytes: self.payload_bytes,
+            all_compute,
+        };
+        Senders::new(&self.bench.host, plan)
+    }
+
+    fn cosim<H: Actor>(&self, host: H, senders: Senders) -> Result<Cosim<H, Senders>> {
+        let mut contexts = self.app.contexts.clone();
+        contexts[0].handler_memory_image = self.layout.clone();
+        let nic = cosim::nic_with(&self.app, contexts)?;
+        let skipped = self.app.skipped_bytes();
+        Ok(Cosim::new(nic, &self.bench.host, host, senders).skip(skipped))
+    }
+
+    /// Sends all messages; gives the time it takes and the mean time of a handler.
+    fn transfer(&self, all_compute: bool) -> Result<(u64, Option<f64>)> {
+        let mut cosim = self.cosim(Idle, self.senders(0, all_compute))?;
+        cosim.run(LIMIT)?;
+        let handler_us = cosim.heard().handler_ns().map(|ns| ns / 1000.0);
+        Ok((self.finished(&cosim)?, handler_us))
+    }
+
+    /// Computes while the messages come; gives the overlap ratio and the transfer's time.
+    fn overlap(&self, compute_ps: u64) -> Result<(f64, u64)> {
+        let setup_words = self.word(PROGRAM_BYTES_WORD)?.div_ceil(8) + self.experiment.messages;
+        let plan = ComputePlan { setup_words, compute_ps, results: self.results()? };
+        let program = Compute::new(&self.bench.host, plan);
+        let begin_ps = program.setup_ps();
+        let mut cosim = self.cosim(program, self.senders(begin_ps, true))?;
+        let end = cosim.run(LIMIT)?;
+        let finished_ps = self.finished(&cosim)?;
+        let overlap = cosim.host.overlap().filter(|_| end == End::Stopped);
+        let missing = || Error::Usage("the host never found all messages".to_owned());
+        Ok((overlap.ok_or_else(missing)?, finished_ps.saturating_sub(begin_ps)))
+    }
+
+    /// Gives when all messages had been sent and acknowledged, and checks that they are there.
+    fn finished<H: Actor>(&self, cosim: &Cosim<H, Senders>) -> Result<u64> {
+        let missing = || {
+            let dropped = cosim.heard().dropped;
+            Error::Usage(format!("messages did not come through; {dropped} packets were dropped"))
+        };
+        let finished_ps = cosim.peer.finished_ps().ok_or_else(missing)?;
+        for (slot, address) in self.results()?.into_iter().enumerate() {
+            let mut result = [0; 8];
+            cosim.nic().read_host(address, &mut result);
+            let expected = self.experiment.message_bytes() << 32 | slot as u64;
+            if u64::from_le_bytes(result) != expected {
+                let problem = format!("message {slot} is not complete in host memory");
+                return Err(Error::Usage(problem));
+            }
+        }
+        Ok(finished_ps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_name_the_type_and_what_does_not_vary() {
+        let of = |curve: &str| {
+            let curve = curve.to_owned();
+            Experiment::of(&Point { label: String::new(), curve, x: 3.0, stream: 0 })
+        };
+        let complex = of("complex, 16 messages on pspin").unwrap();
+        assert_eq!(complex, Experiment { is_complex: true, messages: 16, elements: 3 });
+        assert_eq!(complex.bytes(), 16 * 3 * 110_592);
+        let simple = of("simple, 20 elements").unwrap();
+        assert_eq!(simple, Experiment { is_complex: false, messages: 3, elements: 20 });
+        assert!(of("odd, 20 elements").is_err() && of("simple").is_err());
+    }
+}

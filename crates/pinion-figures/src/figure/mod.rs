@@ -1,0 +1,109 @@
+//! Published figures and tables, made again. In: a [`Figure`], its file `figures/NAME.toml`, a seed.
+//! Out: a table of rows, a chart, and the published values beside ours.
+//!
+//! A figure is code and a file. The code knows which runs it takes ([`Figure::points`]), how to do
+//! one ([`Figure::run`]) and what the rows say about each published value ([`Figure::measures`]).
+//! The file ([`Definition`]) holds everything a reader may want to check or change: the parameters
+//! with their sources, what the axes show, the published values, and why ours differ where they do.
+//!
+//! Points are independent of each other and run on all cores; their seeds come from the request's
+//! seed and the point alone, so the number of threads changes nothing.
+
+mod catalogue;
+pub mod fpspin;
+mod markdown;
+pub mod nanopu;
+mod produce;
+pub mod pspin;
+
+#[cfg(test)]
+mod tests;
+
+pub use catalogue::{figures, find, select};
+pub use markdown::to_markdown;
+pub use pinion_observe::plot::{
+    Cell, Column, Comparison, Definition, Drawn, Measure, Parameter, Parameters, Published, Row,
+    TOLERANCE, Table, Verdict, chart, compare, comparison_rows,
+};
+pub use produce::{Observer, Produced, Request, Unobserved, count_points, produce, produce_with};
+
+use std::path::Path;
+
+use pinion_app::error::Result;
+
+/// Is a published figure or table that can be made again.
+pub trait Figure: Sync {
+    /// Names it: `figures/NAME.toml`, `NAME.csv`, `NAME.svg`.
+    fn name(&self) -> &'static str;
+
+    /// Tells whether it can be made on another machine than its own.
+    fn takes_machine(&self) -> bool {
+        false
+    }
+
+    /// Names what each row holds.
+    fn columns(&self) -> Vec<Column>;
+
+    /// Lists the runs it takes.
+    ///
+    /// # Errors
+    /// When a parameter is missing or of the wrong kind.
+    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>>;
+
+    /// Does one run and gives its rows.
+    ///
+    /// # Errors
+    /// When the run cannot be done.
+    fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>>;
+
+    /// Reads off the table what the published values say; those it does not know are left out.
+    fn measures(&self, table: &Table) -> Vec<Measure>;
+}
+
+/// Is one run of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Names the run for people: `JBSQ, gap 900`.
+    pub label: String,
+    /// Names the curve it belongs to.
+    pub curve: String,
+    /// Is what varies along the curve.
+    pub x: f64,
+    /// Chooses the random numbers: points with the same stream get the same traffic, so that curves
+    /// differ by what they compare only.
+    pub stream: u64,
+}
+
+/// Is what all runs of a figure share, and a point's seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// Holds the file's parameters, overrides applied.
+    pub parameters: &'a Parameters,
+    /// Changes numbers of the machine, as `--set` does elsewhere.
+    pub machine: &'a [String],
+    /// Names the machine instead of the figure's own, where it takes another.
+    pub machine_name: Option<&'a str>,
+    /// Names the folder for programs, instead of the user's cache.
+    pub build_dir: Option<&'a Path>,
+    /// Seeds this run.
+    pub seed: u64,
+}
+
+/// Gives everything that was produced as JSON; new keys may be added.
+pub fn to_json(produced: &Produced) -> serde_json::Value {
+    let Produced { name, definition, table, comparisons, .. } = produced;
+    let columns = table
+        .columns
+        .iter()
+        .map(|column| serde_json::json!({ "name": column.name, "unit": column.unit }));
+    serde_json::json!({
+        "figure": name,
+        "title": definition.title,
+        "source": definition.source,
+        "seed": produced.seed,
+        "quick": produced.quick,
+        "columns": columns.collect::<Vec<_>>(),
+        "rows": table.to_json(),
+        "published": comparisons,
+    })
+}

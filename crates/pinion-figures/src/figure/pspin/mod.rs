@@ -1,0 +1,78 @@
+//! PsPIN's published figures. In: programs, packets made for the question, a machine. Out: figures.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `programs.rs` | the programs: the figures' own handlers and the examples, built once |
+//! | `load.rs` | packets made for a figure |
+//! | `native.rs` | the use cases on this computer |
+//! | `observed.rs` | what a NIC did with them: rates, latencies, HPUs used |
+//! | `use_cases.rs` | the six use cases on their standard traffic |
+//! | the others | a figure each; what varies stands in `figures/pspin-*.toml` |
+
+mod fig10;
+mod fig11;
+mod fig12;
+mod fig13;
+mod fig4;
+mod fig6;
+mod fig8;
+mod fig9;
+mod latency;
+mod load;
+mod native;
+mod observed;
+pub(in crate::figure) mod programs;
+mod table3;
+mod table4;
+mod use_cases;
+
+use std::sync::Arc;
+
+use pinion_spin::matching::{Limits, MatchingEngine};
+use pinion_spin::{Handler, Nic};
+
+use super::Figure;
+use pinion_app::app::App;
+use pinion_app::error::{Error, Result};
+
+use programs::Programs;
+
+/// Lists the figures.
+pub fn figures() -> Vec<Box<dyn Figure>> {
+    let programs = Arc::new(Programs::default());
+    vec![
+        Box::new(latency::Latency { programs: programs.clone() }),
+        Box::new(fig4::Fig4 { programs: programs.clone() }),
+        Box::new(fig6::Fig6 { programs: programs.clone() }),
+        Box::new(fig8::Fig8 { programs: programs.clone() }),
+        Box::new(fig9::Fig9 { programs: programs.clone() }),
+        Box::new(fig10::Fig10 { programs: programs.clone() }),
+        Box::new(fig11::Fig11 { programs: programs.clone(), host: Arc::default() }),
+        Box::new(fig12::Fig12 { programs: programs.clone() }),
+        Box::new(fig13::Fig13 { programs }),
+        Box::new(table3::Table3),
+        Box::new(table4::Table4),
+    ]
+}
+
+/// Builds a NIC whose only context has nothing but one payload handler. `memory` goes to the start
+/// of its handler memory.
+///
+/// # Errors
+/// When the program has no such handler, or does not fit the machine.
+fn nic(app: &App, handler: &str, memory: &[u8]) -> Result<Nic> {
+    let symbol = app.image.require(handler)?;
+    let mut context = app.contexts[0].clone();
+    context.header_handler = None;
+    context.completion_handler = None;
+    context.payload_handler = Some(Handler {
+        name: handler.to_owned(),
+        address: symbol.address as u32,
+        bytes: symbol.size as u32,
+    });
+    context.handler_memory_image = memory.to_vec();
+    let failed = |error| Error::part(format!("cannot set up `{handler}`"), error);
+    let engine = MatchingEngine::new(Vec::new(), Limits::default())
+        .map_err(|error| Error::part("cannot set up the matching engine", error))?;
+    Nic::new(app.machine.value.clone(), &app.image, vec![context], engine).map_err(failed)
+}

@@ -1,0 +1,112 @@
+//! The paper's six use cases (§IV-C): the examples of the same names on their standard traffic. In:
+//! which one, packets of what size, how fast. Out: what the NIC did.
+
+use std::path::Path;
+
+use pinion_net::generator::GeneratorSpec;
+use pinion_sim::Time;
+use pinion_spin::{HandlerKind, HandlerRecord, Listener, Outcome};
+
+use super::observed::{Observed, observe_units};
+use super::programs::{Programs, Source};
+use pinion_app::app::App;
+use pinion_app::error::{Error, Result};
+use pinion_app::traffic::{self, Packets};
+
+/// Names them in the paper's order.
+pub(super) const CASES: [&str; 6] =
+    ["aggregate", "filtering", "histogram", "kvstore", "reduce", "strided_ddt"];
+
+/// Says how a use case is run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run<'a> {
+    /// Names the example.
+    pub case: &'a str,
+    /// Is the size of a frame.
+    pub bytes: u32,
+    /// Is the rate at which they come: `max`, or as `200g`.
+    pub rate: &'a str,
+    /// Is the most packets there are; the standard traffic may have fewer.
+    pub most_packets: u64,
+    /// Seeds the traffic.
+    pub seed: u64,
+}
+
+impl Run<'_> {
+    /// Gives the standard traffic, in frames of this run's size, at its rate, cut to its length.
+    ///
+    /// # Errors
+    /// When frames cannot have that size.
+    pub(super) fn traffic(&self, app: &App) -> Result<GeneratorSpec> {
+        let bytes = self.bytes.to_string();
+        let changes = [("packet.bytes", bytes.as_str()), ("packet.rate", self.rate)];
+        let mut spec = traffic::standard(&app.manifest, &changes)?;
+        if spec.total_frames() > self.most_packets {
+            let whole = if spec.messages == 1 { 1 } else { spec.packets };
+            let count = (self.most_packets / whole).max(1) * whole;
+            spec.set_count(count)?;
+        }
+        spec.seed = self.seed;
+        Ok(spec)
+    }
+
+    /// Runs it and gives what the NIC did.
+    ///
+    /// # Errors
+    /// When the example cannot be built, does not fit the machine, or goes wrong.
+    pub(super) fn observe(
+        &self,
+        programs: &Programs,
+        machine: &[String],
+        build_dir: Option<&Path>,
+    ) -> Result<Observed> {
+        let app = programs.app(Source::Example(self.case), machine, build_dir)?;
+        let mut packets = self.packets(&app)?;
+        observe_units(&mut app.nic()?, &mut packets)
+    }
+
+    /// Runs it with a listener of its own.
+    ///
+    /// # Errors
+    /// As [`Run::observe`].
+    pub(super) fn listen(
+        &self,
+        programs: &Programs,
+        machine: &[String],
+        build_dir: Option<&Path>,
+        listener: &mut dyn Listener,
+    ) -> Result<()> {
+        let app = programs.app(Source::Example(self.case), machine, build_dir)?;
+        let (mut packets, mut nic) = (self.packets(&app)?, app.nic()?);
+        match nic.run(Time::MAX, &mut packets, listener) {
+            Outcome::Finished => Ok(()),
+            other => Err(Error::Usage(format!("{} ended with {other:?}", self.case))),
+        }
+    }
+
+    fn packets(&self, app: &App) -> Result<Packets> {
+        Ok(Packets::of(self.traffic(app)?, None, None)?.skip(app.skipped_bytes()))
+    }
+}
+
+/// Gives the payload handlers that ended in the middle half of the run.
+pub(super) fn steady_payload(handlers: &[HandlerRecord]) -> Vec<&HandlerRecord> {
+    let is_payload = |record: &&HandlerRecord| record.kind == HandlerKind::Payload;
+    let all: Vec<&HandlerRecord> = handlers.iter().filter(is_payload).collect();
+    let (first, last) = (all.len() / 4, (3 * all.len()).div_ceil(4));
+    all[first..last].to_vec()
+}
+
+/// Gives the mean of something over handlers.
+pub(super) fn mean(
+    handlers: &[&HandlerRecord],
+    value: impl Fn(&HandlerRecord) -> f64,
+) -> Option<f64> {
+    let sum: f64 = handlers.iter().map(|record| value(record)).sum();
+    (!handlers.is_empty()).then(|| sum / handlers.len() as f64)
+}
+
+/// Gives the time of a handler from taking the task to the doorbell, in ns.
+pub(super) fn time_ns(record: &HandlerRecord) -> f64 {
+    record.end.since(record.start).ns()
+}

@@ -1,0 +1,12 @@
+//! Many runs, one picture. In: a figure's file or the axes of a sweep. Out: tables, CSV, Parquet, SVG,
+//! and what was published beside ours.
+//!
+//! | module | makes |
+//! |---|---|
+//! | [`figure`] | figures and tables of the papers |
+//! | [`sweep`] | runs over every combination of parameters |
+//! | [`area`] | what a machine takes in silicon |
+
+pub mod area;
+pub mod figure;
+pub mod sweep;

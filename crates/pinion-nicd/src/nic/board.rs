@@ -1,0 +1,404 @@
+//! The simulated NIC between its wire and its host programs: frames come in from the device, a
+//! slice of simulated time at a time goes by, and what handlers print, send and do wrong is kept.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use pinion_net::capture::LinkType;
+use pinion_sim::Time;
+use pinion_spin::matching::ContextMatch;
+use pinion_spin::{ContextId, Event, ExecutionContext, Interest, Listener, Machine, Nic, Outcome};
+
+use super::holder::Holder;
+use super::images::Loaded;
+use super::log::{Line, Log};
+use pinion_app::error::{Error, Result};
+use pinion_observe::fault::program::Code;
+use pinion_observe::fault::{Explained, Fault, Nic as FaultyNic, Program};
+use pinion_observe::report::{Collector, Ears, Ending, Links, Outputs, Sink, Subject, Summary};
+use pinion_run::live::clock::Clock;
+use pinion_run::live::pace::Pace;
+use pinion_run::live::queue::Queue;
+use pinion_run::live::{Device, Observer, Options as LiveOptions, SLICE_PS};
+
+/// Tells of so many ended handlers on standard error; all are counted, and in the log.
+const FAULTS_TOLD: u64 = 20;
+/// Lets packets of a context that ended leave for this long.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+/// Lets handlers of a program that has left go on for this long, in simulated time.
+const LINGER_TIME: Time = Time::from_ps(5 * SLICE_PS);
+/// Lets simulated time run ahead of the host's this far before it waits.
+const AHEAD: Duration = Duration::from_micros(50);
+
+/// Counts what happened in a context since it was last taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    /// Packets whose handlers are done.
+    pub packets: u64,
+    /// Handlers that failed.
+    pub faults: u64,
+}
+
+/// Is the NIC and its surroundings.
+pub struct Board {
+    pub nic: Nic,
+    pub machine: Machine,
+    pub log: Log,
+    pub images: Vec<Option<Loaded>>,
+    /// Holds host programs by the number of their connection.
+    pub holders: BTreeMap<u64, Holder>,
+    pub seen: Vec<Seen>,
+    pub device: Device,
+    /// Says why nothing moves any more, if so.
+    pub is_stuck: Option<String>,
+    /// Counts ended handlers told of since a context was last taken.
+    faults_told: u64,
+    /// Counts handlers that were ended because their program had left, or unloaded them.
+    left_behind: u64,
+    collector: Collector,
+    queue: Queue,
+    clock: Clock,
+    pace: Pace,
+    is_idle: bool,
+    /// Is the simulated time that the last slice ended at, if packets are inside: cores may have
+    /// nothing to tell until behind it.
+    reached: Time,
+    start: Instant,
+}
+
+impl Board {
+    /// Opens the device and makes a NIC without a program.
+    pub fn new(
+        mut machine: Machine,
+        options: &LiveOptions,
+        outputs: &Outputs,
+        log_lines: usize,
+    ) -> Result<Self> {
+        let device = Device::open(options, false)?;
+        // Handlers may wait for a host program as long as their watchdog lets them: that is no
+        // sign that the NIC is stuck.
+        machine.protection.no_progress_cycles = 0;
+        let nic = Nic::blank(machine.clone()).map_err(|error| {
+            Error::part(format!("cannot make a NIC of {}", machine.name), error)
+        })?;
+        let links = Links { out: LinkType::Ethernet, input: LinkType::Ethernet };
+        let contexts = machine.matching.rulesets;
+        let names = (0..contexts).map(|context| context.to_string()).collect();
+        Ok(Self {
+            nic,
+            log: Log::new(log_lines),
+            images: Vec::new(),
+            holders: BTreeMap::new(),
+            seen: vec![Seen::default(); contexts as usize],
+            device,
+            is_stuck: None,
+            faults_told: 0,
+            left_behind: 0,
+            collector: Collector::new(outputs, links, names)?,
+            queue: Queue::new(options.bound, 0),
+            clock: Clock::new(),
+            pace: Pace::default(),
+            is_idle: true,
+            reached: Time::ZERO,
+            start: Instant::now(),
+            machine,
+        })
+    }
+
+    /// Takes the frames that are there.
+    pub fn read(&mut self) -> Result<()> {
+        let (queue, clock) = (&mut self.queue, &self.clock);
+        self.device.read_each(|frame| queue.push(frame, clock.now()))
+    }
+
+    /// Gives the simulated time that it is.
+    pub fn now(&self) -> Time {
+        self.nic.now().max(self.reached)
+    }
+
+    /// Gives how long there is nothing to do unless something comes; `None`: until it does.
+    pub fn rest(&self) -> Option<Duration> {
+        if self.is_idle && self.queue.is_empty() {
+            return None;
+        }
+        let ahead = self.clock.until(self.now());
+        Some(if ahead > AHEAD && self.queue.is_empty() { ahead } else { Duration::ZERO })
+    }
+
+    /// Simulates for a slice, if there is something to simulate.
+    pub fn simulate(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        if self.is_idle && self.queue.is_empty() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let before = self.now();
+        let until = before.max(self.queue.newest_arrival()) + Time::from_ps(SLICE_PS);
+        self.queue.first_given = None;
+        let (images, holders) = (&self.images, &self.holders);
+        let told = &mut self.faults_told;
+        let (device, log) = (&mut self.device, &mut self.log);
+        let machine = &self.machine;
+        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
+        let ears = self.collector.ears(&mut hearing);
+        let (seen, left_behind) = (&mut self.seen, &mut self.left_behind);
+        let mut counting = Counting { ears, seen, holders, left_behind };
+        let outcome = self.nic.run(until, &mut self.queue, &mut counting);
+        self.device.take_error()?;
+        if let Some(error) = self.collector.take_error() {
+            return Err(error);
+        }
+        self.reached = if outcome == Outcome::TimeReached { until } else { Time::ZERO };
+        let first = self.queue.first_given.unwrap_or(before);
+        let from = if self.is_idle { first.max(before) } else { before };
+        self.pace.add(self.now().since(from), started.elapsed());
+        self.is_idle = match outcome {
+            Outcome::Stuck(report) => {
+                self.is_stuck = Some(report);
+                true
+            }
+            Outcome::TimeReached => self.nic.totals().resident == 0,
+            Outcome::Idle | Outcome::Finished => true,
+        };
+        if !self.is_idle {
+            // What the host does next happens now, however long the simulation took to get here.
+            self.clock.hold_at(self.now());
+        }
+        if let Some(text) = self.pace.notice(&mut self.queue) {
+            observer.notice(&text);
+        }
+        Ok(())
+    }
+
+    /// Lets the packets of a context leave; tells whether they did in time.
+    pub fn drain(&mut self, context: u32, observer: &mut dyn Observer) -> Result<bool> {
+        let started = Instant::now();
+        while self.nic.packets_of(ContextId(context)) > 0 && self.is_stuck.is_none() {
+            if started.elapsed() > DRAIN_TIME {
+                return Ok(false);
+            }
+            self.is_idle = false;
+            self.simulate(observer)?;
+        }
+        Ok(true)
+    }
+
+    /// Lets handlers of a program that has left go on for a moment without new packets: what it
+    /// answered last is still sent.
+    pub fn linger(&mut self, number: u64, observer: &mut dyn Observer) {
+        let Some(holder) = self.holders.get(&number).filter(|holder| holder.image.is_some()) else {
+            return;
+        };
+        let contexts = holder.contexts();
+        for context in contexts.clone() {
+            let cleared = self.nic.matching_mut().set_context(context, ContextMatch::none());
+            debug_assert!(cleared.is_ok(), "it held this context");
+        }
+        let end = self.now() + LINGER_TIME;
+        let is_inside = |nic: &Nic| contexts.clone().any(|id| nic.packets_of(ContextId(id)) > 0);
+        while is_inside(&self.nic) && self.now() < end && self.is_stuck.is_none() {
+            self.is_idle = false;
+            if self.simulate(observer).is_err() {
+                // The next turn says why.
+                return;
+            }
+        }
+    }
+
+    /// Drops what is inside and holds the cores.
+    pub fn reset(&mut self, observer: &mut dyn Observer) {
+        let (images, holders) = (&self.images, &self.holders);
+        let told = &mut self.faults_told;
+        let (device, log) = (&mut self.device, &mut self.log);
+        let machine = &self.machine;
+        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
+        let ears = self.collector.ears(&mut hearing);
+        let (seen, left_behind) = (&mut self.seen, &mut self.left_behind);
+        self.nic.reset(&mut Counting { ears, seen, holders, left_behind });
+    }
+
+    /// Begins to tell of a context's faults anew: another program has it.
+    pub fn forget_faults(&mut self, context: u32) {
+        self.faults_told = 0;
+        self.collector.forget_faults(ContextId(context));
+    }
+
+    /// Gives the host's time since the NIC began.
+    pub fn age(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Completes the outputs and sums up.
+    pub fn finish(
+        self,
+        name: &str,
+        bound: Duration,
+        observer: &mut dyn Observer,
+    ) -> Result<Summary> {
+        let Self { mut device, mut log, images, holders, .. } = self;
+        let mut remarks = self.pace.remarks(device.name(), &self.queue, bound);
+        remarks.extend(device.remarks());
+        let dropped = device.dropped_by_kernel();
+        let explain_all = |faults: Vec<Fault>| {
+            let each = faults.into_iter();
+            each.map(|fault| explain(&self.machine, &images, &holders, fault)).collect()
+        };
+        let contexts = contexts(&self.machine, &images, &BTreeMap::new());
+        let (images, holders) = (&images, &holders);
+        let mut told = self.faults_told;
+        let (device, log, told) = (&mut device, &mut log, &mut told);
+        let machine = &self.machine;
+        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
+        let stats = self.collector.finish(&mut hearing)?;
+        let explain = &explain_all;
+        let subject = Subject { name, machine: &self.machine, contexts: &contexts, explain };
+        let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
+        let ended = (ending, self.nic.now(), self.start.elapsed());
+        let mut totals = self.nic.totals();
+        totals.faults = totals.faults.saturating_sub(self.left_behind);
+        let mut summary = Summary::of(&subject, totals, stats, ended);
+        summary.working = self.pace.working;
+        if self.left_behind > 0 {
+            let ended = self.left_behind;
+            remarks.push(format!(
+                "handlers ended because their program had left or unloaded them: {ended}"
+            ));
+        }
+        summary.remarks = remarks;
+        summary.kernel_dropped = Some(dropped);
+        Ok(summary)
+    }
+}
+
+/// Explains a fault by the image whose handler it is.
+fn explain(
+    machine: &Machine,
+    images: &[Option<Loaded>],
+    holders: &BTreeMap<u64, Holder>,
+    fault: Fault,
+) -> Explained {
+    let handler = fault.handler().map_or(0, |origin| origin.handler);
+    let holds = |loaded: &&Loaded| loaded.ranges.iter().any(|(range, _)| range.contains(&handler));
+    let loaded = images.iter().flatten().find(holds);
+    let program =
+        loaded.map(|loaded| Program::new(&loaded.image, loaded.bytes.as_slice(), Code::HPU));
+    let contexts = &contexts(machine, images, holders);
+    let nic = FaultyNic { machine, contexts, starts_with_ip: false, is_native: false };
+    nic.explain(fault, program.as_ref())
+}
+
+/// Lists the contexts with whose they are.
+fn contexts(
+    machine: &Machine,
+    images: &[Option<Loaded>],
+    holders: &BTreeMap<u64, Holder>,
+) -> Vec<ExecutionContext> {
+    let nobodys = |context: u32| ExecutionContext {
+        name: context.to_string(),
+        ..ExecutionContext::default()
+    };
+    let mut all: Vec<_> = (0..machine.matching.rulesets).map(nobodys).collect();
+    for holder in holders.values() {
+        let Some(loaded) = holder.image.and_then(|index| images[index].as_ref()) else { continue };
+        for number in holder.contexts() {
+            if let Some(context) = all.get_mut(number as usize) {
+                *context = holder.execution_context(loaded, number);
+            }
+        }
+    }
+    all
+}
+
+/// Passes on what happens during a slice.
+struct Hearing<'a> {
+    device: &'a mut Device,
+    log: &'a mut Log,
+    told: &'a mut u64,
+    machine: &'a Machine,
+    images: &'a [Option<Loaded>],
+    holders: &'a BTreeMap<u64, Holder>,
+    observer: &'a mut dyn Observer,
+}
+
+impl Sink for Hearing<'_> {
+    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
+        self.log.push(Line { time, cluster, hpu, text: text.to_owned(), user: None });
+    }
+
+    fn departed(&mut self, _time: Time, frame: &[u8]) {
+        self.device.send(frame);
+    }
+
+    fn unmatched(&mut self, _time: Time, frame: &[u8]) {
+        self.device.take_unmatched(frame);
+    }
+
+    fn fault(&mut self, fault: &Fault) {
+        let Some(origin) = fault.handler() else { return };
+        let context = origin.context.0;
+        let mut holders = self.holders.values();
+        let Some(holder) = holders.find(|holder| holder.contexts().contains(&context)) else {
+            return;
+        };
+        let (time, cluster, hpu) = (fault.time, origin.cluster, origin.hpu);
+        let explained = explain(self.machine, self.images, self.holders, fault.clone());
+        let text = format!("a handler was ended: {}", explained.headline());
+        *self.told += 1;
+        if *self.told <= FAULTS_TOLD {
+            let details = explained.details().join("\n  ");
+            self.observer.notice(&format!("{text}\n  {details}"));
+        }
+        if *self.told == FAULTS_TOLD {
+            self.observer.notice("further ended handlers are in `pinion nic log` only");
+        }
+        self.log.push(Line { time, cluster, hpu, text, user: None });
+        // Packet and registers are nobody's business but the program's.
+        let user = Some(holder.user);
+        for line in explained.details() {
+            self.log.push(Line { time, cluster, hpu, text: format!("  {line}"), user });
+        }
+    }
+}
+
+/// Counts for each context.
+struct Counting<'a> {
+    ears: Ears<'a>,
+    seen: &'a mut [Seen],
+    holders: &'a BTreeMap<u64, Holder>,
+    left_behind: &'a mut u64,
+}
+
+impl Counting<'_> {
+    /// Tells whether a program is there that has handlers in a context.
+    fn is_held(&self, context: u32) -> bool {
+        let mut holders = self.holders.values();
+        holders.any(|holder| holder.image.is_some() && holder.contexts().contains(&context))
+    }
+}
+
+impl Listener for Counting<'_> {
+    fn interest(&self) -> Interest {
+        self.ears.interest()
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::PacketDone(record) => {
+                if let Some(seen) = self.seen.get_mut(record.context.0 as usize) {
+                    seen.packets += 1;
+                }
+            }
+            // Handlers of a context that was released are ended: that is no fault of theirs.
+            Event::HandlerFault { context, .. } if !self.is_held(context.0) => {
+                *self.left_behind += 1;
+                return;
+            }
+            Event::HandlerFault { context, .. } => {
+                if let Some(seen) = self.seen.get_mut(context.0 as usize) {
+                    seen.faults += 1;
+                }
+            }
+            _ => {}
+        }
+        self.ears.hear(event);
+    }
+}

@@ -1,0 +1,335 @@
+//! A sPIN NIC as a process: frames come from a wire, host programs from a socket; what no program
+//! wants goes to the host as before (FPsPIN §IV-B).
+//!
+//! One thread does everything, in turns: it waits for frames, programs and messages, answers
+//! messages, and simulates a slice. Nothing is asked twice and nothing waits for a clock: what
+//! comes ends the wait. While handlers run, simulated time goes as fast as the simulation, at most as fast
+//! as the host's; times measured from outside are the host's.
+
+mod ask;
+mod attach;
+mod board;
+mod holder;
+mod images;
+mod log;
+mod message;
+mod notices;
+mod refusal;
+mod serve;
+mod socket;
+mod status;
+mod windows;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use pinion_spin::Machine;
+
+use pinion_app::error::{Error, Result};
+use pinion_observe::report::{Outputs, Summary};
+use pinion_run::live::{LONGEST_WAIT, Observer, Options as LiveOptions};
+
+use board::Board;
+use log::{Cursor, Log};
+use message::{Body, Builder, Header, Kind, MESSAGE_BYTES};
+use notices::Limited;
+use refusal::{Code, Refusal};
+use serve::{Asker, Reply, serve};
+use socket::{Connection, Door};
+
+pub use ask::{Lines, log_lines, status, status_text};
+pub use socket::Allowed;
+
+/// Answers at most so many messages of a program before the simulation goes on.
+const MESSAGES_AT_A_TIME: usize = 64;
+/// Lets at most so many programs in at a time.
+const VISITORS_AT_A_TIME: usize = 16;
+/// Lets so many programs be connected.
+const CONNECTIONS_MAX: usize = 256;
+/// Tries again this often to give lines to a reader that does not take them.
+const RETRY: Duration = Duration::from_millis(5);
+
+/// Tells how to run a NIC.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Names the wire, and how long the run is.
+    pub live: LiveOptions,
+    /// Is the machine.
+    pub machine: Machine,
+    /// Names the device.
+    pub device: String,
+    /// Counts the contexts that handler memory is shared among; `None`: as many as there are.
+    pub contexts: Option<u32>,
+    /// Says who may use it.
+    pub allowed: Allowed,
+    /// Counts the lines of output that are kept.
+    pub log_lines: usize,
+}
+
+/// Is what messages are answered from besides the board.
+struct Setting {
+    device: String,
+    contexts: u32,
+    /// Counts refusals.
+    refused: Cell<u64>,
+}
+
+/// Is a program that is connected.
+struct Peer {
+    connection: Connection,
+    /// Is where a reader of lines has come to, and whether it stays.
+    lines: Option<(Cursor, bool)>,
+}
+
+/// Runs a NIC until the observer stops it or the time is over.
+///
+/// # Errors
+/// When a device cannot be opened or is lost, the name is taken, or an output fails.
+pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) -> Result<Summary> {
+    let machine = &options.machine;
+    let available = machine.matching.rulesets;
+    let contexts = options.contexts.unwrap_or(available);
+    if contexts == 0 || contexts > available {
+        return Err(Error::Usage(format!(
+            "--contexts {contexts}: {} has 1 to {available}",
+            machine.name
+        )));
+    }
+    if machine.units.count > 1 || machine.hpus() as usize > message::HPUS_MAX {
+        return Err(Error::Usage(format!(
+            "{} cannot be a NIC with host programs: that takes one unit of at most {} HPUs",
+            machine.name,
+            message::HPUS_MAX
+        )));
+    }
+    let door = Door::open(&options.device, options.allowed.clone())?;
+    let board = Board::new(machine.clone(), &options.live, outputs, options.log_lines)?;
+    let device = options.device.clone();
+    let setting = Setting { device, contexts, refused: Cell::new(0) };
+    let mut house = House { board, setting, door, peers: BTreeMap::new(), next_peer: 0 };
+    let observer = &mut Limited::new(observer);
+    observer.started();
+    let start = Instant::now();
+    let is_over = || options.live.duration.is_some_and(|limit| start.elapsed() >= limit);
+    while observer.goes_on() && !is_over() && house.board.is_stuck.is_none() {
+        house.turn(observer)?;
+    }
+    let House { board, setting, .. } = house;
+    board.finish(&setting.device, options.live.bound, observer)
+}
+
+struct House {
+    board: Board,
+    setting: Setting,
+    door: Door,
+    peers: BTreeMap<u64, Peer>,
+    next_peer: u64,
+}
+
+impl House {
+    /// Waits for what comes next and does it.
+    fn turn(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        let (has_frames, has_visitor, talking) = self.wait()?;
+        if has_frames {
+            self.board.read()?;
+        }
+        for number in talking {
+            self.listen(number, observer);
+        }
+        if has_visitor {
+            for _ in 0..VISITORS_AT_A_TIME {
+                let Some((connection, is_allowed)) = self.door.accept() else { break };
+                self.let_in(connection, is_allowed, observer);
+            }
+        }
+        self.board.simulate(observer)?;
+        self.pass_lines_on(observer);
+        Ok(())
+    }
+
+    /// Waits; tells whether frames, a visitor and which peers' messages are there.
+    fn wait(&self) -> Result<(bool, bool, Vec<u64>)> {
+        let entry = |fd| PollFd::new(fd, PollFlags::POLLIN);
+        let mut waited: Vec<PollFd<'_>> = self.board.device.fds().map(entry).collect();
+        let devices = waited.len();
+        waited.push(entry(self.door.as_fd()));
+        waited.extend(self.peers.values().map(|peer| entry(peer.connection.as_fd())));
+        let limit = self.board.rest().unwrap_or(LONGEST_WAIT);
+        let limit = if self.owes_lines() { limit.min(RETRY) } else { limit };
+        let limit = self.board.device.patience(limit);
+        match ppoll(&mut waited, Some(TimeSpec::from_duration(limit)), None) {
+            Ok(0) | Err(Errno::EINTR) => return Ok((self.is_due(), false, Vec::new())),
+            Ok(_) => {}
+            Err(errno) => return Err(Error::part("cannot wait for frames and programs", errno)),
+        }
+        let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
+        let has_frames = self.is_due() || waited[..devices].iter().any(is_ready);
+        let peers = self.peers.keys().zip(&waited[devices + 1..]);
+        let talking = peers.filter(|(_, fd)| is_ready(fd)).map(|(number, _)| *number).collect();
+        Ok((has_frames, is_ready(&waited[devices]), talking))
+    }
+
+    /// Says whether a frame goes on now that the wire's faults held back.
+    fn is_due(&self) -> bool {
+        self.board.device.patience(LONGEST_WAIT).is_zero()
+    }
+
+    fn owes_lines(&self) -> bool {
+        let owes = |peer: &Peer| {
+            peer.lines.is_some_and(|(cursor, _)| self.board.log.next(cursor).is_some())
+        };
+        self.peers.values().any(owes)
+    }
+
+    /// Lets a program in, or says why not.
+    fn let_in(&mut self, connection: Connection, is_allowed: bool, observer: &mut dyn Observer) {
+        let refusal = if !is_allowed {
+            Some(Refusal::new(
+                Code::NotAllowed,
+                format!(
+                    "user {} may not use NIC {}; whoever runs it can let them (pinion nic \
+                     --allow-user or --allow-group)",
+                    connection.user, self.setting.device
+                ),
+            ))
+        } else if self.peers.len() >= CONNECTIONS_MAX {
+            Some(Refusal::new(Code::Limit, format!("{CONNECTIONS_MAX} programs are connected")))
+        } else {
+            None
+        };
+        if let Some(refusal) = refusal {
+            self.setting.refused.set(self.setting.refused.get() + 1);
+            observer.notice(&format!("process {} was refused: {refusal}", connection.pid));
+            let header = Header::ask(Kind::Hello, 0).answer(refusal.code as u32);
+            let _ = connection.send(&[&header.bytes(), refusal.text.as_bytes()], &[]);
+            return;
+        }
+        self.peers.insert(self.next_peer, Peer { connection, lines: None });
+        self.next_peer += 1;
+    }
+
+    /// Answers a peer's messages, some at a time; one that has hung up is let go.
+    fn listen(&mut self, number: u64, observer: &mut dyn Observer) {
+        let mut buffer = vec![0; MESSAGE_BYTES];
+        for _ in 0..MESSAGES_AT_A_TIME {
+            let Some(peer) = self.peers.get(&number) else { return };
+            let (bytes, file) = match peer.connection.receive(&mut buffer) {
+                Ok((0, _)) => return self.let_go(number, observer),
+                Ok(message) => message,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return self.let_go(number, observer),
+            };
+            let Some((header, body)) = Header::parse(&buffer[..bytes]) else {
+                let header = Header::ask(Kind::Hello, 0);
+                let refusal = Refusal::garbage("it does not begin as one");
+                self.refuse(number, header, &refusal, observer);
+                return self.let_go(number, observer);
+            };
+            let kind = match serve::check(&header) {
+                Ok(kind) => kind,
+                Err(refusal) => {
+                    self.refuse(number, header, &refusal, observer);
+                    return self.let_go(number, observer);
+                }
+            };
+            let asker = Asker { number, connection: &peer.connection };
+            let message = (kind, Body(body));
+            let reply = serve(&mut self.board, &self.setting, asker, message, file, observer);
+            let is_garbage = reply.as_ref().is_err_and(|refusal| refusal.code == Code::Garbage);
+            if !self.reply(number, header, reply, observer) || is_garbage {
+                return self.let_go(number, observer);
+            }
+        }
+    }
+
+    /// Sends a reply; tells whether the peer took it.
+    fn reply(
+        &mut self,
+        number: u64,
+        header: Header,
+        reply: std::result::Result<Reply, Refusal>,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        let Some(peer) = self.peers.get_mut(&number) else { return false };
+        match reply {
+            Ok(Reply::Nothing) => true,
+            Ok(Reply::Lines(cursor, follows)) => {
+                peer.lines = Some((cursor, follows));
+                true
+            }
+            Ok(Reply::Answer(body, files)) => {
+                let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
+                peer.connection.send(&[&header.answer(0).bytes(), &body], &files).is_ok()
+            }
+            Err(refusal) => self.refuse(number, header, &refusal, observer),
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        number: u64,
+        header: Header,
+        refusal: &Refusal,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        let Some(peer) = self.peers.get(&number) else { return false };
+        self.setting.refused.set(self.setting.refused.get() + 1);
+        let Connection { pid, program, .. } = &peer.connection;
+        observer.notice(&format!("process {pid} ({program}) was refused: {refusal}"));
+        // What is sent unasked for is not answered, a refusal neither.
+        if header.kind == Some(Kind::Answer) {
+            return true;
+        }
+        let header = header.answer(refusal.code as u32).bytes();
+        peer.connection.send(&[&header, refusal.text.as_bytes()], &[]).is_ok()
+    }
+
+    /// Releases what a peer held; its handlers may end what they have an answer for.
+    fn let_go(&mut self, number: u64, observer: &mut dyn Observer) {
+        self.peers.remove(&number);
+        self.board.linger(number, observer);
+        let Some(mut holder) = self.board.holders.remove(&number) else { return };
+        self.board.uninstall(&mut holder);
+        observer.notice(&format!(
+            "context {}: {} has ended, its contexts are free",
+            holder.first,
+            holder.describe()
+        ));
+    }
+
+    /// Gives readers the lines they have not had.
+    fn pass_lines_on(&mut self, observer: &mut dyn Observer) {
+        let mut ended = Vec::new();
+        for (number, peer) in &mut self.peers {
+            let Some((cursor, follows)) = &mut peer.lines else { continue };
+            let is_there = pass_on(&peer.connection, &self.board.log, cursor);
+            if !is_there.unwrap_or(false) && (is_there.is_none() || !*follows) {
+                ended.push(*number);
+            }
+        }
+        for number in ended {
+            self.let_go(number, observer);
+        }
+    }
+}
+
+/// Sends a reader's lines; tells whether more wait until it reads, or `None` that it is gone.
+fn pass_on(connection: &Connection, log: &Log, cursor: &mut Cursor) -> Option<bool> {
+    let header = Header::ask(Kind::Log, 0).bytes();
+    while let Some((line, lost)) = log.next(*cursor) {
+        let body = Builder::default().u64(line.time.ps()).u64(lost).u32(line.cluster).u32(line.hpu);
+        match connection.send(&[&header, &body.0, line.text.as_bytes()], &[]) {
+            Ok(()) => log.advance(cursor),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Some(true),
+            Err(_) => return None,
+        }
+    }
+    Some(false)
+}

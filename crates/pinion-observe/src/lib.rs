@@ -1,0 +1,20 @@
+//! What runs tell. In: what the units of a machine say happened. Out: summaries, captures, traces,
+//! faults in words, charts.
+//!
+//! | module | out |
+//! |---|---|
+//! | [`report`] | statistics, captures and the summary of a run of packet handlers |
+//! | [`trace`] | every instruction and event, as text or for Perfetto |
+//! | [`fault`] | what went wrong, in words, with lines of source |
+//! | [`load`] | what became of requests, as JSON |
+//! | [`document`] | what JSON documents say of themselves |
+//! | [`words`] | numbers and names as every report writes them |
+//! | [`plot`] | tables, CSV, SVG, published values beside ours |
+
+pub mod document;
+pub mod fault;
+pub mod load;
+pub mod plot;
+pub mod report;
+pub mod trace;
+pub mod words;

@@ -1,0 +1,157 @@
+//! Published values beside ours. In: what was published and what the rows say. Out: differences, and
+//! whether each that is large has its reason.
+
+use serde::Serialize;
+
+use super::Published;
+
+/// Is what the rows say about a published value of the same name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// Names the published value.
+    pub name: String,
+    /// Is ours; `None` where the rows do not tell (a load that was not run).
+    pub ours: Option<f64>,
+}
+
+impl Measure {
+    /// Names what the rows say.
+    pub fn new(name: impl Into<String>, ours: Option<f64>) -> Self {
+        Self { name: name.into(), ours }
+    }
+}
+
+/// Is the relative difference that needs no reason.
+pub const TOLERANCE: f64 = 0.10;
+
+/// Compares one published value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Names the value.
+    pub name: String,
+    /// Tells what it is.
+    pub what: String,
+    /// Is ours; `None` where it was not measured.
+    pub ours: Option<f64>,
+    /// Is the published number.
+    pub paper: Option<f64>,
+    /// Is the least that was published.
+    pub from: Option<f64>,
+    /// Is the most that was published.
+    pub to: Option<f64>,
+    /// Is the unit.
+    pub unit: String,
+    /// Tells where it stands.
+    pub source: String,
+    /// Is ours over the published number, or the nearest bound, less 1; 0 within bounds.
+    pub difference: Option<f64>,
+    /// Judges it.
+    pub verdict: Verdict,
+    /// Gives the reason for a difference.
+    pub reason: Option<String>,
+}
+
+/// Judges a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Within the tolerance.
+    Agrees,
+    /// Beyond, and the figure's file tells why.
+    Explained,
+    /// Beyond, without a reason.
+    Differs,
+    /// Not measured in this run.
+    NotMeasured,
+}
+
+/// Puts the published values beside ours.
+pub fn compare(published: &[Published], measures: &[Measure]) -> Vec<Comparison> {
+    published.iter().map(|published| compare_one(published, measures)).collect()
+}
+
+fn compare_one(published: &Published, measures: &[Measure]) -> Comparison {
+    let Published { paper, from, to, .. } = *published;
+    let measure = measures.iter().find(|measure| measure.name == published.name);
+    let ours = measure.and_then(|measure| measure.ours).filter(|ours| ours.is_finite());
+    let difference = ours.map(|ours| {
+        let low = paper.or(from).filter(|&low| ours < low);
+        let high = paper.or(to).filter(|&high| ours > high);
+        low.or(high).map_or(0.0, |bound| relative(ours, bound))
+    });
+    let verdict = match difference {
+        None => Verdict::NotMeasured,
+        Some(difference) if difference.abs() <= TOLERANCE + 1e-9 => Verdict::Agrees,
+        Some(_) if published.difference.is_some() => Verdict::Explained,
+        Some(_) => Verdict::Differs,
+    };
+    Comparison {
+        name: published.name.clone(),
+        what: published.what.clone(),
+        ours,
+        paper,
+        from,
+        to,
+        unit: published.unit.clone(),
+        source: published.source.clone(),
+        difference,
+        verdict,
+        reason: published.difference.clone().filter(|_| verdict == Verdict::Explained),
+    }
+}
+
+fn relative(ours: f64, published: f64) -> f64 {
+    if published == 0.0 { ours } else { ours / published - 1.0 }
+}
+
+/// Gives the comparisons as lines of texts, the head first, for aligned printing.
+pub fn comparison_rows(comparisons: &[Comparison]) -> Vec<Vec<String>> {
+    let mut lines = vec![
+        ["published value", "ours", "published", "difference", "", "source"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    lines.extend(comparisons.iter().map(|comparison| {
+        let unit = &comparison.unit;
+        let number = |value: f64| format!("{}{}{unit}", short(value), space(unit));
+        let bounds = match (comparison.paper, comparison.from, comparison.to) {
+            (Some(paper), _, _) => number(paper),
+            (_, Some(from), Some(to)) => format!("{} to {}", short(from), number(to)),
+            (_, Some(from), None) => format!("at least {}", number(from)),
+            (_, None, Some(to)) => format!("at most {}", number(to)),
+            (_, None, None) => String::new(),
+        };
+        let verdict = match comparison.verdict {
+            Verdict::Agrees => "ok",
+            Verdict::Explained => "explained below",
+            Verdict::Differs => "DIFFERS",
+            Verdict::NotMeasured => "not measured",
+        };
+        vec![
+            comparison.what.clone(),
+            comparison.ours.map_or_else(|| "–".to_owned(), number),
+            bounds,
+            comparison
+                .difference
+                .map_or_else(String::new, |difference| format!("{:+.1} %", difference * 100.0)),
+            verdict.to_owned(),
+            comparison.source.clone(),
+        ]
+    }));
+    lines
+}
+
+fn space(unit: &str) -> &'static str {
+    if unit.is_empty() { "" } else { " " }
+}
+
+/// Writes a number with four digits at least, and no more decimals than tell something.
+fn short(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 4,
+    };
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,11 @@
+//! Results to look at. In: rows, and what a file says about them. Out: CSV, an SVG, and published
+//! values beside ours.
+
+pub mod chart;
+mod compare;
+mod definition;
+mod table;
+
+pub use compare::{Comparison, Measure, TOLERANCE, Verdict, compare, comparison_rows};
+pub use definition::{Definition, Drawn, Parameter, Parameters, Published, split_overrides};
+pub use table::{Cell, Column, Row, Table};

@@ -1,0 +1,19 @@
+//! What is printed and written about a run: events come in, captures, CSV lines and at the end a
+//! [`Summary`] go out.
+
+mod collector;
+mod handlers;
+mod histogram;
+mod json;
+mod nothing;
+mod packets;
+mod summary;
+mod text;
+
+pub use collector::{Collector, Ears, Links, Outputs, Sink, Stats};
+pub use handlers::HandlerRow;
+pub use histogram::{Histogram, Quantiles};
+pub use nothing::Traces;
+pub use packets::{Partial, remove_partials, write_whole};
+pub use summary::{Ending, Native, Subject, Summary};
+pub use text::write_latencies;

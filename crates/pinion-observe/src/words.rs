@@ -1,0 +1,58 @@
+//! Numbers and names as people read them, the same in every report.
+
+use pinion_spin::HandlerKind;
+
+/// Writes a count with thousands separated.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Writes a number of bytes.
+pub fn bytes(bytes: u64) -> String {
+    format!("{} B", count(bytes))
+}
+
+/// Writes a measure, large ones without a fraction.
+pub fn number(value: f64) -> String {
+    match value {
+        value if value >= 10_000.0 => count(value.round() as u64),
+        value => format!("{value:.1}"),
+    }
+}
+
+/// Writes a time of the host.
+pub fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => format!("{:.1} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
+}
+
+/// Names a kind of handler as the manifest does.
+pub fn kind_name(kind: HandlerKind) -> &'static str {
+    match kind {
+        HandlerKind::Header => "header",
+        HandlerKind::Payload => "payload",
+        HandlerKind::Completion => "completion",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_separators() {
+        assert_eq!(count(7), "7");
+        assert_eq!(count(1_000), "1,000");
+        assert_eq!(count(12_345_678), "12,345,678");
+    }
+}

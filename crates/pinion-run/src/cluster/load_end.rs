@@ -1,0 +1,182 @@
+//! A load generator at a node of a fabric. In: a load's specification, the nodes it is for, frames.
+//! Out: requests, and what became of them.
+//!
+//! A generator begins in a cycle of its own (`start_delay`, when programs have booted) or when so many
+//! messages (`startup`) have come. What it sends is kept until it is acknowledged unless the
+//! specification says `timeout=never`.
+
+use std::net::Ipv4Addr;
+
+use pinion_net::fabric::Member;
+use pinion_net::link::{Endpoint, PeerEnd};
+use pinion_net::load::{LoadError, LoadReport, LoadSource, LoadSpec, Nodes, Peer as _};
+use pinion_sim::Clock;
+
+use super::rows::{LoadRow, NodeRow};
+use super::summary::{Ended, Ending};
+use pinion_observe::load;
+
+/// Cycles after which a packet is sent again that nothing was heard of: a node's (RTL plusarg of the
+/// published Verilator runs).
+const TIMEOUT_CYCLES: u64 = 30_000;
+/// Cycles from reset to the first request when no messages are waited for: programs have booted.
+const START_CYCLES: u64 = 60_000;
+
+/// Reads the load of a generator with this address for `count` nodes from address `first` on.
+///
+/// # Errors
+/// Names what is wrong and what would be right.
+pub fn read(spec: &str, own: u32, first: u32, count: u32) -> Result<LoadSpec, LoadError> {
+    let mut base = LoadSpec {
+        nodes: if count == 1 { Nodes::One } else { Nodes::InTurn(count) },
+        timeout_cycles: Some(TIMEOUT_CYCLES),
+        startup_messages: 0,
+        start_delay_cycles: START_CYCLES,
+        ..LoadSpec::default()
+    };
+    base.ends.addresses.src = Ipv4Addr::from_bits(own);
+    base.ends.addresses.dst = Ipv4Addr::from_bits(first);
+    base.with(spec, &["src", "dst"], "a load of a cluster: its nodes have addresses")
+}
+
+/// Is a load generator at its end of a cable.
+pub struct LoadEnd {
+    end: PeerEnd<LoadSource>,
+    clock: Clock,
+    now: u64,
+    moved: u64,
+    frames_in: u64,
+    frames_out: u64,
+}
+
+impl LoadEnd {
+    /// Puts a generator at an end, whose cycles are those of `clock`.
+    ///
+    /// # Errors
+    /// When the load is none.
+    pub fn new(spec: LoadSpec, clock: Clock) -> Result<Self, LoadError> {
+        let end = PeerEnd::new(LoadSource::new(spec)?);
+        Ok(Self { end, clock, now: 0, moved: 0, frames_in: 0, frames_out: 0 })
+    }
+
+    /// Gives what has become of the load so far.
+    pub fn report(&self) -> &LoadReport {
+        self.end.peer().report()
+    }
+
+    /// Ends it: gives up what has no answer.
+    pub fn finish(self) -> LoadReport {
+        self.end.into_peer().into_report()
+    }
+
+    /// Sums the node and its load up.
+    pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> (NodeRow, LoadRow) {
+        let is_open = self.is_open();
+        let (clock, frames_in, frames_out) = (self.clock, self.frames_in, self.frames_out);
+        let report = self.finish();
+        let ending = match ended.ending {
+            Ending::CycleLimit if is_open => "cycle_limit",
+            Ending::Interrupted if is_open => "interrupted",
+            Ending::Stuck if is_open => "stuck",
+            // The run ended without it: its programs had, or one had failed.
+            Ending::Finished | Ending::Failed if is_open => "cut_off",
+            _ => "finished",
+        };
+        let node = NodeRow {
+            node: number,
+            name: name.to_owned(),
+            app: "load".to_owned(),
+            machine: "load".to_owned(),
+            ending: ending.to_owned(),
+            exit_code: None,
+            failed: false,
+            stuck: Vec::new(),
+            faults: Vec::new(),
+            console: String::new(),
+            messages_in: report.answered + report.repeated + report.unexpected,
+            messages_out: report.sent,
+            frames_in,
+            frames_out,
+            instructions: 0,
+            latency_ns: None,
+            warnings: Vec::new(),
+            remarks: Vec::new(),
+            imbalance: None,
+            details: serde_json::Value::Null,
+        };
+        let load = LoadRow {
+            node: number,
+            name: name.to_owned(),
+            report: load::to_json(&report, clock),
+            text: report.to_text(clock),
+            percentiles: [report.all.percentiles_csv(clock), report.all.percentiles_hgrm(clock)],
+        };
+        (node, load)
+    }
+}
+
+impl Endpoint for LoadEnd {
+    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
+        self.moved = self.moved.max(first_flit);
+        self.frames_in += 1;
+        self.end.arrive(first_flit, frame);
+    }
+
+    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
+        let (moved, frames) = (&mut self.moved, &mut self.frames_out);
+        self.end.run(until, &mut |first, last, frame| {
+            *moved = first.max(*moved);
+            *frames += 1;
+            send(first, last, frame);
+        });
+        self.now = until;
+    }
+
+    fn next_cycle(&mut self) -> Option<u64> {
+        let next = self.end.next_cycle();
+        // A load whose answers do not come ends some time.
+        let gives_up = self.end.peer().gives_up_at().filter(|_| self.is_open());
+        next.into_iter().chain(gives_up).min()
+    }
+}
+
+impl Member for LoadEnd {
+    fn moved(&self) -> u64 {
+        self.moved
+    }
+
+    fn is_open(&self) -> bool {
+        !self.end.peer().is_done(self.now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_knows_its_nodes_and_refuses_addresses() {
+        let spec = read("requests=5,gap=exp:100", 0x0a00_0006, 0x0a00_0002, 4).unwrap();
+        assert_eq!((spec.nodes, spec.timeout_cycles), (Nodes::InTurn(4), Some(30_000)));
+        assert_eq!(spec.ends.addresses.dst, Ipv4Addr::new(10, 0, 0, 2));
+        assert_eq!((spec.startup_messages, spec.start_delay_cycles), (0, 60_000));
+        let error = read("dst=10.0.0.9", 1, 2, 1).unwrap_err().to_string();
+        assert!(error.contains("`dst` does not apply to a load of a cluster"), "{error}");
+        assert!(read("spread=turn", 1, 2, 1).is_err(), "one node");
+    }
+
+    #[test]
+    fn a_load_without_answers_ends() {
+        let spec = read("requests=1,patience=500,timeout=200,start_delay=10", 2, 3, 1).unwrap();
+        let mut load = LoadEnd::new(spec, Clock::from_hz(1_000_000)).unwrap();
+        let (mut frames, mut until) = (0, 0);
+        while load.is_open() {
+            let next = load.next_cycle().expect("it goes on");
+            assert!(next >= until && next < 2_000, "{next}");
+            until = next + 1;
+            load.run(until, &mut |_, _, _| frames += 1);
+        }
+        assert!(frames >= 3, "{frames}");
+        assert_eq!(load.finish().missing, 1);
+    }
+}

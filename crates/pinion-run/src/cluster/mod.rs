@@ -1,0 +1,50 @@
+//! Clusters: many nodes on one network.
+//!
+//! A file `cluster.toml` names groups of nodes, what runs on them and the network between them. It
+//! makes a [`Plan`]; [`run`] builds this rank's share of it on a [`pinion_net::fabric::Fabric`], runs
+//! it, and gives a [`Summary`] at rank 0.
+
+mod arguments;
+mod curve;
+mod end;
+mod load_end;
+mod manifest;
+mod nano_end;
+mod network;
+mod nothing;
+mod observe;
+mod plan;
+mod rows;
+mod run;
+mod spin_end;
+mod summary;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use curve::{Curve, CurvePoint};
+pub use end::End;
+pub use load_end::LoadEnd;
+pub use network::Network;
+pub use plan::{Group, Plan, Target};
+pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
+pub use run::{RunOptions, run};
+pub use spin_end::SpinEnd;
+pub use summary::{Ending, Summary};
+
+use std::path::{Path, PathBuf};
+
+pub use pinion_app::manifest::CLUSTER_FILE_NAME as FILE_NAME;
+
+/// Finds the file of a cluster: `path` is a folder that holds one, or the file itself. `None`: this is
+/// no cluster.
+pub fn locate(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        let file = path.join(FILE_NAME);
+        return file.is_file().then_some(file);
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    let is_cluster = text.lines().any(|line| line.trim() == "[cluster]");
+    is_cluster.then(|| path.to_owned())
+}

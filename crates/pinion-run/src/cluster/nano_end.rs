@@ -1,0 +1,133 @@
+//! A nanoPU at a node of a cluster: frames come in and go out; what it did is summed up at the end.
+
+use std::sync::Arc;
+
+use pinion_nanopu::event::Deaf;
+use pinion_nanopu::node::Progress;
+use pinion_nanopu::transport::Address;
+use pinion_net::fabric::Member;
+use pinion_net::link::Endpoint;
+
+use super::rows::NodeRow;
+use super::summary::{Ended, Ending};
+use crate::nanoservice::frames::{Frames, Matching, Outputs};
+use crate::nanoservice::node_end::NodeEnd;
+use crate::nanoservice::wire::Wire;
+use crate::nanoservice::{self, Setup, hang};
+use pinion_app::error::Result;
+use pinion_app::service::Service;
+
+/// Is a nanoPU with its program.
+pub struct NanoEnd {
+    inner: NodeEnd<Deaf>,
+    service: Arc<Service>,
+    setup: Setup,
+    ends: bool,
+}
+
+impl NanoEnd {
+    /// Makes a node in reset; with `ends` the run waits until its program ends.
+    ///
+    /// # Errors
+    /// When the program does not fit, or the machine's numbers do not fit together.
+    pub fn new(
+        service: &Arc<Service>,
+        setup: &Setup,
+        ip: u32,
+        arguments: &[String],
+        ends: bool,
+    ) -> Result<Self> {
+        let setup = setup.at(address(&setup.address, ip));
+        let node = setup.node_with(service, arguments.to_vec())?;
+        let wire = Wire::new(&setup, ip);
+        let frames = Frames::new(&Outputs::default(), wire, Matching::Oldest, setup.clock)?;
+        let inner = NodeEnd::new(node, frames.among_others(), Deaf);
+        Ok(Self { inner, service: Arc::clone(service), setup, ends })
+    }
+
+    /// Tells whether messages are inside that somebody waits for.
+    fn holds(&self) -> bool {
+        let contexts = self.setup.machine.value.hart_interface.contexts;
+        !self.inner.node.receive().is_empty()
+            || self.inner.unread_words(contexts) > 0
+            || self.inner.node.transmit().resident().next().is_some()
+    }
+
+    /// Sums the node up.
+    pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> NodeRow {
+        let contexts = self.setup.machine.value.hart_interface.contexts;
+        let (open, holds) = (self.is_open(), self.holds());
+        let own = match self.inner.progress {
+            Progress::Exited { code, at } => nanoservice::Ending::Exited { code, at },
+            Progress::Stopped { why, at } => {
+                nanoservice::Ending::Stopped { why: why.to_owned(), at }
+            }
+            Progress::Running | Progress::Quiet => match ended.ending {
+                _ if ended.ending == Ending::Stuck && open || ended.rests && holds => {
+                    let node = &self.inner.node;
+                    nanoservice::Ending::Stuck(hang::describe(node, &self.service.image, contexts))
+                }
+                Ending::CycleLimit => nanoservice::Ending::CycleLimit,
+                Ending::Interrupted => nanoservice::Ending::Interrupted,
+                Ending::Failed if open => nanoservice::Ending::CutOff,
+                _ => nanoservice::Ending::Finished,
+            },
+        };
+        let mut summary = nanoservice::Summary::new(
+            &self.service,
+            &self.setup,
+            &self.inner,
+            own,
+            (ended.at, None),
+        );
+        let console = self.inner.node.memory().devices.console.clone();
+        let books = self.inner.frames.finish();
+        if let Ok((counts, latency)) = books {
+            (summary.frames, summary.latency) = (counts, latency.quantiles());
+        }
+        summary.check();
+        NodeRow::of_nanoservice(number, name, &summary, &console)
+    }
+}
+
+/// Gives a node's addresses: the group's MAC address plus as much as its IP address is above it.
+fn address(base: &Address, ip: u32) -> Address {
+    let mut number = [0; 8];
+    number[2..].copy_from_slice(&base.mac);
+    let number = u64::from_be_bytes(number).wrapping_add(u64::from(ip.wrapping_sub(base.ip)));
+    let mut mac = [0; 6];
+    mac.copy_from_slice(&number.to_be_bytes()[2..]);
+    Address { mac, ip, ..*base }
+}
+
+impl Endpoint for NanoEnd {
+    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
+        self.inner.arrive(first_flit, frame);
+    }
+
+    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
+        self.inner.run(until, send);
+    }
+
+    fn next_cycle(&mut self) -> Option<u64> {
+        self.inner.next_cycle()
+    }
+}
+
+impl Member for NanoEnd {
+    fn moved(&self) -> u64 {
+        self.inner.ears.moved
+    }
+
+    fn is_open(&self) -> bool {
+        self.ends && !self.inner.has_ended()
+    }
+
+    fn has_failed(&self) -> bool {
+        match self.inner.progress {
+            Progress::Exited { code, .. } => code != 0,
+            Progress::Stopped { .. } => true,
+            Progress::Running | Progress::Quiet => false,
+        }
+    }
+}

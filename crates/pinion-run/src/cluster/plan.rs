@@ -1,0 +1,383 @@
+//! What a cluster is made of: its file comes in; groups of nodes with their built programs and
+//! machines, and the network between them go out, all checked against each other.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pinion_net::load::{Arrivals, Distribution, LoadSpec, Timing};
+use pinion_sim::Clock;
+use pinion_sim::config::{ConfigError, Loaded};
+
+use super::arguments::{self, Facts};
+use super::load_end;
+use super::manifest::{self, RawCluster, RawLoad, RawNode};
+use super::network::Network;
+use crate::nanoservice::Setup;
+use pinion_app::app::{App, Options};
+use pinion_app::build::Built;
+use pinion_app::error::{Error, Result};
+use pinion_app::manifest::Manifest;
+use pinion_app::service::Service;
+
+/// Is the clock of a fabric without a nanoPU (the published prototype's).
+const CLOCK_HZ: u64 = 3_200_000_000;
+/// Bounds the nodes of a cluster: what the addresses behind 10.0.0.2 are enough for.
+const MOST_NODES: usize = 1 << 20;
+/// Is the default of a run's patience, in cycles: 3 ms.
+const PATIENCE_CYCLES: u64 = 10_000_000;
+
+/// Is what a check of the file gives.
+type Checked<T> = std::result::Result<T, ConfigError>;
+
+/// Holds a cluster that can be run.
+pub struct Plan {
+    /// Names it.
+    pub name: String,
+    /// Are its groups of nodes, in the order of their numbers.
+    pub groups: Vec<Group>,
+    /// Names each node.
+    pub names: Vec<String>,
+    /// Is what joins them.
+    pub network: Network,
+    /// Is the clock in whose cycles the network counts.
+    pub clock: Clock,
+    /// Is the seed of everything that is left to chance.
+    pub seed: u64,
+    /// Ends a run in which no message has moved for so many cycles.
+    pub patience: u64,
+    /// Are the gaps, in cycles, of each group of load generators that has several: one run for each.
+    pub gaps: Vec<(usize, Vec<f64>)>,
+}
+
+/// Holds nodes that are alike.
+pub struct Group {
+    /// Names it.
+    pub name: String,
+    /// Is the number of its first node.
+    pub first: usize,
+    /// Counts its nodes.
+    pub count: usize,
+    /// The run ends when all nodes of such groups have ended.
+    pub ends: bool,
+    /// Is what its nodes are.
+    pub target: Target,
+}
+
+/// Says what the nodes of a group are.
+pub enum Target {
+    /// nanoPUs with a program.
+    Nanoservice {
+        /// Is the program.
+        service: Arc<Service>,
+        /// Is the machine.
+        setup: Setup,
+        /// Are the arguments, by node of the group.
+        arguments: Vec<Vec<String>>,
+    },
+    /// sPIN NICs with packet handlers.
+    Handlers {
+        /// Is the application.
+        app: Arc<App>,
+    },
+    /// Load generators.
+    Load {
+        /// Are their loads, by node of the group.
+        specs: Vec<LoadSpec>,
+    },
+}
+
+impl Plan {
+    /// Loads a cluster's file, builds its programs unless they are up to date, and checks that all
+    /// fits; `options.overrides` change the file (`client.count=8`, `network.link.latency_cycles=99`)
+    /// or machines (`client.machine.core.count=2`).
+    ///
+    /// # Errors
+    /// Everything that can be wrong before a run.
+    pub fn load(file: &Path, options: &Options) -> Result<Self> {
+        let text = std::fs::read_to_string(file);
+        let text = text.map_err(|error| Error::file("read", file, error))?;
+        let folder = file.parent().unwrap_or(Path::new("."));
+        Self::from_text(&text, &file.display().to_string(), folder, options)
+    }
+
+    /// Does the same for a text; paths in it are relative to `folder`.
+    ///
+    /// # Errors
+    /// As [`Plan::load`].
+    pub fn from_text(text: &str, origin: &str, folder: &Path, options: &Options) -> Result<Self> {
+        let (loaded, machines) = manifest::load(origin, text, &options.overrides)?;
+        let raw = &loaded.value;
+        let names = names(&loaded)?;
+        let seed = raw.cluster.seed.unwrap_or(1);
+        let mut groups = Vec::new();
+        let mut first = 0;
+        for (number, node) in raw.node.iter().enumerate() {
+            let folder = folder.join(&node.app);
+            let app = pinion_app::manifest::load(&folder)?;
+            // What is for all machines is for those of nanoPUs.
+            let is_nano = app.nanoservice().is_some();
+            let own = machines
+                .iter()
+                .filter(|(name, _)| name.as_ref().map_or(is_nano, |name| *name == node.name));
+            let mut overrides = node.set.clone();
+            overrides.extend(own.map(|(_, text)| text.clone()));
+            let options = Options {
+                machine: node.machine.clone().or_else(|| options.machine.clone()),
+                overrides,
+                ..options.clone()
+            };
+            groups.push(group(&loaded, number, first, app, &options)?);
+            first += node.count;
+        }
+        let mut gaps = Vec::new();
+        for (number, load) in raw.load.iter().enumerate() {
+            if !load.gaps.is_empty() {
+                gaps.push((groups.len(), load.gaps.clone()));
+            }
+            groups.push(load_group(&loaded, number, first, seed)?);
+            first += load.count;
+        }
+        check_gaps(&loaded, &groups, &gaps)?;
+        let clock = fabric_clock(&loaded, &groups)?;
+        let wrong = |key: &str, problem: String| loaded.error_at(key, problem);
+        let network = raw.network.build(&names, clock, seed, &wrong)?;
+        Ok(Self {
+            name: raw.cluster.name.clone(),
+            groups,
+            names,
+            network,
+            clock,
+            seed,
+            patience: raw.cluster.patience.unwrap_or(PATIENCE_CYCLES),
+            gaps,
+        })
+    }
+
+    /// Counts nodes.
+    pub fn nodes(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Gives the group of a node, and its number there.
+    pub fn group_of(&self, node: usize) -> Option<(&Group, usize)> {
+        let holds = |group: &&Group| (group.first..group.first + group.count).contains(&node);
+        self.groups.iter().find(holds).map(|group| (group, node - group.first))
+    }
+
+    /// Names the load generators.
+    pub fn loads(&self) -> impl Iterator<Item = &str> {
+        let groups = self.groups.iter().filter(|group| matches!(group.target, Target::Load { .. }));
+        let nodes = groups.flat_map(|group| group.first..group.first + group.count);
+        nodes.map(|node| self.names[node].as_str())
+    }
+
+    /// Gives the nodes' IPv4 addresses.
+    pub fn addresses(&self) -> Vec<u32> {
+        (0..self.nodes()).map(arguments::address).collect()
+    }
+
+    /// Lists what was built, by group.
+    pub fn built(&self) -> impl Iterator<Item = &Built> {
+        self.groups.iter().filter_map(|group| match &group.target {
+            Target::Nanoservice { service, .. } => Some(&service.built),
+            Target::Handlers { app } => Some(&app.built),
+            Target::Load { .. } => None,
+        })
+    }
+}
+
+/// Names the nodes: as their group, with a number where it has several.
+fn names(loaded: &Loaded<RawCluster>) -> Checked<Vec<String>> {
+    let groups = &loaded.value.node;
+    if groups.is_empty() {
+        return Err(loaded.error_at("cluster", "there is no [[node]]: add one with name and app"));
+    }
+    let mut names = Vec::new();
+    let nodes = groups.iter().map(|node| ("node", &node.name, node.count));
+    let loads = loaded.value.load.iter().map(|load| ("load", &load.name, load.count));
+    let all: Vec<(&str, &String, usize)> = nodes.chain(loads).collect();
+    for (number, &(table, name, nodes)) in all.iter().enumerate() {
+        let place = if table == "node" { number } else { number - groups.len() };
+        let wrong = |key: &str, problem: String| {
+            loaded.error_at(&format!("{table}[{place}].{key}"), problem)
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let is_taken =
+            ["index", "node", "nodes", "address", "seed", "network", "cluster", "machine"]
+                .contains(&name.as_str());
+        if name.is_empty() || !name.chars().all(is_plain) || is_taken {
+            let problem = format!("`{name}` is no name of a group of nodes: use another");
+            return Err(wrong("name", problem));
+        }
+        if all[..number].iter().any(|(_, other, _)| *other == name) {
+            return Err(wrong("name", format!("there are two groups named `{name}`")));
+        }
+        if nodes == 0 || nodes > MOST_NODES - names.len() {
+            let problem = format!("{nodes} nodes: give at least 1, {MOST_NODES} in all");
+            return Err(wrong("count", problem));
+        }
+        match nodes {
+            1 => names.push(name.clone()),
+            count => names.extend((0..count).map(|index| format!("{name}.{index}"))),
+        }
+    }
+    Ok(names)
+}
+
+/// Builds what a group needs.
+fn group(
+    loaded: &Loaded<RawCluster>,
+    number: usize,
+    first: usize,
+    app: Manifest,
+    options: &Options,
+) -> Result<Group> {
+    let raw = &loaded.value.node[number];
+    let wrong =
+        |key: &str, problem: String| loaded.error_at(&format!("node[{number}].{key}"), problem);
+    let target = match app.nanoservice() {
+        None => {
+            let given = [("args", raw.args.is_some()), ("ends", raw.ends)];
+            if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+                let problem = "it has packet handlers, which take no arguments and do not end";
+                return Err(wrong(key, format!("{problem}; leave `{key}` out")).into());
+            }
+            Target::Handlers { app: Arc::new(App::of(app, options)?) }
+        }
+        Some(_) => {
+            let service = Service::of(app, options)?;
+            let setup = Setup::new(&service, options)?;
+            let arguments = all_arguments(&loaded.value, raw, first, &service);
+            let arguments = arguments.map_err(|problem| wrong("args", problem))?;
+            Target::Nanoservice { service: Arc::new(service), setup, arguments }
+        }
+    };
+    Ok(Group { name: raw.name.clone(), first, count: raw.count, ends: raw.ends, target })
+}
+
+/// Gives the arguments of each node of a group.
+fn all_arguments(
+    cluster: &RawCluster,
+    raw: &RawNode,
+    first: usize,
+    service: &Service,
+) -> std::result::Result<Vec<Vec<String>>, String> {
+    let (groups, nodes) = all_groups(cluster);
+    let of_node = |index: usize| {
+        let seed = cluster.cluster.seed.unwrap_or(1);
+        let facts = Facts { groups: &groups, index, node: first + index, nodes, seed };
+        let Some(texts) = &raw.args else { return Ok(service.arguments()) };
+        let name = std::iter::once(Ok(service.manifest.app.name.clone()));
+        name.chain(texts.iter().map(|text| arguments::fill(text, &facts))).collect()
+    };
+    (0..raw.count).map(of_node).collect()
+}
+
+/// Lists groups as their name, first node and number of nodes; counts all nodes.
+fn all_groups(cluster: &RawCluster) -> (Vec<(String, usize, usize)>, usize) {
+    let own = cluster.node.iter().map(|node| (&node.name, node.count));
+    let loads = cluster.load.iter().map(|load| (&load.name, load.count));
+    let mut groups = Vec::new();
+    let mut nodes = 0;
+    for (name, count) in own.chain(loads) {
+        groups.push((name.clone(), nodes, count));
+        nodes += count;
+    }
+    (groups, nodes)
+}
+
+/// Makes a group of load generators. They have seeds of their own, after each other.
+fn load_group(
+    loaded: &Loaded<RawCluster>,
+    number: usize,
+    first: usize,
+    seed: u64,
+) -> Checked<Group> {
+    let raw: &RawLoad = &loaded.value.load[number];
+    let wrong =
+        |key: &str, problem: String| loaded.error_at(&format!("load[{number}].{key}"), problem);
+    let (groups, _) = all_groups(&loaded.value);
+    let programs = &groups[..loaded.value.node.len()];
+    let (name, member) = raw.to.split_once('.').unwrap_or((&raw.to, ""));
+    let target = programs.iter().find(|(known, ..)| known == name);
+    let target = target.and_then(|(_, start, count)| match member {
+        "" => Some((*start, *count)),
+        text => text.parse::<usize>().ok().filter(|n| n < count).map(|n| (start + n, 1)),
+    });
+    let Some((to, count)) = target else {
+        let names: Vec<&str> = programs.iter().map(|(name, ..)| name.as_str()).collect();
+        let problem = format!(
+            "`{}` is no group of nodes and none of its nodes; there are {}",
+            raw.to,
+            names.join(", ")
+        );
+        return Err(wrong("to", problem));
+    };
+    let mut specs = Vec::new();
+    for index in 0..raw.count {
+        let own = arguments::address(first + index);
+        let spec = load_end::read(&raw.spec, own, arguments::address(to), count as u32);
+        let mut spec = spec.map_err(|error| wrong("spec", error.to_string()))?;
+        spec.seed = spec.seed.wrapping_add(index as u64).wrapping_add(seed.wrapping_sub(1) << 20);
+        specs.push(spec);
+    }
+    let target = Target::Load { specs };
+    Ok(Group { name: raw.name.clone(), first, count: raw.count, ends: true, target })
+}
+
+/// Checks that gaps are gaps, and of all groups equally many.
+fn check_gaps(
+    loaded: &Loaded<RawCluster>,
+    groups: &[Group],
+    gaps: &[(usize, Vec<f64>)],
+) -> Checked<()> {
+    let programs = loaded.value.node.len();
+    for (group, of_group) in gaps {
+        let wrong = |problem: &str| {
+            let key = format!("load[{}].gaps", group - programs);
+            Err(loaded.error_at(&key, problem.to_owned()))
+        };
+        if of_group.iter().any(|gap| !(1.0..=1e12).contains(gap)) {
+            return wrong("a gap has from 1 to 1e12 cycles");
+        }
+        if of_group.len() != gaps[0].1.len() {
+            return wrong("all groups of load generators have as many gaps, or none");
+        }
+        let Target::Load { specs } = &groups[*group].target else { continue };
+        if specs.iter().any(|spec| matches!(spec.arrivals, Arrivals::Closed { .. })) {
+            return wrong("a closed loop has no gaps: write a first one in `spec`, as gap=exp:900");
+        }
+    }
+    Ok(())
+}
+
+/// Gives a distribution of gaps another mean.
+pub(super) fn with_gap(arrivals: &Arrivals, cycles: f64) -> Arrivals {
+    let exponential = Distribution::Exponential { mean_cycles: cycles };
+    let (gap, timing) = match arrivals {
+        Arrivals::Open { gap: Distribution::Exponential { .. }, timing } => (exponential, *timing),
+        Arrivals::Open { timing, .. } => (Distribution::Fixed { cycles }, *timing),
+        Arrivals::Closed { .. } => (Distribution::Fixed { cycles }, Timing::Exact),
+    };
+    Arrivals::Open { gap, timing }
+}
+
+/// Gives the clock that the nanoPUs share, in whose cycles the network counts.
+fn fabric_clock(loaded: &Loaded<RawCluster>, groups: &[Group]) -> Checked<Clock> {
+    let mut clock = None;
+    for (number, group) in groups.iter().enumerate() {
+        let Target::Nanoservice { setup, .. } = &group.target else { continue };
+        let mhz = setup.machine.value.clock.frequency_mhz;
+        let (shared, first) = *clock.get_or_insert((mhz, number));
+        if shared != mhz {
+            let problem = format!(
+                "its machine runs at {mhz} MHz, that of `{}` at {shared}; the nanoPUs of a cluster \
+                 share one clock",
+                groups[first].name
+            );
+            return Err(loaded.error_at(&format!("node[{number}].name"), problem));
+        }
+    }
+    let hz = clock.map_or(CLOCK_HZ, |(mhz, _)| mhz * 1_000_000);
+    Ok(Clock::from_hz(hz))
+}

@@ -1,0 +1,241 @@
+//! A run of a cluster: a plan comes in; this rank's nodes are made, joined and run with those of all
+//! ranks; a summary goes out at rank 0.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use pinion_net::capture::{CaptureWriter, LinkType};
+use pinion_net::fabric::{Fabric, Options, Outcome, Place, Ranks, home};
+use pinion_net::fault::FaultSpec;
+use pinion_net::link::PortTap;
+
+use super::end::End;
+use super::load_end::LoadEnd;
+use super::nano_end::NanoEnd;
+use super::nothing;
+use super::observe::Observed;
+use super::plan::{Plan, Target};
+use super::rows::{CableRow, QueueTrace, SwitchRow};
+use super::spin_end::SpinEnd;
+use super::summary::{Ended, Ending, Share, Summary};
+use crate::nanoservice::run::Observer;
+use pinion_app::error::{Error, Result};
+
+/// Tells how to run.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Counts threads; 0: as many as the host has processors. Results do not depend on it.
+    pub threads: usize,
+    /// Ends the run after so many cycles from reset.
+    pub cycles: Option<u64>,
+    /// Ends it when no message has moved for so many cycles, instead of the plan's number.
+    pub patience: Option<u64>,
+    /// Are the faults of every cable.
+    pub faults: Option<FaultSpec>,
+    /// Are captures of cables: name and file.
+    pub captures: Vec<(String, PathBuf)>,
+    /// Names cables in front of which a switch's queue is watched; of one between two switches, the
+    /// second's.
+    pub queues: Vec<String>,
+}
+
+/// Runs a cluster with all ranks; `None` at ranks other than 0.
+///
+/// # Errors
+/// When a node cannot be made, a capture not be written, or another rank fails.
+pub fn run(
+    plan: &Plan,
+    options: &RunOptions,
+    ranks: &mut dyn Ranks,
+    observer: &mut dyn Observer,
+) -> Result<Option<Summary>> {
+    let begun = Instant::now();
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let mut fabric = build(plan, options, threads, ranks)?;
+    let waits = plan.groups.iter().any(|group| group.ends);
+    let patience = options.patience.unwrap_or(plan.patience);
+    let mut watcher = Observed::new(observer, plan.clock, waits, patience);
+    let until = options.cycles.unwrap_or(u64::MAX);
+    let outcome = fabric.run(until, ranks, &mut watcher).map_err(failed)?;
+    let ending = match (outcome, watcher.ending) {
+        (Outcome::Stopped, Some(ending)) => ending,
+        (Outcome::Stopped, None) => Ending::Interrupted,
+        (Outcome::Reached, _) => Ending::CycleLimit,
+        (Outcome::Rests, _) if waits => Ending::Stuck,
+        (Outcome::Rests, _) => Ending::Finished,
+    };
+    let now = fabric.now();
+    let ended = Ended { ending, rests: outcome == Outcome::Rests, at: now };
+    let share = share(plan, options, fabric, ended)?;
+    let Some(mut share) = gather(ranks, share)? else { return Ok(None) };
+    let place = |trace: &QueueTrace| options.queues.iter().position(|name| *name == trace.cable);
+    share.queues.sort_by_key(place);
+    let mut summary = Summary {
+        name: plan.name.clone(),
+        ending,
+        cycles: now,
+        clock: plan.clock,
+        nodes: share.nodes,
+        cables: share.cables,
+        switches: share.switches,
+        queues: share.queues,
+        loads: share.loads,
+        host: begun.elapsed(),
+        workers: (threads, ranks.count()),
+        remarks: Vec::new(),
+    };
+    summary.remarks = nothing::remarks(plan, &summary);
+    Ok(Some(summary))
+}
+
+fn failed(error: pinion_net::fabric::FabricError) -> Error {
+    Error::part("the cluster cannot run", error)
+}
+
+/// Makes this rank's nodes and joins them.
+fn build(
+    plan: &Plan,
+    options: &RunOptions,
+    threads: usize,
+    ranks: &dyn Ranks,
+) -> Result<Fabric<End>> {
+    let topology = plan.network.topology.clone();
+    let is_ours = |node| home(&topology, Place::Node(node), ranks.count()) == ranks.rank();
+    let mut nodes = Vec::new();
+    for node in 0..plan.nodes() {
+        nodes.push(if is_ours(node) { Some(end(plan, node)?) } else { None });
+    }
+    let fabric = Options {
+        threads,
+        clock: plan.clock,
+        faults: options.faults.clone(),
+        addresses: plan.addresses(),
+    };
+    let switch = &plan.network.switch;
+    let mut fabric = Fabric::new(topology, switch, nodes, &fabric, ranks).map_err(failed)?;
+    for (name, file) in &options.captures {
+        let cable = cable(plan, "--pcap", name)?;
+        let owner = fabric.topology().cables[cable].ends[0].place;
+        if home(fabric.topology(), owner, ranks.count()) == ranks.rank() {
+            let writer = CaptureWriter::create(file, LinkType::Ethernet)?;
+            fabric.tap(cable, PortTap::new(writer, plan.clock));
+        }
+    }
+    for name in &options.queues {
+        let (watched, port) = queue(plan, name)?;
+        fabric.for_each_switch(|number, switch| {
+            if number == watched {
+                switch.watch(port);
+            }
+        });
+    }
+    Ok(fabric)
+}
+
+/// Finds a cable by its name.
+fn cable(plan: &Plan, option: &str, name: &str) -> Result<usize> {
+    let known = plan.network.cables.iter().position(|cable| cable == name);
+    known.ok_or_else(|| Error::Usage(unknown_cable(option, name, &plan.network.cables)))
+}
+
+/// Finds the switch and its port in front of a cable.
+fn queue(plan: &Plan, name: &str) -> Result<(usize, usize)> {
+    let ends = plan.network.topology.cables[cable(plan, "--queue", name)?].ends;
+    let switch = ends.iter().rev().find_map(|jack| match jack.place {
+        Place::Switch(switch) => Some((switch, jack.port)),
+        Place::Node(_) => None,
+    });
+    switch.ok_or_else(|| Error::Usage(format!("--queue {name}: no switch is at this cable")))
+}
+
+fn unknown_cable(option: &str, name: &str, cables: &[String]) -> String {
+    /// More names than this nobody reads.
+    const NAMED: usize = 8;
+    let nearest = cables.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));
+    let first: Vec<&str> = cables.iter().take(NAMED).map(String::as_str).collect();
+    let more = if cables.len() > NAMED { ", …" } else { "" };
+    format!(
+        "{option} {name}=…: there is no cable `{name}`; the nearest is `{}`; there are {}{more}",
+        nearest.map_or("", String::as_str),
+        first.join(", ")
+    )
+}
+
+/// Makes what stands at a node.
+fn end(plan: &Plan, node: usize) -> Result<End> {
+    let Some((group, index)) = plan.group_of(node) else {
+        return Err(Error::Usage(format!("the cluster has no node {node}")));
+    };
+    match &group.target {
+        Target::Nanoservice { service, setup, arguments } => {
+            let ip = plan.addresses()[node];
+            let end = NanoEnd::new(service, setup, ip, &arguments[index], group.ends)?;
+            Ok(End::Nano(Box::new(end)))
+        }
+        Target::Handlers { app } => Ok(End::Spin(Box::new(SpinEnd::new(app, plan.clock)?))),
+        Target::Load { specs } => {
+            let end = LoadEnd::new(specs[index].clone(), plan.clock);
+            let end = end.map_err(|error| Error::part("cannot make the load", error))?;
+            Ok(End::Load(Box::new(end)))
+        }
+    }
+}
+
+/// Sums up this rank's share.
+fn share(
+    plan: &Plan,
+    options: &RunOptions,
+    mut fabric: Fabric<End>,
+    ended: Ended,
+) -> Result<Share> {
+    let mut share = Share::default();
+    for (cable, back, counts) in fabric.wire_counts() {
+        share.cables.push(CableRow::new(cable, &plan.network.cables[cable], back, &counts));
+    }
+    let watched = options.queues.iter().map(|name| Ok((name, queue(plan, name)?)));
+    let watched = watched.collect::<Result<Vec<_>>>()?;
+    fabric.for_each_switch(|number, switch| {
+        share.switches.push(SwitchRow::new(number, &switch.counts()));
+        for (cable, (_, port)) in watched.iter().filter(|(_, (watched, _))| *watched == number) {
+            let changes = switch.occupancy(*port).iter();
+            let changes = changes.map(|at| (at.cycle, at.data_bytes, at.control_bytes));
+            let changes = changes.collect();
+            share.queues.push(QueueTrace { cable: (*cable).clone(), changes });
+        }
+    });
+    let nodes = fabric.finish().map_err(failed)?;
+    for (number, node) in nodes.into_iter().enumerate() {
+        let Some(node) = node else { continue };
+        let (row, load) = node.row(number, &plan.names[number], ended);
+        share.nodes.push(row);
+        share.loads.extend(load);
+    }
+    Ok(share)
+}
+
+/// Collects all ranks' shares at rank 0, in the order in which one rank alone would list them.
+fn gather(ranks: &mut dyn Ranks, share: Share) -> Result<Option<Share>> {
+    if ranks.count() == 1 {
+        return Ok(Some(share));
+    }
+    let broken = |error: serde_json::Error| Error::part("cannot exchange results", error);
+    let parcel = serde_json::to_vec(&share).map_err(broken)?;
+    let Some(parcels) = ranks.gather(parcel).map_err(failed)? else { return Ok(None) };
+    let mut all = Share::default();
+    for parcel in parcels {
+        let mut share: Share = serde_json::from_slice(&parcel).map_err(broken)?;
+        all.nodes.append(&mut share.nodes);
+        all.cables.append(&mut share.cables);
+        all.switches.append(&mut share.switches);
+        all.queues.append(&mut share.queues);
+        all.loads.append(&mut share.loads);
+    }
+    all.nodes.sort_by_key(|row| row.node);
+    all.cables.sort_by_key(|row| (row.number, row.back));
+    all.switches.sort_by_key(|row| row.switch);
+    all.loads.sort_by_key(|row| row.node);
+    Ok(Some(all))
+}

@@ -1,0 +1,183 @@
+use std::path::{Path, PathBuf};
+
+use pinion_net::fabric::Alone;
+
+use super::*;
+use crate::nanoservice::run::Unobserved;
+use pinion_app::app::Options;
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn plan(overrides: &[&str]) -> pinion_app::error::Result<Plan> {
+    let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
+    Plan::load(
+        &example("cluster_echo").join(FILE_NAME),
+        &Options { overrides, ..Options::default() },
+    )
+}
+
+fn run_plan(plan: &Plan, options: &RunOptions) -> Summary {
+    run(plan, options, &mut Alone, &mut Unobserved).unwrap().unwrap()
+}
+
+#[test]
+fn every_request_is_answered_at_any_number_of_threads() {
+    let plan = plan(&["client.count=3"]).unwrap();
+    let with = |threads| {
+        let options = RunOptions { threads, ..RunOptions::default() };
+        run_plan(&plan, &options)
+    };
+    let one = with(1);
+    assert_eq!(one.ending, Ending::Finished, "{}", one.to_text());
+    assert!(!one.has_failures());
+    assert_eq!(one.nodes.len(), 4);
+    let client = &one.nodes[3];
+    assert_eq!((client.name.as_str(), client.exit_code), ("client.2", Some(0)));
+    assert!(client.console.starts_with("100 answers, "), "{}", client.console);
+    for threads in [2, 4] {
+        assert_eq!(one.to_json(), with(threads).to_json(), "{threads} threads");
+    }
+}
+
+#[test]
+fn a_fat_tree_carries_all_too() {
+    let plan = plan(&["client.count=3", "network.topology.kind=fat-tree"]).unwrap();
+    assert_eq!(plan.network.topology.switches.len(), 20);
+    assert!(plan.network.cables.iter().any(|name| name == "s0-s8"));
+    let summary = run_plan(&plan, &RunOptions::default());
+    assert_eq!(summary.ending, Ending::Finished, "{}", summary.to_text());
+    assert!(summary.imbalances().next().is_none());
+}
+
+#[test]
+fn faults_change_times_not_answers() {
+    let plan = plan(&["client.count=2"]).unwrap();
+    let faults = "loss=2%,dup=2%,reorder=4%,corrupt=2%,hold=1us,seed=5".parse().unwrap();
+    let options = RunOptions { faults: Some(faults), ..RunOptions::default() };
+    let summary = run_plan(&plan, &options);
+    assert_eq!(summary.ending, Ending::Finished, "{}", summary.to_text());
+    let lost: u64 = summary.cables.iter().map(|row| row.lost + row.damaged).sum();
+    assert!(lost > 0, "{}", summary.to_text());
+    assert!(summary.imbalances().next().is_none());
+}
+
+#[test]
+fn who_waits_for_nobody_is_told() {
+    let plan = plan(&["server.app=client", "client.count=1"]);
+    // The server is a client without arguments: it ends at once, and its exit code says so.
+    let summary = run_plan(&plan.unwrap(), &RunOptions::default());
+    assert_eq!(summary.ending, Ending::Failed);
+    assert!(summary.has_failures());
+    // Whose answers did not come has not finished.
+    let client = summary.nodes.iter().find(|node| node.name.starts_with("client")).unwrap();
+    assert_eq!(client.ending, "cut_off");
+}
+
+#[test]
+fn a_cluster_in_which_no_message_moves_says_who_waits() {
+    // Servers alone: nobody sends.
+    let folder = Folder::new("silent");
+    folder.write("[cluster]\nname = \"silent\"\n", "count = 2\n");
+    let summary = run_plan(&folder.plan(), &RunOptions::default());
+    assert_eq!(summary.ending, Ending::Finished, "{}", summary.to_text());
+    let why = "no message moved: server.0 and server.1 wait for one that nobody sends; some program \
+               must send first, or a load generator ([[load]] with `to` in cluster.toml)";
+    assert_eq!(summary.remarks, [why]);
+    assert!(summary.to_text().contains(why), "{}", summary.to_text());
+    assert_eq!(summary.to_json()["remarks"][0], why);
+    // One in which messages move has nothing to say.
+    let plan = plan(&["client.count=1"]).unwrap();
+    assert!(run_plan(&plan, &RunOptions::default()).remarks.is_empty());
+}
+
+#[test]
+fn a_load_that_reaches_nobody_says_how_far_it_came() {
+    let folder = Folder::new("unreached");
+    let told = |spec: &str, options: &RunOptions| {
+        let load = format!("[[load]]\nname = \"load\"\nto = \"server\"\nspec = \"{spec}\"\n");
+        folder.write("[cluster]\nname = \"unreached\"\n", &load);
+        run_plan(&folder.plan(), options)
+    };
+    let all = RunOptions::default();
+    let good = told("requests=3", &all);
+    assert!(good.remarks.is_empty(), "{}", good.to_text());
+    // A context that nobody serves.
+    let wrong = told("requests=3,contexts=7,patience=50000", &all);
+    let text = wrong.to_text();
+    let why = "load `load` reached nobody: 3 requests to server and no answer; ";
+    assert!(wrong.remarks[0].starts_with(why), "{text}");
+    assert!(wrong.remarks[0].contains("`contexts` of the load must be those"), "{text}");
+    assert!(text.contains("server: no message reached the program: "), "{text}");
+    assert!(text.contains("context_out_of_range"), "{text}");
+    // Nothing arrives.
+    let faults = Some("loss=100%".parse().unwrap());
+    let lost = told("requests=3,patience=50000", &RunOptions { faults, ..all.clone() });
+    let text = lost.to_text();
+    assert!(lost.remarks[0].contains("no frame arrived there; "), "{text}");
+    // It never begins.
+    let idle = told("requests=3,startup=1", &all);
+    let why = "load `load` sent nothing: it waits for the message with which its node";
+    assert!(idle.remarks[0].starts_with(why), "{}", idle.to_text());
+    let early = told("requests=3", &RunOptions { cycles: Some(50_000), ..all });
+    let why = "it begins in cycle 60,000 (start_delay), and the run ended in cycle 50,000";
+    assert!(early.remarks[0].ends_with(why), "{}", early.to_text());
+}
+
+/// A folder with a cluster of echo servers, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("pinion-cluster-{}-{name}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+
+    /// Writes the file: what stands before the servers and behind them.
+    fn write(&self, before: &str, behind: &str) {
+        let app = example("nanopu_echo").canonicalize().unwrap();
+        let server = format!("[[node]]\nname = \"server\"\napp = \"{}\"\n", app.display());
+        let network = "[network]\ntopology = { kind = \"star\" }\n";
+        let text = format!("{before}{network}{server}{behind}");
+        std::fs::write(self.0.join(FILE_NAME), text).unwrap();
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::load(&self.0.join(FILE_NAME), &Options::default()).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn mistakes_have_their_place() {
+    for (override_, part) in [
+        ("client.count=0", "node[1].count"),
+        ("client.args=[\"{nobody}\"]", "there is no group `nobody`"),
+        ("client.app=nowhere", "nowhere"),
+        ("network.link.latency_cycles=0", "at least a cycle"),
+        ("network.link.rate=fast", "network.link.rate"),
+        ("network.switch.overflow=explode", "explode"),
+        ("network.topology.kind=ring", "ring"),
+        ("network.topology.kind=back-to-back", "joins two nodes, there are 5"),
+        ("client.colour=red", "colour"),
+        ("client.machine.core.cout=2", "core.cout"),
+        ("server.machine.clock.frequency_mhz=1000", "share one clock"),
+    ] {
+        let Err(error) = plan(&[override_]) else { panic!("{override_} is accepted") };
+        let text = pinion_app::error::paragraph(&error);
+        assert!(text.contains(part), "{override_}: {text}");
+    }
+    let plan = plan(&[]).unwrap();
+    let captures = vec![("clint.0".to_owned(), PathBuf::from("x.pcap"))];
+    let options = RunOptions { captures, ..RunOptions::default() };
+    let Err(error) = run(&plan, &options, &mut Alone, &mut Unobserved) else { panic!() };
+    assert!(error.to_string().contains("nearest is `client.0`"), "{error}");
+}

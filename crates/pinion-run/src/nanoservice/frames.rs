@@ -1,0 +1,320 @@
+//! The frames of a run: those that pass the node's pins come in; a capture of what left, a line per
+//! frame as CSV and the times from request to answer go out. It holds the frames of a window, to
+//! write them in order of time, and the requests that have no answer yet.
+//!
+//! A time goes from the first flit of a message's first packet to that of the answer's. An answer
+//! belongs to the oldest request from its peer and port to its context, or, with a load, to the one
+//! that carries the same time of sending.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use pinion_nanopu::Cycle;
+use pinion_net::capture::{CaptureWriter, LinkType};
+use pinion_net::frame::lnic::{Flags, Header};
+use pinion_net::load::flits;
+use pinion_sim::Clock;
+
+use super::run::PEER_IP;
+use super::wire::{Direction, Wire};
+use pinion_app::error::{Error, Result};
+use pinion_observe::report::{Histogram, Partial};
+
+const HEAD: [&str; 17] = [
+    "frame",
+    "direction",
+    "first_flit_cycle",
+    "last_flit_cycle",
+    "first_flit_ns",
+    "bytes",
+    "flags",
+    "src_ip",
+    "src_context",
+    "dst_ip",
+    "dst_context",
+    "msg_len",
+    "pkt_offset",
+    "pull_offset",
+    "tx_msg_id",
+    "wire_to_wire_ns",
+    "malformed",
+];
+
+/// Bounds the requests of one peer, port and context that wait for an answer; some get none.
+const MOST_WAITING: usize = 1 << 16;
+
+/// Chooses what is written about frames.
+#[derive(Debug, Clone, Default)]
+pub struct Outputs {
+    /// Names the capture of frames that left.
+    pub pcap_out: Option<PathBuf>,
+    /// Names the CSV file with a line per frame.
+    pub packets: Option<PathBuf>,
+}
+
+/// Tells how answers find their requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matching {
+    /// The oldest request of that peer, port and context.
+    Oldest,
+    /// The one that carries this word of payload.
+    Word(usize),
+}
+
+/// Names a request: by peer, its port, the node's context and, where it tells, a word.
+type Key = (u32, u16, u16, u64);
+
+/// Counts frames.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts {
+    /// Counts frames that arrived.
+    pub frames_in: u64,
+    /// Counts their bytes.
+    pub bytes_in: u64,
+    /// Counts frames that left.
+    pub frames_out: u64,
+    /// Counts their bytes.
+    pub bytes_out: u64,
+    /// Counts bytes of messages in the data packets that left.
+    pub payload_out: u64,
+    /// Is when the first frame arrived.
+    pub first_in: Option<Cycle>,
+    /// Is when the last frame had arrived or left.
+    pub last: Cycle,
+    /// Counts messages that left for addresses from which nothing came.
+    pub strays: u64,
+    /// Is the address of the last of them.
+    pub stray_ip: u32,
+}
+
+/// Hears of every frame.
+pub struct Frames {
+    wire: Wire,
+    matching: Matching,
+    clock: Clock,
+    waiting: HashMap<Key, VecDeque<(u16, Cycle)>>,
+    /// Holds the addresses from which frames came.
+    peers: HashSet<u32>,
+    among_others: bool,
+    rows: Vec<(Cycle, bool, Row)>,
+    csv: Option<(csv::Writer<BufWriter<File>>, Partial, PathBuf)>,
+    pcap: Option<CaptureWriter>,
+    written: u64,
+    error: Option<Error>,
+    /// Counts frames.
+    pub counts: Counts,
+    /// Is the distribution of times from request to answer.
+    pub latency: Histogram,
+}
+
+/// A line of the table.
+struct Row {
+    last: Cycle,
+    bytes: usize,
+    header: std::result::Result<Header, &'static str>,
+    latency: Option<Cycle>,
+}
+
+impl Frames {
+    /// Opens the outputs.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn new(outputs: &Outputs, wire: Wire, matching: Matching, clock: Clock) -> Result<Self> {
+        let pcap = outputs.pcap_out.as_ref();
+        let pcap = pcap.map(|path| CaptureWriter::create(path, LinkType::Ethernet)).transpose()?;
+        let csv = outputs.packets.as_deref().map(open).transpose()?;
+        Ok(Self {
+            wire,
+            matching,
+            clock,
+            waiting: HashMap::new(),
+            peers: HashSet::from([PEER_IP]),
+            among_others: false,
+            rows: Vec::new(),
+            csv,
+            pcap,
+            written: 0,
+            error: None,
+            counts: Counts::default(),
+            latency: Histogram::default(),
+        })
+    }
+
+    /// Takes no address for a stray: this node writes to others before it hears of them.
+    #[must_use]
+    pub fn among_others(self) -> Self {
+        Self { among_others: true, ..self }
+    }
+
+    /// Hears of a frame that arrives.
+    pub fn arrived(&mut self, first: Cycle, frame: &[u8]) {
+        let last = first + flits(frame.len()) - 1;
+        let counts = &mut self.counts;
+        counts.frames_in += 1;
+        counts.bytes_in += frame.len() as u64;
+        counts.first_in.get_or_insert(first);
+        counts.last = counts.last.max(last);
+        let parsed = self.wire.parse(Direction::In, frame);
+        if let Ok((header, _)) = &parsed
+            && !self.among_others
+            && self.peers.len() < MOST_WAITING
+        {
+            self.peers.insert(header.src_ip);
+        }
+        if let Ok((header, payload)) = &parsed
+            && header.flags == Flags::DATA
+            && header.pkt_offset == 0
+        {
+            let key = (header.src_ip, header.src_context, header.dst_context);
+            let queue = self.waiting.entry(self.key(key, payload)).or_default();
+            // Where messages have ids, the same one again is the same message.
+            let is_again = self.wire.acknowledges()
+                && queue.back().is_some_and(|(id, _)| *id == header.tx_msg_id);
+            if !is_again && queue.len() < MOST_WAITING {
+                queue.push_back((header.tx_msg_id, first));
+            }
+        }
+        let header = parsed.map(|(header, _)| header);
+        self.note(first, true, Row { last, bytes: frame.len(), header, latency: None });
+    }
+
+    /// Hears of a frame that leaves.
+    pub fn left(&mut self, first: Cycle, last: Cycle, frame: &[u8]) {
+        let counts = &mut self.counts;
+        counts.frames_out += 1;
+        counts.bytes_out += frame.len() as u64;
+        counts.last = counts.last.max(last);
+        let mut latency = None;
+        let parsed = self.wire.parse(Direction::Out, frame);
+        if let Ok((header, payload)) = &parsed
+            && header.flags.has(Flags::DATA)
+        {
+            self.counts.payload_out += payload.len() as u64;
+            if header.pkt_offset == 0 {
+                if !self.among_others && !self.peers.contains(&header.dst_ip) {
+                    self.counts.strays += 1;
+                    self.counts.stray_ip = header.dst_ip;
+                }
+                let key = (header.dst_ip, header.dst_context, header.src_context);
+                let key = self.key(key, payload);
+                if let Some(queue) = self.waiting.get_mut(&key) {
+                    latency = queue.pop_front().map(|(_, arrived)| first.saturating_sub(arrived));
+                    if queue.is_empty() {
+                        self.waiting.remove(&key);
+                    }
+                }
+            }
+        }
+        if let Some(cycles) = latency {
+            self.latency.record(self.clock.time(cycles));
+        }
+        if let Some(writer) = &mut self.pcap {
+            let written = writer.write(self.clock.time(first).ps(), frame);
+            note_error(&mut self.error, written.map_err(Error::from));
+        }
+        let header = parsed.map(|(header, _)| header);
+        self.note(first, false, Row { last, bytes: frame.len(), header, latency });
+    }
+
+    fn key(&self, (ip, port, context): (u32, u16, u16), payload: &[u8]) -> Key {
+        match self.matching {
+            Matching::Oldest => (ip, port, context, 0),
+            Matching::Word(word) => {
+                let bytes = payload.get(8 * word..8 * word + 8).and_then(|b| b.try_into().ok());
+                (0, 0, 0, bytes.map_or(0, u64::from_be_bytes))
+            }
+        }
+    }
+
+    fn note(&mut self, first: Cycle, is_in: bool, row: Row) {
+        if self.csv.is_some() {
+            self.rows.push((first, is_in, row));
+        }
+    }
+
+    /// Writes the frames before `cycle`; none earlier will come.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn settle(&mut self, cycle: Cycle) -> Result<()> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let Some((writer, _, path)) = &mut self.csv else { return Ok(()) };
+        self.rows.sort_by_key(|(first, ..)| *first);
+        let settled = self.rows.partition_point(|(first, ..)| *first < cycle);
+        for (first, is_in, row) in self.rows.drain(..settled) {
+            let cells = cells(self.written, first, is_in, &row, self.clock);
+            self.written += 1;
+            let failed = |error| Error::file("write", path, std::io::Error::other(error));
+            writer.write_record(cells).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Completes the outputs.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish(mut self) -> Result<(Counts, Histogram)> {
+        self.settle(Cycle::MAX)?;
+        if let Some(pcap) = self.pcap {
+            pcap.finish()?;
+        }
+        if let Some((mut writer, partial, path)) = self.csv {
+            writer.flush().map_err(|error| Error::file("write", &path, error))?;
+            partial.keep()?;
+        }
+        Ok((self.counts, self.latency))
+    }
+}
+
+fn note_error(kept: &mut Option<Error>, result: Result<()>) {
+    if let Err(error) = result {
+        kept.get_or_insert(error);
+    }
+}
+
+fn open(path: &Path) -> Result<(csv::Writer<BufWriter<File>>, Partial, PathBuf)> {
+    let (file, partial) = Partial::create(path)?;
+    let mut writer = csv::Writer::from_writer(BufWriter::new(file));
+    let failed = |error| Error::file("write", path, std::io::Error::other(error));
+    writer.write_record(HEAD).map_err(failed)?;
+    Ok((writer, partial, path.to_owned()))
+}
+
+fn cells(number: u64, first: Cycle, is_in: bool, row: &Row, clock: Clock) -> Vec<String> {
+    let ns = |cycles: Cycle| format!("{}", clock.time(cycles).ns());
+    let mut cells = vec![
+        number.to_string(),
+        if is_in { "in" } else { "out" }.to_owned(),
+        first.to_string(),
+        row.last.to_string(),
+        ns(first),
+        row.bytes.to_string(),
+    ];
+    let latency = row.latency.map_or_else(String::new, ns);
+    match &row.header {
+        Err(reason) => {
+            cells.resize(HEAD.len() - 2, String::new());
+            cells.extend([latency, (*reason).to_owned()]);
+        }
+        Ok(header) => cells.extend([
+            header.flags.to_string(),
+            std::net::Ipv4Addr::from(header.src_ip).to_string(),
+            header.src_context.to_string(),
+            std::net::Ipv4Addr::from(header.dst_ip).to_string(),
+            header.dst_context.to_string(),
+            header.msg_len.to_string(),
+            header.pkt_offset.to_string(),
+            header.pull_offset.to_string(),
+            header.tx_msg_id.to_string(),
+            latency,
+            String::new(),
+        ]),
+    }
+    cells
+}

@@ -1,0 +1,30 @@
+//! Nanoservices: programs that run on a nanoPU node.
+//!
+//! A [`Service`](pinion_app::service::Service) and a [`Setup`] make a node; [`run::run`] puts it at one
+//! end of a link and requests at the other, and gives a [`Summary`].
+
+mod fault;
+pub mod frames;
+pub mod hang;
+mod json;
+#[cfg(target_os = "linux")]
+pub mod live;
+pub mod node_end;
+mod nothing;
+mod outside;
+mod perfetto;
+pub mod run;
+mod script;
+mod setup;
+pub mod summary;
+mod text;
+mod trace;
+pub mod wire;
+
+pub use frames::Outputs;
+pub use outside::Traffic;
+pub use perfetto::NodeTrace;
+pub use script::{FILE_NAME as SCRIPT_NAME, Script};
+pub use setup::Setup;
+pub use summary::{Ending, HartRow, Summary};
+pub use trace::{Filter, Trace};

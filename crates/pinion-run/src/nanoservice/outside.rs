@@ -1,0 +1,274 @@
+//! What stands at the other end of a node's link: the node's frames come in; requests,
+//! acknowledgements and nothing else go out. Requests are a capture's, a load's or a script's; they
+//! wait until the program is ready. It holds the frames that are due.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use pinion_nanopu::Cycle;
+use pinion_net::frame::lnic::Flags;
+use pinion_net::load::{LoadReport, LoadSource, LoadSpec, Peer, flits};
+use pinion_sim::Clock;
+use pinion_spin::{Offer, Traffic as _};
+
+use super::script::Script;
+use super::wire::{Direction, Wire};
+use pinion_app::error::{Error, Result};
+use pinion_app::traffic::Packets;
+
+/// Counts the cycles from the program's being ready to the first request, as the published test
+/// bench waits; and between a message of a script that has no answer and the next.
+const START_DELAY_CYCLES: Cycle = 3000;
+
+/// Supplies a run's requests.
+pub enum Traffic {
+    /// Nothing comes in.
+    Silent,
+    /// Frames of a capture or a generator.
+    Frames(Packets),
+    /// A load that waits until the program is ready.
+    Load(LoadSpec),
+    /// A load that waits for messages that tell that it is.
+    Announced(LoadSpec),
+    /// Messages and their answers, one after the other.
+    Script(Script),
+}
+
+enum Source {
+    Silent,
+    Frames { packets: Packets, next: Option<(Cycle, Vec<u8>)> },
+    Planned(LoadSpec),
+    Load(Box<LoadSource>),
+    Script(Script),
+}
+
+/// Is the other end.
+pub struct Outside {
+    source: Source,
+    wire: Wire,
+    answers: bool,
+    clock: Clock,
+    packet_bytes: usize,
+    waiting: BinaryHeap<Reverse<(Cycle, u64, Vec<u8>)>>,
+    made: u64,
+    wire_free: Cycle,
+    started: Option<Cycle>,
+    /// Is when a script goes on behind a message that nobody answers.
+    resume: Option<Cycle>,
+    current: Vec<u8>,
+    error: Option<Error>,
+}
+
+impl Outside {
+    /// Stands at the end of a link; with `answers` it acknowledges the node's packets.
+    ///
+    /// # Errors
+    /// When the load is impossible.
+    pub fn new(traffic: Traffic, wire: Wire, answers: bool, clock: Clock) -> Result<Self> {
+        let mut started = None;
+        let source = match traffic {
+            Traffic::Silent => Source::Silent,
+            Traffic::Frames(packets) => Source::Frames { packets, next: None },
+            Traffic::Script(script) => Source::Script(script),
+            Traffic::Load(spec) => {
+                LoadSource::new(spec.clone())?;
+                Source::Planned(spec)
+            }
+            Traffic::Announced(spec) => {
+                started = Some(0);
+                Source::Load(Box::new(LoadSource::new(spec)?))
+            }
+        };
+        let packet_bytes = wire.packet_bytes();
+        Ok(Self {
+            source,
+            answers: answers && wire.acknowledges(),
+            packet_bytes,
+            wire,
+            clock,
+            waiting: BinaryHeap::new(),
+            made: 0,
+            wire_free: 0,
+            started,
+            resume: None,
+            current: Vec::new(),
+            error: None,
+        })
+    }
+
+    /// Lets requests begin: the program is ready.
+    pub fn start(&mut self, now: Cycle) {
+        if self.started.is_some() {
+            return;
+        }
+        self.started = Some(now + START_DELAY_CYCLES);
+        if let Source::Planned(spec) = &self.source {
+            let start_delay_cycles = now + spec.start_delay_cycles;
+            let spec = LoadSpec { startup_messages: 0, start_delay_cycles, ..spec.clone() };
+            match LoadSource::new(spec) {
+                Ok(load) => self.source = Source::Load(Box::new(load)),
+                Err(error) => self.error = Some(error.into()),
+            }
+        }
+        self.fetch();
+        self.play(now + START_DELAY_CYCLES);
+    }
+
+    /// Gives the requests sent so far and how many there are.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        match &self.source {
+            Source::Silent => (0, None),
+            Source::Frames { packets, .. } => (packets.given(), packets.total()),
+            Source::Planned(spec) => (0, Some(spec.requests)),
+            Source::Load(load) => (load.report().sent, Some(load.spec().requests)),
+            Source::Script(script) => (script.sent(), Some(script.total())),
+        }
+    }
+
+    /// Tells whether requests are over when their answers have come: a script says which those are.
+    pub fn is_script(&self) -> bool {
+        matches!(self.source, Source::Script(_))
+    }
+
+    /// Takes the error that ended the requests, if one did.
+    pub fn take_error(&mut self) -> Option<Error> {
+        self.error.take()
+    }
+
+    /// Says why nothing came from here, where nothing did.
+    pub fn why_nothing(&self) -> &'static str {
+        match &self.source {
+            Source::Silent => {
+                "give --load SPEC, --messages FILE or --pcap-in FILE, or put a messages.toml beside \
+                 app.toml"
+            }
+            Source::Frames { .. } => "the capture, or the generator, has no packets",
+            Source::Planned(_) => "the program was never ready for one (no lnic_add_context)",
+            Source::Load(_) => "the load has no requests",
+            Source::Script(_) => "the script has no [[message]], or the program was never ready",
+        }
+    }
+
+    /// Ends the requests, and gives a load's report and a script's differences.
+    pub fn finish(self) -> (Option<LoadReport>, Vec<String>) {
+        match self.source {
+            Source::Load(load) => (Some(load.into_report()), Vec::new()),
+            Source::Script(script) => (None, script.differences()),
+            Source::Silent | Source::Frames { .. } | Source::Planned(_) => (None, Vec::new()),
+        }
+    }
+
+    /// Takes the next frame of a capture.
+    fn fetch(&mut self) {
+        let Some(start) = self.started else { return };
+        let Source::Frames { packets, next } = &mut self.source else { return };
+        if next.is_none()
+            && let Offer::Frame(frame) = packets.next()
+        {
+            *next = Some((start + self.clock.cycle_at(frame.arrival), frame.bytes));
+        }
+        if let Some(error) = packets.take_error() {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Sends a script's next message, if it is its turn.
+    fn play(&mut self, at: Cycle) {
+        if self.started.is_none() {
+            return;
+        }
+        let Source::Script(script) = &mut self.source else { return };
+        let Some((number, context, message)) = script.take_next() else { return };
+        self.resume = script.is_due().then_some(at + START_DELAY_CYCLES);
+        for frame in self.wire.message(number, context, &message) {
+            self.waiting.push(Reverse((at, self.made, frame)));
+            self.made += 1;
+        }
+    }
+
+    fn own_next(&self) -> Option<Cycle> {
+        self.waiting.peek().map(|Reverse((due, ..))| *due)
+    }
+
+    fn source_next(&mut self) -> Option<Cycle> {
+        match &mut self.source {
+            Source::Load(load) => load.next_cycle(),
+            Source::Frames { next, .. } => next.as_ref().map(|(at, _)| *at),
+            Source::Script(_) => self.resume,
+            Source::Silent | Source::Planned(_) => None,
+        }
+    }
+}
+
+impl Peer for Outside {
+    fn next_cycle(&mut self) -> Option<Cycle> {
+        let next = [self.own_next(), self.source_next()].into_iter().flatten().min();
+        next.map(|at| at.max(self.wire_free))
+    }
+
+    fn next_frame(&mut self) -> Option<(Cycle, &[u8])> {
+        if let Some(at) = self.resume
+            && self.own_next().is_none_or(|own| at < own)
+        {
+            self.resume = None;
+            self.play(at);
+        }
+        let (own, source) = (self.own_next(), self.source_next());
+        let due = match (own, source) {
+            (Some(own), source) if source.is_none_or(|source| own <= source) => {
+                let Reverse((due, _, frame)) = self.waiting.pop()?;
+                self.current = frame;
+                due
+            }
+            _ => match &mut self.source {
+                Source::Load(load) => {
+                    let (due, frame) = load.next_frame()?;
+                    self.current.clear();
+                    self.current.extend_from_slice(frame);
+                    due
+                }
+                Source::Frames { next, .. } => {
+                    let (due, frame) = next.take()?;
+                    self.current = frame;
+                    self.fetch();
+                    due
+                }
+                Source::Silent | Source::Planned(_) | Source::Script(_) => return None,
+            },
+        };
+        let cycle = due.max(self.wire_free);
+        self.wire_free = cycle + flits(self.current.len());
+        Some((cycle, &self.current))
+    }
+
+    fn frame_out(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]) {
+        if let Source::Load(load) = &mut self.source {
+            load.frame_out(first_flit, last_flit, frame);
+            return;
+        }
+        let Ok((header, payload)) = self.wire.parse(Direction::Out, frame) else { return };
+        if !header.flags.has(Flags::DATA) {
+            return;
+        }
+        if self.answers {
+            let answer = self.wire.acknowledgement(&header);
+            self.waiting.push(Reverse((last_flit, self.made, answer)));
+            self.made += 1;
+        }
+        if let Source::Script(script) = &mut self.source {
+            script.hear(&header, payload, self.packet_bytes);
+            self.play(last_flit + 1);
+        }
+    }
+
+    fn is_done(&self, now: Cycle) -> bool {
+        let source = match &self.source {
+            Source::Silent => true,
+            Source::Frames { next, .. } => next.is_none() && self.started.is_some(),
+            Source::Planned(_) => false,
+            Source::Load(load) => load.is_done(now),
+            Source::Script(script) => self.started.is_some() && script.is_done(),
+        };
+        source && self.waiting.is_empty()
+    }
+}

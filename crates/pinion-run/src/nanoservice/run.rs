@@ -1,0 +1,384 @@
+//! A run of a nanoservice: a program on its machine, what comes in and what is written come in; a
+//! summary goes out.
+//!
+//! Node and outside stand at the ends of a link. Requests begin when the program is ready: when
+//! nothing happens any more, because every hart polls or waits for a message. The run ends when the
+//! program exits, when the requests are over and nothing happens any more, or when no message has
+//! moved for a while.
+
+use std::time::{Duration, Instant};
+
+use pinion_nanopu::Cycle;
+use pinion_nanopu::event::Listener;
+use pinion_nanopu::node;
+use pinion_net::link::{Link, Pair, PeerEnd};
+use pinion_net::load::Peer as _;
+use pinion_sim::Time;
+
+use super::frames::{Frames, Matching, Outputs};
+use super::hang;
+use super::node_end::NodeEnd;
+use super::outside::{Outside, Traffic};
+use super::setup::Setup;
+use super::summary::{Ending, Summary};
+use super::wire::Wire;
+use pinion_app::error::{Error, Result};
+use pinion_app::service::Service;
+
+/// Aims at slices of this much host time.
+const SLICE_HOST: Duration = Duration::from_millis(50);
+/// Is the shortest slice.
+const FIRST_SLICE_CYCLES: Cycle = 20_000;
+/// Is the longest.
+const LONGEST_SLICE_CYCLES: Cycle = 100_000_000;
+/// Takes a program that goes on without a message to do for one that is ready, or through, after
+/// this many cycles: programs that use a timer never rest.
+const SETTLED_CYCLES: Cycle = 50_000;
+/// Is the other end's address when nothing says otherwise (that of the published load generator).
+pub const PEER_IP: u32 = 0x0a00_0001;
+
+/// Tells how to run.
+pub struct RunOptions {
+    /// Supplies requests.
+    pub traffic: Traffic,
+    /// Acknowledges what the node sends.
+    pub answers: bool,
+    /// Ends the run after so many cycles from reset.
+    pub cycles: Option<Cycle>,
+    /// Ends it when no message has moved for so many cycles.
+    pub patience: Cycle,
+    /// Is the latency of the link, one way.
+    pub link_cycles: Cycle,
+    /// Begins requests in this cycle instead of when the program is ready.
+    pub start: Option<Cycle>,
+}
+
+/// Watches a run.
+pub trait Observer {
+    /// Hears, in a live run, that the program is ready and frames are taken.
+    fn started(&mut self) {}
+    /// Is called after each slice; answers whether to go on.
+    fn goes_on(&mut self, _progress: &Progress) -> bool {
+        true
+    }
+    /// Takes whole lines of what the program printed.
+    fn console(&mut self, _text: &str) {}
+    /// Takes a remark about what the program does wrong.
+    fn warning(&mut self, _text: &str) {}
+}
+
+/// Watches nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// Tells how far a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Counts requests sent.
+    pub requests: u64,
+    /// Counts the requests there are, where that is known.
+    pub total: Option<u64>,
+    /// Is the simulated time.
+    pub simulated: Time,
+    /// Is the time the run has taken so far.
+    pub host: Duration,
+}
+
+type Ends<L> = Pair<NodeEnd<L>, PeerEnd<Outside>>;
+
+/// Runs a nanoservice to its end, or until the observer stops it; `listener` hears everything.
+///
+/// # Errors
+/// When an input or an output fails; no output is then left under its final name.
+pub fn run<L: Settling>(
+    service: &Service,
+    setup: &Setup,
+    options: RunOptions,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+    listener: L,
+) -> Result<Summary> {
+    let node = setup.node(service)?;
+    let matching = match &options.traffic {
+        Traffic::Load(spec) | Traffic::Announced(spec) => spec.sent_word_matching(),
+        _ => Matching::Oldest,
+    };
+    let frames = Frames::new(outputs, Wire::new(setup, PEER_IP), matching, setup.clock)?;
+    let outside =
+        Outside::new(options.traffic, Wire::new(setup, PEER_IP), options.answers, setup.clock)?;
+    let link = Link::new(options.link_cycles);
+    let pair = Pair::new(NodeEnd::new(node, frames, listener), PeerEnd::new(outside), &link);
+    let run = Run {
+        pair: pair.map_err(|error| Error::part("cannot link node and traffic", error))?,
+        service,
+        contexts: setup.machine.value.hart_interface.contexts,
+        answers: options.answers,
+        cycles: options.cycles.unwrap_or(Cycle::MAX),
+        patience: options.patience,
+        start: options.start,
+        printed: 0,
+        moved: 0,
+        warned: vec![false; setup.machine.value.core.count as usize],
+        ready: None,
+        restless: false,
+        host: Instant::now(),
+    };
+    run.run(setup, observer)
+}
+
+/// Is a listener that is told up to which cycle everything has been heard.
+pub trait Settling: Listener {
+    /// Hears that nothing more comes before this cycle.
+    ///
+    /// # Errors
+    /// When what it writes cannot be written.
+    fn settle(&mut self, _cycle: Cycle) -> Result<()> {
+        Ok(())
+    }
+
+    /// Tells whether it wants to hear nothing more.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+impl Settling for pinion_nanopu::event::Deaf {}
+
+trait SentWord {
+    fn sent_word_matching(&self) -> Matching;
+}
+
+impl SentWord for pinion_net::load::LoadSpec {
+    fn sent_word_matching(&self) -> Matching {
+        match self.matching {
+            pinion_net::load::Matching::SentTime => {
+                Matching::Word(usize::from(self.message_bytes >= 16))
+            }
+            pinion_net::load::Matching::Oldest => Matching::Oldest,
+        }
+    }
+}
+
+struct Run<'a, L> {
+    pair: Ends<L>,
+    service: &'a Service,
+    contexts: u16,
+    answers: bool,
+    cycles: Cycle,
+    patience: Cycle,
+    start: Option<Cycle>,
+    /// Counts bytes of the program's output that were passed on.
+    printed: usize,
+    /// Is the last cycle in which something moved on, as far as seen.
+    moved: Cycle,
+    /// Tells of which harts' empty reads the observer has heard.
+    warned: Vec<bool>,
+    /// Is when the program was ready.
+    ready: Option<Cycle>,
+    /// The program goes on without a message to do.
+    restless: bool,
+    host: Instant,
+}
+
+impl<L: Settling> Run<'_, L> {
+    fn run(mut self, setup: &Setup, observer: &mut dyn Observer) -> Result<Summary> {
+        let mut length = FIRST_SLICE_CYCLES;
+        let ending = loop {
+            let started = Instant::now();
+            let now = self.pair.now();
+            let start = self.start.filter(|_| self.ready.is_none()).unwrap_or(Cycle::MAX);
+            let until = now.saturating_add(length).min(self.cycles).min(start.max(now + 1));
+            let mut error = None;
+            let reached = self.pair.run(until, |pair| {
+                let now = pair.now();
+                error = pair.a.ears.other.settle(now).err();
+                error.is_none() && !pair.a.has_ended() && !pair.a.ears.other.is_over()
+            });
+            if let Some(error) = error {
+                return Err(error);
+            }
+            if self.pair.a.ears.other.is_over() {
+                break Ending::Interrupted;
+            }
+            let reached = reached.map_err(|error| Error::part("cannot write frames", error))?;
+            self.after_slice(reached, observer)?;
+            let rests = reached < until && !self.pair.a.has_ended();
+            let ending = self.ending(reached, rests);
+            if let Some(error) = self.pair.b.peer_mut().take_error() {
+                return Err(error);
+            }
+            if let Some(ending) = ending {
+                break ending;
+            }
+            let took = started.elapsed();
+            if took < SLICE_HOST / 2 {
+                length = (length * 2).min(LONGEST_SLICE_CYCLES);
+            } else if took > SLICE_HOST * 2 {
+                length = (length / 2).max(FIRST_SLICE_CYCLES);
+            }
+            // What is worth seeing early comes early.
+            let (requests, total) = self.pair.b.peer().progress();
+            let simulated = setup.clock.time(reached);
+            let progress = Progress { requests, total, simulated, host: self.host.elapsed() };
+            if !observer.goes_on(&progress) {
+                break Ending::Interrupted;
+            }
+        };
+        self.print(observer, true);
+        self.conclude(setup, ending)
+    }
+
+    /// Passes on what a slice brought.
+    fn after_slice(&mut self, now: Cycle, observer: &mut dyn Observer) -> Result<()> {
+        let end = &mut self.pair.a;
+        end.frames.settle(now)?;
+        self.moved = self.moved.max(self.pair.a.ears.moved.min(now));
+        if self.print(observer, false) {
+            self.moved = now;
+        }
+        for hart in 0..self.pair.a.node.harts() {
+            if self.pair.a.node.core(hart).empty_reads > 0 && !self.warned[hart] {
+                self.warned[hart] = true;
+                if let Some(text) = empty_read(&self.pair.a.node, self.service, hart) {
+                    observer.warning(&text);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what the program printed: whole lines, or at the end everything.
+    fn print(&mut self, observer: &mut dyn Observer, all: bool) -> bool {
+        let console = &self.pair.a.node.memory().devices.console;
+        let new = &console[self.printed..];
+        let end = match all {
+            true => new.len(),
+            false => new.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1),
+        };
+        if end > 0 {
+            observer.console(&String::from_utf8_lossy(&new[..end]));
+            self.printed += end;
+        }
+        end > 0
+    }
+
+    /// Decides whether the run is over, or its requests begin.
+    fn ending(&mut self, now: Cycle, rests: bool) -> Option<Ending> {
+        match self.pair.a.progress {
+            node::Progress::Exited { code, at } => return Some(Ending::Exited { code, at }),
+            node::Progress::Stopped { why, at } => {
+                return Some(Ending::Stopped { why: why.to_owned(), at });
+            }
+            node::Progress::Running | node::Progress::Quiet => {}
+        }
+        let still = now.saturating_sub(self.moved);
+        if self.ready.is_none() {
+            let is_time = match self.start {
+                Some(start) => now >= start,
+                None => rests || still >= SETTLED_CYCLES && self.serves() && self.is_empty(),
+            };
+            if is_time {
+                self.ready = Some(now);
+                self.moved = self.moved.max(now);
+                self.pair.b.peer_mut().start(now);
+                let has_requests = !self.pair.b.peer().is_done(now);
+                return (rests && !has_requests).then(|| self.rest());
+            }
+        } else if rests {
+            return Some(self.rest());
+        } else if still >= SETTLED_CYCLES && self.is_through(now) {
+            self.restless = true;
+            return Some(self.rest());
+        }
+        if now >= self.cycles {
+            return Some(Ending::CycleLimit);
+        }
+        // A program that has nothing to do until the next request comes does not hang.
+        let awaits = self.pair.a.is_quiet() && self.ready.is_some()
+            || self.is_empty() && self.ready.is_some() && !self.pair.b.peer().is_done(now);
+        (still >= self.patience && !awaits).then(|| self.stuck())
+    }
+
+    /// Tells whether a hart serves a context.
+    fn serves(&self) -> bool {
+        (0..self.contexts).any(|context| self.pair.a.node.receive().serves(context))
+    }
+
+    /// Tells whether no message is inside the node, as far as programs can help it.
+    fn is_empty(&self) -> bool {
+        self.is_read() && self.pair.a.begun(self.contexts) == 0
+    }
+
+    /// Tells whether every message has been read, and every one that was begun has been sent.
+    fn is_read(&self) -> bool {
+        let end = &self.pair.a;
+        let undelivered = end.node.transmit().resident();
+        let mut undelivered = undelivered.filter(|m| self.answers || m.words_missing > 0);
+        end.node.receive().is_empty()
+            && end.unread_words(self.contexts) == 0
+            && undelivered.next().is_none()
+    }
+
+    /// Tells whether the requests are over and the program has nothing to do. A script's are when the
+    /// answers are there: programs need not tell the NIC that they are done with a message.
+    fn is_through(&self, now: Cycle) -> bool {
+        let peer = self.pair.b.peer();
+        peer.is_done(now) && (self.is_empty() || peer.is_script() && self.is_read())
+    }
+
+    /// Gives the ending of a run in which nothing happens any more.
+    fn rest(&self) -> Ending {
+        let end = &self.pair.a;
+        let is_written = |m: pinion_nanopu::nic::transmit::counters::Resident| {
+            m.words_missing > 0 || self.answers
+        };
+        let holds = !end.node.receive().is_empty()
+            || end.unread_words(self.contexts) > 0
+            || end.node.transmit().resident().any(is_written);
+        if holds { self.stuck() } else { Ending::Finished }
+    }
+
+    fn stuck(&self) -> Ending {
+        Ending::Stuck(hang::describe(&self.pair.a.node, &self.service.image, self.contexts))
+    }
+
+    fn conclude(self, setup: &Setup, ending: Ending) -> Result<Summary> {
+        let now = self.pair.now();
+        let ready = self.ready;
+        let ended = self.pair.finish();
+        let (end, peer) = ended.map_err(|error| Error::part("cannot write frames", error))?;
+        let mut end = end;
+        end.ears.other.settle(Cycle::MAX)?;
+        let peer = peer.into_peer();
+        let why_nothing = peer.why_nothing();
+        let (load, differences) = peer.finish();
+        let mut summary = Summary::new(self.service, setup, &end, ending, (now, ready));
+        let (counts, latency) = end.frames.finish()?;
+        summary.frames = counts;
+        summary.latency = latency.quantiles();
+        summary.host = self.host.elapsed();
+        summary.load = load;
+        summary.differences = differences;
+        if self.restless {
+            let remark = "the program goes on, but has nothing to do: the run ends here";
+            summary.remarks.push(remark.to_owned());
+        }
+        summary.check();
+        summary.remarks.extend(summary.why_silent(why_nothing));
+        Ok(summary)
+    }
+}
+
+/// Describes a hart's first read of an empty queue.
+pub fn empty_read(node: &node::Node, service: &Service, hart: usize) -> Option<String> {
+    let (pc, cycle) = node.core(hart).first_empty_read?;
+    let context = node.interface(hart).misuse().first_empty_context.unwrap_or(0);
+    Some(format!(
+        "hart {hart} read x30 and nothing was there, at {} in the thread of context {context}, \
+         cycle {cycle}; what such a read gives is undefined: wait for a message, and read no more \
+         words than its header announces",
+        hang::at(&service.image, pc)
+    ))
+}

@@ -1,0 +1,110 @@
+//! A nanoservice on its machine: a program and a machine file come in, a node with the program in
+//! memory goes out.
+
+use std::sync::Arc;
+
+use pinion_nanopu::core::code::Code;
+use pinion_nanopu::machine::node::Machine;
+use pinion_nanopu::machine::transport::TransportKind;
+use pinion_nanopu::node::Node;
+use pinion_nanopu::transport::{self, Address, Transport};
+use pinion_sim::Clock;
+use pinion_sim::config::Loaded;
+
+use pinion_app::app::Options;
+use pinion_app::error::{Error, Result};
+use pinion_app::machine;
+use pinion_app::service::Service;
+
+/// Names the machine's number of harts.
+const COUNT: &str = "core.count";
+
+/// Holds the machine that a nanoservice runs on.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Is the machine and how its file was written.
+    pub machine: Arc<Loaded<Machine>>,
+    /// Is how the node is called on the network.
+    pub address: Address,
+    /// Is the clock of cores and NIC.
+    pub clock: Clock,
+    /// Is the program as nodes want it, which all of them share.
+    code: Arc<Code>,
+}
+
+impl Setup {
+    /// Loads the service's machine: the manifest's numbers change the machine file's, those of the
+    /// command line both.
+    ///
+    /// # Errors
+    /// When the machine is none, or has fewer harts than the program is linked for.
+    pub fn new(service: &Service, options: &Options) -> Result<Self> {
+        let described = service.described();
+        let mut overrides = described.set.clone();
+        if let Some(kind) = &described.transport {
+            overrides.push(format!("transport.kind={kind}"));
+        }
+        if let Some(harts) = service.harts {
+            overrides.push(format!("{COUNT}={harts}"));
+        }
+        overrides.extend(options.overrides.iter().cloned());
+        let machine: Loaded<Machine> =
+            machine::load(&service.machine, &overrides, options.faithful)?;
+        let wrong = |key: &str, problem: String| Error::from(machine.error_at(key, problem));
+        let (linked, count) = (service.harts.unwrap_or(1), machine.value.core.count);
+        if count < linked {
+            let problem = format!(
+                "{count} harts, but the program is linked for {linked}; write harts = {count} \
+                 under [nanoservice] in its app.toml"
+            );
+            return Err(wrong(COUNT, problem));
+        }
+        let address = machine.value.address.parse();
+        let address =
+            address.map_err(|(key, text)| wrong(key, format!("`{text}` is no MAC address")))?;
+        let clock = Clock::from_hz(machine.value.clock.frequency_mhz * 1_000_000);
+        let code = Arc::new(Node::decode(&machine.value, &service.image));
+        Ok(Self { machine: Arc::new(machine), address, clock, code })
+    }
+
+    /// Makes a node in reset with the program in memory and its arguments at hand.
+    ///
+    /// # Errors
+    /// When the program does not fit, or the machine's numbers do not fit together.
+    pub fn node(&self, service: &Service) -> Result<Node> {
+        self.node_with(service, service.arguments())
+    }
+
+    /// Makes a node whose program has these arguments, its name first.
+    ///
+    /// # Errors
+    /// As [`Setup::node`].
+    pub fn node_with(&self, service: &Service, arguments: Vec<String>) -> Result<Node> {
+        let node = Node::with_code(&self.machine.value, self.address, &service.image, &self.code);
+        let mut node = node.map_err(|error| {
+            Error::part(format!("cannot start {}", service.built.elf.display()), error)
+        })?;
+        node.memory_mut().devices.arguments = arguments;
+        Ok(node)
+    }
+
+    /// Gives the same machine with another place in the network.
+    #[must_use]
+    pub fn at(&self, address: Address) -> Self {
+        let (machine, code) = (Arc::clone(&self.machine), Arc::clone(&self.code));
+        Self { machine, address, clock: self.clock, code }
+    }
+
+    /// Makes one of the machine's transport, to take frames apart and write them.
+    pub fn transport(&self) -> Box<dyn Transport> {
+        transport::build(&self.machine.value.transport, 1)
+    }
+
+    /// Gives the number by which ports on the wire are higher than contexts.
+    pub fn port_base(&self) -> u16 {
+        match self.machine.value.transport.kind {
+            TransportKind::Udp => self.machine.value.transport.udp.port_base,
+            _ => 0,
+        }
+    }
+}

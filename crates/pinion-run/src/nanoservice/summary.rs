@@ -1,0 +1,336 @@
+//! What a nanoservice's run amounts to: a node as it was left comes in, the numbers people compare
+//! go out, and what the program did wrong.
+
+use std::time::Duration;
+
+use pinion_nanopu::Cycle;
+use pinion_nanopu::nic::receive::Accounting;
+use pinion_nanopu::nic::transmit::counters::Counters;
+use pinion_nanopu::node::Node;
+use pinion_net::load::LoadReport;
+use pinion_sim::{Clock, Time};
+
+use super::frames::Counts;
+use super::node_end::{HartCounts, NodeEnd};
+use super::run::empty_read;
+use super::setup::Setup;
+use pinion_app::service::Service;
+use pinion_observe::fault::Explained;
+use pinion_observe::report::Quantiles;
+use pinion_observe::words::count;
+
+/// Tells how a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// The requests are over and nothing happens any more.
+    Finished,
+    /// The program ended itself.
+    Exited {
+        /// Its exit code.
+        code: i32,
+        /// When.
+        at: Cycle,
+    },
+    /// The hardware would have stopped here (faithful machines only).
+    Stopped {
+        /// Why.
+        why: String,
+        /// When.
+        at: Cycle,
+    },
+    /// Messages are inside and nothing moves; tells who waits for whom.
+    Stuck(String),
+    /// The cycles that were allowed are over.
+    CycleLimit,
+    /// The user ended it.
+    Interrupted,
+    /// The cluster's run ended before it had: another node had failed.
+    CutOff,
+}
+
+/// Holds what a hart did.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct HartRow {
+    /// Is its number.
+    pub hart: u32,
+    /// Counts messages that it was given.
+    pub messages: u64,
+    /// Counts messages that it said it was done with.
+    pub done: u64,
+    /// Counts cycles in which it did more than wait for messages.
+    pub busy_cycles: u64,
+    /// Counts cycles in which it polled or slept.
+    pub idle_cycles: u64,
+    /// Counts instructions in busy cycles.
+    pub instructions: u64,
+    /// Counts traps that it took, interrupts among them.
+    pub traps: u64,
+    /// Counts words that it sent.
+    pub words_out: u64,
+    /// Counts reads of x30 that found nothing.
+    pub empty_reads: u64,
+}
+
+impl HartRow {
+    /// Gives instructions per busy cycle.
+    pub fn ipc(&self) -> f64 {
+        ratio(self.instructions as f64, self.busy_cycles as f64)
+    }
+
+    fn new(node: &Node, hart: usize, counts: HartCounts, now: Cycle) -> Self {
+        let core = node.core(hart);
+        let (idle_cycles, idle_instructions) = core.idle(now);
+        let idle_cycles = idle_cycles.min(now);
+        Self {
+            hart: hart as u32,
+            messages: counts.messages,
+            done: counts.done,
+            busy_cycles: now - idle_cycles,
+            idle_cycles,
+            instructions: core.instructions(now).saturating_sub(idle_instructions),
+            traps: counts.traps,
+            words_out: counts.words_out,
+            empty_reads: core.empty_reads,
+        }
+    }
+}
+
+/// Holds everything a summary shows.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Names the application.
+    pub app: String,
+    /// Names the machine.
+    pub machine: String,
+    /// Names the transport.
+    pub transport: String,
+    /// Tells how the run ended.
+    pub ending: Ending,
+    /// Counts frames at the node's pins.
+    pub frames: Counts,
+    /// Is the distribution of times from request to answer, at the node's pins.
+    pub latency: Option<Quantiles>,
+    /// Tells what became of the frames that arrived.
+    pub receive: Accounting,
+    /// Counts what the transmit side did.
+    pub transmit: Counters,
+    /// Counts messages that are still in the transmit side.
+    pub undelivered: u64,
+    /// Holds a row per hart.
+    pub harts: Vec<HartRow>,
+    /// Is the node's clock.
+    pub clock: Clock,
+    /// Counts the cycles of the run.
+    pub cycles: Cycle,
+    /// Is when the program was ready for requests.
+    pub ready: Option<Cycle>,
+    /// Is the time the host took.
+    pub host: Duration,
+    /// Counts all instructions, those of polling loops included.
+    pub instructions: u64,
+    /// Tells what became of a load.
+    pub load: Option<LoadReport>,
+    /// Tells what was answered otherwise than a script says.
+    pub differences: Vec<String>,
+    /// Holds the exceptions that ended the program, explained.
+    pub faults: Vec<Explained>,
+    /// Tells what the program did wrong.
+    pub warnings: Vec<String>,
+    /// Tells what does not add up, if something does not.
+    pub imbalance: Option<String>,
+    /// Names what else must be said.
+    pub remarks: Vec<String>,
+    /// Counts frames that the kernel dropped before a live run read them.
+    pub kernel_dropped: Option<u64>,
+    conserves: bool,
+    rests: bool,
+}
+
+impl Summary {
+    /// Sums a node up that ran until cycle `now` and was ready in cycle `ready`.
+    pub fn new<L: pinion_nanopu::event::Listener>(
+        service: &Service,
+        setup: &Setup,
+        end: &NodeEnd<L>,
+        ending: Ending,
+        (now, ready): (Cycle, Option<Cycle>),
+    ) -> Self {
+        let (node, machine) = (&end.node, &setup.machine.value);
+        let cycles = match ending {
+            Ending::Exited { at, .. } | Ending::Stopped { at, .. } => at,
+            _ => now,
+        };
+        let harts = end.ears.harts.iter().enumerate();
+        let harts = harts.map(|(hart, counts)| HartRow::new(node, hart, *counts, cycles));
+        Self {
+            app: service.manifest.app.name.clone(),
+            machine: machine.name.clone(),
+            transport: node.receive().transport().name().to_owned(),
+            frames: Counts::default(),
+            latency: None,
+            receive: node.receive().accounting(),
+            transmit: *node.transmit().counters(),
+            undelivered: node.transmit().resident().count() as u64,
+            harts: harts.collect(),
+            clock: setup.clock,
+            cycles,
+            ready,
+            host: Duration::ZERO,
+            instructions: (0..node.harts()).map(|h| node.core(h).instructions(cycles)).sum(),
+            load: None,
+            differences: Vec::new(),
+            faults: super::fault::faults(node, service, &machine.memory, setup.clock, &ending),
+            warnings: warnings(node, service, machine.hart_interface.contexts),
+            imbalance: None,
+            remarks: Vec::new(),
+            kernel_dropped: None,
+            conserves: node.transmit().conserves(),
+            rests: end.is_quiet(),
+            ending,
+        }
+    }
+
+    /// Checks the books, when all is counted.
+    pub fn check(&mut self) {
+        if self.frames.strays > 0 {
+            self.warnings.push(format!(
+                "{} messages went to addresses from which nothing came, the last to {}; a word \
+                 written beyond a message's length is taken for the header of the next",
+                count(self.frames.strays),
+                std::net::Ipv4Addr::from(self.frames.stray_ip)
+            ));
+        }
+        let books = &self.receive;
+        let decided = books.frames;
+        let problem = if !books.balances() {
+            Some("the receive side has lost count of a packet".to_owned())
+        } else if decided > self.frames.frames_in || self.rests && decided < self.frames.frames_in {
+            Some(format!("{} frames arrived, {decided} were decided about", self.frames.frames_in))
+        } else if !self.conserves {
+            Some("the transmit side has lost a message, an id or a buffer".to_owned())
+        } else {
+            None
+        };
+        self.imbalance = problem.map(|problem| {
+            format!(
+                "packets do not add up: {problem}; this is a defect of pinion, please report it"
+            )
+        });
+    }
+
+    /// Gives the simulated time.
+    pub fn simulated(&self) -> Time {
+        self.clock.time(self.cycles)
+    }
+
+    /// Counts frames that arrived and have not been decided about.
+    pub fn undecided(&self) -> u64 {
+        self.frames.frames_in.saturating_sub(self.receive.frames)
+    }
+
+    /// Gives how much slower than the hardware the run was.
+    pub fn slowdown(&self) -> f64 {
+        ratio(self.host.as_secs_f64(), self.simulated().ps() as f64 / 1e12)
+    }
+
+    /// Gives millions of simulated instructions per second of the host.
+    pub fn simulated_mips(&self) -> f64 {
+        ratio(self.instructions as f64 / 1e6, self.host.as_secs_f64())
+    }
+
+    /// Tells whether the program failed, or the run did.
+    pub fn has_failures(&self) -> bool {
+        let ended_badly = match &self.ending {
+            Ending::Exited { code, .. } => *code != 0,
+            Ending::Stuck(_) | Ending::Stopped { .. } => true,
+            Ending::Finished | Ending::CycleLimit | Ending::Interrupted | Ending::CutOff => false,
+        };
+        ended_badly || self.imbalance.is_some()
+    }
+
+    /// Tells whether something came back otherwise than expected.
+    pub fn has_differences(&self) -> bool {
+        !self.differences.is_empty()
+    }
+}
+
+/// Lists what a program did wrong.
+fn warnings(node: &Node, service: &Service, contexts: u16) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for hart in 0..node.harts() {
+        let misuse = node.interface(hart).misuse();
+        if let Some(text) = empty_read(node, service, hart) {
+            let times = node.core(hart).empty_reads;
+            warnings.push(format!("{text} ({} in all)", count(times)));
+        }
+        if misuse.unmatched_done > 0 {
+            warnings.push(format!(
+                "hart {hart} said {} times that it was done with a message and had none",
+                count(misuse.unmatched_done)
+            ));
+        }
+        if misuse.unread_words > 0 {
+            warnings.push(format!(
+                "hart {hart} was done with messages before it had read them: {} words thrown away",
+                count(misuse.unread_words)
+            ));
+        }
+        if misuse.bad_binds > 0 {
+            warnings.push(format!(
+                "hart {hart} bound {} contexts that it cannot run; contexts are 0 to {}",
+                count(misuse.bad_binds),
+                contexts.saturating_sub(1)
+            ));
+        }
+        for context in 0..contexts {
+            let begun = node.receive().outstanding(hart as u8, context);
+            if begun > 0 {
+                warnings.push(format!(
+                    "hart {hart} did not finish {begun} messages of context {context} (no \
+                     message-done)"
+                ));
+            }
+        }
+    }
+    warnings.extend(transmit_warnings(node));
+    warnings
+}
+
+fn transmit_warnings(node: &Node) -> Vec<String> {
+    let counters = node.transmit().counters();
+    let mut warnings = Vec::new();
+    let mut warn = |number: u64, text: &str| {
+        if number > 0 {
+            warnings.push(format!("{} {text}", count(number)));
+        }
+    };
+    warn(
+        counters.refused_empty,
+        "messages announced no bytes and were refused; a word written beyond a message's length is \
+         taken for the header of the next",
+    );
+    warn(
+        counters.refused_oversize,
+        "messages announced more bytes than the largest buffer has and were refused with their \
+         words; a word written beyond a message's length is taken for the header of the next",
+    );
+    warn(counters.words_lost, "words were written to a full transmit queue and lost");
+    warn(counters.words_unknown_context, "words were written in contexts the NIC does not know");
+    let unfinished = node.transmit().resident().filter(|message| message.words_missing > 0);
+    for message in unfinished {
+        warnings.push(format!(
+            "hart {}, context {}: a message of {} B to {} was never finished: its last {} words \
+             are missing",
+            message.hart,
+            message.context,
+            message.msg_len,
+            std::net::Ipv4Addr::from(message.dst_ip),
+            message.words_missing
+        ));
+    }
+    warnings
+}
+
+pub(super) fn ratio(over: f64, under: f64) -> f64 {
+    if under > 0.0 { over / under } else { 0.0 }
+}

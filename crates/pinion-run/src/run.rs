@@ -1,0 +1,265 @@
+//! A run: an application, packets and outputs come in, the summary goes out.
+//!
+//! The simulation advances in slices of simulated time, so that an [`Observer`] can show progress
+//! and stop it in between; the slices change no result.
+
+use std::time::{Duration, Instant};
+
+use pinion_net::capture::LinkType;
+use pinion_sim::Time;
+use pinion_spin::machine::AllocatorKind;
+use pinion_spin::{Outcome, Totals, Units};
+
+use pinion_app::app::App;
+use pinion_app::error::{Error, Result};
+use pinion_app::manifest::PacketStart;
+use pinion_app::traffic::{ETHERNET_HEADER_BYTES, Packets};
+use pinion_observe::report::{Collector, Ending, Links, Outputs, Sink, Summary, Traces};
+use pinion_observe::trace::{Both, Tracer};
+
+/// Aims at slices of this much host time.
+const SLICE_HOST: Duration = Duration::from_millis(50);
+/// Is the first slice: short, because nothing is known yet.
+const FIRST_SLICE_PS: u64 = 10_000_000;
+
+/// Watches a run: hears what comes out and may stop it.
+pub trait Observer: Sink {
+    /// Is called after each slice; answers whether to go on.
+    fn goes_on(&mut self, _progress: &Progress) -> bool {
+        true
+    }
+}
+
+/// Tells how far a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Counts packets taken from the source.
+    pub packets: u64,
+    /// Counts the packets there are, where that is known.
+    pub total: Option<u64>,
+    /// Is the simulated time.
+    pub simulated: Time,
+    /// Is the time the run has taken so far.
+    pub host: Duration,
+}
+
+/// Watches nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unobserved;
+
+impl Sink for Unobserved {}
+impl Observer for Unobserved {}
+
+/// Holds a finished run: its summary and the machine as it was left.
+pub struct Finished {
+    /// Sums the run up.
+    pub summary: Summary,
+    pub(crate) left: Left,
+}
+
+/// Is what a run leaves behind.
+pub(crate) enum Left {
+    /// The simulated machine.
+    Nic(Box<Units>),
+    /// The native engine.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Native(Box<pinion_native::Engine>),
+}
+
+impl Finished {
+    /// Reads a context's host memory.
+    ///
+    /// # Errors
+    /// When there is no such context.
+    pub fn host_memory(&self, app: &App, name: &str) -> Result<Vec<u8>> {
+        let context = app.context(name).ok_or_else(|| {
+            Error::Usage(format!(
+                "there is no context `{name}`; {} has {}",
+                app.manifest.app.name,
+                app.context_names().join(", ")
+            ))
+        })?;
+        let mut bytes = vec![0; context.host_memory_bytes as usize];
+        let address = context.host_memory_address;
+        match &self.left {
+            Left::Nic(nic) => nic.read_host(address, &mut bytes),
+            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+            Left::Native(engine) => {
+                let read = engine.read_host(address, &mut bytes);
+                debug_assert!(read, "contexts' windows lie within host memory");
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+pub(crate) fn too_large(app: &App, time: Time, bytes: usize) -> Error {
+    let machine = &app.machine.value;
+    let limit = machine.inbound.max_packet_bytes;
+    Error::Usage(format!(
+        "the packet that arrives at {time} has {} bytes, and {} takes packets of up to {limit}; \
+         leave it out, or change the machine with --set inbound.max_packet_bytes={}",
+        bytes.saturating_sub(app.skipped_bytes() as usize),
+        machine.name,
+        bytes.next_power_of_two()
+    ))
+}
+
+/// Tells what packets begin with on both sides of an application.
+pub fn links(app: &App, input: LinkType) -> Links {
+    let out = match app.manifest.app.packet {
+        PacketStart::Ethernet => LinkType::Ethernet,
+        PacketStart::Ip => LinkType::RawIp,
+    };
+    Links { out, input }
+}
+
+/// Runs an application on packets until all are through, or the observer stops it.
+///
+/// # Errors
+/// When an input or an output fails; no output is then left under its final name.
+pub fn run(
+    app: &App,
+    packets: Packets,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+) -> Result<Finished> {
+    run_heard(app, packets, outputs, observer, None)
+}
+
+/// Does the same, and lets a tracer hear everything; the run ends when it wants to hear no more.
+///
+/// # Errors
+/// As [`run`], and when the trace cannot be written.
+pub fn trace(
+    app: &App,
+    packets: Packets,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+    tracer: &mut dyn Tracer,
+) -> Result<Finished> {
+    run_heard(app, packets, outputs, observer, Some(tracer))
+}
+
+fn run_heard(
+    app: &App,
+    packets: Packets,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+    mut tracer: Option<&mut dyn Tracer>,
+) -> Result<Finished> {
+    let start = Instant::now();
+    let mut packets = packets.skip(app.skipped_bytes());
+    let mut nic = app.nic()?;
+    let links = links(app, packets.link());
+    let mut collector = Collector::new(outputs, links, app.context_names())?;
+    let mut slice = Slice::new();
+    let mut reached = Time::ZERO;
+    let ending = loop {
+        let until = slice.end(nic.now());
+        let mut ears = collector.ears(observer);
+        let (until, outcome) = match &mut tracer {
+            None => (until, nic.run(until, &mut packets, &mut ears)),
+            Some(tracer) => {
+                let until = cut(until, reached, *tracer);
+                (until, nic.run(until, &mut packets, &mut Both::new(&mut ears, *tracer)))
+            }
+        };
+        if let Some(error) = packets.take_error().or_else(|| collector.take_error()) {
+            return Err(error);
+        }
+        // Where the hardware drops them, they are counted and the run goes on.
+        if let Some((time, bytes)) = collector.too_large()
+            && app.machine.value.allocator.kind == AllocatorKind::Ring
+        {
+            return Err(too_large(app, time, bytes));
+        }
+        if outcome != Outcome::TimeReached {
+            break Ending::from(outcome);
+        }
+        reached = until;
+        if let Some(tracer) = &mut tracer {
+            tracer.settle(until)?;
+            if until >= tracer.end() || tracer.is_over() {
+                break Ending::Interrupted;
+            }
+        }
+        slice.adapt();
+        let progress = Progress {
+            packets: packets.given(),
+            total: packets.total(),
+            simulated: nic.now(),
+            host: start.elapsed(),
+        };
+        if !observer.goes_on(&progress) {
+            break Ending::Interrupted;
+        }
+    };
+    if let Some(tracer) = tracer {
+        tracer.finish(nic.now())?;
+    }
+    let mut stats = collector.finish(observer)?;
+    let traces = Traces::of(&mut stats, outputs);
+    let ended = (ending, nic.now(), start.elapsed());
+    let mut totals = nic.totals();
+    if links.input == LinkType::RawIp {
+        // Headers made up on the way in are not counted.
+        totals.bytes_in -= totals.packets_in * ETHERNET_HEADER_BYTES as u64;
+    }
+    let mut summary = Summary::new(app, totals, stats, ended);
+    summary.remarks.extend(packets.remark());
+    summary.remarks.extend(hardware_limits(&nic.totals()));
+    let remarks = traces.remarks(app, &summary, nic.unfinished())?;
+    summary.remarks.extend(remarks);
+    Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
+}
+
+/// Says where the hardware did not do what the program asked of it, as far as nobody hears of it.
+fn hardware_limits(totals: &Totals) -> impl Iterator<Item = String> {
+    let counted = [
+        (
+            totals.false_answers,
+            "atomics outside their HPU's own L1 answered 1 and not what they found, as on the \
+             published RTL (core.remote_amo): a lock or counter there that takes the answer fails",
+        ),
+        (
+            totals.unreached_transfers,
+            "copies by handlers came from or went to where the cluster's DMA engine does not reach, \
+             as on the published RTL (dma.core_reach): they gave 0xbadcab1e, or wrote nothing",
+        ),
+    ];
+    let told = counted.into_iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, what)| format!("{count} {what}"))
+}
+
+/// Cuts a slice where a tracer begins to listen closely, and where it ends.
+fn cut(until: Time, reached: Time, tracer: &dyn Tracer) -> Time {
+    let begin = if reached < tracer.begin() { tracer.begin() } else { Time::MAX };
+    until.min(begin).min(tracer.end())
+}
+
+/// Chooses slices of simulated time that take about [`SLICE_HOST`].
+struct Slice {
+    length_ps: u64,
+    started: Instant,
+}
+
+impl Slice {
+    fn new() -> Self {
+        Self { length_ps: FIRST_SLICE_PS, started: Instant::now() }
+    }
+
+    fn end(&mut self, now: Time) -> Time {
+        self.started = Instant::now();
+        Time::from_ps(now.ps().saturating_add(self.length_ps))
+    }
+
+    fn adapt(&mut self) {
+        let took = self.started.elapsed();
+        if took < SLICE_HOST / 2 {
+            self.length_ps = self.length_ps.saturating_mul(2);
+        } else if took > SLICE_HOST * 2 {
+            self.length_ps = (self.length_ps / 2).max(FIRST_SLICE_PS);
+        }
+    }
+}

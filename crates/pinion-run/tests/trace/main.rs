@@ -1,0 +1,7 @@
+//! Traces of whole runs.
+
+mod nanoservice;
+mod perfetto;
+mod reading;
+mod testing;
+mod text;
