@@ -344,6 +344,23 @@ def column_problems():
             yield f"columns.md: {table.stem} has {columns}"
 
 
+def path_problems():
+    """Paths in texts that lead nowhere, those of the guided walk below crates/; crates it leaves out."""
+    walk = (BOOK / "development.md").read_text()
+    for crate in sorted((REPOSITORY / "crates").iterdir()):
+        if f"| `{crate.name}` |" not in walk:
+            yield f"development.md: {crate.name} is not in its table"
+    folders = {path.name for path in REPOSITORY.iterdir() if path.is_dir()}
+    texts = [*sorted(REPOSITORY.glob("*.md")), *sorted(BOOK.rglob("*.md"))]
+    for text in texts:
+        for path in re.findall(r"`([\w.-]+(?:/[\w.-]+)+/?)`", FENCED.sub("", text.read_text())):
+            first = path.partition("/")[0]
+            is_code = re.match(r"pinion[\w-]*/src/", path)
+            is_ours = is_code or first in folders and not re.search(r"[A-Z]{2}", path)
+            if is_ours and not (REPOSITORY / ("crates" if is_code else "") / path).exists():
+                yield f"{text.name}: there is no {path}"
+
+
 def key_problems():
     """Keys that the page about JSON documents names and that their schema does not have."""
     kinds = ["packet_handlers", "nanoservice", "cluster"]
@@ -358,11 +375,13 @@ def key_problems():
 
 def unit_problems():
     """Source files that the page about the machine names and that do not exist."""
-    source = REPOSITORY / "crates/pinion-spin/src"
+    sources = []
     for line in (BOOK / "machine.md").read_text().splitlines():
+        if line.startswith("Files are those of"):
+            sources = [REPOSITORY / source for source in re.findall(r"`(crates/[\w/-]+)`", line)]
         if line.startswith("| ") and line.count("|") >= 4:
             for name in re.findall(r"`([\w/-]+(?:\.rs|/))`", line.split("|")[2]):
-                if not (source / name).exists():
+                if not any((source / name).exists() for source in [*sources, REPOSITORY]):
                     yield f"machine.md: there is no {name}"
 
 
@@ -422,6 +441,7 @@ def main():
         report("every page has a text", text_problems())
         report("pages are whole", copy_problems(arguments.write))
         report("the units' files", unit_problems())
+        report("the paths in texts", path_problems())
         report("the figures' columns", column_problems())
         report("the documents' keys", key_problems())
         report("what is quoted from the calibration", quotation_problems(arguments.write))
