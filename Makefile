@@ -7,7 +7,7 @@ help:
 	@echo "make setup        only bring what demo and test need"
 	@echo "make install      put \`pinion\` into cargo's bin folder, completions and man pages into yours"
 	@echo "make calibration  bring the calibration table and the book's outputs up to date"
-	@echo "make figures      make PsPIN's figures again and put them into the book"
+	@echo "make figures      make figures again and put them into the book"
 	@echo "make book         build the book (needs mdbook: cargo install mdbook)"
 	@echo "make clean        remove everything that was built; .toolchain stays"
 
@@ -32,9 +32,13 @@ calibration:
 	PINION_BLESS=1 cargo test --locked --package pinion --test calibration --test calibration_nanopu
 	python3 tests/docs/run.py --write
 
-# The same: the command's charts, then the comparisons that the book quotes.
+# The same: the command's charts, then the comparisons that the book quotes. No test makes the nanoPU's
+# three whole.
 figures:
 	cargo run --release --locked --package pinion -- figure pspin-all --out docs/src/figures
+	cargo run --release --locked --package pinion -- figure nanopu-fig6 --out docs/src/figures
+	cargo run --release --locked --package pinion -- figure nanopu-fig7 --out docs/src/figures
+	cargo run --release --locked --package pinion -- figure nanopu-chain --out docs/src/figures
 	PINION_BLESS=1 cargo test --locked --package pinion --test figure_pspin
 
 book:
