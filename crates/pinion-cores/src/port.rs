@@ -6,6 +6,8 @@
 //! the other way round. The trait is a type parameter of whatever executes instructions: no call on
 //! their path is dynamic.
 
+use pinion_isa::{Exception, Instruction};
+
 use crate::Cycle;
 
 /// Bytes of a line: what caches hold and memory is asked for.
@@ -131,4 +133,47 @@ pub trait MemoryPort {
 
     /// Tells whether the program has ended itself.
     fn has_ended(&self) -> bool;
+}
+
+/// What the port of a core without an instruction cache of its own shows of the cache that it shares
+/// with others, without asking it for anything.
+pub trait HeldLines {
+    /// Gives the binary logarithm of a line's bytes.
+    fn line_shift(&self) -> u32;
+
+    /// Gives the number of the current state: it changes whenever a line is replaced.
+    fn version(&self) -> u32;
+
+    /// Tells whether a line is there, whole, at cycle `now`.
+    fn has(&self, line: u32, now: Cycle) -> bool;
+}
+
+/// The instruction side of such a core's port. Requests come in the core's turn.
+pub trait InstructionPort: HeldLines {
+    /// Tells whether there is a cache, and it is on; otherwise lines are read past it.
+    fn is_on(&self) -> bool;
+
+    /// Asks for a line in cycle `now`; gives the cycle in which its data come.
+    fn request(&mut self, line: u32, now: Cycle) -> Cycle;
+
+    /// Reads a line past the cache, which is off; gives the cycle from which it can be executed.
+    fn bypass(&mut self, now: Cycle) -> Cycle;
+}
+
+/// The data side of a core's port whose accesses the machine performs, in the order of all cores'.
+pub trait Destinations {
+    /// Says where a memory instruction goes that accesses this address: what it must wait for.
+    fn destination(&self, instruction: &Instruction, address: u32) -> Stop;
+}
+
+/// Says why a core stopped running ahead: what its next instruction does, or that it traps.
+pub enum Stop {
+    /// It accesses near memory, at this address: who else touches that is ordered in a smaller circle.
+    Near(u32),
+    /// It accesses registers that nobody else sees.
+    Private,
+    /// It does something that others can see or that needs what all share.
+    Shared,
+    /// It traps.
+    Trap(Exception<u32>),
 }

@@ -8,6 +8,7 @@
 //! Every unit counts cycles of the node's one clock ([`Cycle`]); what they say happened is an
 //! [`event::Event`].
 
+mod address;
 pub mod baseline;
 pub mod event;
 pub mod hart_interface;
@@ -15,6 +16,7 @@ pub mod machine;
 pub mod memory;
 pub mod nic;
 pub mod node;
+mod packets;
 pub mod transport;
 
 pub use pinion_cores::rocket as core;

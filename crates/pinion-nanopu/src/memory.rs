@@ -6,6 +6,7 @@
 //! are shorter than any program can tell apart without the network.
 
 mod devices;
+pub mod dma_nic;
 mod l2;
 mod outer;
 mod port;
@@ -13,11 +14,11 @@ mod port;
 pub use devices::{Devices, Exit};
 pub use l2::{Grant, L2};
 
+use dma_nic::DmaNic;
 use outer::Outer;
 use pinion_isa::elf::Image;
 
 use crate::Cycle;
-use crate::baseline::DmaNic;
 use crate::machine::memory::MemorySection;
 
 pub use pinion_cores::port::LINE_BYTES;

@@ -23,14 +23,15 @@ use crate::core::code::Code;
 use crate::core::{Activity, Core, CoreShape, RETIRE};
 use crate::event::{Event, Listener};
 use crate::hart_interface::{Command, HartInterface};
+use crate::machine::error::MachineError;
 use crate::machine::node::Machine;
 use crate::machine::receive::ReceiveSectionError;
 use crate::machine::transmit::TransmitSectionError;
 use crate::memory::{Memory, OutsideMemory};
 use crate::nic::receive::{Receive, Requests};
 use crate::nic::transmit::Transmit;
-use crate::nic::{ControlRequest, Credit, Delivered};
 use crate::transport::{self, Address};
+use crate::transport::{ControlRequest, Credit, Delivered};
 use port::{Port, Post, PostKind};
 
 /// Takes the frames that leave a node.
@@ -58,13 +59,8 @@ pub enum NodeError {
     #[error(transparent)]
     Transmit(#[from] TransmitSectionError),
     /// Some other number describes no machine.
-    #[error("machine: {key} {problem}")]
-    Machine {
-        /// The number's key in the machine file.
-        key: &'static str,
-        /// What is wrong with it.
-        problem: String,
-    },
+    #[error(transparent)]
+    Machine(#[from] MachineError),
 }
 
 /// Says how far a node has come.
@@ -149,7 +145,7 @@ impl Node {
         image: &Image,
         code: &Code,
     ) -> Result<Self, NodeError> {
-        check(machine)?;
+        machine.check_numbers()?;
         let harts = machine.core.count as usize;
         let shape = CoreShape {
             core: &machine.core,
@@ -459,42 +455,4 @@ impl Node {
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
     }
-}
-
-/// Checks the numbers that no unit checks itself.
-pub(crate) fn check(machine: &Machine) -> Result<(), NodeError> {
-    let power = |key, value: u32| {
-        let problem = format!("must be a power of two, not {value}");
-        if value.is_power_of_two() { Ok(()) } else { Err(NodeError::Machine { key, problem }) }
-    };
-    power("instruction_cache.sets", machine.instruction_cache.sets)?;
-    power("data_cache.sets", machine.data_cache.sets)?;
-    power("memory.l2_sets", machine.memory.l2_sets)?;
-    if machine.memory.last_level_sets > 0 {
-        power("memory.last_level_sets", machine.memory.last_level_sets)?;
-    }
-    let range = |key, value: u64, least: u64, most: u64| {
-        let problem = format!("must be from {least} to {most}, not {value}");
-        if (least..=most).contains(&value) {
-            Ok(())
-        } else {
-            Err(NodeError::Machine { key, problem })
-        }
-    };
-    range("core.count", machine.core.count.into(), 1, 32)?;
-    range("core.branch_targets", machine.core.branch_targets.into(), 1, 32)?;
-    range("core.return_addresses", machine.core.return_addresses.into(), 1, 64)?;
-    range("core.fetch_queue_words", machine.core.fetch_queue_words, 2, 8)?;
-    range("instruction_cache.ways", machine.instruction_cache.ways.into(), 1, 64)?;
-    range("data_cache.ways", machine.data_cache.ways.into(), 1, 64)?;
-    if machine.memory.row_bytes > 0 {
-        range("memory.row_bytes", machine.memory.row_bytes, 64, 1 << 20)?;
-        range("memory.banks", machine.memory.banks.into(), 1, 1024)?;
-    }
-    range("memory.last_level_ways", machine.memory.last_level_ways.into(), 1, 64)?;
-    range("memory.l2_ways", machine.memory.l2_ways.into(), 1, 64)?;
-    range("memory.size", machine.memory.size.0, 1 << 16, 1 << 36)?;
-    range("clock.frequency_mhz", machine.clock.frequency_mhz, 1, 100_000)?;
-    range("limits.skew_cycles", machine.limits.skew_cycles, 1, 1 << 20)?;
-    machine.check_limits()
 }

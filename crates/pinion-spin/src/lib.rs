@@ -14,10 +14,10 @@
 //! | cluster scheduler (CSCHED) | `cluster/scheduler.rs`, `cluster/packet_ring.rs` | §III-B2 | cluster scheduler |
 //! | cluster DMA | `cluster/dma.rs` | §III-B2 | cluster DMA, `dma_noc` |
 //! | L1 TCDM interconnect | `cluster/tcdm_interconnect.rs`, `cluster/lanes.rs` | §III-B2 | logarithmic interconnect |
-//! | instruction cache | `cluster/instruction_cache.rs`, `cluster/hpu/prefetch_buffer.rs` | §III-B2 | `icache_top_mp_128_PF`, `riscv_prefetch_L0_buffer` |
+//! | instruction cache | `cluster/instruction_cache.rs`, `prefetch_buffer.rs` of `pinion-cores` | §III-B2 | `icache_top_mp_128_PF`, `riscv_prefetch_L0_buffer` |
 //! | HPU driver | `cluster/hpu/driver/` | §III-B2, §III-B3 | `hpu_driver` |
 //! | protection | `cluster/hpu/permissions.rs` | §III-B3 | the cores' PMP, set by `hpu_driver` |
-//! | core | `cluster/hpu/core.rs`, `cluster/hpu/execute.rs` | §III-B2 | RI5CY |
+//! | core | `cluster/hpu/core.rs`, `cluster/hpu/execute.rs`, `pulp` of `pinion-cores` | §III-B2 | RI5CY |
 //! | event unit, peripherals | `cluster/event_unit.rs`, `cluster/peripherals.rs` | §III-B2 | `event_unit_flex`, `core_demux`, `periph_demux` |
 //! | PE interconnect, L2 | `cluster/pe_interconnect.rs`, `memory.rs` | §III-A | `per2axi`, AXI multiplexers |
 //! | command unit | `cluster/commands.rs`, `command_unit.rs`, `command/` | §III-B2 | command frontend |

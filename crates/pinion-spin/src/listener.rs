@@ -1,6 +1,7 @@
 //! What the units say happened. Statistics, captures, traces and reports listen; nobody listening
 //! costs nothing.
 
+pub use pinion_cores::pulp::Stalls;
 use pinion_isa::Instruction;
 use pinion_sim::Time;
 
@@ -16,49 +17,6 @@ pub enum HandlerKind {
     Payload,
     /// Last packet of a message.
     Completion,
-}
-
-/// Counts the cycles in which a core did not issue an instruction, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stalls {
-    /// A load's result was used by the next instruction; or the pipeline waits for each response.
-    pub load_use: u64,
-    /// Taken branches and jumps.
-    pub branch: u64,
-    /// Multi-cycle multiplications and divisions.
-    pub arithmetic: u64,
-    /// The instruction cache refilled.
-    pub fetch: u64,
-    /// An L1 bank was busy.
-    pub l1: u64,
-    /// An access outside the own L1: L2, another cluster's L1, program memory.
-    pub remote: u64,
-    /// A command could not be issued or was waited for.
-    pub command: u64,
-}
-
-impl Stalls {
-    /// Adds up all reasons.
-    pub const fn total(&self) -> u64 {
-        self.load_use
-            + self.branch
-            + self.arithmetic
-            + self.fetch
-            + self.l1
-            + self.remote
-            + self.command
-    }
-
-    /// Adds another count to this one.
-    pub const fn add(&mut self, other: &Self) {
-        self.load_use += other.load_use;
-        self.branch += other.branch;
-        self.arithmetic += other.arithmetic;
-        self.fetch += other.fetch;
-        self.l1 += other.l1;
-        self.remote += other.remote;
-        self.command += other.command;
-    }
 }
 
 /// Describes one handler execution.

@@ -134,7 +134,7 @@ impl Core {
     /// Gives the decode cycle of a load that may meet stores on their way into the array.
     #[inline(always)]
     fn after_stores(&mut self, t: Cycle, address: u64, bytes: u8) -> Cycle {
-        let word = address / WORD_BYTES & self.word_index;
+        let word = (address / WORD_BYTES) & self.word_index;
         let mask = mask(address, bytes);
         let run = if self.load_run.1 == t { self.load_run.0 } else { t };
         let mut t = t;
@@ -156,7 +156,7 @@ impl Core {
     #[inline(always)]
     fn pend_store(&mut self, from: Cycle, address: u64, bytes: u8) {
         self.stores[0] = self.stores[1];
-        let word = address / WORD_BYTES & self.word_index;
+        let word = (address / WORD_BYTES) & self.word_index;
         self.stores[1] = PendingStore { from, word, mask: mask(address, bytes) };
     }
 

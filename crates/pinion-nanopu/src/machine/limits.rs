@@ -1,8 +1,10 @@
 //! What a machine's numbers must keep so that the model can compute with them: tables that fit a
 //! host's memory, times that add up in 64 bits.
 
+use pinion_cores::port::LINE_BYTES;
+
+use super::error::MachineError;
 use super::node::Machine;
-use crate::node::NodeError;
 
 /// Is the longest time that something may wait, in cycles: minutes at any clock there is.
 const MOST_CYCLES: u64 = 1 << 40;
@@ -14,17 +16,58 @@ const MOST_ENTRIES: u64 = 1 << 20;
 type Number = (&'static str, u64);
 
 impl Machine {
+    /// Checks the numbers that no unit checks itself.
+    ///
+    /// # Errors
+    /// The key of the first that describes no machine.
+    pub(crate) fn check_numbers(&self) -> Result<(), MachineError> {
+        let power = |key, value: u32| {
+            let problem = format!("must be a power of two, not {value}");
+            if value.is_power_of_two() { Ok(()) } else { Err(MachineError { key, problem }) }
+        };
+        power("instruction_cache.sets", self.instruction_cache.sets)?;
+        power("data_cache.sets", self.data_cache.sets)?;
+        power("memory.l2_sets", self.memory.l2_sets)?;
+        if self.memory.last_level_sets > 0 {
+            power("memory.last_level_sets", self.memory.last_level_sets)?;
+        }
+        let range = |key, value: u64, least: u64, most: u64| {
+            let problem = format!("must be from {least} to {most}, not {value}");
+            if (least..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(MachineError { key, problem })
+            }
+        };
+        range("core.count", self.core.count.into(), 1, 32)?;
+        range("core.branch_targets", self.core.branch_targets.into(), 1, 32)?;
+        range("core.return_addresses", self.core.return_addresses.into(), 1, 64)?;
+        range("core.fetch_queue_words", self.core.fetch_queue_words, 2, 8)?;
+        range("instruction_cache.ways", self.instruction_cache.ways.into(), 1, 64)?;
+        range("data_cache.ways", self.data_cache.ways.into(), 1, 64)?;
+        if self.memory.row_bytes > 0 {
+            range("memory.row_bytes", self.memory.row_bytes, 64, 1 << 20)?;
+            range("memory.banks", self.memory.banks.into(), 1, 1024)?;
+        }
+        range("memory.last_level_ways", self.memory.last_level_ways.into(), 1, 64)?;
+        range("memory.l2_ways", self.memory.l2_ways.into(), 1, 64)?;
+        range("memory.size", self.memory.size.0, 1 << 16, 1 << 36)?;
+        range("clock.frequency_mhz", self.clock.frequency_mhz, 1, 100_000)?;
+        range("limits.skew_cycles", self.limits.skew_cycles, 1, 1 << 20)?;
+        self.check_limits()
+    }
+
     /// Checks that sizes and times are small enough to compute with.
     ///
     /// # Errors
     /// The key of the first that is not.
-    pub(crate) fn check_limits(&self) -> Result<(), NodeError> {
+    fn check_limits(&self) -> Result<(), MachineError> {
         self.check_core()?;
         self.check_memory()?;
         self.check_network()
     }
 
-    fn check_core(&self) -> Result<(), NodeError> {
+    fn check_core(&self) -> Result<(), MachineError> {
         let core = &self.core;
         at_most(
             MOST_STEP_CYCLES,
@@ -77,7 +120,7 @@ impl Machine {
         at_most(48, &[single, double, moved])
     }
 
-    fn check_memory(&self) -> Result<(), NodeError> {
+    fn check_memory(&self) -> Result<(), MachineError> {
         let memory = &self.memory;
         at_most(
             MOST_ENTRIES,
@@ -106,8 +149,8 @@ impl Machine {
             ],
         )?;
         let end = memory.base_address.checked_add(memory.size.0);
-        if end.is_none() || !memory.base_address.is_multiple_of(crate::memory::LINE_BYTES) {
-            return Err(NodeError::Machine {
+        if end.is_none() || !memory.base_address.is_multiple_of(LINE_BYTES) {
+            return Err(MachineError {
                 key: "memory.base_address",
                 problem: format!(
                     "must be a multiple of 64 from which memory.size does not pass the end of \
@@ -119,7 +162,7 @@ impl Machine {
         Ok(())
     }
 
-    fn check_network(&self) -> Result<(), NodeError> {
+    fn check_network(&self) -> Result<(), MachineError> {
         let (hart, receive, transmit) = (&self.hart_interface, &self.receive, &self.transmit);
         let (ingress, reassembly, global) =
             (&receive.ingress, &receive.reassembly, &receive.global);
@@ -182,19 +225,19 @@ impl Machine {
     }
 }
 
-fn at_most(limit: u64, numbers: &[Number]) -> Result<(), NodeError> {
+fn at_most(limit: u64, numbers: &[Number]) -> Result<(), MachineError> {
     refuse(numbers.iter().find(|(_, value)| *value > limit), || format!("must be at most {limit}"))
 }
 
-fn at_least(limit: u64, numbers: &[Number]) -> Result<(), NodeError> {
+fn at_least(limit: u64, numbers: &[Number]) -> Result<(), MachineError> {
     refuse(numbers.iter().find(|(_, value)| *value < limit), || format!("must be at least {limit}"))
 }
 
-fn refuse(number: Option<&Number>, must: impl Fn() -> String) -> Result<(), NodeError> {
+fn refuse(number: Option<&Number>, must: impl Fn() -> String) -> Result<(), MachineError> {
     match number {
         None => Ok(()),
         Some((key, value)) => {
-            Err(NodeError::Machine { key, problem: format!("{}, not {value}", must()) })
+            Err(MachineError { key, problem: format!("{}, not {value}", must()) })
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Every number of a nanoPU node, as its file in `machines/` gives it with its source.
 
 pub mod dma_nic;
+pub mod error;
 pub mod hart_interface;
 mod limits;
 pub mod memory;

@@ -103,7 +103,7 @@ impl AddressSection {
     ///
     /// # Errors
     /// The key and text of an address that is none.
-    pub fn parse(&self) -> Result<crate::transport::Address, (&'static str, String)> {
+    pub fn parse(&self) -> Result<crate::address::Address, (&'static str, String)> {
         let mac = |key: &'static str, text: &str| {
             let bytes: Vec<u8> = text
                 .split(':')
@@ -111,7 +111,7 @@ impl AddressSection {
                 .collect();
             <[u8; 6]>::try_from(bytes).map_err(|_| (key, text.to_owned()))
         };
-        Ok(crate::transport::Address {
+        Ok(crate::address::Address {
             mac: mac("address.mac", &self.mac)?,
             next_hop_mac: mac("address.next_hop_mac", &self.next_hop_mac)?,
             ip: u32::from(self.ip),

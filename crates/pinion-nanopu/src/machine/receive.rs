@@ -5,7 +5,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::transmit::BufferClass;
-use crate::transport::MAX_PACKETS;
+use crate::packets::MAX_PACKETS;
 
 /// Bytes of a word of the NIC's datapath (RTL `NET_DP_BITS` is 512, LNIC/LNIC.scala).
 pub const DATAPATH_BYTES: usize = 64;

@@ -21,7 +21,7 @@ use super::{
     Address, ControlRules, DropReason, Externs, MessageInfo, Outgoing, Refusal, SendRules,
     Transport, Verdict, data_header,
 };
-use crate::nic::{ControlRequest, Credit, Delivered};
+use crate::transport::{ControlRequest, Credit, Delivered};
 
 /// Zero bytes behind the headers of a control frame (RTL PktGen_Homa).
 const CONTROL_PAYLOAD_BYTES: usize = 1;

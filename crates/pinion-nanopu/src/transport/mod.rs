@@ -14,15 +14,18 @@
 pub mod homa;
 pub mod ndp;
 pub mod raw;
+mod requests;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod udp;
 
 use pinion_net::frame::lnic::{Flags, Header, NotLnic};
 
+pub use self::requests::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
+pub use crate::address::Address;
 use crate::machine::transport::{TransportKind, TransportSection};
-use crate::nic::{ControlRequest, Credit, Delivered};
+pub use crate::packets::{MAX_PACKETS, Packets};
 
 /// Makes the transport that a configuration names, for `messages` incoming messages at a time.
 pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> {
@@ -36,23 +39,6 @@ pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> 
         TransportKind::Raw => Box::new(raw::Raw),
         TransportKind::Udp => Box::new(udp::Udp::new(section.udp.port_base)),
     }
-}
-
-/// Says which packets of a message something concerns: bit *n* is packet *n*.
-pub type Packets = u64;
-
-/// Most packets a message may have: one bit each of [`Packets`].
-pub const MAX_PACKETS: usize = 64;
-
-/// Names a node on the network: what its frames carry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Address {
-    /// Its own MAC address.
-    pub mac: [u8; 6],
-    /// MAC address of the switch (or peer) its frames go to.
-    pub next_hop_mac: [u8; 6],
-    /// Its IPv4 address.
-    pub ip: u32,
 }
 
 /// Tells what reassembly knows of the message a packet belongs to (the RTL's `get_rx_msg_info`).

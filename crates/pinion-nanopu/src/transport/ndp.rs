@@ -14,7 +14,7 @@ use super::{
     Address, ControlRules, DropReason, Externs, Outgoing, Refusal, SendRules, Transport, Verdict,
     data_header,
 };
-use crate::nic::{ControlRequest, Credit, Delivered};
+use crate::transport::{ControlRequest, Credit, Delivered};
 
 /// Decides as NDP does.
 #[derive(Clone, Debug)]

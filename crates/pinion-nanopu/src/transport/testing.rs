@@ -4,7 +4,7 @@ use pinion_net::frame::lnic::Header;
 
 use super::{Externs, MessageInfo, Refusal};
 use crate::Cycle;
-use crate::nic::{ControlRequest, Credit, Delivered};
+use crate::transport::{ControlRequest, Credit, Delivered};
 
 /// Remembers messages and what was asked for.
 #[derive(Debug, Default)]

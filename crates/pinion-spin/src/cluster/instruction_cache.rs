@@ -7,6 +7,8 @@
 //! buffers' affair. (RTL: icache_top_mp_128_PF; numbers from the first packets of the pipeline rows,
 //! replacement from row capacity.)
 
+use pinion_cores::port::{self, HeldLines};
+
 use crate::Machine;
 
 /// Refills whose time at the port is remembered: requests come in an order that differs from that of
@@ -222,6 +224,64 @@ impl InstructionCache {
     }
 }
 
+/// The cache as the port of a core in its turn: it may ask for lines.
+pub struct InstructionPort<'a> {
+    /// The cache.
+    pub cache: &'a mut InstructionCache,
+    /// The port to program memory behind it.
+    pub program: &'a mut ProgramPort,
+}
+
+impl HeldLines for InstructionCache {
+    #[inline(always)]
+    fn line_shift(&self) -> u32 {
+        Self::line_shift(self)
+    }
+
+    #[inline(always)]
+    fn version(&self) -> u32 {
+        Self::version(self)
+    }
+
+    #[inline(always)]
+    fn has(&self, line: u32, now: u64) -> bool {
+        Self::has(self, line, now)
+    }
+}
+
+impl HeldLines for InstructionPort<'_> {
+    #[inline(always)]
+    fn line_shift(&self) -> u32 {
+        self.cache.line_shift()
+    }
+
+    #[inline(always)]
+    fn version(&self) -> u32 {
+        self.cache.version()
+    }
+
+    #[inline(always)]
+    fn has(&self, line: u32, now: u64) -> bool {
+        self.cache.has(line, now)
+    }
+}
+
+impl port::InstructionPort for InstructionPort<'_> {
+    fn is_on(&self) -> bool {
+        self.cache.is_on()
+    }
+
+    fn request(&mut self, line: u32, now: u64) -> u64 {
+        self.cache.request(line, now, self.program)
+    }
+
+    fn bypass(&mut self, now: u64) -> u64 {
+        self.cache.bypass(now, self.program)
+    }
+}
+
+#[cfg(test)]
+mod fetches;
 #[cfg(test)]
 mod tests {
     use super::*;

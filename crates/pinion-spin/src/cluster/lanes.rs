@@ -6,16 +6,17 @@
 //! most of what handlers do, cost no event at all. Everything else a core does goes through the
 //! queue at its exact cycle.
 
+use pinion_cores::pulp::NO_REGISTER;
+use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
 use pinion_isa::{
     Access, Cause, Class, DecodedProgram, Exception, MemoryKind, Op, Outcome, Privilege,
 };
 
 use super::Clusters;
 use super::tcdm_interconnect::L1Banks;
-use crate::cluster::hpu::core::NO_REGISTER;
-use crate::cluster::hpu::execute::{RUN_AHEAD_CYCLES, Stop, run_ahead};
 use crate::cluster::hpu::permissions::Right;
-use crate::cluster::hpu::trace::Before;
+use crate::cluster::hpu::port::Port;
+use crate::cluster::hpu::trace::{Before, Traced};
 use crate::cluster::hpu::{Core, Waiting};
 use crate::listener::Listener;
 use crate::memory::{read_value, write_value};
@@ -85,7 +86,7 @@ impl Clusters {
     /// Puts a core into its cluster's lane: its next access goes to its own L1 at `time`.
     fn enter_lane(&mut self, id: usize, time: u64, address: u32) {
         let core = &self.cores[id];
-        let access = (address, self.program.place(core.hart.pc));
+        let access = (address, self.program.place(core.model.hart.pc));
         let (cluster, index) = (core.cluster as usize, core.index as usize);
         let order = self.each[cluster].banks.order(address, index);
         self.lanes[cluster].enter(index, time, order, access);
@@ -165,7 +166,7 @@ impl Clusters {
             let (free_at, order) = units.banks.look(access.0, index);
             if free_at > time {
                 // The bank is busy: those who wait for it take turns when it is free.
-                core.stalls.l1 += free_at - time;
+                core.model.stalls.l1 += free_at - time;
                 lane.held |= 1 << index;
                 lane.enter(index, free_at, order, access);
                 continue;
@@ -179,11 +180,11 @@ impl Clusters {
             }
             lane.leave(index);
             let instruction = if TRACED { self.program.at(access.1) } else { None };
-            let before = instruction.map(|instruction| Before::new(core, instruction));
+            let before = instruction.map(|instruction| Before::new(&core.model, instruction));
             let (program, banks) = (&self.program, &mut units.banks);
             match step_own_l1::<XPULP>(core, program, banks, l1, alias, time, access) {
                 Ok(next) => {
-                    core.stalls.load_use += self.costs.response;
+                    core.model.stalls.load_use += self.costs.response;
                     time = next + self.costs.response;
                 }
                 Err(stop) => return Some((index, stop, time)),
@@ -191,19 +192,34 @@ impl Clusters {
             if let Some(before) = before {
                 self.executed.push(before.accessed(core, time - 1 - self.costs.response, access.0));
             }
-            core.waited |= lane.held >> index & 1 == 1;
+            core.model.waited |= lane.held >> index & 1 == 1;
             lane.held &= !(1 << index);
-            match run_ahead::<TRACED, XPULP>(
-                core,
-                &units.cache,
-                &self.costs,
-                &self.program,
-                &mut time,
-                &mut self.executed,
-            ) {
-                Stop::OwnL1(address) => {
+            let port = Port { cache: &units.cache, near: &self.near, l1_base: &core.l1_base };
+            let (costs, program) = (&self.costs, &self.program);
+            let stop = if TRACED {
+                let (cluster, hpu) = (core.cluster, core.index);
+                let mut watch = Traced { executed: &mut self.executed, cluster, hpu };
+                run_ahead::<XPULP, _, _>(
+                    &mut core.model,
+                    &port,
+                    costs,
+                    program,
+                    &mut time,
+                    &mut watch,
+                )
+            } else {
+                let model = &mut core.model;
+                run_ahead::<XPULP, _, _>(model, &port, costs, program, &mut time, &mut Unwatched)
+            };
+            match stop {
+                Stop::Near(address) => {
                     let order = units.banks.order(address, index);
-                    lane.enter(index, time, order, (address, self.program.place(core.hart.pc)));
+                    lane.enter(
+                        index,
+                        time,
+                        order,
+                        (address, self.program.place(core.model.hart.pc)),
+                    );
                 }
                 stop => return Some((index, stop, time)),
             }
@@ -249,8 +265,15 @@ impl Clusters {
     ) -> Stop {
         let core = &mut self.cores[id];
         let cache = &self.each[core.cluster as usize].cache;
+        let port = Port { cache, near: &self.near, l1_base: &core.l1_base };
         let (costs, program) = (&self.costs, &self.program);
-        run_ahead::<TRACED, XPULP>(core, cache, costs, program, time, &mut self.executed)
+        if TRACED {
+            let (cluster, hpu) = (core.cluster, core.index);
+            let mut watch = Traced { executed: &mut self.executed, cluster, hpu };
+            run_ahead::<XPULP, _, _>(&mut core.model, &port, costs, program, time, &mut watch)
+        } else {
+            run_ahead::<XPULP, _, _>(&mut core.model, &port, costs, program, time, &mut Unwatched)
+        }
     }
 
     /// Puts a core that stopped at `time` where it waits; what only it sees it does at once, for as
@@ -266,7 +289,7 @@ impl Clusters {
         let limit = time.saturating_add(RUN_AHEAD_CYCLES);
         loop {
             time = match stop {
-                Stop::OwnL1(address) => return self.enter_lane(id, time, address),
+                Stop::Near(address) => return self.enter_lane(id, time, address),
                 Stop::Shared => return self.resume(shared, id, time),
                 Stop::Private => match self.access_private(shared, id, time) {
                     Some(next) => next,
@@ -299,7 +322,7 @@ fn step_own_l1<const XPULP: bool>(
 ) -> Result<u64, Stop> {
     let Some(instruction) = program.at(place) else { return Err(Stop::Shared) };
     // Words are most of what handlers access, and need none of the generality below.
-    let hart = &mut core.hart;
+    let hart = &mut core.model.hart;
     let word = match instruction.op {
         Op::Lw => Word::Load,
         Op::Sw => Word::Store,
@@ -329,12 +352,12 @@ fn step_own_l1<const XPULP: bool>(
     hart.pc = pc.wrapping_add(u32::from(instruction.length));
     hart.instret += 1;
     if XPULP && hart.loop_back(pc) {
-        core.jumped = true;
+        core.model.jumped = true;
     }
-    core.loaded = if matches!(word, Word::Store) { NO_REGISTER } else { instruction.rd };
+    core.model.loaded = if matches!(word, Word::Store) { NO_REGISTER } else { instruction.rd };
     let grant = banks.access(now, offset as u32, matches!(word, Word::Add));
-    core.stalls.l1 += grant - now;
-    core.waited = grant > now;
+    core.model.stalls.l1 += grant - now;
+    core.model.waited = grant > now;
     Ok(grant + 1)
 }
 
@@ -356,9 +379,11 @@ fn step_any<const XPULP: bool>(
     alias: u32,
     now: u64,
 ) -> Result<u64, Stop> {
-    let Some(instruction) = program.get(core.hart.pc) else { return Err(Stop::Shared) };
-    let Outcome::Access(access) = core.hart.execute(instruction) else { return Err(Stop::Shared) };
-    if core.hart.privilege == Privilege::User {
+    let Some(instruction) = program.get(core.model.hart.pc) else { return Err(Stop::Shared) };
+    let Outcome::Access(access) = core.model.hart.execute(instruction) else {
+        return Err(Stop::Shared);
+    };
+    if core.model.hart.privilege == Privilege::User {
         let right = if access.kind.writes() { Right::Write } else { Right::Read };
         // What may be written may be read too, in memory: one look is enough for atomics.
         if !core.permissions.allows(access.address, access.bytes, right) {
@@ -384,14 +409,14 @@ fn step_any<const XPULP: bool>(
         write_value(bytes, new);
     }
     let grant = banks.serve(now, offset, &access);
-    core.stalls.l1 += grant - now;
-    core.waited = grant > now;
-    core.loaded = if access.kind == MemoryKind::Store { NO_REGISTER } else { access.rd };
+    core.model.stalls.l1 += grant - now;
+    core.model.waited = grant > now;
+    core.model.loaded = if access.kind == MemoryKind::Store { NO_REGISTER } else { access.rd };
     // A store has no register to put it in.
     if XPULP {
-        core.jumped |= core.hart.complete_xpulp(&access, old);
+        core.model.jumped |= core.model.hart.complete_xpulp(&access, old);
     } else {
-        core.hart.complete_integer(&access, old);
+        core.model.hart.complete_integer(&access, old);
     }
     Ok(grant + 1)
 }

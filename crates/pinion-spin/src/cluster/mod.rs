@@ -18,11 +18,12 @@ pub mod tcdm_interconnect;
 
 use std::collections::VecDeque;
 
+use pinion_cores::pulp::Costs;
 use pinion_isa::DecodedProgram;
 
 use crate::Machine;
 use crate::arbiter::{Requests, RoundRobin};
-use crate::cluster::hpu::execute::Costs;
+use crate::cluster::hpu::port::NearMemory;
 use crate::cluster::hpu::{Core, HpuDriver, fault, trace};
 use crate::shared::Shared;
 use crate::task::Task;
@@ -119,6 +120,8 @@ pub struct Clusters {
     lane_next: Vec<u64>,
     /// What instructions cost.
     pub costs: Costs,
+    /// Where cores find their own L1.
+    near: NearMemory,
     /// Program memory, decoded.
     pub program: DecodedProgram<u32>,
     /// Port of the instruction caches to program memory.
@@ -153,7 +156,12 @@ impl Clusters {
                 .collect(),
             lanes: (0..clusters).map(|_| Lane::new(cores)).collect(),
             lane_next: vec![u64::MAX; clusters as usize],
-            costs: Costs::new(machine),
+            costs: Costs::new(
+                machine.core.pipeline(),
+                machine.instruction_cache.line_bytes,
+                machine.core.xpulp,
+            ),
+            near: NearMemory::new(machine),
             program: DecodedProgram::new(
                 machine.program.base,
                 machine.program.bytes as usize,
@@ -196,7 +204,7 @@ impl Clusters {
 
     /// Gives the instructions that the cores have retired since reset.
     pub fn instructions(&self) -> u64 {
-        self.cores.iter().map(|core| core.hart.instret).sum()
+        self.cores.iter().map(|core| core.model.hart.instret).sum()
     }
 
     /// Lets a core go on at `cycle`.

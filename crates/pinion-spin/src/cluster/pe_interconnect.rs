@@ -47,7 +47,7 @@ impl Clusters {
     ) -> Performed {
         let core = &mut self.cores[id];
         let writes = access.kind.writes();
-        if core.hart.privilege == Privilege::User {
+        if core.model.hart.privilege == Privilege::User {
             let right = if writes { Right::Write } else { Right::Read };
             // What may be written may be read, but for the output device, which an atomic does not
             // reach: so one look is enough for atomics.
@@ -61,7 +61,7 @@ impl Clusters {
                 if start > now {
                     // A copy goes before it.
                     next += start - now;
-                    core.stalls.remote += start - now;
+                    core.model.stalls.remote += start - now;
                     core.arrives = Some(next);
                     self.resume(shared, id, start);
                     return Performed::Wait(Waiting::Nothing);
@@ -111,10 +111,10 @@ impl Clusters {
         let cluster = core.cluster;
         let banks = &mut self.each[cluster as usize].banks;
         let grant = banks.serve(now, offset, access);
-        core.stalls.l1 += grant - now;
+        core.model.stalls.l1 += grant - now;
         let next = grant + 1;
         if access.kind != MemoryKind::Store {
-            core.loaded = access.rd;
+            core.model.loaded = access.rd;
         }
         match self.touch(shared, id, access, Place::L1 { cluster, offset }) {
             Some(value) => Performed::Done { value, next },
@@ -167,7 +167,7 @@ impl Clusters {
                 (port.0, port.1, &mut self.l2_ports[1][direction])
             }
             _ => {
-                if access.kind.writes() && self.cores[id].hart.privilege == Privilege::User {
+                if access.kind.writes() && self.cores[id].model.hart.privilege == Privilege::User {
                     return fault(access);
                 }
                 (shared.machine.program.access_cycles, 0, &mut self.l2_ports[0][direction])
@@ -190,7 +190,7 @@ impl Clusters {
             *reads_free = start.max(*reads_free) + shared.machine.l2_handler.amo_read_port_cycles;
         }
         let next = start + cycles * pieces;
-        self.cores[id].stalls.remote += next - now - 1;
+        self.cores[id].model.stalls.remote += next - now - 1;
         if let Place::L1 { .. } = place {
             // Its own cores may have run ahead by so much.
             self.cores[id].arrives = Some(next);
@@ -217,7 +217,7 @@ impl Clusters {
         let (turn, start) = self.dma_ports.reads.book(now, Side::Guest, now, beats);
         let next = start + cycles;
         let core = &mut self.cores[id];
-        core.stalls.remote += next - now - 1;
+        core.model.stalls.remote += next - now - 1;
         if start > now {
             (core.arrives, core.turn) = (Some(next), Some(turn));
             self.resume(shared, id, start);

@@ -96,7 +96,7 @@ impl Clusters {
         if let Performed::Done { .. } = performed
             && access.kind != MemoryKind::Store
         {
-            self.cores[id].loaded = access.rd;
+            self.cores[id].model.loaded = access.rd;
         }
         let shift = 8 * (access.address & 3);
         match performed {
@@ -243,7 +243,7 @@ impl Clusters {
         let cores = first..first + self.cores_each as usize;
         let cores = &self.cores[cores];
         if cores.iter().all(|core| core.waiting != Waiting::Nothing) {
-            let lines = cores.iter().map(|core| core.buffer.line());
+            let lines = cores.iter().map(|core| core.model.buffer.line());
             self.each[cluster as usize].cache.turn_on(now, lines);
         }
     }

@@ -101,7 +101,7 @@ impl Nic {
                         core.cluster,
                         core.index,
                         describe(core.waiting),
-                        core.hart.pc
+                        core.model.hart.pc
                     ));
                 }
                 continue;
@@ -116,7 +116,7 @@ impl Nic {
                 packet.message,
                 packet.packet,
                 describe(core.waiting),
-                core.hart.pc,
+                core.model.hart.pc,
                 now - running.assigned
             ));
         }

@@ -191,9 +191,9 @@ impl Nic {
 
     /// Says which instruction of Xpulp a core without it came to last, if it did.
     fn missing_instruction(&self, core: &Core) -> Option<String> {
-        let csr = &core.hart.csr;
+        let csr = &core.model.hart.csr;
         let trapped = csr.mcause == Cause::IllegalInstruction.mcause::<u32>();
-        let pc = if trapped { csr.mepc } else { core.hart.pc };
+        let pc = if trapped { csr.mepc } else { core.model.hart.pc };
         let illegal = self.clusters.program.get(pc).filter(|found| found.op == Op::Illegal)?;
         let text = disassemble_xpulp(illegal.imm as u32, u64::from(pc))?;
         Some(format!("`{text}` at {pc:#010x} is of Xpulp, which `core.xpulp = true` enables; "))
@@ -217,7 +217,7 @@ impl Nic {
             let (id, pc, what) = odd.map_or((0, 0, Waiting::Ever), |core| {
                 (
                     core.cluster * self.shared.machine.cluster.cores + core.index,
-                    core.hart.pc,
+                    core.model.hart.pc,
                     core.waiting,
                 )
             });
@@ -235,7 +235,7 @@ impl Nic {
             )));
         }
         for core in &mut self.clusters.cores {
-            core.hart.instret = 0;
+            core.model.hart.instret = 0;
         }
         Ok(())
     }

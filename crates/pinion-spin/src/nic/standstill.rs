@@ -50,7 +50,7 @@ impl Nic {
     pub(super) fn describe_standstill(&self) -> String {
         let core = |id: usize| {
             let core = &self.clusters.cores[id];
-            let (cluster, hpu, pc) = (core.cluster, core.index, core.hart.pc);
+            let (cluster, hpu, pc) = (core.cluster, core.index, core.model.hart.pc);
             format!("cluster {cluster} HPU {hpu} at pc {pc:#010x}")
         };
         let who = match self.standstill.last {

@@ -383,7 +383,7 @@ impl Predictor {
         };
         if at.queue_short {
             let ret = matches!(flow, Flow::Register { .. });
-            self.buffer.insert(at.pc, Entry { target: pc, branch: flow == Flow::Branch, ret: ret });
+            self.buffer.insert(at.pc, Entry { target: pc, branch: flow == Flow::Branch, ret });
         }
         Foreseen { pc, late: true, blind: false }
     }

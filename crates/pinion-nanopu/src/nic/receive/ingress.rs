@@ -15,7 +15,7 @@ use super::reassembly::Reassembly;
 use crate::Cycle;
 use crate::event::{Event, Listener};
 use crate::machine::receive::{DATAPATH_BYTES, IngressSection, ReceiveFixes};
-use crate::nic::{ControlRequest, Credit, Delivered};
+use crate::transport::{ControlRequest, Credit, Delivered};
 use crate::transport::{DropReason, Externs, MessageInfo, Refusal};
 
 /// A frame on its way in.

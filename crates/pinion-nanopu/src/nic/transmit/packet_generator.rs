@@ -17,7 +17,7 @@ use pinion_net::frame::lnic::Flags;
 use super::counters::Counters;
 use crate::Cycle;
 use crate::machine::transmit::{GeneratorSection, TransmitFixes, TransmitLatency};
-use crate::nic::ControlRequest;
+use crate::transport::ControlRequest;
 use crate::transport::ControlRules;
 
 /// Holds a control frame to be built.

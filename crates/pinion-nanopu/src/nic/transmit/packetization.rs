@@ -16,7 +16,7 @@ use super::counters::{Counters, Resident};
 use super::global_transmit::{Gate, MOST, Stream};
 use crate::Cycle;
 use crate::machine::transmit::{TransmitFixes, TransmitSection};
-use crate::nic::{Credit, Delivered};
+use crate::transport::{Credit, Delivered};
 use crate::transport::{Outgoing, Packets, SendRules};
 
 /// Holds what is written of a stream's current message.

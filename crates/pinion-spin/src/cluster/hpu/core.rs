@@ -1,10 +1,11 @@
 //! The core of an HPU: a hart and what its pipeline remembers between instructions.
 
-use pinion_isa::{Access, Hart, HartConfig, Reservation};
+use pinion_cores::pulp;
+use pinion_isa::{Access, HartConfig, Reservation};
 
-use super::{Permissions, PrefetchBuffer};
+use super::Permissions;
+use crate::Machine;
 use crate::turn_port::BurstId;
-use crate::{Machine, Stalls};
 
 /// Says what a core waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,8 @@ pub enum Waiting {
 /// Holds a core.
 #[derive(Clone, Debug)]
 pub struct Core {
-    /// The architectural state.
-    pub hart: Hart<u32>,
+    /// The core model: the hart, and what its pipeline remembers.
+    pub model: pulp::Core,
     /// Its cluster.
     pub cluster: u32,
     /// Address of its cluster's L1.
@@ -44,32 +45,17 @@ pub struct Core {
     pub waiting: Waiting,
     /// Counts its stops: events for an earlier one are stale.
     pub generation: u32,
-    /// Register that the last instruction loaded, x0 counts; [`NO_REGISTER`]: it was no load.
-    pub loaded: u8,
-    /// What it fetches from.
-    pub buffer: PrefetchBuffer,
-    /// Whether the last instruction jumped.
-    pub jumped: bool,
-    /// Cycle in which the last instruction left the decode stage.
-    pub left: u64,
     /// Cycle at which its pending access was first due.
     pub since: u64,
     /// Cycle of the instruction after its access to another cluster's L1, while that is on its way.
     pub arrives: Option<u64>,
     /// Its turn at the port to L2 packet memory, while it waits for that.
     pub turn: Option<BurstId>,
-    /// Whether its last access had to wait.
-    pub waited: bool,
-    /// Cycles lost since the task began.
-    pub stalls: Stalls,
     /// What its task may touch.
     pub permissions: Permissions,
     /// What `lr` reserved.
     pub reservation: Reservation<u32>,
 }
-
-/// Stands for no register.
-pub const NO_REGISTER: u8 = u8::MAX;
 
 impl Core {
     /// Makes a core as reset leaves it.
@@ -82,22 +68,16 @@ impl Core {
         let mut permissions = Permissions::default();
         permissions.set_idle(machine, cluster, index);
         Self {
-            hart: Hart::new(&config, machine.reset_address()),
+            model: pulp::Core::new(&config, machine.reset_address()),
             cluster,
             l1_base: machine.l1.base + cluster * machine.l1.stride,
             index,
             pending: None,
             waiting: Waiting::Nothing,
             generation: 0,
-            loaded: NO_REGISTER,
-            buffer: PrefetchBuffer::default(),
-            jumped: true,
-            left: 0,
             since: 0,
             arrives: None,
             turn: None,
-            waited: false,
-            stalls: Stalls::default(),
             permissions,
             reservation: Reservation::NONE,
         }

@@ -30,7 +30,7 @@ impl Clusters {
     /// Keeps a core's registers: it traps.
     #[cold]
     pub fn keep_registers(&mut self, id: usize) {
-        let hart = &self.cores[id].hart;
+        let hart = &self.cores[id].model.hart;
         let trapped = Trapped { registers: hart.x, pc: hart.pc };
         if self.trapped.len() <= id {
             self.trapped.resize(self.cores.len(), Trapped::default());
@@ -47,7 +47,7 @@ impl Clusters {
         cause: u32,
         listener: &mut dyn Listener,
     ) {
-        let csr = &self.cores[id].hart.csr;
+        let csr = &self.cores[id].model.hart.csr;
         let (mepc, mtval, mcause) = (csr.mepc, csr.mtval, csr.mcause);
         let fault = Fault::Exception { cause };
         if mcause == cause
@@ -72,7 +72,7 @@ impl Clusters {
         (pc, address): (u32, u32),
         listener: &mut dyn Listener,
     ) {
-        let registers = self.cores[core].hart.x;
+        let registers = self.cores[core].model.hart.x;
         let at = Found { pc, address, registers, refused: None };
         self.tell_fault(shared, now, core, fault, at, listener);
     }
@@ -87,7 +87,7 @@ impl Clusters {
         refused: Refused,
         listener: &mut dyn Listener,
     ) {
-        let hart = &self.cores[core].hart;
+        let hart = &self.cores[core].model.hart;
         let address = refused.nic_address;
         let at = Found { pc: hart.pc, address, registers: hart.x, refused: Some(refused) };
         let fault = Fault::BadCommand { what };

@@ -5,10 +5,9 @@ pub mod driver;
 pub mod execute;
 pub mod fault;
 pub mod permissions;
-pub mod prefetch_buffer;
+pub mod port;
 pub mod trace;
 
 pub use self::core::{Core, Waiting};
 pub use driver::HpuDriver;
 pub use permissions::Permissions;
-pub use prefetch_buffer::PrefetchBuffer;

@@ -2,6 +2,8 @@
 //!
 //! The loops that execute instructions exist twice: with `TRACED` false nothing of this is in them.
 
+use pinion_cores::pulp;
+use pinion_cores::pulp::run_ahead::Watch;
 use pinion_isa::{Exception, Instruction};
 
 use crate::cluster::Clusters;
@@ -34,22 +36,22 @@ pub struct Executed {
 
 impl Before {
     /// Looks at the registers that an instruction reads; it is the one at the program counter.
-    pub fn new(core: &Core, instruction: &Instruction) -> Self {
+    pub fn new(core: &pulp::Core, instruction: &Instruction) -> Self {
         let value = |register: u8| core.hart.x[usize::from(register & 31)];
         let sources = instruction.sources().map(value);
         Self { pc: core.hart.pc, instruction: *instruction, sources }
     }
 
     /// Notes that it was executed in `cycle`.
-    pub fn executed(self, core: &Core, cycle: u64) -> Executed {
+    pub fn executed(self, core: &pulp::Core, (cluster, hpu): (u32, u32), cycle: u64) -> Executed {
         let value = |register: u8| core.hart.x[usize::from(register & 31)];
         let Instruction { rd, rs1, .. } = self.instruction;
         let base = value(rs1);
         let changed = rs1 != 0 && rs1 != rd && base != self.sources[0];
         Executed {
             before: self,
-            cluster: core.cluster,
-            hpu: core.index,
+            cluster,
+            hpu,
             cycle,
             result: value(rd),
             increment: changed.then_some(base),
@@ -60,7 +62,31 @@ impl Before {
 
     /// Notes that its access to `address` was performed in `cycle`.
     pub fn accessed(self, core: &Core, cycle: u64, address: u32) -> Executed {
-        Executed { address: Some(address), ..self.executed(core, cycle) }
+        let place = (core.cluster, core.index);
+        Executed { address: Some(address), ..self.executed(&core.model, place, cycle) }
+    }
+}
+
+/// Keeps what a core executes while it runs ahead.
+pub struct Traced<'a> {
+    /// Where.
+    pub executed: &'a mut Vec<Executed>,
+    /// The core's cluster.
+    pub cluster: u32,
+    /// The core's number in its cluster.
+    pub hpu: u32,
+}
+
+impl Watch for Traced<'_> {
+    const WATCHES: bool = true;
+    type Before = Before;
+
+    fn before(&mut self, core: &pulp::Core, instruction: &Instruction) -> Before {
+        Before::new(core, instruction)
+    }
+
+    fn executed(&mut self, before: Before, core: &pulp::Core, time: u64) {
+        self.executed.push(before.executed(core, (self.cluster, self.hpu), time));
     }
 }
 
@@ -72,7 +98,7 @@ impl Clusters {
             return None;
         }
         let core = &self.cores[id];
-        Some(Before::new(core, self.program.get(core.hart.pc)?))
+        Some(Before::new(&core.model, self.program.get(core.model.hart.pc)?))
     }
 
     /// Notes an access that a core completed; the core's next instruction comes at `next`.
@@ -112,8 +138,12 @@ impl Clusters {
         }
         let core = &self.cores[id];
         let none = Instruction::illegal(0, 2);
-        let instruction = self.program.get(core.hart.pc).unwrap_or(&none);
-        let executed = Before::new(core, instruction).executed(core, cycle);
+        let instruction = self.program.get(core.model.hart.pc).unwrap_or(&none);
+        let executed = Before::new(&core.model, instruction).executed(
+            &core.model,
+            (core.cluster, core.index),
+            cycle,
+        );
         let trap = Some(u32::from(exception.cause.code()));
         self.executed.push(Executed { trap, ..executed });
         self.tell_executed(shared, listener);

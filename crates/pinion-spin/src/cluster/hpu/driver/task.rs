@@ -1,13 +1,13 @@
 //! A task's time in an HPU: assigned, taken by the core, ended by the doorbell or the watchdog,
 //! its completion held back until its commands are done.
 
+use pinion_cores::pulp::NO_REGISTER;
 use pinion_isa::{Cause, Exception, Privilege};
 
 use super::{Running, TaskPacket, register};
 use crate::UnitEventKind;
 use crate::cluster::Clusters;
 use crate::cluster::hpu::Waiting;
-use crate::cluster::hpu::core::NO_REGISTER;
 use crate::cluster::hpu::permissions::Subject;
 use crate::cluster::pe_interconnect::Performed;
 use crate::cluster::peripherals::done;
@@ -83,8 +83,8 @@ impl Clusters {
         let core = &mut self.cores[id];
         let now = now.max(running.assigned + 1);
         running.started = Some(now);
-        running.instret = core.hart.instret;
-        core.stalls = crate::Stalls::default();
+        running.instret = core.model.hart.instret;
+        core.model.stalls = crate::Stalls::default();
         let (task, context) = (running.task, running.context);
         let (cluster, hpu) = (core.cluster, core.index);
         let packet = &shared.packets[task.packet];
@@ -121,8 +121,8 @@ impl Clusters {
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
         let task = running.task;
         let started = running.started.unwrap_or(running.assigned);
-        let instructions = self.cores[core].hart.instret - running.instret;
-        let stalls = self.cores[core].stalls;
+        let instructions = self.cores[core].model.hart.instret - running.instret;
+        let stalls = self.cores[core].model.stalls;
         let (start, end) = (shared.time(started), shared.time(now));
         let packet = &mut shared.packets[task.packet];
         let record = &mut packet.record;
@@ -199,7 +199,7 @@ impl Clusters {
         let machine_cycles = shared.machine.protection.watchdog_cycles;
         let limit_cycles =
             shared.contexts.list[id_of_context].watchdog_cycles.unwrap_or(machine_cycles);
-        let pc = self.cores[id].hart.pc;
+        let pc = self.cores[id].model.hart.pc;
         let fault = match shared.contexts.released[id_of_context] {
             true => Fault::Released,
             false => Fault::Watchdog { limit_cycles },
@@ -208,16 +208,16 @@ impl Clusters {
         self.leave_lane(id);
         let core = &mut self.cores[id];
         (core.pending, core.arrives, core.turn) = (None, None, None);
-        core.loaded = NO_REGISTER;
-        core.jumped = true;
-        core.buffer.leave();
-        if core.hart.privilege != Privilege::User {
+        core.model.loaded = NO_REGISTER;
+        core.model.jumped = true;
+        core.model.buffer.leave();
+        if core.model.hart.privilege != Privilege::User {
             // Even the trap handler hangs: nothing but the driver can free the packet.
             core.waiting = Waiting::Ever;
             core.generation = core.generation.wrapping_add(1);
             return self.end_task(shared, now, id, listener);
         }
-        core.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
+        core.model.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
         self.resume(shared, id, now + self.costs.trap);
         // The trap handler has as long, lest it hangs in its turn.
         let grace_cycles = if fault == Fault::Released { machine_cycles } else { limit_cycles };

@@ -10,7 +10,7 @@
 
 use pinion_isa::{Class, DecodedProgram};
 
-use crate::cluster::instruction_cache::{InstructionCache, ProgramPort};
+use crate::port::{HeldLines, InstructionPort};
 
 /// Bytes of a word: the fetch stage sees one at a time.
 const WORD_BYTES: u32 = 4;
@@ -88,7 +88,7 @@ impl PrefetchBuffer {
     /// Enters the line of an address if the cache has it and its successor and nothing is under way:
     /// then it costs nothing. `false`: [`Self::fetch`] must see to it.
     #[inline]
-    pub fn enter(&mut self, pc: u32, time: u64, cache: &InstructionCache) -> bool {
+    pub fn enter(&mut self, pc: u32, time: u64, cache: &impl HeldLines) -> bool {
         if self.data_at + JUMP_CYCLES > time {
             return false;
         }
@@ -111,8 +111,7 @@ impl PrefetchBuffer {
         &mut self,
         arrival: &Arrival,
         program: &DecodedProgram<u32>,
-        cache: &mut InstructionCache,
-        port: &mut ProgramPort,
+        cache: &mut impl InstructionPort,
     ) -> u64 {
         let pc = arrival.pc;
         let line = pc >> cache.line_shift();
@@ -121,7 +120,7 @@ impl PrefetchBuffer {
         let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
         let straddles = offset + length > line_bytes;
         if !cache.is_on() {
-            let time = cache.bypass(arrival.time, port);
+            let time = cache.bypass(arrival.time);
             (self.line, self.data_at) = (line, 0);
             (self.start, self.bytes) = (line * line_bytes, line_bytes);
             return time;
@@ -129,10 +128,10 @@ impl PrefetchBuffer {
         let mut time = arrival.time;
         if arrival.jumped || self.line == NO_LINE {
             let asked = time.saturating_sub(JUMP_CYCLES + u64::from(straddles));
-            self.data_at = cache.request(line, asked.max(self.data_at), port);
+            self.data_at = cache.request(line, asked.max(self.data_at));
             self.line = line;
             if straddles {
-                self.data_at = cache.request(line + 1, self.data_at, port);
+                self.data_at = cache.request(line + 1, self.data_at);
                 self.line = line + 1;
             }
             self.ahead = NO_LINE;
@@ -142,13 +141,13 @@ impl PrefetchBuffer {
             if needed != self.line {
                 if self.ahead != needed {
                     // It was there when the core entered the line before.
-                    self.data_at = cache.request(needed, arrival.left.saturating_sub(1), port);
+                    self.data_at = cache.request(needed, arrival.left.saturating_sub(1));
                 }
                 self.line = needed;
                 time = time.max(self.data_at + 1);
             }
         }
-        self.open_window(&Arrival { time, ..*arrival }, length, program, cache, port);
+        self.open_window(&Arrival { time, ..*arrival }, length, program, cache);
         time
     }
 
@@ -158,8 +157,7 @@ impl PrefetchBuffer {
         arrival: &Arrival,
         length: u32,
         program: &DecodedProgram<u32>,
-        cache: &mut InstructionCache,
-        port: &mut ProgramPort,
+        cache: &mut impl InstructionPort,
     ) {
         let pc = arrival.pc;
         let line_bytes = 1 << cache.line_shift();
@@ -180,7 +178,7 @@ impl PrefetchBuffer {
                     false => Self::asks_ahead_at(arrival, length, end, program),
                 };
                 if let Some(asked) = asked {
-                    self.data_at = cache.request(next, asked, port);
+                    self.data_at = cache.request(next, asked);
                     self.ahead = next;
                 }
                 if self.ahead == next {
@@ -219,95 +217,5 @@ impl PrefetchBuffer {
         // A jump leaves in this very cycle and goes before.
         let jumps = matches!(class, Some(Class::Jump | Class::JumpRegister));
         (!jumps).then_some(decoded)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Machine;
-    use pinion_isa::Extensions;
-
-    const BASE: u32 = 0x1d00_0300;
-
-    struct Bench {
-        buffer: PrefetchBuffer,
-        cache: InstructionCache,
-        port: ProgramPort,
-        program: DecodedProgram<u32>,
-        left: u64,
-    }
-
-    impl Bench {
-        /// Takes a program as its instructions' lengths: `nop` and `c.nop`.
-        fn new(lengths: &[u8]) -> Self {
-            let machine: Machine = crate::testing::machine();
-            let mut cache = InstructionCache::new(&machine);
-            cache.turn_on(0, std::iter::empty());
-            let mut bytes = Vec::new();
-            for &length in lengths {
-                bytes.extend_from_slice(if length == 2 { &[1, 0] } else { &[0x13, 0, 0, 0] });
-            }
-            let extensions: Extensions = machine.extensions();
-            let mut program = DecodedProgram::new(BASE, bytes.len(), extensions);
-            program.load(BASE, &bytes);
-            let buffer = PrefetchBuffer::default();
-            Self { buffer, cache, port: ProgramPort::new(&machine), program, left: 0 }
-        }
-
-        /// Goes to an offset; gives the cycle in which it leaves the decode stage.
-        fn go(&mut self, offset: u32, time: u64, jumped: bool) -> u64 {
-            let pc = BASE + offset;
-            let mut time = time;
-            if !self.buffer.covers(pc) && !self.buffer.enter(pc, time, &self.cache) {
-                let arrival = Arrival { pc, time, left: self.left, jumped };
-                time = self.buffer.fetch(&arrival, &self.program, &mut self.cache, &mut self.port);
-            }
-            self.left = time;
-            time
-        }
-
-        fn straight(&mut self, offsets: impl Iterator<Item = u32>, from: u64) -> Vec<u64> {
-            let mut time = from;
-            offsets
-                .map(|offset| {
-                    time = self.go(offset, time, false) + 1;
-                    time - 1
-                })
-                .collect()
-        }
-    }
-
-    /// Row cold_line: a cold line in sequence costs nine cycles instead of one; a cold jump 10.
-    #[test]
-    fn streams_cold_lines_in_twelve_cycles() {
-        let mut bench = Bench::new(&[4; 12]);
-        assert_eq!(bench.go(0, 102, true), 110, "jump in cycle 100");
-        let times = bench.straight((1..9).map(|word| 4 * word), 111);
-        assert_eq!(times, [111, 112, 113, 122, 123, 124, 125, 134]);
-        assert_eq!(bench.go(0, 200, true), 200, "warm");
-        assert_eq!(bench.straight((1..9).map(|word| 4 * word), 201)[7], 208);
-    }
-
-    /// Row back_aligned: a branch at a line's end waits for the next line, once.
-    #[test]
-    fn jumps_wait_for_what_was_asked_ahead() {
-        let mut bench = Bench::new(&[4; 8]);
-        bench.go(0, 102, true);
-        assert_eq!(bench.straight([4, 8].into_iter(), 111), [111, 112]);
-        assert_eq!(bench.go(0, 115, true), 123, "the branch left at 112");
-        assert_eq!(bench.straight([4, 8].into_iter(), 124), [124, 125]);
-        assert_eq!(bench.go(0, 128, true), 128);
-    }
-
-    /// Rows fwd_straddle and back_straddle: both lines are needed, one after the other.
-    #[test]
-    fn instructions_in_two_lines_wait_for_both() {
-        let mut bench = Bench::new(&[4, 4, 4, 2, 4, 4, 4, 4]);
-        assert_eq!(bench.go(14, 103, true), 119, "two cold lines");
-        assert_eq!(bench.go(14, 203, true), 203, "its extra cycle is part of the jump's");
-        let mut bench = Bench::new(&[4, 4, 4, 2, 4, 4, 4, 4]);
-        bench.go(0, 102, true);
-        assert_eq!(bench.straight([4, 8, 12, 14, 18].into_iter(), 111), [111, 112, 113, 122, 123]);
     }
 }

@@ -5,18 +5,16 @@
 //! network here; programs are compiled without them. Nothing is simulated but the core, which calls
 //! the NIC when it reads or writes its registers: all the NIC does follows from those and the frames.
 
-mod nic;
-
-pub use nic::{BASE, Counts, DmaNic};
-
 use pinion_isa::elf::Image;
 
 use crate::Cycle;
 use crate::core::code::Code;
 use crate::core::{Activity, Core, CoreShape, Network, RETIRE};
 use crate::machine::dma_nic::DmaNicSection;
+use crate::machine::error::MachineError;
 use crate::machine::node::Machine;
 use crate::memory::Memory;
+pub use crate::memory::dma_nic::{BASE, Counts, DmaNic};
 use crate::node::{NodeError, Progress, Sink};
 
 /// CSR that tells whether the NIC is out of reset.
@@ -62,8 +60,8 @@ impl Baseline {
     /// # Errors
     /// When the program does not fit, or the machine has no numbers of a DMA NIC.
     pub fn new(machine: &Machine, image: &Image) -> Result<Self, NodeError> {
-        crate::node::check(machine)?;
-        let section = machine.dma_nic.as_ref().ok_or_else(|| NodeError::Machine {
+        machine.check_numbers()?;
+        let section = machine.dma_nic.as_ref().ok_or_else(|| MachineError {
             key: "dma_nic",
             problem: "is missing: the baseline has such a NIC".to_owned(),
         })?;
@@ -128,8 +126,8 @@ impl Baseline {
 }
 
 /// Checks the NIC's numbers.
-fn check(section: &DmaNicSection) -> Result<(), NodeError> {
-    let wrong = |key, problem: String| Err(NodeError::Machine { key, problem });
+fn check(section: &DmaNicSection) -> Result<(), MachineError> {
+    let wrong = |key, problem: String| Err(MachineError { key, problem });
     if !(1..=15).contains(&section.queue_requests) {
         let problem = format!("must be from 1 to 15, not {}", section.queue_requests);
         return wrong("dma_nic.queue_requests", problem);

@@ -11,9 +11,9 @@
 
 use std::collections::VecDeque;
 
+use super::{LINE_BYTES, Memory};
 use crate::Cycle;
 use crate::machine::dma_nic::DmaNicSection;
-use crate::memory::{LINE_BYTES, Memory};
 
 /// First address of the registers.
 pub const BASE: u64 = 0x1001_6000;
@@ -43,7 +43,7 @@ pub struct Counts {
 
 /// Is a frame on its way out.
 #[derive(Clone, Debug)]
-pub(super) struct Leaving {
+pub(crate) struct Leaving {
     pub first: Cycle,
     pub last: Cycle,
     pub frame: Vec<u8>,
@@ -65,7 +65,7 @@ pub struct DmaNic {
     sent: VecDeque<Cycle>,
     reader_free: Cycle,
     pins_free: Cycle,
-    pub(super) leaving: VecDeque<Leaving>,
+    pub(crate) leaving: VecDeque<Leaving>,
     counts: Counts,
 }
 
@@ -98,7 +98,7 @@ impl DmaNic {
     }
 
     /// Takes a frame whose first flit is on the pins in cycle `first_flit`.
-    pub(super) fn inject(&mut self, first_flit: Cycle, frame: &[u8]) {
+    pub(crate) fn inject(&mut self, first_flit: Cycle, frame: &[u8]) {
         if self.waiting_bytes + frame.len() > self.section.buffer_bytes {
             self.counts.dropped += 1;
             return;

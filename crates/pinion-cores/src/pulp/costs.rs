@@ -1,0 +1,109 @@
+//! What instructions cost in a small core's pipeline, ready to be looked up.
+
+use pinion_isa::{Class, DecodedProgram, Instruction, Op};
+
+use super::Core;
+use super::section::{Division, Pipeline};
+
+/// Gives the cycles of instructions that always take the same.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// Cycles by class; 0: it depends; [`MEMORY`]: it accesses memory.
+    pub(super) by_class: [u64; CLASSES],
+    pub(super) load_use: u64,
+    pub(super) branch_taken: u64,
+    pub(super) jump: u64,
+    pub(super) jump_behind_access: bool,
+    division: Division,
+    div_base: u64,
+    /// Cycles that a core waits for an access's response.
+    pub response: u64,
+    /// Cycles from an instruction that traps to the first of the trap handler.
+    pub trap: u64,
+    pub(super) mret: u64,
+    /// Offset of a line's last half word.
+    last_half: u32,
+    /// Whether the cores have Xpulp: its hardware loops and moving base registers.
+    pub xpulp: bool,
+}
+
+/// Places for classes of instructions.
+const CLASSES: usize = 32;
+/// Bytes of half a word, the shortest instruction.
+const HALF_WORD_BYTES: u32 = 2;
+/// Bits of an integer register's number.
+pub(super) const REGISTER_BITS: u8 = 31;
+/// Cycles of a division by zero where the divisor's size does not matter.
+const DIVISION_BY_ZERO_CYCLES: u64 = 2;
+/// Stands for the cycles of an instruction that accesses memory.
+pub(super) const MEMORY: u64 = u64::MAX;
+
+impl Costs {
+    /// Takes the numbers of a pipeline that fetches lines of `line_bytes`, with Xpulp or without.
+    pub fn new(core: &Pipeline, line_bytes: u32, xpulp: bool) -> Self {
+        let mut by_class = [1; CLASSES];
+        by_class[Class::Mul as usize] = core.mul_cycles;
+        by_class[Class::MulHigh as usize] = core.mulh_cycles;
+        by_class[Class::Div as usize] = 0;
+        by_class[Class::Csr as usize] = core.csr_cycles;
+        for class in [
+            Class::Load,
+            Class::Store,
+            Class::LoadReserved,
+            Class::StoreConditional,
+            Class::Amo,
+            Class::EventLoad,
+            Class::XpulpLoad,
+            Class::XpulpStore,
+        ] {
+            by_class[class as usize] = MEMORY;
+        }
+        Self {
+            by_class,
+            load_use: core.load_use_cycles,
+            branch_taken: core.branch_taken_cycles,
+            jump: core.jump_cycles,
+            jump_behind_access: core.jump_behind_access,
+            division: core.division,
+            div_base: core.div_base_cycles,
+            response: core.response_cycles,
+            trap: core.trap_cycles,
+            mret: core.mret_cycles,
+            last_half: line_bytes - HALF_WORD_BYTES,
+            xpulp,
+        }
+    }
+
+    /// Gives the cycle that the instruction a core jumped to costs if it lies in two lines: they are
+    /// fetched one after the other (row back_straddle).
+    #[inline(always)]
+    pub fn second_line(&self, core: &mut Core, program: &DecodedProgram<u32>) -> u64 {
+        let pc = core.hart.pc;
+        if pc & self.last_half != self.last_half {
+            return 0;
+        }
+        let cycles = u64::from(program.get(pc).is_some_and(|instruction| instruction.length > 2));
+        core.stalls.fetch += cycles;
+        cycles
+    }
+
+    /// Tells whether an instruction accesses memory.
+    #[inline(always)]
+    pub fn accesses(&self, class: Class) -> bool {
+        self.by_class[class as usize] == MEMORY
+    }
+
+    /// Gives the cycles of a division: RI5CY's divider skips the divisor's leading zeros one by one.
+    pub(super) fn division(&self, core: &Core, instruction: &Instruction) -> u64 {
+        let divisor = core.hart.x[usize::from(instruction.rs2 & REGISTER_BITS)];
+        match self.division {
+            Division::Fixed if divisor == 0 => DIVISION_BY_ZERO_CYCLES.min(self.div_base),
+            Division::Fixed => self.div_base,
+            Division::LeadingZeros => {
+                let signed = matches!(instruction.op, Op::Div | Op::Rem);
+                let magnitude = if signed { (divisor as i32).unsigned_abs() } else { divisor };
+                self.div_base + u64::from(magnitude.leading_zeros())
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The small cores of the PULP platform: RI5CY and one like Ibex. One model, two sets of numbers: both
+//! issue one instruction at a time and in order, and differ in what their pipelines make of branches,
+//! loads, multiplications and divisions ([`section::Pipeline`]).
+//!
+//! In: a decoded program, a port ([`HeldLines`], [`InstructionPort`], [`Destinations`]). Out: cycles.
+//! A core [runs ahead](run_ahead) while it executes what is its own; what it accesses it
+//! leaves to the machine, for those accesses are ordered among all cores. Between instructions it
+//! remembers what the next may depend on: the register that was loaded, whether it jumped, what its
+//! [prefetch buffer](prefetch_buffer) holds.
+//!
+//! [`HeldLines`]: crate::port::HeldLines
+//! [`InstructionPort`]: crate::port::InstructionPort
+//! [`Destinations`]: crate::port::Destinations
+
+pub mod costs;
+pub mod prefetch_buffer;
+pub mod run_ahead;
+pub mod section;
+mod stalls;
+
+use pinion_isa::{Class, Hart, HartConfig, Instruction};
+
+pub use costs::Costs;
+use costs::REGISTER_BITS;
+use prefetch_buffer::PrefetchBuffer;
+pub use stalls::Stalls;
+
+/// Stands for no register.
+pub const NO_REGISTER: u8 = u8::MAX;
+
+/// Holds a core: a hart, and what its pipeline remembers between instructions.
+#[derive(Clone, Debug)]
+pub struct Core {
+    /// The architectural state.
+    pub hart: Hart<u32>,
+    /// Register that the last instruction loaded, x0 counts; [`NO_REGISTER`]: it was no load.
+    pub loaded: u8,
+    /// What it fetches from.
+    pub buffer: PrefetchBuffer,
+    /// Whether the last instruction jumped.
+    pub jumped: bool,
+    /// Cycle in which the last instruction left the decode stage.
+    pub left: u64,
+    /// Whether its last access had to wait.
+    pub waited: bool,
+    /// Cycles lost since the task began.
+    pub stalls: Stalls,
+}
+
+impl Core {
+    /// Makes a core as reset leaves it.
+    pub fn new(config: &HartConfig, reset_address: u32) -> Self {
+        Self {
+            hart: Hart::new(config, reset_address),
+            loaded: NO_REGISTER,
+            buffer: PrefetchBuffer::default(),
+            jumped: true,
+            left: 0,
+            waited: false,
+            stalls: Stalls::default(),
+        }
+    }
+
+    /// Gives the address that a memory instruction accesses. Always inlined: called, it costs
+    /// reductions a tenth more host instructions.
+    #[inline(always)]
+    fn address<const XPULP: bool>(&self, instruction: &Instruction) -> u32 {
+        let offset = match instruction.class {
+            Class::Load | Class::Store => instruction.imm as u32,
+            Class::XpulpLoad | Class::XpulpStore if XPULP => self.hart.xpulp_offset(instruction),
+            _ => 0, // atomics have none
+        };
+        self.hart.x[usize::from(instruction.rs1 & REGISTER_BITS)].wrapping_add(offset)
+    }
+}

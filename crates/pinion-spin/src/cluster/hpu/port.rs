@@ -1,0 +1,76 @@
+//! The port of an HPU's core: the cluster's instruction cache, and where data accesses go.
+
+use pinion_cores::port::{Destinations, HeldLines};
+use pinion_cores::pulp::run_ahead::Stop;
+use pinion_isa::{Instruction, Op};
+
+use crate::Machine;
+use crate::cluster::hpu::driver::register;
+use crate::cluster::instruction_cache::InstructionCache;
+use crate::cluster::lanes::is_plain;
+use crate::cluster::pe_interconnect::DRIVER;
+use crate::memory::PERIPHERALS;
+
+/// Says where every cluster's cores find their own L1, beside its address.
+#[derive(Clone, Copy, Debug)]
+pub struct NearMemory {
+    bytes: u32,
+    alias: u32,
+}
+
+impl NearMemory {
+    /// Takes the numbers from a machine.
+    pub fn new(machine: &Machine) -> Self {
+        Self { bytes: machine.l1.bytes, alias: machine.l1.alias }
+    }
+}
+
+/// Joins a core to what it may see while it runs ahead. It refers to everything, so that nothing is
+/// looked up before it is needed.
+pub struct Port<'a> {
+    /// The cluster's instruction cache.
+    pub cache: &'a InstructionCache,
+    /// The own L1.
+    pub near: &'a NearMemory,
+    /// Its address.
+    pub l1_base: &'a u32,
+}
+
+impl HeldLines for Port<'_> {
+    #[inline(always)]
+    fn line_shift(&self) -> u32 {
+        self.cache.line_shift()
+    }
+
+    #[inline(always)]
+    fn version(&self) -> u32 {
+        self.cache.version()
+    }
+
+    #[inline(always)]
+    fn has(&self, line: u32, now: u64) -> bool {
+        self.cache.has(line, now)
+    }
+}
+
+impl Destinations for Port<'_> {
+    #[inline(always)]
+    fn destination(&self, instruction: &Instruction, address: u32) -> Stop {
+        let own = address.wrapping_sub(*self.l1_base) < self.near.bytes
+            || address.wrapping_sub(self.near.alias) < self.near.bytes;
+        if own && is_plain(instruction.class) {
+            return Stop::Near(address);
+        }
+        let register = address.wrapping_sub(PERIPHERALS + DRIVER);
+        let private = match instruction.op {
+            Op::Lw => (register::FIRST_TASK..=register::LAST_TASK).contains(&register),
+            Op::Sw => (register::INFO..register::END).contains(&register),
+            _ => false,
+        };
+        // Every policy lets handlers reach their peripherals.
+        if private && register.is_multiple_of(4) {
+            return Stop::Private;
+        }
+        Stop::Shared
+    }
+}
