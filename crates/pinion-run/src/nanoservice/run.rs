@@ -27,10 +27,14 @@ use pinion_app::service::Service;
 
 /// Aims at slices of this much host time.
 const SLICE_HOST: Duration = Duration::from_millis(50);
-/// Is the shortest slice.
-const FIRST_SLICE_CYCLES: Cycle = 20_000;
-/// Is the longest.
-const LONGEST_SLICE_CYCLES: Cycle = 100_000_000;
+/// Cycles from reset to the first look at how the run stands; each look is twice as far from the one
+/// before, up to [`MOST_LOOK_CYCLES`]. They are the same on every host: where cores that share memory
+/// are cut, and when requests begin, must not depend on how fast it simulates.
+const FIRST_LOOK_CYCLES: Cycle = 20_000;
+/// Cycles between two looks at most.
+const MOST_LOOK_CYCLES: Cycle = 32 * FIRST_LOOK_CYCLES;
+/// Is the largest number of looks between two calls of the observer.
+const MOST_LOOKS: u32 = 256;
 /// Takes a program that goes on without a message to do for one that is ready, or through, after
 /// this many cycles: programs that use a timer never rest.
 const SETTLED_CYCLES: Cycle = 50_000;
@@ -57,7 +61,7 @@ pub struct RunOptions {
 pub trait Observer {
     /// Hears, in a live run, that the program is ready and frames are taken.
     fn started(&mut self) {}
-    /// Is called after each slice; answers whether to go on.
+    /// Is called many times a second; answers whether to go on.
     fn goes_on(&mut self, _progress: &Progress) -> bool {
         true
     }
@@ -184,43 +188,22 @@ struct Run<'a, L> {
 
 impl<L: Settling> Run<'_, L> {
     fn run(mut self, setup: &Setup, observer: &mut dyn Observer) -> Result<Summary> {
-        let mut length = FIRST_SLICE_CYCLES;
+        let mut looks = 1;
         let ending = loop {
             let started = Instant::now();
-            let now = self.pair.now();
-            let start = self.start.filter(|_| self.ready.is_none()).unwrap_or(Cycle::MAX);
-            let until = now.saturating_add(length).min(self.cycles).min(start.max(now + 1));
-            let mut error = None;
-            let reached = self.pair.run(until, |pair| {
-                let now = pair.now();
-                error = pair.a.ears.other.settle(now).err();
-                error.is_none() && !pair.a.has_ended() && !pair.a.ears.other.is_over()
-            });
-            if let Some(error) = error {
-                return Err(error);
-            }
-            if self.pair.a.ears.other.is_over() {
-                break Ending::Interrupted;
-            }
-            let reached = reached.map_err(|error| Error::part("cannot write frames", error))?;
-            self.after_slice(reached, observer)?;
-            let rests = reached < until && !self.pair.a.has_ended();
-            let ending = self.ending(reached, rests);
-            if let Some(error) = self.pair.b.peer_mut().take_error() {
-                return Err(error);
-            }
-            if let Some(ending) = ending {
+            let ended = (0..looks).find_map(|_| self.to_next_look(observer).transpose());
+            if let Some(ending) = ended.transpose()? {
                 break ending;
             }
             let took = started.elapsed();
             if took < SLICE_HOST / 2 {
-                length = (length * 2).min(LONGEST_SLICE_CYCLES);
+                looks = (looks * 2).min(MOST_LOOKS);
             } else if took > SLICE_HOST * 2 {
-                length = (length / 2).max(FIRST_SLICE_CYCLES);
+                looks = (looks / 2).max(1);
             }
             // What is worth seeing early comes early.
             let (requests, total) = self.pair.b.peer().progress();
-            let simulated = setup.clock.time(reached);
+            let simulated = setup.clock.time(self.pair.now());
             let progress = Progress { requests, total, simulated, host: self.host.elapsed() };
             if !observer.goes_on(&progress) {
                 break Ending::Interrupted;
@@ -230,8 +213,36 @@ impl<L: Settling> Run<'_, L> {
         self.conclude(setup, ending)
     }
 
-    /// Passes on what a slice brought.
-    fn after_slice(&mut self, now: Cycle, observer: &mut dyn Observer) -> Result<()> {
+    /// Runs to the next look, and says whether the run is over there.
+    fn to_next_look(&mut self, observer: &mut dyn Observer) -> Result<Option<Ending>> {
+        let now = self.pair.now();
+        let start = self.start.filter(|_| self.ready.is_none()).unwrap_or(Cycle::MAX);
+        let look = next_look(now);
+        let until = look.min(self.cycles).min(start.max(now + 1));
+        let mut error = None;
+        let reached = self.pair.run(until, |pair| {
+            let now = pair.now();
+            error = pair.a.ears.other.settle(now).err();
+            error.is_none() && !pair.a.has_ended() && !pair.a.ears.other.is_over()
+        });
+        if let Some(error) = error {
+            return Err(error);
+        }
+        if self.pair.a.ears.other.is_over() {
+            return Ok(Some(Ending::Interrupted));
+        }
+        let reached = reached.map_err(|error| Error::part("cannot write frames", error))?;
+        self.after_look(reached, observer)?;
+        let rests = reached < until && !self.pair.a.has_ended();
+        let ending = self.ending(reached, rests);
+        match self.pair.b.peer_mut().take_error() {
+            Some(error) => Err(error),
+            None => Ok(ending),
+        }
+    }
+
+    /// Passes on what happened since the last look.
+    fn after_look(&mut self, now: Cycle, observer: &mut dyn Observer) -> Result<()> {
         let end = &mut self.pair.a;
         end.frames.settle(now)?;
         self.moved = self.moved.max(self.pair.a.ears.moved.min(now));
@@ -371,6 +382,16 @@ impl<L: Settling> Run<'_, L> {
     }
 }
 
+/// Gives the cycle of the first look after `now`.
+fn next_look(now: Cycle) -> Cycle {
+    let mut step = FIRST_LOOK_CYCLES;
+    while step < MOST_LOOK_CYCLES && 2 * step - FIRST_LOOK_CYCLES <= now {
+        step *= 2;
+    }
+    let last = step - FIRST_LOOK_CYCLES;
+    last + (now.saturating_sub(last) / step + 1) * step
+}
+
 /// Describes a hart's first read of an empty queue.
 pub fn empty_read(node: &node::Node, service: &Service, hart: usize) -> Option<String> {
     let (pc, cycle) = node.core(hart).first_empty_read?;
@@ -381,4 +402,22 @@ pub fn empty_read(node: &node::Node, service: &Service, hart: usize) -> Option<S
          words than its header announces",
         hang::at(&service.image, pc)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_come_often_at_first() {
+        let looks = std::iter::successors(Some(0), |now| Some(next_look(*now)));
+        let looks: Vec<Cycle> = looks.skip(1).take(9).map(|cycle| cycle / 1000).collect();
+        assert_eq!(looks, [20, 60, 140, 300, 620, 1_260, 1_900, 2_540, 3_180]);
+        // A run that was cut goes on to the same looks.
+        for now in [1, 19_999] {
+            assert_eq!(next_look(now), 20_000);
+        }
+        assert_eq!(next_look(59_999), 60_000);
+        assert_eq!(next_look(1_260_001), 1_900_000);
+    }
 }
