@@ -42,8 +42,8 @@ pub enum MemoryError {
 
 type Page = Box<[u8; PAGE_BYTES]>;
 
-/// Sparse memory of 2⁶⁴ bytes.
-#[derive(Debug, Default)]
+/// Sparse memory of 2⁶⁴ bytes. A clone is a deep copy, but for the windows that are shared.
+#[derive(Clone, Debug, Default)]
 pub struct HostMemory {
     index: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
     pages: Vec<Page>,
@@ -58,6 +58,11 @@ impl HostMemory {
         let pages = limit_bytes.div_ceil(PAGE_BYTES as u64);
         let limit_pages = pages.min(u64::from(u32::MAX)) as usize;
         Self { limit_pages, ..Self::default() }
+    }
+
+    /// Tells whether windows of it are shared with other processes.
+    pub fn is_shared(&self) -> bool {
+        !self.windows.is_empty()
     }
 
     /// Returns the bytes of all pages written so far.
@@ -237,7 +242,7 @@ fn pieces(address: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, usize
 }
 
 /// Hashes page numbers by one multiplication; the order of pages is never looked at.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct PageHasher(u64);
 
 impl Hasher for PageHasher {

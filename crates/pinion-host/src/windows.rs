@@ -8,7 +8,7 @@ use crate::SharedRegion;
 use crate::memory::PAGE_BYTES;
 
 /// Holds the windows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {
     /// First page, pages, and the memory.
     #[cfg(target_os = "linux")]
@@ -48,6 +48,11 @@ impl Windows {
         (page - first < *pages).then_some(((page - first) as usize * PAGE_BYTES, region))
     }
 
+    /// Says whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// Says whether a page belongs to a window.
     pub fn holds(&self, page: u64) -> bool {
         self.find(page).is_some()
@@ -66,6 +71,11 @@ impl Windows {
 
 #[cfg(not(target_os = "linux"))]
 impl Windows {
+    /// Says that there are none.
+    pub fn is_empty(&self) -> bool {
+        true
+    }
+
     /// Says that no window holds the page.
     pub fn holds(&self, _page: u64) -> bool {
         false

@@ -6,16 +6,18 @@
 //! the NIC when it reads or writes its registers: all the NIC does follows from those and the frames.
 
 use pinion_isa::elf::Image;
+use pinion_sim::node::tell_part;
 
 use crate::Cycle;
 use crate::core::code::Code;
 use crate::core::{Activity, Core, CoreShape, Network, RETIRE};
+use crate::event::Listener;
 use crate::machine::dma_nic::DmaNicSection;
 use crate::machine::error::MachineError;
 use crate::machine::node::Machine;
 use crate::memory::Memory;
 pub use crate::memory::dma_nic::{BASE, Counts, DmaNic};
-use crate::node::{NodeError, Progress, Sink};
+use crate::node::{Chip, NodeError, Progress, Sink, tell_core};
 
 /// CSR that tells whether the NIC is out of reset.
 const NIC_READY: u16 = crate::core::network::csr::NIC_READY;
@@ -100,13 +102,18 @@ impl Baseline {
                 sink.frame(frame.first, frame.last, &frame.frame);
             }
         }
-        match (self.core.activity, self.memory.host.exit) {
+        match (self.core.activity, self.memory.devices.exit) {
             (_, Some(exit)) => {
                 Progress::Exited { code: exit.code, at: self.core.decode_cycle() + RETIRE }
             }
             (Activity::Running, None) => Progress::Running,
             _ => Progress::Quiet,
         }
+    }
+
+    /// Gives the cycle before which everything has happened.
+    pub fn now(&self) -> Cycle {
+        self.now
     }
 
     /// Gives memory and devices, the NIC among them.
@@ -122,6 +129,26 @@ impl Baseline {
     /// Gives the core.
     pub fn core(&self) -> &Core {
         &self.core
+    }
+}
+
+impl Chip for Baseline {
+    const TELLS_EVENTS: bool = false;
+
+    fn inject(&mut self, first_flit: Cycle, frame: &[u8]) {
+        self.inject(first_flit, frame);
+    }
+
+    fn run_until(&mut self, end: Cycle, sink: &mut impl Sink, _: &mut impl Listener) -> Progress {
+        self.run_until(end, sink)
+    }
+
+    fn now(&self) -> Cycle {
+        self.now()
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        tell_part("core.0", tell, |tell| tell_core(self.core(), tell));
     }
 }
 

@@ -109,6 +109,16 @@ pub trait Listener {
     fn retired(&mut self, hart: u8, at: Cycle, pc: u64) {
         let _ = (hart, at, pc);
     }
+
+    /// Hears that a frame arrives, of a node at a cable: with the cycle of its first flit.
+    fn arrived(&mut self, first_flit: Cycle, frame: &[u8]) {
+        let _ = (first_flit, frame);
+    }
+
+    /// Hears that a frame leaves, of a node at a cable: with the cycles of its first and last flit.
+    fn left(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]) {
+        let _ = (first_flit, last_flit, frame);
+    }
 }
 
 /// Hears nothing.

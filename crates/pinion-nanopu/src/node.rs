@@ -11,6 +11,7 @@
 //! *t* writes at *t* + 3 at the earliest. The core that lags most goes first. So every unit sees
 //! the others exactly as if all stepped cycle by cycle, at any number of host threads.
 
+mod end;
 mod port;
 
 use std::collections::VecDeque;
@@ -20,7 +21,7 @@ use thiserror::Error;
 
 use crate::Cycle;
 use crate::core::code::Code;
-use crate::core::{Activity, Core, CoreShape, RETIRE, interrupts};
+use crate::core::{Activity, Core, CoreShape, RETIRE};
 use crate::event::{Event, Listener};
 use crate::hart_interface::{Command, HartInterface};
 use crate::machine::error::MachineError;
@@ -34,17 +35,8 @@ use crate::transport::{self, Address};
 use crate::transport::{ControlRequest, Credit, Delivered};
 use port::{Port, Post, PostKind};
 
-/// Takes the frames that leave a node.
-pub trait Sink {
-    /// Takes a frame whose first and last flit leave in these cycles.
-    fn frame(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]);
-}
-
-impl<F: FnMut(Cycle, Cycle, &[u8])> Sink for F {
-    fn frame(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]) {
-        self(first_flit, last_flit, frame);
-    }
-}
+pub(crate) use end::tell_core;
+pub use end::{Chip, NodeEnd, Sink};
 
 /// Says why a node cannot be made.
 #[derive(Debug, Error)]
@@ -223,7 +215,7 @@ impl Node {
     }
 
     fn ended(&self) -> Option<Progress> {
-        if let (Some(at), Some(exit)) = (self.exited, self.memory.host.exit) {
+        if let (Some(at), Some(exit)) = (self.exited, self.memory.devices.exit) {
             return Some(Progress::Exited { code: exit.code, at });
         }
         if let Some((at, why)) = self.transmit.stopped() {
@@ -265,14 +257,13 @@ impl Node {
         let (core, interface) = (&self.cores[index], &self.interfaces[index]);
         let from = core.decode_cycle() + 1;
         let enabled = core.enabled_interrupts();
-        let pulse =
-            (enabled & interrupts::NETWORK != 0).then(|| interface.interrupt_at(from)).flatten();
+        let pulse = (enabled & 1 << crate::core::network::INTERRUPT != 0)
+            .then(|| interface.interrupt_at(from))
+            .flatten();
         let timer = self.memory.devices.timer_at(index as u32);
-        let timer =
-            (enabled & interrupts::TIMER != 0 && timer != Cycle::MAX).then(|| timer.max(from));
-        let software = (enabled & interrupts::SOFTWARE != 0
-            && self.memory.devices.software(index as u32))
-        .then_some(from);
+        let timer = (enabled & 1 << 7 != 0 && timer != Cycle::MAX).then(|| timer.max(from));
+        let software =
+            (enabled & 1 << 3 != 0 && self.memory.devices.software(index as u32)).then_some(from);
         let words = match core.activity {
             // Words for another context count too: the loop's next idle write asks for that thread.
             Activity::Polling { .. } => interface
@@ -385,7 +376,7 @@ impl Node {
         if let Activity::Polling { .. } = core.activity {
             self.interfaces[index].hold_message_timer(core.decode_cycle());
         }
-        if core.activity == Activity::Stopped && self.memory.host.exit.is_some() {
+        if core.activity == Activity::Stopped && self.memory.devices.exit.is_some() {
             self.exited.get_or_insert(core.decode_cycle() + RETIRE);
         }
         for (harts, line, keep) in std::mem::take(&mut self.memory.probes) {

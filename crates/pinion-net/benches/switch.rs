@@ -11,8 +11,8 @@ use divan::counter::ItemsCount;
 use pinion_net::fabric::Topology;
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use pinion_net::link::Link;
-use pinion_net::load::flits;
 use pinion_net::switch::{Directory, Routes, Switch, SwitchSpec};
+use pinion_sim::node::{Node, flits};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -73,7 +73,9 @@ fn run(mut switch: Switch, traffic: Traffic) -> u64 {
         while let Some((port, at, frame)) = traffic.next_if(|(_, at, _)| *at < now) {
             switch.arrive(port, at, frame);
         }
-        switch.run(now, &mut |_, _, _, frame| out += u64::from(!frame.is_empty()));
+        switch.run(now, &mut |_: usize, _: u64, _: u64, frame: Vec<u8>| {
+            out += u64::from(!frame.is_empty())
+        });
     }
     assert!(switch.counts().is_balanced());
     out

@@ -6,7 +6,8 @@
 //! [`capture::CaptureWriter`] or the TAP device again. [`frame`] builds and takes apart headers
 //! for all of them and for tests. [`load`] sends requests to a node and measures the answers;
 //! [`link`] lies between two nodes, or a node and a source, and counts cycles of their clock;
-//! [`fault`] loses, repeats, reorders and damages frames.
+//! [`fault`] loses, repeats, reorders and damages frames. Whatever stands in a [`fabric`] or at the end
+//! of a link is a [node](pinion_sim::node), and [`middleware`] wraps any of them.
 //!
 //! Times at this crate's border are integer picoseconds (`_ps`).
 
@@ -19,6 +20,7 @@ pub mod generator;
 pub mod interface;
 pub mod link;
 pub mod load;
+pub mod middleware;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 pub mod pacing;

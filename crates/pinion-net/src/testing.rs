@@ -11,6 +11,7 @@ pub(crate) fn seed(test: &str) -> u64 {
     seed
 }
 
+#[derive(Clone)]
 pub(crate) struct Random(Pcg64Mcg);
 
 impl Random {

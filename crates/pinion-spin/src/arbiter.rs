@@ -42,6 +42,11 @@ impl Requests {
         self.waiting == 0
     }
 
+    /// Counts those who ask.
+    pub fn len(&self) -> u32 {
+        self.waiting
+    }
+
     /// Finds the lowest requester at or above `from` and below `to`.
     #[inline]
     fn first_in(&self, from: u32, to: u32) -> Option<u32> {

@@ -65,7 +65,7 @@ impl Frontend {
 }
 
 /// Holds the command unit and what lies behind its interfaces.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CommandUnit {
     frontend: Frontend,
     /// When the frontend hands the next command over.

@@ -7,7 +7,7 @@ use pinion_sim::{Clock, Time};
 use crate::Machine;
 
 /// Holds both clocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Crossing {
     /// The Ethernet side's clock, if it is another one.
     ethernet: Option<Clock>,

@@ -16,7 +16,7 @@ use crate::shared::Shared;
 const HOST_MEMORY_LIMIT_BYTES: u64 = 1 << 30;
 
 /// Holds the bus and the memory behind it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HostInterface {
     /// Host memory, as the NIC sees it.
     pub memory: HostMemory,

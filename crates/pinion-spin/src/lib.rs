@@ -2,7 +2,8 @@
 //! buffer, the MPQ engine, the task dispatcher, a cluster's scheduler, an HPU, and out again.
 //!
 //! [`Nic`] is the node: build it from a [`Machine`], a program image and the
-//! [`ExecutionContext`]s, give it [`Traffic`], and a [`Listener`] hears what happens.
+//! [`ExecutionContext`]s, give it [`Traffic`], and a [`Listener`] hears what happens. [`NicNode`] puts it
+//! at the end of a cable.
 //!
 //! | unit | file | paper | RTL |
 //! |---|---|---|---|
@@ -44,6 +45,7 @@ pub mod matching;
 mod memory;
 mod mpq_engine;
 pub mod nic;
+mod node;
 mod off_cluster_dma;
 mod outbound;
 pub mod scene;
@@ -64,7 +66,8 @@ pub use listener::{
 };
 pub use machine::Machine;
 pub use nic::{ControlError, Nic, Outcome, SetupError};
+pub use node::{Cabling, NicNode};
 pub use scene::{Refused, Registers, Scene};
 pub use totals::Totals;
-pub use traffic::{Classification, Frame, Offer, Traffic};
+pub use traffic::{Classification, Frame, Inbox, Offer, Traffic};
 pub use units::Units;

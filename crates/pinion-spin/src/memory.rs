@@ -54,6 +54,13 @@ enum Store {
     Exported(ExportedMemory),
 }
 
+/// A copy is nobody else's.
+impl Clone for Store {
+    fn clone(&self) -> Self {
+        Self::Own(self.to_vec())
+    }
+}
+
 impl Deref for Store {
     type Target = [u8];
 
@@ -79,7 +86,7 @@ impl DerefMut for Store {
 }
 
 /// Holds the bytes of all memories of a NIC.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Memories {
     map: Map,
     l1: Vec<Vec<u8>>,
@@ -229,6 +236,11 @@ impl Memories {
             Store::Exported(exported) => exported.share("pinion-handler-memory", window),
             Store::Own(_) => unreachable!("it was moved just now"),
         }
+    }
+
+    /// Tells whether other processes can read some of it.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self.l2_handler, Store::Own(_))
     }
 
     /// Zeroes all memories.

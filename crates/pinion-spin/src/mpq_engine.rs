@@ -379,6 +379,15 @@ impl MpqEngine {
         self.queues.iter().filter(waits).count() as u64
     }
 
+    /// Tells how many queues hold a message and how many are ready, packets queued, cells free.
+    pub fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        let busy = self.queues.iter().filter(|queue| queue.state != State::Free);
+        tell("busy", busy.count() as u64);
+        tell("ready", u64::from(self.ready.len()));
+        tell("queued", self.queues.iter().map(|queue| u64::from(queue.length)).sum());
+        tell("cells_free", u64::from(self.cells));
+    }
+
     /// Describes the queues that hold a message, for the report of a run that is stuck.
     pub fn describe(&self) -> Vec<String> {
         let busy = self.queues.iter().enumerate().filter(|(_, queue)| queue.state != State::Free);

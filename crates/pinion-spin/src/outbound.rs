@@ -16,7 +16,7 @@ use crate::memory::Place;
 use crate::shared::Shared;
 
 /// Holds the engine and the link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OutboundEngine {
     /// Its commands.
     pub slots: Slots,

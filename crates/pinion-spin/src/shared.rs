@@ -12,7 +12,7 @@ use crate::wake::{Due, Wake};
 use crate::{ExecutionContext, Machine, Totals, UnitEvent, UnitEventKind};
 
 /// Holds what all units see.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Shared {
     /// The machine's numbers.
     pub machine: Machine,
@@ -41,7 +41,7 @@ pub struct Shared {
 }
 
 /// Holds the execution contexts by number, with what units look up of them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Contexts {
     /// The contexts.
     pub list: Vec<ExecutionContext>,

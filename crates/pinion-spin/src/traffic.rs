@@ -1,6 +1,8 @@
 //! What comes in from the wire: frames, offered one at a time, so that back-pressure reaches their
 //! source.
 
+use std::collections::VecDeque;
+
 use pinion_sim::Time;
 
 use crate::ContextId;
@@ -55,5 +57,39 @@ pub trait Traffic {
 impl<F: FnMut() -> Offer> Traffic for F {
     fn next(&mut self) -> Offer {
         self()
+    }
+}
+
+/// Holds frames that have reached the NIC and that it has not taken; it may always be asked again.
+#[derive(Clone, Debug, Default)]
+pub struct Inbox {
+    frames: VecDeque<Frame>,
+    /// How many came so far: their tags.
+    count: u64,
+}
+
+impl Inbox {
+    /// Adds a frame whose last bit arrives at a time, with so many bytes in front that handlers do not
+    /// see.
+    pub fn put(&mut self, arrival: Time, bytes: Vec<u8>, skip: u32) {
+        let tag = self.count;
+        self.count += 1;
+        self.frames.push_back(Frame { arrival, bytes, skip, classification: None, tag });
+    }
+
+    /// Counts the frames that wait.
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Tells whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+}
+
+impl Traffic for Inbox {
+    fn next(&mut self) -> Offer {
+        self.frames.pop_front().map_or(Offer::Nothing, Offer::Frame)
     }
 }

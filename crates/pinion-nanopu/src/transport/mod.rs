@@ -319,7 +319,7 @@ pub struct ControlRules {
 ///     }
 /// }
 /// ```
-pub trait Transport: Send + Duplicate {
+pub trait Transport: Send + Sync + Sync + Duplicate {
     /// Names it as configurations do.
     fn name(&self) -> &'static str;
 

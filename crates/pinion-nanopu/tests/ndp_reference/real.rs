@@ -13,11 +13,10 @@ use pinion_nanopu::nic::receive::{Receive, Requests};
 use pinion_nanopu::nic::transmit::Transmit;
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
 use pinion_nanopu::transport::{self, Address};
-use pinion_net::fabric::{Alone, Fabric, Member, Options, Outcome, Status, Topology, Watcher};
+use pinion_net::fabric::{Alone, Fabric, Options, Outcome, Status, Topology, Watcher};
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
-use pinion_net::link::Endpoint;
-use pinion_net::load::flits;
 use pinion_net::switch::SwitchSpec;
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, flits};
 
 use crate::model::Flow;
 
@@ -147,18 +146,18 @@ impl NicEnd {
     }
 }
 
-impl Endpoint for NicEnd {
-    fn arrive(&mut self, first: Cycle, frame: &[u8]) {
-        let (header, _) = Header::parse(frame, NDP_PROTOCOL).unwrap();
+impl Node for NicEnd {
+    fn arrive(&mut self, _: usize, first: Cycle, frame: Vec<u8>) {
+        let (header, _) = Header::parse(&frame, NDP_PROTOCOL).unwrap();
         if header.flags == Flags::DATA {
             let packet = (header.src_ip, header.tx_msg_id, u16::from(header.pkt_offset));
             // Ids come round, a message's packets come again: the first of a use counts.
             self.arrived.entry(packet).or_insert(first + flits(frame.len()));
         }
-        self.receive.frame(first, frame);
+        self.receive.frame(first, &frame);
     }
 
-    fn run(&mut self, until: Cycle, send: &mut dyn FnMut(Cycle, Cycle, &[u8])) {
+    fn run(&mut self, until: Cycle, ports: &mut dyn Ports) {
         while let Some((at, word)) = self.words.front().copied().filter(|(at, _)| *at < until) {
             assert!(self.transmit.room(0) > 0, "the core would have to wait");
             self.words.pop_front();
@@ -174,7 +173,7 @@ impl Endpoint for NicEnd {
                 self.out.push_front((first, last, frame));
                 break;
             }
-            send(first, last, &frame);
+            ports.send(0, first, last, frame);
         }
     }
 
@@ -183,11 +182,17 @@ impl Endpoint for NicEnd {
         let out = self.out.front().map(|(first, ..)| *first);
         self.next_inside().into_iter().chain(word).chain(out).min()
     }
-}
 
-impl Member for NicEnd {
     fn moved(&self) -> u64 {
         self.moved
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        Err(SaveError::Outside { what: "the stub of a core".to_owned() })
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        saved.get::<()>().copied()
     }
 }
 

@@ -6,10 +6,11 @@ use std::ops::Range;
 use pinion_isa::elf::{Image, Segment, SegmentFlags};
 use pinion_nanopu::Cycle;
 use pinion_nanopu::baseline::Baseline;
-use pinion_nanopu::event::Event;
-use pinion_nanopu::node::{Node, Progress};
+use pinion_nanopu::event::{Deaf, Event};
+use pinion_nanopu::node::{Chip, Node, NodeEnd, Progress};
 use pinion_nanopu::transport::{self, Address, Outgoing, Transport};
 use pinion_net::frame::lnic::Flags;
+use pinion_sim::node::Node as _;
 
 use crate::support::{self, Random};
 
@@ -28,14 +29,14 @@ struct Seen {
     progress: Option<Progress>,
 }
 
-/// Sends a node messages of one or two packets that ask for service; one packet in eight arrives
-/// trimmed, and nobody acknowledges what comes back: all timers run.
-fn inject(
-    node: &mut Node,
+/// Makes messages of one or two packets that ask for service; one packet in eight arrives trimmed, and
+/// nobody acknowledges what comes back: all timers run.
+fn messages(
     transport: &mut dyn Transport,
     contexts: Range<u16>,
     random: &mut Random,
-) {
+) -> Vec<(Cycle, Vec<u8>)> {
+    let mut frames = Vec::new();
     let most_bytes = if transport.send_rules().acknowledged { 1600 } else { 1000 };
     let peer = Address { ip: 0x0a00_0001, ..Address::default() };
     let mut at = BOOTED;
@@ -58,10 +59,11 @@ fn inject(
             }
             let mut frame = Vec::new();
             transport.write(&header, part, &mut frame);
-            node.inject(at, &frame);
+            frames.push((at, frame));
             at += 200 + random.below(700);
         }
     }
+    frames
 }
 
 fn run(node: &mut Node, end: Cycle, seen: &mut Seen) {
@@ -102,7 +104,9 @@ fn a_restored_node_goes_on_as_the_first() {
         let mut peer = transport::build(&machine.transport, 1);
         // Over UDP, contexts are ports.
         let base = if kind == "udp" { machine.transport.udp.port_base } else { 0 };
-        inject(&mut first, peer.as_mut(), base..base + contexts, &mut random);
+        for (at, frame) in messages(peer.as_mut(), base..base + contexts, &mut random) {
+            first.inject(at, &frame);
+        }
         for _ in 0..3 {
             // Saving may happen in any cycle, be it while the program starts.
             let cut = random.below(END);
@@ -146,9 +150,8 @@ const DMA_ECHO: [u32; 13] = [
     0xfe1f_f06f, // j -32
 ];
 
-#[test]
-fn a_restored_baseline_goes_on_as_the_first() {
-    let mut random = Random::new(0x5a7e, "a_restored_baseline");
+/// Makes a baseline node whose program echoes frames.
+fn baseline() -> Baseline {
     let machine = support::machine(false, &["core.count=1", "memory.size=16MiB"]);
     let data: Vec<u8> = DMA_ECHO.iter().flat_map(|word| word.to_le_bytes()).collect();
     let flags = SegmentFlags { read: true, write: true, execute: true };
@@ -163,7 +166,13 @@ fn a_restored_baseline_goes_on_as_the_first() {
         symbols: Vec::new(),
         sections: Vec::new(),
     };
-    let mut first = Baseline::new(&machine, &image).expect("a machine and a program");
+    Baseline::new(&machine, &image).expect("a machine and a program")
+}
+
+#[test]
+fn a_restored_baseline_goes_on_as_the_first() {
+    let mut random = Random::new(0x5a7e, "a_restored_baseline");
+    let mut first = baseline();
     for index in 0..64u64 {
         let frame: Vec<u8> = (0..64 + 8 * random.below(50)).map(|byte| byte as u8).collect();
         first.inject(BOOTED + 500 * index, &frame);
@@ -185,4 +194,66 @@ fn a_restored_baseline_goes_on_as_the_first() {
         assert_eq!(kept.core().hart, again.core().hart, "saved in cycle {cut}");
         assert!(frames.len() > 20, "only {} frames came back", frames.len());
     }
+}
+
+/// A node at a cable: the contract's save and restore, with a peer that answers nothing.
+fn at_a_cable<C: Chip>(make: impl Fn() -> C, frames: &[(Cycle, Vec<u8>)], random: &mut Random) {
+    type Sent = Vec<(Cycle, Cycle, Vec<u8>)>;
+    let run = |end: &mut NodeEnd<Deaf, C>, from: Cycle, until: Cycle| -> Sent {
+        let (mut sent, mut now) = (Sent::new(), from);
+        while now < until {
+            let next = (now + 140).min(until);
+            for (first, frame) in frames.iter().filter(|(at, _)| (now..next).contains(at)) {
+                end.arrive(0, *first, frame.clone());
+            }
+            end.run(next, &mut |_: usize, first: Cycle, last: Cycle, frame: Vec<u8>| {
+                sent.push((first, last, frame));
+            });
+            now = next;
+        }
+        sent
+    };
+    let state = |end: &NodeEnd<Deaf, C>| {
+        let mut told = vec![("moved".to_owned(), end.moved())];
+        end.state(&mut |name, value| told.push((name.to_owned(), value)));
+        told
+    };
+    let mut whole = NodeEnd::new(make(), Deaf);
+    let expected = run(&mut whole, 0, END);
+    assert!(expected.len() > 20, "{} frames", expected.len());
+    for _ in 0..3 {
+        let cut = random.below(END);
+        let mut first = NodeEnd::new(make(), Deaf);
+        let before = run(&mut first, 0, cut);
+        let saved = first.save().unwrap();
+        let after = run(&mut first, cut, END);
+        let both: Sent = before.iter().chain(&after).cloned().collect();
+        assert!(both == expected, "cut in cycle {cut}");
+        let at_the_end = state(&first);
+        first.restore(&saved).unwrap();
+        assert!(run(&mut first, cut, END) == after, "the same, from cycle {cut}");
+        assert_eq!(state(&first), at_the_end);
+        let mut other = NodeEnd::new(make(), Deaf);
+        run(&mut other, 0, random.below(END));
+        other.restore(&saved).unwrap();
+        assert!(run(&mut other, cut, END) == after, "another, from cycle {cut}");
+        assert_eq!(state(&other), at_the_end);
+    }
+    let other_kind = pinion_sim::node::Saved::new(());
+    assert!(whole.restore(&other_kind).is_err(), "no state of a node");
+}
+
+#[test]
+fn a_node_at_a_cable_goes_on_from_any_cycle() {
+    let mut random = Random::new(0xcab1e, "a_node_at_a_cable");
+    for (program, faithful) in [("echo", false), ("echo", true)] {
+        let machine = support::machine(faithful, &["core.count=1", "memory.size=16MiB"]);
+        let mut peer = transport::build(&machine.transport, 1);
+        let frames = messages(peer.as_mut(), 0..1, &mut random);
+        at_a_cable(|| support::node(&machine, program), &frames, &mut random);
+    }
+    let frames: Vec<(Cycle, Vec<u8>)> = (0..64)
+        .map(|index| (BOOTED + 500 * index, vec![index as u8; 64 + 8 * random.below(50) as usize]))
+        .collect();
+    at_a_cable(baseline, &frames, &mut random);
 }

@@ -11,9 +11,6 @@ mod reader;
 mod source;
 mod writer;
 
-#[cfg(test)]
-mod tests;
-
 pub use error::CaptureError;
 pub use link::LinkType;
 pub use reader::{CaptureReader, CutPackets};

@@ -4,13 +4,13 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use super::Member;
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
+
 use super::shared::Shared;
-use crate::capture::CaptureError;
-use crate::link::PortTap;
+use crate::middleware::Tapped;
 use crate::switch::Switch;
 
-/// Is what a component is.
+/// What a component is. All are nodes; a switch has a name here because the fabric makes it.
 #[derive(Debug)]
 pub(super) enum Kind<N> {
     /// A node.
@@ -21,23 +21,18 @@ pub(super) enum Kind<N> {
     Elsewhere,
 }
 
-/// Is a component.
+/// A component.
 pub(super) struct Component<N> {
-    pub kind: Kind<N>,
-    /// By port: the wire it sends into, the one it hears, and who writes both down.
+    pub node: Tapped<Kind<N>>,
+    /// By port: the wires that lead out of it and into it.
     pub ports: Vec<Option<Port>>,
-    pub error: Option<CaptureError>,
-    /// Some port has a tap.
-    is_tapped: bool,
-    /// Frames that arrived in the window at hand: cycle, port, bytes. Kept for its memory.
-    arrived: Vec<(u64, usize, Vec<u8>)>,
+    pub error: Option<Trouble>,
 }
 
 /// Joins a component to its wires.
 pub(super) struct Port {
     pub out: usize,
     pub into: usize,
-    pub tap: Option<Box<PortTap>>,
 }
 
 /// Locks what only panicking threads poison; their panic ends the run anyway.
@@ -45,68 +40,27 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-impl<N: Member> Component<N> {
+impl<N: Node> Component<N> {
     pub fn new(kind: Kind<N>, ports: Vec<Option<Port>>) -> Self {
-        Self { kind, ports, error: None, is_tapped: false, arrived: Vec::new() }
-    }
-
-    /// Writes down what passes a port.
-    pub fn tap(&mut self, port: usize, tap: PortTap) {
-        if let Some(Some(port)) = self.ports.get_mut(port) {
-            port.tap = Some(Box::new(tap));
-            self.is_tapped = true;
-        }
+        Self { node: Tapped::new(kind), ports, error: None }
     }
 
     /// Does everything before cycle `end`.
     pub fn window(&mut self, own: usize, end: u64, shared: &Shared) {
         self.collect(end, shared);
-        let Self { kind, ports, arrived, .. } = self;
-        let mut send = |port: usize, first: u64, last: u64, frame: &[u8]| {
-            let Some(Some(port)) = ports.get_mut(port) else { return };
-            if let Some(tap) = &mut port.tap {
-                tap.note(first, frame);
-            }
-            let mut wire = lock(&shared.wires[port.out]);
-            wire.send(first, last, end, frame);
-            shared.announce(port.out, wire.next());
-        };
-        let next = match kind {
-            Kind::Node(node) => {
-                for (first, _, frame) in arrived.drain(..) {
-                    node.arrive(first, &frame);
-                }
-                node.run(end, &mut |first, last, frame| send(0, first, last, frame));
-                shared.note(own, node);
-                node.next_cycle()
-            }
-            Kind::Switch(switch) => {
-                for (first, port, frame) in arrived.drain(..) {
-                    switch.arrive(port, first, frame);
-                }
-                switch.run(end, &mut |port, first, last, frame| send(port, first, last, &frame));
-                switch.next_cycle()
-            }
-            Kind::Elsewhere => None,
-        };
-        shared.acts(own, next);
-        if self.is_tapped {
-            self.settle_taps(end, shared);
-        }
-    }
-
-    fn settle_taps(&mut self, end: u64, shared: &Shared) {
-        for tap in self.ports.iter_mut().flatten().filter_map(|port| port.tap.as_mut()) {
-            if let Err(problem) = tap.settle(end) {
-                self.error.get_or_insert(problem);
-                shared.troubled.store(true, Ordering::Release);
-            }
+        let Self { node, ports, error } = self;
+        node.run(end, &mut Out { ports, end, shared });
+        shared.note(own, node);
+        shared.acts(own, node.next_cycle());
+        if let Some(trouble) = node.trouble() {
+            error.get_or_insert(trouble);
+            shared.troubled.store(true, Ordering::Release);
         }
     }
 
     /// Takes what arrives before `end` off the wires.
     fn collect(&mut self, end: u64, shared: &Shared) {
-        for (number, port) in self.ports.iter_mut().enumerate() {
+        for (number, port) in self.ports.iter().enumerate() {
             let Some(port) = port else { continue };
             if shared.wire_next(port.into) >= end {
                 continue;
@@ -114,12 +68,109 @@ impl<N: Member> Component<N> {
             let mut wire = lock(&shared.wires[port.into]);
             wire.settle_before(end);
             while let Some((first, frame)) = wire.take_before(end) {
-                if let Some(tap) = &mut port.tap {
-                    tap.note(first, &frame);
-                }
-                self.arrived.push((first, number, frame));
+                self.node.arrive(number, first, frame);
             }
             shared.announce(port.into, wire.next());
+        }
+    }
+}
+
+/// The ports of a component in a window that ends before cycle `end`.
+struct Out<'a> {
+    ports: &'a [Option<Port>],
+    end: u64,
+    shared: &'a Shared,
+}
+
+impl Ports for Out<'_> {
+    fn send(&mut self, port: usize, first_flit: u64, last_flit: u64, frame: Vec<u8>) {
+        let Some(Some(port)) = self.ports.get(port) else { return };
+        let mut wire = lock(&self.shared.wires[port.out]);
+        wire.send(first_flit, last_flit, self.end, frame);
+        self.shared.announce(port.out, wire.next());
+    }
+}
+
+impl<N: Node> Node for Kind<N> {
+    fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
+        match self {
+            Self::Node(node) => node.arrive(port, first_flit, frame),
+            Self::Switch(switch) => switch.arrive(port, first_flit, frame),
+            Self::Elsewhere => {}
+        }
+    }
+
+    fn run(&mut self, until: u64, ports: &mut dyn Ports) {
+        match self {
+            Self::Node(node) => node.run(until, ports),
+            Self::Switch(switch) => switch.run(until, ports),
+            Self::Elsewhere => {}
+        }
+    }
+
+    fn next_cycle(&mut self) -> Option<u64> {
+        match self {
+            Self::Node(node) => node.next_cycle(),
+            Self::Switch(switch) => switch.next_cycle(),
+            Self::Elsewhere => None,
+        }
+    }
+
+    fn moved(&self) -> u64 {
+        self.node().map_or(0, Node::moved)
+    }
+
+    fn is_open(&self) -> bool {
+        self.node().is_some_and(Node::is_open)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.node().is_some_and(Node::has_failed)
+    }
+
+    fn rests(&mut self, now: u64) {
+        if let Self::Node(node) = self {
+            node.rests(now);
+        }
+    }
+
+    fn trouble(&mut self) -> Option<Trouble> {
+        match self {
+            Self::Node(node) => node.trouble(),
+            Self::Switch(_) | Self::Elsewhere => None,
+        }
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        match self {
+            Self::Node(node) => node.state(tell),
+            Self::Switch(switch) => switch.state(tell),
+            Self::Elsewhere => {}
+        }
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        match self {
+            Self::Node(node) => node.save(),
+            Self::Switch(switch) => switch.save(),
+            Self::Elsewhere => Ok(Saved::new(())),
+        }
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        match self {
+            Self::Node(node) => node.restore(saved),
+            Self::Switch(switch) => switch.restore(saved),
+            Self::Elsewhere => saved.get::<()>().copied(),
+        }
+    }
+}
+
+impl<N> Kind<N> {
+    fn node(&self) -> Option<&N> {
+        match self {
+            Self::Node(node) => Some(node),
+            Self::Switch(_) | Self::Elsewhere => None,
         }
     }
 }

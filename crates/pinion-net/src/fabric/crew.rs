@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::Member;
+use pinion_sim::node::Node;
+
 use super::barrier::Barrier;
 use super::component::{Component, lock};
 use super::shared::Shared;
@@ -44,7 +45,7 @@ struct Share {
     end: AtomicUsize,
 }
 
-impl<'a, N: Member> Crew<'a, N> {
+impl<'a, N: Node + Send> Crew<'a, N> {
     pub fn new(components: &'a [Mutex<Component<N>>], shared: &'a Shared, threads: usize) -> Self {
         let zeros = || components.iter().map(|_| AtomicU32::new(0)).collect();
         Self {

@@ -14,6 +14,9 @@ pub enum FabricError {
     /// A cable is none.
     #[error(transparent)]
     Link(#[from] crate::link::LinkError),
+    /// A node cannot go on for a reason outside the simulation.
+    #[error(transparent)]
+    Node(pinion_sim::node::Trouble),
     /// A capture cannot be written.
     #[error(transparent)]
     Capture(#[from] crate::capture::CaptureError),

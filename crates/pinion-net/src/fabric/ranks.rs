@@ -10,9 +10,9 @@ pub struct Status {
     pub next: u64,
     /// Is the last cycle in which something moved on.
     pub moved: u64,
-    /// Counts members that the run waits for.
+    /// Counts nodes that the run waits for.
     pub open: u64,
-    /// Counts members that failed.
+    /// Counts nodes that failed.
     pub failed: u64,
     /// Says that somebody wants the run to stop here.
     pub stop: bool,

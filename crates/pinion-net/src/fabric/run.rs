@@ -5,15 +5,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use pinion_sim::Clock;
+use pinion_sim::node::Node;
 
 use super::component::{Component, Kind, Port, lock};
 use super::crew::Crew;
 use super::ranks::{Ranks, Status};
 use super::shared::{FAILED, OPEN, Shared};
-use super::wire::{Wire, WireCounts};
-use super::{FabricError, Member, Place, Topology, parcel};
-use crate::fault::{FaultLane, FaultSpec};
-use crate::link::PortTap;
+use super::{FabricError, Place, Topology, parcel};
+use crate::fault::{FaultLane, FaultSpec, FaultyWay};
+use crate::link::{Wire, WireCounts};
+use crate::middleware::PortTap;
 use crate::switch::{Directory, Routes, Switch, SwitchSpec};
 
 /// Says how a fabric is built and run.
@@ -54,18 +55,18 @@ pub enum Outcome {
 
 /// Is a fabric.
 pub struct Fabric<N> {
-    topology: Topology,
-    components: Vec<Mutex<Component<N>>>,
-    shared: Shared,
+    pub(super) topology: Topology,
+    pub(super) components: Vec<Mutex<Component<N>>>,
+    pub(super) shared: Shared,
     /// By component: the rank it lives at.
     homes: Vec<usize>,
     threads: usize,
     window_cycles: u64,
-    now: u64,
-    windows: u64,
+    pub(super) now: u64,
+    pub(super) windows: u64,
 }
 
-impl<N: Member> Fabric<N> {
+impl<N: Node + Send> Fabric<N> {
     /// Builds a fabric. `nodes` are this rank's, `None` for those of others; [`home`] says which
     /// rank's each is.
     ///
@@ -86,7 +87,8 @@ impl<N: Member> Fabric<N> {
             for way in 0..2 {
                 let stream = 2 * number as u64 + way;
                 let faults = options.faults.as_ref();
-                let faults = faults.map(|spec| (FaultLane::new(spec, stream), options.clock));
+                let faults =
+                    faults.map(|spec| FaultyWay::new(FaultLane::new(spec, stream), options.clock));
                 wires.push(Mutex::new(Wire::new(&cable.link, faults, window_cycles)?));
             }
         }
@@ -127,7 +129,7 @@ impl<N: Member> Fabric<N> {
                 if ports.len() <= jack.port {
                     ports.resize_with(jack.port + 1, || None);
                 }
-                ports[jack.port] = Some(Port { out, into, tap: None });
+                ports[jack.port] = Some(Port { out, into });
             }
             let [a, b] = cable.ends.map(|jack| topology.index(jack.place));
             hears.extend([b, a]);
@@ -147,7 +149,7 @@ impl<N: Member> Fabric<N> {
         let jack = self.topology.cables[cable].ends[0];
         let component = &mut self.components[self.topology.index(jack.place)];
         let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        component.tap(jack.port, tap);
+        component.node.tap(jack.port, tap);
     }
 
     /// Runs until nothing happens any more, the watcher has seen enough, or before cycle `until`.
@@ -213,7 +215,7 @@ impl<N: Member> Fabric<N> {
         let nodes = self.topology.nodes;
         for (number, component) in self.components[..nodes].iter_mut().enumerate() {
             let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Kind::Node(node) = &mut component.kind {
+            if let Kind::Node(node) = component.node.inner_mut() {
                 look(number, node);
             }
         }
@@ -224,7 +226,7 @@ impl<N: Member> Fabric<N> {
         let nodes = self.topology.nodes;
         for (number, component) in self.components[nodes..].iter_mut().enumerate() {
             let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Kind::Switch(switch) = &mut component.kind {
+            if let Kind::Switch(switch) = component.node.inner_mut() {
                 look(number, switch);
             }
         }
@@ -235,7 +237,7 @@ impl<N: Member> Fabric<N> {
     pub fn wire_counts(&self) -> Vec<(usize, bool, WireCounts)> {
         let is_ours = |wire: &usize| {
             let sender = self.shared.hears[wire ^ 1];
-            !matches!(lock(&self.components[sender]).kind, Kind::Elsewhere)
+            !matches!(lock(&self.components[sender]).node.inner(), Kind::Elsewhere)
         };
         let wires = (0..self.shared.wires.len()).filter(is_ours);
         wires
@@ -252,11 +254,9 @@ impl<N: Member> Fabric<N> {
         for (index, component) in self.components.into_iter().enumerate() {
             let component =
                 component.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-            for tap in component.ports.into_iter().flatten().filter_map(|port| port.tap) {
-                (*tap).finish()?;
-            }
+            let kind = component.node.finish()?;
             if index < self.topology.nodes {
-                nodes.push(match component.kind {
+                nodes.push(match kind {
                     Kind::Node(node) => Some(node),
                     _ => None,
                 });
@@ -307,7 +307,7 @@ struct Leader<'a, N> {
     standing: Vec<u8>,
 }
 
-impl<N: Member> Leader<'_, N> {
+impl<N: Node + Send> Leader<'_, N> {
     fn run(
         &mut self,
         crew: &Crew<'_, N>,
@@ -354,15 +354,9 @@ impl<N: Member> Leader<'_, N> {
     fn look_at_all(&mut self) {
         (self.status, self.standing) = (Status::NONE, vec![0; self.components.len()]);
         for (index, component) in self.components.iter().enumerate() {
-            let next = match &mut lock(component).kind {
-                Kind::Node(node) => {
-                    self.shared.note(index, node);
-                    node.next_cycle()
-                }
-                Kind::Switch(switch) => switch.next_cycle(),
-                Kind::Elsewhere => None,
-            };
-            self.shared.acts(index, next);
+            let node = &mut lock(component).node;
+            self.shared.note(index, node);
+            self.shared.acts(index, node.next_cycle());
         }
         self.active = (0..self.components.len() as u32).collect();
         self.note_active();
@@ -386,9 +380,7 @@ impl<N: Member> Leader<'_, N> {
 
     fn rest(&mut self) {
         for component in self.components {
-            if let Kind::Node(node) = &mut lock(component).kind {
-                node.rests(self.now);
-            }
+            lock(component).node.rests(self.now);
         }
         self.look_at_all();
     }
@@ -447,8 +439,8 @@ impl<N: Member> Leader<'_, N> {
     fn look_for_trouble(&self) -> Result<(), FabricError> {
         if self.shared.troubled.load(Ordering::Acquire) {
             let mut errors = self.components.iter().filter_map(|one| lock(one).error.take());
-            if let Some(problem) = errors.next() {
-                return Err(problem.into());
+            if let Some(trouble) = errors.next() {
+                return Err(FabricError::Node(trouble));
             }
         }
         Ok(())

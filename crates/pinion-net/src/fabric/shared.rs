@@ -10,15 +10,16 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use super::Member;
-use super::wire::Wire;
+use pinion_sim::node::Node;
+
+use crate::link::Wire;
 
 /// Components in a group.
 const GROUP: usize = 64;
 
-/// Bit of [`Shared::standing`]: the run waits for the member.
+/// Bit of [`Shared::standing`]: the run waits for the node.
 pub(super) const OPEN: u8 = 1;
-/// Bit of [`Shared::standing`]: the member failed.
+/// Bit of [`Shared::standing`]: the node failed.
 pub(super) const FAILED: u8 = 2;
 
 /// Holds what components share.
@@ -118,10 +119,10 @@ impl Shared {
         self.wire_next[wire].load(Ordering::SeqCst)
     }
 
-    /// Notes how a member stands.
-    pub fn note(&self, component: usize, member: &impl Member) {
-        self.moved[component].store(member.moved(), Ordering::Release);
-        let standing = u8::from(member.is_open()) * OPEN + u8::from(member.has_failed()) * FAILED;
+    /// Notes how a node stands.
+    pub fn note(&self, component: usize, node: &impl Node) {
+        self.moved[component].store(node.moved(), Ordering::Release);
+        let standing = u8::from(node.is_open()) * OPEN + u8::from(node.has_failed()) * FAILED;
         self.standing[component].store(standing, Ordering::Release);
     }
 

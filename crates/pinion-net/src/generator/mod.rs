@@ -41,9 +41,6 @@ mod frames;
 mod parse;
 mod spec;
 
-#[cfg(test)]
-mod tests;
-
 pub use body::key_of_rank;
 pub use error::GeneratorError;
 pub use spec::{GeneratorSpec, Kind, Order, Payload, SizeMix, Syn, Ycsb};

@@ -1,13 +1,12 @@
-//! One direction of a link. In: frames with the cycles of their first and last flit at the sender's
-//! pins. Out: frames with the cycle of their first flit at the receiver's. Holds frames under way;
-//! a frame waits until the wire is free, then for its last flit and the latency. A frame that finds
+//! When frames arrive that go one way along a link. In: the cycles of a frame's first and last flit at
+//! the sender's pins, and its bytes. Out: the cycle of its first flit at the receiver's. Holds when the
+//! wire is free; a frame waits until it is, then for its last flit and the latency. A frame that finds
 //! too many bytes waiting is dropped.
 
 use super::{Link, LinkError};
-use crate::load::flits;
-use std::collections::VecDeque;
+use pinion_sim::node::flits;
 
-/// Carries frames one way.
+/// The timing of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct Lane {
     latency_cycles: u64,
@@ -16,7 +15,8 @@ pub struct Lane {
     cycles_per_bit: Option<(u64, u64)>,
     /// When the wire is free, in parts of a cycle (the fraction's denominator).
     free_parts: u128,
-    under_way: VecDeque<(u64, Vec<u8>)>,
+    /// The cycle after the last flit that arrives so far.
+    arrives_after: u64,
     counts: LaneCounts,
 }
 
@@ -47,7 +47,7 @@ impl Lane {
             queue_bytes: link.queue_bytes,
             cycles_per_bit: link.cycles_per_bit()?,
             free_parts: 0,
-            under_way: VecDeque::new(),
+            arrives_after: 0,
             counts: LaneCounts::default(),
         })
     }
@@ -60,21 +60,20 @@ impl Lane {
         first_flit: u64,
         last_flit: u64,
         not_before: u64,
-        frame: &[u8],
+        frame_bytes: usize,
     ) -> Option<u64> {
-        let Some(last_flit) = self.through_wire(first_flit, last_flit, frame.len()) else {
+        let Some(last_flit) = self.through_wire(first_flit, last_flit, frame_bytes) else {
             self.counts.dropped += 1;
             return None;
         };
         self.counts.frames += 1;
-        self.counts.bytes += frame.len() as u64;
+        self.counts.bytes += frame_bytes as u64;
         // The receiver's pins take a frame without gaps: its first flit waits for the rest.
-        let first = (last_flit + self.latency_cycles).saturating_sub(flits(frame.len()) - 1);
+        let first = (last_flit + self.latency_cycles).saturating_sub(flits(frame_bytes) - 1);
         let first = first.max(first_flit + self.latency_cycles);
         self.counts.late += u64::from(first < not_before);
-        let after = self.under_way.back().map_or(0, |(first, frame)| first + flits(frame.len()));
-        let arrival = first.max(not_before).max(after);
-        self.under_way.push_back((arrival, frame.to_vec()));
+        let arrival = first.max(not_before).max(self.arrives_after);
+        self.arrives_after = arrival + flits(frame_bytes);
         Some(arrival)
     }
 
@@ -92,17 +91,6 @@ impl Lane {
         Some(u64::try_from(end).unwrap_or(u64::MAX).max(last))
     }
 
-    /// Gives the cycle in which the next frame arrives.
-    pub fn next_arrival(&self) -> Option<u64> {
-        self.under_way.front().map(|(first, _)| *first)
-    }
-
-    /// Takes the next frame, if it arrives before `until`.
-    pub fn take_before(&mut self, until: u64) -> Option<(u64, Vec<u8>)> {
-        self.next_arrival().filter(|&first| first < until)?;
-        self.under_way.pop_front()
-    }
-
     /// Gives what the lane did so far.
     pub fn counts(&self) -> LaneCounts {
         self.counts
@@ -116,9 +104,8 @@ mod tests {
 
     fn arrivals(link: Link, frames: &[(u64, usize)]) -> Vec<Option<u64>> {
         let mut lane = Lane::new(&link).unwrap();
-        let send = |&(first, bytes): &(u64, usize)| {
-            lane.send(first, first + flits(bytes) - 1, 0, &vec![0; bytes])
-        };
+        let send =
+            |&(first, bytes): &(u64, usize)| lane.send(first, first + flits(bytes) - 1, 0, bytes);
         frames.iter().map(send).collect()
     }
 

@@ -2,28 +2,24 @@
 //! end's pins. Out: the same frames at the other end's, later. Holds the frames under way; they wait
 //! for the wire where it is slower than the pins, and for the latency.
 //!
-//! What stands at an end is an [`Endpoint`]. A [`Pair`] runs two of them over a [`Link`] in windows
-//! no longer than the latency, so that nothing sent in a window arrives in it: the ends may run one
-//! after the other or at the same time, with the same result. A [`PortTap`] writes what passes a port
-//! to a capture.
+//! What stands at an end is a [node](pinion_sim::node). A [`Pair`] runs two of them over a [`Link`] in
+//! windows no longer than the latency, so that nothing sent in a window arrives in it: the ends may
+//! run one after the other or at the same time, with the same result.
 //!
 //! All times are cycles of the one clock that both ends count.
 
 mod lane;
 mod pair;
-mod peer;
-mod tap;
-
-#[cfg(test)]
-mod tests;
+mod wire;
 
 pub use lane::{Lane, LaneCounts};
 pub use pair::{End, Pair};
-pub use peer::PeerEnd;
-pub use tap::PortTap;
+pub use wire::WireCounts;
 
-use crate::capture::CaptureError;
+pub(crate) use wire::Wire;
+
 use crate::pacing::Rate;
+use pinion_sim::node::Trouble;
 use thiserror::Error;
 
 /// Bytes that a lane queues at most unless a link says otherwise.
@@ -80,32 +76,6 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Stands at an end of a link and can be run for a while.
-pub trait Endpoint {
-    /// Gives a frame whose first flit reaches the end's pins in cycle `first_flit`; further flits
-    /// follow without a gap. Frames come in order, and never for a cycle that was run.
-    fn arrive(&mut self, first_flit: u64, frame: &[u8]);
-
-    /// Runs all cycles before `until` and hands over each frame whose first flit reaches the pins in
-    /// them, with the cycles of its first and last flit; in order.
-    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8]));
-
-    /// Tells the first cycle in which something can happen; `None`: not before a frame arrives.
-    fn next_cycle(&mut self) -> Option<u64>;
-}
-
-impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
-    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
-        (**self).arrive(first_flit, frame);
-    }
-    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
-        (**self).run(until, send);
-    }
-    fn next_cycle(&mut self) -> Option<u64> {
-        (**self).next_cycle()
-    }
-}
-
 /// Says what is wrong with a link or with what uses it.
 #[derive(Debug, Error)]
 pub enum LinkError {
@@ -118,7 +88,7 @@ pub enum LinkError {
         /// The rate.
         rate: Rate,
     },
-    /// A tap cannot write.
+    /// A node cannot go on for a reason outside the simulation.
     #[error(transparent)]
-    Capture(#[from] CaptureError),
+    Node(Trouble),
 }

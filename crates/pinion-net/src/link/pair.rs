@@ -1,7 +1,13 @@
-//! Two ends and the link between them. In: the ends. Out: the ends, later. Holds the frames under
-//! way. An end waits at each window's end for the other.
+//! Two nodes and the link between their first ports. In: the nodes. Out: the nodes, later. Holds the
+//! frames under way. A node waits at each window's end for the other.
+//!
+//! A pair is what a [fabric](crate::fabric) of two nodes is, for one thread: its nodes may be of two
+//! types and need not be `Send`.
 
-use super::{Endpoint, Lane, LaneCounts, Link, LinkError, PortTap};
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
+
+use super::wire::{Wire, WireCounts};
+use super::{Link, LinkError};
 
 /// Names an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,29 +18,34 @@ pub enum End {
     B,
 }
 
-/// Runs two ends of a link.
+/// Runs two nodes on a link.
 pub struct Pair<A, B> {
-    /// The first end.
+    /// The node at the first end.
     pub a: A,
-    /// The second end.
+    /// The node at the second end.
     pub b: B,
-    from_a: Lane,
-    from_b: Lane,
-    tap_a: Option<PortTap>,
-    tap_b: Option<PortTap>,
+    from_a: Wire,
+    from_b: Wire,
     window_cycles: u64,
     now: u64,
 }
 
-impl<A: Endpoint, B: Endpoint> Pair<A, B> {
-    /// Links two ends.
+/// What is saved of a pair.
+struct State {
+    ends: [Saved; 2],
+    wires: [Wire; 2],
+    now: u64,
+}
+
+impl<A: Node, B: Node> Pair<A, B> {
+    /// Links two nodes.
     ///
     /// # Errors
     /// When the link has no latency, or a rate without a clock.
     pub fn new(a: A, b: B, link: &Link) -> Result<Self, LinkError> {
-        let (from_a, from_b) = (Lane::new(link)?, Lane::new(link)?);
         let window_cycles = link.latency_cycles;
-        Ok(Self { a, b, from_a, from_b, tap_a: None, tap_b: None, window_cycles, now: 0 })
+        let wire = || Wire::new(link, None, window_cycles);
+        Ok(Self { a, b, from_a: wire()?, from_b: wire()?, window_cycles, now: 0 })
     }
 
     /// Makes windows shorter than the latency; the result is the same, later.
@@ -44,26 +55,16 @@ impl<A: Endpoint, B: Endpoint> Pair<A, B> {
         Self { window_cycles, ..self }
     }
 
-    /// Puts a tap on the port of an end.
-    #[must_use]
-    pub fn with_tap(mut self, end: End, tap: PortTap) -> Self {
-        match end {
-            End::A => self.tap_a = Some(tap),
-            End::B => self.tap_b = Some(tap),
-        }
-        self
-    }
-
     /// Gives the first cycle that was not run.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// Gives what the lane from an end did.
-    pub fn counts(&self, from: End) -> LaneCounts {
+    /// Gives what the wire from an end did.
+    pub fn counts(&self, from: End) -> WireCounts {
         match from {
-            End::A => self.from_a.counts(),
-            End::B => self.from_b.counts(),
+            End::A => self.from_a.counts(self.now),
+            End::B => self.from_b.counts(self.now),
         }
     }
 
@@ -71,7 +72,7 @@ impl<A: Endpoint, B: Endpoint> Pair<A, B> {
     /// window, says no. Gives the first cycle that was not run.
     ///
     /// # Errors
-    /// When a tap cannot write.
+    /// When a node cannot go on for a reason outside the simulation.
     pub fn run(
         &mut self,
         until: u64,
@@ -87,8 +88,8 @@ impl<A: Endpoint, B: Endpoint> Pair<A, B> {
             let end = start.saturating_add(self.window_cycles).min(until);
             self.window(end);
             self.now = end;
-            for tap in [&mut self.tap_a, &mut self.tap_b].into_iter().flatten() {
-                tap.settle(end)?;
+            if let Some(trouble) = self.a.trouble().or_else(|| self.b.trouble()) {
+                return Err(LinkError::Node(trouble));
             }
             if !goes_on(self) {
                 break;
@@ -97,48 +98,67 @@ impl<A: Endpoint, B: Endpoint> Pair<A, B> {
         Ok(self.now)
     }
 
-    /// Completes the taps' captures and gives the ends back.
+    /// Gives the nodes back.
+    pub fn finish(self) -> (A, B) {
+        (self.a, self.b)
+    }
+
+    /// Saves both nodes and the frames between them.
     ///
     /// # Errors
-    /// When a capture cannot be written.
-    pub fn finish(self) -> Result<(A, B), LinkError> {
-        for tap in [self.tap_a, self.tap_b].into_iter().flatten() {
-            tap.finish()?;
-        }
-        Ok((self.a, self.b))
+    /// When a node cannot be saved.
+    pub fn save(&self) -> Result<Saved, SaveError> {
+        let ends = [self.a.save()?, self.b.save()?];
+        let wires = [self.from_a.clone(), self.from_b.clone()];
+        Ok(Saved::new(State { ends, wires, now: self.now }))
+    }
+
+    /// Goes back, or forward, to where a pair of the same nodes was saved.
+    ///
+    /// # Errors
+    /// When these are other nodes.
+    pub fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        let State { ends, wires, now } = saved.get()?;
+        self.a.restore(&ends[0])?;
+        self.b.restore(&ends[1])?;
+        [self.from_a, self.from_b] = wires.clone();
+        self.now = *now;
+        Ok(())
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
         let ends = [self.a.next_cycle(), self.b.next_cycle()];
-        let lanes = [self.from_a.next_arrival(), self.from_b.next_arrival()];
-        ends.into_iter().chain(lanes).flatten().min()
+        let wires = [self.from_a.next(), self.from_b.next()];
+        ends.into_iter().chain(wires).flatten().min()
     }
 
-    /// Runs both ends up to `end`: first what arrives before it, then the ends, whose frames arrive
+    /// Runs both nodes up to `end`: first what arrives before it, then the nodes, whose frames arrive
     /// after it.
     fn window(&mut self, end: u64) {
-        let Self { a, b, from_a, from_b, tap_a, tap_b, .. } = self;
-        deliver(from_b, a, tap_a, end);
-        deliver(from_a, b, tap_b, end);
-        run_end(a, from_a, tap_a, end);
-        run_end(b, from_b, tap_b, end);
+        let Self { a, b, from_a, from_b, .. } = self;
+        deliver(from_b, a, end);
+        deliver(from_a, b, end);
+        a.run(end, &mut Into { wire: from_a, end });
+        b.run(end, &mut Into { wire: from_b, end });
     }
 }
 
-fn deliver(lane: &mut Lane, to: &mut impl Endpoint, tap: &mut Option<PortTap>, end: u64) {
-    while let Some((first, frame)) = lane.take_before(end) {
-        if let Some(tap) = tap {
-            tap.note(first, &frame);
-        }
-        to.arrive(first, &frame);
+fn deliver(wire: &mut Wire, to: &mut impl Node, end: u64) {
+    while let Some((first, frame)) = wire.take_before(end) {
+        to.arrive(0, first, frame);
     }
 }
 
-fn run_end(from: &mut impl Endpoint, lane: &mut Lane, tap: &mut Option<PortTap>, end: u64) {
-    from.run(end, &mut |first, last, frame| {
-        if let Some(tap) = tap {
-            tap.note(first, frame);
+/// The only port of a node of a pair, in a window that ends before cycle `end`.
+struct Into<'a> {
+    wire: &'a mut Wire,
+    end: u64,
+}
+
+impl Ports for Into<'_> {
+    fn send(&mut self, port: usize, first_flit: u64, last_flit: u64, frame: Vec<u8>) {
+        if port == 0 {
+            self.wire.send(first_flit, last_flit, self.end, frame);
         }
-        lane.send(first, last, end, frame);
-    });
+    }
 }

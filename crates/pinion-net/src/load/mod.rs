@@ -10,7 +10,8 @@
 //! open loop at exact times ([`Timing::Exact`]) or, as there, at most one per window of the link's
 //! latency ([`Timing::Windowed`]), or in a closed loop.
 //!
-//! A [`LoadSource`] is a [`Peer`]: whoever runs a node asks it for frames and tells it the node's.
+//! A [`LoadSource`] is a [`Peer`]: whoever runs a node asks it for frames and tells it the node's;
+//! [`PeerEnd`] makes a [node](pinion_sim::node) of it, to stand at the end of a cable.
 //! All times are cycles of the node's clock. It stands at the node's pins; put a
 //! [link](crate::link) between them for a latency.
 
@@ -21,6 +22,7 @@ mod interval;
 mod latency;
 mod matching;
 mod parse;
+mod peer;
 mod percentile;
 mod report;
 mod resend;
@@ -29,20 +31,21 @@ mod spec;
 mod store;
 mod wire;
 
-#[cfg(test)]
-mod tests;
-
 pub use arrival::{Arrivals, Timing};
 pub use distribution::{Distribution, Normal};
 pub use error::LoadError;
 pub use interval::{Interval, quantile_ranks};
 pub use latency::{Latencies, LatencySummary};
+pub use peer::{PeerCounts, PeerEnd};
 pub use percentile::PercentileRow;
 pub use report::{LoadReport, Sample};
 pub use resend::Resent;
 pub use source::LoadSource;
 pub use spec::{Contexts, Ends, Flavour, LoadSpec, Matching, Nodes, Overrun, ResponseAt};
 pub use store::StoreRequests;
+
+pub use pinion_sim::node::flits;
+use pinion_sim::node::{RestoreError, SaveError, Saved};
 
 /// Exchanges frames with a node, cycle by cycle.
 ///
@@ -61,9 +64,26 @@ pub trait Peer {
 
     /// Tells whether nothing is left to send or to wait for in cycle `now`.
     fn is_done(&self, now: u64) -> bool;
-}
 
-/// Gives the cycles that a frame occupies the pins: 8 bytes each (artifact, NIC pins of 64 bits).
-pub fn flits(frame_bytes: usize) -> u64 {
-    frame_bytes.div_ceil(8).max(1) as u64
+    /// Gives the cycle in which it waits no longer for what has not come; `None`: not yet known.
+    fn gives_up_at(&self) -> Option<u64> {
+        None
+    }
+
+    /// Tells names and numbers of its state.
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        let _ = tell;
+    }
+
+    /// Saves everything that decides what it sends from now on, and what it has measured.
+    ///
+    /// # Errors
+    /// When some of that lies outside the simulation.
+    fn save(&self) -> Result<Saved, SaveError>;
+
+    /// Goes back, or forward, to where a peer of the same kind was saved.
+    ///
+    /// # Errors
+    /// When what was saved is another kind's.
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError>;
 }

@@ -28,7 +28,7 @@ pub struct Resent {
 }
 
 /// Keeps messages until they are acknowledged.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Resend {
     timeout_cycles: u64,
     window_packets: u16,

@@ -11,12 +11,14 @@ use super::wire::{Heard, Label, Message, Wire};
 use super::{
     Arrivals, Contexts, Flavour, LoadError, LoadReport, LoadSpec, Nodes, Peer, ResponseAt, flits,
 };
+use pinion_sim::node::{RestoreError, SaveError, Saved};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Sends requests to a node and measures how long it takes to answer.
+#[derive(Clone)]
 pub struct LoadSource {
     spec: LoadSpec,
     wire: Wire,
@@ -40,6 +42,7 @@ pub struct LoadSource {
 }
 
 /// Holds the random streams, one for each use.
+#[derive(Clone)]
 struct Streams {
     gap: Pcg64Mcg,
     service: Pcg64Mcg,
@@ -49,6 +52,7 @@ struct Streams {
 }
 
 /// Says when the next request is due.
+#[derive(Clone)]
 enum Next {
     /// Nothing before the node is ready.
     NotStarted,
@@ -121,13 +125,6 @@ impl LoadSource {
     /// Tells whether the node has said that it is ready.
     pub fn has_started(&self) -> bool {
         !matches!(self.next, Next::NotStarted)
-    }
-
-    /// Gives the cycle in which the load ends at the latest; `None` while requests are to come.
-    pub fn gives_up_at(&self) -> Option<u64> {
-        let all_issued = self.issued >= self.spec.requests;
-        (all_issued && self.has_started())
-            .then(|| self.report.last_sent_cycle.saturating_add(self.spec.patience_cycles))
     }
 
     fn start(&mut self, now: u64) {
@@ -402,5 +399,28 @@ impl Peer for LoadSource {
         let answered = self.outstanding.len() == 0 && self.waiting.is_empty();
         let answered = answered && self.resend.as_ref().is_none_or(Resend::is_idle);
         answered || self.gives_up_at().is_some_and(|cycle| now >= cycle)
+    }
+
+    /// Gives the cycle in which the load ends at the latest; `None` while requests are to come.
+    fn gives_up_at(&self) -> Option<u64> {
+        let all_issued = self.issued >= self.spec.requests;
+        (all_issued && self.has_started())
+            .then(|| self.report.last_sent_cycle.saturating_add(self.spec.patience_cycles))
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        tell("requests", self.issued);
+        tell("waiting", self.waiting.len() as u64);
+        tell("unanswered", self.outstanding.len() as u64);
+        tell("answered", self.report.answered);
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        Ok(Saved::new(self.clone()))
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        self.clone_from(saved.get::<Self>()?);
+        Ok(())
     }
 }

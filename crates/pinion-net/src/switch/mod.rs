@@ -35,7 +35,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use crate::link::{Link, LinkError};
-use crate::load::flits;
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, flits, tell_part};
 use port::Port;
 
 /// Says what happens to a data frame that finds no room.
@@ -92,8 +92,8 @@ enum Event {
     Leaves { port: u32 },
 }
 
-/// Is a switch.
-#[derive(Debug)]
+/// A switch.
+#[derive(Clone, Debug)]
 pub struct Switch {
     spec: SwitchSpec,
     routes: Routes,
@@ -126,57 +126,6 @@ impl Switch {
             incoming: Vec::new(),
             vacant: Vec::new(),
         })
-    }
-
-    /// Takes a frame whose first flit comes in on a port in this cycle, which was not run yet. Frames
-    /// of one port come in order and do not overlap; those of several ports come in any order.
-    pub fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
-        let ready = first_flit + flits(frame.len()) + self.spec.latency_cycles;
-        let counts = &mut self.ports[port].counts;
-        counts.frames_in += 1;
-        counts.bytes_in += frame.len() as u64;
-        let slot = match self.vacant.pop() {
-            Some(slot) => {
-                self.incoming[slot as usize] = frame;
-                slot
-            }
-            None => {
-                self.incoming.push(frame);
-                self.incoming.len() as u32 - 1
-            }
-        };
-        self.events.push(Reverse((ready, Event::Arrives { port: port as u32, slot })));
-    }
-
-    /// Does everything before cycle `until`; gives each frame with its port and the cycles of its
-    /// first and last flit out, in order of time.
-    pub fn run(&mut self, until: u64, send: &mut dyn FnMut(usize, u64, u64, Vec<u8>)) {
-        while let Some(&Reverse((cycle, event))) = self.events.peek() {
-            if cycle >= until {
-                break;
-            }
-            self.events.pop();
-            match event {
-                Event::Arrives { port, slot } => {
-                    let frame = std::mem::take(&mut self.incoming[slot as usize]);
-                    self.vacant.push(slot);
-                    self.forward(cycle, port as usize, frame);
-                }
-                Event::Leaves { port } => {
-                    let number = port as usize;
-                    let port = &mut self.ports[number];
-                    if let Some((frame, last)) = port.send(cycle) {
-                        send(number, cycle, last, frame);
-                    }
-                    self.schedule(cycle, number);
-                }
-            }
-        }
-    }
-
-    /// Gives the next cycle in which something happens, if anything waits.
-    pub fn next_cycle(&self) -> Option<u64> {
-        self.events.peek().map(|Reverse((cycle, _))| *cycle)
     }
 
     /// Puts a frame into the queue of the port it leaves by.
@@ -236,5 +185,79 @@ impl Switch {
     /// Gives how much waited at a port after every change since it is watched.
     pub fn occupancy(&self, port: usize) -> &[Occupancy] {
         self.ports.get(port).map_or(&[], Port::occupancy)
+    }
+}
+
+impl Node for Switch {
+    fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
+        let ready = first_flit + flits(frame.len()) + self.spec.latency_cycles;
+        let counts = &mut self.ports[port].counts;
+        counts.frames_in += 1;
+        counts.bytes_in += frame.len() as u64;
+        let slot = match self.vacant.pop() {
+            Some(slot) => {
+                self.incoming[slot as usize] = frame;
+                slot
+            }
+            None => {
+                self.incoming.push(frame);
+                self.incoming.len() as u32 - 1
+            }
+        };
+        self.events.push(Reverse((ready, Event::Arrives { port: port as u32, slot })));
+    }
+
+    fn run(&mut self, until: u64, ports: &mut dyn Ports) {
+        while let Some(&Reverse((cycle, event))) = self.events.peek() {
+            if cycle >= until {
+                break;
+            }
+            self.events.pop();
+            match event {
+                Event::Arrives { port, slot } => {
+                    let frame = std::mem::take(&mut self.incoming[slot as usize]);
+                    self.vacant.push(slot);
+                    self.forward(cycle, port as usize, frame);
+                }
+                Event::Leaves { port } => {
+                    let number = port as usize;
+                    let port = &mut self.ports[number];
+                    if let Some((frame, last)) = port.send(cycle) {
+                        ports.send(number, cycle, last, frame);
+                    }
+                    self.schedule(cycle, number);
+                }
+            }
+        }
+    }
+
+    fn next_cycle(&mut self) -> Option<u64> {
+        self.events.peek().map(|Reverse((cycle, _))| *cycle)
+    }
+
+    /// Gives 0: what passes a switch moved on in a node.
+    fn moved(&self) -> u64 {
+        0
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        tell("incoming", (self.incoming.len() - self.vacant.len()) as u64);
+        for (number, port) in self.ports.iter().enumerate() {
+            tell_part(&format!("port.{number}"), tell, |tell| port.state(tell));
+        }
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        Ok(Saved::new(self.clone()))
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        let other = saved.get::<Self>()?;
+        if self.ports.len() != other.ports.len() {
+            let what = format!("{} ports, not {}", other.ports.len(), self.ports.len());
+            return Err(RestoreError::BuiltDifferently { what });
+        }
+        self.clone_from(other);
+        Ok(())
     }
 }

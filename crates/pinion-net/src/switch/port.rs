@@ -7,7 +7,7 @@ use super::counts::PortCounts;
 use super::frames::{self, Kind, TRIMMED_BYTES};
 use super::{Overflow, SwitchSpec};
 use crate::link::{Link, LinkError};
-use crate::load::flits;
+use pinion_sim::node::flits;
 
 /// Says how much waits at a port, from a cycle on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub struct Occupancy {
     pub control_bytes: u64,
 }
 
-/// Is a port.
-#[derive(Debug)]
+/// A port.
+#[derive(Clone, Debug)]
 pub(super) struct Port {
     data: Queue,
     control: Queue,
@@ -103,6 +103,15 @@ impl Port {
         self.data.frames.len() + self.control.frames.len()
     }
 
+    /// Tells what waits, and when the port is free.
+    pub(super) fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        tell("data.frames", self.data.frames.len() as u64);
+        tell("data.bytes", self.data.bytes);
+        tell("control.frames", self.control.frames.len() as u64);
+        tell("control.bytes", self.control.bytes);
+        tell("free", self.pace.free());
+    }
+
     pub(super) fn watch(&mut self) {
         self.watched.get_or_insert_default();
     }
@@ -120,7 +129,7 @@ impl Port {
 }
 
 /// Holds frames that wait, and counts their bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Queue {
     frames: VecDeque<Vec<u8>>,
     bytes: u64,
@@ -145,7 +154,7 @@ impl Queue {
 
 /// Knows when the port is free: after a frame's flits on the pins, and its bits on the cable where
 /// that is slower. A frame may begin in the cycle in the middle of which the cable becomes free.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pace {
     /// Cycles that a bit takes, as a fraction; `None`: the cable is as fast as the pins.
     cycles_per_bit: Option<(u64, u64)>,
@@ -196,7 +205,7 @@ mod tests {
                 port.enqueue(next, vec![0; bytes], &SwitchSpec::default());
                 next = port.schedule(next).unwrap();
                 let (frame, last) = port.send(next).unwrap();
-                arrived = lane.send(next, last, 0, &frame).expect("room") + flits(bytes);
+                arrived = lane.send(next, last, 0, frame.len()).expect("room") + flits(bytes);
                 let bits = 8.0 * bytes as f64;
                 let wire = rate.bits_per_s().map_or(0.0, |rate| bits * 3.2e9 / rate as f64);
                 let pins = flits(bytes) as f64;

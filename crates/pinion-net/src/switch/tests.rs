@@ -46,7 +46,9 @@ fn control(from: u32, to: u32) -> Vec<u8> {
 
 fn run(switch: &mut Switch, until: u64) -> Sent {
     let mut sent = Sent::new();
-    switch.run(until, &mut |port, first, last, frame| sent.push((port, first, last, frame)));
+    switch.run(until, &mut |port: usize, first: u64, last: u64, frame: Vec<u8>| {
+        sent.push((port, first, last, frame));
+    });
     assert!(switch.counts().is_balanced(), "{:?}", switch.counts());
     sent
 }

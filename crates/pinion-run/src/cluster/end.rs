@@ -1,7 +1,6 @@
 //! What stands at a node of a cluster, whatever it is.
 
-use pinion_net::fabric::Member;
-use pinion_net::link::Endpoint;
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
 
 use super::load_end::LoadEnd;
 use super::nano_end::NanoEnd;
@@ -44,21 +43,19 @@ impl End {
     }
 }
 
-impl Endpoint for End {
-    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
-        each!(self, end => end.arrive(first_flit, frame));
+impl Node for End {
+    fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
+        each!(self, end => end.arrive(port, first_flit, frame));
     }
 
-    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
-        each!(self, end => end.run(until, send));
+    fn run(&mut self, until: u64, ports: &mut dyn Ports) {
+        each!(self, end => end.run(until, ports));
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
         each!(self, end => end.next_cycle())
     }
-}
 
-impl Member for End {
     fn moved(&self) -> u64 {
         each!(self, end => end.moved())
     }
@@ -73,5 +70,21 @@ impl Member for End {
 
     fn rests(&mut self, now: u64) {
         each!(self, end => end.rests(now));
+    }
+
+    fn trouble(&mut self) -> Option<Trouble> {
+        each!(self, end => end.trouble())
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        each!(self, end => end.state(tell));
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        each!(self, end => end.save())
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        each!(self, end => end.restore(saved))
     }
 }

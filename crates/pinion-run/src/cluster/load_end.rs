@@ -7,10 +7,9 @@
 
 use std::net::Ipv4Addr;
 
-use pinion_net::fabric::Member;
-use pinion_net::link::{Endpoint, PeerEnd};
-use pinion_net::load::{LoadError, LoadReport, LoadSource, LoadSpec, Nodes, Peer as _};
+use pinion_net::load::{LoadError, LoadReport, LoadSource, LoadSpec, Nodes, PeerEnd};
 use pinion_sim::Clock;
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
 
 use super::rows::{LoadRow, NodeRow};
 use super::summary::{Ended, Ending};
@@ -43,10 +42,6 @@ pub fn read(spec: &str, own: u32, first: u32, count: u32) -> Result<LoadSpec, Lo
 pub struct LoadEnd {
     end: PeerEnd<LoadSource>,
     clock: Clock,
-    now: u64,
-    moved: u64,
-    frames_in: u64,
-    frames_out: u64,
 }
 
 impl LoadEnd {
@@ -55,8 +50,7 @@ impl LoadEnd {
     /// # Errors
     /// When the load is none.
     pub fn new(spec: LoadSpec, clock: Clock) -> Result<Self, LoadError> {
-        let end = PeerEnd::new(LoadSource::new(spec)?);
-        Ok(Self { end, clock, now: 0, moved: 0, frames_in: 0, frames_out: 0 })
+        Ok(Self { end: PeerEnd::new(LoadSource::new(spec)?), clock })
     }
 
     /// Gives what has become of the load so far.
@@ -72,7 +66,7 @@ impl LoadEnd {
     /// Sums the node and its load up.
     pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> (NodeRow, LoadRow) {
         let is_open = self.is_open();
-        let (clock, frames_in, frames_out) = (self.clock, self.frames_in, self.frames_out);
+        let (clock, counts) = (self.clock, self.end.counts());
         let report = self.finish();
         let ending = match ended.ending {
             Ending::CycleLimit if is_open => "cycle_limit",
@@ -95,8 +89,8 @@ impl LoadEnd {
             console: String::new(),
             messages_in: report.answered + report.repeated + report.unexpected,
             messages_out: report.sent,
-            frames_in,
-            frames_out,
+            frames_in: counts.frames_in,
+            frames_out: counts.frames_out,
             instructions: 0,
             latency_ns: None,
             warnings: Vec::new(),
@@ -115,38 +109,37 @@ impl LoadEnd {
     }
 }
 
-impl Endpoint for LoadEnd {
-    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
-        self.moved = self.moved.max(first_flit);
-        self.frames_in += 1;
-        self.end.arrive(first_flit, frame);
+impl Node for LoadEnd {
+    fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
+        self.end.arrive(port, first_flit, frame);
     }
 
-    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
-        let (moved, frames) = (&mut self.moved, &mut self.frames_out);
-        self.end.run(until, &mut |first, last, frame| {
-            *moved = first.max(*moved);
-            *frames += 1;
-            send(first, last, frame);
-        });
-        self.now = until;
+    fn run(&mut self, until: u64, ports: &mut dyn Ports) {
+        self.end.run(until, ports);
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
-        let next = self.end.next_cycle();
-        // A load whose answers do not come ends some time.
-        let gives_up = self.end.peer().gives_up_at().filter(|_| self.is_open());
-        next.into_iter().chain(gives_up).min()
+        self.end.next_cycle()
     }
-}
 
-impl Member for LoadEnd {
     fn moved(&self) -> u64 {
-        self.moved
+        self.end.moved()
     }
 
     fn is_open(&self) -> bool {
-        !self.end.peer().is_done(self.now)
+        self.end.is_open()
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.end.state(tell);
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        self.end.save()
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        self.end.restore(saved)
     }
 }
 
@@ -174,7 +167,7 @@ mod tests {
             let next = load.next_cycle().expect("it goes on");
             assert!(next >= until && next < 2_000, "{next}");
             until = next + 1;
-            load.run(until, &mut |_, _, _| frames += 1);
+            load.run(until, &mut |_: usize, _: u64, _: u64, _: Vec<u8>| frames += 1);
         }
         assert!(frames >= 3, "{frames}");
         assert_eq!(load.finish().missing, 1);

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use pinion_nanopu::event::Deaf;
-use pinion_nanopu::node::Progress;
+use pinion_nanopu::node::{NodeEnd, Progress};
 use pinion_nanopu::transport::Address;
-use pinion_net::fabric::Member;
-use pinion_net::link::Endpoint;
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
 
 use super::rows::NodeRow;
 use super::summary::{Ended, Ending};
+use crate::nanoservice::ears::Ears;
 use crate::nanoservice::frames::{Frames, Matching, Outputs};
-use crate::nanoservice::node_end::NodeEnd;
 use crate::nanoservice::wire::Wire;
 use crate::nanoservice::{self, Setup, hang};
 use pinion_app::error::Result;
@@ -19,7 +18,7 @@ use pinion_app::service::Service;
 
 /// Is a nanoPU with its program.
 pub struct NanoEnd {
-    inner: NodeEnd<Deaf>,
+    inner: NodeEnd<Ears<Deaf>>,
     service: Arc<Service>,
     setup: Setup,
     ends: bool,
@@ -41,7 +40,8 @@ impl NanoEnd {
         let node = setup.node_with(service, arguments.to_vec())?;
         let wire = Wire::new(&setup, ip);
         let frames = Frames::new(&Outputs::default(), wire, Matching::Oldest, setup.clock)?;
-        let inner = NodeEnd::new(node, frames.among_others(), Deaf);
+        let ears = Ears::new(node.harts(), frames.among_others(), Deaf);
+        let inner = NodeEnd::new(node, ears);
         Ok(Self { inner, service: Arc::clone(service), setup, ends })
     }
 
@@ -81,7 +81,7 @@ impl NanoEnd {
             (ended.at, None),
         );
         let console = self.inner.node.memory().devices.console.clone();
-        let books = self.inner.frames.finish();
+        let books = self.inner.ears.frames.finish();
         if let Ok((counts, latency)) = books {
             (summary.frames, summary.latency) = (counts, latency.quantiles());
         }
@@ -100,34 +100,40 @@ fn address(base: &Address, ip: u32) -> Address {
     Address { mac, ip, ..*base }
 }
 
-impl Endpoint for NanoEnd {
-    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
-        self.inner.arrive(first_flit, frame);
+impl Node for NanoEnd {
+    fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
+        self.inner.arrive(port, first_flit, frame);
     }
 
-    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
-        self.inner.run(until, send);
+    fn run(&mut self, until: u64, ports: &mut dyn Ports) {
+        self.inner.run(until, ports);
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
         self.inner.next_cycle()
     }
-}
 
-impl Member for NanoEnd {
     fn moved(&self) -> u64 {
-        self.inner.ears.moved
+        self.inner.moved()
     }
 
     fn is_open(&self) -> bool {
-        self.ends && !self.inner.has_ended()
+        self.ends && self.inner.is_open()
     }
 
     fn has_failed(&self) -> bool {
-        match self.inner.progress {
-            Progress::Exited { code, .. } => code != 0,
-            Progress::Stopped { .. } => true,
-            Progress::Running | Progress::Quiet => false,
-        }
+        self.inner.has_failed()
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.inner.state(tell);
+    }
+
+    fn save(&self) -> std::result::Result<Saved, SaveError> {
+        self.inner.save()
+    }
+
+    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
+        self.inner.restore(saved)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use pinion_net::capture::{CaptureWriter, LinkType};
 use pinion_net::fabric::{Fabric, Options, Outcome, Place, Ranks, home};
 use pinion_net::fault::FaultSpec;
-use pinion_net::link::PortTap;
+use pinion_net::middleware::PortTap;
 
 use super::end::End;
 use super::load_end::LoadEnd;

@@ -1,21 +1,13 @@
-//! A sPIN NIC at a node of a fabric. In: frames from its cable. Out: what its handlers send. Holds the
-//! NIC, frames that have not arrived whole, and frames that wait for the pins.
-//!
-//! The NIC has a clock of its own: fabric cycles become picoseconds and back. A frame has arrived when
-//! its last flit is there; one that the outbound engine has sent goes on the cable whole, at the pace of
-//! the pins. What no context matches goes to the host, which counts it. The NIC's time begins in the
-//! fabric's cycle 0.
+//! A sPIN NIC at a node of a cluster: an application's program on its machine; what it did is summed
+//! up at the end. [`NicNode`] is the NIC at its cable.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pinion_net::capture::LinkType;
-use pinion_net::fabric::Member;
-use pinion_net::link::Endpoint;
-use pinion_net::load::flits;
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
 use pinion_sim::{Clock, Time};
-use pinion_spin::{Frame, Offer, Outcome, Traffic, Units};
+use pinion_spin::{Cabling, Event, Interest, Listener, NicNode};
 
 use super::rows::NodeRow;
 use super::summary::{Ended, Ending as ClusterEnding};
@@ -23,7 +15,6 @@ use crate::run;
 use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_app::traffic::ETHERNET_HEADER_BYTES;
-use pinion_observe::fault::Fault;
 use pinion_observe::report::{Collector, Ending, Outputs, Sink, Summary, Traces};
 
 /// Stands in front of packets that handlers see from the IP header on when they leave (the hardware
@@ -31,61 +22,37 @@ use pinion_observe::report::{Collector, Ending, Outputs, Sink, Summary, Traces};
 const ETHERNET_HEADER: [u8; ETHERNET_HEADER_BYTES] =
     [0x08, 0x55, 0x66, 0x77, 0x88, 0x08, 0x08, 0x11, 0x22, 0x33, 0x44, 0x08, 0x08, 0x00];
 
-/// Is a sPIN NIC at its end of a cable.
+/// An application's NIC at its end of a cable.
 pub struct SpinEnd {
     app: Arc<App>,
-    nic: Units,
+    end: NicNode<Ears>,
     clock: Clock,
-    skip: u32,
-    /// Whether what handlers send begins at the IP header.
-    lacks_ethernet: bool,
-    inbox: Inbox,
+}
+
+/// Hears the NIC.
+struct Ears {
     collector: Collector,
-    said: Said,
-    /// Frames for the cable, with the cycle in which the outbound engine had each whole.
-    leaving: VecDeque<(u64, Vec<u8>)>,
-    pins_free: u64,
-    /// The first cycle that was not run.
-    now: u64,
-    moved: u64,
-    /// Something goes on inside.
-    is_active: bool,
-    stuck: Option<String>,
+    console: Console,
 }
 
-/// Holds frames that came in and the NIC has not taken.
+/// Whole lines that handlers have printed.
 #[derive(Debug, Default)]
-struct Inbox {
-    frames: VecDeque<Frame>,
-    count: u64,
-}
+struct Console(String);
 
-impl Traffic for Inbox {
-    fn next(&mut self) -> Offer {
-        self.frames.pop_front().map_or(Offer::Nothing, Offer::Frame)
-    }
-}
-
-/// Collects what the NIC says to others.
-#[derive(Debug, Default)]
-struct Said {
-    departed: Vec<(Time, Vec<u8>)>,
-    console: String,
-    faults: u64,
-}
-
-impl Sink for Said {
+impl Sink for Console {
     fn line(&mut self, _time: Time, _cluster: u32, _hpu: u32, text: &str) {
-        self.console.push_str(text);
-        self.console.push('\n');
+        self.0.push_str(text);
+        self.0.push('\n');
+    }
+}
+
+impl Listener for Ears {
+    fn interest(&self) -> Interest {
+        Interest { handlers: true, ..Interest::default() }
     }
 
-    fn departed(&mut self, time: Time, frame: &[u8]) {
-        self.departed.push((time, frame.to_vec()));
-    }
-
-    fn fault(&mut self, _fault: &Fault) {
-        self.faults += 1;
+    fn hear(&mut self, event: &Event<'_>) {
+        self.collector.ears(&mut self.console).hear(event);
     }
 }
 
@@ -97,50 +64,41 @@ impl SpinEnd {
     pub fn new(app: &Arc<App>, clock: Clock) -> Result<Self> {
         let links = run::links(app, LinkType::Ethernet);
         let outputs = Outputs { handlers: true, ..Outputs::default() };
-        Ok(Self {
-            app: Arc::clone(app),
-            nic: app.nic()?,
-            clock,
-            skip: app.skipped_bytes(),
-            lacks_ethernet: links.out == LinkType::RawIp,
-            inbox: Inbox::default(),
-            collector: Collector::new(&outputs, links, app.context_names())?,
-            said: Said::default(),
-            leaving: VecDeque::new(),
-            pins_free: 0,
-            now: 0,
-            moved: 0,
-            is_active: false,
-            stuck: None,
-        })
+        let lacks_ethernet = links.out == LinkType::RawIp;
+        let header = if lacks_ethernet { ETHERNET_HEADER.to_vec() } else { Vec::new() };
+        let cabling = Cabling { clock, skip: app.skipped_bytes(), header };
+        let collector = Collector::new(&outputs, links, app.context_names())?;
+        let ears = Ears { collector, console: Console::default() };
+        Ok(Self { app: Arc::clone(app), end: NicNode::new(app.nic()?, cabling, ears), clock })
     }
 
     /// Gives what handlers have printed in whole lines.
     pub fn console(&self) -> &str {
-        &self.said.console
+        &self.end.ears.console.0
     }
 
     /// Tells why nothing moves in the NIC, if packets are inside and nothing does.
     pub fn stuck(&self) -> Option<&str> {
-        self.stuck.as_deref()
+        self.end.stuck()
     }
 
     /// Ends it: gives its summary, whose times are those until cycle `now`, and what handlers printed.
     ///
     /// # Errors
     /// When a number could not be kept.
-    pub fn finish(mut self, now: u64) -> Result<(Summary, String)> {
-        let ending = match self.stuck.take() {
-            Some(report) => Ending::Stuck(report),
-            None if self.is_active => Ending::Interrupted,
+    pub fn finish(self, now: u64) -> Result<(Summary, String)> {
+        let ending = match self.end.stuck() {
+            Some(report) => Ending::Stuck(report.to_owned()),
+            None if self.end.is_active() => Ending::Interrupted,
             None => Ending::Finished,
         };
-        let mut stats = self.collector.finish(&mut self.said)?;
+        let (nic, Ears { collector, mut console }) = self.end.into_parts();
+        let mut stats = collector.finish(&mut console)?;
         let traces = Traces::of(&mut stats, &Outputs::default());
         let ended = (ending, self.clock.time(now), Duration::ZERO);
-        let mut summary = Summary::new(&self.app, self.nic.totals(), stats, ended);
+        let mut summary = Summary::new(&self.app, nic.totals(), stats, ended);
         summary.remarks.extend(traces.why_none_matched(&self.app, &summary)?);
-        Ok((summary, self.said.console))
+        Ok((summary, console.0))
     }
 
     /// Sums the node up.
@@ -155,85 +113,39 @@ impl SpinEnd {
             Err(error) => unreachable!("a NIC without outputs: {error}"),
         }
     }
-
-    /// Gives the first cycle that begins at or after a time.
-    fn cycle_from(&self, time: Time) -> u64 {
-        let cycle = self.clock.cycle_at(time);
-        cycle + u64::from(self.clock.time(cycle) < time)
-    }
-
-    /// Queues what left the NIC, in order of time.
-    fn collect(&mut self) {
-        for (time, frame) in std::mem::take(&mut self.said.departed) {
-            let frame = match self.lacks_ethernet {
-                true => [&ETHERNET_HEADER[..], &frame].concat(),
-                false => frame,
-            };
-            let ready = self.cycle_from(time);
-            self.moved = self.moved.max(ready);
-            let at = self.leaving.partition_point(|(other, _)| *other <= ready);
-            self.leaving.insert(at, (ready, frame));
-        }
-    }
 }
 
-impl Endpoint for SpinEnd {
-    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
-        let whole = first_flit + flits(frame.len());
-        self.inbox.frames.push_back(Frame {
-            arrival: self.clock.time(whole),
-            bytes: frame.to_vec(),
-            skip: self.skip,
-            classification: None,
-            tag: self.inbox.count,
-        });
-        self.inbox.count += 1;
-        self.moved = self.moved.max(whole);
-        self.is_active = self.stuck.is_none();
+impl Node for SpinEnd {
+    fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
+        self.end.arrive(port, first_flit, frame);
     }
 
-    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
-        if self.is_active {
-            // The last picosecond before the cycle.
-            let end = Time::from_ps(self.clock.time(until).ps().saturating_sub(1));
-            let mut ears = self.collector.ears(&mut self.said);
-            match self.nic.run(end, &mut self.inbox, &mut ears) {
-                Outcome::TimeReached => {}
-                Outcome::Finished | Outcome::Idle => self.is_active = !self.inbox.frames.is_empty(),
-                Outcome::Stuck(report) => {
-                    self.stuck = Some(report);
-                    self.is_active = false;
-                }
-            }
-            self.collect();
-        }
-        self.now = until;
-        while let Some((ready, _)) = self.leaving.front() {
-            let first = self.pins_free.max(*ready);
-            if first >= until {
-                break;
-            }
-            let Some((_, frame)) = self.leaving.pop_front() else { break };
-            self.pins_free = first + flits(frame.len());
-            send(first, self.pins_free - 1, &frame);
-        }
+    fn run(&mut self, until: u64, ports: &mut dyn Ports) {
+        self.end.run(until, ports);
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
-        if self.is_active {
-            return Some(self.now);
-        }
-        self.leaving.front().map(|(ready, _)| self.pins_free.max(*ready))
+        self.end.next_cycle()
     }
-}
 
-impl Member for SpinEnd {
     fn moved(&self) -> u64 {
-        self.moved
+        self.end.moved()
     }
 
     fn has_failed(&self) -> bool {
-        self.stuck.is_some() || self.said.faults > 0
+        self.end.has_failed()
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.end.state(tell);
+    }
+
+    fn save(&self) -> std::result::Result<Saved, SaveError> {
+        self.end.save()
+    }
+
+    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
+        self.end.restore(saved)
     }
 }
 
@@ -241,8 +153,8 @@ impl Member for SpinEnd {
 mod tests {
     use super::*;
     use pinion_app::app::Options;
-    use pinion_net::link::{Link, Pair, PeerEnd};
-    use pinion_net::load::{LoadSource, LoadSpec, Peer as _};
+    use pinion_net::link::{Link, Pair};
+    use pinion_net::load::{LoadSource, LoadSpec, Peer as _, PeerEnd};
 
     fn echo() -> Option<Arc<App>> {
         let gcc = "riscv64-unknown-elf-gcc";
@@ -262,7 +174,7 @@ mod tests {
         let mut pair = Pair::new(spin, PeerEnd::new(source), &Link::new(140)).unwrap();
         pair = pair.in_windows_of(window);
         let end = pair.run(1_000_000, |pair| !pair.b.peer().is_done(pair.now())).unwrap();
-        let (spin, peer) = pair.finish().unwrap();
+        let (spin, peer) = pair.finish();
         assert!(!spin.has_failed());
         let report = peer.into_peer().into_report();
         assert_eq!((report.answered, report.missing, report.unexpected), (50, 0, 0));

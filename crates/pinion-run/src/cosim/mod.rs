@@ -53,7 +53,7 @@ pub use world::{Actor, Idle, World};
 use pinion_host::HostModel;
 use pinion_sim::Time;
 use pinion_spin::matching::{Limits, MatchingEngine};
-use pinion_spin::{ExecutionContext, Nic, Outcome};
+use pinion_spin::{ExecutionContext, Inbox, Nic, Outcome};
 
 use pinion_app::app::App;
 use pinion_app::assets;
@@ -62,7 +62,7 @@ use pinion_app::error::{Error, Result};
 use ears::Ears;
 pub use ears::Heard;
 use queue::{Queue, What};
-use world::{Inbox, Lane, Side};
+use world::{Lane, Side};
 
 /// Says how a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +203,7 @@ impl<H: Actor, P: Actor> Cosim<H, P> {
     fn deliver(&mut self, what: What) {
         let side = match what {
             What::ToNic(frame) => {
-                self.inbox.put(self.queue.now_ps(), frame, self.skip);
+                self.inbox.put(Time::from_ps(self.queue.now_ps()), frame, self.skip);
                 return self.nic.reopen();
             }
             What::ToPeer(_) => Side::Peer,

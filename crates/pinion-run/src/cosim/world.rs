@@ -1,10 +1,7 @@
 //! What actors see of the world: the time, the cable, memories, timers of their own.
 
-use std::collections::VecDeque;
-
 use pinion_host::HostModel;
-use pinion_sim::Time;
-use pinion_spin::{Frame, Nic, Offer, Traffic};
+use pinion_spin::Nic;
 
 use super::queue::{Queue, What};
 
@@ -129,27 +126,5 @@ impl Lane {
     pub fn pass_ready(&mut self, last_ps: u64, occupied_ps: u64) -> u64 {
         self.free_ps = last_ps.max(self.free_ps + occupied_ps);
         self.free_ps
-    }
-}
-
-/// Holds frames that have reached the NIC.
-#[derive(Debug, Default)]
-pub(super) struct Inbox {
-    frames: VecDeque<Frame>,
-    count: u64,
-}
-
-impl Inbox {
-    /// Adds a frame whose last bit is there.
-    pub fn put(&mut self, now_ps: u64, bytes: Vec<u8>, skip: u32) {
-        let (arrival, tag) = (Time::from_ps(now_ps), self.count);
-        self.count += 1;
-        self.frames.push_back(Frame { arrival, bytes, skip, classification: None, tag });
-    }
-}
-
-impl Traffic for Inbox {
-    fn next(&mut self) -> Offer {
-        self.frames.pop_front().map_or(Offer::Nothing, Offer::Frame)
     }
 }

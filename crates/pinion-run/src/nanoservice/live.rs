@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Deaf;
-use pinion_nanopu::node::Progress as NodeProgress;
-use pinion_net::link::Endpoint as _;
+use pinion_nanopu::node::{NodeEnd, Progress as NodeProgress};
 use pinion_net::load::flits;
 use pinion_net::tap::{InterfaceAddress, Tap, TapError};
+use pinion_sim::node::Node as _;
 
+use super::ears::Ears;
 use super::frames::{Frames, Matching, Outputs};
 use super::hang;
-use super::node_end::NodeEnd;
 use super::run::{Observer, PEER_IP, Progress, empty_read};
 use super::setup::Setup;
 use super::summary::{Ending, Summary};
@@ -96,7 +96,9 @@ pub fn run(
     }
     let wire = || Wire::new(&setup, PEER_IP);
     let frames = Frames::new(outputs, wire(), Matching::Oldest, setup.clock)?;
-    let end = NodeEnd::new(setup.node(service)?, frames, Deaf);
+    let node = setup.node(service)?;
+    let ears = Ears::new(node.harts(), frames, Deaf);
+    let end = NodeEnd::new(node, ears);
     let live = Live {
         device: Device {
             buffer: vec![0; tap.max_frame_bytes()],
@@ -128,7 +130,7 @@ struct Device {
 }
 
 struct Live<'a> {
-    end: NodeEnd<Deaf>,
+    end: NodeEnd<Ears<Deaf>>,
     device: Device,
     service: &'a Service,
     contexts: u16,
@@ -195,7 +197,7 @@ impl Live<'_> {
             self.simulate(self.now + SLICE_CYCLES)?;
             self.pass_on(observer);
             let serves = (0..self.contexts).any(|c| self.end.node.receive().serves(c));
-            if serves && self.now > self.end.ears.moved + SETTLED_CYCLES {
+            if serves && self.now > self.end.moved() + SETTLED_CYCLES {
                 break;
             }
         }
@@ -209,26 +211,26 @@ impl Live<'_> {
             && end.unread_words(self.contexts) == 0
             && end.begun(self.contexts) == 0
             && end.node.transmit().resident().next().is_none();
-        let settled = is_empty && self.now > end.ears.moved + SETTLED_CYCLES;
+        let settled = is_empty && self.now > end.moved() + SETTLED_CYCLES;
         !(end.is_quiet() || settled)
     }
 
     /// Tells whether all that the node waits for is its peer.
     fn awaits_peer(&self) -> bool {
         let end = &self.end;
-        self.now > end.ears.moved + SETTLED_CYCLES
+        self.now > end.moved() + SETTLED_CYCLES
             && end.node.receive().is_empty()
             && end.begun(self.contexts) == 0
     }
 
     fn simulate(&mut self, until: Cycle) -> Result<()> {
         let device = &mut self.device;
-        self.end.run(until, &mut |_, _, frame| {
-            let written = device.tap.write(frame);
+        self.end.run(until, &mut |_: usize, _: Cycle, _: Cycle, frame: Vec<u8>| {
+            let written = device.tap.write(&frame);
             device.note(written);
         });
         self.now = self.now.max(until);
-        self.end.frames.settle(self.now)?;
+        self.end.ears.frames.settle(self.now)?;
         match self.device.error.take() {
             Some(error) => Err(error.into()),
             None => Ok(()),
@@ -252,7 +254,7 @@ impl Live<'_> {
             }
             let first = self.wire_free.max(self.now + 1);
             self.wire_free = first + flits(bytes);
-            self.end.arrive(first, frame);
+            self.end.arrive(0, first, frame.to_vec());
         }
         Ok(())
     }
@@ -286,7 +288,7 @@ impl Live<'_> {
         };
         let ended = (self.now, Some(ready));
         let mut summary = Summary::new(self.service, setup, &self.end, ending, ended);
-        let (counts, latency) = self.end.frames.finish()?;
+        let (counts, latency) = self.end.ears.frames.finish()?;
         summary.frames = counts;
         summary.latency = latency.quantiles();
         summary.host = host;

@@ -3,13 +3,13 @@
 //! A [`Service`](pinion_app::service::Service) and a [`Setup`] make a node; [`run::run`] puts it at one
 //! end of a link and requests at the other, and gives a [`Summary`].
 
+pub mod ears;
 mod fault;
 pub mod frames;
 pub mod hang;
 mod json;
 #[cfg(target_os = "linux")]
 pub mod live;
-pub mod node_end;
 mod nothing;
 mod outside;
 mod perfetto;

@@ -9,6 +9,7 @@ use pinion_nanopu::Cycle;
 use pinion_net::frame::lnic::Flags;
 use pinion_net::load::{LoadReport, LoadSource, LoadSpec, Peer, flits};
 use pinion_sim::Clock;
+use pinion_sim::node::{RestoreError, SaveError, Saved};
 use pinion_spin::{Offer, Traffic as _};
 
 use super::script::Script;
@@ -270,5 +271,13 @@ impl Peer for Outside {
             Source::Script(script) => self.started.is_some() && script.is_done(),
         };
         source && self.waiting.is_empty()
+    }
+
+    fn save(&self) -> std::result::Result<Saved, SaveError> {
+        Err(SaveError::File { what: "the requests of a run".to_owned() })
+    }
+
+    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
+        saved.get::<()>().copied()
     }
 }

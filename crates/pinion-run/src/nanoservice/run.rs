@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Listener;
-use pinion_nanopu::node;
-use pinion_net::link::{Link, Pair, PeerEnd};
-use pinion_net::load::Peer as _;
+use pinion_nanopu::node::{self, NodeEnd};
+use pinion_net::link::{Link, Pair};
+use pinion_net::load::{Peer as _, PeerEnd};
 use pinion_sim::Time;
+use pinion_sim::node::Node as _;
 
+use super::ears::Ears;
 use super::frames::{Frames, Matching, Outputs};
 use super::hang;
-use super::node_end::NodeEnd;
 use super::outside::{Outside, Traffic};
 use super::setup::Setup;
 use super::summary::{Ending, Summary};
@@ -90,7 +91,7 @@ pub struct Progress {
     pub host: Duration,
 }
 
-type Ends<L> = Pair<NodeEnd<L>, PeerEnd<Outside>>;
+type Ends<L> = Pair<NodeEnd<Ears<L>>, PeerEnd<Outside>>;
 
 /// Runs a nanoservice to its end, or until the observer stops it; `listener` hears everything.
 ///
@@ -113,7 +114,8 @@ pub fn run<L: Settling>(
     let outside =
         Outside::new(options.traffic, Wire::new(setup, PEER_IP), options.answers, setup.clock)?;
     let link = Link::new(options.link_cycles);
-    let pair = Pair::new(NodeEnd::new(node, frames, listener), PeerEnd::new(outside), &link);
+    let ears = Ears::new(node.harts(), frames, listener);
+    let pair = Pair::new(NodeEnd::new(node, ears), PeerEnd::new(outside), &link);
     let run = Run {
         pair: pair.map_err(|error| Error::part("cannot link node and traffic", error))?,
         service,
@@ -244,8 +246,8 @@ impl<L: Settling> Run<'_, L> {
     /// Passes on what happened since the last look.
     fn after_look(&mut self, now: Cycle, observer: &mut dyn Observer) -> Result<()> {
         let end = &mut self.pair.a;
-        end.frames.settle(now)?;
-        self.moved = self.moved.max(self.pair.a.ears.moved.min(now));
+        end.ears.frames.settle(now)?;
+        self.moved = self.moved.max(self.pair.a.moved().min(now));
         if self.print(observer, false) {
             self.moved = now;
         }
@@ -358,15 +360,13 @@ impl<L: Settling> Run<'_, L> {
     fn conclude(self, setup: &Setup, ending: Ending) -> Result<Summary> {
         let now = self.pair.now();
         let ready = self.ready;
-        let ended = self.pair.finish();
-        let (end, peer) = ended.map_err(|error| Error::part("cannot write frames", error))?;
-        let mut end = end;
+        let (mut end, peer) = self.pair.finish();
         end.ears.other.settle(Cycle::MAX)?;
         let peer = peer.into_peer();
         let why_nothing = peer.why_nothing();
         let (load, differences) = peer.finish();
         let mut summary = Summary::new(self.service, setup, &end, ending, (now, ready));
-        let (counts, latency) = end.frames.finish()?;
+        let (counts, latency) = end.ears.frames.finish()?;
         summary.frames = counts;
         summary.latency = latency.quantiles();
         summary.host = self.host.elapsed();

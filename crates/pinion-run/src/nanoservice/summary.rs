@@ -6,12 +6,12 @@ use std::time::Duration;
 use pinion_nanopu::Cycle;
 use pinion_nanopu::nic::receive::Accounting;
 use pinion_nanopu::nic::transmit::counters::Counters;
-use pinion_nanopu::node::Node;
+use pinion_nanopu::node::{Node, NodeEnd};
 use pinion_net::load::LoadReport;
 use pinion_sim::{Clock, Time};
 
+use super::ears::{Ears, HartCounts};
 use super::frames::Counts;
-use super::node_end::{HartCounts, NodeEnd};
 use super::run::empty_read;
 use super::setup::Setup;
 use pinion_app::service::Service;
@@ -151,7 +151,7 @@ impl Summary {
     pub fn new<L: pinion_nanopu::event::Listener>(
         service: &Service,
         setup: &Setup,
-        end: &NodeEnd<L>,
+        end: &NodeEnd<Ears<L>>,
         ending: Ending,
         (now, ready): (Cycle, Option<Cycle>),
     ) -> Self {

@@ -16,7 +16,7 @@ use crate::task::Task;
 use crate::wake::{Due, Wake};
 
 /// Holds the arbiter over the clusters.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CompletionArbiter {
     arbiter: RoundRobin,
     /// Clusters with a completion in their spill register.

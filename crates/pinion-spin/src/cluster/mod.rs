@@ -105,7 +105,7 @@ impl Cluster {
 }
 
 /// Holds all clusters, their HPUs, and what they share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Clusters {
     /// The clusters.
     pub each: Vec<Cluster>,

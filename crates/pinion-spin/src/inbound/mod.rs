@@ -27,7 +27,7 @@ pub use her::HerPath;
 use packet_buffer::PacketBuffer;
 
 /// Holds the inbound engine.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct InboundEngine {
     /// Room in the L2 packet buffer.
     buffer: PacketBuffer,

@@ -87,7 +87,7 @@ impl Flow {
 }
 
 /// Matches packets to contexts and messages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MatchingEngine {
     contexts: Vec<ContextMatch>,
     limits: Limits,

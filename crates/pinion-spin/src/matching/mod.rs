@@ -18,9 +18,6 @@ mod near_miss;
 mod rule;
 mod ruleset;
 
-#[cfg(test)]
-mod tests;
-
 pub use engine::{ContextMatch, DisabledContext, MatchingEngine, Message, Verdict};
 pub use error::MatchError;
 pub use flow::FlowFields;

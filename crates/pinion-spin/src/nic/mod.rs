@@ -13,6 +13,7 @@ mod control;
 mod report;
 mod setup;
 mod standstill;
+mod state;
 
 pub use control::ControlError;
 pub use setup::SetupError;
@@ -47,8 +48,9 @@ pub enum Outcome {
     Stuck(String),
 }
 
-/// Simulates a whole NIC.
-#[derive(Debug)]
+/// Simulates a whole NIC. A clone is a deep copy, to come back to this cycle; memory that other
+/// processes map ([`Nic::shared_memory`]) is theirs, and not copied with it.
+#[derive(Clone, Debug)]
 pub struct Nic {
     shared: Shared,
     matching: MatchingEngine,

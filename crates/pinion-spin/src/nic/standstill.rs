@@ -11,7 +11,7 @@ use crate::wake::Due;
 const MOST_STEPS: u32 = 1_000_000;
 
 /// Counts the steps since time advanced.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Standstill {
     cycle: u64,
     steps: u32,

@@ -15,7 +15,7 @@ use crate::matching::{MatchingEngine, Verdict};
 use crate::{Classification, ContextId, Frame, Machine, Offer, Totals, Traffic};
 
 /// Holds the level.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Level {
     latency_cycles: u64,
     queue_packets: usize,
@@ -36,7 +36,7 @@ pub struct Level {
     totals: Totals,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Waiting {
     frame: Frame,
     known: Option<(Classification, usize)>,
@@ -44,7 +44,7 @@ struct Waiting {
     from: Option<u64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Queue {
     frames: VecDeque<Frame>,
     /// Packets dealt to the unit that are not done.

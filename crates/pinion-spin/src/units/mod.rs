@@ -22,7 +22,7 @@ use level::Level;
 use outward::Outward;
 
 /// Simulates a NIC of one PsPIN unit or several.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Units {
     machine: Machine,
     clock: Clock,
@@ -182,6 +182,16 @@ impl Units {
             [nic] => nic.write_host(address, data),
             _ => self.host.write(address, data).is_ok(),
         }
+    }
+}
+
+/// A NIC that is there already is one unit, whose own engine matches.
+impl From<Nic> for Units {
+    fn from(nic: Nic) -> Self {
+        let machine = nic.machine().clone();
+        let clock = Clock::from_hz(machine.clock.frequency_mhz.max(1) * 1_000_000);
+        let level = Level::new(&machine, Vec::new(), no_rules());
+        Self { machine, clock, nics: vec![nic], level, host: HostMemory::new(0) }
     }
 }
 

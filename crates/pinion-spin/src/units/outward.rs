@@ -8,7 +8,7 @@ use crate::listener::{
 use crate::{ContextId, Machine};
 
 /// Is what a unit did that concerns the scheduling level.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct News {
     /// Packets that it is done with.
     pub gone: u64,

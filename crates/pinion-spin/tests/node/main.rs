@@ -19,6 +19,7 @@ mod order;
 mod overrides;
 mod registers;
 mod results;
+mod saved;
 mod several;
 mod shapes;
 mod stalled;

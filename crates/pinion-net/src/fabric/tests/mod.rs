@@ -4,12 +4,14 @@
 
 mod failure;
 mod joined;
+mod saved;
 mod talker;
 
 use super::*;
 use crate::capture::{CaptureWriter, LinkType};
 use crate::fault::FaultSpec;
-use crate::link::{Link, PortTap};
+use crate::link::Link;
+use crate::middleware::PortTap;
 use crate::switch::SwitchSpec;
 use crate::testing::{Random, seed};
 use joined::Joined;

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, flits};
+
 use super::*;
-use crate::load::flits;
 
 /// Bytes of an Ethernet and an IPv4 header.
 const HEADERS: usize = 34;
@@ -16,7 +17,8 @@ pub(super) struct Heard {
     pub bytes: Vec<u8>,
 }
 
-/// Is the node.
+/// The node.
+#[derive(Clone)]
 pub(super) struct Talker {
     number: usize,
     nodes: usize,
@@ -103,20 +105,20 @@ pub(super) fn is_whole(frame: &[u8]) -> bool {
     sum == crc32fast::hash(rest).to_le_bytes()
 }
 
-impl crate::link::Endpoint for Talker {
-    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
+impl Node for Talker {
+    fn arrive(&mut self, _: usize, first_flit: u64, frame: Vec<u8>) {
         let last = self.heard.last().map_or(0, |heard| heard.first_flit + flits(heard.bytes.len()));
         assert!(first_flit >= last, "frames overlap at the pins of node {}", self.number);
-        self.heard.push(Heard { first_flit, bytes: frame.to_vec() });
         self.moved = first_flit;
         if frame[HEADERS + 8] == 1 {
-            let from = (name(frame).0 - address(0)) as usize;
+            let from = (name(&frame).0 - address(0)) as usize;
             let at = first_flit + flits(frame.len()) + self.random.below(100);
             self.plan(at, from % self.nodes, 80, false);
         }
+        self.heard.push(Heard { first_flit, bytes: frame });
     }
 
-    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
+    fn run(&mut self, until: u64, ports: &mut dyn Ports) {
         self.runs += 1;
         assert!(self.fails_at.is_none_or(|at| until <= at), "node {} was to fail", self.number);
         while let Some(&(at, which, to, bytes, wants_answer)) = self.planned.first() {
@@ -127,21 +129,32 @@ impl crate::link::Endpoint for Talker {
             self.planned.pop_first();
             let frame = self.frame(which, to, bytes, wants_answer);
             self.free = first + flits(frame.len());
-            send(first, self.free - 1, &frame);
+            ports.send(0, first, self.free - 1, frame);
         }
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
         self.planned.first().map(|(at, ..)| (*at).max(self.free))
     }
-}
 
-impl Member for Talker {
     fn moved(&self) -> u64 {
         self.moved
     }
 
     fn is_open(&self) -> bool {
         !self.planned.is_empty()
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        tell("planned", self.planned.len() as u64);
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        Ok(Saved::new(self.clone()))
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        self.clone_from(saved.get()?);
+        Ok(())
     }
 }

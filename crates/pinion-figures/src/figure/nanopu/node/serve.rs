@@ -1,12 +1,12 @@
 //! A service under load: the service example, its arguments made of what the figure asks for, a
 //! link, a load. Out: what became of the load.
 
-use pinion_nanopu::node::{Node, Progress};
-use pinion_net::link::{Link, Pair, PeerEnd};
-use pinion_net::load::{LoadReport, LoadSource, LoadSpec, Peer as _};
+use pinion_nanopu::event::Deaf;
+use pinion_nanopu::node::{Node, NodeEnd, Progress};
+use pinion_net::link::{Link, Pair};
+use pinion_net::load::{LoadReport, LoadSource, LoadSpec, Peer as _, PeerEnd};
 
 use super::super::{Scheduling, Service};
-use super::end::NodeEnd;
 use super::exchange::ended;
 use super::{Nodes, node};
 use crate::figure::Setting;
@@ -60,7 +60,8 @@ pub(super) fn drive(
     let source = LoadSource::new(load).map_err(|error| Error::part("load", error))?;
     let link = Link::new(link_cycles);
     let failed = |error| Error::part("link", error);
-    let mut pair = Pair::new(PeerEnd::new(source), NodeEnd::new(node), &link).map_err(failed)?;
+    let mut pair =
+        Pair::new(PeerEnd::new(source), NodeEnd::new(node, Deaf), &link).map_err(failed)?;
     pair.run(u64::MAX, |pair| {
         let ended = matches!(pair.b.progress, Progress::Exited { .. } | Progress::Stopped { .. });
         let waits = !pair.a.peer().has_started() && pair.now() > longest_boot_cycles;
@@ -69,7 +70,7 @@ pub(super) fn drive(
     .map_err(failed)?;
     let started = pair.a.peer().has_started();
     let now = pair.now();
-    let (source, end) = pair.finish().map_err(failed)?;
+    let (source, end) = pair.finish();
     let source = source.into_peer();
     if !started || !source.is_done(now) && end.progress != Progress::Quiet {
         return Err(ended(end.progress, &end.node.memory().devices.console));

@@ -1,25 +1,19 @@
 //! One direction of a cable. In: frames as their sender gives them. Out: frames as they arrive at the
 //! other end's MAC. Holds those under way.
 //!
-//! A faulty direction loses, repeats and damages frames, and lets others overtake them. As on a real
-//! wire every frame carries a check sequence (CRC-32) there, and the receiving MAC drops damaged ones.
+//! The [`Lane`] says when a frame arrives; a faulty direction ([`FaultyWay`]) loses, repeats and
+//! damages frames, and lets others overtake them.
 
 use std::collections::VecDeque;
 
-use pinion_sim::{Clock, Time};
+use super::{Lane, LaneCounts, Link, LinkError};
+use crate::fault::{FaultCounts, FaultyWay, Through};
 
-use crate::fault::{FaultCounts, FaultLane};
-use crate::link::{Lane, LaneCounts, Link, LinkError};
-use crate::load::flits;
-
-/// Bytes of the frame check sequence.
-const CHECK_BYTES: usize = 4;
-
-/// Is one direction of a cable.
-#[derive(Debug)]
-pub(super) struct Wire {
+/// One direction of a cable.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
     lane: Lane,
-    faults: Option<Faults>,
+    faults: Option<FaultyWay>,
     under_way: VecDeque<(u64, Vec<u8>)>,
     window_cycles: u64,
     taken: u64,
@@ -27,14 +21,6 @@ pub(super) struct Wire {
     damaged: Vec<u64>,
     /// Cycles in which frames arrive that went to another rank before that.
     ahead: VecDeque<u64>,
-}
-
-#[derive(Debug)]
-struct Faults {
-    lane: FaultLane,
-    clock: Clock,
-    /// The cycle after the last frame that was let through.
-    free: u64,
 }
 
 /// Counts frames of one direction of a cable.
@@ -61,15 +47,15 @@ impl WireCounts {
 }
 
 impl Wire {
-    /// Lays a direction of a cable in a fabric that advances in windows of so many cycles.
-    pub(super) fn new(
+    /// Lays a direction of a cable between nodes that advance in windows of so many cycles.
+    pub(crate) fn new(
         link: &Link,
-        faults: Option<(FaultLane, Clock)>,
+        faults: Option<FaultyWay>,
         window_cycles: u64,
     ) -> Result<Self, LinkError> {
         Ok(Self {
             lane: Lane::new(link)?,
-            faults: faults.map(|(lane, clock)| Faults { lane, clock, free: 0 }),
+            faults,
             under_way: VecDeque::new(),
             window_cycles,
             taken: 0,
@@ -79,9 +65,8 @@ impl Wire {
     }
 
     /// Takes a frame; it arrives in `not_before` at the earliest.
-    pub(super) fn send(&mut self, first: u64, last: u64, not_before: u64, frame: &[u8]) {
-        self.lane.send(first, last, not_before, frame);
-        let Some((arrival, frame)) = self.lane.take_before(u64::MAX) else { return };
+    pub(crate) fn send(&mut self, first: u64, last: u64, not_before: u64, frame: Vec<u8>) {
+        let Some(arrival) = self.lane.send(first, last, not_before, frame.len()) else { return };
         match &mut self.faults {
             None => self.under_way.push_back((arrival, frame)),
             Some(faults) => {
@@ -92,31 +77,29 @@ impl Wire {
     }
 
     /// Takes a frame whose arrival is known: another rank's end sent it.
-    pub(super) fn put(&mut self, arrival: u64, frame: Vec<u8>) {
+    pub(crate) fn put(&mut self, arrival: u64, frame: Vec<u8>) {
         self.under_way.push_back((arrival, frame));
     }
 
     /// Gives the cycle in which the next window must have begun: that of the earliest arrival, or a
     /// window before a held frame goes on, for its receiver may be another rank's.
-    pub(super) fn next(&self) -> Option<u64> {
+    pub(crate) fn next(&self) -> Option<u64> {
         let front = self.under_way.front().map(|(arrival, _)| *arrival);
-        let held = self.faults.as_ref().and_then(Faults::next);
+        let held = self.faults.as_ref().and_then(FaultyWay::next_cycle);
         let held = held.map(|cycle| cycle.saturating_sub(self.window_cycles));
         front.into_iter().chain(held).min()
     }
 
     /// Lets go the held frames that go on by themselves before a cycle.
-    pub(super) fn settle_before(&mut self, until: u64) {
-        if let Some(faults) = &mut self.faults
-            && faults.next().is_some_and(|next| next < until)
-        {
-            faults.lane.release_due(faults.clock.time(until - 1).ps());
+    pub(crate) fn settle_before(&mut self, until: u64) {
+        if let Some(faults) = &mut self.faults {
+            faults.release_before(until);
             self.settle();
         }
     }
 
     /// Takes the next frame that arrives before a cycle; held ones must have been let go.
-    pub(super) fn take_before(&mut self, until: u64) -> Option<(u64, Vec<u8>)> {
+    pub(crate) fn take_before(&mut self, until: u64) -> Option<(u64, Vec<u8>)> {
         if self.under_way.front()?.0 >= until {
             return None;
         }
@@ -126,7 +109,7 @@ impl Wire {
 
     /// Takes the next frame for another rank, be it ahead of `now`, before which everything has
     /// happened; held ones must have been let go.
-    pub(super) fn take_ahead(&mut self, now: u64) -> Option<(u64, Vec<u8>)> {
+    pub(crate) fn take_ahead(&mut self, now: u64) -> Option<(u64, Vec<u8>)> {
         while self.ahead.front().is_some_and(|arrival| *arrival < now) {
             self.ahead.pop_front();
         }
@@ -138,54 +121,26 @@ impl Wire {
     /// Moves what faults let through to the frames under way; drops damaged ones.
     fn settle(&mut self) {
         let Some(faults) = &mut self.faults else { return };
-        while let Some((arrival, frame)) = faults.take() {
-            match frame {
-                Some(frame) => self.under_way.push_back((arrival, frame)),
-                None => self.damaged.push(arrival),
+        while let Some((arrival, through)) = faults.take() {
+            match through {
+                Through::Whole(frame) => self.under_way.push_back((arrival, frame)),
+                Through::Damaged => self.damaged.push(arrival),
             }
         }
     }
 
     /// Counts what has happened before cycle `now`.
-    pub(super) fn counts(&self, now: u64) -> WireCounts {
-        let held = self.faults.as_ref().map_or(0, |faults| faults.lane.held());
+    pub(crate) fn counts(&self, now: u64) -> WireCounts {
+        let held = self.faults.as_ref().map_or(0, FaultyWay::held);
         let ahead = self.ahead.len() - self.ahead.partition_point(|arrival| *arrival < now);
         let damaged = self.damaged.partition_point(|arrival| *arrival < now);
         let damaged_later = self.damaged.len() - damaged;
         WireCounts {
             sent: self.lane.counts(),
-            faults: self.faults.as_ref().map(|faults| faults.lane.counts()).unwrap_or_default(),
+            faults: self.faults.as_ref().map(FaultyWay::counts).unwrap_or_default(),
             damaged: damaged as u64,
             taken: self.taken - ahead as u64,
             under_way: (self.under_way.len() + held + ahead + damaged_later) as u64,
         }
-    }
-}
-
-impl Faults {
-    fn push(&mut self, arrival: u64, mut frame: Vec<u8>) {
-        let check = crc32fast::hash(&frame);
-        frame.extend_from_slice(&check.to_le_bytes());
-        self.lane.push(self.clock.time(arrival).ps(), &frame);
-    }
-
-    /// Gives the cycle in which the next held frame goes on by itself.
-    fn next(&self) -> Option<u64> {
-        let ps = self.lane.next_deadline_ps()?;
-        // A part of a cycle counts as a whole one: never early.
-        let cycle = self.clock.cycle_at(Time::from_ps(ps));
-        Some(cycle + u64::from(self.clock.time(cycle).ps() < ps))
-    }
-
-    /// Takes a frame that went through, if one did; `None` inside: a damaged one.
-    fn take(&mut self) -> Option<(u64, Option<Vec<u8>>)> {
-        let (ps, mut frame) = self.lane.take()?;
-        let cycle = self.clock.cycle_at(Time::from_ps(ps));
-        let cycle = cycle + u64::from(self.clock.time(cycle).ps() < ps);
-        let check = frame.split_off(frame.len() - CHECK_BYTES);
-        let arrival = cycle.max(self.free);
-        self.free = arrival + flits(frame.len());
-        let is_whole = check == crc32fast::hash(&frame).to_le_bytes();
-        Some((arrival, is_whole.then_some(frame)))
     }
 }

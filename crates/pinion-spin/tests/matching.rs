@@ -1,6 +1,6 @@
 //! The engine against an independent plain implementation, and named rules against real packets.
 
-use super::*;
+use pinion_spin::matching::*;
 
 /// A small generator of random numbers (xorshift64*), so that runs can be replayed.
 struct Random(u64);

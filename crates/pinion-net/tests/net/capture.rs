@@ -1,7 +1,7 @@
 //! What captures promise: every format read, every damage reported, nothing half-written.
 
-use super::*;
-use crate::testing::{Random, seed};
+use crate::support::{Random, seed};
+use pinion_net::capture::*;
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
 

@@ -1,13 +1,16 @@
 //! What a link between two ends promises: latency, order, the same result for any window.
 
-use super::*;
-use crate::capture::{CaptureReader, CaptureWriter, LinkType};
-use crate::frame::lnic::{Flags, Header, NDP_PROTOCOL};
-use crate::load::{LoadReport, LoadSource, LoadSpec, flits};
+use pinion_net::capture::{CaptureReader, CaptureWriter, LinkType};
+use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
+use pinion_net::link::*;
+use pinion_net::load::{LoadReport, LoadSource, LoadSpec, PeerEnd};
+use pinion_net::middleware::{PortTap, Tapped};
 use pinion_sim::Clock;
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, flits};
 use std::collections::VecDeque;
 
 /// Answers each data frame `delay` cycles after its last flit, and announces itself first.
+#[derive(Clone)]
 struct Echo {
     delay: u64,
     out: VecDeque<(u64, Vec<u8>)>,
@@ -29,10 +32,10 @@ impl Echo {
     }
 }
 
-impl Endpoint for Echo {
-    fn arrive(&mut self, first_flit: u64, frame: &[u8]) {
+impl Node for Echo {
+    fn arrive(&mut self, _: usize, first_flit: u64, frame: Vec<u8>) {
         self.heard.push(first_flit);
-        let (header, payload) = Header::parse(frame, NDP_PROTOCOL).unwrap();
+        let (header, payload) = Header::parse(&frame, NDP_PROTOCOL).unwrap();
         if header.flags.has(Flags::DATA) {
             let back = Header { src_ip: header.dst_ip, dst_ip: header.src_ip, ..header };
             let due = first_flit + flits(frame.len()) - 1 + self.delay;
@@ -40,15 +43,28 @@ impl Endpoint for Echo {
         }
     }
 
-    fn run(&mut self, until: u64, send: &mut dyn FnMut(u64, u64, &[u8])) {
-        while let Some((first, frame)) = self.out.front().filter(|(first, _)| *first < until) {
-            send(*first, first + flits(frame.len()) - 1, frame);
-            self.out.pop_front();
+    fn run(&mut self, until: u64, ports: &mut dyn Ports) {
+        while self.out.front().is_some_and(|(first, _)| *first < until) {
+            let Some((first, frame)) = self.out.pop_front() else { break };
+            ports.send(0, first, first + flits(frame.len()) - 1, frame);
         }
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
         self.out.front().map(|(first, _)| *first)
+    }
+
+    fn moved(&self) -> u64 {
+        self.heard.last().copied().unwrap_or(0)
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        Ok(Saved::new(self.clone()))
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        self.clone_from(saved.get()?);
+        Ok(())
     }
 }
 
@@ -57,9 +73,9 @@ fn run(load: &str, window: u64) -> (LoadReport, Vec<u64>, u64) {
     let pair = Pair::new(source, Echo::new(50), &Link::published()).unwrap();
     let mut pair = pair.in_windows_of(window);
     let end = pair.run(u64::MAX, |_| true).unwrap();
-    assert_eq!((pair.counts(End::A).late, pair.counts(End::B).late), (0, 0));
-    assert_eq!(pair.counts(End::A).frames, pair.b.heard.len() as u64);
-    let (source, echo) = pair.finish().unwrap();
+    assert_eq!((pair.counts(End::A).sent.late, pair.counts(End::B).sent.late), (0, 0));
+    assert_eq!(pair.counts(End::A).sent.frames, pair.b.heard.len() as u64);
+    let (source, echo) = pair.finish();
     (source.into_peer().into_report(), echo.heard, end)
 }
 
@@ -107,10 +123,10 @@ fn a_tap_sees_both_ways_in_order_of_time() {
     let tap = PortTap::new(writer, Clock::from_hz(3_200_000_000));
     let spec = LoadSpec::parse("requests=20,gap=exp:60").unwrap();
     let source = PeerEnd::new(LoadSource::new(spec).unwrap());
-    let pair = Pair::new(source, Echo::new(5), &Link::published()).unwrap();
-    let mut pair = pair.with_tap(End::B, tap);
+    let echo = Tapped::new(Echo::new(5)).with_tap(0, tap);
+    let mut pair = Pair::new(source, echo, &Link::published()).unwrap();
     pair.run(u64::MAX, |_| true).unwrap();
-    pair.finish().unwrap();
+    pair.finish().1.finish().unwrap();
     let frames: Vec<_> = CaptureReader::open(&path).unwrap().map(Result::unwrap).collect();
     std::fs::remove_file(path).unwrap();
     // The announcement, 20 requests and answers, and the source's acknowledgements.

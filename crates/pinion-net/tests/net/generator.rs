@@ -1,9 +1,10 @@
 //! What the generator promises: right frames, right counts, the same every time, helpful errors.
 
-use super::*;
-use crate::capture::LinkType;
-use crate::frame::{Checksums, Content, SlmpHeader, parse, parse_ip, verify_checksums};
-use crate::testing::{Random, seed};
+use crate::support::{Random, seed};
+use pinion_net::capture::LinkType;
+use pinion_net::capture::TimedFrame;
+use pinion_net::frame::{Checksums, Content, SlmpHeader, parse, parse_ip, verify_checksums};
+use pinion_net::generator::*;
 use std::collections::BTreeMap;
 
 fn frames(text: &str) -> Vec<TimedFrame> {

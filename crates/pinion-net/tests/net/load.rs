@@ -1,9 +1,9 @@
 //! What a source promises, against a model of a node: first come first served, some fixed delay.
 
-use super::*;
-use crate::capture::{CaptureReader, CaptureWriter, LinkType};
-use crate::frame::lnic::{CONTROL_PAYLOAD_BYTES, Flags, Header, NDP_PROTOCOL};
-use crate::frame::{Content, build_udp_frame, parse};
+use pinion_net::capture::{CaptureReader, CaptureWriter, LinkType};
+use pinion_net::frame::lnic::{CONTROL_PAYLOAD_BYTES, Flags, Header, NDP_PROTOCOL};
+use pinion_net::frame::{Content, build_udp_frame, parse};
+use pinion_net::load::*;
 use pinion_sim::Clock;
 
 /// Serves one request after the other and answers with what it got.
@@ -300,7 +300,7 @@ fn a_capture_of_a_load_can_be_read_back() {
 /// Nodes behind a network that loses, trims and repeats frames by chance; each echoes a message once,
 /// as a nanoPU does, and sends its answer until that is acknowledged.
 struct Network {
-    random: crate::testing::Random,
+    random: crate::support::Random,
     nodes: u32,
     trims: bool,
     /// Frames to the source by the cycle of their last flit.
@@ -383,7 +383,7 @@ impl Network {
 
 #[test]
 fn every_request_is_answered_once_over_a_network_that_loses_trims_and_repeats() {
-    let seed = crate::testing::seed("load::every_request_is_answered_once");
+    let seed = crate::support::seed("load::every_request_is_answered_once");
     for (case, nodes, spread) in
         [("gap=exp:60", 1, ""), ("outstanding=40", 3, ",spread=uniform"), ("gap=90", 4, "")]
     {
@@ -396,7 +396,7 @@ fn every_request_is_answered_once_over_a_network_that_loses_trims_and_repeats() 
         };
         let mut source = LoadSource::new(base.with(&text, &[], "").unwrap()).unwrap();
         let mut network = Network {
-            random: crate::testing::Random::new(seed),
+            random: crate::support::Random::new(seed),
             nodes,
             trims: true,
             out: Default::default(),

@@ -1,0 +1,8 @@
+//! What this crate promises to those who use it: captures, generators, links, loads, middleware.
+
+mod capture;
+mod generator;
+mod link;
+mod load;
+mod middleware;
+mod support;

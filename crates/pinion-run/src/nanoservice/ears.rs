@@ -1,0 +1,68 @@
+//! Who hears a node of a nanoservice: what happens inside is counted, and all of it, frames included,
+//! passed on.
+
+use pinion_nanopu::Cycle;
+use pinion_nanopu::event::{Event, Listener};
+
+use super::frames::Frames;
+
+/// Counts what a hart did.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HartCounts {
+    /// Counts messages that it was given.
+    pub messages: u64,
+    /// Counts messages that it said it was done with.
+    pub done: u64,
+    /// Counts traps that it took, interrupts among them.
+    pub traps: u64,
+    /// Counts words that it sent.
+    pub words_out: u64,
+}
+
+/// Hears a node, and passes all on to a second listener.
+pub struct Ears<L> {
+    /// The second listener.
+    pub other: L,
+    /// Hears of its frames.
+    pub frames: Frames,
+    /// Counts by hart.
+    pub harts: Vec<HartCounts>,
+    /// Counts timeouts of messages.
+    pub timeouts: u64,
+}
+
+impl<L> Ears<L> {
+    /// Listens to a node of so many harts.
+    pub fn new(harts: usize, frames: Frames, other: L) -> Self {
+        Self { other, frames, harts: vec![HartCounts::default(); harts], timeouts: 0 }
+    }
+}
+
+impl<L: Listener> Listener for Ears<L> {
+    fn event(&mut self, at: Cycle, event: Event) {
+        let hart = |hart: u8| usize::from(hart);
+        match event {
+            Event::GlobalReceiveOut { hart: number, last } => {
+                self.harts[hart(number)].messages += u64::from(last);
+            }
+            Event::MessageDone { hart: number } => self.harts[hart(number)].done += 1,
+            Event::TransmitWord { hart: number } => self.harts[hart(number)].words_out += 1,
+            Event::Trap { hart: number } => self.harts[hart(number)].traps += 1,
+            Event::Timeout => self.timeouts += 1,
+            _ => {}
+        }
+        self.other.event(at, event);
+    }
+
+    fn retired(&mut self, hart: u8, at: Cycle, pc: u64) {
+        self.other.retired(hart, at, pc);
+    }
+
+    fn arrived(&mut self, first_flit: Cycle, frame: &[u8]) {
+        self.frames.arrived(first_flit, frame);
+    }
+
+    fn left(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]) {
+        self.frames.left(first_flit, last_flit, frame);
+    }
+}
