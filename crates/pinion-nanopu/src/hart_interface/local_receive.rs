@@ -1,4 +1,5 @@
-//! The local receive queues: the words that x30 reads (nanoPU paper §3.2; RTL RC/LNICQueues.scala).
+//! The local receive queues: the words that x30 reads (nanoPU paper, §2.2 and §3.4;
+//! RTL RC/LNICQueues.scala).
 //!
 //! In: words from the global receive queues, one a cycle, each with the cycle in which it enters.
 //! Out: the words, in order within a context; the last two can be given back. Holds a bounded number

@@ -1,5 +1,5 @@
 //! What a hart has of the network: its local receive queues, the thread scheduler, the CSRs
-//! (nanoPU paper §3.2 and §3.3; RTL RC/LNICQueues.scala, RC/CSR.scala).
+//! (nanoPU paper, §3.4 and §3.5; RTL RC/LNICQueues.scala, RC/CSR.scala).
 //!
 //! In: words from the global receive queues; reads of x30, reads and writes of CSRs 0x052 to 0x061.
 //! Out: words, CSR values, the interrupt line, and [`Command`]s for the NIC. A read of an empty

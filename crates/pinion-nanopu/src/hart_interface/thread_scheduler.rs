@@ -1,4 +1,5 @@
-//! The thread scheduler: which of a hart's threads should run (nanoPU paper §3.3; RTL
+//! The thread scheduler: which of a hart's threads should run (nanoPU paper, §2.4 and
+//! §3.3; RTL
 //! RC/LNICQueues.scala).
 //!
 //! In: messages that enter the local receive queues, message-done, idle and start-timer commands,

@@ -58,7 +58,7 @@ impl Default for UdpSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportKind {
-    /// NDP, the paper's transport (§4).
+    /// NDP, the paper's transport (§3.1).
     Ndp,
     /// Homa, which the artifact's later branch has.
     Homa,

@@ -1,5 +1,5 @@
 //! Homa on the way in and out (Montazeri et al., SIGCOMM 2018; RTL of the transport-dev branch:
-//! Ingress_Homa, Egress_Homa, PktGen_Homa; nanoPU paper §6.3).
+//! Ingress_Homa, Egress_Homa, PktGen_Homa; nanoPU paper, §3.1, leaves it to others).
 //!
 //! In: a frame's header. Out: for data packets, GRANTs to the messages that have least to come, an
 //! ACK when a message is complete, a NACK for a trimmed packet or one without room; for control

@@ -1,6 +1,6 @@
 //! Transports: what the packet pipeline does with a frame's header, in one trait.
 //!
-//! A transport is a piece of the packet pipeline (nanoPU paper, §3.1: the programmable pipeline and
+//! A transport is a piece of the packet pipeline (nanoPU paper, §2.1 and §3.1: the programmable pipeline and
 //! its externs). On the way in it parses a frame, asks the NIC's externs about the message the
 //! frame belongs to ([`Externs`]) and decides ([`Verdict`]); on the way out it says how data and
 //! control frames look and when they may go. Everything that takes time or holds payload
@@ -8,7 +8,7 @@
 //! transports alike.
 //!
 //! A node makes two of the transport its configuration names, one for each direction: they share
-//! nothing but frames and the three requests of [`crate::nic`]. To add a transport, write one file
+//! nothing but frames and the three requests here. To add a transport, write one file
 //! that implements [`Transport`], and name it in [`build`].
 
 pub mod homa;

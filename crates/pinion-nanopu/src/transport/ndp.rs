@@ -1,4 +1,4 @@
-//! NDP on the way in and out (nanoPU paper, §3.1 and §4; RTL Ingress, Egress, PktGen).
+//! NDP on the way in and out (nanoPU paper, §3.1; RTL Ingress, Egress, PktGen).
 //!
 //! In: a frame's header. Out: ACK+PULL for each data packet, NACK+PULL for a trimmed one; for
 //! control frames, what they tell the transmit side. Holds one credit per incoming message: the

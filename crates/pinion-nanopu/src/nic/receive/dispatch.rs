@@ -1,4 +1,5 @@
-//! Dispatch: messages from the global receive queues to the harts (RTL LNIC/RxQueues.scala).
+//! Dispatch: messages from the global receive queues to the harts (nanoPU paper,
+//! §3.2; RTL LNIC/RxQueues.scala).
 //!
 //! In: notices that a message has arrived, and that a hart is done with one. Out: one message at a
 //! time to the hart that core selection names, its application header and then a 64-bit word a

@@ -1,4 +1,5 @@
-//! Global receive queues: whole messages that wait for a hart (RTL LNIC/RxQueues.scala).
+//! Global receive queues: whole messages that wait for a hart (nanoPU paper, §2.2; RTL
+//! LNIC/RxQueues.scala).
 //!
 //! In: complete messages from reassembly, 64 B a cycle. Out: the same words, in order within a lane,
 //! to whoever dispatches them. Holds a bounded number of 64 B words for each context. A word waits

@@ -1,4 +1,4 @@
-//! The pins and the ingress pipeline (nanoPU paper §3.1; RTL LNIC/Ingress.scala).
+//! The pins and the ingress pipeline (nanoPU paper, §2.1 and §3.1; RTL LNIC/Ingress.scala).
 //!
 //! In: frames, with the cycle of their first flit on the pins. Out: the transport's verdict about
 //! each, its requests to the transmit side, and the cycle in which its payload is in its buffer.

@@ -1,4 +1,4 @@
-//! Which message a packet belongs to: the table of incoming messages.
+//! Which message a packet belongs to: the table of incoming messages (nanoPU paper, §2.1).
 //!
 //! In: a packet's header. Out: the id that reassembly gave its message, if it knows it. Holds the
 //! messages that are incomplete or wait for delivery and, with the fix `duplicate_redelivery`,

@@ -1,4 +1,5 @@
-//! The receive side: pins, ingress pipeline, reassembly, global receive queues, core selection.
+//! The receive side: pins, ingress pipeline, reassembly, global receive queues, core selection
+//! (nanoPU paper, figure 1).
 //!
 //! In: frames from the pins; harts that bind a context or are done with a message. Out: words in
 //! the harts' local queues; requests to the transmit side ([`Requests`]). Holds what waits in

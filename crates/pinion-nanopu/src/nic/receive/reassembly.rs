@@ -1,4 +1,5 @@
-//! Reassembly: packets become messages (nanoPU paper §3.1; RTL LNIC/Assemble.scala).
+//! The reassembly buffer: packets become messages (nanoPU paper, §2.1 and §3.1; RTL
+//! LNIC/Assemble.scala).
 //!
 //! In: headers to look up, payload to put in its place. Out: messages whose packets are all there,
 //! word by word as 64-bit numbers (network order), with the word an application reads first. Holds

@@ -1,5 +1,5 @@
 //! The arbiter in front of the egress pipeline: control frames strictly before data, a whole packet at
-//! a time (nanoPU paper, figure 2).
+//! a time (nanoPU paper, §2.1; RTL LNIC/LNIC).
 //!
 //! In: frames that the packet generator has ready, packets that packetization has scheduled. Out: one
 //! of them at a time, built and on its way to the pins. Holds nothing. Waits for a frame of either,

@@ -1,4 +1,5 @@
-//! The egress pipeline: 64 B words of frames in, 8 B flits on the pins out (RTL LNIC/Egress).
+//! The egress pipeline: 64 B words of frames in, 8 B flits on the pins out (nanoPU paper,
+//! §2.1; RTL LNIC/Egress).
 //!
 //! In: whole packets, in the order the arbiter chose. Out: when each word passes each stage, and
 //! the cycles of the frame's first and last flit. Two queues hold words of payload, one behind the

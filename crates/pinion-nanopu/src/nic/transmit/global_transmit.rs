@@ -1,5 +1,5 @@
-//! The global transmit queues: words written to x31, on their way to packetization (nanoPU paper, figure 2;
-//! RTL LNIC/TxQueues).
+//! The global transmit queues: words written to x31, on their way to packetization (nanoPU paper,
+//! §2.2; RTL LNIC/TxQueues).
 //!
 //! In: 64-bit words with their hart and context. Out: which word packetization takes next. Holds
 //! one queue per hart, shared by its contexts. One word goes per cycle, of the lowest-numbered hart

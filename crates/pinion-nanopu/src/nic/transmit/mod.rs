@@ -1,4 +1,4 @@
-//! The transmit side: from x31 to the pins (nanoPU paper, figure 2).
+//! The transmit side: from x31 to the pins (nanoPU paper, figure 1).
 //!
 //! In: words that harts write to x31; the receive side's requests for control frames,
 //! acknowledgements and credit. Out: frames, each with the cycles of its first and last flit.

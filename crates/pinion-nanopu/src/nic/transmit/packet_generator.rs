@@ -1,4 +1,4 @@
-//! The packet generator: requests for control frames in, control frames out (nanoPU paper, §4.2;
+//! The packet generator: requests for control frames in, control frames out (nanoPU paper, §2.1;
 //! RTL LNIC/PktGen).
 //!
 //! In: what the transport asks for, each request with the header it answers. Out: which frame the

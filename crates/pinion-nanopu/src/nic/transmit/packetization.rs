@@ -1,4 +1,5 @@
-//! Packetization: words of messages in, packets out (nanoPU paper, §4.2; RTL LNIC/Packetize).
+//! The packetization buffer: words of messages in, packets out (nanoPU paper, §2.1 and §3.1; RTL
+//! LNIC/Packetize).
 //!
 //! In: 64-bit words, each message's header word first; acknowledgements, credit and timeouts.
 //! Out: which packets go, in which order. Holds each message in a buffer, with the packets

@@ -1,4 +1,5 @@
-//! Retransmission timers: one per message id, compared with the clock by a scan (RTL LNIC/Timers).
+//! Retransmission timers: one per message id, compared with the clock by a scan (nanoPU
+//! paper, §2.1; RTL LNIC/Timers).
 //!
 //! In: a message's timer is set when its header word enters packetization and cancelled when it is
 //! delivered. Out: which message timed out, and when. Holds a deadline per id. The scan spends two

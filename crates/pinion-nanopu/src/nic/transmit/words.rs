@@ -1,5 +1,8 @@
 //! Words on their way from the global transmit queues into packetization: each in its own cycle, but
 //! looked at together, when they make a packet complete.
+//!
+//! In: words as harts write them. Out: the same words, in packetization. Holds nothing but when the next
+//! packet can be complete. Waits for a packet's last word, and for credit and buffers of packetization.
 
 use super::Transmit;
 use super::agenda::Unit;
