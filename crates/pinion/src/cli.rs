@@ -489,6 +489,10 @@ pub struct SweepArgs {
     /// Packets made to order, for example udp,size=512,count=10000 [default: [traffic] of app.toml]
     #[arg(long, value_name = "SPEC")]
     pub generate: Option<String>,
+    /// Requests for a nanoservice, for example requests=1000,gap=exp:2000 [default: messages.toml in
+    /// its folder]
+    #[arg(long, value_name = "SPEC")]
+    pub load: Option<String>,
     /// Seeds of the traffic: each point is run with each, and a curve shows the mean
     #[arg(long, value_name = "N,N,…")]
     pub seed: Option<String>,
@@ -513,8 +517,9 @@ pub struct SweepArgs {
 }
 
 /// What `--set` does in a sweep.
-const SWEEP_SET: &str = "Vary a number of the machine or of the traffic, for example \
-                         cluster.count=1,2,4,8 or packet.bytes=64,512 (repeatable)";
+const SWEEP_SET: &str = "Vary a number of the machine, the traffic, the load or a cluster's file, for \
+                         example cluster.count=1,2,4,8, packet.bytes=64,512, load.gap=900,1800 or \
+                         client.count=1,8 (repeatable)";
 
 #[derive(Debug, Args)]
 pub struct MachineArgs {

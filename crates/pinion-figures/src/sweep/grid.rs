@@ -3,11 +3,15 @@
 use pinion_net::pacing::Rate;
 use pinion_sim::config::Bytes;
 
+use super::Subject;
 use pinion_app::error::{Error, Result};
 use pinion_app::traffic;
 
 /// Limits the points of a grid: a slip of the finger should not fill the memory.
 const MOST_POINTS: usize = 10_000;
+
+/// Begins keys of a nanoservice's load: `load.gap`.
+pub(super) const LOAD: &str = "load.";
 
 /// Names the axis of seeds.
 pub(super) const SEED: &str = "seed";
@@ -15,9 +19,9 @@ pub(super) const SEED: &str = "seed";
 /// Says what an axis changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A number of the machine.
+    /// A number of the machine, or of a cluster's file.
     Machine,
-    /// The traffic: size, number or rate of packets.
+    /// The traffic: size, number or rate of packets; a key of the load.
     Traffic,
     /// The traffic's random numbers.
     Seed,
@@ -54,13 +58,13 @@ pub(super) fn number(value: &str) -> Option<f64> {
 }
 
 /// Reads the axes of a grid.
-pub(super) fn axes(set: &[String], seeds: Option<&str>) -> Result<Vec<Axis>> {
+pub(super) fn axes(subject: &Subject, set: &[String], seeds: Option<&str>) -> Result<Vec<Axis>> {
     let mut axes: Vec<Axis> = Vec::new();
     let seeds = seeds.map(|values| format!("{SEED}={values}"));
     for (text, is_seed) in
         set.iter().map(|text| (text, false)).chain(seeds.iter().map(|t| (t, true)))
     {
-        let axis = axis(text, is_seed)?;
+        let axis = axis(subject, text, is_seed)?;
         if axes.iter().any(|other| other.key == axis.key) {
             return Err(Error::Usage(format!(
                 "--set {}=… is there twice; write all its values in one: {}=1,2,4",
@@ -79,7 +83,7 @@ pub(super) fn axes(set: &[String], seeds: Option<&str>) -> Result<Vec<Axis>> {
     }
 }
 
-fn axis(text: &str, is_seed: bool) -> Result<Axis> {
+fn axis(subject: &Subject, text: &str, is_seed: bool) -> Result<Axis> {
     let refuse = |problem: String| Error::Usage(format!("--set {text}: {problem}"));
     let form = "write it as KEY=VALUE,VALUE,…, for example cluster.count=1,2,4,8";
     let (key, values) = text.split_once('=').ok_or_else(|| refuse(form.to_owned()))?;
@@ -104,17 +108,36 @@ fn axis(text: &str, is_seed: bool) -> Result<Axis> {
     let target = match key {
         SEED if is_seed => Target::Seed,
         SEED => return Err(refuse("seeds are given with --seed 1,2,3".to_owned())),
-        key if traffic::KEYS.contains(&key) => Target::Traffic,
-        key if key.starts_with("packet.") => {
-            let keys = traffic::KEYS.join(", ");
-            return Err(refuse(format!("the traffic has no `{key}`; its keys are {keys}")));
-        }
-        _ => Target::Machine,
+        key => target(subject, key).map_err(refuse)?,
     };
-    if target != Target::Machine {
+    let is_number = target == Target::Seed || key.starts_with("packet.");
+    if is_number && target != Target::Machine {
         check(key, &values)?;
     }
     Ok(Axis { key: key.to_owned(), target, values })
+}
+
+/// Says what a key changes.
+fn target(subject: &Subject, key: &str) -> std::result::Result<Target, String> {
+    let load = key.strip_prefix(LOAD);
+    match subject {
+        Subject::Handlers(_) if traffic::KEYS.contains(&key) => Ok(Target::Traffic),
+        Subject::Handlers(_) if key.starts_with("packet.") => {
+            let keys = traffic::KEYS.join(", ");
+            Err(format!("the traffic has no `{key}`; its keys are {keys}"))
+        }
+        Subject::Handlers(_) if load.is_some() => {
+            Err("loads are a nanoservice's; handlers get packets (packet.bytes=…)".to_owned())
+        }
+        Subject::Nanoservice(_) if key.starts_with("packet.") => {
+            Err("a nanoservice gets requests: give --load, and vary load.gap=…".to_owned())
+        }
+        Subject::Nanoservice(_) if load == Some("seed") => {
+            Err("seeds are given with --seed 1,2,3".to_owned())
+        }
+        Subject::Nanoservice(_) if load.is_some() => Ok(Target::Traffic),
+        _ => Ok(Target::Machine),
+    }
 }
 
 /// Checks the form of the traffic's values; whether they fit each other is seen point by point.
@@ -173,8 +196,17 @@ pub(super) fn product(axes: &[Axis]) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
 
+    fn handlers() -> Subject {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/reduce");
+        Subject::load(path.as_ref()).unwrap()
+    }
+
+    fn of(subject: &Subject, set: &[&str], seeds: Option<&str>) -> Result<Vec<Axis>> {
+        axes(subject, &set.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), seeds)
+    }
+
     fn read(set: &[&str], seeds: Option<&str>) -> Result<Vec<Axis>> {
-        axes(&set.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), seeds)
+        of(&handlers(), set, seeds)
     }
 
     #[test]

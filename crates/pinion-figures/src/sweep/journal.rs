@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::Measured;
+use super::{Measured, Numbers};
 use pinion_app::error::{Error, Result};
 
 /// Is what the journal keeps of a point.
@@ -30,6 +30,7 @@ pub(super) struct Journal {
     path: PathBuf,
     file: Mutex<File>,
     known: HashMap<u64, Entry>,
+    numbers: &'static Numbers,
 }
 
 impl Journal {
@@ -37,7 +38,7 @@ impl Journal {
     ///
     /// # Errors
     /// When the file cannot be read or written.
-    pub fn open(path: &Path, fresh: bool) -> Result<Self> {
+    pub fn open(path: &Path, numbers: &'static Numbers, fresh: bool) -> Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
         }
@@ -51,14 +52,14 @@ impl Journal {
         let mut file = options.open(path).map_err(|error| Error::file("write", path, error))?;
         let known = match fresh {
             true => HashMap::new(),
-            false => text.lines().filter_map(read).collect(),
+            false => text.lines().filter_map(|line| read(numbers, line)).collect(),
         };
         if fresh {
             file.set_len(0).map_err(|error| Error::file("write", path, error))?;
         } else if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n").map_err(|error| Error::file("write", path, error))?;
         }
-        Ok(Self { path: path.to_owned(), file: Mutex::new(file), known })
+        Ok(Self { path: path.to_owned(), file: Mutex::new(file), known, numbers })
     }
 
     /// Gives what is known of a point.
@@ -74,7 +75,7 @@ impl Journal {
         let line = json!({
             "key": format!("{key:016x}"),
             "point": settings,
-            "measured": entry.measured.to_json(),
+            "measured": entry.measured.to_json(self.numbers),
             "problem": entry.problem,
         });
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,21 +85,21 @@ impl Journal {
 }
 
 /// Reads a line; one that is none says nothing.
-fn read(line: &str) -> Option<(u64, Entry)> {
+fn read(numbers: &Numbers, line: &str) -> Option<(u64, Entry)> {
     let value: Value = serde_json::from_str(line).ok()?;
     let key = u64::from_str_radix(value.get("key")?.as_str()?, 16).ok()?;
-    let measured = Measured::from_json(value.get("measured")?)?;
+    let measured = Measured::from_json(numbers, value.get("measured")?)?;
     let problem = value.get("problem").and_then(Value::as_str).map(str::to_owned);
     Some((key, Entry { measured, problem }))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::METRICS;
+    use super::super::OF_HANDLERS;
     use super::*;
 
     fn entry(number: f64) -> Entry {
-        let mut numbers = [Some(number); METRICS.len()];
+        let mut numbers = vec![Some(number); OF_HANDLERS.metrics.len()];
         numbers[3] = None;
         Entry { measured: Measured(numbers), problem: Some("a \"quoted\"\nproblem".to_owned()) }
     }
@@ -109,21 +110,21 @@ mod tests {
         let path = dir.join("deeper/sweep.jsonl");
         let numbers = [0.1 + 0.2, 1e300 / 3.0, 123_456.789_012_345_67, 2f64.sqrt()];
         for (key, number) in numbers.iter().enumerate() {
-            let journal = Journal::open(&path, false).unwrap();
+            let journal = Journal::open(&path, &OF_HANDLERS, false).unwrap();
             assert_eq!(journal.known.len(), key);
             journal.keep(key as u64, json!({}), &entry(*number)).unwrap();
         }
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, &text[..text.len() - 20]).unwrap();
-        let journal = Journal::open(&path, false).unwrap();
+        let journal = Journal::open(&path, &OF_HANDLERS, false).unwrap();
         assert_eq!(journal.known.len(), numbers.len() - 1);
         for (key, number) in numbers.iter().enumerate().take(numbers.len() - 1) {
             assert_eq!(journal.find(key as u64), Some(&entry(*number)));
         }
         journal.keep(9, json!({}), &entry(9.0)).unwrap();
-        assert_eq!(Journal::open(&path, false).unwrap().find(9), Some(&entry(9.0)));
-        assert!(Journal::open(&path, true).unwrap().known.is_empty());
-        assert!(Journal::open(&path, false).unwrap().known.is_empty());
+        assert_eq!(Journal::open(&path, &OF_HANDLERS, false).unwrap().find(9), Some(&entry(9.0)));
+        assert!(Journal::open(&path, &OF_HANDLERS, true).unwrap().known.is_empty());
+        assert!(Journal::open(&path, &OF_HANDLERS, false).unwrap().known.is_empty());
         fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! An application over a grid of settings. In: a [`Request`]: keys and their values. Out: an
+//! An application or a cluster over a grid of settings. In: a [`Request`]: keys and their values. Out: an
 //! [`Outcome`], a row for each point of the grid, for tables ([`Outcome::to_csv`],
 //! [`Outcome::to_parquet`]) and a chart ([`plot`]).
 //!
@@ -18,7 +18,9 @@ mod parquet;
 mod plan;
 mod plot;
 mod point;
+mod ready;
 mod schedule;
+mod subject;
 mod table;
 
 #[cfg(test)]
@@ -27,19 +29,18 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pinion_app::manifest::Manifest;
-
 pub use grid::{Axis, Target};
-pub use measure::{METRICS, Measured, Metric};
+pub use measure::{Measured, Metric, Numbers, OF_CLUSTERS, OF_HANDLERS, OF_NANOSERVICES};
 pub use plan::{Plan, plan};
 pub use plot::{Choice, plot};
 pub use schedule::run;
+pub use subject::Subject;
 
 /// Says what to sweep and how.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Is the application.
-    pub manifest: Manifest,
+    /// Is what is swept.
+    pub subject: Subject,
     /// Names the machine, instead of the manifest's.
     pub machine: Option<String>,
     /// Follows the RTL where that lacks or breaks what the paper describes.
@@ -52,10 +53,12 @@ pub struct Request {
     pub untrusted: bool,
     /// Names an ELF to run instead of building.
     pub elf: Option<PathBuf>,
-    /// Replaces the manifest's traffic.
+    /// Replaces the manifest's traffic, of handlers.
     pub generate: Option<String>,
-    /// Lists keys with their values, `cluster.count=1,2,4`: of the machine, or of the traffic
-    /// (`packet.bytes`, `packet.count`, `packet.rate`).
+    /// Asks a nanoservice, instead of the messages in its folder.
+    pub load: Option<String>,
+    /// Lists keys with their values, `cluster.count=1,2,4`: of the machine, of the traffic
+    /// (`packet.bytes`, `packet.count`, `packet.rate`), of the load (`load.gap`), of a cluster's file.
     pub set: Vec<String>,
     /// Lists seeds of the traffic, `1,2,3`.
     pub seed: Option<String>,
@@ -130,6 +133,8 @@ pub struct Outcome {
     pub app: String,
     /// Names the machine.
     pub machine: String,
+    /// Says what was measured.
+    pub numbers: &'static Numbers,
     /// Lists the axes of the grid.
     pub axes: Vec<Axis>,
     /// Holds a row for each point, the last axis varying fastest.

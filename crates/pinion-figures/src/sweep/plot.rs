@@ -4,12 +4,10 @@
 use std::fmt::Write as _;
 
 use super::grid::{self, SEED};
-use super::{Axis, METRICS, Metric, Outcome, Row};
+use super::{Axis, Metric, Numbers, Outcome, Row};
 use pinion_app::error::{Error, Result};
 use pinion_observe::plot::{Cell, Column, Definition, Table, chart};
 
-/// Is the number that is shown when nobody says which.
-const DEFAULT_METRIC: &str = "throughput_gbit_s";
 /// Is the span over which sizes are spread by their logarithms.
 const LOG_SPAN: f64 = 8.0;
 
@@ -23,7 +21,8 @@ const MOST_CURVES: usize = 18;
 pub struct Choice {
     /// Names the key across; the numeric one with the most values, unless given.
     pub x: Option<String>,
-    /// Names the number upwards, or the beginning of its name; the throughput, unless given.
+    /// Names the number upwards, or the beginning of its name; that of the kind of runs (the throughput
+    /// of handlers), unless given.
     pub y: Option<String>,
 }
 
@@ -32,20 +31,26 @@ impl Choice {
     ///
     /// # Errors
     /// When there is not; tells what there is.
-    pub fn check(&self, axes: &[Axis]) -> Result<()> {
-        self.metric()?;
+    pub fn check(&self, numbers: &Numbers, axes: &[Axis]) -> Result<()> {
+        self.metric(numbers, &[])?;
         self.across(axes).map(|_| ())
     }
 
-    fn metric(&self) -> Result<&'static Metric> {
-        let name = self.y.as_deref().unwrap_or(DEFAULT_METRIC);
-        let whole = METRICS.iter().find(|metric| metric.name == name);
-        let mut begun = METRICS.iter().filter(|metric| metric.name.starts_with(name));
+    fn metric(&self, numbers: &Numbers, rows: &[Row]) -> Result<&'static Metric> {
+        let metrics = numbers.metrics;
+        let is_there = |name: &&str| {
+            rows.iter()
+                .any(|row| row.measured.as_ref().is_some_and(|m| m.get(numbers, name).is_some()))
+        };
+        let measured = numbers.charted.iter().copied().find(is_there);
+        let name = self.y.as_deref().unwrap_or(measured.unwrap_or(numbers.charted[0]));
+        let whole = metrics.iter().find(|metric| metric.name == name);
+        let mut begun = metrics.iter().filter(|metric| metric.name.starts_with(name));
         match (whole, begun.next(), begun.next()) {
             (Some(metric), _, _) | (None, Some(metric), None) => Ok(metric),
             _ => Err(Error::Usage(format!(
                 "--y {name} names none of the numbers, which are {}",
-                METRICS.map(|metric| metric.name).join(", ")
+                metrics.iter().map(|metric| metric.name).collect::<Vec<_>>().join(", ")
             ))),
         }
     }
@@ -77,7 +82,7 @@ impl Choice {
 /// # Errors
 /// When the choice names what there is not.
 pub fn plot(outcome: &Outcome, choice: &Choice) -> Result<Option<String>> {
-    let metric = choice.metric()?;
+    let metric = choice.metric(outcome.numbers, &outcome.rows)?;
     let Some(across) = choice.across(&outcome.axes)? else { return Ok(None) };
     let table = table(outcome, across, metric);
     let definition = Definition::read("sweep", &definition(outcome, across, metric), &[])?;
@@ -105,8 +110,10 @@ fn table(outcome: &Outcome, across: usize, metric: &Metric) -> Table {
             places.sort_by(|a, b| key(a).total_cmp(&key(b)));
         }
         rows.extend(places.into_iter().map(|rows| {
-            let values: Vec<f64> =
-                rows.iter().filter_map(|row| row.measured.as_ref()?.get(metric.name)).collect();
+            let values: Vec<f64> = rows
+                .iter()
+                .filter_map(|row| row.measured.as_ref()?.get(outcome.numbers, metric.name))
+                .collect();
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             let x = match number(rows[0]).filter(|_| is_numeric) {
                 Some(number) => Cell::from(number),

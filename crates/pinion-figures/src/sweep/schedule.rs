@@ -25,10 +25,11 @@ const BEAT: Duration = Duration::from_millis(100);
 /// When the journal cannot be used, or the observer stopped the sweep; what was done by then is in
 /// the journal.
 pub fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome> {
-    let journal = Journal::open(&plan.request.journal, plan.request.fresh)?;
+    let journal = Journal::open(&plan.request.journal, plan.numbers(), plan.request.fresh)?;
     let desk = Desk::new(plan);
     let stop = AtomicBool::new(false);
-    let shared = Shared { plan, journal: &journal, stop: &stop };
+    let loading = Mutex::new(());
+    let shared = Shared { plan, journal: &journal, stop: &stop, loading: &loading };
     let shares: Vec<AtomicU64> = (0..plan.workers()).map(|_| AtomicU64::new(0)).collect();
     let (start, children) = (Instant::now(), busy::of_children());
     let times = std::thread::scope(|scope| {
@@ -181,8 +182,9 @@ impl<'a> Desk<'a> {
         effort.ran = total - state.kept;
         effort.built = state.compiled;
         Ok(Outcome {
-            app: plan.request.manifest.app.name.clone(),
+            app: plan.request.subject.name().to_owned(),
             machine: plan.machine.clone(),
+            numbers: plan.numbers(),
             axes: plan.axes.clone(),
             rows: state.rows.into_iter().flatten().collect(),
             effort,
@@ -245,7 +247,9 @@ impl Worker<'_> {
             untrusted: plan.request.untrusted,
             ..build::Options::default()
         };
-        let built = build::build(&plan.request.manifest, &made.layout, &options);
+        let manifest =
+            plan.request.subject.manifest().expect("clusters build when they are loaded");
+        let built = build::build(manifest, &made.layout, &options);
         let (result, messages, compiled) = match built {
             Ok(built) => (Ok(()), built.messages, built.compiler.is_some()),
             Err(error) => {

@@ -1,18 +1,11 @@
 //! The rows as a table. In: an outcome. Out: CSV, Parquet, and lines of text. One row for each
 //! point, one column for each key and each number: what data tools call tidy.
 
+use super::measure::Shown;
 use super::parquet::{self, Column, Data};
-use super::{METRICS, Outcome, Row, grid};
+use super::{Outcome, Row, grid};
 use pinion_app::error::{Error, Result};
 
-/// Names the metrics that the printed table shows.
-const SHOWN: [&str; 5] = [
-    "throughput_gbit_s",
-    "packet_rate_mpps",
-    "latency_p50_ns",
-    "latency_p99_ns",
-    "hpu_utilisation",
-];
 /// Limits the lines of the printed table.
 const SHOWN_ROWS: usize = 200;
 
@@ -43,21 +36,34 @@ impl Outcome {
     /// Gives the rows as lines of texts, the head first, with the numbers most asked for.
     pub fn to_text(&self) -> Vec<Vec<String>> {
         let mut head: Vec<String> = self.axes.iter().map(|axis| axis.key.clone()).collect();
-        head.extend(["Gbit/s", "Mpacket/s", "p50 ns", "p99 ns", "HPUs in use"].map(str::to_owned));
+        head.extend(self.numbers.shown.iter().map(|shown| shown.head.to_owned()));
         if self.failed() > 0 {
             head.push("problem".to_owned());
         }
         let mut lines = vec![head];
-        lines.extend(self.rows.iter().take(SHOWN_ROWS).map(line));
+        lines.extend(self.rows.iter().take(SHOWN_ROWS).map(|row| self.line(row)));
         if self.rows.len() > SHOWN_ROWS {
             lines.push(vec![format!("and {} more", self.rows.len() - SHOWN_ROWS)]);
         }
         lines
     }
 
+    fn line(&self, row: &Row) -> Vec<String> {
+        let mut line = row.values.clone();
+        let number = |name: &str| row.measured.as_ref()?.get(self.numbers, name);
+        line.extend(self.numbers.shown.iter().map(
+            |Shown { name, factor, digits, unit, .. }| match number(name) {
+                None => "–".to_owned(),
+                Some(number) => format!("{:.digits$}{unit}", number * factor),
+            },
+        ));
+        line.extend(row.problem.clone());
+        line
+    }
+
     fn columns(&self) -> Vec<Column> {
         let mut columns: Vec<Column> = (0..self.axes.len()).map(|axis| self.axis(axis)).collect();
-        columns.extend(METRICS.iter().enumerate().map(|(place, metric)| {
+        columns.extend(self.numbers.metrics.iter().enumerate().map(|(place, metric)| {
             let numbers = self.rows.iter().map(|row| row.measured.as_ref()?.0[place]);
             let data = match metric.is_count {
                 true => Data::Integers(numbers.map(|number| number.map(|n| n as i64)).collect()),
@@ -84,17 +90,4 @@ impl Outcome {
         };
         Column { name: axis.key.clone(), data }
     }
-}
-
-fn line(row: &Row) -> Vec<String> {
-    let mut line = row.values.clone();
-    let number = |name: &str| row.measured.as_ref().and_then(|measured| measured.get(name));
-    line.extend(SHOWN.iter().map(|name| match (number(name), *name) {
-        (None, _) => "–".to_owned(),
-        (Some(number), "hpu_utilisation") => format!("{:.1} %", number * 100.0),
-        (Some(number), "throughput_gbit_s" | "packet_rate_mpps") => format!("{number:.2}"),
-        (Some(number), _) => format!("{number:.0}"),
-    }));
-    line.extend(row.problem.clone());
-    line
 }

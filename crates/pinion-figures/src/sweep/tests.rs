@@ -8,7 +8,6 @@ use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
 
 use super::*;
 use pinion_app::error::{Error, Result};
-use pinion_app::manifest;
 
 /// Is a folder of its own, removed at the end.
 struct Folder(PathBuf);
@@ -45,13 +44,14 @@ fn example(folder: &Folder, name: &str) -> PathBuf {
 
 fn request(app: &Path, journal: PathBuf, set: &[&str]) -> Request {
     Request {
-        manifest: manifest::load(app).unwrap(),
+        subject: Subject::load(app).unwrap(),
         machine: None,
         faithful: false,
         untrusted: false,
         cc: None,
         build_dir: None,
         elf: None,
+        load: None,
         generate: Some("udp,size=256,messages=8,packets=8,rate=400g".to_owned()),
         set: set.iter().map(|text| (*text).to_owned()).collect(),
         seed: Some("1,2".to_owned()),
@@ -170,22 +170,43 @@ fn what_is_wrong_with_all_points_is_refused() {
     refuse(
         &|request| {
             request.generate = None;
-            request.manifest.traffic = None;
+            let Subject::Handlers(manifest) = &mut request.subject else { panic!() };
+            manifest.traffic = None;
         },
         "--generate",
     );
-    let echo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/nanopu_echo");
-    refuse(&|request| request.manifest = manifest::load(&echo).unwrap(), "nanoservice");
+    let other = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+        Subject::load(&path).unwrap()
+    };
+    // What goes with one kind is refused with others.
+    refuse(&|request| request.load = Some("requests=3".to_owned()), "--load asks nanoservices");
+    refuse(&|request| request.subject = other("nanopu_echo"), "--generate makes packets");
+    refuse(&|request| request.subject = other("cluster_echo"), "cluster.toml says who asks whom");
+    refuse(&|request| request.set[0] = "load.gap=1,2".to_owned(), "loads are a nanoservice's");
+    refuse(
+        &|request| {
+            request.generate = None;
+            request.subject = other("nanopu_echo");
+            request.set = vec!["load.gap=1,2".to_owned()];
+        },
+        "there is no load whose `gap` could vary",
+    );
     assert!(!folder.file("sweep.jsonl").exists());
+}
+
+fn reduce() -> Subject {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/reduce");
+    Subject::load(path.as_ref()).unwrap()
 }
 
 /// Makes an outcome without runs: throughput is clusters times the seed.
 fn made_up() -> Outcome {
     let set = ["cluster.count=1,2,4", "core.model=ri5cy,ibex", "packet.bytes=64"];
-    let axes = grid::axes(&set.map(str::to_owned), Some("10,30"))
+    let axes = grid::axes(&reduce(), &set.map(str::to_owned), Some("10,30"))
         .unwrap_or_else(|error| panic!("{error}"));
     let rows = grid::product(&axes).into_iter().map(|values| {
-        let mut numbers = [Some(1.0); METRICS.len()];
+        let mut numbers = vec![Some(1.0); OF_HANDLERS.metrics.len()];
         let of = |place: usize| grid::number(&values[place]).unwrap();
         numbers[3] = Some(of(0) * of(3));
         numbers[9] = None;
@@ -194,6 +215,7 @@ fn made_up() -> Outcome {
     Outcome {
         app: "made_up".to_owned(),
         machine: "pspin".to_owned(),
+        numbers: &OF_HANDLERS,
         rows: rows.collect(),
         axes,
         effort: Effort::default(),
@@ -216,7 +238,7 @@ fn a_chart_shows_means_over_seeds_with_a_curve_for_each_other_value() {
         assert!(plot(&outcome, &choice(Some(x), Some("ipc"))).unwrap().is_some(), "{x}");
     }
     let refuse = |choice: Choice, part: &str| {
-        let error: Error = choice.check(&outcome.axes).unwrap_err();
+        let error: Error = choice.check(outcome.numbers, &outcome.axes).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
     };
     refuse(choice(Some("l1.banks"), None), "the keys are cluster.count");
@@ -242,4 +264,67 @@ fn tables_hold_every_row() {
     assert_eq!(file.metadata().file_metadata().num_rows(), 12);
     let names = file.metadata().file_metadata().schema().get_fields().iter();
     assert_eq!(names.map(|field| field.name()).collect::<Vec<_>>().join(","), lines[0]);
+}
+
+/// Sweeps with any number of workers, and again with what the journal has.
+fn check_of_other_kinds(request: Request, points: usize, columns: &[(&str, bool)]) {
+    let again = Request { jobs: 1, fresh: true, ..request.clone() };
+    let kept = Request { fresh: false, ..request.clone() };
+    let outcome = sweep(request).unwrap();
+    assert_eq!((outcome.rows.len(), outcome.failed()), (points, 0), "{:?}", outcome.rows);
+    for (name, is_there) in columns {
+        let of = |row: &Row| row.measured.as_ref().unwrap().get(outcome.numbers, name);
+        assert!(outcome.rows.iter().all(|row| of(row).is_some() == *is_there), "{name}");
+    }
+    assert!(plot(&outcome, &Choice::default()).unwrap().is_some());
+    assert_eq!(rows(&sweep(again).unwrap()), rows(&outcome));
+    let kept = sweep(kept).unwrap();
+    assert_eq!((kept.effort.kept, rows(&kept)), (points, rows(&outcome)));
+}
+
+fn has_gcc() -> bool {
+    let tried = std::process::Command::new("riscv64-unknown-elf-gcc").arg("--version").output();
+    tried.is_ok_and(|done| done.status.success())
+}
+
+#[test]
+fn nanoservices_are_swept_over_machine_and_load() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("nano");
+    let app = example(&folder, "nanopu_echo");
+    let set = ["load.gap=exp:900,exp:2000", "transport.rtt_packets=2,4"];
+    let request = |load: Option<&str>| Request {
+        generate: None,
+        load: load.map(str::to_owned),
+        ..request(&app, folder.file("nano.jsonl"), &set)
+    };
+    let columns = [("response_p99_ns", true), ("answered", true), ("cycles", true)];
+    check_of_other_kinds(request(Some("requests=50,gap=exp:1")), 8, &columns);
+    // Without a load, the folder's messages are asked.
+    let own = Request {
+        set: vec!["transport.rtt_packets=2,4".to_owned()],
+        seed: None,
+        journal: folder.file("own.jsonl"),
+        ..request(None)
+    };
+    check_of_other_kinds(own, 2, &[("response_p99_ns", false), ("wire_to_wire_mean_ns", true)]);
+}
+
+#[test]
+fn clusters_are_swept_over_what_their_file_says() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("cluster");
+    let app = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cluster_echo");
+    let set = ["client.count=1,3", "network.link.latency_cycles=140,280"];
+    let request = Request {
+        generate: None,
+        seed: None,
+        build_dir: Some(folder.file("build")),
+        ..request(&app, folder.file("cluster.jsonl"), &set)
+    };
+    check_of_other_kinds(request, 4, &[("messages_in", true), ("cycles", true), ("nodes", true)]);
 }

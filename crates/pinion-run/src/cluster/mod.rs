@@ -35,7 +35,17 @@ pub use summary::{Ending, Summary};
 
 use std::path::{Path, PathBuf};
 
+use pinion_app::error::Result;
+
 pub use pinion_app::manifest::CLUSTER_FILE_NAME as FILE_NAME;
+
+/// Gives the name that a cluster's file has in its text, changed by overrides.
+///
+/// # Errors
+/// What is wrong with the text or with an override, but for those of machines.
+pub fn name(origin: &str, text: &str, overrides: &[String]) -> Result<String> {
+    Ok(manifest::load(origin, text, overrides)?.0.value.cluster.name)
+}
 
 /// Finds the file of a cluster: `path` is a folder that holds one, or the file itself. `None`: this is
 /// no cluster.

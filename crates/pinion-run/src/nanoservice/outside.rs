@@ -3,16 +3,19 @@
 //! wait until the program is ready. It holds the frames that are due.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use pinion_nanopu::Cycle;
+use pinion_nanopu::machine::transport::TransportKind;
+use pinion_nanopu::transport::raw::RAW_PROTOCOL;
 use pinion_net::frame::lnic::Flags;
-use pinion_net::load::{LoadReport, LoadSource, LoadSpec, Peer, flits};
+use pinion_net::load::{Flavour, LoadReport, LoadSource, LoadSpec, Peer, flits};
 use pinion_sim::Clock;
 use pinion_sim::node::{RestoreError, SaveError, Saved};
 use pinion_spin::{Offer, Traffic as _};
 
 use super::script::Script;
+use super::setup::Setup;
 use super::wire::{Direction, Wire};
 use pinion_app::error::{Error, Result};
 use pinion_app::traffic::Packets;
@@ -33,6 +36,53 @@ pub enum Traffic {
     Announced(LoadSpec),
     /// Messages and their answers, one after the other.
     Script(Script),
+}
+
+impl Traffic {
+    /// Reads a load; what it leaves open is as the machine has it. With `answers` it acknowledges what
+    /// the node sends.
+    ///
+    /// # Errors
+    /// When the text is no load, or one of another transport than the machine's.
+    pub fn load(text: &str, setup: &Setup, answers: bool) -> Result<Self> {
+        let machine = &setup.machine.value;
+        let pairs = text.split(',').filter_map(|part| part.trim().split_once('='));
+        let given: BTreeMap<&str, &str> = pairs.collect();
+        let is_raw = machine.transport.kind == TransportKind::Raw;
+        // Raw frames are laid out as NDP's.
+        let speaks = if is_raw { "ndp" } else { setup.transport().name() }.to_owned();
+        if given.get("transport").is_some_and(|kind| *kind != speaks) {
+            return Err(Error::Usage(format!(
+                "--load {text}: the machine speaks {}; leave `transport` out, or change the machine \
+                 with --set transport.kind=…",
+                setup.transport().name()
+            )));
+        }
+        let own = match machine.transport.kind {
+            TransportKind::Udp => ("port", machine.transport.udp.port_base.to_string()),
+            _ => ("window_packets", machine.transport.rtt_packets.to_string()),
+        };
+        let mut full = text.to_owned();
+        for (key, value) in [("transport", speaks), ("dst", machine.address.ip.to_string()), own] {
+            if !given.contains_key(key) {
+                full.push_str(&format!(",{key}={value}"));
+            }
+        }
+        let mut spec: LoadSpec = full.trim_start_matches(',').parse()?;
+        if let Flavour::Lnic { protocol, ack_delay_cycles, .. } = &mut spec.flavour {
+            if is_raw {
+                *protocol = RAW_PROTOCOL;
+            }
+            if !answers || is_raw {
+                *ack_delay_cycles = None;
+            }
+        }
+        // A program need not announce itself: requests wait until it is ready.
+        Ok(match given.contains_key("startup") {
+            true => Self::Announced(spec),
+            false => Self::Load(spec),
+        })
+    }
 }
 
 enum Source {

@@ -42,6 +42,11 @@ const SETTLED_CYCLES: Cycle = 50_000;
 /// Is the other end's address when nothing says otherwise (that of the published load generator).
 pub const PEER_IP: u32 = 0x0a00_0001;
 
+/// Is the latency of the published evaluation's links (nanoPU paper, §4.1).
+pub const LINK_CYCLES: u64 = 140;
+/// Ends a run in which no message has moved for so many cycles: 3 ms.
+pub const PATIENCE_CYCLES: u64 = 10_000_000;
+
 /// Tells how to run.
 pub struct RunOptions {
     /// Supplies requests.
@@ -56,6 +61,20 @@ pub struct RunOptions {
     pub link_cycles: Cycle,
     /// Begins requests in this cycle instead of when the program is ready.
     pub start: Option<Cycle>,
+}
+
+impl RunOptions {
+    /// Asks a program that is acknowledged, over the published evaluation's link.
+    pub fn of(traffic: Traffic) -> Self {
+        Self {
+            traffic,
+            answers: true,
+            cycles: None,
+            patience: PATIENCE_CYCLES,
+            link_cycles: LINK_CYCLES,
+            start: None,
+        }
+    }
 }
 
 /// Watches a run.

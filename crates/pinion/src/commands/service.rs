@@ -1,7 +1,5 @@
 //! `pinion run APP` for a nanoservice: a program on a node, its requests, what came of them.
 
-use std::collections::BTreeMap;
-
 use pinion::Error;
 use pinion::app::Options;
 use pinion::error::Result;
@@ -12,18 +10,11 @@ use pinion::service::Service;
 use pinion::traffic::{Pace, Packets};
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::machine::transport::TransportKind;
-use pinion_nanopu::transport::raw::RAW_PROTOCOL;
-use pinion_net::load::{Flavour, LoadSpec};
 
 use super::run::Watch;
 use super::{Status, build};
 use crate::cli::{PeerKind, ReportArgs, RunArgs};
 use crate::output;
-
-/// Is the latency of the published evaluation's links (nanoPU paper, §4.1).
-const LINK_CYCLES: u64 = 140;
-/// Ends a run in which no message has moved for so many cycles: 3 ms.
-const PATIENCE_CYCLES: u64 = 10_000_000;
 
 pub fn run(args: &RunArgs, manifest: Manifest) -> Result<Status> {
     let (service, setup) = prepare(args, manifest)?;
@@ -86,8 +77,8 @@ pub fn run_options(args: &RunArgs, service: &Service, setup: &Setup) -> Result<R
         traffic: traffic(args, service, setup, answers)?,
         answers,
         cycles: given.cycles,
-        patience: given.patience.unwrap_or(PATIENCE_CYCLES),
-        link_cycles: args.link.as_deref().map_or(Ok(LINK_CYCLES), link_cycles)?,
+        patience: given.patience.unwrap_or(run::PATIENCE_CYCLES),
+        link_cycles: args.link.as_deref().map_or(Ok(run::LINK_CYCLES), link_cycles)?,
         start: given.start,
     };
     if options.link_cycles == 0 {
@@ -125,7 +116,7 @@ fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> R
         return Ok(Traffic::Frames(Packets::generate(spec, args.seed, pace)?));
     }
     if let Some(text) = &args.service.load {
-        return load_of(text, setup, answers);
+        return Traffic::load(text, setup, answers);
     }
     if let Some(path) = &args.service.messages {
         return Ok(Traffic::Script(Script::read(path)?));
@@ -135,47 +126,6 @@ fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> R
         true => Ok(Traffic::Script(Script::read(&beside)?)),
         false => Ok(Traffic::Silent),
     }
-}
-
-/// Reads a load; what it leaves open is as the machine has it.
-fn load_of(text: &str, setup: &Setup, answers: bool) -> Result<Traffic> {
-    let machine = &setup.machine.value;
-    let pairs = text.split(',').filter_map(|part| part.trim().split_once('='));
-    let given: BTreeMap<&str, &str> = pairs.collect();
-    let is_raw = machine.transport.kind == TransportKind::Raw;
-    // Raw frames are laid out as NDP's.
-    let speaks = if is_raw { "ndp" } else { setup.transport().name() }.to_owned();
-    if given.get("transport").is_some_and(|kind| *kind != speaks) {
-        return Err(Error::Usage(format!(
-            "--load {text}: the machine speaks {}; leave `transport` out, or change the machine \
-             with --set transport.kind=…",
-            setup.transport().name()
-        )));
-    }
-    let own = match machine.transport.kind {
-        TransportKind::Udp => ("port", machine.transport.udp.port_base.to_string()),
-        _ => ("window_packets", machine.transport.rtt_packets.to_string()),
-    };
-    let mut full = text.to_owned();
-    for (key, value) in [("transport", speaks), ("dst", machine.address.ip.to_string()), own] {
-        if !given.contains_key(key) {
-            full.push_str(&format!(",{key}={value}"));
-        }
-    }
-    let mut spec: LoadSpec = full.trim_start_matches(',').parse()?;
-    if let Flavour::Lnic { protocol, ack_delay_cycles, .. } = &mut spec.flavour {
-        if is_raw {
-            *protocol = RAW_PROTOCOL;
-        }
-        if !answers || is_raw {
-            *ack_delay_cycles = None;
-        }
-    }
-    // A program need not announce itself: requests wait until it is ready.
-    Ok(match given.contains_key("startup") {
-        true => Traffic::Announced(spec),
-        false => Traffic::Load(spec),
-    })
 }
 
 /// Writes and prints what belongs to the end of a run, and gives the exit status.

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinion::error::Result;
-use pinion::manifest;
 use pinion::report::write_whole;
-use pinion::sweep::{self, Choice, Effort, Observer, Outcome, Progress, Request};
+use pinion::sweep::{self, Choice, Effort, Observer, Outcome, Progress, Request, Subject};
 
 use super::{Status, interrupt};
 use crate::cli::SweepArgs;
@@ -21,11 +20,11 @@ use crate::output;
 const STEPS: u64 = 10_000;
 
 pub fn run(args: &SweepArgs) -> Result<Status> {
-    let manifest = manifest::load(&args.app.app)?;
-    let files = Files::new(&args.out, &manifest.app.name);
+    let subject = Subject::load(&args.app.app)?;
+    let files = Files::new(&args.out, subject.name());
     let jobs = || std::thread::available_parallelism().map_or(1, usize::from);
     let plan = sweep::plan(Request {
-        manifest,
+        subject,
         machine: args.app.machine.clone(),
         faithful: args.app.faithful,
         untrusted: args.app.untrusted,
@@ -33,6 +32,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         build_dir: args.app.build_dir.clone(),
         elf: args.elf.clone(),
         generate: args.generate.clone(),
+        load: args.load.clone(),
         set: args.app.set.clone(),
         seed: args.seed.clone(),
         jobs: args.jobs.unwrap_or_else(jobs),
@@ -40,7 +40,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         fresh: args.fresh,
     })?;
     let choice = Choice { x: args.x.clone(), y: args.y.clone() };
-    choice.check(plan.axes())?;
+    choice.check(plan.numbers(), plan.axes())?;
     let mut watch = Watch::new(!args.quiet);
     let outcome = sweep::run(&plan, &mut watch);
     watch.bar.finish_and_clear();

@@ -1,0 +1,232 @@
+//! What a point runs, put together. In: a request and the point's setting. Out: a digest of all its
+//! result depends on, and what was measured.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use pinion_app::app::{App, Options};
+use pinion_app::assets::fnv1a;
+use pinion_app::build;
+use pinion_app::error::{Error, Result};
+use pinion_app::service::Service;
+use pinion_app::traffic::Packets;
+use pinion_nanopu::event::Deaf;
+use pinion_net::fabric::Alone;
+use pinion_net::generator::GeneratorSpec;
+use pinion_observe::report::{Ending, Outputs, Sink, Summary};
+use pinion_run::cluster::{self, Plan};
+use pinion_run::nanoservice::{self, SCRIPT_NAME, Script, Setup, Traffic};
+use pinion_run::run;
+
+use super::journal::Entry;
+use super::plan::{Asked, Setting};
+use super::{Measured, OF_CLUSTERS, OF_NANOSERVICES, Request, Subject};
+
+/// Is what a point runs.
+pub(super) enum Ready {
+    /// Packet handlers and their packets.
+    Handlers(Box<App>, Box<GeneratorSpec>),
+    /// A nanoservice and what it is asked; nothing: what lies in its folder.
+    Nanoservice(Box<Service>, Setup, Option<String>),
+    /// A cluster, and the text of its file with what was changed.
+    Cluster(Box<Plan>, String),
+}
+
+impl Ready {
+    /// Puts it together; programs that were not built before are.
+    pub fn load(request: &Request, setting: &Setting, elf: Option<&Path>) -> Result<Self> {
+        let options = Options {
+            machine: request.machine.clone(),
+            overrides: setting.overrides.clone(),
+            faithful: request.faithful,
+            elf: elf.map(Path::to_owned).or_else(|| request.elf.clone()),
+            build: build::Options { untrusted: request.untrusted, ..build::Options::default() },
+        };
+        // Handlers' programs are built before, each in a place of its own.
+        let building = || Options {
+            build: build::Options {
+                cc: request.cc.clone(),
+                folder: request.build_dir.clone(),
+                ..options.build.clone()
+            },
+            ..options.clone()
+        };
+        match (&request.subject, &setting.traffic) {
+            (Subject::Handlers(manifest), Asked::Packets(packets)) => {
+                let app = App::of(manifest.clone(), &options)?;
+                Ok(Self::Handlers(Box::new(app), packets.clone()))
+            }
+            (Subject::Cluster(_, file), _) => {
+                let text = std::fs::read_to_string(file);
+                let text = text.map_err(|error| Error::file("read", file, error))?;
+                let plan = Plan::load(file, &building())?;
+                Ok(Self::Cluster(Box::new(plan), format!("{text}{:?}", setting.overrides)))
+            }
+            (Subject::Handlers(manifest) | Subject::Nanoservice(manifest), asked) => {
+                let options = building();
+                let service = Service::of(manifest.clone(), &options)?;
+                let setup = Setup::new(&service, &options)?;
+                let asked = match asked {
+                    Asked::Load(text) => Some(text.clone()),
+                    _ => None,
+                };
+                Ok(Self::Nanoservice(Box::new(service), setup, asked))
+            }
+        }
+    }
+
+    /// Digests everything a result depends on; `pinion` tells builds of Pinion apart.
+    pub fn key(&self, pinion: &str) -> Result<u64> {
+        let mut digest = fnv1a(pinion.bytes());
+        let mut add = |bytes: &[u8]| {
+            digest = fnv1a(digest.to_le_bytes().into_iter().chain(bytes.iter().copied()));
+        };
+        match self {
+            Self::Handlers(app, packets) => {
+                add(&read(&app.built.elf)?);
+                add(format!("{:?}", app.machine.value).as_bytes());
+                add(format!("{packets:?}").as_bytes());
+                add(format!("{:?}", app.manifest.app.packet).as_bytes());
+                for context in app.manifest.contexts() {
+                    add(format!("{context:?}").as_bytes());
+                    let images = [&context.handler_memory_image, &context.host_memory_image];
+                    for image in images.into_iter().flatten() {
+                        add(&read(image)?);
+                    }
+                }
+            }
+            Self::Nanoservice(service, setup, asked) => {
+                add(&read(&service.built.elf)?);
+                add(format!("{:?}{:?}", setup.machine.value, service.arguments()).as_bytes());
+                add(format!("{asked:?}").as_bytes());
+                if let Ok(script) = std::fs::read(service.manifest.dir.join(SCRIPT_NAME)) {
+                    add(&script);
+                }
+            }
+            Self::Cluster(plan, text) => {
+                add(text.as_bytes());
+                for group in &plan.groups {
+                    match &group.target {
+                        cluster::Target::Nanoservice { service, setup, .. } => {
+                            add(&read(&service.built.elf)?);
+                            add(format!("{:?}", setup.machine.value).as_bytes());
+                        }
+                        cluster::Target::Handlers { app } => {
+                            add(&read(&app.built.elf)?);
+                            add(format!("{:?}", app.machine.value).as_bytes());
+                        }
+                        cluster::Target::Load { specs } => add(format!("{specs:?}").as_bytes()),
+                    }
+                }
+            }
+        }
+        Ok(digest)
+    }
+
+    /// Runs it; gives nothing when it was stopped. `share` is told how far it is.
+    pub fn measure(&self, stop: &AtomicBool, share: &AtomicU64) -> Result<Option<Entry>> {
+        let mut watch = Watch { stop, share };
+        match self {
+            Self::Handlers(app, packets) => {
+                let packets = Packets::of((**packets).clone(), None, None)?;
+                let outputs = Outputs { handlers: true, ..Outputs::default() };
+                let summary = run::run(app, packets, &outputs, &mut watch)?.summary;
+                if summary.ending == Ending::Interrupted {
+                    return Ok(None);
+                }
+                let measured = Measured::of_handlers(&summary, app);
+                Ok(Some(Entry { measured, problem: problem(&summary) }))
+            }
+            Self::Nanoservice(service, setup, asked) => {
+                let beside = service.manifest.dir.join(SCRIPT_NAME);
+                let traffic = match asked {
+                    Some(load) => Traffic::load(load, setup, true)?,
+                    None if beside.is_file() => Traffic::Script(Script::read(&beside)?),
+                    None => Traffic::Silent,
+                };
+                let options = nanoservice::run::RunOptions::of(traffic);
+                let outputs = nanoservice::Outputs::default();
+                let done =
+                    nanoservice::run::run(service, setup, options, &outputs, &mut watch, Deaf);
+                let summary = done?;
+                if summary.ending == nanoservice::Ending::Interrupted {
+                    return Ok(None);
+                }
+                let seconds = summary.host.as_secs_f64();
+                let measured = Measured::of_summary(&OF_NANOSERVICES, &summary.to_json(), seconds);
+                let first = || summary.differences.first().cloned();
+                let failed = summary.has_failures().then(|| failure(&summary.texts()[1]));
+                Ok(Some(Entry { measured, problem: failed.or_else(first) }))
+            }
+            Self::Cluster(plan, _) => {
+                // As many points run at a time as there are cores.
+                let options = cluster::RunOptions { threads: 1, ..Default::default() };
+                let done = cluster::run(plan, &options, &mut Alone, &mut watch)?;
+                let Some(summary) = done else { return Ok(None) };
+                if summary.ending == cluster::Ending::Interrupted {
+                    return Ok(None);
+                }
+                let seconds = summary.host.as_secs_f64();
+                let measured = Measured::of_summary(&OF_CLUSTERS, &summary.to_json(), seconds);
+                let failed = summary.has_failures().then(|| failure(&summary.texts()[1]));
+                Ok(Some(Entry { measured, problem: failed }))
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| Error::file("read", path, error))
+}
+
+/// Takes the first line of what troubles a summary.
+fn failure(trouble: &str) -> String {
+    let first = trouble.lines().map(str::trim).find(|line| !line.is_empty());
+    first.unwrap_or("the run failed").to_owned()
+}
+
+/// Tells what went wrong in a run.
+fn problem(summary: &Summary) -> Option<String> {
+    let stuck = match &summary.ending {
+        Ending::Stuck(report) => report.lines().next().map(|line| format!("stuck: {line}")),
+        _ => None,
+    };
+    let faults = || {
+        let first = summary.faults.first();
+        let place = first.and_then(|fault| fault.place.as_deref());
+        let place = place.map_or_else(String::new, |place| format!(", the first in {place}"));
+        let count = summary.totals.faults;
+        (count > 0).then(|| format!("{count} handlers failed{place}"))
+    };
+    let nothing = || (summary.totals.matched == 0).then(|| summary.remarks.join("; "));
+    summary.imbalance.clone().or(stuck).or_else(faults).or_else(nothing)
+}
+
+/// Tells how far a run is and stops it.
+struct Watch<'a> {
+    stop: &'a AtomicBool,
+    share: &'a AtomicU64,
+}
+
+impl Sink for Watch<'_> {}
+
+impl run::Observer for Watch<'_> {
+    fn goes_on(&mut self, progress: &run::Progress) -> bool {
+        self.note(progress.packets, progress.total)
+    }
+}
+
+impl nanoservice::run::Observer for Watch<'_> {
+    fn goes_on(&mut self, progress: &nanoservice::run::Progress) -> bool {
+        self.note(progress.requests, progress.total)
+    }
+}
+
+impl Watch<'_> {
+    /// Notes how much of all is done; tells whether to go on.
+    fn note(&self, done: u64, total: Option<u64>) -> bool {
+        let share = total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
+        self.share.store(share.to_bits(), Ordering::Relaxed);
+        !self.stop.load(Ordering::Relaxed)
+    }
+}
