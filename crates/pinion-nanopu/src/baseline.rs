@@ -102,7 +102,7 @@ impl Baseline {
                 sink.frame(frame.first, frame.last, &frame.frame);
             }
         }
-        match (self.core.activity, self.memory.devices.exit) {
+        match (self.core.activity, self.memory.host.exit) {
             (_, Some(exit)) => {
                 Progress::Exited { code: exit.code, at: self.core.decode_cycle() + RETIRE }
             }

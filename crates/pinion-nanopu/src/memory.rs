@@ -7,11 +7,13 @@
 
 mod devices;
 pub mod dma_nic;
+pub mod host_interface;
 mod l2;
 mod outer;
 mod port;
 
-pub use devices::{Devices, Exit};
+pub use devices::Devices;
+pub use host_interface::{Exit, HostInterface};
 pub use l2::{Grant, L2};
 
 use dma_nic::DmaNic;
@@ -35,6 +37,8 @@ pub struct Memory {
     outer: Outer,
     /// The devices.
     pub devices: Devices,
+    /// The host interface.
+    pub host: HostInterface,
     /// What accesses cost.
     pub costs: MemorySection,
     /// What other harts' caches are to do before they run on: harts (bits), line, whether they may
@@ -66,6 +70,7 @@ impl Memory {
             l2: L2::new(section.l2_sets, section.l2_ways),
             outer: Outer::new(section),
             devices: Devices::new(harts, section.timebase_cycles),
+            host: HostInterface::new(),
             costs: section.clone(),
             probes: Vec::new(),
             dma_nic: None,
@@ -99,7 +104,7 @@ impl Memory {
                 }
             }
         }
-        self.devices.watch(image);
+        self.host.watch(image);
         Ok(())
     }
 
@@ -175,43 +180,5 @@ impl Memory {
         };
         nic.write(address, value, now, self);
         self.dma_nic = Some(nic);
-    }
-
-    /// Does what a program asked for through `tohost` (the host target interface), if anything.
-    pub fn serve_host(&mut self) {
-        let Some(address) = self.devices.take_request() else { return };
-        let word = |memory: &Self, i: u64| {
-            memory.offset(address + 8 * i, 8).map_or(0, |offset| memory.read(offset))
-        };
-        let call = [0, 1, 2, 3].map(|i| word(self, i));
-        let result = match call[0] {
-            devices::SYS_WRITE => {
-                let length = call[3].min(1 << 20) as usize;
-                let text = self.bytes(call[2], length).map(<[u8]>::to_vec).unwrap_or_default();
-                self.devices.console.extend_from_slice(&text);
-                text.len() as u64
-            }
-            devices::SYS_EXIT => {
-                self.devices.exit = Some(Exit { code: call[1] as i32 });
-                0
-            }
-            devices::SYS_GETMAINVARS => {
-                let block = self.devices.main_variables(call[1], call[2] as usize);
-                let fits = !block.is_empty();
-                self.write_bytes(call[1], &block);
-                if fits { 0 } else { u64::MAX }
-            }
-            unknown => {
-                self.devices.unknown_calls += 1;
-                self.devices.last_unknown_call = unknown;
-                -38i64 as u64 // ENOSYS
-            }
-        };
-        if let Some(offset) = self.offset(address, 8) {
-            self.write(offset, 8, result);
-        }
-        if let Some(offset) = self.devices.from_host.and_then(|at| self.offset(at, 8)) {
-            self.write(offset, 8, 1);
-        }
     }
 }

@@ -21,7 +21,7 @@ use thiserror::Error;
 
 use crate::Cycle;
 use crate::core::code::Code;
-use crate::core::{Activity, Core, CoreShape, RETIRE};
+use crate::core::{Activity, Core, CoreShape, RETIRE, interrupts};
 use crate::event::{Event, Listener};
 use crate::hart_interface::{Command, HartInterface};
 use crate::machine::error::MachineError;
@@ -215,7 +215,7 @@ impl Node {
     }
 
     fn ended(&self) -> Option<Progress> {
-        if let (Some(at), Some(exit)) = (self.exited, self.memory.devices.exit) {
+        if let (Some(at), Some(exit)) = (self.exited, self.memory.host.exit) {
             return Some(Progress::Exited { code: exit.code, at });
         }
         if let Some((at, why)) = self.transmit.stopped() {
@@ -257,13 +257,14 @@ impl Node {
         let (core, interface) = (&self.cores[index], &self.interfaces[index]);
         let from = core.decode_cycle() + 1;
         let enabled = core.enabled_interrupts();
-        let pulse = (enabled & 1 << crate::core::network::INTERRUPT != 0)
-            .then(|| interface.interrupt_at(from))
-            .flatten();
+        let pulse =
+            (enabled & interrupts::NETWORK != 0).then(|| interface.interrupt_at(from)).flatten();
         let timer = self.memory.devices.timer_at(index as u32);
-        let timer = (enabled & 1 << 7 != 0 && timer != Cycle::MAX).then(|| timer.max(from));
-        let software =
-            (enabled & 1 << 3 != 0 && self.memory.devices.software(index as u32)).then_some(from);
+        let timer =
+            (enabled & interrupts::TIMER != 0 && timer != Cycle::MAX).then(|| timer.max(from));
+        let software = (enabled & interrupts::SOFTWARE != 0
+            && self.memory.devices.software(index as u32))
+        .then_some(from);
         let words = match core.activity {
             // Words for another context count too: the loop's next idle write asks for that thread.
             Activity::Polling { .. } => interface
@@ -376,7 +377,7 @@ impl Node {
         if let Activity::Polling { .. } = core.activity {
             self.interfaces[index].hold_message_timer(core.decode_cycle());
         }
-        if core.activity == Activity::Stopped && self.memory.devices.exit.is_some() {
+        if core.activity == Activity::Stopped && self.memory.host.exit.is_some() {
             self.exited.get_or_insert(core.decode_cycle() + RETIRE);
         }
         for (harts, line, keep) in std::mem::take(&mut self.memory.probes) {

@@ -23,8 +23,8 @@ impl MemoryPort for Memory {
 
     #[inline(always)]
     fn stored(&mut self, address: u64, value: u64) {
-        if self.devices.is_to_host(address) {
-            self.devices.store_to_host(value);
+        if self.host.is_to_host(address) {
+            self.host.store_to_host(value);
             self.serve_host();
         }
     }
@@ -98,6 +98,6 @@ impl MemoryPort for Memory {
 
     #[inline(always)]
     fn has_ended(&self) -> bool {
-        self.devices.exit.is_some()
+        self.host.exit.is_some()
     }
 }

@@ -84,7 +84,7 @@ impl Setup {
         let mut node = node.map_err(|error| {
             Error::part(format!("cannot start {}", service.built.elf.display()), error)
         })?;
-        node.memory_mut().devices.arguments = arguments;
+        node.memory_mut().host.arguments = arguments;
         Ok(node)
     }
 

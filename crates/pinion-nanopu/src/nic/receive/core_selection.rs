@@ -1,19 +1,17 @@
-//! Core selection: which hart gets a message (nanoPU paper §3.2; RTL LNIC/RxQueues.scala).
+//! Core selection: which hart gets a message (nanoPU paper, §2.3 and §4.2; RTL LNIC/RxQueues.scala).
 //!
 //! In: contexts that harts bind, messages that arrived for a context, harts that are done with one.
-//! Out: the hart that gets a message now, or that nobody can. Holds who serves which context and
-//! how many messages are outstanding where. A message waits while all harts that may take it have
-//! their share.
+//! Out: the hart that gets a message now, or that nobody can. Holds the policy; who serves what, and
+//! how busy, is in the tables of [JBSQ](super::jbsq), which the other policies bound a hart's messages
+//! with, too. A message waits while all harts that may take it have their share.
 //!
 //! A context has one lane of waiting messages under JBSQ and one per hart under the other
 //! policies, whose messages belong to a hart from the start.
 
 use pinion_net::frame::lnic::Header;
 
+use super::jbsq::Jbsq;
 use crate::machine::receive::{CoreSelectionSection, SelectionHash, SelectionPolicy};
-
-/// Most harts of a node: one bit each.
-pub const MAX_HARTS: usize = 64;
 
 /// Names a context's queue of waiting messages.
 pub type Lane = u32;
@@ -24,47 +22,38 @@ pub struct CoreSelection {
     policy: SelectionPolicy,
     hash: SelectionHash,
     assignment: Vec<u8>,
-    limit: u16,
     harts: usize,
-    /// By context: the harts that have bound it.
-    bound: Vec<u64>,
-    /// By context and hart: messages outstanding.
-    outstanding: Vec<u16>,
+    tables: Jbsq,
 }
 
 impl CoreSelection {
     /// Makes the policy for `contexts` contexts on `harts` harts; nobody serves any yet.
     ///
     /// # Panics
-    /// With more than [`MAX_HARTS`] harts; the node's configuration checks that.
+    /// With more than [`MAX_HARTS`](super::jbsq::MAX_HARTS) harts; the node's configuration checks that.
     pub fn new(section: &CoreSelectionSection, contexts: u16, harts: usize) -> Self {
-        assert!((1..=MAX_HARTS).contains(&harts));
         Self {
             policy: section.policy,
             hash: section.hash,
             assignment: section.assignment.clone(),
-            limit: section.outstanding,
             harts,
-            bound: vec![0; usize::from(contexts)],
-            outstanding: vec![0; usize::from(contexts) * harts],
+            tables: Jbsq::new(section.outstanding, contexts, harts),
         }
     }
 
     /// Enters that a hart serves a context. Returns false for a context without a queue.
     pub fn bind(&mut self, hart: u8, context: u16) -> bool {
-        let Some(bound) = self.bound.get_mut(usize::from(context)) else { return false };
-        *bound |= 1 << hart;
-        true
+        self.tables.bind(hart, context)
     }
 
     /// Tells whether a context has a queue.
     pub fn in_range(&self, context: u16) -> bool {
-        usize::from(context) < self.bound.len()
+        self.tables.in_range(context)
     }
 
     /// Tells whether some hart serves a context.
     pub fn is_bound(&self, context: u16) -> bool {
-        self.bound.get(usize::from(context)).is_some_and(|&harts| harts != 0)
+        self.tables.bound(context) != 0
     }
 
     /// Counts the lanes of each context.
@@ -102,36 +91,26 @@ impl CoreSelection {
     /// Chooses the hart for the message at the head of a lane, if one can take it, and counts it
     /// as outstanding there.
     pub fn choose(&mut self, lane: Lane) -> Option<u8> {
-        let context = usize::from(self.context_of(lane));
-        let counts = &self.outstanding[context * self.harts..][..self.harts];
-        let chosen = match self.policy {
-            SelectionPolicy::Jbsq => (0..self.harts)
-                .filter(|&hart| self.bound[context] >> hart & 1 == 1 && counts[hart] < self.limit)
-                .min_by_key(|&hart| counts[hart]),
-            _ => Some(lane as usize % self.harts).filter(|&hart| counts[hart] < self.limit),
-        }?;
-        self.outstanding[context * self.harts + chosen] += 1;
-        Some(chosen as u8)
+        let context = self.context_of(lane);
+        match self.policy {
+            SelectionPolicy::Jbsq => self.tables.shortest(context),
+            _ => self.tables.join((lane as usize % self.harts) as u8, context),
+        }
     }
 
     /// Counts a message less at a hart. Returns false if none was outstanding there.
     pub fn release(&mut self, hart: u8, context: u16) -> bool {
-        let at = usize::from(context) * self.harts + usize::from(hart);
-        let Some(count) = self.outstanding.get_mut(at).filter(|count| **count > 0) else {
-            return false;
-        };
-        *count -= 1;
-        true
+        self.tables.release(hart, context)
     }
 
     /// Counts the messages of a context that are outstanding at a hart.
     pub fn outstanding(&self, hart: u8, context: u16) -> u16 {
-        self.outstanding[usize::from(context) * self.harts + usize::from(hart)]
+        self.tables.outstanding(hart, context)
     }
 
     /// Picks one of the harts that serve the message's context by a hash.
     fn hashed_hart(&self, header: &Header) -> u8 {
-        let bound = self.bound[usize::from(header.dst_context)];
+        let bound = self.tables.bound(header.dst_context);
         let id = match self.hash {
             SelectionHash::Flow => 0,
             SelectionHash::Message => u64::from(header.tx_msg_id) << 16,
@@ -146,7 +125,7 @@ impl CoreSelection {
 
     /// Gives the hart a context is assigned to, or a stand-in that serves it.
     fn assigned_hart(&self, context: u16) -> u8 {
-        let bound = self.bound[usize::from(context)];
+        let bound = self.tables.bound(context);
         let assigned = self.assignment.get(usize::from(context)).map_or(context, |&h| h.into());
         let assigned = (usize::from(assigned) % self.harts) as u8;
         match bound >> assigned & 1 {
@@ -167,26 +146,6 @@ mod tests {
             assert!(selection.bind(hart, 0));
         }
         selection
-    }
-
-    #[test]
-    fn jbsq_takes_the_least_loaded_and_the_lowest_among_equals() {
-        let mut jbsq = selection(SelectionPolicy::Jbsq, 2, SelectionHash::Flow);
-        let chosen: Vec<_> = (0..9).map(|_| jbsq.choose(0)).collect();
-        let expected = [0, 1, 2, 3, 0, 1, 2, 3].map(Some).into_iter().chain([None]);
-        assert!(chosen.into_iter().eq(expected));
-        assert!(jbsq.release(2, 0) && jbsq.release(2, 0) && jbsq.release(3, 0));
-        assert!(!jbsq.release(2, 0), "nothing is outstanding any more");
-        assert_eq!([jbsq.choose(0), jbsq.choose(0), jbsq.choose(0)], [Some(2), Some(2), Some(3)]);
-    }
-
-    #[test]
-    fn only_harts_that_bound_a_context_get_its_messages() {
-        let mut jbsq = selection(SelectionPolicy::Jbsq, 1, SelectionHash::Flow);
-        assert!(!jbsq.is_bound(1) && jbsq.choose(1).is_none());
-        assert!(jbsq.bind(2, 1));
-        assert_eq!([jbsq.choose(1), jbsq.choose(1)], [Some(2), None]);
-        assert!(!jbsq.bind(0, 4) && !jbsq.in_range(4));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod core_selection;
 mod dispatch;
 mod global_receive;
 mod ingress;
+pub mod jbsq;
 mod message_table;
 mod reassembly;
 

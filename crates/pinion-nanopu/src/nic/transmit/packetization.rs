@@ -10,6 +10,9 @@
 //! out. A descriptor names packets of one message; they go lowest first. A NACK alone sends
 //! nothing: it marks the packet, and the next PULL sends what is marked.
 
+mod credit;
+mod schedule;
+
 use std::collections::VecDeque;
 
 use super::buffers::{Buffer, Buffers};
@@ -17,7 +20,6 @@ use super::counters::{Counters, Resident};
 use super::global_transmit::{Gate, MOST, Stream};
 use crate::Cycle;
 use crate::machine::transmit::{TransmitFixes, TransmitSection};
-use crate::transport::{Credit, Delivered};
 use crate::transport::{Outgoing, Packets, SendRules};
 
 /// Holds what is written of a stream's current message.
@@ -349,183 +351,6 @@ impl Packetization {
         } else {
             Written::Overflow
         }
-    }
-
-    /// Queues packets of a message; they may be taken from cycle `from` on. Gives false if the
-    /// queue was full: then they join a descriptor of the same message, if there is one.
-    fn schedule(&mut self, cause: Cause, id: u16, packets: Packets, from: Cycle) -> bool {
-        let generation = self.messages[usize::from(id)].generation;
-        let queue = &mut self.queues[cause as usize];
-        let full = queue.len() >= self.queue_limit;
-        if !full {
-            queue.push_back(Descriptor { id, generation, packets, from });
-        } else if let Some(same) =
-            queue.iter_mut().find(|d| (d.id, d.generation) == (id, generation))
-        {
-            same.packets |= packets;
-        } else {
-            // A timeout or a later credit brings them back.
-            self.messages[usize::from(id)].waiting |= packets;
-        }
-        !full
-    }
-
-    /// Takes an acknowledgement.
-    pub fn delivered(&mut self, notice: &Delivered, counters: &mut Counters) -> Acknowledged {
-        let Some(message) = self.messages.get_mut(usize::from(notice.tx_msg_id)) else {
-            counters.stray_acknowledgements += 1;
-            return Acknowledged::Nothing;
-        };
-        let bit = 1u64.checked_shl(notice.packet.into()).unwrap_or(0);
-        let before = if notice.and_all_before { bit.wrapping_sub(1) } else { 0 };
-        let stray = !message.live || (bit | before) & !message.sent != 0 || bit == 0;
-        // One for an earlier use of the id, which came late, would lose this use's packet.
-        let is_late =
-            self.fixes.message_generation && ![0, message.generation].contains(&notice.generation);
-        if self.fixes.double_ack && stray || is_late {
-            counters.stray_acknowledgements += 1;
-            return Acknowledged::Nothing;
-        }
-        let all = all_packets(message.packets);
-        let complete_before = message.delivered & all == all;
-        message.delivered |= bit | before;
-        if message.delivered & all != all {
-            return Acknowledged::Nothing;
-        }
-        if complete_before {
-            counters.stray_acknowledgements += 1;
-            return if message.live { Acknowledged::Nothing } else { Acknowledged::Twice };
-        }
-        self.free(notice.tx_msg_id);
-        counters.delivered += 1;
-        Acknowledged::Complete
-    }
-
-    /// Frees a message's id and buffer.
-    pub fn free(&mut self, id: u16) {
-        let message = &mut self.messages[usize::from(id)];
-        message.live = false;
-        self.held[usize::from(message.outgoing.src_context)] -= 1;
-        self.buffers.give_back(message.buffer);
-        self.free_ids.push_back(id);
-    }
-
-    /// Takes credit, or the wish to get a packet again, in cycle `at`. Gives false if the queue of
-    /// descriptors was full.
-    pub fn credit(&mut self, notice: &Credit, at: Cycle, counters: &mut Counters) -> bool {
-        let double_ack = self.fixes.double_ack;
-        let Some(message) = self.messages.get_mut(usize::from(notice.tx_msg_id)) else {
-            counters.stray_credits += 1;
-            return true;
-        };
-        if double_ack && !message.live {
-            // The PULL that comes with a message's last acknowledgement; or one too late.
-            counters.stray_credits += u64::from(notice.retransmit.is_some());
-            return true;
-        }
-        if let Some(packet) = notice.retransmit {
-            let bit = 1u64.checked_shl(packet.into()).unwrap_or(0);
-            if double_ack && bit & message.sent == 0 {
-                counters.stray_credits += 1;
-            } else {
-                message.waiting |= bit & all_packets(message.packets);
-            }
-        }
-        if let Some(credit) = notice.credit {
-            let stale = self.fixes.stale_credit && credit < message.credit;
-            if !stale {
-                message.credit = credit;
-                message.outgoing.granted_priority = Some(notice.priority);
-            }
-        }
-        let resend = self.rules.nack_resends && notice.retransmit.is_some();
-        if notice.credit.is_none() && !resend {
-            return true;
-        }
-        let within = 1u64.checked_shl(message.credit.into()).map_or(u64::MAX, |bit| bit - 1);
-        let packets = message.waiting & within;
-        message.waiting &= !packets;
-        packets == 0 || self.schedule(Cause::Credit, notice.tx_msg_id, packets, at + 1)
-    }
-
-    /// Sends again, in cycle `at`, what a message has not got acknowledged when it times out.
-    /// Gives false if the queue of descriptors was full.
-    pub fn timed_out(&mut self, id: u16, at: Cycle) -> bool {
-        let message = &mut self.messages[usize::from(id)];
-        let written = if self.fixes.unsent_timeout { message.sent } else { Packets::MAX };
-        let packets = !message.delivered & written & all_packets(message.highest_timed + 1);
-        message.highest_timed = message.highest_sent;
-        packets == 0 || self.schedule(Cause::Timeout, id, packets, at + 1)
-    }
-
-    /// Tells when [`take_job`](Self::take_job) is due.
-    pub fn next_job(&self) -> Option<Cycle> {
-        if self.job.is_some() {
-            return None;
-        }
-        let first = self.queues.iter().filter_map(|queue| queue.front()).map(|d| d.from).min()?;
-        Some(first.max(self.idle_from))
-    }
-
-    /// Takes the most urgent descriptor, in cycle `at`.
-    pub fn take_job(&mut self, at: Cycle) {
-        let due = |queue: &&mut VecDeque<Descriptor>| queue.front().is_some_and(|d| d.from <= at);
-        let Some(job) = self.queues.iter_mut().find(due).and_then(VecDeque::pop_front) else {
-            return;
-        };
-        let message = &self.messages[usize::from(job.id)];
-        let gone = !message.live || message.generation != job.generation;
-        if self.fixes.double_ack && gone {
-            self.idle_from = at + 1;
-            return;
-        }
-        self.job = Some(job);
-        self.job_from = at + self.buffer_cycles - 1;
-    }
-
-    /// Tells when the next packet is there for the arbiter.
-    pub fn packet_from(&self) -> Option<Cycle> {
-        self.job.map(|_| self.job_from)
-    }
-
-    /// Gives the next packet.
-    pub fn packet(&self) -> Option<Packet> {
-        let job = self.job?;
-        let message = &self.messages[usize::from(job.id)];
-        let number = job.packets.trailing_zeros() as u8;
-        let offset = usize::from(number) * usize::from(self.packet_bytes);
-        let bytes = usize::from(message.outgoing.msg_len)
-            .saturating_sub(offset)
-            .min(self.packet_bytes.into());
-        let again = message.sent >> number & 1 != 0;
-        let outgoing = message.outgoing;
-        Some(Packet { outgoing, number, again, offset, bytes, buffer: message.buffer })
-    }
-
-    /// Gives a packet's payload.
-    pub fn payload(&self, packet: &Packet) -> &[u8] {
-        self.buffers.read(packet.buffer, packet.offset, packet.bytes)
-    }
-
-    /// Hears that the packet goes; its last word passes the arbiter in cycle `last_word`. Tells
-    /// whether the message is done with (transports without acknowledgements).
-    pub fn packet_sent(&mut self, last_word: Cycle) -> bool {
-        let Some(job) = &mut self.job else {
-            return false;
-        };
-        let number = job.packets.trailing_zeros() as u8;
-        let message = &mut self.messages[usize::from(job.id)];
-        message.sent |= 1 << number;
-        message.highest_sent = message.highest_sent.max(number);
-        let done = !self.rules.acknowledged && message.sent == all_packets(message.packets);
-        job.packets &= job.packets - 1;
-        if job.packets == 0 {
-            self.job = None;
-            self.idle_from = last_word + 1;
-        } else {
-            self.job_from = last_word + 1;
-        }
-        done
     }
 
     /// Lists the messages that are not delivered, in order of their ids.

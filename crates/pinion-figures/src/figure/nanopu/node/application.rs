@@ -56,7 +56,7 @@ fn measure_on(
     if run.dma_nic {
         let image = nodes.programs.get(PROGRAM, Some(DMA_NIC), setting)?;
         let mut node = Baseline::new(&machine, &image).map_err(failed(&image))?;
-        node.memory_mut().devices.arguments = arguments.iter().map(|&text| text.into()).collect();
+        node.memory_mut().host.arguments = arguments.iter().map(|&text| text.into()).collect();
         measure(&mut node, exchange, &round)
     } else {
         // These two are examples of their own.

@@ -77,7 +77,7 @@ fn node(machine: &Machine, image: &Image, arguments: &[&str]) -> Result<Node> {
         Error::Usage(format!("machine {MACHINE}: {key}: `{text}` is no address"))
     })?;
     let mut node = Node::new(machine, address, image).map_err(failed(image))?;
-    node.memory_mut().devices.arguments = arguments.iter().map(|&text| text.into()).collect();
+    node.memory_mut().host.arguments = arguments.iter().map(|&text| text.into()).collect();
     Ok(node)
 }
 
