@@ -8,6 +8,7 @@
 pub mod iommu;
 pub mod memory;
 pub mod model;
+mod page;
 pub mod pcie;
 #[cfg(target_os = "linux")]
 pub mod shared;

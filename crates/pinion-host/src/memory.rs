@@ -9,10 +9,8 @@ use thiserror::Error;
 
 #[cfg(target_os = "linux")]
 use crate::SharedRegion;
+pub use crate::page::PAGE_BYTES;
 use crate::windows::Windows;
-
-/// Bytes of a page, as on hosts that run NICs.
-pub const PAGE_BYTES: usize = 4096;
 
 /// Says why an access to host memory failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -22,7 +22,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use nix::unistd::ftruncate;
 
-use crate::memory::PAGE_BYTES;
+use crate::page::PAGE_BYTES;
 
 /// Seals a file against mappings that write, but for those that exist (Linux 5.1).
 const SEAL_FUTURE_WRITE: SealFlag = SealFlag::from_bits_retain(0x10);

@@ -5,7 +5,7 @@
 #[cfg(target_os = "linux")]
 use crate::SharedRegion;
 #[cfg(target_os = "linux")]
-use crate::memory::PAGE_BYTES;
+use crate::page::PAGE_BYTES;
 
 /// Holds the windows.
 #[derive(Clone, Debug, Default)]

@@ -14,6 +14,7 @@ pub mod elf;
 mod encode;
 mod exception;
 mod extensions;
+mod fields;
 pub mod flat;
 mod float;
 mod hart;
@@ -21,13 +22,14 @@ mod instruction;
 mod op;
 mod pmp;
 mod program;
+mod registers;
 mod xlen;
 mod xpulp;
 
 pub use access::{Access, AmoOp, MemoryKind, Reservation};
 pub use csr::{CsrFile, csr_name, csr_number};
 pub use decode::{decode, is_compressed};
-pub use disassemble::{FLOAT_REGISTER_NAMES, REGISTER_NAMES, disassemble, disassemble_plain};
+pub use disassemble::{disassemble, disassemble_plain};
 pub use exception::{Cause, Exception, exception_name};
 pub use extensions::Extensions;
 pub use hart::{HardwareLoop, Hart, HartConfig, Outcome, Privilege};
@@ -38,5 +40,6 @@ pub use pmp::{
     PMP_TOR, PMP_WRITE, Pmp,
 };
 pub use program::DecodedProgram;
+pub use registers::{FLOAT_REGISTER_NAMES, REGISTER_NAMES};
 pub use xlen::Xlen;
 pub use xpulp::{XpulpOp, disassemble_xpulp};

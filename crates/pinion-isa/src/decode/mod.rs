@@ -6,11 +6,12 @@
 //! decodes to something; nothing panics.
 
 mod compressed;
-pub(crate) mod fields;
 mod float;
 
+use crate::fields::{
+    b_immediate, funct3, funct7, i_immediate, j_immediate, rd, rs1, rs2, s_immediate,
+};
 use crate::{Extensions, Instruction, Op};
-use fields::{b_immediate, funct3, funct7, i_immediate, j_immediate, rd, rs1, rs2, s_immediate};
 
 pub use compressed::is_compressed;
 

@@ -7,7 +7,7 @@
 use super::op::Operands;
 use super::{XpulpOp as P, instruction};
 use crate::Instruction;
-use crate::decode::fields::{b_immediate, funct3, funct7, i_immediate, rd, rs1, rs2, s_immediate};
+use crate::fields::{b_immediate, funct3, funct7, i_immediate, rd, rs1, rs2, s_immediate};
 
 /// The five bits above the second source register, which shifts and bit fields use.
 const fn high5(word: u32) -> i32 {

@@ -3,7 +3,7 @@
 use super::Fields;
 use super::op::Operands;
 use crate::Instruction;
-use crate::disassemble::REGISTER_NAMES;
+use crate::registers::REGISTER_NAMES;
 
 /// Writes an [`Op::Xpulp`](crate::Op::Xpulp) instruction found at `pc`.
 pub(crate) fn write(i: &Instruction, pc: u64) -> String {
