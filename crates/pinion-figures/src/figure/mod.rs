@@ -2,9 +2,10 @@
 //! Out: a table of rows, a chart, and the published values beside ours.
 //!
 //! A figure is code and a file. The code knows which runs it takes ([`Figure::points`]), how to do
-//! one ([`Figure::run`]) and what the rows say about each published value ([`Figure::measures`]).
+//! one ([`Figure::run`]).
 //! The file ([`Definition`]) holds everything a reader may want to check or change: the parameters
-//! with their sources, what the axes show, the published values, and why ours differ where they do.
+//! with their sources, what the axes show, the published values, how ours are read off the rows
+//! ([`Expression`]), and why they differ where they do.
 //!
 //! Points are independent of each other and run on all cores; their seeds come from the request's
 //! seed and the point alone, so the number of threads changes nothing.
@@ -22,7 +23,7 @@ mod tests;
 pub use catalogue::{figures, find, select};
 pub use markdown::to_markdown;
 pub use pinion_observe::plot::{
-    Cell, Column, Comparison, Definition, Drawn, Measure, Parameter, Parameters, Published, Row,
+    Cell, Column, Comparison, Definition, Drawn, Expression, Parameter, Parameters, Published, Row,
     TOLERANCE, Table, Verdict, chart, compare, comparison_rows,
 };
 pub use produce::{Observer, Produced, Request, Unobserved, count_points, produce, produce_with};
@@ -55,9 +56,6 @@ pub trait Figure: Sync {
     /// # Errors
     /// When the run cannot be done.
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>>;
-
-    /// Reads off the table what the published values say; those it does not know are left out.
-    fn measures(&self, table: &Table) -> Vec<Measure>;
 }
 
 /// Is one run of a figure.

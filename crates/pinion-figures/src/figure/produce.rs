@@ -133,7 +133,7 @@ pub fn produce_with(
         return Err(Error::Usage(format!("figure {name}: a row of {has} cells, not {needs}")));
     }
     let table = Table { columns, rows };
-    let comparisons = compare(&definition.published, &figure.measures(&table));
+    let comparisons = compare(&definition.published, &table)?;
     Ok(Produced {
         name: name.to_owned(),
         definition,

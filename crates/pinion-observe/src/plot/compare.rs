@@ -1,25 +1,10 @@
-//! Published values beside ours. In: what was published and what the rows say. Out: differences, and
-//! whether each that is large has its reason.
+//! Published values beside ours. In: what was published, and the rows. Out: differences, and whether
+//! each that is large has its reason.
 
 use serde::Serialize;
 
-use super::Published;
-
-/// Is what the rows say about a published value of the same name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measure {
-    /// Names the published value.
-    pub name: String,
-    /// Is ours; `None` where the rows do not tell (a load that was not run).
-    pub ours: Option<f64>,
-}
-
-impl Measure {
-    /// Names what the rows say.
-    pub fn new(name: impl Into<String>, ours: Option<f64>) -> Self {
-        Self { name: name.into(), ours }
-    }
-}
+use super::{Published, Table};
+use pinion_app::error::{Error, Result};
 
 /// Is the relative difference that needs no reason.
 pub const TOLERANCE: f64 = 0.10;
@@ -66,14 +51,19 @@ pub enum Verdict {
 }
 
 /// Puts the published values beside ours.
-pub fn compare(published: &[Published], measures: &[Measure]) -> Vec<Comparison> {
-    published.iter().map(|published| compare_one(published, measures)).collect()
+///
+/// # Errors
+/// When one is to be read off a column that there is not.
+pub fn compare(published: &[Published], table: &Table) -> Result<Vec<Comparison>> {
+    published.iter().map(|published| compare_one(published, table)).collect()
 }
 
-fn compare_one(published: &Published, measures: &[Measure]) -> Comparison {
+fn compare_one(published: &Published, table: &Table) -> Result<Comparison> {
     let Published { paper, from, to, .. } = *published;
-    let measure = measures.iter().find(|measure| measure.name == published.name);
-    let ours = measure.and_then(|measure| measure.ours).filter(|ours| ours.is_finite());
+    let ours = published.ours.over_table(table).map_err(|problem| {
+        Error::Usage(format!("published value `{}`: ours: {problem}", published.name))
+    })?;
+    let ours = ours.filter(|ours| ours.is_finite());
     let difference = ours.map(|ours| {
         let low = paper.or(from).filter(|&low| ours < low);
         let high = paper.or(to).filter(|&high| ours > high);
@@ -85,7 +75,7 @@ fn compare_one(published: &Published, measures: &[Measure]) -> Comparison {
         Some(_) if published.difference.is_some() => Verdict::Explained,
         Some(_) => Verdict::Differs,
     };
-    Comparison {
+    Ok(Comparison {
         name: published.name.clone(),
         what: published.what.clone(),
         ours,
@@ -97,7 +87,7 @@ fn compare_one(published: &Published, measures: &[Measure]) -> Comparison {
         difference,
         verdict,
         reason: published.difference.clone().filter(|_| verdict == Verdict::Explained),
-    }
+    })
 }
 
 fn relative(ours: f64, published: f64) -> f64 {

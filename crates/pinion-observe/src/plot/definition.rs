@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::Expression;
 use super::chart::{Chart, Further};
 use pinion_app::assets;
 use pinion_app::error::{Error, Result};
@@ -62,10 +63,12 @@ pub struct Parameters {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Names it for [`super::Measure`].
+    /// Names it.
     pub name: String,
     /// Tells what it is.
     pub what: String,
+    /// Reads ours off the rows.
+    pub ours: Expression,
     /// Is the number, where one was published.
     pub paper: Option<f64>,
     /// Is the least that was published, for bounds.

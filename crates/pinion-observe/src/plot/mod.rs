@@ -4,8 +4,10 @@
 pub mod chart;
 mod compare;
 mod definition;
+mod expression;
 mod table;
 
-pub use compare::{Comparison, Measure, TOLERANCE, Verdict, compare, comparison_rows};
+pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published, split_overrides};
+pub use expression::Expression;
 pub use table::{Cell, Column, Row, Table};

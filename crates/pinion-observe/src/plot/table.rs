@@ -1,30 +1,32 @@
 //! Rows of a figure. In: cells. Out: CSV, JSON, text, and the questions a figure asks of its own
 //! rows.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use pinion_app::error::{Error, Result};
 
 /// Names what a place in every row holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Is its name in the CSV.
-    pub name: &'static str,
-    /// Is the unit, empty for texts and plain numbers.
-    pub unit: &'static str,
-    /// Is how many decimals are shown; the CSV has all.
+    /// Its name in the CSV.
+    pub name: Cow<'static, str>,
+    /// The unit, empty for texts and plain numbers.
+    pub unit: Cow<'static, str>,
+    /// Decimals that are shown; the CSV has all.
     pub decimals: usize,
 }
 
 impl Column {
     /// Makes a column of texts.
     pub const fn text(name: &'static str) -> Self {
-        Self { name, unit: "", decimals: 0 }
+        Self::number(name, "", 0)
     }
 
     /// Makes a column of numbers.
     pub const fn number(name: &'static str, unit: &'static str, decimals: usize) -> Self {
-        Self { name, unit, decimals }
+        Self { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), decimals }
     }
 }
 
@@ -154,8 +156,8 @@ impl Table {
     pub fn to_csv(&self) -> Result<Vec<u8>> {
         let failed = |error: csv::Error| Error::part("cannot write the table", error);
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let head = self.columns.iter().map(|column| match column.unit {
-            "" => column.name.to_owned(),
+        let head = self.columns.iter().map(|column| match column.unit.as_ref() {
+            "" => column.name.to_string(),
             unit => format!("{} [{unit}]", column.name),
         });
         writer.write_record(head).map_err(failed)?;
@@ -176,7 +178,7 @@ impl Table {
                     Cell::Number(number) => Value::from(*number),
                     Cell::Missing => Value::Null,
                 };
-                (column.name.to_owned(), value)
+                (column.name.to_string(), value)
             });
             Value::Object(cells.collect())
         };
@@ -185,8 +187,8 @@ impl Table {
 
     /// Gives the table as lines of texts, the head first, for aligned printing.
     pub fn to_text(&self) -> Vec<Vec<String>> {
-        let head = self.columns.iter().map(|column| match column.unit {
-            "" => column.name.to_owned(),
+        let head = self.columns.iter().map(|column| match column.unit.as_ref() {
+            "" => column.name.to_string(),
             unit => format!("{}, {unit}", column.name),
         });
         let mut lines = vec![head.collect()];

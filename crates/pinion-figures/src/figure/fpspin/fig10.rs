@@ -9,7 +9,7 @@ use pinion_sim::Time;
 use super::bench::{self, Bench};
 use super::published::{self, PUBLISHED};
 use crate::figure::pspin::programs::Programs;
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::assets;
 use pinion_app::error::{Error, Result};
@@ -125,34 +125,6 @@ impl Figure for Fig10 {
             rows.push(row(curve, theirs, std::array::from_fn(|_| Cell::Missing)));
         }
         Ok(rows)
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mut measures = Vec::new();
-        for row in &table.rows {
-            let number = |column: &str| table.number(row, column);
-            let Some(Cell::Text(curve)) = row.first() else { continue };
-            let (Some(elements), Some(messages)) = (number("elements"), number("messages")) else {
-                continue;
-            };
-            let (curve, machine) = bench::split(curve);
-            if curve.starts_with(PUBLISHED) {
-                continue;
-            }
-            let kind = curve.split(',').next().unwrap_or_default();
-            let on = machine.map_or_else(String::new, |machine| format!(" on {machine}"));
-            let name = format!("{kind}, {elements} elements x {messages} messages{on}");
-            for column in ["alone", "overlapped", "overlap", "host"] {
-                measures.push(Measure::new(format!("{name}: {column}"), number(column)));
-            }
-        }
-        let large = table.rows.iter().filter(|row| {
-            table.number(row, "message").is_some_and(|bytes| bytes >= 1e6)
-                && matches!(row.first(), Some(Cell::Text(curve)) if !curve.starts_with(PUBLISHED))
-        });
-        let least = large.filter_map(|row| table.number(row, "overlap")).reduce(f64::min);
-        measures.push(Measure::new("overlap of messages from 1 MB on, the least", least));
-        measures
     }
 }
 

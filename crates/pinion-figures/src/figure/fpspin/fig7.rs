@@ -7,9 +7,9 @@ use pinion_sim::Time;
 use pinion_spin::Nic;
 
 use super::bench::{self, Bench, flags_address};
-use super::published::{self, PUBLISHED, line};
+use super::published::{self, PUBLISHED};
 use crate::figure::pspin::programs::Programs;
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_run::cosim::{self, Actor, Cosim, Echo, Idle, Kernel, Ping, PingPlan, Poller, Protocol};
@@ -78,21 +78,6 @@ impl Figure for Fig7 {
             rows.push(vec![name.into(), point.x.into(), at, Cell::Missing, Cell::Missing]);
         }
         Ok(rows)
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mut measures = Vec::new();
-        for curve in table.names("curve") {
-            let points = table.curve("curve", &curve, "payload", "rtt");
-            let line = line(&points);
-            // ns per byte
-            let slope = line.map(|(slope, _)| slope * 1000.0);
-            measures.push(Measure::new(format!("{curve}: slope"), slope));
-            measures.push(Measure::new(format!("{curve}: mean"), line.map(|(_, mean)| mean)));
-            let one = |(x, y): &(f64, f64)| Measure::new(format!("{curve}: {x} B"), Some(*y));
-            measures.extend(points.iter().map(one));
-        }
-        measures
     }
 }
 

@@ -9,7 +9,7 @@ use pinion_spin::ExecutionContext;
 use super::bench::{self, Bench};
 use super::published::{self, PUBLISHED};
 use crate::figure::pspin::programs::Programs;
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_run::cosim::{self, Cosim, Flow, Idle, Senders, SendersPlan};
@@ -123,27 +123,6 @@ impl Figure for Fig8 {
             rows.push(row(format!("{PUBLISHED}{}", point.curve), at, empty));
         }
         Ok(rows)
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mut measures = Vec::new();
-        for row in &table.rows {
-            let number = |column: &str| table.number(row, column);
-            let Some(Cell::Text(curve)) = row.first() else { continue };
-            let [Some(file), Some(window), Some(threads)] =
-                ["file", "window", "threads"].map(number)
-            else {
-                continue;
-            };
-            let name = format!("{file} B, window {window}, {threads} threads");
-            let on = bench::split(curve).1.map_or_else(String::new, |m| format!(" on {m}"));
-            if curve.starts_with(PUBLISHED) {
-                continue;
-            }
-            measures.push(Measure::new(format!("{name}{on}"), number("throughput")));
-            measures.push(Measure::new(format!("{name}{on}: dropped"), number("dropped")));
-        }
-        measures
     }
 }
 

@@ -41,25 +41,9 @@ fn key(curve: &str) -> String {
     words.join("_")
 }
 
-/// Gives slope and mean of a curve, by least squares; nothing for less than two points.
-pub(super) fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
-    let count = points.len() as f64;
-    let mean = |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / count;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let product: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
-    let square: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-    (square > 0.0).then(|| (product / square, y))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_has_its_slope_and_mean() {
-        assert_eq!(line(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]), Some((2.0, 3.0)));
-        assert_eq!(line(&[(1.0, 1.0)]), None);
-    }
 
     #[test]
     fn names_become_keys() {

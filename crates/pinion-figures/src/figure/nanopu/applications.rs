@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Application, Bench, NODES};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 pub(super) struct Fig8 {
@@ -58,28 +58,5 @@ impl Figure for Fig8 {
             cycles.into(),
             us.into(),
         ]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let ratio = |run: &str| {
-            let time = |node: &str| table.lookup(&[("run", run), ("node", node)], "time");
-            Some(time(NODES[1])? / time(NODES[0])?)
-        };
-        let mut measures = Vec::new();
-        for name in table.names("application") {
-            let mut runs: Vec<String> = Vec::new();
-            for row in table.rows_with("application", &name) {
-                let size = table.number(row, "size").unwrap_or_default();
-                let run = format!("{name} {size}");
-                if !runs.contains(&run) {
-                    runs.push(run);
-                }
-            }
-            let ratios: Vec<f64> = runs.iter().filter_map(|run| ratio(run)).collect();
-            let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-            measures.push(Measure::new(format!("{name} mean"), Some(mean)));
-            measures.push(Measure::new(format!("{name} smallest"), ratios.first().copied()));
-        }
-        measures
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pinion_net::load::Latencies;
 
 use super::{Bench, Chain};
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 pub(super) struct ChainReplication {
@@ -74,21 +74,5 @@ impl Figure for ChainReplication {
             (report.client_cycles * clock.period_ps() / 1e3).into(),
             Cell::from(latencies.count()),
         ]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        const PUBLISHED: &str = "3";
-        // The lowest load is that of the largest gap; no gap at all is one write after the other.
-        let low = |column| {
-            let points = table.curve("replicas", PUBLISHED, "gap", column);
-            points.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, value)| value)
-        };
-        let alone = table.lookup(&[("replicas", PUBLISHED), ("gap", "0")], "mean");
-        vec![
-            Measure::new("mean", low("mean")),
-            Measure::new("tail", low("p99")),
-            Measure::new("alone", alone),
-            Measure::new("client", low("client")),
-        ]
     }
 }

@@ -9,7 +9,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Bench, Scheduling, Service, Thread, sweep};
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 /// Is the distribution that is measured.
@@ -158,19 +158,6 @@ impl Figure for DraftFig1 {
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
         let completion = self.completion(&point.curve, setting)?;
         Self::rows(&point.curve, &completion, setting)
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let best = |name: &str| {
-            let jobs = table.curve("calls", name, "cores", "job");
-            jobs.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))
-        };
-        let (slow, quick) = (best("always 10 times"), best("always once"));
-        let saved = slow.zip(quick).map(|(slow, quick)| 100.0 * (1.0 - quick.1 / slow.1));
-        vec![
-            Measure::new("calls at best", slow.map(|(cores, _)| cores)),
-            Measure::new("saved", saved),
-        ]
     }
 }
 

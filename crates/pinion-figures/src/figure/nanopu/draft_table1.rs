@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Application, Bench, NODES, microseconds_at};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Applications that only receive or only send, as fast as they can.
@@ -55,19 +55,5 @@ impl Figure for DraftTable1 {
         let node = point.curve.as_str();
         let numbers = [packets.into(), cycles.into(), each.into(), rate.into()];
         Ok(vec![[direction.into(), node.into()].into_iter().chain(numbers).collect()])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mut measures = Vec::new();
-        for direction in DIRECTIONS {
-            let rate =
-                |node: &str| table.lookup(&[("direction", direction), ("node", node)], "rate");
-            let factor = rate(NODES[0]).zip(rate(NODES[1])).map(|(own, dma)| own / dma);
-            for node in NODES {
-                measures.push(Measure::new(format!("{node} {direction}"), rate(node)));
-            }
-            measures.push(Measure::new(format!("{direction} factor"), factor));
-        }
-        measures
     }
 }

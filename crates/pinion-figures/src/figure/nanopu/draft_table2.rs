@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Application, Bench, NODES, microseconds_at};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 /// Is the draft's other row, which nobody runs here.
@@ -71,14 +71,5 @@ impl Figure for DraftTable2 {
         let ms = setting.parameters.number("changa_s")? * 1e3;
         let cycles = crate::figure::Cell::Missing;
         Ok(vec![vec![PUBLISHED.into(), "published".into(), all.into(), cycles, ms.into()]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let all = |node: &str| table.lookup(&[("node", node), ("basis", EXTRAPOLATED)], "time");
-        let other = table.lookup(&[("node", PUBLISHED)], "time");
-        vec![
-            Measure::new("gravity", all(NODES[0])),
-            Measure::new("factor", all(NODES[0]).zip(other).map(|(own, other)| other / own)),
-        ]
     }
 }

@@ -7,7 +7,7 @@ use pinion_net::load::{Contexts, Distribution};
 
 use super::sweep;
 use super::{Bench, Scheduling, Service, Thread};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 const HARDWARE: &str = "hardware";
@@ -67,18 +67,5 @@ impl Figure for Fig3 {
             Some(sweep::row(&curve, point.x, &report, latencies, clock, capacity))
         });
         Ok(rows.collect())
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let ratio = |name: &str| {
-            let (timer, hardware) = (format!("{TIMER}, {name}"), format!("{HARDWARE}, {name}"));
-            sweep::ratio_at_low_load(table, &timer, &hardware)
-        };
-        let curves = ["hardware, high priority", "hardware, low priority"];
-        vec![
-            Measure::new("high_ratio", ratio("high priority")),
-            Measure::new("low_ratio", ratio("low priority")),
-            Measure::new("sustained", sweep::sustained_percent(table, &curves)),
-        ]
     }
 }

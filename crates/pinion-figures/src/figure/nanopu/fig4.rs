@@ -7,7 +7,7 @@ use pinion_net::load::{Contexts, Distribution, Overrun};
 
 use super::sweep;
 use super::{Bench, Scheduling, Service, Thread};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 const BOUNDED: &str = "bounded";
@@ -80,20 +80,5 @@ impl Figure for Fig4 {
             Some(sweep::row(&curve, point.x, &report, latencies, clock, capacity))
         });
         Ok(rows.collect())
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        /// Up to this many million requests a second the paper states its bound (§4.2 d).
-        const UP_TO_MRPS: f64 = 1.9;
-        let tail = |curve: &str| {
-            let points = table.curve("curve", curve, "offered", "p99");
-            let within = points.iter().filter(|(offered, _)| *offered <= UP_TO_MRPS);
-            within.map(|(_, tail)| *tail).max_by(f64::total_cmp)
-        };
-        let (bounded, unbounded) = ("bounded, well-behaved", "unbounded, well-behaved");
-        vec![
-            Measure::new("bounded_tail", tail(bounded)),
-            Measure::new("low_load_ratio", sweep::ratio_at_low_load(table, unbounded, bounded)),
-        ]
     }
 }

@@ -6,7 +6,7 @@ use pinion_net::load::{Contexts, Distribution, Normal};
 
 use super::sweep;
 use super::{Bench, Scheduling, Service, Thread};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 const RSS: &str = "RSS";
@@ -97,15 +97,5 @@ impl Figure for Fig5 {
         load.contexts = contexts;
         let report = self.bench.serve(&service, load, setting)?;
         Ok(vec![sweep::row(&point.curve, point.x, &report, &report.all, clock, capacity)])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        /// At this load the curves are apart and none is overloaded.
-        const PERCENT: f64 = 70.0;
-        vec![
-            Measure::new("rss_over_jbsq", sweep::ratio_at_load(table, RSS, JBSQ, PERCENT)),
-            Measure::new("jbsq_over_pre", sweep::ratio_at_load(table, JBSQ, JBSQ_PRE, PERCENT)),
-            Measure::new("pre_sustained", sweep::sustained_percent(table, &[JBSQ_PRE])),
-        ]
     }
 }

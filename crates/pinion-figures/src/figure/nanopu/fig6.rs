@@ -3,7 +3,7 @@
 use pinion_net::fabric::Alone;
 use pinion_net::load::flits;
 
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::Options;
 use pinion_app::error::{Error, Result};
 use pinion_app::{assets, build};
@@ -66,22 +66,6 @@ impl Figure for Fig6 {
         }
         let way_cycles = setting.parameters.whole("link_cycles")? + flits(PACKET_BYTES);
         Ok(rows(&point.curve, &summary, way_cycles))
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let of = |curve: &str, column: &str| {
-            let row = table.rows_with("curve", curve).next()?;
-            table.number(row, column)
-        };
-        let (with, without) = (of(TRIMMING, "last_byte"), of(DROPPING, "last_byte"));
-        vec![
-            Measure::new("last_byte_trimming", with),
-            Measure::new("last_byte_dropping", without),
-            Measure::new("times_quicker", without.zip(with).map(|(slow, fast)| slow / fast)),
-            Measure::new("trimmed", of(TRIMMING, "trimmed")),
-            Measure::new("dropped", of(DROPPING, "dropped")),
-            Measure::new("most_waiting", of(TRIMMING, "most")),
-        ]
     }
 }
 

@@ -7,7 +7,7 @@ use pinion_net::load::{Contexts, Distribution, Matching, StoreRequests};
 
 use super::sweep;
 use super::{Bench, Store};
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 const JBSQ: &str = "JBSQ";
@@ -83,24 +83,5 @@ impl Figure for Fig7 {
             Cell::from(latencies.missing()),
             Cell::from(report.wrong),
         ]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let low = |curve| {
-            let points = table.curve("curve", curve, "gap", "p99");
-            points.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, tail)| tail)
-        };
-        let most = |curve| {
-            let points = table.curve("curve", curve, "gap", "answered");
-            points.into_iter().map(|(_, rate)| rate).max_by(f64::total_cmp)
-        };
-        let peak = most(STATIC).zip(most(JBSQ)).map(|(fixed, shared)| fixed.max(shared));
-        let ratio = low(STATIC).zip(low(JBSQ)).map(|(fixed, shared)| fixed / shared);
-        vec![
-            Measure::new("jbsq_low", low(JBSQ)),
-            Measure::new("static_low", low(STATIC)),
-            Measure::new("static_over_jbsq", ratio),
-            Measure::new("core_peak", peak),
-        ]
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Bench, Loopback};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Is the row of what the prototype does not have and the paper adds.
@@ -64,17 +64,5 @@ impl Figure for Latency {
         rows.push(row(MAC, 0.0, mac));
         rows.push(row(WIRE_TO_WIRE, 0.0, loopback + mac));
         Ok(rows)
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let value = |stage: &str, column: &str| table.lookup(&[("stage", stage)], column);
-        let mut measures = vec![
-            Measure::new("loopback", value(LOOPBACK, "time")),
-            Measure::new("wire_to_wire", value(WIRE_TO_WIRE, "time")),
-        ];
-        for stage in table.names("stage") {
-            measures.push(Measure::new(format!("stage: {stage}"), value(&stage, "cycles")));
-        }
-        measures
     }
 }

@@ -1,16 +1,11 @@
 //! What the figures of response times under load share: their columns, a row of a report, the load
 //! of the published evaluation, and questions to the rows.
 
-use std::collections::BTreeSet;
-
 use pinion_net::load::{Arrivals, Distribution, Latencies, LoadReport, LoadSpec, Timing};
 use pinion_sim::Clock;
 
-use crate::figure::{Cell, Column, Parameters, Row, Setting, Table};
+use crate::figure::{Cell, Column, Parameters, Row, Setting};
 use pinion_app::error::Result;
-
-/// Is the share of the offered requests that must be answered in time for a load to be sustained.
-const SUSTAINED: f64 = 0.99;
 
 /// Names the columns.
 pub(super) fn columns() -> Vec<Column> {
@@ -84,46 +79,4 @@ pub(super) fn load(
         service,
         ..LoadSpec::default()
     })
-}
-
-/// Tells the highest load, in percent, of a run whose curves answered it all: no request missing, and
-/// answers as fast as requests.
-pub(super) fn sustained_percent(table: &Table, curves: &[&str]) -> Option<f64> {
-    let rows = || curves.iter().flat_map(|curve| table.rows_with("curve", curve));
-    let bits = |row: &Row, column: &str| table.number(row, column).map(f64::to_bits);
-    let keeps_up = |row: &Row| {
-        let answered = table.number(row, "answered").zip(table.number(row, "offered"));
-        table.number(row, "missing") == Some(0.0)
-            && answered.is_some_and(|(answered, offered)| answered >= SUSTAINED * offered)
-    };
-    let failing: BTreeSet<Option<u64>> =
-        rows().filter(|row| !keeps_up(row)).map(|row| bits(row, "gap")).collect();
-    rows()
-        .filter(|row| !failing.contains(&bits(row, "gap")))
-        .filter_map(|row| table.number(row, "load"))
-        .max_by(f64::total_cmp)
-}
-
-/// Gives the ratio of two curves' 99 % tails at the largest gap that both have: at low load.
-pub(super) fn ratio_at_low_load(table: &Table, over: &str, under: &str) -> Option<f64> {
-    let (over, under) = (tails(table, over), tails(table, under));
-    let shared = over.iter().filter_map(|(gap, tail)| {
-        let other = under.iter().find(|(other, _)| other == gap)?;
-        Some((*gap, tail / other.1))
-    });
-    shared.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, ratio)| ratio)
-}
-
-/// Gives the ratio of two curves' 99 % tails at the run whose load is nearest to `percent`.
-pub(super) fn ratio_at_load(table: &Table, over: &str, under: &str, percent: f64) -> Option<f64> {
-    let at = |curve: &str| {
-        let points = table.curve("curve", curve, "load", "p99");
-        let near = |point: &(f64, f64)| (point.0 - percent).abs();
-        points.into_iter().min_by(|a, b| near(a).total_cmp(&near(b))).map(|(_, tail)| tail)
-    };
-    Some(at(over)? / at(under)?)
-}
-
-fn tails(table: &Table, curve: &str) -> Vec<(f64, f64)> {
-    table.curve("curve", curve, "gap", "p99")
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Bench, Throughput};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Bytes of headers in a packet (nanoPU artifact, one word of the datapath).
@@ -60,14 +60,5 @@ impl Figure for Table1 {
         let (rate, goodput) = (gbit_s(wire_bytes), gbit_s(run.message_bytes));
         let curve = point.curve.as_str();
         Ok(vec![vec![curve.into(), direction.into(), cycles.into(), rate.into(), goodput.into()]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let all = LENGTHS.iter().flat_map(|length| DIRECTIONS.iter().map(move |d| (length, d)));
-        let measure = |(length, direction): (&&str, &&str)| {
-            let rate = table.lookup(&[("length", length), ("direction", direction)], "rate");
-            Measure::new(format!("{length} {direction}"), rate)
-        };
-        all.map(measure).collect()
     }
 }

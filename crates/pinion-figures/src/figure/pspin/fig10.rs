@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::programs::Programs;
 use super::use_cases::{CASES, Run, mean, steady_payload, time_ns};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 pub(super) struct Fig10 {
@@ -83,19 +83,5 @@ impl Figure for Fig10 {
             mean(&handlers, |record| record.instructions as f64).into(),
             observed.latency_ns().into(),
         ]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let rate = |row: &Row| table.number(row, "throughput");
-        let measure = |row: &Row| {
-            let bytes = table.number(row, "bytes").unwrap_or(f64::NAN);
-            let place = table.column("curve").and_then(|place| row.get(place));
-            let curve = match place {
-                Some(crate::figure::Cell::Text(curve)) => curve.as_str(),
-                _ => "",
-            };
-            Measure::new(format!("{curve}: {bytes} B"), rate(row))
-        };
-        table.rows.iter().map(measure).collect()
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::native::{Host, Times};
 use super::programs::{Programs, Source};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 use pinion_app::traffic::{self, Packets};
 use pinion_observe::report::{HandlerRow, Outputs};
@@ -102,22 +102,6 @@ impl Figure for Fig11 {
             per_core.into(),
             (per_core / area).into(),
         ]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        // As in the paper: with all cores at work.
-        let all = table.names("platform").into_iter().rfind(|name| name != PSPIN);
-        let ratio = |case: &str, column: &str| {
-            let of = |platform: &str| {
-                table.lookup(&[("use_case", case), ("platform", platform)], column)
-            };
-            of(PSPIN).zip(of(all.as_deref()?)).map(|(pspin, x86)| pspin / x86)
-        };
-        let measure = |case: &str| {
-            [("per core", "per_core"), ("per area", "per_area")]
-                .map(|(what, column)| Measure::new(format!("{case} {what}"), ratio(case, column)))
-        };
-        CASES.into_iter().flat_map(measure).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use pinion_spin::{
 
 use super::programs::{Programs, Source};
 use super::use_cases::{CASES, Run, mean, steady_payload, time_ns};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 pub(super) struct Fig12 {
@@ -94,12 +94,6 @@ impl Figure for Fig12 {
             mean(&handlers, |record| record.stalls.fetch as f64).into(),
             mean(&handlers, |record| record.stalls.remote as f64).into(),
         ]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mean = |case: &str| table.lookup(&[("use_case", case)], "mean");
-        let measure = |case: &str| Measure::new(format!("{case}: time"), mean(case));
-        CASES.iter().map(|case| measure(case)).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use pinion_spin::PacketRecord;
 
 use super::programs::Programs;
 use super::use_cases::{CASES, Run, mean, steady_payload, time_ns};
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 pub(super) struct Fig13 {
@@ -60,19 +60,6 @@ impl Figure for Fig13 {
             HANDLERS => self.handlers(setting),
             case => self.measured(case, point.x, setting),
         }
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let needed = table.lookup(&[("series", "800 Gbit/s"), ("latency", "3000")], "buffer");
-        let mut measures = vec![Measure::new("800 Gbit/s, 3 µs", needed)];
-        let most = |row: &Row| table.number(row, "most");
-        let most = table
-            .rows
-            .iter()
-            .filter_map(most)
-            .fold(None, |most: Option<f64>, one| Some(most.map_or(one, |most| most.max(one))));
-        measures.push(Measure::new("most measured", most));
-        measures
     }
 }
 

@@ -7,7 +7,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::observe;
 use super::programs::{Programs, Source};
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 /// Names the curves, and their handlers.
@@ -99,24 +99,4 @@ impl Figure for Fig4 {
         }
         Ok(rows)
     }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let times = |name: &str| table.curve("copy", name, "bytes", "time");
-        let last = |name: &str| table.curve("copy", name, "bytes", "bandwidth").last().copied();
-        let launch = table.lookup(&[("copy", LAUNCH)], "time");
-        let mut measures = vec![Measure::new("DMA command", launch)];
-        for (curve, _) in CURVES {
-            measures.push(Measure::new(format!("bandwidth: {curve}"), last(curve).map(|l| l.1)));
-            measures.push(Measure::new(format!("linear: {curve}"), linearity(&times(curve))));
-        }
-        measures
-    }
-}
-
-/// Gives the time per byte of the second half of the largest copy over that of its first half: 1
-/// where time grows linearly.
-fn linearity(times: &[(f64, f64)]) -> Option<f64> {
-    let [.., before, middle, last] = times else { return None };
-    let slope = |a: &(f64, f64), b: &(f64, f64)| (b.1 - a.1) / (b.0 - a.0);
-    Some(slope(middle, last) / slope(before, middle))
 }

@@ -9,7 +9,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::{Observed, observe};
 use super::programs::{Programs, Source};
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 
@@ -73,20 +73,6 @@ impl Figure for Fig6 {
             Some(bytes) => bench.throughput(bytes, point.x),
             None => bench.budget(point.x),
         }
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mut measures = Vec::new();
-        for curve in table.names("curve") {
-            for bytes in table.names("bytes") {
-                let names = [("curve", curve.as_str()), ("bytes", bytes.as_str())];
-                for column in ["handler", "interval", "cluster_interval"] {
-                    let name = format!("{curve}: {bytes} B: {column}");
-                    measures.push(Measure::new(name, table.lookup(&names, column)));
-                }
-            }
-        }
-        measures
     }
 }
 

@@ -9,7 +9,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::{Observed, observe};
 use super::programs::{Programs, Source};
-use crate::figure::{Cell, Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Begins the names of curves that are computed.
@@ -81,21 +81,6 @@ impl Figure for Fig8 {
             rows.push(row);
         }
         Ok(rows)
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let at = |packet: &str, column: &str| {
-            table.lookup(&[("packet", packet), ("instructions", "0")], column)
-        };
-        let mut measures = vec![Measure::new("packets per cycle", at("64 B", "packets"))];
-        for packet in table.names("packet") {
-            measures.push(Measure::new(format!("{packet}: HPUs"), at(&packet, "hpus_ever")));
-            let full = packet.trim_end_matches(ALONE);
-            let limit = at(&format!("{LIMIT}{full}"), "throughput");
-            let share = at(&packet, "throughput").zip(limit).map(|(ours, limit)| ours / limit);
-            measures.push(Measure::new(format!("{packet}: of the limit"), share));
-        }
-        measures
     }
 }
 

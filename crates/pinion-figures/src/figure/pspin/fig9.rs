@@ -7,7 +7,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::observe;
 use super::programs::{Programs, Source};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Names the curves, and their handlers.
@@ -84,18 +84,5 @@ impl Figure for Fig9 {
             observed.mean_of_handlers(|record| record.stalls.l1 as f64).into(),
             observed.mean_of_handlers(|record| record.stalls.command as f64).into(),
         ]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mut measures = Vec::new();
-        for (curve, _) in CURVES {
-            for bytes in table.names("bytes") {
-                let rate = table.lookup(&[("flow", curve), ("bytes", &bytes)], "throughput");
-                measures.push(Measure::new(format!("{curve}: {bytes} B"), rate));
-            }
-        }
-        let names = [("flow", CURVES[0].0), ("bytes", "64")];
-        measures.push(Measure::new("instructions", table.lookup(&names, "instructions")));
-        measures
     }
 }

@@ -9,7 +9,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::{Observed, observe};
 use super::programs::{Programs, Source};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 /// Names the stages: from what the units say to what they say next.
@@ -86,22 +86,6 @@ impl Figure for Latency {
         let empty = run("alu_0", packets, pace)?;
         let marked = run("mark", packets, pace)?;
         Ok(rows(&packet, &stages(&empty, &marked)?))
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mut measures = Vec::new();
-        for packet in table.names("packet") {
-            for stage in table.names("stage") {
-                let time = table.lookup(&[("packet", &packet), ("stage", &stage)], "time");
-                let name = match packet.contains(LOADED) {
-                    true => stage.clone(),
-                    false => format!("{packet}: {stage}"),
-                };
-                measures.push(Measure::new(name, time));
-            }
-        }
-        measures.retain(|measure| measure.ours.is_some());
-        measures
     }
 }
 

@@ -2,7 +2,7 @@
 //! model of [`crate::area`].
 
 use crate::area::{Component, Costs, Estimate};
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Names the machine.
@@ -64,27 +64,6 @@ impl Figure for Table3 {
             rows.push(extra(PER_HPU, POWER, watts, "W"));
         }
         Ok(rows)
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let mut measures = Vec::new();
-        let value = |component: &str, quantity: &str, column: &str| {
-            table.lookup(&[("component", component), ("quantity", quantity)], column)
-        };
-        for component in Component::ALL.map(Component::name) {
-            for quantity in [AREA, POWER] {
-                let name = format!("{component} {quantity}");
-                let share =
-                    Measure::new(format!("{name} share"), value(component, quantity, "share"));
-                measures.push(Measure::new(name, value(component, quantity, "total")));
-                measures.push(share);
-            }
-        }
-        measures.push(Measure::new("core placed", value(PLACED, AREA, "total")));
-        measures.push(Measure::new("area per HPU", value(PER_HPU, AREA, "total")));
-        let watts = value(PER_HPU, POWER, "total");
-        measures.push(Measure::new("power per HPU", watts.map(|watts| watts * 1000.0)));
-        measures
     }
 }
 

@@ -2,7 +2,7 @@
 //! paper, table IV). PsPIN's is the area model's of the machine; the others are the paper's.
 
 use crate::area;
-use crate::figure::{Column, Figure, Measure, Parameters, Point, Row, Setting, Table};
+use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Names the machine.
@@ -71,14 +71,5 @@ impl Figure for Table4 {
             per_element.into(),
             scaled.into(),
         ]])
-    }
-
-    fn measures(&self, table: &Table) -> Vec<Measure> {
-        let of_pspin = |column: &str| table.lookup(&[("architecture", "PsPIN")], column);
-        vec![
-            Measure::new("PsPIN die", of_pspin("die")),
-            Measure::new("PsPIN memory", of_pspin("memory")),
-            Measure::new("PsPIN per element", of_pspin("per_element")),
-        ]
     }
 }

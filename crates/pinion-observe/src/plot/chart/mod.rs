@@ -166,7 +166,8 @@ fn draw_one(
     let title = further.map_or(&definition.title, |further| &further.title);
     for name in [&chart.x.column, &chart.y.column, &chart.series] {
         if table.column(name).is_none() {
-            let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+            let names: Vec<&str> =
+                table.columns.iter().map(|column| column.name.as_ref()).collect();
             return Err(Error::Usage(format!(
                 "the chart of `{title}` is to show `{name}`, but the columns are {}",
                 names.join(", ")

@@ -13,7 +13,7 @@ fn draw_rows(text: &str, rows: &[(&str, f64, f64)]) -> String {
     let columns =
         vec![Column::text("curve"), Column::number("x", "", 3), Column::number("y", "", 3)];
     let table = Table { columns, rows: rows.iter().map(row).collect() };
-    draw(&definition, &table, &compare(&definition.published, &[])).unwrap()
+    draw(&definition, &table, &compare(&definition.published, &table).unwrap()).unwrap()
 }
 
 /// Counts circles of a radius, as rings are.
@@ -31,8 +31,8 @@ fn published_curves_are_rings_and_bounds_are_arrows() {
     assert_eq!(rings(&plain), 0);
     let styled = format!(
         "{LINES}[chart.styles]\n\"theirs\" = {{ like = \"ours\", line = \"published\" }}\n\
-         [[published]]\nname = \"a\"\nwhat = \"a\"\nfrom = 1.2\nsource = \"s\"\n\
-         drawn = {{ at = 1 }}\n[[published]]\nname = \"b\"\nwhat = \"b\"\nto = 2.2\nsource = \"s\"\n\
+         [[published]]\nname = \"a\"\nwhat = \"a\"\nours = \"1\"\nfrom = 1.2\nsource = \"s\"\n\
+         drawn = {{ at = 1 }}\n[[published]]\nname = \"b\"\nwhat = \"b\"\nours = \"1\"\nto = 2.2\nsource = \"s\"\n\
          drawn = {{ at = 2 }}\n"
     );
     let svg = draw_rows(&styled, &rows);
