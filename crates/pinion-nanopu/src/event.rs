@@ -1,6 +1,10 @@
 //! What the units of a node say happened; statistics, traces and tests listen.
 
+use pinion_sim::probe::Vocabulary;
+
 use crate::Cycle;
+
+pub use pinion_sim::probe::{Deaf, Hears};
 
 /// Names what happened; the names are those of the calibration set's event tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,38 +101,73 @@ pub enum Event {
     TimerCancel,
 }
 
-/// Hears what happens in a node. Its methods do nothing unless implemented, so nobody pays for
-/// events that nobody hears.
-pub trait Listener {
-    /// Hears that `event` happened in cycle `at`. Calls are in order of time within one unit only.
+/// What a nanoPU can say, or a baseline node.
+#[derive(Clone, Copy, Debug)]
+pub struct NanoPu;
+
+/// One thing that was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told<'a> {
+    /// Something happened in a unit. These are in order of time within one unit only.
+    Event {
+        /// The cycle.
+        at: Cycle,
+        /// What.
+        event: Event,
+    },
+    /// A hart retired an instruction; these are in order within a hart.
+    Retired {
+        /// The hart.
+        hart: u8,
+        /// The cycle.
+        at: Cycle,
+        /// The instruction's address.
+        pc: u64,
+    },
+    /// A frame arrives, of a node at a cable.
+    Arrived {
+        /// The cycle of its first flit.
+        first_flit: Cycle,
+        /// Its bytes.
+        frame: &'a [u8],
+    },
+    /// A frame leaves, of a node at a cable.
+    Left {
+        /// The cycle of its first flit.
+        first_flit: Cycle,
+        /// The cycle of its last flit.
+        last_flit: Cycle,
+        /// Its bytes.
+        frame: &'a [u8],
+    },
+}
+
+impl Vocabulary for NanoPu {
+    type Event<'a> = Told<'a>;
+    type Interest = ();
+}
+
+/// Whoever [`Hears`] a nanoPU. Units take it by its type, so nobody pays for events that nobody hears.
+pub trait Listener: Hears<NanoPu> {
+    /// Says that `event` happened in cycle `at`.
+    #[inline]
     fn event(&mut self, at: Cycle, event: Event) {
-        let _ = (at, event);
+        self.hear(&Told::Event { at, event });
     }
 
-    /// Hears that `hart` retired the instruction at `pc` in cycle `at`, in order within a hart.
+    /// Says that `hart` retired the instruction at `pc` in cycle `at`.
+    #[inline]
     fn retired(&mut self, hart: u8, at: Cycle, pc: u64) {
-        let _ = (hart, at, pc);
-    }
-
-    /// Hears that a frame arrives, of a node at a cable: with the cycle of its first flit.
-    fn arrived(&mut self, first_flit: Cycle, frame: &[u8]) {
-        let _ = (first_flit, frame);
-    }
-
-    /// Hears that a frame leaves, of a node at a cable: with the cycles of its first and last flit.
-    fn left(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]) {
-        let _ = (first_flit, last_flit, frame);
+        self.hear(&Told::Retired { hart, at, pc });
     }
 }
 
-/// Hears nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Deaf;
+impl<L: Hears<NanoPu> + ?Sized> Listener for L {}
 
-impl Listener for Deaf {}
-
-impl Listener for Vec<(Cycle, Event)> {
-    fn event(&mut self, at: Cycle, event: Event) {
-        self.push((at, event));
+impl Hears<NanoPu> for Vec<(Cycle, Event)> {
+    fn hear(&mut self, told: &Told<'_>) {
+        if let Told::Event { at, event } = *told {
+            self.push((at, event));
+        }
     }
 }

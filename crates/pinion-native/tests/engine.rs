@@ -8,7 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pinion_isa::elf::Image;
 use pinion_native::{Engine, Incoming, NativeError, Setup};
 use pinion_net::generator::{Generator, GeneratorSpec};
-use pinion_spin::{Event, ExecutionContext, Fault, HandlerKind, Interest, Listener, Machine};
+use pinion_spin::{
+    Event, ExecutionContext, Fault, HandlerKind, Hears, Interest, Listener, Machine, Spin,
+};
 
 /// Is held by the test that has the engine.
 static TURN: Mutex<()> = Mutex::new(());
@@ -59,7 +61,7 @@ struct Notes {
     faults: Vec<Fault>,
 }
 
-impl Listener for Notes {
+impl Hears<Spin> for Notes {
     fn interest(&self) -> Interest {
         Interest { handlers: true, ..Interest::default() }
     }

@@ -15,7 +15,8 @@ use pinion_app::error::{Error, Result};
 use pinion_app::manifest::PacketStart;
 use pinion_app::traffic::{ETHERNET_HEADER_BYTES, Packets};
 use pinion_observe::report::{Collector, Ending, Links, Outputs, Sink, Summary, Traces};
-use pinion_observe::trace::{Both, Tracer};
+use pinion_observe::trace::Tracer;
+use pinion_sim::probe::Both;
 
 /// Aims at slices of this much host time.
 const SLICE_HOST: Duration = Duration::from_millis(50);
@@ -162,7 +163,7 @@ fn run_heard(
             None => (until, nic.run(until, &mut packets, &mut ears)),
             Some(tracer) => {
                 let until = cut(until, reached, *tracer);
-                (until, nic.run(until, &mut packets, &mut Both::new(&mut ears, *tracer)))
+                (until, nic.run(until, &mut packets, &mut Both::new(&mut ears, &mut **tracer)))
             }
         };
         if let Some(error) = packets.take_error().or_else(|| collector.take_error()) {

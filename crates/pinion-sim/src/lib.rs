@@ -1,8 +1,9 @@
-//! The simulation kernel: time, clocks, the event wheel, the contract of nodes, configuration.
+//! The simulation kernel: time, clocks, the event wheel, the contract of nodes, the probe, configuration.
 
 pub mod config;
 pub mod machine;
 pub mod node;
+pub mod probe;
 pub mod time;
 pub mod wheel;
 

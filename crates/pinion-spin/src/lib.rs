@@ -62,11 +62,12 @@ mod wake;
 pub use context::{ContextId, ExecutionContext, Handler};
 pub use listener::{
     DropReason, Event, Fault, HandlerKind, HandlerRecord, InstructionRecord, Interest, Listener,
-    PacketRecord, RunningTask, Stalls, TransferRecord, UnitEvent, UnitEventKind,
+    PacketRecord, RunningTask, Spin, Stalls, TransferRecord, UnitEvent, UnitEventKind,
 };
 pub use machine::Machine;
 pub use nic::{ControlError, Nic, Outcome, SetupError};
 pub use node::{Cabling, NicNode};
+pub use pinion_sim::probe::Hears;
 pub use scene::{Refused, Registers, Scene};
 pub use totals::Totals;
 pub use traffic::{Classification, Frame, Inbox, Offer, Traffic};

@@ -2,8 +2,13 @@
 //! costs nothing.
 
 pub use pinion_cores::pulp::Stalls;
+use std::cell::Cell;
+
 use pinion_isa::Instruction;
 use pinion_sim::Time;
+use pinion_sim::probe::{self, Hears, Vocabulary};
+
+pub use pinion_sim::probe::Deaf;
 
 use crate::ContextId;
 use crate::scene::Scene;
@@ -193,6 +198,15 @@ pub enum Event<'a> {
         /// Number of the packet whose handler wrote it.
         packet: u64,
     },
+    /// A command reads host memory.
+    HostRead {
+        /// When.
+        time: Time,
+        /// Host address.
+        address: u64,
+        /// What the NIC's own memory model has there. A host that is not that puts its own.
+        data: &'a [Cell<u8>],
+    },
     /// A core wrote a byte to the standard output device.
     Output {
         /// When.
@@ -364,33 +378,47 @@ pub struct Interest {
     pub handlers: bool,
     /// Hear [`Event::HostWrite`].
     pub host_writes: bool,
+    /// Hear [`Event::HostRead`].
+    pub host_reads: bool,
     /// Hear [`Event::Unit`], [`Event::PacketTaken`] and [`Event::Transfer`].
     pub units: bool,
     /// Hear [`Event::Instruction`].
     pub instructions: bool,
 }
 
-/// Hears what happens.
-pub trait Listener {
-    /// Says what to report beside packets, faults and output; asked once per `Nic::run`.
-    fn interest(&self) -> Interest {
-        Interest::default()
+impl probe::Interest<Spin> for Interest {
+    fn with(self, other: Self) -> Self {
+        Self {
+            handlers: self.handlers || other.handlers,
+            host_writes: self.host_writes || other.host_writes,
+            host_reads: self.host_reads || other.host_reads,
+            units: self.units || other.units,
+            instructions: self.instructions || other.instructions,
+        }
     }
 
-    /// Hears one event.
-    fn hear(&mut self, event: &Event<'_>);
-
-    /// Supplies what a command reads from host memory at `address`, for hosts that are not the
-    /// NIC's own memory model; `data` holds what that has there, and may stay so.
-    fn supply(&mut self, time: Time, address: u64, data: &mut [u8]) {
-        let _ = (time, address, data);
+    fn wants(&self, event: &Event<'_>) -> bool {
+        match event {
+            Event::HandlerStarted { .. } | Event::HandlerDone(_) => self.handlers,
+            Event::HostWrite { .. } => self.host_writes,
+            Event::HostRead { .. } => self.host_reads,
+            Event::Unit(_) | Event::PacketTaken { .. } | Event::Transfer(_) => self.units,
+            Event::Instruction(_) => self.instructions,
+            _ => true,
+        }
     }
 }
 
-/// Listens to nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Deaf;
+/// What a sPIN NIC can say.
+#[derive(Clone, Copy, Debug)]
+pub struct Spin;
 
-impl Listener for Deaf {
-    fn hear(&mut self, _: &Event<'_>) {}
+impl Vocabulary for Spin {
+    type Event<'a> = Event<'a>;
+    type Interest = Interest;
 }
+
+/// Whoever [`Hears`] a sPIN NIC.
+pub trait Listener: Hears<Spin> {}
+
+impl<L: Hears<Spin> + ?Sized> Listener for L {}

@@ -12,7 +12,7 @@ use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, flits};
 use pinion_sim::{Clock, Time};
 
 use crate::traffic::Inbox;
-use crate::{Event, Interest, Listener, Outcome, Units};
+use crate::{Event, Hears, Interest, Listener, Outcome, Spin, Units};
 
 /// How a NIC is joined to its cable.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ struct Watch<'a, L> {
     faults: u64,
 }
 
-impl<L: Listener> Listener for Watch<'_, L> {
+impl<L: Listener> Hears<Spin> for Watch<'_, L> {
     fn interest(&self) -> Interest {
         self.ears.interest()
     }
@@ -71,10 +71,6 @@ impl<L: Listener> Listener for Watch<'_, L> {
             _ => {}
         }
         self.ears.hear(event);
-    }
-
-    fn supply(&mut self, time: Time, address: u64, data: &mut [u8]) {
-        self.ears.supply(time, address, data);
     }
 }
 

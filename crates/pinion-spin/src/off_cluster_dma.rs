@@ -5,11 +5,13 @@
 //! Waits for the NIC memory's port, behind another transfer, and when its slots are taken. (Paper
 //! §III-A, §III-B2; RTL: off-cluster DMA.)
 
+use std::cell::Cell;
+
 use crate::Machine;
 use crate::command::Command;
 use crate::command::interface::{DataPath, Slots, Taken};
 use crate::host_interface::HostInterface;
-use crate::listener::Listener;
+use crate::listener::{Event, Listener};
 use crate::memory::Place;
 use crate::shared::Shared;
 
@@ -133,7 +135,11 @@ impl OffClusterDma {
         } else {
             data.resize(command.bytes as usize, 0);
             let _ = host.memory.read(command.host_address, &mut data);
-            listener.supply(shared.time(now), command.host_address, &mut data);
+            if shared.interest.host_reads {
+                let (time, address) = (shared.time(now), command.host_address);
+                let data = Cell::from_mut(&mut data[..]).as_slice_of_cells();
+                listener.hear(&Event::HostRead { time, address, data });
+            }
             let _ = shared.memories.write(command.nic_address, &data);
         }
         shared.scratch = data;

@@ -16,8 +16,8 @@ use pinion_isa::elf::Image;
 use pinion_sim::Time;
 use pinion_spin::matching::{Limits, MatchingEngine};
 use pinion_spin::{
-    Classification, ContextId, Event, ExecutionContext, Frame, Handler, Interest, Listener, Nic,
-    Offer, Outcome, UnitEvent, UnitEventKind,
+    Classification, ContextId, Event, ExecutionContext, Frame, Handler, Hears, Interest, Nic,
+    Offer, Outcome, Spin, UnitEvent, UnitEventKind,
 };
 
 use figures::{check_book, check_published, has_gcc, make};
@@ -109,7 +109,7 @@ fn hpus_in_use(mut changes: Vec<Change>) -> usize {
 /// Keeps when HPUs were given packets and when these were done.
 struct Changes(Vec<Change>);
 
-impl Listener for Changes {
+impl Hears<Spin> for Changes {
     fn interest(&self) -> Interest {
         Interest { units: true, ..Interest::default() }
     }

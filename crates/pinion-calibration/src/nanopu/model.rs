@@ -2,9 +2,10 @@
 //! harts, window and timeout as the scenario wants them.
 
 use pinion_isa::elf::Image;
-use pinion_nanopu::event::{Event, Listener};
+use pinion_nanopu::event::{Event, NanoPu, Told};
 use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::{Cycle, node};
+use pinion_sim::probe::Hears;
 
 use super::drive::{self, Device, FrameOut, Progress};
 use super::observation::{Commit, Observation};
@@ -145,7 +146,17 @@ impl Ears {
     }
 }
 
-impl Listener for Ears {
+impl Hears<NanoPu> for Ears {
+    fn hear(&mut self, told: &Told<'_>) {
+        match *told {
+            Told::Event { at, event } => self.event(at, event),
+            Told::Retired { hart, at, pc } => self.retired(hart, at, pc),
+            Told::Arrived { .. } | Told::Left { .. } => {}
+        }
+    }
+}
+
+impl Ears {
     fn event(&mut self, at: Cycle, event: Event) {
         if let Event::Trap { hart } = event {
             self.keep[usize::from(hart)] = Keep::UpToReturn;

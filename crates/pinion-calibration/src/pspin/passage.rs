@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pinion_sim::Time;
-use pinion_spin::{Event, Frame, Listener, Nic, Offer, Outcome};
+use pinion_spin::{Event, Frame, Hears, Nic, Offer, Outcome, Spin};
 
 use crate::{Comparison, Tolerance};
 
@@ -88,7 +88,7 @@ impl Passages {
     }
 }
 
-impl Listener for Passages {
+impl Hears<Spin> for Passages {
     fn hear(&mut self, event: &Event<'_>) {
         if let Event::PacketDone(record) = event {
             let passage = Passage { her_ns: record.her.ns(), done_ns: record.completion.ns() };

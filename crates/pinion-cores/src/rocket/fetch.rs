@@ -11,7 +11,7 @@
 use pinion_isa::Instruction;
 
 use super::predictor::{Flow, Guess, Meeting};
-use super::{Ahead, Core, FETCH_RING, FETCH_WORD_SHIFT, RETIRE};
+use super::{Ahead, Core, FETCH_RING, RETIRE};
 use crate::Cycle;
 use crate::port::{LINE_BYTES, MemoryPort};
 
@@ -60,7 +60,7 @@ impl Core {
         instruction: &Instruction,
         memory: &mut M,
     ) -> Cycle {
-        let last_word = (pc + u64::from(instruction.length) - 1) >> FETCH_WORD_SHIFT;
+        let last_word = (pc + u64::from(instruction.length) - 1) >> 2;
         if last_word != self.fetch_word {
             self.fetch_words(pc, last_word, memory);
         }
@@ -69,7 +69,7 @@ impl Core {
 
     #[inline(always)]
     fn fetch_words<M: MemoryPort>(&mut self, pc: u64, last_word: u64, memory: &mut M) {
-        let first_word = pc >> FETCH_WORD_SHIFT;
+        let first_word = pc >> 2;
         let before = self.fetch;
         // One word follows the other in every cycle, as far as the queue has room.
         if last_word != first_word && first_word != self.fetch_word {
@@ -143,7 +143,7 @@ impl Core {
         nth: Cycle,
         memory: &mut M,
     ) {
-        let line = (word << FETCH_WORD_SHIFT) / LINE_BYTES;
+        let line = word * 4 / LINE_BYTES;
         if line != self.fetch_line || self.fetch < self.refill.enters {
             self.look_up(line, before, nth, memory);
         }

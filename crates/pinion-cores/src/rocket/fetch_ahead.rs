@@ -11,7 +11,7 @@
 use super::code::Code;
 use super::fetch::FETCH_STAGES;
 use super::predictor::{Flow, Meeting};
-use super::{Ahead, Core, FETCH_RING, FETCH_WORD_SHIFT};
+use super::{Ahead, Core, FETCH_RING};
 use crate::port::{LINE_BYTES, MemoryPort};
 
 impl Core {
@@ -35,7 +35,7 @@ impl Core {
         // When the word before the last and the last leave the queue.
         let mut leaves = [self.departed_before(1), ahead.decode];
         while let Some(slot) = code.peek(pc) {
-            if pc >> FETCH_WORD_SHIFT != word {
+            if pc >> 2 != word {
                 extra += 1;
                 let left = match depth.checked_sub(extra) {
                     Some(0) => ahead.decode,
@@ -46,7 +46,7 @@ impl Core {
                 };
                 fetch = (fetch + 1 + late).max(left + FETCH_STAGES);
                 late = 0;
-                word = pc >> FETCH_WORD_SHIFT;
+                word = pc >> 2;
                 if fetch == last + 1 {
                     self.predictor.glance(pc, fetch);
                 }

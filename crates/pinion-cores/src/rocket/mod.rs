@@ -37,9 +37,6 @@ pub use network::Network;
 use predictor::Predictor;
 pub use section::{CacheSection, CoreSection};
 
-/// Bits of an address below those of its fetch word: the frontend fetches four bytes at a time.
-const FETCH_WORD_SHIFT: u32 = 2;
-
 /// Registers whose readiness is kept: x, then f.
 const REGISTERS: usize = 64;
 

@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 
 use pinion_sim::node::{self as contract, Ports, RestoreError, SaveError, Saved, tell_part};
+use pinion_sim::probe::Hears;
 
 use super::{Node, Progress};
 use crate::Cycle;
 use crate::core::Core;
-use crate::event::{Event, Listener};
+use crate::event::{Event, Listener, NanoPu, Told};
 
 /// Takes the frames that leave a node.
 pub trait Sink {
@@ -151,29 +152,28 @@ struct Watch<'a, L> {
     moved: &'a mut Cycle,
 }
 
-impl<L: Listener> Listener for Watch<'_, L> {
-    fn event(&mut self, at: Cycle, event: Event) {
-        if matches!(
-            event,
-            Event::GlobalReceiveOut { .. }
+impl<L: Listener> Hears<NanoPu> for Watch<'_, L> {
+    #[inline]
+    fn hear(&mut self, told: &Told<'_>) {
+        if let Told::Event {
+            at,
+            event:
+                Event::GlobalReceiveOut { .. }
                 | Event::MessageDone { .. }
                 | Event::PacketizeIn { .. }
                 | Event::Delivered
-                | Event::TimerCancel
-        ) {
+                | Event::TimerCancel,
+        } = *told
+        {
             *self.moved = at.max(*self.moved);
         }
-        self.ears.event(at, event);
-    }
-
-    fn retired(&mut self, hart: u8, at: Cycle, pc: u64) {
-        self.ears.retired(hart, at, pc);
+        self.ears.hear(told);
     }
 }
 
 impl<L: Listener, C: Chip> contract::Node for NodeEnd<L, C> {
     fn arrive(&mut self, _: usize, first_flit: Cycle, frame: Vec<u8>) {
-        self.ears.arrived(first_flit, &frame);
+        self.ears.hear(&Told::Arrived { first_flit, frame: &frame });
         self.node.inject(first_flit, &frame);
         if !self.has_ended() {
             self.progress = Progress::Running;
@@ -193,7 +193,8 @@ impl<L: Listener, C: Chip> contract::Node for NodeEnd<L, C> {
         let ended = self.has_ended();
         while self.held.front().is_some_and(|(first, ..)| *first < until || ended) {
             let Some((first, last, frame)) = self.held.pop_front() else { break };
-            self.ears.left(first, last, &frame);
+            let (first_flit, last_flit) = (first, last);
+            self.ears.hear(&Told::Left { first_flit, last_flit, frame: &frame });
             if !C::TELLS_EVENTS {
                 self.moved = first.max(self.moved);
             }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use pinion_nanopu::Cycle;
-use pinion_nanopu::event::{Event, Listener};
+use pinion_nanopu::event::{Event, NanoPu, Told};
 use pinion_nanopu::hart_interface::{Command, HartInterface};
 use pinion_nanopu::nic::receive::{Receive, Requests};
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
+use pinion_sim::probe::Hears;
 
 use crate::set::{Action, Row, ZERO};
 
@@ -22,8 +23,9 @@ const POLL_CYCLES: Cycle = 6;
 
 pub struct Heard(pub Vec<Row>);
 
-impl Listener for Heard {
-    fn event(&mut self, at: Cycle, event: Event) {
+impl Hears<NanoPu> for Heard {
+    fn hear(&mut self, told: &Told<'_>) {
+        let Told::Event { at, event } = *told else { return };
         let end = |last: bool| if last { "last" } else { "" };
         let text = match event {
             Event::IngressIn { last } => format!("ingress_in,,{}", end(last)),

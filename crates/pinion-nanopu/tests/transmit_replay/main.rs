@@ -9,13 +9,14 @@ mod set;
 use std::collections::HashMap;
 
 use pinion_nanopu::Cycle;
-use pinion_nanopu::event::{Event, Listener};
+use pinion_nanopu::event::{Event, NanoPu, Told};
 use pinion_nanopu::machine::transmit::{TransmitFixes, TransmitSection};
 use pinion_nanopu::nic::transmit::Transmit;
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
 use pinion_nanopu::transport::Address;
 use pinion_nanopu::transport::ndp::Ndp;
 use pinion_net::frame::lnic::{Flags, Header, LNIC_HEADER_BYTES, NDP_PROTOCOL};
+use pinion_sim::probe::Hears;
 
 use set::{EventRow, FrameRow, Scenario};
 
@@ -42,8 +43,9 @@ type Seen = (i64, Option<u8>, bool);
 #[derive(Default)]
 struct Recorder(HashMap<&'static str, Vec<Seen>>);
 
-impl Listener for Recorder {
-    fn event(&mut self, at: Cycle, event: Event) {
+impl Hears<NanoPu> for Recorder {
+    fn hear(&mut self, told: &Told<'_>) {
+        let Told::Event { at, event } = *told else { return };
         let (name, hart, last) = match event {
             Event::PacketizeIn { hart } => ("packetize_in", Some(hart), false),
             Event::PacketizeOut { last } => ("packetize_out", None, last),

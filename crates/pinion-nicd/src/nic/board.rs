@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 use pinion_spin::matching::ContextMatch;
-use pinion_spin::{ContextId, Event, ExecutionContext, Interest, Listener, Machine, Nic, Outcome};
+use pinion_spin::{
+    ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, Outcome, Spin,
+};
 
 use super::holder::Holder;
 use super::images::Loaded;
@@ -375,7 +377,7 @@ impl Counting<'_> {
     }
 }
 
-impl Listener for Counting<'_> {
+impl Hears<Spin> for Counting<'_> {
     fn interest(&self) -> Interest {
         self.ears.interest()
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pinion_net::capture::{CaptureWriter, LinkType};
 use pinion_sim::Time;
 use pinion_spin::listener::DropReason;
-use pinion_spin::{ContextId, Event, HandlerKind, Interest, Listener, PacketRecord};
+use pinion_spin::{ContextId, Event, HandlerKind, Hears, Interest, PacketRecord, Spin};
 
 use crate::fault::{Fault, HandlerOrigin, Ledger};
 use pinion_app::error::{Error, Result};
@@ -229,7 +229,7 @@ pub struct Ears<'a> {
     sink: &'a mut dyn Sink,
 }
 
-impl Listener for Ears<'_> {
+impl Hears<Spin> for Ears<'_> {
     fn interest(&self) -> Interest {
         let handlers = self.collector.wants_handlers;
         Interest { handlers, ..Interest::default() }
@@ -291,6 +291,7 @@ impl Listener for Ears<'_> {
             Event::MessageEvicted { .. } => collector.stats.evicted += 1,
             Event::HostWrite { .. }
             | Event::Unit(_)
+            | Event::HostRead { .. }
             | Event::HandlerStarted { .. }
             | Event::PacketTaken { .. }
             | Event::Transfer(_)

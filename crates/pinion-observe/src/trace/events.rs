@@ -147,7 +147,7 @@ impl<'a> Events<'a> {
                 format!("message {message} is given up: its packets stay away"),
             ),
             Event::Unit(ref unit) => self.unit(unit),
-            Event::Instruction(_) => None,
+            Event::HostRead { .. } | Event::Instruction(_) => None,
         }
     }
 

@@ -15,7 +15,7 @@ mod text;
 mod when;
 
 use pinion_sim::Time;
-use pinion_spin::{Event, Interest, Listener};
+use pinion_spin::Listener;
 
 use pinion_app::error::Result;
 
@@ -56,50 +56,5 @@ pub trait Tracer: Listener {
     /// Tells that nobody reads any more what it writes.
     fn is_over(&self) -> bool {
         false
-    }
-}
-
-/// Lets two hear the same run, each what it is interested in.
-pub struct Both<'a> {
-    /// Hears first.
-    pub first: &'a mut dyn Listener,
-    /// Hears then.
-    pub second: &'a mut dyn Listener,
-    interests: [Interest; 2],
-}
-
-impl<'a> Both<'a> {
-    /// Puts two together.
-    pub fn new(first: &'a mut dyn Listener, second: &'a mut dyn Listener) -> Self {
-        let interests = [first.interest(), second.interest()];
-        Self { first, second, interests }
-    }
-}
-
-impl Listener for Both<'_> {
-    fn interest(&self) -> Interest {
-        let [a, b] = self.interests;
-        Interest {
-            handlers: a.handlers || b.handlers,
-            host_writes: a.host_writes || b.host_writes,
-            units: a.units || b.units,
-            instructions: a.instructions || b.instructions,
-        }
-    }
-
-    fn hear(&mut self, event: &Event<'_>) {
-        let wants = |interest: &Interest| match event {
-            Event::HandlerStarted { .. } | Event::HandlerDone(_) => interest.handlers,
-            Event::HostWrite { .. } => interest.host_writes,
-            Event::Unit(_) | Event::PacketTaken { .. } | Event::Transfer(_) => interest.units,
-            Event::Instruction(_) => interest.instructions,
-            _ => true,
-        };
-        if wants(&self.interests[0]) {
-            self.first.hear(event);
-        }
-        if wants(&self.interests[1]) {
-            self.second.hear(event);
-        }
     }
 }

@@ -4,7 +4,7 @@
 use std::io::{ErrorKind, Write};
 
 use pinion_sim::Time;
-use pinion_spin::{Event, InstructionRecord, Interest, Listener};
+use pinion_spin::{Event, Hears, InstructionRecord, Interest, Spin};
 
 use super::code::Code;
 use super::events::Events;
@@ -102,7 +102,7 @@ impl<'a, W: Write> TextTrace<'a, W> {
     }
 }
 
-impl<W: Write> Listener for TextTrace<'_, W> {
+impl<W: Write> Hears<Spin> for TextTrace<'_, W> {
     fn interest(&self) -> Interest {
         let events = self.events.is_some();
         Interest {
@@ -110,6 +110,7 @@ impl<W: Write> Listener for TextTrace<'_, W> {
             host_writes: events,
             units: events,
             instructions: self.instructions && self.settled >= self.begin,
+            ..Interest::default()
         }
     }
 

@@ -1,11 +1,12 @@
 //! Hears the NIC and calls the driver back, in the cycle in which things happen.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
 use pinion_isa::elf::Image;
 use pinion_isa::{disassemble_xpulp, exception_name};
 use pinion_sim::Time;
-use pinion_spin::{Event, Fault, Interest, Listener};
+use pinion_spin::{Event, Fault, Hears, Interest, Spin};
 
 use crate::ffi::print;
 use crate::settings::Settings;
@@ -133,9 +134,9 @@ impl Ears {
     }
 }
 
-impl Listener for Ears {
+impl Hears<Spin> for Ears {
     fn interest(&self) -> Interest {
-        Interest { handlers: true, host_writes: true, ..Interest::default() }
+        Interest { handlers: true, host_writes: true, host_reads: true, ..Interest::default() }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
@@ -151,6 +152,7 @@ impl Listener for Ears {
             Event::Departed { time, frame, .. } => {
                 self.departures.push_back((time, frame.to_vec()));
             }
+            Event::HostRead { time, address, data } => self.host_read(time, address, data),
             Event::HostWrite { time, address, data, .. } => {
                 let callback = state::callbacks().pcie_slv_write;
                 for (address, beat) in beats(address, data.len()) {
@@ -176,15 +178,19 @@ impl Listener for Ears {
             _ => {}
         }
     }
+}
 
-    fn supply(&mut self, time: Time, address: u64, data: &mut [u8]) {
+impl Ears {
+    /// Lets the driver put its own bytes where the NIC reads host memory.
+    fn host_read(&mut self, time: Time, address: u64, data: &[Cell<u8>]) {
         let callback = state::callbacks().pcie_slv_read;
         for (address, beat) in beats(address, data.len()) {
-            let data = &mut data[beat];
+            let data = &data[beat];
             self.statistics.host_read(time, data.len());
             if let Some(callback) = callback {
-                // SAFETY: as above; the driver fills so many bytes.
-                unsafe { callback(address, data.as_mut_ptr(), data.len()) };
+                let bytes = data.as_ptr().cast::<u8>().cast_mut();
+                // SAFETY: as above; the driver fills so many bytes, which are in cells.
+                unsafe { callback(address, bytes, data.len()) };
             }
         }
     }

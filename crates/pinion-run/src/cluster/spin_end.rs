@@ -7,7 +7,7 @@ use std::time::Duration;
 use pinion_net::capture::LinkType;
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
 use pinion_sim::{Clock, Time};
-use pinion_spin::{Cabling, Event, Interest, Listener, NicNode};
+use pinion_spin::{Cabling, Event, Hears, Interest, NicNode, Spin};
 
 use super::rows::NodeRow;
 use super::summary::{Ended, Ending as ClusterEnding};
@@ -46,7 +46,7 @@ impl Sink for Console {
     }
 }
 
-impl Listener for Ears {
+impl Hears<Spin> for Ears {
     fn interest(&self) -> Interest {
         Interest { handlers: true, ..Interest::default() }
     }

@@ -1,7 +1,7 @@
 //! Hears the NIC for the time line, and counts.
 
 use pinion_sim::Time;
-use pinion_spin::{Event, Interest, Listener};
+use pinion_spin::{Event, Hears, Interest, Spin};
 
 use super::queue::What;
 
@@ -51,7 +51,7 @@ impl Ears {
     }
 }
 
-impl Listener for Ears {
+impl Hears<Spin> for Ears {
     fn interest(&self) -> Interest {
         Interest { handlers: true, host_writes: true, ..Interest::default() }
     }

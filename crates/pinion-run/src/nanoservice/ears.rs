@@ -1,8 +1,8 @@
 //! Who hears a node of a nanoservice: what happens inside is counted, and all of it, frames included,
 //! passed on.
 
-use pinion_nanopu::Cycle;
-use pinion_nanopu::event::{Event, Listener};
+use pinion_nanopu::event::{Event, Listener, NanoPu, Told};
+use pinion_sim::probe::Hears;
 
 use super::frames::Frames;
 
@@ -38,8 +38,22 @@ impl<L> Ears<L> {
     }
 }
 
-impl<L: Listener> Listener for Ears<L> {
-    fn event(&mut self, at: Cycle, event: Event) {
+impl<L: Listener> Hears<NanoPu> for Ears<L> {
+    fn hear(&mut self, told: &Told<'_>) {
+        match *told {
+            Told::Event { event, .. } => self.count(event),
+            Told::Retired { .. } => {}
+            Told::Arrived { first_flit, frame } => self.frames.arrived(first_flit, frame),
+            Told::Left { first_flit, last_flit, frame } => {
+                self.frames.left(first_flit, last_flit, frame);
+            }
+        }
+        self.other.hear(told);
+    }
+}
+
+impl<L> Ears<L> {
+    fn count(&mut self, event: Event) {
         let hart = |hart: u8| usize::from(hart);
         match event {
             Event::GlobalReceiveOut { hart: number, last } => {
@@ -51,18 +65,5 @@ impl<L: Listener> Listener for Ears<L> {
             Event::Timeout => self.timeouts += 1,
             _ => {}
         }
-        self.other.event(at, event);
-    }
-
-    fn retired(&mut self, hart: u8, at: Cycle, pc: u64) {
-        self.other.retired(hart, at, pc);
-    }
-
-    fn arrived(&mut self, first_flit: Cycle, frame: &[u8]) {
-        self.frames.arrived(first_flit, frame);
-    }
-
-    fn left(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]) {
-        self.frames.left(first_flit, last_flit, frame);
     }
 }

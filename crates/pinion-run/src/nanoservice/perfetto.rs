@@ -5,8 +5,9 @@
 use std::io::Write;
 
 use pinion_nanopu::Cycle;
-use pinion_nanopu::event::{Event, Listener};
+use pinion_nanopu::event::{Event, NanoPu, Told};
 use pinion_sim::Clock;
+use pinion_sim::probe::Hears;
 
 use super::Filter;
 use super::run::Settling;
@@ -170,9 +171,11 @@ impl Hart {
     }
 }
 
-impl<W: Write> Listener for NodeTrace<W> {
-    fn event(&mut self, at: Cycle, event: Event) {
-        if self.filter.has(hart_of(event), at) {
+impl<W: Write> Hears<NanoPu> for NodeTrace<W> {
+    fn hear(&mut self, told: &Told<'_>) {
+        if let Told::Event { at, event } = *told
+            && self.filter.has(hart_of(event), at)
+        {
             self.events.push((at, event));
         }
     }

@@ -8,8 +8,9 @@ use std::io::{ErrorKind, Write};
 use pinion_isa::elf::Image;
 use pinion_isa::{Extensions, decode, disassemble};
 use pinion_nanopu::Cycle;
-use pinion_nanopu::event::{Event, Listener};
+use pinion_nanopu::event::{Event, NanoPu, Told};
 use pinion_sim::Clock;
+use pinion_sim::probe::Hears;
 
 use super::hang::place;
 use super::run::Settling;
@@ -87,16 +88,20 @@ impl<'a, W: Write> Trace<'a, W> {
     }
 }
 
-impl<W: Write> Listener for Trace<'_, W> {
-    fn event(&mut self, at: Cycle, event: Event) {
-        if !self.filter.no_events && self.filter.has(hart_of(event), at) {
-            self.lines.push((at, Line::Event(event)));
-        }
-    }
-
-    fn retired(&mut self, hart: u8, at: Cycle, pc: u64) {
-        if !self.filter.no_instructions && self.filter.has(Some(hart), at) {
-            self.lines.push((at, Line::Instruction { hart, pc }));
+impl<W: Write> Hears<NanoPu> for Trace<'_, W> {
+    fn hear(&mut self, told: &Told<'_>) {
+        match *told {
+            Told::Event { at, event }
+                if !self.filter.no_events && self.filter.has(hart_of(event), at) =>
+            {
+                self.lines.push((at, Line::Event(event)));
+            }
+            Told::Retired { hart, at, pc }
+                if !self.filter.no_instructions && self.filter.has(Some(hart), at) =>
+            {
+                self.lines.push((at, Line::Instruction { hart, pc }));
+            }
+            _ => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pinion_sim::Time;
-use pinion_spin::{Event, HandlerRecord, Interest, Listener, PacketRecord};
+use pinion_spin::{Event, HandlerRecord, Hears, Interest, PacketRecord, Spin};
 
 use pinion_app::app::{App, Options};
 use pinion_app::error::Result;
@@ -59,7 +59,7 @@ impl<T: Tracer> Spy<T> {
     }
 }
 
-impl<T: Tracer> Listener for Spy<T> {
+impl<T: Tracer> Hears<Spin> for Spy<T> {
     fn interest(&self) -> Interest {
         Interest { handlers: true, ..self.tracer.interest() }
     }

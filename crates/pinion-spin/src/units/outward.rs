@@ -2,10 +2,11 @@
 //! scheduling level has to know.
 
 use crate::listener::{
-    Event, HandlerRecord, InstructionRecord, Interest, Listener, PacketRecord, RunningTask,
+    Event, HandlerRecord, InstructionRecord, Interest, Listener, PacketRecord, RunningTask, Spin,
     TransferRecord,
 };
 use crate::{ContextId, Machine};
+use pinion_sim::probe::Hears;
 
 /// Is what a unit did that concerns the scheduling level.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +53,7 @@ impl<'a> Outward<'a> {
     }
 }
 
-impl Listener for Outward<'_> {
+impl Hears<Spin> for Outward<'_> {
     fn interest(&self) -> Interest {
         self.listener.interest()
     }
@@ -146,7 +147,7 @@ impl Listener for Outward<'_> {
                 self.news.evicted.push((context, message));
                 self.listener.hear(event);
             }
-            Event::Unmatched { .. } => self.listener.hear(event),
+            Event::Unmatched { .. } | Event::HostRead { .. } => self.listener.hear(event),
         }
     }
 }

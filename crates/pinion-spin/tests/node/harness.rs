@@ -7,7 +7,7 @@ use pinion_sim::{Time, config};
 use pinion_spin::matching::{Limits, MatchingEngine};
 use pinion_spin::{
     Classification, ContextId, DropReason, Event, ExecutionContext, Fault, Frame, Handler,
-    HandlerRecord, Interest, Listener, Machine, Nic, Offer, Outcome, PacketRecord, UnitEvent,
+    HandlerRecord, Hears, Interest, Machine, Nic, Offer, Outcome, PacketRecord, Spin, UnitEvent,
 };
 
 /// Offset of the scratchpads in each cluster's L1.
@@ -204,9 +204,9 @@ pub struct Recorder {
     pub evicted: Vec<(Time, u32)>,
 }
 
-impl Listener for Recorder {
+impl Hears<Spin> for Recorder {
     fn interest(&self) -> Interest {
-        Interest { handlers: true, host_writes: true, units: true, instructions: false }
+        Interest { handlers: true, host_writes: true, units: true, ..Interest::default() }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
@@ -238,6 +238,7 @@ impl Listener for Recorder {
             Event::MessageEvicted { time, message, .. } => self.evicted.push((*time, *message)),
             Event::Output { .. }
             | Event::Unit(_)
+            | Event::HostRead { .. }
             | Event::HandlerStarted { .. }
             | Event::PacketTaken { .. }
             | Event::Transfer(_)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pinion_isa::Class;
 use pinion_sim::Time;
-use pinion_spin::{Event, Frame, InstructionRecord, Interest, Listener, Nic, Offer, Outcome};
+use pinion_spin::{Event, Frame, Hears, InstructionRecord, Interest, Nic, Offer, Outcome, Spin};
 
 use crate::harness::{FIRST_HANDLER, Random, Recorder, finish, frame, machine, messages, nic};
 
@@ -22,7 +22,7 @@ struct Tracer {
     executed: Vec<InstructionRecord>,
 }
 
-impl Listener for Tracer {
+impl Hears<Spin> for Tracer {
     fn interest(&self) -> Interest {
         Interest { instructions: true, ..self.heard.interest() }
     }

@@ -13,7 +13,7 @@ use pinion::app::{App, Options};
 use pinion_net::fault::{FaultLane, FaultSpec};
 use pinion_net::frame::{Checksums, SLMP_PORT, SlmpHeader, verify_checksums};
 use pinion_sim::Time;
-use pinion_spin::{Event, Frame, Listener, Offer, Units};
+use pinion_spin::{Event, Frame, Hears, Offer, Spin, Units};
 
 use sender::Sender;
 
@@ -90,7 +90,7 @@ struct Ears<'a> {
     printed: &'a mut Vec<u8>,
 }
 
-impl Listener for Ears<'_> {
+impl Hears<Spin> for Ears<'_> {
     fn hear(&mut self, event: &Event<'_>) {
         match event {
             Event::Departed { time, frame, .. } => self.from_nic.push(time.ps(), frame),

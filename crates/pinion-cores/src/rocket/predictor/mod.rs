@@ -15,8 +15,7 @@ use pinion_isa::{Class, Instruction};
 pub use self::history::History;
 use self::history::{HISTORY_BITS, shifted};
 use self::return_stack::ReturnStack;
-use self::target_buffer::{Entry, TargetBuffer};
-use super::FETCH_WORD_SHIFT;
+use self::target_buffer::{Entry, FETCH_WORD_SHIFT, TargetBuffer};
 use crate::Cycle;
 
 /// Says what a control-flow instruction is.

@@ -4,8 +4,6 @@
 //! In: addresses of control-flow instructions, where they went. Out: what is known of a fetch word.
 //! Holds up to 32 entries, found by fetch word and replaced by a pseudo-LRU tree.
 
-use crate::rocket::FETCH_WORD_SHIFT;
-
 /// Most entries of the target buffer.
 const MOST_TARGETS: usize = 32;
 /// Stands for no address in the target buffer: fetch words have fewer bits.
@@ -23,6 +21,9 @@ pub(super) struct Entry {
     /// It is a return: the stack of return addresses knows better.
     pub ret: bool,
 }
+
+/// Bits of an address below those of its fetch word, which is four bytes.
+pub(super) const FETCH_WORD_SHIFT: u32 = 2;
 
 /// Holds the target buffer.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use pinion_spin::{
-    Event, HandlerKind, HandlerRecord, InstructionRecord, Interest, Listener, Machine,
+    Event, HandlerKind, HandlerRecord, Hears, InstructionRecord, Interest, Machine, Spin,
 };
 
 use super::programs::{Programs, Source};
@@ -160,7 +160,7 @@ impl<'a> Ears<'a> {
     }
 }
 
-impl Listener for Ears<'_> {
+impl Hears<Spin> for Ears<'_> {
     fn interest(&self) -> Interest {
         Interest { handlers: true, instructions: true, ..Interest::default() }
     }

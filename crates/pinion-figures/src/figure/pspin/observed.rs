@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pinion_sim::Time;
 use pinion_spin::{
-    Event, HandlerRecord, Interest, Listener, Nic, Outcome, PacketRecord, Totals, Traffic,
+    Event, HandlerRecord, Hears, Interest, Nic, Outcome, PacketRecord, Spin, Totals, Traffic,
     UnitEvent, UnitEventKind, Units,
 };
 
@@ -76,9 +76,14 @@ impl Observed {
     }
 }
 
-impl Listener for Observed {
+impl Hears<Spin> for Observed {
     fn interest(&self) -> Interest {
-        Interest { handlers: true, host_writes: true, units: self.with_units, instructions: false }
+        Interest {
+            handlers: true,
+            host_writes: true,
+            units: self.with_units,
+            ..Interest::default()
+        }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
@@ -103,6 +108,7 @@ impl Listener for Observed {
             | Event::HandlerStarted { .. }
             | Event::PacketTaken { .. }
             | Event::Transfer(_)
+            | Event::HostRead { .. }
             | Event::Instruction(_) => {}
         }
     }

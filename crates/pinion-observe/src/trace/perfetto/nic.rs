@@ -5,7 +5,7 @@ use std::io::Write;
 
 use pinion_sim::{Clock, Time};
 use pinion_spin::{
-    DropReason, Event, HandlerRecord, Interest, Listener, PacketRecord, RunningTask,
+    DropReason, Event, HandlerRecord, Hears, Interest, PacketRecord, RunningTask, Spin,
     TransferRecord, UnitEvent, UnitEventKind,
 };
 
@@ -251,9 +251,9 @@ impl<'a, W: Write> NicTrace<'a, W> {
     }
 }
 
-impl<W: Write> Listener for NicTrace<'_, W> {
+impl<W: Write> Hears<Spin> for NicTrace<'_, W> {
     fn interest(&self) -> Interest {
-        Interest { handlers: true, host_writes: false, units: true, instructions: false }
+        Interest { handlers: true, units: true, ..Interest::default() }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
