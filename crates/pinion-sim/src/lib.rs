@@ -1,4 +1,5 @@
-//! The simulation kernel: time, clocks, the event wheel, the contract of nodes, the probe, configuration.
+//! The simulation kernel: time, clocks, the event wheel, the contract of nodes, the probe,
+//! configuration.
 
 pub mod config;
 pub mod machine;

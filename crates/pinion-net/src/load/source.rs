@@ -411,7 +411,7 @@ impl Peer for LoadSource {
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
         tell("requests", self.issued);
         tell("waiting", self.waiting.len() as u64);
-        tell("unanswered", self.outstanding.len() as u64);
+        tell("unanswered", self.outstanding.len());
         tell("answered", self.report.answered);
     }
 
