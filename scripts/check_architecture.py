@@ -37,7 +37,6 @@ LAYERS = [
 # By what is wrong: how many lines there are, or how many modules go round in one circle.
 EXCEPTIONS = {
     "lines of pinion-calibration/src/nanopu/set.rs": 526,
-    "lines of pinion/src/cli.rs": 588,
     "lines of pinion-app/src/manifest/mod.rs": 531,
     "lines of pinion-native/src/engine.rs": 629,
     "modules of pinion-native in circles": 4,

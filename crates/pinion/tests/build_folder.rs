@@ -153,3 +153,26 @@ fn several_at_a_time_do_not_meet() {
         assert!(!files.iter().any(|name| name.contains("partial")), "{files:?}");
     }
 }
+
+#[test]
+fn a_cluster_is_built_whole_and_each_program_once() {
+    let Ok(true) = Command::new("riscv64-unknown-elf-gcc")
+        .arg("--version")
+        .output()
+        .map(|done| done.status.success())
+    else {
+        return;
+    };
+    let folder = Folder::new("cluster");
+    let cluster = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cluster_filter");
+    let cluster = cluster.to_str().unwrap();
+    let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let built = lines(succeeds(&folder.pinion(&["build", cluster, "--build-dir", "here"])));
+    assert_eq!(built.len(), 3, "{built:?}");
+    assert!(built.iter().all(|line| line.contains(": built with ")), "{built:?}");
+    let again = lines(succeeds(&folder.pinion(&["build", cluster, "--build-dir", "here"])));
+    assert!(again.iter().all(|line| line.contains(": up to date")), "{again:?}");
+    let refused = folder.pinion(&["build", cluster, "--slot", "1"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--slot goes with one application"));
+}

@@ -1,11 +1,13 @@
-//! `pinion build APP`: compiles an application and checks its handlers, or its use of the network
-//! registers.
+//! `pinion build APP`: compiles an application, or all of a cluster, and checks its handlers, or its
+//! use of the network registers.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use pinion::app::{App, Options};
 use pinion::build::Built;
-use pinion::error::Result;
+use pinion::cluster::{self, Plan, Target};
+use pinion::error::{Error, Result};
 use pinion::nanoservice::Setup;
 use pinion::service::{AnyApp, Service};
 
@@ -18,22 +20,63 @@ pub fn run(args: &BuildArgs) -> Result<Status> {
     options.build.out = args.out.clone();
     options.build.force = args.force;
     options.build.slot = args.slot;
+    if let Some(file) = cluster::locate(&args.app.app) {
+        return all(args, &file, &options);
+    }
     let app = AnyApp::load(&args.app.app, &options)?;
     show(app.built());
     if let AnyApp::Nanoservice(service) = &app {
         // Handlers are linked for their machine; a nanoservice must only fit it.
         Setup::new(service, &options)?;
     }
-    let how = match &app.built().compiler {
+    output::print(&match &app {
+        AnyApp::Handlers(app) => of_handlers(app),
+        AnyApp::Nanoservice(service) => of_service(service),
+    });
+    Ok(Status::Success)
+}
+
+/// Builds the programs of a cluster, each once.
+fn all(args: &BuildArgs, file: &Path, options: &Options) -> Result<Status> {
+    let refused = [("--out", args.out.is_some()), ("--slot", args.slot.is_some())];
+    if let Some((option, _)) = refused.into_iter().find(|(_, given)| *given) {
+        return Err(Error::Usage(format!(
+            "{option} goes with one application; a cluster has several, and --build-dir says below \
+             which folder they are built"
+        )));
+    }
+    let plan = Plan::load(file, options)?;
+    plan.built().for_each(show);
+    let mut told: Vec<String> = Vec::new();
+    for group in &plan.groups {
+        let line = match &group.target {
+            Target::Handlers { app } => of_handlers(app),
+            Target::Nanoservice { service, .. } => of_service(service),
+            Target::Load { .. } => continue,
+        };
+        let elf = |line: &str| line.split(": ").next().map(str::to_owned);
+        if told.iter().all(|other| elf(other) != elf(&line)) {
+            output::print(&line);
+            told.push(line);
+        }
+    }
+    Ok(Status::Success)
+}
+
+fn of_handlers(app: &App) -> String {
+    line(&app.built, &format!("{} bytes of program memory", app.program_bytes()))
+}
+
+fn of_service(service: &Service) -> String {
+    line(&service.built, &describe(service))
+}
+
+fn line(built: &Built, what: &str) -> String {
+    let how = match &built.compiler {
         Some(compiler) => format!("built with {compiler}"),
         None => "up to date".to_owned(),
     };
-    let what = match &app {
-        AnyApp::Handlers(app) => format!("{} bytes of program memory", app.program_bytes()),
-        AnyApp::Nanoservice(service) => describe(service),
-    };
-    output::print(&format!("{}: {how}, {what}\n", app.built().elf.display()));
-    Ok(Status::Success)
+    format!("{}: {how}, {what}\n", built.elf.display())
 }
 
 fn describe(service: &Service) -> String {
