@@ -263,11 +263,11 @@ fn threads_change_no_row() {
 
 #[test]
 fn a_group_of_figures_has_a_name() {
-    let names = |group: &str| -> Vec<&str> {
-        figure::select(group).unwrap().iter().map(|figure| figure.name()).collect()
+    let names = |group: &str| -> Vec<String> {
+        figure::select(group).unwrap().iter().map(|figure| figure.name().to_owned()).collect()
     };
     let pspin = names("pspin-all");
-    assert!(FIGURES.iter().all(|name| pspin.contains(name)));
+    assert!(FIGURES.iter().all(|name| pspin.iter().any(|one| one == name)));
     assert!(pspin.iter().all(|name| name.starts_with("pspin-")));
     let others = names("nanopu-all").len() + names("fpspin-all").len();
     assert_eq!(names("all").len(), pspin.len() + others);

@@ -1,6 +1,13 @@
 //! Which figures there are.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use super::Figure;
+use super::engine::FromFile;
+use super::kinds::Kinds;
+use super::nanopu::{Bench, Nodes};
+use super::pspin::programs::Programs;
 use pinion_app::error::{Error, Result};
 
 /// Ends the names of groups of figures.
@@ -8,14 +15,21 @@ const ALL: &str = "all";
 
 /// Lists every figure.
 pub fn figures() -> Vec<Box<dyn Figure>> {
-    let mut figures = super::pspin::figures();
-    figures.extend(super::fpspin::figures());
-    figures.extend(super::nanopu::figures());
+    figures_on(Arc::new(Nodes::default()))
+}
+
+/// Lists them, the nanoPU's runs done by a bench.
+pub(super) fn figures_on(bench: Arc<dyn Bench>) -> Vec<Box<dyn Figure>> {
+    let programs = Arc::new(Programs::default());
+    let kinds = Kinds::new(&programs, &bench);
+    let mut figures = super::pspin::figures(&programs, &kinds);
+    figures.extend(super::fpspin::figures(&programs));
+    figures.extend(super::nanopu::figures(&bench, &kinds));
     figures
 }
 
 /// Lists the figures that a name stands for: `all`, `pspin-all`, `fpspin-all`,
-/// `nanopu-all`, or one figure's.
+/// `nanopu-all`, one figure's, or the path of a figure's file.
 ///
 /// # Errors
 /// When there is none; names the nearest.
@@ -32,15 +46,19 @@ pub fn select(name: &str) -> Result<Vec<Box<dyn Figure>>> {
 /// # Errors
 /// When there is none; names the nearest.
 pub fn find(name: &str) -> Result<Box<dyn Figure>> {
+    if name.contains('/') || name.ends_with(".toml") {
+        let bench: Arc<dyn Bench> = Arc::new(Nodes::default());
+        return FromFile::at(Path::new(name), &Kinds::new(&Arc::default(), &bench));
+    }
     let found = figures().into_iter().find(|figure| figure.name() == name);
     found.ok_or_else(|| unknown(name, &names()))
 }
 
-fn names() -> Vec<&'static str> {
-    figures().iter().map(|figure| figure.name()).collect()
+fn names() -> Vec<String> {
+    figures().iter().map(|figure| figure.name().to_owned()).collect()
 }
 
-fn unknown(name: &str, names: &[&str]) -> Error {
+fn unknown(name: &str, names: &[String]) -> Error {
     let nearest = names.iter().min_by_key(|other| strsim::damerau_levenshtein(name, other));
     let hint = nearest.map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
     Error::Usage(format!("there is no figure `{name}`; {hint}there are {}", names.join(", ")))

@@ -1,17 +1,21 @@
 //! Published figures and tables, made again. In: a [`Figure`], its file `figures/NAME.toml`, a seed.
 //! Out: a table of rows, a chart, and the published values beside ours.
 //!
-//! A figure is code and a file. The code knows which runs it takes ([`Figure::points`]), how to do
-//! one ([`Figure::run`]).
-//! The file ([`Definition`]) holds everything a reader may want to check or change: the parameters
-//! with their sources, what the axes show, the published values, how ours are read off the rows
-//! ([`Expression`]), and why they differ where they do.
+//! Most figures are nothing but their file, `figures/NAME.toml`, which one engine ([`engine`]) makes:
+//! the parameters with their sources, the series and axes whose product are the points, what runs at
+//! each, the columns as formulas of what the run measured, what the charts show, the published values,
+//! how ours are read off the rows ([`Expression`]), and why they differ where they do.
+//!
+//! Some are a file and code. The code knows what a file cannot say: runs that search for something, or
+//! consist of several; its module tells which ([`Figure::points`], [`Figure::run`]).
 //!
 //! Points are independent of each other and run on all cores; their seeds come from the request's
 //! seed and the point alone, so the number of threads changes nothing.
 
 mod catalogue;
+pub mod engine;
 pub mod fpspin;
+mod kinds;
 mod markdown;
 pub mod nanopu;
 mod produce;
@@ -23,11 +27,12 @@ mod tests;
 pub use catalogue::{figures, find, select};
 pub use markdown::to_markdown;
 pub use pinion_observe::plot::{
-    Cell, Column, Comparison, Definition, Drawn, Expression, Parameter, Parameters, Published, Row,
-    TOLERANCE, Table, Verdict, chart, compare, comparison_rows,
+    Cell, Column, ColumnSpec, Comparison, Definition, Drawn, Expression, Parameter, Parameters,
+    Published, Row, TOLERANCE, Table, Verdict, chart, compare, comparison_rows,
 };
 pub use produce::{Observer, Produced, Request, Unobserved, count_points, produce, produce_with};
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use pinion_app::error::Result;
@@ -35,7 +40,15 @@ use pinion_app::error::Result;
 /// Is a published figure or table that can be made again.
 pub trait Figure: Sync {
     /// Names it: `figures/NAME.toml`, `NAME.csv`, `NAME.svg`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
+
+    /// Loads its file.
+    ///
+    /// # Errors
+    /// When there is none, it is wrong, or an override does not fit.
+    fn definition(&self, overrides: &[String]) -> Result<Definition> {
+        Definition::load(self.name(), overrides)
+    }
 
     /// Tells whether it can be made on another machine than its own.
     fn takes_machine(&self) -> bool {
@@ -43,13 +56,13 @@ pub trait Figure: Sync {
     }
 
     /// Names what each row holds.
-    fn columns(&self) -> Vec<Column>;
+    fn columns(&self, definition: &Definition) -> Vec<Column>;
 
     /// Lists the runs it takes.
     ///
     /// # Errors
     /// When a parameter is missing or of the wrong kind.
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>>;
+    fn points(&self, definition: &Definition, parameters: &Parameters) -> Result<Vec<Point>>;
 
     /// Does one run and gives its rows.
     ///
@@ -59,7 +72,7 @@ pub trait Figure: Sync {
 }
 
 /// Is one run of a figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     /// Names the run for people: `JBSQ, gap 900`.
     pub label: String,
@@ -70,11 +83,17 @@ pub struct Point {
     /// Chooses the random numbers: points with the same stream get the same traffic, so that curves
     /// differ by what they compare only.
     pub stream: u64,
+    /// Holds the values of the axes, where the figure is nothing but a file.
+    pub values: BTreeMap<String, Parameter>,
+    /// Holds what the run is told there.
+    pub with: BTreeMap<String, Parameter>,
 }
 
 /// Is what all runs of a figure share, and a point's seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
+    /// Is the figure's file.
+    pub definition: &'a Definition,
     /// Holds the file's parameters, overrides applied.
     pub parameters: &'a Parameters,
     /// Changes numbers of the machine, as `--set` does elsewhere.

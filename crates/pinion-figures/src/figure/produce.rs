@@ -81,9 +81,9 @@ impl Observer for Unobserved {
 /// When the file is wrong, or an override does not fit.
 pub fn count_points(figure: &dyn Figure, request: &Request) -> Result<usize> {
     let (own, _) = split_overrides(&request.set);
-    let definition = Definition::load(figure.name(), &own)?;
+    let definition = figure.definition(&own)?;
     let parameters = definition.parameters(figure.name(), request.quick, &own);
-    Ok(figure.points(&parameters)?.len())
+    Ok(figure.points(&definition, &parameters)?.len())
 }
 
 /// Makes a figure by its file.
@@ -96,7 +96,7 @@ pub fn produce(
     observer: &mut dyn Observer,
 ) -> Result<Produced> {
     let (own, _) = split_overrides(&request.set);
-    let definition = Definition::load(figure.name(), &own)?;
+    let definition = figure.definition(&own)?;
     produce_with(figure, definition, request, observer)
 }
 
@@ -118,16 +118,18 @@ pub fn produce_with(
     }
     let (own, machine) = split_overrides(&request.set);
     let parameters = definition.parameters(name, request.quick, &own);
-    let points = figure.points(&parameters)?;
+    let points = figure.points(&definition, &parameters)?;
     let run = |point: &Point| {
         let seed = seed_of(request.seed, point.stream);
         let machine_name = request.machine.as_deref();
         let build_dir = request.build_dir.as_deref();
         let (parameters, machine) = (&parameters, machine.as_slice());
-        figure.run(point, &Setting { parameters, machine, machine_name, build_dir, seed })
+        let definition = &definition;
+        figure
+            .run(point, &Setting { definition, parameters, machine, machine_name, build_dir, seed })
     };
     let rows = run_all(&points, request.jobs, run, observer)?;
-    let columns = figure.columns();
+    let columns = figure.columns(&definition);
     if let Some(row) = rows.iter().find(|row| row.len() != columns.len()) {
         let (has, needs) = (row.len(), columns.len());
         return Err(Error::Usage(format!("figure {name}: a row of {has} cells, not {needs}")));

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::nanopu::{figures_on, ideal::Ideal};
+use super::catalogue::figures_on;
+use super::nanopu::ideal::Ideal;
 use super::*;
 use pinion_app::error::Error;
 
@@ -51,11 +52,11 @@ struct Synthetic {
 }
 
 impl Figure for Synthetic {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "synthetic"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("servers"),
             Column::number("load", "%", 0),
@@ -64,7 +65,7 @@ impl Figure for Synthetic {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let loads = parameters.list("loads")?;
         let curves = ["one", "two"];
         let points = curves.iter().flat_map(|curve| {
@@ -73,6 +74,7 @@ impl Figure for Synthetic {
                 curve: (*curve).to_owned(),
                 x,
                 stream: x as u64,
+                ..Point::default()
             })
         });
         Ok(points.collect())
@@ -232,8 +234,8 @@ fn further_charts_show_the_same_rows_in_other_ways() {
 #[test]
 fn every_figure_has_a_file_that_fits_it() {
     for figure in figures() {
-        let definition = Definition::load(figure.name(), &[]).unwrap();
-        let columns = figure.columns();
+        let definition = figure.definition(&[]).unwrap();
+        let columns = figure.columns(&definition);
         let columns: Vec<&str> = columns.iter().map(|column| column.name.as_ref()).collect();
         let further = definition.further.iter().map(|further| &further.chart);
         for chart in std::iter::once(&definition.chart).chain(further) {
@@ -243,7 +245,7 @@ fn every_figure_has_a_file_that_fits_it() {
         }
         for quick in [false, true] {
             let parameters = definition.parameters(figure.name(), quick, &[]);
-            assert!(!figure.points(&parameters).unwrap().is_empty());
+            assert!(!figure.points(&definition, &parameters).unwrap().is_empty());
         }
         assert!(!definition.published.is_empty());
     }
@@ -253,7 +255,7 @@ fn every_figure_has_a_file_that_fits_it() {
 #[test]
 fn the_nanopu_figures_ask_for_what_they_name() {
     let draws = std::env::var_os("PINION_FIGURES");
-    for figure in figures_on(std::sync::Arc::new(Ideal)) {
+    for figure in nanopu_on_ideal() {
         let request = Request { quick: draws.is_none(), ..Request::default() };
         let produced = produce(figure.as_ref(), &request, &mut Unobserved).unwrap();
         let svg = chart::draw(&produced.definition, &produced.table, &produced.comparisons);
@@ -273,9 +275,7 @@ fn the_nanopu_figures_ask_for_what_they_name() {
 
 #[test]
 fn the_ideal_node_orders_the_curves_of_figure_5_as_the_paper_does() {
-    let figure = figures_on(std::sync::Arc::new(Ideal))
-        .into_iter()
-        .find(|figure| figure.name() == "nanopu-fig5");
+    let figure = nanopu_on_ideal().into_iter().find(|figure| figure.name() == "nanopu-fig5");
     let set = ["requests=20000", "gaps_cycles=[600]", "pre_gaps_cycles=[600]"];
     let set = set.iter().map(|text| format!("parameters.{text}")).collect();
     let request = Request { set, ..Request::default() };
@@ -284,4 +284,115 @@ fn the_ideal_node_orders_the_curves_of_figure_5_as_the_paper_does() {
         let comparison = produced.comparisons.iter().find(|c| c.name == name).unwrap();
         assert!(comparison.ours.unwrap() > 1.0, "{comparison:?}");
     }
+}
+
+/// Lists the nanoPU's figures on a bench without a node.
+fn nanopu_on_ideal() -> Vec<Box<dyn Figure>> {
+    let mut figures = figures_on(std::sync::Arc::new(Ideal));
+    figures.retain(|figure| figure.name().starts_with("nanopu-"));
+    figures
+}
+
+/// A figure of one's own, as a user writes it.
+const OWN: &str = r#"
+title = "Echoes"
+source = "ours"
+method = "Run."
+[chart]
+kind = "lines"
+x = { column = "bytes", label = "bytes" }
+y = { column = "rate", label = "rate" }
+series = "handler"
+[parameters]
+bytes = [64, 128]
+packets = 100
+[run]
+kind = "handlers"
+axes = [{ name = "bytes", over = "bytes" }]
+with = { handler = "{handler}", bytes = "{bytes}", packets = "{packets}", messages = 1 }
+[[series]]
+name = "{handler}, {bytes} B"
+axes = [{ name = "handler", of = ["alu_0", "alu_4"] }]
+[[columns]]
+name = "handler"
+text = "{handler}"
+[[columns]]
+name = "bytes"
+[[columns]]
+name = "rate"
+is = "packets_per_ns * bytes * 8"
+unit = "Gbit/s"
+decimals = 1
+[[published]]
+name = "rate"
+what = "rate"
+ours = "rate[bytes = 64] / 1000"
+paper = 1
+source = "ours"
+"#;
+
+/// Lists the points of a file, as `pinion figure FILE.toml` does.
+fn points_of(text: &str) -> Result<Vec<Point>> {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("pinion-own-figure-{}-{count}.toml", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, text).unwrap();
+    let points = find(path.to_str().unwrap()).and_then(|figure| {
+        let definition = figure.definition(&[])?;
+        figure.points(&definition, &definition.parameters(figure.name(), false, &[]))
+    });
+    let _ = std::fs::remove_file(path);
+    points
+}
+
+#[test]
+fn a_file_says_which_points_run_and_what_they_are_told() {
+    let points = points_of(OWN).unwrap();
+    let curves: Vec<&str> = points.iter().map(|point| point.curve.as_str()).collect();
+    assert_eq!(curves, ["alu_0, 64 B", "alu_4, 64 B", "alu_0, 128 B", "alu_4, 128 B"]);
+    assert_eq!(points[3].with["bytes"], Parameter::Number(128.0));
+    assert_eq!(points[3].with["handler"], Parameter::Text("alu_4".to_owned()));
+    let in_order = OWN.replace("axes = [{ name = \"bytes\", over = \"bytes\" }]\nwith", "with");
+    let in_order =
+        in_order.replace("\"alu_4\"] }]", "\"alu_4\"] }, { name = \"bytes\", over = \"bytes\" }]");
+    let points = points_of(&in_order).unwrap();
+    assert_eq!(points[1].curve, "alu_0, 128 B");
+    let sorted = in_order.replace("kind = \"handlers\"", "kind = \"handlers\"\norder = \"bytes\"");
+    assert_eq!(points_of(&sorted).unwrap()[1].curve, "alu_4, 64 B");
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_refused_before_anything_runs() {
+    for (from, to, part) in [
+        ("\"handlers\"", "\"handler\"", "there is no kind `handler`; there are handlers, example"),
+        ("[run]\n", "[run]\nkinds = 1\n", "kinds"),
+        ("messages = 1", "message = 1", "`with.message` is nothing such a run takes: handler"),
+        (", messages = 1", "", "`with.messages` is missing"),
+        ("{bytes} B", "{size} B", "no axis and no parameter is called `size`"),
+        ("over = \"bytes\" }", "over = \"sizes\" }", "has no `parameters.sizes`"),
+        (
+            "over = \"bytes\" }",
+            "over = \"bytes\", words = \"bytes\" }",
+            "axis `bytes`: give one of",
+        ),
+        (
+            "packets_per_ns *",
+            "packets_per_s *",
+            "column `rate`: `packets_per_s * bytes * 8`: there is no",
+        ),
+        ("text = \"{handler}\"", "text = \"{flow}\"", "column `handler`"),
+        ("text = \"{handler}\"", "", "nothing gives `handler`"),
+        ("name = \"bytes\"\n", "name = \"rate\"\n", "same name"),
+        ("ours = \"rate[bytes", "ours = \"rate[bytes =", "`bytes` is compared with"),
+    ] {
+        let text = OWN.replacen(from, to, 1);
+        assert_ne!(text, OWN, "{from}");
+        let error = pinion_app::error::paragraph(&points_of(&text).unwrap_err());
+        assert!(error.contains(part), "{to}: no `{part}` in {error}");
+    }
+    assert!(points_of(&OWN.replace("[run]", "[runs]")).is_err());
+    let absent = find("./absent.toml").unwrap().definition(&[]).unwrap_err().to_string();
+    assert!(absent.contains("absent.toml"), "{absent}");
 }

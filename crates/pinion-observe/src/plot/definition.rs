@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Expression;
 use super::chart::{Chart, Further};
+use super::{ColumnSpec, Expression, RunSpec, SeriesSpec};
 use pinion_app::assets;
 use pinion_app::error::{Error, Result};
 
@@ -27,6 +27,14 @@ pub struct Definition {
     /// Shows the same rows in other ways.
     #[serde(default)]
     pub further: Vec<Further>,
+    /// Tells what runs, for a figure that is nothing but a file.
+    pub run: Option<RunSpec>,
+    /// Lists the series of its points.
+    #[serde(default)]
+    pub series: Vec<SeriesSpec>,
+    /// Names what its rows hold.
+    #[serde(default)]
+    pub columns: Vec<ColumnSpec>,
     /// Holds the numbers of the experiment.
     #[serde(default)]
     parameters: BTreeMap<String, Parameter>,
@@ -107,7 +115,7 @@ impl Definition {
     /// When there is no such file, or it is wrong, or an override does not fit.
     pub fn load(name: &str, overrides: &[String]) -> Result<Self> {
         let relative = format!("figures/{name}.toml");
-        Self::checked(assets::load_file(&relative, overrides)?.value, name)
+        Self::checked(assets::load_file(&relative, overrides)?.value, &relative)
     }
 
     /// Reads a figure's file from text.
@@ -115,12 +123,19 @@ impl Definition {
     /// # Errors
     /// When it is wrong, or an override does not fit.
     pub fn read(name: &str, text: &str, overrides: &[String]) -> Result<Self> {
-        let loaded = pinion_sim::config::load(&format!("{name}.toml"), text, overrides)?;
-        Self::checked(loaded.value, name)
+        Self::read_file(&format!("{name}.toml"), text, overrides)
     }
 
-    fn checked(definition: Self, name: &str) -> Result<Self> {
-        let wrong = |problem: String| Err(Error::Usage(format!("figures/{name}.toml: {problem}")));
+    /// Reads a figure's file from the text of a file.
+    ///
+    /// # Errors
+    /// When it is wrong, or an override does not fit.
+    pub fn read_file(file: &str, text: &str, overrides: &[String]) -> Result<Self> {
+        Self::checked(pinion_sim::config::load(file, text, overrides)?.value, file)
+    }
+
+    fn checked(definition: Self, file: &str) -> Result<Self> {
+        let wrong = |problem: String| Err(Error::Usage(format!("{file}: {problem}")));
         for published in &definition.published {
             if published.paper.is_none() && published.from.is_none() && published.to.is_none() {
                 return wrong(format!(
@@ -206,6 +221,11 @@ impl Parameters {
             Parameter::List(numbers) if numbers.is_empty() => Ok(Vec::new()),
             _ => Err(self.wrong(name, "a list of words")),
         }
+    }
+
+    /// Gives a value, where there is one of that name.
+    pub fn value(&self, name: &str) -> Option<&Parameter> {
+        self.values.get(name)
     }
 
     fn get(&self, name: &str) -> Result<&Parameter> {

@@ -4,10 +4,12 @@
 pub mod chart;
 mod compare;
 mod definition;
+mod experiment;
 mod expression;
 mod table;
 
 pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published, split_overrides};
+pub use experiment::{AxisSpec, ColumnSpec, RunSpec, SeriesSpec};
 pub use expression::Expression;
 pub use table::{Cell, Column, Row, Table};

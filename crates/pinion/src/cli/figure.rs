@@ -6,8 +6,8 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct FigureArgs {
-    /// Figure, `list`, or `all`
-    #[arg(value_name = "NAME|list|all")]
+    /// Figure, a figure's file, `list`, or `all`
+    #[arg(value_name = "NAME|FILE|list|all")]
     pub name: String,
     /// Folder for NAME.csv and NAME.svg
     #[arg(long, value_name = "DIR", default_value = "out/figures")]

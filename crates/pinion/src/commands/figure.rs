@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinion::error::{Error, Result};
-use pinion::figure::{self, Definition, Figure, Observer, Produced, Request, Verdict, chart};
+use pinion::figure::{self, Figure, Observer, Produced, Request, Verdict, chart};
 use pinion::report::write_whole;
 
 use super::{Status, interrupt};
@@ -25,7 +25,7 @@ pub fn run(args: &FigureArgs) -> Result<Status> {
 fn list() -> Result<Status> {
     let mut rows = Vec::new();
     for figure in figure::figures() {
-        let definition = Definition::load(figure.name(), &[])?;
+        let definition = figure.definition(&[])?;
         rows.push(vec![figure.name().to_owned(), definition.title, definition.source]);
     }
     output::print_columns(&rows);

@@ -38,6 +38,7 @@ pub(super) fn points(kinds: &[&str], parameters: &Parameters) -> Result<Vec<Poin
                 curve: curve.clone(),
                 x,
                 stream: 0,
+                ..Point::default()
             }));
         }
     }

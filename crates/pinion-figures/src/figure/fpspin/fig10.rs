@@ -9,7 +9,7 @@ use pinion_sim::Time;
 use super::bench::{self, Bench};
 use super::published::{self, PUBLISHED};
 use crate::figure::pspin::programs::Programs;
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::assets;
 use pinion_app::error::{Error, Result};
@@ -77,7 +77,7 @@ impl Figure for Fig10 {
         true
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("curve"),
             Column::number("elements", "", 0),
@@ -94,7 +94,7 @@ impl Figure for Fig10 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         bench::points(&["elements", "messages"], parameters)
     }
 
@@ -272,7 +272,13 @@ mod tests {
     fn curves_name_the_type_and_what_does_not_vary() {
         let of = |curve: &str| {
             let curve = curve.to_owned();
-            Experiment::of(&Point { label: String::new(), curve, x: 3.0, stream: 0 })
+            Experiment::of(&Point {
+                label: String::new(),
+                curve,
+                x: 3.0,
+                stream: 0,
+                ..Point::default()
+            })
         };
         let complex = of("complex, 16 messages on pspin").unwrap();
         assert_eq!(complex, Experiment { is_complex: true, messages: 16, elements: 3 });

@@ -9,7 +9,7 @@ use pinion_spin::Nic;
 use super::bench::{self, Bench, flags_address};
 use super::published::{self, PUBLISHED};
 use crate::figure::pspin::programs::Programs;
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_run::cosim::{self, Actor, Cosim, Echo, Idle, Kernel, Ping, PingPlan, Poller, Protocol};
@@ -41,7 +41,7 @@ impl Figure for Fig7 {
         true
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("curve"),
             Column::number("payload", "B", 0),
@@ -51,7 +51,7 @@ impl Figure for Fig7 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let names = CURVES.map(str::to_owned);
         let sizes = parameters.list("payload_bytes")?;
         let mut points = Vec::new();
@@ -61,6 +61,7 @@ impl Figure for Fig7 {
                 curve: curve.clone(),
                 x,
                 stream: x as u64,
+                ..Point::default()
             }));
         }
         Ok(points)

@@ -9,7 +9,7 @@ use pinion_spin::ExecutionContext;
 use super::bench::{self, Bench};
 use super::published::{self, PUBLISHED};
 use crate::figure::pspin::programs::Programs;
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_run::cosim::{self, Cosim, Flow, Idle, Senders, SendersPlan};
@@ -70,7 +70,7 @@ impl Figure for Fig8 {
         true
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("curve"),
             Column::number("file", "B", 0),
@@ -84,7 +84,7 @@ impl Figure for Fig8 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let points = bench::points(&["windows", "threads", "files"], parameters)?;
         // More threads than the window has packets, or fewer packets than the window: not published.
         let payload = parameters.whole("payload_bytes")?;
@@ -212,6 +212,7 @@ mod tests {
             curve: curve.to_owned(),
             x: 7.0,
             stream: 0,
+            ..Point::default()
         };
         let of = |curve: &str| Transfer::of(&point(curve));
         let transfer = |file_bytes, window, threads| Transfer { file_bytes, window, threads };

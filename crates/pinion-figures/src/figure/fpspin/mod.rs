@@ -19,11 +19,10 @@ use super::Figure;
 use super::pspin::programs::Programs;
 
 /// Lists the figures.
-pub fn figures() -> Vec<Box<dyn Figure>> {
-    let programs = Arc::new(Programs::default());
+pub(super) fn figures(programs: &Arc<Programs>) -> Vec<Box<dyn Figure>> {
     vec![
         Box::new(fig7::Fig7 { programs: programs.clone() }),
         Box::new(fig8::Fig8 { programs: programs.clone() }),
-        Box::new(fig10::Fig10 { programs }),
+        Box::new(fig10::Fig10 { programs: programs.clone() }),
     ]
 }

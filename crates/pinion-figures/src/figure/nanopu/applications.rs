@@ -1,62 +1,39 @@
-//! `nanopu-fig8`: small applications on the register interface and on a DMA NIC (nanoservices draft,
-//! figure 8).
+//! A small application on a nanoPU, or on the same core behind a DMA NIC. A figure's file asks for it
+//! with `run.kind = "application"`.
 
 use std::sync::Arc;
 
 use super::{Application, Bench, NODES};
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
-use pinion_app::error::{Error, Result};
+use crate::figure::Setting;
+use crate::figure::engine::{Asked, Kind, Record};
+use pinion_app::error::Result;
 
-pub(super) struct Fig8 {
+/// Runs applications.
+pub(in crate::figure) struct Applications {
     pub bench: Arc<dyn Bench>,
 }
 
-impl Figure for Fig8 {
-    fn name(&self) -> &'static str {
-        "nanopu-fig8"
+impl Kind for Applications {
+    fn keys(&self) -> &'static [(&'static str, bool)] {
+        &[("application", true), ("size", true), ("node", true)]
     }
 
-    fn columns(&self) -> Vec<Column> {
-        vec![
-            Column::text("run"),
-            Column::text("application"),
-            Column::number("size", "", 0),
-            Column::text("node"),
-            Column::number("cycles", "", 0),
-            Column::number("time", "µs", 3),
-        ]
+    fn quantities(&self) -> &'static [&'static str] {
+        &["cycles", "period_ps"]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
-        let mut points = Vec::new();
-        for name in parameters.words("applications")? {
-            for size in parameters.list(&format!("{name}_sizes"))? {
-                for node in NODES {
-                    let label = format!("{name} {size}, {node}");
-                    let curve = format!("{name}/{node}");
-                    points.push(Point { label, curve, x: size, stream: size as u64 });
-                }
-            }
+    fn run(&self, asked: &Asked<'_>, setting: &Setting<'_>) -> Result<Vec<Record>> {
+        let node = asked.text("node")?;
+        if !NODES.contains(&node) {
+            return Err(asked.wrong("node", &format!("one of {}", NODES.join(", "))));
         }
-        Ok(points)
-    }
-
-    fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
-        let Some((name, node)) = point.curve.split_once('/') else {
-            return Err(Error::Usage(format!("`{}` is no application on a node", point.curve)));
+        let run = Application {
+            name: asked.text("application")?.to_owned(),
+            size: asked.whole("size")?,
+            dma_nic: node == NODES[1],
         };
-        let run =
-            Application { name: name.to_owned(), size: point.x as u64, dma_nic: node == NODES[1] };
         let cycles = self.bench.application(&run, setting)?;
-        let us = cycles as f64 * self.bench.clock(setting)?.period_ps() / 1e6;
-        let label = format!("{name} {}", point.x);
-        Ok(vec![vec![
-            label.into(),
-            name.into(),
-            point.x.into(),
-            node.into(),
-            cycles.into(),
-            us.into(),
-        ]])
+        let period_ps = self.bench.clock(setting)?.period_ps();
+        Ok(vec![Record::from([("cycles", cycles.into()), ("period_ps", period_ps.into())])])
     }
 }

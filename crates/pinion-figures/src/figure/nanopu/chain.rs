@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pinion_net::load::Latencies;
 
 use super::{Bench, Chain};
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 pub(super) struct ChainReplication {
@@ -17,7 +17,7 @@ impl Figure for ChainReplication {
         "nanopu-chain"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("replicas"),
             Column::number("gap", "cycles", 0),
@@ -30,7 +30,7 @@ impl Figure for ChainReplication {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let mut points = Vec::new();
         for replicas in parameters.list("replicas")? {
             for gap in parameters.list("gaps_cycles")? {
@@ -39,6 +39,7 @@ impl Figure for ChainReplication {
                     curve: format!("{replicas}"),
                     x: gap,
                     stream: gap as u64,
+                    ..Point::default()
                 });
             }
         }

@@ -8,8 +8,9 @@ use pinion_net::load::{Contexts, Distribution};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Bench, Scheduling, Service, Thread, sweep};
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use super::sweep::Sweep;
+use super::{Bench, Scheduling, Service, Thread};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 /// Is the distribution that is measured.
@@ -82,7 +83,8 @@ impl DraftFig1 {
         };
         let cycles = parameters.number("service_cycles")?;
         let time = Distribution::Fixed { cycles };
-        let mut load = sweep::load(parameters, setting, parameters.number("gap_cycles")?, time)?;
+        let sweep = Sweep::of(parameters, parameters.number("gap_cycles")?)?;
+        let mut load = sweep.load(setting, time);
         load.contexts = Contexts::Fixed(0);
         let report = self.bench.serve(&service, load, setting)?;
         if report.missing > 0 || report.all.count() == 0 {
@@ -137,7 +139,7 @@ impl Figure for DraftFig1 {
         "nanopu-draft-fig1"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("calls"),
             Column::number("cores", "", 0),
@@ -148,10 +150,16 @@ impl Figure for DraftFig1 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let mut names = parameters.words("distributions")?;
         names.push(SIMULATED.to_owned());
-        let point = |curve: String| Point { label: curve.clone(), curve, x: 0.0, stream: 0 };
+        let point = |curve: String| Point {
+            label: curve.clone(),
+            curve,
+            x: 0.0,
+            stream: 0,
+            ..Point::default()
+        };
         Ok(names.into_iter().map(point).collect())
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Application, Bench, NODES, microseconds_at};
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 /// Is the draft's other row, which nobody runs here.
@@ -45,7 +45,7 @@ impl Figure for DraftTable2 {
         "nanopu-draft-table2"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("node"),
             Column::text("basis"),
@@ -55,10 +55,10 @@ impl Figure for DraftTable2 {
         ]
     }
 
-    fn points(&self, _: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, _: &Parameters) -> Result<Vec<Point>> {
         let point = |node: &str| {
             let (label, curve) = (node.to_owned(), node.to_owned());
-            Point { label, curve, x: 0.0, stream: 0 }
+            Point { label, curve, x: 0.0, stream: 0, ..Point::default() }
         };
         Ok(NODES.iter().chain([&PUBLISHED]).map(|node| point(node)).collect())
     }

@@ -3,7 +3,7 @@
 use pinion_net::fabric::Alone;
 use pinion_net::load::flits;
 
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::Options;
 use pinion_app::error::{Error, Result};
 use pinion_app::{assets, build};
@@ -26,7 +26,7 @@ impl Figure for Fig6 {
         "nanopu-fig6"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("curve"),
             Column::number("time", "µs", 3),
@@ -39,12 +39,13 @@ impl Figure for Fig6 {
         ]
     }
 
-    fn points(&self, _parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, _: &Parameters) -> Result<Vec<Point>> {
         let point = |curve: &str| Point {
             label: curve.to_owned(),
             curve: curve.to_owned(),
             x: 0.0,
             stream: 0,
+            ..Point::default()
         };
         Ok(vec![point(TRIMMING), point(DROPPING)])
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use pinion_net::load::{Contexts, Distribution, Matching, StoreRequests};
 
-use super::sweep;
+use super::sweep::Sweep;
 use super::{Bench, Store};
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 const JBSQ: &str = "JBSQ";
@@ -23,7 +23,7 @@ impl Figure for Fig7 {
         "nanopu-fig7"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("curve"),
             Column::number("gap", "cycles", 0),
@@ -38,7 +38,7 @@ impl Figure for Fig7 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let low = parameters.number("low_gap_cycles")?;
         let mut points = Vec::new();
         for curve in [JBSQ, STATIC] {
@@ -48,6 +48,7 @@ impl Figure for Fig7 {
                 curve: curve.to_owned(),
                 x: gap,
                 stream: gap as u64,
+                ..Point::default()
             }));
         }
         Ok(points)
@@ -61,7 +62,7 @@ impl Figure for Fig7 {
         // What a request takes is only used to bound how long the last ones are waited for.
         let service = Distribution::Fixed { cycles: parameters.number("service_cycles")? };
         let gap = point.x / f64::from(CORES);
-        let mut load = sweep::load(parameters, setting, gap, service)?;
+        let mut load = Sweep::of(parameters, gap)?.load(setting, service);
         load.contexts = if is_shared { Contexts::Fixed(0) } else { Contexts::Uniform(CORES) };
         load.matching = Matching::SentTime;
         let value_bytes = parameters.whole("value_bytes")? as u16;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Bench, Loopback};
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Is the row of what the prototype does not have and the paper adds.
@@ -22,7 +22,7 @@ impl Figure for Latency {
         "nanopu-latency"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("node"),
             Column::text("stage"),
@@ -32,10 +32,16 @@ impl Figure for Latency {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let bytes = parameters.number("message_bytes")?;
         let label = format!("echo of {bytes} B");
-        Ok(vec![Point { label, curve: "nanoPU".to_owned(), x: bytes, stream: 0 }])
+        Ok(vec![Point {
+            label,
+            curve: "nanoPU".to_owned(),
+            x: bytes,
+            stream: 0,
+            ..Point::default()
+        }])
     }
 
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {

@@ -6,17 +6,14 @@
 mod applications;
 mod chain;
 mod draft_fig1;
-mod draft_table1;
 mod draft_table2;
-mod fig3;
-mod fig4;
-mod fig5;
 mod fig6;
 mod fig7;
 mod latency;
 mod node;
+mod service;
 mod sweep;
-mod table1;
+mod throughput;
 
 #[cfg(test)]
 pub(super) mod ideal;
@@ -26,8 +23,15 @@ use std::sync::Arc;
 use pinion_net::load::{LoadReport, LoadSpec};
 use pinion_sim::Clock;
 
+use super::engine::FromFile;
+use super::kinds::Kinds;
 use super::{Figure, Setting};
 use pinion_app::error::Result;
+
+pub(super) use applications::Applications;
+pub(super) use node::Nodes;
+pub(super) use service::Services;
+pub(super) use throughput::Throughputs;
 
 /// Names the two nodes that the nanoservices draft compares.
 const NODES: [&str; 2] = ["nanoPU", "DMA NIC"];
@@ -211,24 +215,20 @@ pub struct Application {
 }
 
 /// Lists the figures.
-pub fn figures() -> Vec<Box<dyn Figure>> {
-    figures_on(Arc::new(node::Nodes::default()))
-}
-
-/// Lists the figures, their runs done by a bench.
-pub fn figures_on(bench: Arc<dyn Bench>) -> Vec<Box<dyn Figure>> {
+pub(super) fn figures(bench: &Arc<dyn Bench>, kinds: &Arc<Kinds>) -> Vec<Box<dyn Figure>> {
+    let file = |name| FromFile::named(name, kinds);
     vec![
         Box::new(latency::Latency { bench: bench.clone() }),
-        Box::new(table1::Table1 { bench: bench.clone() }),
-        Box::new(fig3::Fig3 { bench: bench.clone() }),
-        Box::new(fig4::Fig4 { bench: bench.clone() }),
-        Box::new(fig5::Fig5 { bench: bench.clone() }),
+        file("nanopu-table1"),
+        file("nanopu-fig3"),
+        file("nanopu-fig4"),
+        file("nanopu-fig5"),
         Box::new(fig6::Fig6),
         Box::new(fig7::Fig7 { bench: bench.clone() }),
         Box::new(chain::ChainReplication { bench: bench.clone() }),
-        Box::new(applications::Fig8 { bench: bench.clone() }),
-        Box::new(draft_table1::DraftTable1 { bench: bench.clone() }),
+        file("nanopu-fig8"),
+        file("nanopu-draft-table1"),
         Box::new(draft_table2::DraftTable2 { bench: bench.clone() }),
-        Box::new(draft_fig1::DraftFig1 { bench }),
+        Box::new(draft_fig1::DraftFig1 { bench: bench.clone() }),
     ]
 }

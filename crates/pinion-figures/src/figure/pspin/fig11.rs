@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::native::{Host, Times};
 use super::programs::{Programs, Source};
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 use pinion_app::traffic::{self, Packets};
 use pinion_observe::report::{HandlerRow, Outputs};
@@ -40,7 +40,7 @@ impl Figure for Fig11 {
         "pspin-fig11"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("use_case"),
             Column::text("platform"),
@@ -55,7 +55,7 @@ impl Figure for Fig11 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let mut workers = vec![0.0];
         if super::native::IS_THERE {
             workers.extend(parameters.list("workers")?);
@@ -65,6 +65,7 @@ impl Figure for Fig11 {
             curve: case.to_owned(),
             x: workers,
             stream: 0,
+            ..Point::default()
         };
         let of_case = |case| workers.iter().map(move |&workers| point(case, workers));
         Ok(CASES.into_iter().flat_map(of_case).collect())

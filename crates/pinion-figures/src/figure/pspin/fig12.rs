@@ -13,7 +13,7 @@ use pinion_spin::{
 
 use super::programs::{Programs, Source};
 use super::use_cases::{CASES, Run, mean, steady_payload, time_ns};
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 pub(super) struct Fig12 {
@@ -28,7 +28,7 @@ impl Figure for Fig12 {
         "pspin-fig12"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("use_case"),
             Column::text("architecture"),
@@ -47,13 +47,14 @@ impl Figure for Fig12 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let bytes = parameters.number("bytes")?;
         let point = |case: &str| Point {
             label: case.to_owned(),
             curve: case.to_owned(),
             x: bytes,
             stream: 0,
+            ..Point::default()
         };
         Ok(CASES.iter().map(|case| point(case)).collect())
     }

@@ -8,7 +8,7 @@ use pinion_spin::PacketRecord;
 
 use super::programs::Programs;
 use super::use_cases::{CASES, Run, mean, steady_payload, time_ns};
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 pub(super) struct Fig13 {
@@ -26,7 +26,7 @@ impl Figure for Fig13 {
         "pspin-fig13"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("series"),
             Column::text("use_case"),
@@ -39,12 +39,13 @@ impl Figure for Fig13 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let point = |label: String, curve: &str, x: f64| Point {
             label,
             curve: curve.to_owned(),
             x,
             stream: 0,
+            ..Point::default()
         };
         let mut points = vec![point(HANDLERS.to_owned(), HANDLERS, 0.0)];
         for rate in parameters.list("measured_gbit_s")? {

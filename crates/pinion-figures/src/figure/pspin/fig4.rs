@@ -7,7 +7,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::observe;
 use super::programs::{Programs, Source};
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 /// Names the curves, and their handlers.
@@ -35,7 +35,7 @@ impl Figure for Fig4 {
         "pspin-fig4"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("copy"),
             Column::number("bytes", "", 0),
@@ -44,13 +44,14 @@ impl Figure for Fig4 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let sizes = parameters.list("bytes")?;
         let point = |curve: &str, x: f64| Point {
             label: format!("{curve}, {x} B"),
             curve: curve.to_owned(),
             x,
             stream: 0,
+            ..Point::default()
         };
         let all = CURVES.iter().flat_map(|(curve, _)| sizes.iter().map(move |&x| point(curve, x)));
         Ok(all.collect())

@@ -9,7 +9,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::{Observed, observe};
 use super::programs::{Programs, Source};
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 
@@ -33,7 +33,7 @@ impl Figure for Fig6 {
         "pspin-fig6"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("curve"),
             Column::number("bytes", "", 0),
@@ -45,18 +45,24 @@ impl Figure for Fig6 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let mut points = Vec::new();
         for rate in parameters.list("rates_gbit_s")? {
             for bytes in parameters.list("bytes")? {
                 let label = format!("budget at {rate} Gbit/s, {bytes} B");
-                points.push(Point { label, curve: format!("{RUN}/{rate}"), x: bytes, stream: 0 });
+                points.push(Point {
+                    label,
+                    curve: format!("{RUN}/{rate}"),
+                    x: bytes,
+                    stream: 0,
+                    ..Point::default()
+                });
             }
             for bytes in parameters.list("sweep_bytes")? {
                 for share in parameters.list("budget_shares")? {
                     let label = format!("{bytes} B at {rate} Gbit/s, {share} of the budget");
                     let curve = format!("{SWEEP}/{rate}/{bytes}");
-                    points.push(Point { label, curve, x: share, stream: 0 });
+                    points.push(Point { label, curve, x: share, stream: 0, ..Point::default() });
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::{Observed, observe};
 use super::programs::{Programs, Source};
-use crate::figure::{Cell, Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Begins the names of curves that are computed.
@@ -28,7 +28,7 @@ impl Figure for Fig8 {
         "pspin-fig8"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("packet"),
             Column::number("instructions", "", 0),
@@ -41,7 +41,7 @@ impl Figure for Fig8 {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let counts = parameters.list("instructions")?;
         let mut sizes = parameters.list("bytes")?;
         sizes.extend(sizes.clone().iter().map(|bytes| bytes + 1.0));
@@ -50,6 +50,7 @@ impl Figure for Fig8 {
             curve: format!("{bytes} B{kind}"),
             x,
             stream: bytes as u64,
+            ..Point::default()
         };
         let all = sizes.iter().flat_map(|&bytes| counts.iter().map(move |&x| (bytes, x)));
         let mut points: Vec<Point> = all.map(|(bytes, x)| point(bytes, "", x)).collect();
@@ -77,7 +78,7 @@ impl Figure for Fig8 {
             let limit = limit_gbit_s(&machine, bytes, point.x);
             let mut row: Row = vec![format!("{LIMIT}{}", point.curve).into(), point.x.into()];
             row.extend([limit.into(), (limit / f64::from(bytes) / 8.0).into()]);
-            row.resize(self.columns().len(), Cell::Missing);
+            row.resize(8, Cell::Missing);
             rows.push(row);
         }
         Ok(rows)

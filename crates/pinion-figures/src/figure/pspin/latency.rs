@@ -9,7 +9,7 @@ use super::load::{Load, Pace};
 use super::nic;
 use super::observed::{Observed, observe};
 use super::programs::{Programs, Source};
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
 /// Names the stages: from what the units say to what they say next.
@@ -45,7 +45,7 @@ impl Figure for Latency {
         "pspin-latency"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("packet"),
             Column::text("stage"),
@@ -54,12 +54,13 @@ impl Figure for Latency {
         ]
     }
 
-    fn points(&self, parameters: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
         let point = |curve: &str, x: f64| Point {
             label: format!("{curve} {x} B"),
             curve: curve.to_owned(),
             x,
             stream: 0,
+            ..Point::default()
         };
         let sizes = parameters.list("bytes")?;
         let mut points: Vec<Point> = sizes.into_iter().map(|x| point("alone", x)).collect();

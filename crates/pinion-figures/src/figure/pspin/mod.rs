@@ -6,17 +6,18 @@
 //! | `load.rs` | packets made for a figure |
 //! | `native.rs` | the use cases on this computer |
 //! | `observed.rs` | what a NIC did with them: rates, latencies, HPUs used |
+//! | `handlers.rs`, `example.rs` | kinds of runs that figures' files ask for |
 //! | `use_cases.rs` | the six use cases on their standard traffic |
-//! | the others | a figure each; what varies stands in `figures/pspin-*.toml` |
+//! | the others | a figure each that a file alone cannot say; what varies stands in `figures/pspin-*.toml` |
 
-mod fig10;
+mod example;
 mod fig11;
 mod fig12;
 mod fig13;
 mod fig4;
 mod fig6;
 mod fig8;
-mod fig9;
+mod handlers;
 mod latency;
 mod load;
 mod native;
@@ -32,24 +33,27 @@ use pinion_spin::matching::{Limits, MatchingEngine};
 use pinion_spin::{Handler, Nic};
 
 use super::Figure;
+use super::engine::FromFile;
+use super::kinds::Kinds;
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 
+pub(in crate::figure) use example::Examples;
+pub(in crate::figure) use handlers::Handlers;
 use programs::Programs;
 
 /// Lists the figures.
-pub fn figures() -> Vec<Box<dyn Figure>> {
-    let programs = Arc::new(Programs::default());
+pub(super) fn figures(programs: &Arc<Programs>, kinds: &Arc<Kinds>) -> Vec<Box<dyn Figure>> {
     vec![
         Box::new(latency::Latency { programs: programs.clone() }),
         Box::new(fig4::Fig4 { programs: programs.clone() }),
         Box::new(fig6::Fig6 { programs: programs.clone() }),
         Box::new(fig8::Fig8 { programs: programs.clone() }),
-        Box::new(fig9::Fig9 { programs: programs.clone() }),
-        Box::new(fig10::Fig10 { programs: programs.clone() }),
+        FromFile::named("pspin-fig9", kinds),
+        FromFile::named("pspin-fig10", kinds),
         Box::new(fig11::Fig11 { programs: programs.clone(), host: Arc::default() }),
         Box::new(fig12::Fig12 { programs: programs.clone() }),
-        Box::new(fig13::Fig13 { programs }),
+        Box::new(fig13::Fig13 { programs: programs.clone() }),
         Box::new(table3::Table3),
         Box::new(table4::Table4),
     ]

@@ -2,7 +2,7 @@
 //! model of [`crate::area`].
 
 use crate::area::{Component, Costs, Estimate};
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Names the machine.
@@ -23,7 +23,7 @@ impl Figure for Table3 {
         "pspin-table3"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("component"),
             Column::text("quantity"),
@@ -36,12 +36,13 @@ impl Figure for Table3 {
         ]
     }
 
-    fn points(&self, _: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, _: &Parameters) -> Result<Vec<Point>> {
         let point = |curve: &str| Point {
             label: curve.to_owned(),
             curve: curve.to_owned(),
             x: 0.0,
             stream: 0,
+            ..Point::default()
         };
         Ok([AREA, POWER].map(point).to_vec())
     }

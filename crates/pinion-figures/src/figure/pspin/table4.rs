@@ -2,7 +2,7 @@
 //! paper, table IV). PsPIN's is the area model's of the machine; the others are the paper's.
 
 use crate::area;
-use crate::figure::{Column, Figure, Parameters, Point, Row, Setting};
+use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
 /// Names the machine.
@@ -15,7 +15,7 @@ impl Figure for Table4 {
         "pspin-table4"
     }
 
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self, _: &Definition) -> Vec<Column> {
         vec![
             Column::text("architecture"),
             Column::number("technology", "nm", 0),
@@ -27,12 +27,13 @@ impl Figure for Table4 {
         ]
     }
 
-    fn points(&self, _: &Parameters) -> Result<Vec<Point>> {
+    fn points(&self, _: &Definition, _: &Parameters) -> Result<Vec<Point>> {
         let point = |name: &str| Point {
             label: name.to_owned(),
             curve: name.to_owned(),
             x: 0.0,
             stream: 0,
+            ..Point::default()
         };
         Ok(["ault", "zynq", "PsPIN"].map(point).to_vec())
     }

@@ -150,7 +150,7 @@ impl Runs for Baseline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Parameters;
+    use crate::figure::{Definition, Parameters};
 
     #[test]
     fn both_nodes_give_the_same_answers() {
@@ -161,7 +161,11 @@ mod tests {
         }
         let nodes = Nodes::default();
         let parameters = Parameters::new("test", std::collections::BTreeMap::new());
+        let text = "title = ''\nsource = ''\nmethod = ''\nchart.kind = 'lines'\nchart.series = 'a'\n\
+                    chart.x = { column = 'a', label = '' }\nchart.y = { column = 'a', label = '' }";
+        let definition = Definition::read("test", text, &[]).unwrap();
         let setting = Setting {
+            definition: &definition,
             parameters: &parameters,
             machine: &[],
             machine_name: None,

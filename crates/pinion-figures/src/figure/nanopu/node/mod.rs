@@ -28,7 +28,7 @@ const MACHINE: &str = "nanopu";
 
 /// Makes nodes and runs them.
 #[derive(Debug, Default)]
-pub(super) struct Nodes {
+pub(in crate::figure) struct Nodes {
     programs: Programs,
 }
 

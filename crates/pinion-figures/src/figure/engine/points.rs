@@ -1,0 +1,148 @@
+//! Points of a figure's file. In: its series and their axes, the parameters. Out: the product of each
+//! series' axes, in order.
+
+use std::collections::BTreeMap;
+
+use super::super::{Definition, Parameter, Parameters, Point};
+use super::template::{expand, plain, resolve};
+use pinion_app::error::Error;
+use pinion_observe::plot::{AxisSpec, RunSpec, SeriesSpec};
+
+/// The most points of a figure.
+const MOST: usize = 100_000;
+
+/// What is wrong: a parameter, or what the file says.
+pub(super) enum Problem {
+    Parameter(Error),
+    File(String),
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::Parameter(error)
+    }
+}
+
+impl From<String> for Problem {
+    fn from(problem: String) -> Self {
+        Self::File(problem)
+    }
+}
+
+impl Problem {
+    /// Makes an error, which names the file where that is not known yet.
+    pub(super) fn in_file(self, name: impl Fn(&str) -> Error) -> Error {
+        match self {
+            Self::Parameter(error) => error,
+            Self::File(problem) => name(&problem),
+        }
+    }
+}
+
+type Values = BTreeMap<String, Parameter>;
+
+/// Lists the points.
+pub(super) fn points(
+    definition: &Definition,
+    parameters: &Parameters,
+) -> Result<Vec<Point>, Problem> {
+    let Some(run) = &definition.run else { return Ok(Vec::new()) };
+    let mut points = Vec::new();
+    for outer in product(&run.axes, &Values::new(), parameters)? {
+        for series in &definition.series {
+            for values in product(&series.axes, &outer, parameters)? {
+                points.push(point(run, series, values, parameters)?);
+                if points.len() > MOST {
+                    return Err(format!("there are more than {MOST} points").into());
+                }
+            }
+        }
+    }
+    if let Some(order) = &run.order {
+        points.sort_by(|a, b| number(&a.values, order).total_cmp(&number(&b.values, order)));
+    }
+    Ok(points)
+}
+
+fn number(values: &Values, name: &str) -> f64 {
+    match values.get(name) {
+        Some(Parameter::Number(number)) => *number,
+        _ => 0.0,
+    }
+}
+
+/// Gives every choice of the axes' values, the last axis varying fastest.
+fn product(
+    axes: &[AxisSpec],
+    outer: &Values,
+    parameters: &Parameters,
+) -> Result<Vec<Values>, Problem> {
+    let mut all = vec![outer.clone()];
+    for axis in axes {
+        let mut more = Vec::new();
+        for values in &all {
+            for value in along(axis, values, parameters)? {
+                let mut values = values.clone();
+                values.insert(axis.name.clone(), value);
+                more.push(values);
+            }
+            if more.len() > MOST {
+                return Err(format!("there are more than {MOST} points").into());
+            }
+        }
+        all = more;
+    }
+    Ok(all)
+}
+
+/// Lists an axis' values.
+fn along(
+    axis: &AxisSpec,
+    outer: &Values,
+    parameters: &Parameters,
+) -> Result<Vec<Parameter>, Problem> {
+    let name = |pattern: &str| expand(pattern, &|name| plain(outer.get(name)?));
+    match (&axis.over, &axis.words, axis.of.as_slice()) {
+        (Some(over), None, []) => {
+            let numbers = parameters.list(&name(over)?)?;
+            Ok(numbers.iter().map(|number| Parameter::Number(number + axis.plus)).collect())
+        }
+        (None, Some(words), []) => {
+            Ok(parameters.words(&name(words)?)?.into_iter().map(Parameter::Text).collect())
+        }
+        (None, None, words @ [_, ..]) => Ok(words.iter().cloned().map(Parameter::Text).collect()),
+        _ => {
+            let problem = "give one of `over`, `words` (a parameter) and `of` (words)";
+            Err(format!("axis `{}`: {problem}", axis.name).into())
+        }
+    }
+}
+
+fn point(
+    run: &RunSpec,
+    series: &SeriesSpec,
+    values: Values,
+    parameters: &Parameters,
+) -> Result<Point, Problem> {
+    let named = |name: &str| values.get(name).or_else(|| parameters.value(name)).cloned();
+    let text = |name: &str| named(name).as_ref().and_then(plain);
+    let curve = expand(&series.name, &text)?;
+    let mut with = Values::new();
+    for (key, value) in run.with.iter().chain(&series.with) {
+        with.insert(key.clone(), resolve(value, &named)?);
+    }
+    let stream = match &run.stream {
+        None => 0,
+        Some(stream) => expand(stream, &text)?
+            .parse::<f64>()
+            .map_err(|_| format!("run.stream: `{stream}` is no number"))?
+            as u64,
+    };
+    let all = run.axes.iter().chain(&series.axes);
+    let shown =
+        all.filter_map(|axis| Some(format!("{} {}", axis.name, plain(&values[&axis.name])?)));
+    let mut label = vec![curve.clone()];
+    label.extend(shown);
+    let x = series.axes.last().map_or(0.0, |axis| number(&values, &axis.name));
+    Ok(Point { label: label.join(", "), curve, x, stream, values, with })
+}

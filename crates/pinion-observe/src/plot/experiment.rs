@@ -1,0 +1,78 @@
+//! What runs for a figure, as its file says. In: `[run]`, `[[series]]` and `[[columns]]`. Out: the same,
+//! typed; the figures' engine makes runs and rows of it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Expression, Parameter};
+
+/// What all points of a figure run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// What kind of run it is.
+    pub kind: String,
+    /// The axes that vary slowest, around the series.
+    #[serde(default)]
+    pub axes: Vec<AxisSpec>,
+    /// The axis by whose numbers points go in order, instead of series by series.
+    pub order: Option<String>,
+    /// Chooses the random numbers: points with the same one get the same traffic.
+    pub stream: Option<String>,
+    /// What the kind of run is told.
+    #[serde(default)]
+    pub with: BTreeMap<String, Parameter>,
+}
+
+/// A series of points: the product of its axes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesSpec {
+    /// Its name; `{axis}` stands for the axis' value.
+    pub name: String,
+    /// Its axes, the slowest first.
+    #[serde(default)]
+    pub axes: Vec<AxisSpec>,
+    /// What its runs are told beyond the figure's.
+    #[serde(default)]
+    pub with: BTreeMap<String, Parameter>,
+}
+
+/// What varies, and over what: one of `over`, `words` and `of`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AxisSpec {
+    /// Its name, which `{…}` names elsewhere.
+    pub name: String,
+    /// The parameter with its numbers; `{axis}` in it stands for a slower axis' value.
+    pub over: Option<String>,
+    /// The parameter with its words.
+    pub words: Option<String>,
+    /// Its words themselves.
+    #[serde(default)]
+    pub of: Vec<String>,
+    /// What is added to each number.
+    #[serde(default)]
+    pub plus: f64,
+}
+
+/// What a place in every row holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnSpec {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    #[serde(default)]
+    pub unit: String,
+    /// Decimals that are shown.
+    #[serde(default)]
+    pub decimals: usize,
+    /// The text that it holds; `{series}`, an axis, a parameter or a text of the run in braces stands
+    /// for what that is.
+    pub text: Option<String>,
+    /// The number that it holds, if not what its name says: a formula of the run's quantities, axes
+    /// and parameters.
+    pub is: Option<Expression>,
+}
