@@ -163,6 +163,13 @@ impl FromFile {
     ) -> Result<()> {
         let kind = self.kind(definition)?;
         let keys = kind.keys();
+        let axes = points.first().into_iter().flat_map(|point| point.values.keys());
+        if let Some(axis) = axes.into_iter().find(|axis| kind.quantities().contains(&axis.as_str()))
+        {
+            let problem =
+                format!("axis `{axis}`: such runs measure a quantity of that name; rename it");
+            return Err(self.wrong(&problem));
+        }
         for point in points {
             for key in point.with.keys() {
                 if !keys.iter().any(|(known, _)| known == key) {

@@ -1,7 +1,7 @@
 //! A figure's comparison for the book. In: what was produced. Out: a Markdown table of published
 //! values beside ours, and why those differ that do.
 
-use super::{Produced, Verdict, comparison_rows};
+use super::{Produced, comparison_rows, reasons};
 
 /// Writes the comparison as Markdown, under a heading with the figure's name.
 pub fn to_markdown(produced: &Produced) -> String {
@@ -17,9 +17,9 @@ pub fn to_markdown(produced: &Produced) -> String {
             text.push_str("|---|--:|--:|--:|---|---|\n");
         }
     }
-    for comparison in comparisons.iter().filter(|one| one.verdict == Verdict::Explained) {
-        let reason = comparison.reason.as_deref().unwrap_or_default();
-        text.push_str(&format!("\n*{}*: {}\n", comparison.what, reason.trim()));
+    for (explained, reason) in reasons(comparisons) {
+        let explained: Vec<String> = explained.iter().map(|what| format!("*{what}*")).collect();
+        text.push_str(&format!("\n{}: {reason}\n", explained.join("; ")));
     }
     text
 }

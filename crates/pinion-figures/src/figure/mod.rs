@@ -28,7 +28,7 @@ pub use catalogue::{figures, find, select};
 pub use markdown::to_markdown;
 pub use pinion_observe::plot::{
     Cell, Column, ColumnSpec, Comparison, Definition, Drawn, Expression, Parameter, Parameters,
-    Published, Row, TOLERANCE, Table, Verdict, chart, compare, comparison_rows,
+    Published, Row, TOLERANCE, Table, Verdict, chart, compare, comparison_rows, reasons,
 };
 pub use produce::{Observer, Produced, Request, Unobserved, count_points, produce, produce_with};
 

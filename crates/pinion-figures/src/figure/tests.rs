@@ -385,6 +385,12 @@ fn a_file_that_does_not_fit_is_refused_before_anything_runs() {
         ("text = \"{handler}\"", "text = \"{flow}\"", "column `handler`"),
         ("text = \"{handler}\"", "", "nothing gives `handler`"),
         ("name = \"bytes\"\n", "name = \"rate\"\n", "same name"),
+        ("{ name = \"handler\", of", "{ name = \"hpus\", of", "`handler`"),
+        (
+            "of = [\"alu_0\", \"alu_4\"] }]",
+            "of = [\"alu_0\"] }, { name = \"hpus\", over = \"bytes\" }]",
+            "axis `hpus`: such runs measure",
+        ),
         ("ours = \"rate[bytes", "ours = \"rate[bytes =", "`bytes` is compared with"),
     ] {
         let text = OWN.replacen(from, to, 1);

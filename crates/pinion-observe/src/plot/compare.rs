@@ -94,6 +94,19 @@ fn relative(ours: f64, published: f64) -> f64 {
     if published == 0.0 { ours } else { ours / published - 1.0 }
 }
 
+/// Gives the reasons of what differs, each once, with what it explains.
+pub fn reasons(comparisons: &[Comparison]) -> Vec<(Vec<&str>, &str)> {
+    let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
+    for comparison in comparisons.iter().filter(|one| one.verdict == Verdict::Explained) {
+        let reason = comparison.reason.as_deref().unwrap_or_default().trim();
+        match reasons.iter_mut().find(|(_, known)| *known == reason) {
+            Some((explained, _)) => explained.push(&comparison.what),
+            None => reasons.push((vec![&comparison.what], reason)),
+        }
+    }
+    reasons
+}
+
 /// Gives the comparisons as lines of texts, the head first, for aligned printing.
 pub fn comparison_rows(comparisons: &[Comparison]) -> Vec<Vec<String>> {
     let mut lines = vec![

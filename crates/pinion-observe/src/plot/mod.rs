@@ -8,7 +8,7 @@ mod experiment;
 mod expression;
 mod table;
 
-pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows};
+pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows, reasons};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published, split_overrides};
 pub use experiment::{AxisSpec, ColumnSpec, RunSpec, SeriesSpec};
 pub use expression::Expression;

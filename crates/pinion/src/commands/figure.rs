@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinion::error::{Error, Result};
-use pinion::figure::{self, Figure, Observer, Produced, Request, Verdict, chart};
+use pinion::figure::{self, Figure, Observer, Produced, Request, chart};
 use pinion::report::write_whole;
 
 use super::{Status, interrupt};
@@ -107,10 +107,8 @@ fn print(produced: &Produced, files: &[PathBuf]) {
         [("ok ", output::GOOD), ("explained below", output::REMARK), ("DIFFERS", output::WRONG)];
     let table = output::columns(&figure::comparison_rows(comparisons));
     output::print(&output::paint_words(table, &verdicts));
-    let reasons = comparisons.iter().filter(|one| one.verdict == Verdict::Explained);
-    for comparison in reasons {
-        let reason = comparison.reason.as_deref().unwrap_or_default();
-        output::print(&format!("\n{}: {}\n", comparison.what, reason.trim()));
+    for (explained, reason) in figure::reasons(comparisons) {
+        output::print(&format!("\n{}: {reason}\n", explained.join("; ")));
     }
     let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     output::print(&format!("\n{}\n", files.join(", ")));

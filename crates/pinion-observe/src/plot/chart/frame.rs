@@ -96,7 +96,7 @@ fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
                     area.draw(&PathElement::new(path, colour(*index).stroke_width(width(*line))))?;
                 }
                 match line {
-                    Line::Thin => {}
+                    Line::Thin | Line::Limit => {}
                     Line::Published => {
                         area.draw(&(EmptyElement::at((23, y)) + ring(Some(*index))))?
                     }
@@ -140,7 +140,7 @@ fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
 
 /// Gives the width of a line.
 pub(super) fn width(line: Line) -> u32 {
-    if line == Line::Thin { 1 } else { 2 }
+    if matches!(line, Line::Thin | Line::Limit) { 1 } else { 2 }
 }
 
 /// Gives what is drawn of a line from left to right in the legend.
@@ -148,6 +148,7 @@ fn stretches(line: Line, left: i32, right: i32) -> Vec<[i32; 2]> {
     match line {
         Line::Whole | Line::Thin => vec![[left, right]],
         Line::Dashed => (left..right).step_by(10).map(|x| [x, (x + 6).min(right)]).collect(),
+        Line::Limit => (left..right).step_by(6).map(|x| [x, (x + 3).min(right)]).collect(),
         Line::Points | Line::Published => Vec::new(),
     }
 }

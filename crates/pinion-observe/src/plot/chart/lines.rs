@@ -87,12 +87,15 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
             Line::Dashed => {
                 context.draw_series(DashedLineSeries::new(at.iter().copied(), 6, 4, style))?;
             }
+            Line::Limit => {
+                context.draw_series(DashedLineSeries::new(at.iter().copied(), 3, 3, style))?;
+            }
             Line::Points | Line::Published => {}
         }
         if curve.line == Line::Published {
             let ring = |&at: &(f64, f64)| EmptyElement::at(at) + frame::ring(Some(curve.colour));
             context.draw_series(at.iter().map(ring))?;
-        } else if curve.line != Line::Thin {
+        } else if !matches!(curve.line, Line::Thin | Line::Limit) {
             let marker = |&at: &(f64, f64)| EmptyElement::at(at) + frame::marker(curve.colour);
             context.draw_series(at.iter().map(marker))?;
         }

@@ -79,6 +79,8 @@ pub enum Line {
     Dashed,
     /// Thin, without markers: what is computed and not run.
     Thin,
+    /// Thin, in dashes, without markers: what nothing can pass.
+    Limit,
     /// Only markers.
     Points,
     /// Rings, as all published points have them.

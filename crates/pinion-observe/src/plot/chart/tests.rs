@@ -41,6 +41,20 @@ fn published_curves_are_rings_and_bounds_are_arrows() {
 }
 
 #[test]
+fn a_curve_of_limits_is_dashed_and_has_no_marker() {
+    let rows = [("ours", 1.0, 1.0), ("ours", 2.0, 2.0), ("most", 1.0, 3.0), ("most", 2.0, 3.0)];
+    let style = |line: &str| format!("{LINES}[chart.styles]\n\"most\" = {{ line = \"{line}\" }}\n");
+    let (whole, limit) = (draw_rows(&style("whole"), &rows), draw_rows(&style("limit"), &rows));
+    let count = |svg: &str, mark: &str| svg.matches(mark).count();
+    assert_eq!(
+        count(&whole, "<polygon") - count(&limit, "<polygon"),
+        3,
+        "two and the key: {limit}"
+    );
+    assert!(count(&limit, "<polyline") > count(&whole, "<polyline") + 10, "{limit}");
+}
+
+#[test]
 fn limits_are_drawn_and_named() {
     let text = LINES.replace("[chart]\n", "[chart]\nlimits = [{ at = 5, name = \"line rate\" }]\n");
     let rows = [("ours", 1.0, 1.0), ("ours", 2.0, 2.0)];
