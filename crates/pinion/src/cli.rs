@@ -285,7 +285,8 @@ a track per HPU, scheduler, DMA engine, command interface and link, and arrows t
 of a nanoservice, a track per hart and stage of the NIC.
 
 Of a nanoservice a line has cycle, time, hart, function, source, address and disassembly; turns of a
-loop that only polls for a message are left out when nothing can have come.
+loop that only polls for a message are left out when nothing can have come. Of a cluster, one node is
+traced, with the options for what it is.
 
 The run is that of `pinion run` with the same options; it ends at --to. Ctrl-C ends it too.";
 
@@ -294,7 +295,7 @@ The run is that of `pinion run` with the same options; it ends at --to. Ctrl-C e
 #[derive(Debug, Args)]
 #[command(
     after_long_help = TRACE_NOTES,
-    mut_arg("app", |app| app.help("Folder with an app.toml, or the file itself")),
+    mut_arg("app", |app| app.help(RUN_APP)),
     mut_args(|arg| {
         let is_refused = TRACE_REFUSES.contains(&arg.get_id().as_str());
         if is_refused { arg.hide(true) } else { arg }
@@ -321,6 +322,9 @@ pub struct TraceArgs {
     /// Only this hart of a nanoservice (repeatable)
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is traced")]
     pub hart: Vec<u8>,
+    /// This node of a cluster
+    #[arg(long, value_name = "NAME", help_heading = "What is traced")]
+    pub node: Option<String>,
     /// First cycle, or time such as 1.2us
     #[arg(long, value_name = "CYCLE|TIME", help_heading = "What is traced")]
     pub from: Option<String>,
@@ -349,17 +353,8 @@ pub struct TraceArgs {
 }
 
 /// Options of `pinion run` that `pinion trace` does not take.
-const TRACE_REFUSES: [&str; 9] = [
-    "engine",
-    "workers",
-    "handlers",
-    "host_dump",
-    "threads",
-    "pcap",
-    "queue",
-    "histogram",
-    "curve",
-];
+const TRACE_REFUSES: [&str; 6] =
+    ["engine", "workers", "handlers", "host_dump", "histogram", "curve"];
 
 /// What `pinion up --help` says at its end.
 const UP_NOTES: &str = "\

@@ -305,8 +305,8 @@ pub fn load(app: &Path) -> Result<Manifest, ConfigError> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let dir = dir.unwrap_or(Path::new(".")).to_owned();
     if !path.is_file() && dir.join(CLUSTER_FILE_NAME).is_file() {
-        let problem = "the folder holds a cluster, which `pinion run`, `build` and `sweep` take; \
-                       name one of its applications";
+        let problem = "the folder holds a cluster, which `pinion run`, `build`, `sweep` and `trace` \
+                       take; name one of its applications";
         let source = std::io::Error::other(problem);
         return Err(ConfigError::Read { path: path.display().to_string(), source });
     }

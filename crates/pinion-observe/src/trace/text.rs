@@ -30,7 +30,7 @@ pub struct TextTrace<'a, W> {
     settled: Time,
     lines: Vec<(Time, Line)>,
     /// Counts cycles of a time.
-    cycle_at: Box<dyn Fn(Time) -> u64>,
+    cycle_at: Box<dyn Fn(Time) -> u64 + Send>,
     out: W,
     has_titles: bool,
     has_lines: bool,

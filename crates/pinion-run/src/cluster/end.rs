@@ -7,13 +7,16 @@ use super::nano_end::NanoEnd;
 use super::rows::{LoadRow, NodeRow};
 use super::spin_end::SpinEnd;
 use super::summary::Ended;
+use super::tracing::Boxed;
 
 /// Is what stands at a node.
-pub enum End {
+pub enum End<'a> {
     /// A nanoPU.
     Nano(Box<NanoEnd>),
+    /// A nanoPU that is traced.
+    Traced(Box<NanoEnd<Boxed<'a>>>),
     /// A sPIN NIC.
-    Spin(Box<SpinEnd>),
+    Spin(Box<SpinEnd<'a>>),
     /// A load generator.
     Load(Box<LoadEnd>),
 }
@@ -23,17 +26,28 @@ macro_rules! each {
     ($end:expr, $inner:ident => $call:expr) => {
         match $end {
             End::Nano($inner) => $call,
+            End::Traced($inner) => $call,
             End::Spin($inner) => $call,
             End::Load($inner) => $call,
         }
     };
 }
 
-impl End {
+impl End<'_> {
+    /// Lets who traces it write what is left of a run until cycle `now`.
+    pub(super) fn complete(&mut self, now: u64) -> pinion_app::Result<()> {
+        match self {
+            End::Traced(end) => end.complete(),
+            End::Spin(end) => end.complete(now),
+            End::Nano(_) | End::Load(_) => Ok(()),
+        }
+    }
+
     /// Sums the node up when the run has ended so; a load generator's load as well.
     pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> (NodeRow, Option<LoadRow>) {
         match self {
             End::Nano(end) => (end.row(number, name, ended), None),
+            End::Traced(end) => (end.row(number, name, ended), None),
             End::Spin(end) => (end.row(number, name, ended), None),
             End::Load(end) => {
                 let (node, load) = end.row(number, name, ended);
@@ -43,7 +57,7 @@ impl End {
     }
 }
 
-impl Node for End {
+impl Node for End<'_> {
     fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
         each!(self, end => end.arrive(port, first_flit, frame));
     }

@@ -19,6 +19,7 @@ mod run;
 mod spin_end;
 mod summary;
 mod text;
+mod tracing;
 
 #[cfg(test)]
 mod tests;
@@ -29,9 +30,10 @@ pub use load_end::LoadEnd;
 pub use network::Network;
 pub use plan::{Group, Plan, Target};
 pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
-pub use run::{RunOptions, run};
+pub use run::{RunOptions, run, trace};
 pub use spin_end::SpinEnd;
 pub use summary::{Ending, Summary};
+pub use tracing::{Boxed, NodeTracer, Tracing};
 
 use std::path::{Path, PathBuf};
 

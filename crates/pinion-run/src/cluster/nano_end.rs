@@ -5,26 +5,28 @@ use std::sync::Arc;
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::node::{NodeEnd, Progress};
 use pinion_nanopu::transport::Address;
-use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
 
 use super::rows::NodeRow;
 use super::summary::{Ended, Ending};
 use crate::nanoservice::ears::Ears;
 use crate::nanoservice::frames::{Frames, Matching, Outputs};
+use crate::nanoservice::run::Settling;
 use crate::nanoservice::wire::Wire;
 use crate::nanoservice::{self, Setup, hang};
-use pinion_app::error::Result;
+use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
 
-/// Is a nanoPU with its program.
-pub struct NanoEnd {
-    inner: NodeEnd<Ears<Deaf>>,
+/// Is a nanoPU with its program, and who hears it.
+pub struct NanoEnd<L = Deaf> {
+    inner: NodeEnd<Ears<L>>,
     service: Arc<Service>,
     setup: Setup,
     ends: bool,
+    trouble: Option<Error>,
 }
 
-impl NanoEnd {
+impl<L: Settling + Send> NanoEnd<L> {
     /// Makes a node in reset; with `ends` the run waits until its program ends.
     ///
     /// # Errors
@@ -35,14 +37,15 @@ impl NanoEnd {
         ip: u32,
         arguments: &[String],
         ends: bool,
+        listener: L,
     ) -> Result<Self> {
         let setup = setup.at(address(&setup.address, ip));
         let node = setup.node_with(service, arguments.to_vec())?;
         let wire = Wire::new(&setup, ip);
         let frames = Frames::new(&Outputs::default(), wire, Matching::Oldest, setup.clock)?;
-        let ears = Ears::new(node.harts(), frames.among_others(), Deaf);
+        let ears = Ears::new(node.harts(), frames.among_others(), listener);
         let inner = NodeEnd::new(node, ears);
-        Ok(Self { inner, service: Arc::clone(service), setup, ends })
+        Ok(Self { inner, service: Arc::clone(service), setup, ends, trouble: None })
     }
 
     /// Tells whether messages are inside that somebody waits for.
@@ -51,6 +54,14 @@ impl NanoEnd {
         !self.inner.node.receive().is_empty()
             || self.inner.unread_words(contexts) > 0
             || self.inner.node.transmit().resident().next().is_some()
+    }
+
+    /// Lets who hears it write what is left.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn complete(&mut self) -> Result<()> {
+        self.inner.ears.other.settle(u64::MAX)
     }
 
     /// Sums the node up.
@@ -100,13 +111,14 @@ fn address(base: &Address, ip: u32) -> Address {
     Address { mac, ip, ..*base }
 }
 
-impl Node for NanoEnd {
+impl<L: Settling + Send> Node for NanoEnd<L> {
     fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
         self.inner.arrive(port, first_flit, frame);
     }
 
     fn run(&mut self, until: u64, ports: &mut dyn Ports) {
         self.inner.run(until, ports);
+        self.trouble = self.trouble.take().or(self.inner.ears.other.settle(until).err());
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
@@ -123,6 +135,10 @@ impl Node for NanoEnd {
 
     fn has_failed(&self) -> bool {
         self.inner.has_failed()
+    }
+
+    fn trouble(&mut self) -> Option<Trouble> {
+        self.trouble.take().map(Into::into)
     }
 
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {

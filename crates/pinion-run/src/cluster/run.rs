@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use pinion_nanopu::event::Deaf;
 use pinion_net::capture::{CaptureWriter, LinkType};
 use pinion_net::fabric::{Fabric, Options, Outcome, Place, Ranks, home};
 use pinion_net::fault::FaultSpec;
@@ -18,6 +19,7 @@ use super::plan::{Plan, Target};
 use super::rows::{CableRow, QueueTrace, SwitchRow};
 use super::spin_end::SpinEnd;
 use super::summary::{Ended, Ending, Share, Summary};
+use super::tracing::{Boxed, NodeTracer, Tracing};
 use crate::nanoservice::run::Observer;
 use pinion_app::error::{Error, Result};
 
@@ -49,12 +51,26 @@ pub fn run(
     ranks: &mut dyn Ranks,
     observer: &mut dyn Observer,
 ) -> Result<Option<Summary>> {
+    trace(plan, options, ranks, observer, None)
+}
+
+/// Does the same, and has one node traced, if any is to be.
+///
+/// # Errors
+/// As [`run`], and when the trace cannot be written.
+pub fn trace(
+    plan: &Plan,
+    options: &RunOptions,
+    ranks: &mut dyn Ranks,
+    observer: &mut dyn Observer,
+    tracing: Option<Tracing<'_>>,
+) -> Result<Option<Summary>> {
     let begun = Instant::now();
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let mut fabric = build(plan, options, threads, ranks)?;
+    let mut fabric = build(plan, options, threads, ranks, tracing)?;
     let waits = plan.groups.iter().any(|group| group.ends);
     let patience = options.patience.unwrap_or(plan.patience);
     let mut watcher = Observed::new(observer, plan.clock, waits, patience);
@@ -96,17 +112,25 @@ fn failed(error: pinion_net::fabric::FabricError) -> Error {
 }
 
 /// Makes this rank's nodes and joins them.
-fn build(
+fn build<'a>(
     plan: &Plan,
     options: &RunOptions,
     threads: usize,
     ranks: &dyn Ranks,
-) -> Result<Fabric<End>> {
+    mut tracing: Option<Tracing<'a>>,
+) -> Result<Fabric<End<'a>>> {
     let topology = plan.network.topology.clone();
     let is_ours = |node| home(&topology, Place::Node(node), ranks.count()) == ranks.rank();
     let mut nodes = Vec::new();
     for node in 0..plan.nodes() {
-        nodes.push(if is_ours(node) { Some(end(plan, node)?) } else { None });
+        nodes.push(if is_ours(node) {
+            {
+                let own = tracing.take_if(|tracing| tracing.node == node);
+                Some(end(plan, node, own.map(|own| own.tracer))?)
+            }
+        } else {
+            None
+        });
     }
     let fabric = Options {
         threads,
@@ -165,17 +189,33 @@ fn unknown_cable(option: &str, name: &str, cables: &[String]) -> String {
 }
 
 /// Makes what stands at a node.
-fn end(plan: &Plan, node: usize) -> Result<End> {
+fn end<'a>(plan: &Plan, node: usize, tracer: Option<NodeTracer<'a>>) -> Result<End<'a>> {
     let Some((group, index)) = plan.group_of(node) else {
         return Err(Error::Usage(format!("the cluster has no node {node}")));
     };
     match &group.target {
         Target::Nanoservice { service, setup, arguments } => {
             let ip = plan.addresses()[node];
-            let end = NanoEnd::new(service, setup, ip, &arguments[index], group.ends)?;
-            Ok(End::Nano(Box::new(end)))
+            let (arguments, ends) = (&arguments[index], group.ends);
+            Ok(match tracer {
+                Some(NodeTracer::Nano(tracer)) => {
+                    let tracer = Boxed(tracer);
+                    let end = NanoEnd::new(service, setup, ip, arguments, ends, tracer)?;
+                    End::Traced(Box::new(end))
+                }
+                _ => {
+                    let end = NanoEnd::new(service, setup, ip, arguments, ends, Deaf)?;
+                    End::Nano(Box::new(end))
+                }
+            })
         }
-        Target::Handlers { app } => Ok(End::Spin(Box::new(SpinEnd::new(app, plan.clock)?))),
+        Target::Handlers { app } => {
+            let tracer = match tracer {
+                Some(NodeTracer::Spin(tracer)) => Some(tracer),
+                _ => None,
+            };
+            Ok(End::Spin(Box::new(SpinEnd::new(app, plan.clock, tracer)?)))
+        }
         Target::Load { specs } => {
             let end = LoadEnd::new(specs[index].clone(), plan.clock);
             let end = end.map_err(|error| Error::part("cannot make the load", error))?;
@@ -188,7 +228,7 @@ fn end(plan: &Plan, node: usize) -> Result<End> {
 fn share(
     plan: &Plan,
     options: &RunOptions,
-    mut fabric: Fabric<End>,
+    mut fabric: Fabric<End<'_>>,
     ended: Ended,
 ) -> Result<Share> {
     let mut share = Share::default();
@@ -208,7 +248,8 @@ fn share(
     });
     let nodes = fabric.finish().map_err(failed)?;
     for (number, node) in nodes.into_iter().enumerate() {
-        let Some(node) = node else { continue };
+        let Some(mut node) = node else { continue };
+        node.complete(ended.at)?;
         let (row, load) = node.row(number, &plan.names[number], ended);
         share.nodes.push(row);
         share.loads.extend(load);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinion_net::capture::LinkType;
-use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
 use pinion_sim::{Clock, Time};
 use pinion_spin::{Cabling, Event, Hears, Interest, NicNode, Spin};
 
@@ -13,9 +13,10 @@ use super::rows::NodeRow;
 use super::summary::{Ended, Ending as ClusterEnding};
 use crate::run;
 use pinion_app::app::App;
-use pinion_app::error::Result;
+use pinion_app::error::{Error, Result};
 use pinion_app::traffic::ETHERNET_HEADER_BYTES;
 use pinion_observe::report::{Collector, Ending, Outputs, Sink, Summary, Traces};
+use pinion_observe::trace::Tracer;
 
 /// Stands in front of packets that handlers see from the IP header on when they leave (the hardware
 /// addresses of the published test bench; switches look at IP addresses).
@@ -23,16 +24,18 @@ const ETHERNET_HEADER: [u8; ETHERNET_HEADER_BYTES] =
     [0x08, 0x55, 0x66, 0x77, 0x88, 0x08, 0x08, 0x11, 0x22, 0x33, 0x44, 0x08, 0x08, 0x00];
 
 /// An application's NIC at its end of a cable.
-pub struct SpinEnd {
+pub struct SpinEnd<'a> {
     app: Arc<App>,
-    end: NicNode<Ears>,
+    end: NicNode<Ears<'a>>,
     clock: Clock,
+    trouble: Option<Error>,
 }
 
 /// Hears the NIC.
-struct Ears {
+struct Ears<'a> {
     collector: Collector,
     console: Console,
+    tracer: Option<Box<dyn Tracer + Send + 'a>>,
 }
 
 /// Whole lines that handlers have printed.
@@ -46,30 +49,39 @@ impl Sink for Console {
     }
 }
 
-impl Hears<Spin> for Ears {
+impl Hears<Spin> for Ears<'_> {
     fn interest(&self) -> Interest {
-        Interest { handlers: true, ..Interest::default() }
+        let traced = self.tracer.as_ref().map(|tracer| tracer.interest());
+        Interest { handlers: true, ..traced.unwrap_or_default() }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
         self.collector.ears(&mut self.console).hear(event);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.hear(event);
+        }
     }
 }
 
-impl SpinEnd {
+impl<'a> SpinEnd<'a> {
     /// Puts an application's NIC at an end of a cable whose cycles are those of `clock`.
     ///
     /// # Errors
     /// When program or contexts do not fit the machine.
-    pub fn new(app: &Arc<App>, clock: Clock) -> Result<Self> {
+    pub fn new(
+        app: &Arc<App>,
+        clock: Clock,
+        tracer: Option<Box<dyn Tracer + Send + 'a>>,
+    ) -> Result<Self> {
         let links = run::links(app, LinkType::Ethernet);
         let outputs = Outputs { handlers: true, ..Outputs::default() };
         let lacks_ethernet = links.out == LinkType::RawIp;
         let header = if lacks_ethernet { ETHERNET_HEADER.to_vec() } else { Vec::new() };
         let cabling = Cabling { clock, skip: app.skipped_bytes(), header };
         let collector = Collector::new(&outputs, links, app.context_names())?;
-        let ears = Ears { collector, console: Console::default() };
-        Ok(Self { app: Arc::clone(app), end: NicNode::new(app.nic()?, cabling, ears), clock })
+        let ears = Ears { collector, console: Console::default(), tracer };
+        let end = NicNode::new(app.nic()?, cabling, ears);
+        Ok(Self { app: Arc::clone(app), end, clock, trouble: None })
     }
 
     /// Gives what handlers have printed in whole lines.
@@ -92,13 +104,22 @@ impl SpinEnd {
             None if self.end.is_active() => Ending::Interrupted,
             None => Ending::Finished,
         };
-        let (nic, Ears { collector, mut console }) = self.end.into_parts();
+        let (nic, Ears { collector, mut console, .. }) = self.end.into_parts();
         let mut stats = collector.finish(&mut console)?;
         let traces = Traces::of(&mut stats, &Outputs::default());
         let ended = (ending, self.clock.time(now), Duration::ZERO);
         let mut summary = Summary::new(&self.app, nic.totals(), stats, ended);
         summary.remarks.extend(traces.why_none_matched(&self.app, &summary)?);
         Ok((summary, console.0))
+    }
+
+    /// Lets who traces it write what is left of a run until cycle `now`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn complete(&mut self, now: u64) -> Result<()> {
+        let now = self.clock.time(now);
+        self.end.ears.tracer.as_mut().map_or(Ok(()), |tracer| tracer.finish(now))
     }
 
     /// Sums the node up.
@@ -115,13 +136,18 @@ impl SpinEnd {
     }
 }
 
-impl Node for SpinEnd {
+impl Node for SpinEnd<'_> {
     fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
         self.end.arrive(port, first_flit, frame);
     }
 
     fn run(&mut self, until: u64, ports: &mut dyn Ports) {
         self.end.run(until, ports);
+        if let Some(tracer) = &mut self.end.ears.tracer {
+            // The last picosecond before the cycle.
+            let end = Time::from_ps(self.clock.time(until).ps().saturating_sub(1));
+            self.trouble = self.trouble.take().or(tracer.settle(end).err());
+        }
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
@@ -134,6 +160,10 @@ impl Node for SpinEnd {
 
     fn has_failed(&self) -> bool {
         self.end.has_failed()
+    }
+
+    fn trouble(&mut self) -> Option<Trouble> {
+        self.trouble.take().map(Into::into)
     }
 
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
@@ -170,7 +200,7 @@ mod tests {
     fn ask(app: &Arc<App>, window: u64) -> (Summary, Vec<u64>) {
         let text = "transport=udp,port=9500,requests=50,gap=500,startup=0";
         let source = LoadSource::new(LoadSpec::parse(text).unwrap()).unwrap();
-        let spin = SpinEnd::new(app, Clock::from_hz(3_200_000_000)).unwrap();
+        let spin = SpinEnd::new(app, Clock::from_hz(3_200_000_000), None).unwrap();
         let mut pair = Pair::new(spin, PeerEnd::new(source), &Link::new(140)).unwrap();
         pair = pair.in_windows_of(window);
         let end = pair.run(1_000_000, |pair| !pair.b.peer().is_done(pair.now())).unwrap();

@@ -181,3 +181,31 @@ fn mistakes_have_their_place() {
     let Err(error) = run(&plan, &options, &mut Alone, &mut Unobserved) else { panic!() };
     assert!(error.to_string().contains("nearest is `client.0`"), "{error}");
 }
+
+#[test]
+fn a_node_that_is_traced_does_the_same() {
+    use crate::nanoservice::{Filter, Trace};
+    use pinion_observe::trace::SourceLines;
+
+    let plan = plan(&["client.count=2"]).unwrap();
+    let Some((Group { target: Target::Nanoservice { service, setup, .. }, .. }, _)) =
+        plan.group_of(1)
+    else {
+        panic!("a client is a nanoservice")
+    };
+    let options = RunOptions::default();
+    let path = std::env::temp_dir().join(format!("pinion-traced-{}", std::process::id()));
+    let out = std::fs::File::create(&path).unwrap();
+    let lines = SourceLines::read(&service.built.elf);
+    let tracer = Trace::new(&service.image, lines, setup.clock, Filter::default(), out);
+    let tracing = Tracing { node: 1, tracer: NodeTracer::Nano(Box::new(tracer)) };
+    let traced = trace(&plan, &options, &mut Alone, &mut Unobserved, Some(tracing));
+    let traced = traced.unwrap().unwrap();
+    assert_eq!(traced.to_json(), run_plan(&plan, &options).to_json());
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let instructions = text.lines().filter(|line| line.contains(" hart 0 ")).count() as u64;
+    assert!(text.contains("_start"));
+    // Turns of polling loops are left out.
+    assert!(instructions > 1000 && instructions <= traced.nodes[1].instructions, "{instructions}");
+}

@@ -4,15 +4,24 @@
 use std::path::{Path, PathBuf};
 
 use pinion::Error;
-use pinion::cluster::{self, Curve, Plan, RunOptions, Summary};
+use pinion::app::Options;
+use pinion::cluster::{self, Curve, NodeTracer, Plan, RunOptions, Summary, Target, Tracing};
 use pinion::error::Result;
+use pinion::nanoservice::run::Settling;
+use pinion::nanoservice::{NodeTrace, Trace};
 use pinion::ranks;
-use pinion::report::write_whole;
+use pinion::report::{Partial, write_whole};
+use pinion::trace::{Filter, SourceLines};
+use pinion_net::fabric::Alone;
+use pinion_sim::Time;
 
 use super::run::Watch;
-use super::{Status, build, files, link};
-use crate::cli::RunArgs;
+use super::{Status, build, files, link, trace};
+use crate::cli::{RunArgs, TraceArgs};
 use crate::output;
+
+/// Names at most so many nodes in an error.
+const SHOWN_NAMES: usize = 8;
 
 /// Runs the cluster that a file describes.
 pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
@@ -23,11 +32,7 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     outputs.extend(captures.iter().map(|(_, file)| ("--pcap", file.clone())));
     outputs.extend(queues.iter().map(|(_, file)| ("--queue", file.clone())));
     files::keep_apart(&[], &outputs)?;
-    let mut options = build::options(&args.app);
-    if let Some(seed) = args.seed {
-        options.overrides.push(format!("cluster.seed={seed}"));
-    }
-    let mut plan = Plan::load(file, &options)?;
+    let mut plan = Plan::load(file, &options(args))?;
     plan.built().for_each(build::show);
     let histograms = histograms(args, &plan)?;
     let options = RunOptions {
@@ -67,6 +72,102 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
         write_whole(file, summary.queue_csv(trace).as_bytes())?;
     }
     conclude(args, &summary)
+}
+
+/// Traces one node of the cluster that a file describes.
+pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
+    let run = &args.run;
+    refuse(run)?;
+    let given = [
+        ("--queue", !run.cluster.queue.is_empty()),
+        ("--histogram", !run.cluster.histogram.is_empty()),
+        ("--curve", run.cluster.curve.is_some()),
+    ];
+    if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+        return Err(Error::Usage(format!("{option} goes with `pinion run`; a trace shows a node")));
+    }
+    if ranks::started() > 1 {
+        let why = "a cluster is traced by one process: leave mpirun out";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    let captures = named_files("--pcap", &run.cluster.pcap)?;
+    let mut outputs = files::reports(&run.report);
+    outputs.extend(captures.iter().map(|(_, file)| ("--pcap", file.clone())));
+    outputs.extend(args.out.iter().map(|file| ("--out", file.clone())));
+    outputs.extend(args.perfetto.iter().map(|file| ("--perfetto", file.clone())));
+    files::keep_apart(&[], &outputs)?;
+    let plan = Plan::load(file, &options(run))?;
+    plan.built().for_each(build::show);
+    let node = find_node(&plan, args.node.as_deref())?;
+    let (group, _) = plan.group_of(node).expect("every node is in a group");
+    let name = &plan.names[node];
+    let mut to = None;
+    let (tracer, partial) = match &group.target {
+        Target::Nanoservice { service, setup, .. } => {
+            trace::refuse_for_services(args, name)?;
+            let filter = trace::service_filter(args, setup)?;
+            to = filter.to;
+            let (out, partial) = trace::open(args)?;
+            let tracer: Box<dyn Settling + Send + '_> = if args.perfetto.is_some() {
+                let harts = setup.machine.value.core.count;
+                Box::new(NodeTrace::new(setup.clock, filter, harts, out)?)
+            } else {
+                let lines = SourceLines::read(&service.built.elf);
+                Box::new(Trace::new(&service.image, lines, setup.clock, filter, out))
+            };
+            (NodeTracer::Nano(tracer), partial)
+        }
+        Target::Handlers { app } => {
+            trace::refuse_for_handlers(args, name)?;
+            let filter = Filter::new(app, &trace::choice(args)?)?;
+            let (out, partial) = trace::open(args)?;
+            let tracer = trace::handler_tracer(args, app, filter, out)?;
+            if tracer.end() != Time::MAX {
+                to = Some(plan.clock.cycle_at(tracer.end()));
+            }
+            (NodeTracer::Spin(tracer), partial)
+        }
+        Target::Load { .. } => {
+            return Err(Error::Usage(format!(
+                "--node {name}: a load generator runs no program; trace who it asks"
+            )));
+        }
+    };
+    let options = RunOptions {
+        threads: run.cluster.threads.map_or(0, usize::from),
+        cycles: [run.service.cycles, to].into_iter().flatten().min(),
+        patience: run.service.patience,
+        faults: link::faults(run.link.as_deref())?,
+        captures,
+        queues: Vec::new(),
+    };
+    let mut watch = trace::Quiet(trace::watch(args));
+    let tracing = Some(Tracing { node, tracer });
+    let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
+    watch.0.clear();
+    partial.map_or(Ok(()), Partial::keep)?;
+    summary.map_or(Ok(Status::Success), |summary| conclude(run, &summary))
+}
+
+/// Finds the node to trace.
+fn find_node(plan: &Plan, name: Option<&str>) -> Result<usize> {
+    let found = name.and_then(|name| plan.names.iter().position(|known| known == name));
+    found.ok_or_else(|| {
+        let known = plan.names.iter().take(SHOWN_NAMES).map(String::as_str);
+        let more = if plan.names.len() > SHOWN_NAMES { ", …" } else { "" };
+        let known = known.collect::<Vec<_>>().join(", ");
+        Error::Usage(match name {
+            Some(name) => format!("--node {name}: there is no such node; there are {known}{more}"),
+            None => format!("say with --node NAME which node is traced: {known}{more}"),
+        })
+    })
+}
+
+/// Turns the arguments into options of the plan.
+fn options(args: &RunArgs) -> Options {
+    let mut options = build::options(&args.app);
+    options.overrides.extend(args.seed.map(|seed| format!("cluster.seed={seed}")));
+    options
 }
 
 /// Writes a curve and its chart; says which runs failed.

@@ -1,5 +1,5 @@
-//! `pinion trace APP`: what handlers or a nanoservice do, instruction by instruction as text, or
-//! handlers' packets as tracks for Perfetto.
+//! `pinion trace APP`: what handlers, a nanoservice or a node of a cluster do, instruction by
+//! instruction as text, or as tracks for Perfetto.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use pinion::app::App;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, Observer, Progress};
-use pinion::nanoservice::{self, NodeTrace, Trace};
+use pinion::nanoservice::{self, NodeTrace, Setup, Trace};
 use pinion::report::{Ending, Partial, Sink};
 use pinion::trace::perfetto::NicTrace;
 use pinion::trace::{Choice, Filter, SourceLines, TextTrace, Tracer, When};
@@ -17,7 +17,7 @@ use pinion::traffic::{Pace, Packets};
 use pinion_net::capture::CaptureReader;
 
 use super::run::{Watch, keep_files_apart, outputs, packets, write_json};
-use super::{Status, build, engine, service};
+use super::{Status, build, cluster, engine, service};
 use crate::cli::TraceArgs;
 use crate::output;
 
@@ -29,11 +29,19 @@ pub fn run(args: &TraceArgs) -> Result<Status> {
         let why = "--json - and the trace would both go to standard output: add --out FILE";
         return Err(Error::Usage(why.to_owned()));
     }
+    if let Some(file) = pinion::cluster::locate(&args.run.app.app) {
+        return cluster::trace(args, &file);
+    }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
+    if args.node.is_some() {
+        let why = format!("--node goes with clusters; {} is one application", manifest.app.name);
+        return Err(Error::Usage(why));
+    }
     engine::refuse(&args.run.engine, "a trace shows the simulated machine")?;
     if let Some(option) = args.run.cluster.given() {
         return Err(Error::Usage(format!(
-            "{option} goes with clusters, which `pinion run` runs; a trace shows one node"
+            "{option} goes with clusters; {} is one application",
+            manifest.app.name
         )));
     }
     if manifest.nanoservice().is_some() {
@@ -44,13 +52,13 @@ pub fn run(args: &TraceArgs) -> Result<Status> {
 
 /// Traces packet handlers.
 fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
-    let given = args.run.service.given();
-    if let Some(option) = given.or_else(|| (!args.hart.is_empty()).then_some("--hart")) {
+    if let Some(option) = args.run.service.given() {
         return Err(Error::Usage(format!(
             "{option} goes with nanoservices; {} has packet handlers",
             manifest.app.name
         )));
     }
+    refuse_for_handlers(args, &manifest.app.name)?;
     if !args.run.host_dump.is_empty() {
         let why = "--host-dump goes with pinion run; a trace shows writes to host memory";
         return Err(Error::Usage(why.to_owned()));
@@ -68,12 +76,7 @@ fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
     build::show_messages(&app);
     let filter = Filter::new(&app, &choice(args)?)?;
     let (file, partial) = open(args)?;
-    let mut tracer: Box<dyn Tracer + '_> = if args.perfetto.is_some() {
-        Box::new(NicTrace::new(&app, filter, file)?)
-    } else {
-        let wants = (!args.no_instructions, !args.no_events);
-        Box::new(TextTrace::new(&app, filter, wants, file))
-    };
+    let mut tracer = handler_tracer(args, &app, filter, file)?;
     let outputs = outputs(&args.run.report);
     let mut watch = Quiet(watch(args));
     let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, tracer.as_mut())?;
@@ -97,6 +100,29 @@ fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
         true => Status::HandlersFailed,
         false => Status::Success,
     })
+}
+
+/// Refuses what goes with nanoservices alone.
+pub fn refuse_for_handlers(args: &TraceArgs, name: &str) -> Result<()> {
+    if args.hart.is_empty() {
+        return Ok(());
+    }
+    let why = format!("--hart goes with nanoservices; {name} has packet handlers");
+    Err(Error::Usage(why))
+}
+
+/// Makes who traces handlers.
+pub fn handler_tracer<'a>(
+    args: &TraceArgs,
+    app: &'a App,
+    filter: Filter,
+    out: Out,
+) -> Result<Box<dyn Tracer + Send + 'a>> {
+    if args.perfetto.is_some() {
+        return Ok(Box::new(NicTrace::new(app, filter, out)?));
+    }
+    let wants = (!args.no_instructions, !args.no_events);
+    Ok(Box::new(TextTrace::new(app, filter, wants, out)))
 }
 
 /// Refuses packets that the run will not have, where that is known before.
@@ -131,7 +157,7 @@ fn refuse_packets(args: &TraceArgs, count: u64) -> Result<()> {
     }
 }
 
-fn choice(args: &TraceArgs) -> Result<Choice> {
+pub fn choice(args: &TraceArgs) -> Result<Choice> {
     Ok(Choice {
         hpus: args.hpu.clone(),
         handlers: args.handler.clone(),
@@ -146,13 +172,13 @@ fn when(text: Option<&String>) -> Result<Option<When>> {
     text.map(|text| text.parse()).transpose()
 }
 
-/// Is what a trace is written to.
-type Out = BufWriter<Box<dyn Write>>;
+/// What a trace is written to.
+pub type Out = BufWriter<Box<dyn Write + Send>>;
 
 /// Opens what the trace is written to; a file has its name once it is complete.
-fn open(args: &TraceArgs) -> Result<(Out, Option<Partial>)> {
+pub fn open(args: &TraceArgs) -> Result<(Out, Option<Partial>)> {
     let path: Option<&Path> = args.perfetto.as_deref().or(args.out.as_deref());
-    let (out, partial): (Box<dyn Write>, _) = match path {
+    let (out, partial): (Box<dyn Write + Send>, _) = match path {
         Some(path) => {
             let (file, partial) = Partial::create(path)?;
             (Box::new(file), Some(partial))
@@ -163,12 +189,36 @@ fn open(args: &TraceArgs) -> Result<(Out, Option<Partial>)> {
 }
 
 /// Watches with a bar when the trace goes to a file.
-fn watch(args: &TraceArgs) -> Watch {
+pub fn watch(args: &TraceArgs) -> Watch {
     Watch::new(!args.run.quiet && (args.out.is_some() || args.perfetto.is_some()))
 }
 
 /// Traces a nanoservice.
 fn trace_service(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
+    refuse_for_services(args, &manifest.app.name)?;
+    let (service, setup) = service::prepare(&args.run, manifest)?;
+    let filter = service_filter(args, &setup)?;
+    let mut options = service::run_options(&args.run, &service, &setup)?;
+    options.cycles = [options.cycles, filter.to].into_iter().flatten().min();
+    let outputs = service::outputs(&args.run.report);
+    let mut watch = Quiet(watch(args));
+    let (out, partial) = open(args)?;
+    let summary = if args.perfetto.is_some() {
+        let trace = NodeTrace::new(setup.clock, filter, setup.machine.value.core.count, out)?;
+        run::run(&service, &setup, options, &outputs, &mut watch, trace)?
+    } else {
+        let lines = SourceLines::read(&service.built.elf);
+        let trace = Trace::new(&service.image, lines, setup.clock, filter, out);
+        run::run(&service, &setup, options, &outputs, &mut watch, trace)?
+    };
+    watch.0.clear();
+    partial.map_or(Ok(()), Partial::keep)?;
+    service::write_json(&args.run.report, &summary)?;
+    Ok(service::status(&summary))
+}
+
+/// Refuses what goes with packet handlers alone.
+pub fn refuse_for_services(args: &TraceArgs, name: &str) -> Result<()> {
     let handlers_only = [
         ("--hpu", args.hpu.is_empty()),
         ("--handler", args.handler.is_empty()),
@@ -179,10 +229,14 @@ fn trace_service(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
         return Err(Error::Usage(format!(
             "{option} goes with packet handlers; {} is a nanoservice, whose trace --hart, --from \
              and --to narrow down",
-            manifest.app.name
+            name
         )));
     }
-    let (service, setup) = service::prepare(&args.run, manifest)?;
+    Ok(())
+}
+
+/// Says what is traced of a node.
+pub fn service_filter(args: &TraceArgs, setup: &Setup) -> Result<nanoservice::Filter> {
     let cycle = |when: Option<When>| when.map(|when| when.cycle(setup.clock));
     let from = cycle(when(args.from.as_ref())?).unwrap_or(0);
     let to = cycle(when(args.to.as_ref())?);
@@ -197,34 +251,17 @@ fn trace_service(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
             harts - 1
         )));
     }
-    let mut options = service::run_options(&args.run, &service, &setup)?;
-    options.cycles = [options.cycles, to].into_iter().flatten().min();
-    let filter = nanoservice::Filter {
+    Ok(nanoservice::Filter {
         harts: args.hart.clone(),
         from,
         to,
         no_instructions: args.no_instructions,
         no_events: args.no_events,
-    };
-    let outputs = service::outputs(&args.run.report);
-    let mut watch = Quiet(watch(args));
-    let (out, partial) = open(args)?;
-    let summary = if args.perfetto.is_some() {
-        let trace = NodeTrace::new(setup.clock, filter, harts, out)?;
-        run::run(&service, &setup, options, &outputs, &mut watch, trace)?
-    } else {
-        let lines = SourceLines::read(&service.built.elf);
-        let trace = Trace::new(&service.image, lines, setup.clock, filter, out);
-        run::run(&service, &setup, options, &outputs, &mut watch, trace)?
-    };
-    watch.0.clear();
-    partial.map_or(Ok(()), Partial::keep)?;
-    service::write_json(&args.run.report, &summary)?;
-    Ok(service::status(&summary))
+    })
 }
 
 /// Passes nothing on that would stand between the trace's lines.
-struct Quiet(Watch);
+pub struct Quiet(pub Watch);
 
 impl Observer for Quiet {
     fn goes_on(&mut self, progress: &Progress) -> bool {
