@@ -15,7 +15,7 @@ use crate::machine;
 use crate::manifest::{self, Context, Manifest, PacketStart, Watchdog};
 use crate::traffic::ETHERNET_HEADER_BYTES;
 
-/// Is the first address of host memory as commands name it (PsPIN's `PCIE_START_ADDR`).
+/// The first address of host memory as commands name it (PsPIN's `PCIE_START_ADDR`).
 pub const HOST_MEMORY_BASE: u64 = 0x1000_0000_0000_0000;
 /// Separates contexts' host memory windows: a page, as an IOMMU maps it.
 const HOST_ALIGN_BYTES: u64 = 4096;
@@ -26,33 +26,33 @@ const L2_STATIC_BYTES: u64 = 0x10000;
 /// Tells how to load an application.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Names the machine, instead of the manifest's.
+    /// Name of the machine, instead of the manifest's.
     pub machine: Option<String>,
     /// Changes numbers of the machine (`cluster.count=8`).
     pub overrides: Vec<String>,
     /// Follows the RTL where that lacks or breaks what the paper describes.
     pub faithful: bool,
-    /// Names an ELF to run instead of building.
+    /// Name of an ELF to run instead of building.
     pub elf: Option<PathBuf>,
-    /// Tells how to build; `build.native` makes an application for the native engine.
+    /// How to build; `build.native` makes an application for the native engine.
     pub build: build::Options,
 }
 
 /// Holds an application that fits its machine.
 pub struct App {
-    /// Is the application's manifest.
+    /// The application's manifest.
     pub manifest: Manifest,
-    /// Is the machine and how its file was written.
+    /// The machine and how its file was written.
     pub machine: Loaded<Machine>,
-    /// Is the program.
+    /// The program.
     pub image: Image,
-    /// Tells where the program came from.
+    /// Where the program came from.
     pub built: Built,
-    /// Holds the contexts with their places in memory.
+    /// The contexts with their places in memory.
     pub contexts: Vec<ExecutionContext>,
-    /// Tells whether the program is for the native engine instead of the NIC's cores.
+    /// Whether the program is for the native engine instead of the NIC's cores.
     pub is_native: bool,
-    /// Holds the contexts' initial host memory.
+    /// The contexts' initial host memory.
     pub host_images: Vec<Vec<u8>>,
 }
 

@@ -16,11 +16,11 @@ pub enum Error {
     /// A file or folder cannot be used.
     #[error("cannot {action} {}", path.display())]
     File {
-        /// Tells what was tried (`read`, `write`, `create`).
+        /// What was tried (`read`, `write`, `create`).
         action: &'static str,
-        /// Names the file.
+        /// Name of the file.
         path: PathBuf,
-        /// Tells why not.
+        /// Why not.
         source: std::io::Error,
     },
     /// A compiler was asked for or is needed and is not there.
@@ -29,19 +29,19 @@ pub enum Error {
     /// The compiler refused the sources; what it wrote is kept unaltered.
     #[error("{compiler} could not build {app}; what it says stands above")]
     CompilerFailed {
-        /// Names the compiler.
+        /// Name of the compiler.
         compiler: String,
-        /// Names the application.
+        /// Name of the application.
         app: String,
-        /// Holds what the compiler wrote.
+        /// What the compiler wrote.
         output: Vec<u8>,
     },
     /// A program is missing, foreign or does not fit.
     #[error("program {}: {problem}", path.display())]
     Program {
-        /// Names the ELF.
+        /// Name of the ELF.
         path: PathBuf,
-        /// Tells what is wrong and what to do.
+        /// What is wrong and what to do.
         problem: String,
     },
     /// A capture cannot be read or written.
@@ -76,9 +76,9 @@ pub enum Error {
     /// Some part below reported an error of its own.
     #[error("{what}")]
     Part {
-        /// Tells what was being done.
+        /// What was being done.
         what: String,
-        /// Tells what went wrong there.
+        /// What went wrong there.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }

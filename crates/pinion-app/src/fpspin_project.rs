@@ -25,13 +25,13 @@ const COMPILE: [&str; 5] = ["-std=gnu11", "-O2", "-g", "-Wall", "-pthread"];
 /// Tells how to compile a host program.
 #[derive(Debug, Clone)]
 pub struct Compile {
-    /// Names the program.
+    /// Name of the program.
     pub out: PathBuf,
     /// Lists C files.
     pub sources: Vec<PathBuf>,
     /// Lists options for the compiler, put behind the sources so that libraries are found.
     pub options: Vec<String>,
-    /// Names the compiler of this computer.
+    /// Name of the compiler of this computer.
     pub cc: String,
 }
 

@@ -26,7 +26,7 @@ const LIBRARY_NAMES: [&str; 2] = ["pspin", "pspin_debug"];
 /// Tells how to compile a project's handlers.
 #[derive(Debug, Clone)]
 pub struct Compile {
-    /// Names the ELF.
+    /// Name of the ELF.
     pub out: PathBuf,
     /// Lists C and assembly files.
     pub sources: Vec<PathBuf>,
@@ -34,9 +34,9 @@ pub struct Compile {
     pub cflags: Vec<String>,
     /// Chooses the compiler: `gcc`, `zig` or a path.
     pub cc: Option<String>,
-    /// Tells where a handler's packet starts.
+    /// Where a handler's packet starts.
     pub packet: PacketStart,
-    /// Names the machine.
+    /// Name of the machine.
     pub machine: String,
     /// Changes numbers of the machine.
     pub overrides: Vec<String>,
@@ -85,9 +85,9 @@ pub fn lay_out(folder: &Path, library: Option<&Path>) -> Result<()> {
 /// Says how trees of PsPIN and of FPsPIN differ.
 #[derive(Debug, Clone, Copy)]
 pub struct Flavour {
-    /// Names the folder of the SDK whose `packets.h` and further headers handlers include.
+    /// Name of the folder of the SDK whose `packets.h` and further headers handlers include.
     pub headers: &'static str,
-    /// Names the folder of the SDK with the rules for Makefiles.
+    /// Name of the folder of the SDK with the rules for Makefiles.
     pub rules: &'static str,
 }
 

@@ -10,7 +10,7 @@ use crate::build::{self, Built, Layout};
 use crate::error::{Error, Result};
 use crate::manifest::{self, Manifest, Nanoservice};
 
-/// Is where every hart starts (memory map of the nanoPU's cores).
+/// Where every hart starts (memory map of the nanoPU's cores).
 pub const MEMORY_BASE: u64 = 0x8000_0000;
 /// Counts the bytes of memory a program is linked for: code, stacks, heap.
 pub const MEMORY_BYTES: u64 = 256 << 20;
@@ -23,15 +23,15 @@ const HARTS_SYMBOL: &str = "__harts";
 /// Holds a nanoservice whose program is there.
 #[derive(Debug)]
 pub struct Service {
-    /// Is the application's manifest.
+    /// The application's manifest.
     pub manifest: Manifest,
-    /// Is the program.
+    /// The program.
     pub image: Image,
-    /// Tells where the program came from.
+    /// Where the program came from.
     pub built: Built,
-    /// Names the machine to run it on.
+    /// Name of the machine to run it on.
     pub machine: String,
-    /// Counts the harts it was linked for; `None` in a program made elsewhere that does not say.
+    /// Number of the harts it was linked for; `None` in a program made elsewhere that does not say.
     pub harts: Option<u32>,
 }
 

@@ -27,9 +27,9 @@ const PRIVATE: Mode = Mode::S_IRWXU;
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", path.display())]
 pub struct NotOurs {
-    /// Names the folder, or what stands in its way.
+    /// Name of the folder, or what stands in its way.
     pub path: PathBuf,
-    /// Says what is wrong with it.
+    /// What is wrong with it.
     pub reason: String,
 }
 

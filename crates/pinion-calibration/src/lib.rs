@@ -17,7 +17,7 @@ use pinion_app::error::{Error, Result};
 use table::median;
 pub use table::median_error;
 
-/// Is the relative error a number may have.
+/// The relative error a number may have.
 pub const TOLERANCE: f64 = 0.05;
 /// Absorbs the rounding of decimal numbers.
 const ROUNDING: f64 = 1e-9;
@@ -38,19 +38,19 @@ pub enum Tolerance {
 /// Compares one metric of one row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Names the row.
+    /// Name of the row.
     pub row: String,
-    /// Names the metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Is our number.
+    /// Our number.
     pub ours: f64,
-    /// Is the hardware's.
+    /// The hardware's.
     pub rtl: f64,
-    /// Is ours / RTL − 1; of `packet_latency_ns`, the median over packets without its sign.
+    /// Ours / RTL − 1; of `packet_latency_ns`, the median over packets without its sign.
     pub error: f64,
-    /// Tells whether the error is tolerated; always, where the metric is only informative.
+    /// Whether the error is tolerated; always, where the metric is only informative.
     pub pass: bool,
-    /// Tells whether the metric counts for passing and for the median.
+    /// Whether the metric counts for passing and for the median.
     #[serde(skip)]
     pub counts: bool,
     /// Tells more about a difference, if there is more to tell.

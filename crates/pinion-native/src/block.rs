@@ -9,9 +9,9 @@ use pinion_spin::scene::X86Registers;
 
 use crate::outbox::Ports;
 
-/// Is where the first worker's block lies: behind everything the NIC has.
+/// Where the first worker's block lies: behind everything the NIC has.
 pub const FIRST_BLOCK: u64 = 0x2000_0000;
-/// Is the size and alignment of a block (`PINION_WORKER_SPAN`).
+/// The size and alignment of a block (`PINION_WORKER_SPAN`).
 pub const SPAN_BYTES: u64 = 0x8_0000;
 /// Ends the words; the page behind is never mapped, so that a stack that overruns faults.
 pub const WORDS_BYTES: u64 = 0x1000;
@@ -28,35 +28,35 @@ pub const SERVICE: u32 = 2;
 /// Holds a worker's words.
 #[repr(C)]
 pub struct Block {
-    /// Holds the HPU driver's registers at their offsets.
+    /// The HPU driver's registers at their offsets.
     pub driver: [u32; 128],
     /// Holds C's `handler_args_t`.
     pub args: [u32; 4],
-    /// Is the hart id: bits 10:5 cluster, 4:0 core.
+    /// The hart id: bits 10:5 cluster, 4:0 core.
     pub hart: u32,
     /// Belongs to load_reserved and store_conditional.
     pub reserved: [u32; 2],
-    /// Counts polls of a lock.
+    /// Number of polls of a lock.
     pub polls: u32,
-    /// Is the engine's stack pointer while a handler runs.
+    /// The engine's stack pointer while a handler runs.
     pub engine_stack: u64,
-    /// Is [`IDLE`], [`HANDLER`] or [`SERVICE`].
+    /// [`IDLE`], [`HANDLER`] or [`SERVICE`].
     pub state: AtomicU32,
-    /// Counts handlers begun and ended: odd while one runs.
+    /// Number of handlers begun and ended: odd while one runs.
     pub sequence: AtomicU64,
-    /// Is the sequence number of the handler that the watchdog has stopped.
+    /// The sequence number of the handler that the watchdog has stopped.
     pub condemned: AtomicU64,
-    /// Is the processor time a handler may take, in nanoseconds.
+    /// The processor time a handler may take, in nanoseconds.
     pub limit_ns: AtomicU64,
     /// Points at what services need; valid while a handler runs.
     pub ports: *mut Ports,
     /// Bounds the program's code, to tell its addresses from others.
     pub code: (u64, u64),
-    /// Is the handler's stack pointer when it last called a service: its return address lies there.
+    /// The handler's stack pointer when it last called a service: its return address lies there.
     pub call_stack: u64,
     /// Describes the last fault.
     pub fault: Crash,
-    /// Is where a handler went that the watchdog had condemned.
+    /// Where a handler went that the watchdog had condemned.
     pub trail: Trail,
 }
 
@@ -67,9 +67,9 @@ pub const TRAIL_STEPS: usize = 512;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Trail {
-    /// Tells whether the handler is being watched.
+    /// Whether the handler is being watched.
     pub is_watched: bool,
-    /// Counts addresses.
+    /// Number of addresses.
     pub count: usize,
     /// Holds them.
     pub steps: [u32; TRAIL_STEPS],
@@ -79,15 +79,15 @@ pub struct Trail {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Crash {
-    /// Is its number.
+    /// Its number.
     pub signal: i32,
-    /// Holds the processor's error code of a memory fault.
+    /// The processor's error code of a memory fault.
     pub code: u64,
-    /// Is the instruction's address.
+    /// The instruction's address.
     pub pc: u64,
-    /// Is the address it touched.
+    /// The address it touched.
     pub address: u64,
-    /// Holds the registers, the true instruction pointer among them: `pc` is the caller's where the
+    /// The registers, the true instruction pointer among them: `pc` is the caller's where the
     /// crash lies outside the program.
     pub registers: X86Registers,
 }

@@ -27,9 +27,9 @@ const LONGEST_WAIT: Duration = Duration::from_millis(1);
 /// Holds what a worker hands back.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// Holds the jobs that are done.
+    /// The jobs that are done.
     pub done: Vec<Done>,
-    /// Holds what came out of them.
+    /// What came out of them.
     pub outbox: Outbox,
 }
 

@@ -27,9 +27,9 @@ use crate::watchdog::{FLOOR_NS, Watchdog, Watched};
 use crate::worker::{BLOCK_BYTES, Done, Given, Job, Ran, Shared, Worker, l1_slot_bytes};
 use crate::{services, signals};
 
-/// Is the runtime's function that calls `init_handlers`.
+/// The runtime's function that calls `init_handlers`.
 const START: &str = "pinion_native_start";
-/// Is the section of variables that each cluster of the NIC has of its own; those of the runtime in
+/// The section of variables that each cluster of the NIC has of its own; those of the runtime in
 /// it are eight bytes or fewer per cluster.
 const CLUSTER_DATA: &str = ".data_tiny_l1";
 /// With several workers, looks for results after so many frames.
@@ -37,33 +37,33 @@ const FRAMES_PER_LOOK: u32 = 32;
 
 /// Says what to run.
 pub struct Setup<'a> {
-    /// Is the machine, for its memories and limits.
+    /// The machine, for its memories and limits.
     pub machine: &'a Machine,
-    /// Is the program, linked with the SDK's native runtime.
+    /// The program, linked with the SDK's native runtime.
     pub image: &'a Image,
-    /// Holds the contexts.
+    /// The contexts.
     pub contexts: &'a [ExecutionContext],
     /// Matches packets to contexts.
     pub matching: MatchingEngine,
-    /// Counts workers.
+    /// Number of workers.
     pub workers: u32,
-    /// Tells whether to take times and report each packet.
+    /// Whether to take times and report each packet.
     pub observed: bool,
-    /// Tells whether to report each handler too; needs times.
+    /// Whether to report each handler too; needs times.
     pub handlers: bool,
-    /// Tells whether to count handlers' instructions, where the system lets: two system calls a
+    /// Whether to count handlers' instructions, where the system lets: two system calls a
     /// handler.
     pub counted: bool,
 }
 
-/// Is a frame that arrives.
+/// A frame that arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// Holds its bytes from the first header on.
+    /// Its bytes from the first header on.
     pub bytes: &'a [u8],
-    /// Counts bytes in front that handlers do not see.
+    /// Number of bytes in front that handlers do not see.
     pub skip: u32,
-    /// Is whatever the source wants to see again.
+    /// Whatever the source wants to see again.
     pub tag: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct Engine {
     totals: Totals,
     busy_ns: u64,
     next_number: u64,
-    /// Is the slot of packets that are messages of their own, of the inline worker.
+    /// The slot of packets that are messages of their own, of the inline worker.
     alone: u32,
     since_look: u32,
     is_inline: bool,

@@ -9,27 +9,27 @@ pub enum NativeError {
          process at a time"
     )]
     AddressTaken {
-        /// Is where the memory should begin.
+        /// Where the memory should begin.
         address: u64,
-        /// Counts its bytes.
+        /// Number of its bytes.
         bytes: u64,
     },
     /// The system refuses memory.
     #[error("the system gives no {bytes} bytes for {what}")]
     NoMemory {
-        /// Tells what for.
+        /// What for.
         what: &'static str,
-        /// Counts the bytes.
+        /// Number of the bytes.
         bytes: u64,
-        /// Tells why not.
+        /// Why not.
         source: std::io::Error,
     },
     /// A part of the program lies outside the NIC's memories.
     #[error("{bytes} bytes of the program at {address:#x} lie outside the NIC's memories")]
     Misplaced {
-        /// Is the part's address.
+        /// The part's address.
         address: u64,
-        /// Counts its bytes.
+        /// Number of its bytes.
         bytes: u64,
     },
     /// The program lacks a symbol of the runtime.
@@ -41,9 +41,9 @@ pub enum NativeError {
          (--set cluster.count=…)"
     )]
     TooManyWorkers {
-        /// Is the number asked for.
+        /// The number asked for.
         workers: u32,
-        /// Counts the machine's HPUs.
+        /// Number of the machine's HPUs.
         hpus: u32,
     },
     /// A packet does not fit a worker's part of the packet buffer in L1.
@@ -52,9 +52,9 @@ pub enum NativeError {
          core's share of the packet buffer in L1 (l1.packet_buffer_bytes)"
     )]
     PacketTooLarge {
-        /// Counts the largest packet's bytes.
+        /// Number of the largest packet's bytes.
         bytes: u32,
-        /// Counts the bytes of a share.
+        /// Number of the bytes of a share.
         slot: u32,
     },
     /// A context's memory lies outside the NIC's.
@@ -66,9 +66,9 @@ pub enum NativeError {
          NIC; here all workers share one: use at most {cores} workers, which stand for one cluster"
     )]
     SharedClusterData {
-        /// Counts the bytes.
+        /// Number of the bytes.
         bytes: u64,
-        /// Counts a cluster's cores.
+        /// Number of a cluster's cores.
         cores: u32,
     },
     /// A thread cannot be started.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::FromRawFd as _;
 
-/// Is the kernel's `perf_event_attr` in its first published size (linux/perf_event.h).
+/// The kernel's `perf_event_attr` in its first published size (linux/perf_event.h).
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -32,7 +32,7 @@ const TRIALS: usize = 64;
 #[derive(Debug)]
 pub struct Counter {
     file: File,
-    /// Counts the instructions of reading it.
+    /// Number of the instructions of reading it.
     own: u64,
 }
 

@@ -4,7 +4,7 @@ use pinion_spin::{ExecutionContext, HandlerKind, Machine};
 
 /// Counts bytes at the start of L2 handler memory that every context's handlers may reach.
 pub const L2_STATIC_BYTES: u32 = 0x10000;
-/// Is the first word of the task registers; those of machines with more than four clusters are at
+/// The first word of the task registers; those of machines with more than four clusters are at
 /// [`WIDE_TASK`] (the SDK's `pinion_map.h`).
 const TASK: usize = 0x08 / 4;
 const WIDE_TASK: usize = 0x100 / 4;
@@ -18,15 +18,15 @@ pub const TASK_WORDS: usize = 10 + 2 * 16;
 /// Holds what tasks of a context have in common.
 #[derive(Clone, Debug)]
 pub struct ContextLayout {
-    /// Is the task as C's `task_t`; the words of the packet are filled in per task.
+    /// The task as C's `task_t`; the words of the packet are filled in per task.
     pub task: [u32; TASK_WORDS],
-    /// Holds the handlers' addresses, 0 for none: header, payload, completion.
+    /// The handlers' addresses, 0 for none: header, payload, completion.
     pub handlers: [u32; 3],
-    /// Is the context's handler memory.
+    /// The context's handler memory.
     pub handler_memory: (u32, u32),
-    /// Is its scratchpad in cluster 0.
+    /// Its scratchpad in cluster 0.
     pub scratchpad: (u32, u32),
-    /// Is its host memory window.
+    /// Its host memory window.
     pub host: (u64, u32),
     /// Limits a handler's processor time, in nanoseconds; `u64::MAX`: none.
     pub limit_ns: u64,
@@ -38,9 +38,9 @@ pub struct ContextLayout {
 
 /// Names words of the task by their place behind the scratchpads.
 pub struct TaskWords {
-    /// Is where the task begins in the driver's registers.
+    /// Where the task begins in the driver's registers.
     pub start: usize,
-    /// Counts scratchpad entries.
+    /// Number of scratchpad entries.
     pub scratchpads: usize,
 }
 

@@ -99,7 +99,7 @@ pub struct Memory {
     program: Mapping,
     _blocks: Vec<Mapping>,
     host: Mapping,
-    /// Is the first address of host memory as commands name it.
+    /// The first address of host memory as commands name it.
     host_base: u64,
 }
 

@@ -28,7 +28,7 @@ struct Queue {
     tail: u32,
     length: u32,
     running: u32,
-    /// Counts queued packets that end a message.
+    /// Number of queued packets that end a message.
     ends: u32,
     is_listed: bool,
     last_access: u64,
@@ -40,15 +40,15 @@ pub type Key = (u32, u32);
 /// Describes a handler that may run now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Is its packet's slot.
+    /// Its packet's slot.
     pub slot: u32,
-    /// Is the handler's address, 0 for none.
+    /// The handler's address, 0 for none.
     pub handler: u32,
-    /// Is its kind.
+    /// Its kind.
     pub kind: HandlerKind,
-    /// Is its message's queue.
+    /// Its message's queue.
     pub queue: u32,
-    /// Tells whether the packet is done with it.
+    /// Whether the packet is done with it.
     pub frees: bool,
 }
 

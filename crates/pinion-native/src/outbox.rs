@@ -9,53 +9,53 @@ use crate::scene::{Kept, Stop};
 /// Describes a packet that a handler sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Is where its bytes begin in [`Outbox::bytes`].
+    /// Where its bytes begin in [`Outbox::bytes`].
     pub start: usize,
-    /// Counts its bytes.
+    /// Number of its bytes.
     pub bytes: usize,
     /// Numbers the packet whose handler sent it.
     pub packet: u64,
-    /// Is when, in nanoseconds since the engine began.
+    /// When, in nanoseconds since the engine began.
     pub time_ns: u64,
 }
 
 /// Describes something a handler did wrong.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Is the job's context.
+    /// The job's context.
     pub context: u32,
-    /// Is its message.
+    /// Its message.
     pub message: u32,
-    /// Is its packet.
+    /// Its packet.
     pub packet: u64,
-    /// Tells what went wrong.
+    /// What went wrong.
     pub fault: Fault,
     /// Points at the instruction.
     pub pc: u32,
-    /// Is the address it touched.
+    /// The address it touched.
     pub address: u32,
-    /// Is when, in nanoseconds since the engine began.
+    /// When, in nanoseconds since the engine began.
     pub time_ns: u64,
-    /// Holds what the worker held.
+    /// What the worker held.
     pub kept: Kept,
 }
 
 /// Holds what came out of a worker since it was last looked at.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// Holds the bytes of packets sent, one behind the other.
+    /// The bytes of packets sent, one behind the other.
     pub bytes: Vec<u8>,
     /// Describes them.
     pub sent: Vec<Sent>,
     /// Holds printed text.
     pub printed: Vec<u8>,
-    /// Is when text was printed last.
+    /// When text was printed last.
     pub printed_ns: u64,
-    /// Holds what went wrong.
+    /// What went wrong.
     pub failures: Vec<Failure>,
-    /// Counts writes to host memory.
+    /// Number of writes to host memory.
     pub host_writes: u64,
-    /// Counts bytes written to host memory.
+    /// Number of bytes written to host memory.
     pub host_bytes: u64,
 }
 
@@ -91,21 +91,21 @@ pub struct Ports {
     pub outbox: Outbox,
     /// Lays out the running handler's context.
     pub context: *const ContextLayout,
-    /// Is the running handler's address.
+    /// The running handler's address.
     pub handler: u32,
-    /// Is its context.
+    /// Its context.
     pub context_id: u32,
-    /// Is its message.
+    /// Its message.
     pub message: u32,
     /// Numbers its packet.
     pub packet: u64,
-    /// Is its packet in L1: address and bytes.
+    /// Its packet in L1: address and bytes.
     pub l1_packet: (u32, u32),
-    /// Is its packet in L2: address and bytes.
+    /// Its packet in L2: address and bytes.
     pub l2_packet: (u32, u32),
     /// Bounds what every handler may name in commands: static data, the worker's own stack.
     pub common: [(u32, u32); 2],
-    /// Is the distance from one cluster's L1 to the next, and how many there are.
+    /// The distance from one cluster's L1 to the next, and how many there are.
     pub clusters: (u32, u32),
     /// Bounds the program's code: address and bytes.
     pub code: (u32, u32),
@@ -115,11 +115,11 @@ pub struct Ports {
     pub host_offset: u64,
     /// Converts time to cycles: megahertz.
     pub frequency_mhz: u64,
-    /// Is when the engine began.
+    /// When the engine began.
     pub start: std::time::Instant,
-    /// Tells whether times are taken.
+    /// Whether times are taken.
     pub timed: bool,
-    /// Is when the running handler sent its first packet.
+    /// When the running handler sent its first packet.
     pub first_sent_ns: Option<u64>,
     /// Holds where a handler went last that the watchdog has ended, until that is told.
     pub trail: Vec<u32>,

@@ -11,33 +11,33 @@ const ALIGN_BYTES: u32 = 64;
 /// Holds what is known of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// Counts matched packets in order of arrival.
+    /// Number of matched packets in order of arrival.
     pub number: u64,
-    /// Is the tag its source gave.
+    /// The tag its source gave.
     pub tag: u64,
-    /// Is its context.
+    /// Its context.
     pub context: u32,
-    /// Is its message.
+    /// Its message.
     pub message: u32,
-    /// Counts its bytes.
+    /// Number of its bytes.
     pub bytes: u32,
-    /// Tells whether it is its message's last.
+    /// Whether it is its message's last.
     pub end_of_message: bool,
-    /// Is the slot of the next packet of its message.
+    /// The slot of the next packet of its message.
     pub next: u32,
-    /// Is when it arrived, in nanoseconds since the engine began, like the times below.
+    /// When it arrived, in nanoseconds since the engine began, like the times below.
     pub arrival_ns: u64,
-    /// Is when its first handler began.
+    /// When its first handler began.
     pub start_ns: Option<u64>,
-    /// Is when its last handler ended.
+    /// When its last handler ended.
     pub end_ns: Option<u64>,
-    /// Is when its first packet was sent.
+    /// When its first packet was sent.
     pub sent_ns: Option<u64>,
-    /// Is the worker that ran its last handler.
+    /// The worker that ran its last handler.
     pub worker: Option<u32>,
-    /// Counts the instructions of its handlers, where they are counted.
+    /// Number of the instructions of its handlers, where they are counted.
     pub instructions: u64,
-    /// Tells whether a handler of it failed.
+    /// Whether a handler of it failed.
     pub failed: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::outbox::Ports;
 const INSTRUCTION_BYTES: u32 = 15;
 /// Bounds the bytes of a stack that are kept: the newest.
 const STACK_BYTES: u64 = 16 << 10;
-/// Are places in [`X86Registers`].
+/// Places in [`X86Registers`].
 const STACK_POINTER: usize = 7;
 const INSTRUCTION_POINTER: usize = 16;
 
@@ -19,7 +19,7 @@ const INSTRUCTION_POINTER: usize = 16;
 pub struct Stop {
     /// Points at the instruction to blame.
     pub pc: u32,
-    /// Holds the registers.
+    /// The registers.
     pub registers: X86Registers,
     /// Describes a command that was refused.
     pub refused: Option<Refused>,

@@ -16,7 +16,7 @@ use crate::error::NativeError;
 use crate::memory::Memory;
 use crate::scene;
 
-/// Is the runtime's table (`services.S`).
+/// The runtime's table (`services.S`).
 const TABLE: &str = "pinion_native_services";
 
 /// Fills the program's table of services.

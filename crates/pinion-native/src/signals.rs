@@ -15,7 +15,7 @@ use libc::{c_int, c_void, sigaction, siginfo_t, ucontext_t};
 use crate::block::{Block, Crash, HANDLER, IDLE, TRAIL_STEPS};
 use crate::enter::pinion_native_leave;
 
-/// Is the watchdog's signal: one that programs ignore unless they ask for it.
+/// The watchdog's signal: one that programs ignore unless they ask for it.
 pub const STOP: c_int = libc::SIGURG;
 /// Lists the signals that a crash raises.
 const CRASHES: [c_int; 5] =
@@ -40,15 +40,15 @@ const DWARF_ORDER: [c_int; 17] = [
     libc::REG_R15,
     libc::REG_RIP,
 ];
-/// Is the flag that makes the processor trap after each instruction.
+/// The flag that makes the processor trap after each instruction.
 const TRAP_FLAG: i64 = 0x100;
-/// Is the direction flag, which functions expect to be clear.
+/// The direction flag, which functions expect to be clear.
 const DIRECTION_FLAG: i64 = 0x400;
-/// Is the size of a thread's signal stack.
+/// The size of a thread's signal stack.
 const STACK_BYTES: usize = 64 << 10;
 
 thread_local! {
-    /// Is the block of the worker that this thread runs. Constant and without destructor: signal
+    /// The block of the worker that this thread runs. Constant and without destructor: signal
     /// handlers may read it.
     static BLOCK: Cell<*mut Block> = const { Cell::new(ptr::null_mut()) };
 }

@@ -14,14 +14,14 @@ use crate::signals::STOP;
 
 /// Looks this often.
 const PERIOD: Duration = Duration::from_millis(10);
-/// Is the least that a handler gets, whatever its manifest says for the NIC, in nanoseconds.
+/// The least that a handler gets, whatever its manifest says for the NIC, in nanoseconds.
 pub const FLOOR_NS: u64 = 50_000_000;
 
 /// Names a worker to watch.
 pub struct Watched {
-    /// Is its block.
+    /// Its block.
     pub block: *mut Block,
-    /// Is its thread.
+    /// Its thread.
     pub thread: libc::pthread_t,
 }
 

@@ -18,81 +18,81 @@ use crate::outbox::{Outbox, Ports};
 use crate::scene::{self, Stop};
 use crate::signals::{self, STOP};
 
-/// Is the cause given to an integer division by zero or an overflowing one, which this computer
+/// The cause given to an integer division by zero or an overflowing one, which this computer
 /// traps and RISC-V does not: a number left to the implementation.
 pub const ARITHMETIC_CAUSE: u32 = 26;
 
-/// Is what a handler is given.
+/// What a handler is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Given {
-    /// Is the handler's address.
+    /// The handler's address.
     pub handler: u32,
-    /// Is its context.
+    /// Its context.
     pub context: u32,
-    /// Is its message.
+    /// Its message.
     pub message: u32,
-    /// Is its message's queue, by which handlers know the message.
+    /// Its message's queue, by which handlers know the message.
     pub queue: u32,
     /// Numbers its packet.
     pub packet: u64,
-    /// Is the packet's place in L2.
+    /// The packet's place in L2.
     pub l2_address: u32,
-    /// Counts the packet's bytes.
+    /// Number of the packet's bytes.
     pub bytes: u32,
 }
 
 /// Describes a handler to run, and what comes after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
-    /// Is what the handler is given.
+    /// What the handler is given.
     pub given: Given,
-    /// Is its kind.
+    /// Its kind.
     pub kind: HandlerKind,
-    /// Is the packet's slot.
+    /// The packet's slot.
     pub slot: u32,
-    /// Tells whether the packet is done with this job.
+    /// Whether the packet is done with this job.
     pub frees: bool,
 }
 
 /// Says how a job went.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
-    /// Is the job.
+    /// The job.
     pub job: Job,
     /// Numbers the worker.
     pub worker: u32,
-    /// Tells how it went.
+    /// How it went.
     pub ran: Ran,
 }
 
 /// Says how a handler went.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran {
-    /// Tells whether the handler failed.
+    /// Whether the handler failed.
     pub failed: bool,
-    /// Is when it began, in nanoseconds since the engine began.
+    /// When it began, in nanoseconds since the engine began.
     pub start_ns: u64,
-    /// Is when it ended.
+    /// When it ended.
     pub end_ns: u64,
-    /// Is when it sent its first packet.
+    /// When it sent its first packet.
     pub sent_ns: Option<u64>,
-    /// Counts the instructions it retired, where they are counted.
+    /// Number of the instructions it retired, where they are counted.
     pub instructions: u64,
 }
 
 /// Holds what workers share and nobody changes.
 pub struct Shared {
-    /// Is the memory.
+    /// The memory.
     pub memory: Memory,
     /// Lays the contexts out.
     pub contexts: Vec<ContextLayout>,
-    /// Is the machine.
+    /// The machine.
     pub machine: Machine,
-    /// Is when the engine began.
+    /// When the engine began.
     pub start: Instant,
-    /// Tells whether times are taken.
+    /// Whether times are taken.
     pub timed: bool,
-    /// Tells whether instructions are counted.
+    /// Whether instructions are counted.
     pub counted: bool,
 }
 
@@ -106,7 +106,7 @@ pub struct Worker {
     l1_packet: u32,
     clusters: u32,
     timed: bool,
-    /// Is what it takes to ask for the time, which a handler's time would have on top.
+    /// What it takes to ask for the time, which a handler's time would have on top.
     clock_ns: u64,
     counter: Option<Counter>,
     words: TaskWords,

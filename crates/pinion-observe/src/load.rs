@@ -4,7 +4,7 @@ use pinion_net::load::{Latencies, LoadReport};
 use pinion_sim::Clock;
 use serde_json::{Value, json};
 
-/// Is how sure the intervals of quantiles are.
+/// How sure the intervals of quantiles are.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Gives a load's report as JSON, times in nanoseconds of `clock`.

@@ -25,11 +25,11 @@ pub enum Error {
     /// The environment says something that cannot be used.
     #[error("the environment variable {name} is `{value}`: {problem}")]
     Environment {
-        /// Names the variable.
+        /// Name of the variable.
         name: &'static str,
-        /// Is its value.
+        /// Its value.
         value: String,
-        /// Tells what is wrong and what to do.
+        /// What is wrong and what to do.
         problem: String,
     },
     /// The machine file or a change of it is wrong.
@@ -38,9 +38,9 @@ pub enum Error {
     /// A number of the configuration does not fit the machine.
     #[error("{field} of the configuration cannot be used: {problem}")]
     Configuration {
-        /// Names the field.
+        /// Name of the field.
         field: String,
-        /// Tells what is wrong.
+        /// What is wrong.
         problem: String,
     },
     /// Program and machine, or context and machine, do not fit.
@@ -68,7 +68,7 @@ pub enum Error {
     /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     File {
-        /// Names the file.
+        /// Name of the file.
         path: PathBuf,
         /// Tells why.
         source: std::io::Error,
@@ -76,11 +76,11 @@ pub enum Error {
     /// A line of a file is wrong.
     #[error("{}:{line}: {problem}", path.display())]
     Line {
-        /// Names the file.
+        /// Name of the file.
         path: PathBuf,
-        /// Counts lines from 1.
+        /// Number of lines from 1.
         line: usize,
-        /// Tells what is wrong and what was expected.
+        /// What is wrong and what was expected.
         problem: String,
     },
     /// Packets are inside and nothing moves.

@@ -25,11 +25,11 @@ pub struct State {
 /// Holds a simulation between `pspinsim_init` and `pspinsim_fini`.
 #[derive(Debug)]
 pub struct Simulation {
-    /// Says what is simulated.
+    /// What is simulated.
     pub settings: Settings,
-    /// Holds the driver's callbacks.
+    /// The driver's callbacks.
     pub callbacks: Callbacks,
-    /// Holds what was added.
+    /// What was added.
     pub inbox: Inbox,
     engine: Place,
 }

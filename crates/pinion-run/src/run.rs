@@ -20,7 +20,7 @@ use pinion_sim::probe::Both;
 
 /// Aims at slices of this much host time.
 const SLICE_HOST: Duration = Duration::from_millis(50);
-/// Is the first slice: short, because nothing is known yet.
+/// The first slice: short, because nothing is known yet.
 const FIRST_SLICE_PS: u64 = 10_000_000;
 
 /// Watches a run: hears what comes out and may stop it.
@@ -34,13 +34,13 @@ pub trait Observer: Sink {
 /// Tells how far a run is.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// Counts packets taken from the source.
+    /// Number of packets taken from the source.
     pub packets: u64,
-    /// Counts the packets there are, where that is known.
+    /// Number of the packets there are, where that is known.
     pub total: Option<u64>,
-    /// Is the simulated time.
+    /// The simulated time.
     pub simulated: Time,
-    /// Is the time the run has taken so far.
+    /// The time the run has taken so far.
     pub host: Duration,
 }
 
@@ -58,7 +58,7 @@ pub struct Finished {
     pub(crate) left: Left,
 }
 
-/// Is what a run leaves behind.
+/// What a run leaves behind.
 pub(crate) enum Left {
     /// The simulated machine.
     Nic(Box<Units>),

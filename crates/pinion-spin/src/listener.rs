@@ -104,7 +104,7 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    /// Is every reason.
+    /// Every reason.
     pub const ALL: [Self; 5] =
         [Self::TooLarge, Self::BufferFull, Self::NoQueue, Self::FifoFull, Self::Reset];
 

@@ -13,7 +13,7 @@ pub enum Registers {
     X86(X86Registers),
 }
 
-/// Is an x86-64 processor's integer registers and instruction pointer.
+/// An x86-64 processor's integer registers and instruction pointer.
 pub type X86Registers = [u64; 17];
 
 /// Describes what a refused command was to move.

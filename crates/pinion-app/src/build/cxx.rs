@@ -15,9 +15,9 @@ pub(super) fn applies(flag: &str) -> bool {
 
 /// Tells how C++, or what else is compiled apart, is compiled.
 pub(super) struct Cxx {
-    /// Are the compiler's options.
+    /// The compiler's options.
     pub options: Vec<String>,
-    /// Are the sources, the SDK's own first.
+    /// The sources, the SDK's own first.
     pub sources: Vec<PathBuf>,
 }
 

@@ -40,9 +40,9 @@ use cxx::{Cxx, Objects};
 pub struct Options {
     /// Chooses the compiler: `gcc`, `zig` or a path.
     pub cc: Option<String>,
-    /// Names the ELF, instead of one in `folder`.
+    /// Name of the ELF, instead of one in `folder`.
     pub out: Option<PathBuf>,
-    /// Names the folder for programs, instead of `pinion/build` in the user's cache.
+    /// Name of the folder for programs, instead of `pinion/build` in the user's cache.
     pub folder: Option<PathBuf>,
     /// Builds even when nothing has changed.
     pub force: bool,
@@ -69,11 +69,11 @@ impl Options {
 /// Tells what a build did.
 #[derive(Debug)]
 pub struct Built {
-    /// Names the ELF.
+    /// Name of the ELF.
     pub elf: PathBuf,
-    /// Names the compiler and its first arguments; `None` when nothing had to be done.
+    /// Name of the compiler and its first arguments; `None` when nothing had to be done.
     pub compiler: Option<String>,
-    /// Holds what the compiler wrote (warnings), unaltered.
+    /// What the compiler wrote (warnings), unaltered.
     pub messages: Vec<u8>,
 }
 

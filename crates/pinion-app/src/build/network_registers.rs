@@ -13,19 +13,19 @@ use pinion_isa::{Extensions, disassemble};
 
 use crate::error::{Error, Result};
 
-/// Is the head of the running thread's receive queue.
+/// The head of the running thread's receive queue.
 const NET_RX: u8 = 30;
-/// Is the tail of its transmit queue.
+/// The tail of its transmit queue.
 const NET_TX: u8 = 31;
 
 /// Describes an instruction that uses a network register for something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Is the instruction's address.
+    /// The instruction's address.
     pub address: u64,
-    /// Is the instruction in assembler syntax.
+    /// The instruction in assembler syntax.
     pub instruction: String,
-    /// Names the function it lies in, where known.
+    /// Name of the function it lies in, where known.
     pub function: Option<String>,
 }
 

@@ -34,9 +34,9 @@ impl Part {
 /// Holds a `sdk.toml` and the folder it lies in.
 #[derive(Debug)]
 pub struct Sdk {
-    /// Is the folder.
+    /// The folder.
     pub dir: PathBuf,
-    /// Tells which part of the SDK it is.
+    /// Which part of the SDK it is.
     pub part: Part,
     pub(super) file: Loaded<SdkFile>,
 }

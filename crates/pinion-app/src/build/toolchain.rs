@@ -27,9 +27,9 @@ pub enum Family {
 /// Names a compiler as a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiler {
-    /// Tells which flags it takes.
+    /// Which flags it takes.
     pub family: Family,
-    /// Holds the program and its first arguments.
+    /// The program and its first arguments.
     pub command: Vec<String>,
 }
 

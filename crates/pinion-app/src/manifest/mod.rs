@@ -32,11 +32,11 @@ const ANY_MATCHER: Limits =
 /// Holds a checked manifest.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    /// Is the folder the manifest lies in; its paths are relative to it.
+    /// The folder the manifest lies in; its paths are relative to it.
     pub dir: PathBuf,
     /// Describes what to compile.
     pub app: App,
-    /// Tells what the program is: handlers or a nanoservice.
+    /// What the program is: handlers or a nanoservice.
     pub target: Target,
     /// Describes the packets it is run on when no others are given.
     pub traffic: Option<StandardTraffic>,
@@ -55,13 +55,13 @@ pub enum Target {
 /// Describes what to compile.
 #[derive(Debug, Clone)]
 pub struct App {
-    /// Names the application and its ELF.
+    /// Name of the application and its ELF.
     pub name: String,
     /// Lists C, C++ and assembly files.
     pub sources: Vec<PathBuf>,
-    /// Names an ELF made elsewhere, instead of sources.
+    /// Name of an ELF made elsewhere, instead of sources.
     pub elf: Option<PathBuf>,
-    /// Tells where a handler's packet starts.
+    /// Where a handler's packet starts.
     pub packet: PacketStart,
     /// Lists further folders with headers.
     pub include_dirs: Vec<PathBuf>,
@@ -71,7 +71,7 @@ pub struct App {
     pub cflags: Vec<String>,
     /// Lists compiler options appended behind these for C++ alone.
     pub cxxflags: Vec<String>,
-    /// Names the machine the application is meant for.
+    /// Name of the machine the application is meant for.
     pub machine: String,
     /// Lists numbers of the machine that handlers want changed, as `key=value`.
     pub set: Vec<String>,
@@ -91,33 +91,33 @@ pub enum PacketStart {
 /// Describes one execution context.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// Names the context.
+    /// Name of the context.
     pub name: String,
-    /// Lists the comparisons of the matching engine.
+    /// The comparisons of the matching engine.
     pub rules: Vec<Rule>,
-    /// Tells how they combine.
+    /// How they combine.
     pub mode: Mode,
-    /// Tells which packets make a message.
+    /// Which packets make a message.
     pub message: MessageId,
-    /// Tells which packet is a message's last.
+    /// Which packet is a message's last.
     pub end_of_message: EndOfMessage,
-    /// Names the header handler.
+    /// Name of the header handler.
     pub header: Option<String>,
-    /// Names the payload handler.
+    /// Name of the payload handler.
     pub payload: Option<String>,
-    /// Names the completion handler.
+    /// Name of the completion handler.
     pub completion: Option<String>,
-    /// Counts bytes of L2 handler memory.
+    /// Number of bytes of L2 handler memory.
     pub handler_memory_bytes: u64,
-    /// Names a file copied to the start of the handler memory.
+    /// Name of a file copied to the start of the handler memory.
     pub handler_memory_image: Option<PathBuf>,
-    /// Counts bytes of host memory.
+    /// Number of bytes of host memory.
     pub host_memory_bytes: u64,
-    /// Names a file copied to the start of the host memory.
+    /// Name of a file copied to the start of the host memory.
     pub host_memory_image: Option<PathBuf>,
-    /// Counts bytes of scratchpad in every cluster.
+    /// Number of bytes of scratchpad in every cluster.
     pub scratchpad_bytes: u64,
-    /// Counts bytes of each packet copied to L1; `None` copies all.
+    /// Number of bytes of each packet copied to L1; `None` copies all.
     pub l1_bytes: Option<u64>,
     /// Limits a handler's time; zero does not.
     pub watchdog: Watchdog,
@@ -229,7 +229,7 @@ enum RawMode {
     Or,
 }
 
-/// Are rules as the manifest has them: a list, also of one.
+/// Rules as the manifest has them: a list, also of one.
 struct RuleTexts(Vec<String>);
 
 impl<'de> Deserialize<'de> for RuleTexts {

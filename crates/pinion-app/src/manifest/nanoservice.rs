@@ -11,11 +11,11 @@ const MOST_HARTS: u32 = 1024;
 /// Describes a nanoservice: a program that runs on the harts of a nanoPU.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Nanoservice {
-    /// Counts the harts that run it; `None` takes as many as the machine has.
+    /// Number of the harts that run it; `None` takes as many as the machine has.
     pub harts: Option<u32>,
-    /// Lists the program's arguments, behind its name.
+    /// The program's arguments, behind its name.
     pub args: Vec<String>,
-    /// Names the transport it is meant for, instead of the machine's own.
+    /// Name of the transport it is meant for, instead of the machine's own.
     pub transport: Option<String>,
     /// Lists numbers of the machine that it wants changed, as `key=value`; `--set` goes before.
     pub set: Vec<String>,

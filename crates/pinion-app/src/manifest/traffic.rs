@@ -7,9 +7,9 @@ use serde::Deserialize;
 /// Describes an application's standard traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StandardTraffic {
-    /// Is the generator's specification, read.
+    /// The generator's specification, read.
     pub generate: GeneratorSpec,
-    /// Is the specification as the manifest has it.
+    /// The specification as the manifest has it.
     pub text: String,
 }
 

@@ -15,11 +15,11 @@ use pinion_app::error::{Error, Result};
 /// Holds what the set tells about a scenario.
 #[derive(Debug)]
 pub struct Truth {
-    /// Tells what was run.
+    /// What was run.
     pub scenario: Scenario,
-    /// Holds the frames to inject.
+    /// The frames to inject.
     pub script: Vec<ScriptFrame>,
-    /// Holds what was seen.
+    /// What was seen.
     pub rtl: Observation,
     summary: Vec<Metric>,
     switches: Vec<Switch>,

@@ -18,11 +18,11 @@ const LONGEST_BOOT_CYCLES: Cycle = 4_000_000;
 /// Holds a frame that left a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameOut {
-    /// Is when its first flit was on the pins.
+    /// When its first flit was on the pins.
     pub first: Cycle,
-    /// Is when its last flit was on the pins.
+    /// When its last flit was on the pins.
     pub last: Cycle,
-    /// Is the whole frame.
+    /// The whole frame.
     pub frame: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ pub enum Progress {
     Stopped(String),
 }
 
-/// Is what a scenario is run on.
+/// What a scenario is run on.
 pub trait Device {
     /// Takes a frame whose first flit comes in cycle `first`, which the device has not reached;
     /// flits follow without gaps. Frames come in order and do not overlap.
@@ -133,9 +133,9 @@ fn announced(peer: &Peer<'_>, scenario: &Scenario, progress: &Progress) -> Resul
 /// Holds what came out of a run.
 #[derive(Debug)]
 pub struct Run {
-    /// Is the device's cycle that is the scenario's cycle 0.
+    /// The device's cycle that is the scenario's cycle 0.
     pub zero: Cycle,
-    /// Holds the frames, and how it ended.
+    /// The frames, and how it ended.
     pub observation: Observation,
 }
 

@@ -11,27 +11,27 @@ use super::observation::{Direction, HEADER_BYTES, Observation, Record, crc32};
 use super::set::Scenario;
 use crate::TOLERANCE;
 
-/// Is the polling loop's length: what a single response may differ by.
+/// The polling loop's length: what a single response may differ by.
 pub const POLLING_CYCLES: i64 = 6;
-/// Is what a response may differ by while caches are cold.
+/// What a response may differ by while caches are cold.
 pub const COLD_CYCLES: i64 = 32;
-/// Is what the first timeout may differ by: the timers are looked at one after the other.
+/// What the first timeout may differ by: the timers are looked at one after the other.
 pub const FIRST_TIMEOUT_CYCLES: i64 = 256;
-/// Is what the time between further timeouts may differ by.
+/// What the time between further timeouts may differ by.
 pub const TIMEOUT_PERIOD_CYCLES: i64 = 2;
-/// Is how long the wires must have been silent for an injected frame to begin something new.
+/// How long the wires must have been silent for an injected frame to begin something new.
 const SILENCE_CYCLES: i64 = 500;
-/// Is how long before the end of the observation a frame of ours must have begun to be too many.
+/// How long before the end of the observation a frame of ours must have begun to be too many.
 const END_CYCLES: i64 = 16;
 
 /// Holds a frame of the hardware's with its counterpart.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
-    /// Is the hardware's frame.
+    /// The hardware's frame.
     pub rtl: &'a Record,
-    /// Is ours, if there is one that says the same.
+    /// Ours, if there is one that says the same.
     pub ours: Option<&'a Record>,
-    /// Is what its time may differ by, in cycles.
+    /// What its time may differ by, in cycles.
     pub allowed: i64,
 }
 
@@ -52,13 +52,13 @@ impl Pair<'_> {
 /// Holds what became of the frames of a scenario.
 #[derive(Debug)]
 pub struct Matched<'a> {
-    /// Holds the hardware's frames in their order.
+    /// The hardware's frames in their order.
     pub pairs: Vec<Pair<'a>>,
     /// Holds our frames that the hardware did not send.
     pub surplus: Vec<&'a Record>,
-    /// Counts the frames that say the right thing in the right order.
+    /// Number of the frames that say the right thing in the right order.
     pub right: usize,
-    /// Is the first frame of the hardware's that came out of order on ours.
+    /// The first frame of the hardware's that came out of order on ours.
     pub overtaken: Option<&'a Record>,
 }
 

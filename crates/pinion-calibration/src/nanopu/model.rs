@@ -16,7 +16,7 @@ use pinion_app::machine;
 
 /// Names the machine that is compared.
 const MACHINE: &str = "nanopu";
-/// Is the cycle from reset, modulo a round, in which the hardware's scan of the timers compares
+/// The cycle from reset, modulo a round, in which the hardware's scan of the timers compares
 /// the first one (fitted to the transport_timeout scenarios).
 const SCAN_PHASE: i64 = 130;
 /// Counts the cycles of a round of the scan.

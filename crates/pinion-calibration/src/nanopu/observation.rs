@@ -7,13 +7,13 @@ use pinion_nanopu::event::Event;
 const WORDS_KEPT: usize = 6;
 /// Counts the header bytes of a frame.
 pub const HEADER_BYTES: usize = 64;
-/// Is the flag of a packet of a message.
+/// The flag of a packet of a message.
 pub const DATA: u8 = 1;
-/// Is the flag of an acknowledgement.
+/// The flag of an acknowledgement.
 pub const ACK: u8 = 2;
-/// Is the flag of a negative acknowledgement.
+/// The flag of a negative acknowledgement.
 pub const NACK: u8 = 4;
-/// Is the flag of a PULL.
+/// The flag of a PULL.
 pub const PULL: u8 = 8;
 
 const FLAG_NAMES: [(u8, &str); 5] =
@@ -121,25 +121,25 @@ impl Fields {
 /// Holds a frame and when it passed the pins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Tells which way it went.
+    /// Which way it went.
     pub direction: Direction,
     /// It is one of the script's.
     pub script: bool,
-    /// Is its name in the script; empty for frames from elsewhere.
+    /// Its name in the script; empty for frames from elsewhere.
     pub label: String,
-    /// Is when its first flit passed.
+    /// When its first flit passed.
     pub first: i64,
-    /// Is when its last flit passed.
+    /// When its last flit passed.
     pub last: i64,
-    /// Counts its bytes.
+    /// Number of its bytes.
     pub bytes: usize,
-    /// Holds its header.
+    /// Its header.
     pub fields: Fields,
-    /// Is the CRC-32 of the whole frame.
+    /// The CRC-32 of the whole frame.
     pub crc32: u32,
-    /// Holds the first six words of payload of a packet of data.
+    /// The first six words of payload of a packet of data.
     pub words: Vec<u64>,
-    /// Is the whole frame; empty where only the hash is known.
+    /// The whole frame; empty where only the hash is known.
     pub frame: Vec<u8>,
 }
 
@@ -185,11 +185,11 @@ pub fn word(bytes: &[u8]) -> u64 {
 /// Holds an instruction that retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Commit {
-    /// Is when it retired.
+    /// When it retired.
     pub at: i64,
-    /// Is where.
+    /// Where.
     pub hart: u8,
-    /// Is its address.
+    /// Its address.
     pub pc: u64,
 }
 
@@ -198,13 +198,13 @@ pub struct Commit {
 pub struct Observation {
     /// Holds every frame in order of its first flit.
     pub frames: Vec<Record>,
-    /// Holds what happened inside, in order of time.
+    /// What happened inside, in order of time.
     pub events: Vec<(i64, Event)>,
-    /// Holds the instructions around traps, in order of time.
+    /// The instructions around traps, in order of time.
     pub commits: Vec<Commit>,
-    /// Is what the program exited with, if it did.
+    /// What the program exited with, if it did.
     pub exit_code: Option<i32>,
-    /// Tells why the node stopped by itself, if it did.
+    /// Why the node stopped by itself, if it did.
     pub stopped: Option<String>,
 }
 

@@ -14,29 +14,29 @@ use pinion_net::frame::lnic::{CONTROL_PAYLOAD_BYTES, Flags, Header, NDP_PROTOCOL
 use super::observation::{ACK, Fields, PULL};
 use super::set::{Scenario, ScriptFrame};
 
-/// Is how long after the last announcement's first flit cycle 0 comes.
+/// How long after the last announcement's first flit cycle 0 comes.
 const READY_CYCLES: Cycle = 3003;
-/// Is how long the bench takes for a reply, on top of the peer's own time.
+/// How long the bench takes for a reply, on top of the peer's own time.
 const BENCH_CYCLES: Cycle = 3;
-/// Is the first port that harts announce themselves to.
+/// The first port that harts announce themselves to.
 const READY_PORT: u16 = 0x7000;
 /// Counts the bytes of a flit.
 const FLIT_BYTES: usize = 8;
-/// Is the MAC address that injected frames go to.
+/// The MAC address that injected frames go to.
 const NODE_MAC: [u8; 6] = [0x08, 0x11, 0x22, 0x33, 0x44, 0x08];
-/// Is the MAC address that injected frames come from.
+/// The MAC address that injected frames come from.
 const PEER_MAC: [u8; 6] = [0x08, 0x55, 0x66, 0x77, 0x88, 0x08];
 
 /// Holds a frame that is on its way to the node's pins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameIn {
-    /// Is when its first flit comes.
+    /// When its first flit comes.
     pub first: Cycle,
-    /// Is when its last flit comes.
+    /// When its last flit comes.
     pub last: Cycle,
-    /// Is its number in the script, if it is of it.
+    /// Its number in the script, if it is of it.
     pub script: Option<usize>,
-    /// Is the whole frame.
+    /// The whole frame.
     pub frame: Vec<u8>,
 }
 

@@ -14,7 +14,7 @@ use super::set::Service;
 
 /// Counts the contexts' bits in the number of a server that runs several threads.
 const THREAD_BITS: u32 = 8;
-/// Is how long after the program read the cycle counter last its reply's first word is written.
+/// How long after the program read the cycle counter last its reply's first word is written.
 const COUNTER_TO_REPLY_CYCLES: i64 = 3;
 
 /// Puts the requests' ways together, in order of their arrival. `threads` tells that servers count

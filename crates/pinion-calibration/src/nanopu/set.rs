@@ -14,35 +14,35 @@ use pinion_app::error::{Error, Result};
 /// Describes a scenario: a program, the node it runs on, the peer it talks with.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Scenario {
-    /// Names the scenario.
+    /// Name of the scenario.
     pub name: String,
-    /// Tells what it is about.
+    /// What it is about.
     #[serde(default)]
     pub description: String,
-    /// Names the program, from the set's folder.
+    /// Name of the program, from the set's folder.
     pub elf: PathBuf,
-    /// Counts the harts.
+    /// Number of the harts.
     pub harts: u32,
-    /// Is the window a message starts with, in packets.
+    /// The window a message starts with, in packets.
     pub rtt_pkts: u16,
-    /// Is the time after which an unacknowledged message is sent again.
+    /// The time after which an unacknowledged message is sent again.
     pub timeout_cycles: u64,
-    /// Counts the announcements after which cycle 0 is counted.
+    /// Number of the announcements after which cycle 0 is counted.
     pub ready_messages: u32,
-    /// Tells how the peer acknowledges.
+    /// How the peer acknowledges.
     pub acknowledge: Acknowledge,
-    /// Holds the replies that replace automatic ones.
+    /// The replies that replace automatic ones.
     #[serde(default)]
     pub replies: Vec<Reply>,
-    /// Is when cycle 0 was on the hardware, counted from reset.
+    /// When cycle 0 was on the hardware, counted from reset.
     #[serde(default)]
     pub cycles_from_reset_to_cycle_0: u64,
-    /// Is when the observation ended.
+    /// When the observation ended.
     pub last_cycle: i64,
-    /// Counts the frames of the script that were injected before the end.
+    /// Number of the frames of the script that were injected before the end.
     #[serde(default)]
     pub injected_frames: usize,
-    /// Tells why the run ended.
+    /// Why the run ended.
     pub ended: Ended,
 }
 
@@ -51,20 +51,20 @@ pub struct Scenario {
 pub struct Acknowledge {
     /// It does so on its own.
     pub enabled: bool,
-    /// Is how long it takes to, on top of the bench's own 3 cycles.
+    /// How long it takes to, on top of the bench's own 3 cycles.
     pub delay_cycles: u64,
 }
 
 /// Describes what the peer says to one packet of data, instead of acknowledging it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Reply {
-    /// Counts the packets of data that left after cycle 0, from 0.
+    /// Number of the packets of data that left after cycle 0, from 0.
     pub data_packet_out: u32,
-    /// Is how long the peer waits, on top of the bench's own 3 cycles.
+    /// How long the peer waits, on top of the bench's own 3 cycles.
     pub delay_cycles: u64,
-    /// Are the flags of the reply; 0 for none at all.
+    /// The flags of the reply; 0 for none at all.
     pub flags: u8,
-    /// Is the pull offset of the reply.
+    /// The pull offset of the reply.
     pub pull_offset: u16,
 }
 
@@ -83,11 +83,11 @@ pub enum Ended {
 /// Holds a frame that the script injects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptFrame {
-    /// Is the earliest cycle of its first flit.
+    /// The earliest cycle of its first flit.
     pub cycle: i64,
     /// Names it.
     pub label: String,
-    /// Is the whole frame.
+    /// The whole frame.
     pub frame: Vec<u8>,
 }
 
@@ -106,109 +106,109 @@ pub fn warms(label: &str) -> bool {
 /// Holds a metric of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Metric {
-    /// Names the scenario.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Names the metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Is its value: a number or, for orders, several.
+    /// Its value: a number or, for orders, several.
     pub value: String,
-    /// Is its unit.
+    /// Its unit.
     pub unit: String,
 }
 
 /// Holds a thread switch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Switch {
-    /// Names the scenario.
+    /// Name of the scenario.
     #[serde(default)]
     pub scenario: String,
-    /// Is where it happened.
+    /// Where it happened.
     pub hart: u8,
-    /// Is the context that ran.
+    /// The context that ran.
     pub from_context: u16,
-    /// Is the context that ran next.
+    /// The context that ran next.
     pub to_context: u16,
-    /// Is the first cycle of the interrupt.
+    /// The first cycle of the interrupt.
     pub interrupt_pulse_cycle: i64,
-    /// Is when the hart trapped.
+    /// When the hart trapped.
     pub trap_cycle: i64,
-    /// Is when the handler's first instruction retired.
+    /// When the handler's first instruction retired.
     pub first_handler_commit: i64,
-    /// Is when its `mret` retired.
+    /// When its `mret` retired.
     pub mret_commit: i64,
-    /// Is when the other thread's first instruction retired.
+    /// When the other thread's first instruction retired.
     pub first_target_commit: i64,
-    /// Is that instruction's address, in hex.
+    /// That instruction's address, in hex.
     pub target_pc: String,
 }
 
 /// Holds a request's way through the node.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Service {
-    /// Names the scenario.
+    /// Name of the scenario.
     #[serde(default)]
     pub scenario: String,
     /// Identifies the request.
     pub tag: u64,
-    /// Names the request's frame.
+    /// Name of the request's frame.
     pub label: String,
-    /// Is the context it goes to.
+    /// The context it goes to.
     pub context: u16,
-    /// Is the work asked for.
+    /// The work asked for.
     pub n: u64,
-    /// Is when the request's first flit came.
+    /// When the request's first flit came.
     pub first_flit_in: i64,
-    /// Is when its last flit came.
+    /// When its last flit came.
     pub last_flit_in: i64,
-    /// Is who served it, as the reply says.
+    /// Who served it, as the reply says.
     pub server: u64,
-    /// Is when its header was read.
+    /// When its header was read.
     pub begin_cycle: i64,
-    /// Is when the work was done.
+    /// When the work was done.
     pub end_cycle: i64,
-    /// Is when the reply's first flit left.
+    /// When the reply's first flit left.
     pub reply_first_flit_out: i64,
-    /// Is when the reply's last flit left.
+    /// When the reply's last flit left.
     pub reply_last_flit_out: i64,
-    /// Is the hart it was delivered to.
+    /// The hart it was delivered to.
     pub hart: u8,
-    /// Is when its header entered the hart's queue.
+    /// When its header entered the hart's queue.
     pub delivery_first_word: i64,
-    /// Is when its last word entered the hart's queue.
+    /// When its last word entered the hart's queue.
     pub delivery_last_word: i64,
 }
 
 /// Holds the cycles of one instruction class.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CoreTiming {
-    /// Names the program.
+    /// Name of the program.
     pub program: String,
-    /// Is the test's number in the program.
+    /// The test's number in the program.
     pub test: u64,
-    /// Names the test.
+    /// Name of the test.
     pub name: String,
-    /// Counts what is timed.
+    /// Number of what is timed.
     pub count: u64,
-    /// Are the cycles of the first, cold pass.
+    /// The cycles of the first, cold pass.
     pub cycles_pass0: f64,
-    /// Are the cycles of the second pass.
+    /// The cycles of the second pass.
     pub cycles_pass1: f64,
-    /// Are the cycles of the third pass.
+    /// The cycles of the third pass.
     pub cycles_pass2: f64,
-    /// Are the cycles of the fourth pass.
+    /// The cycles of the fourth pass.
     pub cycles_pass3: f64,
 }
 
 /// Holds one event of a warm message's way through the node.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Stage {
-    /// Counts the scenario's messages from 0.
+    /// Number of the scenario's messages from 0.
     pub message: usize,
-    /// Is when it happened, from the message's first flit in.
+    /// When it happened, from the message's first flit in.
     pub cycles_after_first_flit_in: i64,
-    /// Names the event.
+    /// Name of the event.
     pub event: String,
-    /// Is the hart, where there is one.
+    /// The hart, where there is one.
     pub core: Option<u8>,
     /// Tells more.
     pub detail: String,
@@ -398,7 +398,7 @@ impl Set {
     }
 }
 
-/// Is a row of a scenario's results.
+/// A row of a scenario's results.
 #[derive(Deserialize)]
 struct ResultRow {
     direction: String,

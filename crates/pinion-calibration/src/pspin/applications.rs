@@ -18,19 +18,19 @@ use super::{frames, measured, nic};
 use crate::{Comparison, Tolerance, read, side_by_side};
 use pinion_app::error::{Error, Result};
 
-/// Is the median per-packet error that a run may have whose packets come one by one.
+/// The median per-packet error that a run may have whose packets come one by one.
 pub const SPREAD_TOLERANCE: f64 = 0.03;
-/// Is the median per-packet error that a run may have whose packets come all at once.
+/// The median per-packet error that a run may have whose packets come all at once.
 pub const BURST_TOLERANCE: f64 = 0.05;
 
 /// Describes one run of an example, a line of `index.csv`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Run {
-    /// Names the run and its folder.
+    /// Name of the run and its folder.
     pub run: String,
-    /// Names the example and its program.
+    /// Name of the example and its program.
     pub example: String,
-    /// Tells how the packets come.
+    /// How the packets come.
     pub kind: Kind,
 }
 

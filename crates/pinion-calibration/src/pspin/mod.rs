@@ -16,7 +16,7 @@ use pinion_app::app::HOST_MEMORY_BASE;
 use pinion_app::error::{Error, Result};
 use set::{Measured, Row, ScenarioPacket, Set};
 
-/// Is the absolute error a row may have in any case, in ns.
+/// The absolute error a row may have in any case, in ns.
 pub const TOLERANCE_NS: f64 = 2.0;
 
 /// Compares a metric of a row, in ns; under full load latency is only informative.

@@ -14,9 +14,9 @@ const LONGEST: Time = Time::from_ns(1_000_000_000);
 /// Holds when a packet's HER was handed over and when its completion came back.
 #[derive(Debug, Clone, Copy)]
 pub struct Passage {
-    /// Is when its HER was handed to the packet scheduler.
+    /// When its HER was handed to the packet scheduler.
     pub her_ns: f64,
-    /// Is when its completion came back.
+    /// When its completion came back.
     pub done_ns: f64,
 }
 
@@ -31,7 +31,7 @@ impl Passage {
 #[derive(Debug, Default)]
 pub struct Passages {
     by_packet: BTreeMap<u32, Passage>,
-    /// Says why not all packets completed.
+    /// Why not all packets completed.
     problem: String,
 }
 

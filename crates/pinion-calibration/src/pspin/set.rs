@@ -11,47 +11,47 @@ use pinion_app::error::{Error, Result};
 /// Names one row: a program with handlers and the packets it gets.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Row {
-    /// Names the row.
+    /// Name of the row.
     pub row: String,
-    /// Names the program (`elf/PROGRAM.elf`).
+    /// Name of the program (`elf/PROGRAM.elf`).
     pub program: String,
-    /// Names the header handler; empty for none.
+    /// Name of the header handler; empty for none.
     pub header_handler: String,
-    /// Names the payload handler; empty for none.
+    /// Name of the payload handler; empty for none.
     pub payload_handler: String,
-    /// Names the completion handler; empty for none.
+    /// Name of the completion handler; empty for none.
     pub completion_handler: String,
-    /// Names the packets (`scenarios/SCENARIO.csv`).
+    /// Name of the packets (`scenarios/SCENARIO.csv`).
     pub scenario: String,
 }
 
 /// Describes one packet of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct ScenarioPacket {
-    /// Counts packets from 0.
+    /// Number of packets from 0.
     pub packet: u32,
-    /// Is the message id.
+    /// The message id.
     pub message: u32,
-    /// Counts the packet's bytes.
+    /// Number of the packet's bytes.
     pub bytes: u32,
-    /// Counts the bytes copied to L1.
+    /// Number of the bytes copied to L1.
     pub l1_bytes: u32,
-    /// Is 1 for the message's last packet.
+    /// 1 for the message's last packet.
     pub end_of_message: u8,
-    /// Is the inbound engine's pause after this packet, in cycles of 1 ns.
+    /// The inbound engine's pause after this packet, in cycles of 1 ns.
     pub wait_cycles: u64,
 }
 
 /// Holds what the hardware did with one packet, in ns from the row's first HER.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct Measured {
-    /// Counts packets from 0.
+    /// Number of packets from 0.
     pub packet: u32,
-    /// Is when the inbound engine took the packet.
+    /// When the inbound engine took the packet.
     pub inbound_ns: f64,
-    /// Is when its HER was handed to the packet scheduler.
+    /// When its HER was handed to the packet scheduler.
     pub her_ns: f64,
-    /// Is when its completion came back.
+    /// When its completion came back.
     pub done_ns: f64,
 }
 

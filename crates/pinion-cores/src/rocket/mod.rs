@@ -214,12 +214,12 @@ pub struct Core {
     stalled: Cycle,
     /// Turns of polling loops that were left out: cycles and instructions.
     polled: (Cycle, u64),
-    /// Counts what a polling loop must not do: stores, pops, words sent, commands but idle.
+    /// Number of what a polling loop must not do: stores, pops, words sent, commands but idle.
     effects: u64,
     poll: Poll,
     /// The exception that the program has not come back from, if there is one.
     pub failure: Option<Box<Failure>>,
-    /// Counts reads of an empty receive queue.
+    /// Number of reads of an empty receive queue.
     pub empty_reads: u64,
     /// Program counter and cycle of the first of them.
     pub first_empty_read: Option<(u64, Cycle)>,

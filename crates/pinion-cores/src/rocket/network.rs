@@ -36,7 +36,7 @@ pub const fn is_network_csr(number: u16) -> bool {
     matches!(number, 0x052..=0x061)
 }
 
-/// Is what a core sees of the network. All cycles are the core's own; `known_until` says how much of
+/// What a core sees of the network. All cycles are the core's own; `known_until` says how much of
 /// the network's future is settled.
 pub trait Network {
     /// Gives the first cycle of which the network's state is not settled yet.

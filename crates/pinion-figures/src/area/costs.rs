@@ -8,15 +8,15 @@ use super::Sizes;
 use pinion_app::error::Result;
 use pinion_observe::plot::{Definition, Parameters};
 
-/// Is the figure whose file has the values.
+/// The figure whose file has the values.
 pub const FIGURE: &str = "pspin-table3";
 
 /// Holds an area and a power.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Is the area in mm².
+    /// The area in mm².
     pub area_mm2: f64,
-    /// Is the power in W, at most.
+    /// The power in W, at most.
     pub power_w: f64,
 }
 
@@ -39,27 +39,27 @@ impl Cost {
 /// Holds what each component of the published configuration takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// Is everything.
+    /// Everything.
     pub whole: Cost,
-    /// Is all of L2.
+    /// All of L2.
     pub l2: Cost,
-    /// Is the interconnect between clusters.
+    /// The interconnect between clusters.
     pub interconnect: Cost,
-    /// Is one cluster.
+    /// One cluster.
     pub cluster: Cost,
-    /// Is one L1.
+    /// One L1.
     pub l1: Cost,
-    /// Is one core.
+    /// One core.
     pub core: Cost,
-    /// Is one instruction cache.
+    /// One instruction cache.
     pub instruction_cache: Cost,
-    /// Is one cluster's interconnect.
+    /// One cluster's interconnect.
     pub cluster_interconnect: Cost,
-    /// Is the part of the power that grows with the clock.
+    /// The part of the power that grows with the clock.
     pub dynamic_share: f64,
-    /// Is the Ibex-like core's number of gates over RI5CY's.
+    /// The Ibex-like core's number of gates over RI5CY's.
     pub ibex_gates: f64,
-    /// Is the published configuration.
+    /// The published configuration.
     pub reference: Sizes,
 }
 

@@ -114,9 +114,9 @@ impl Component {
 pub struct Part {
     /// Names it.
     pub component: Component,
-    /// Counts it within its whole: cores of a cluster.
+    /// Number of it within its whole: cores of a cluster.
     pub count: u32,
-    /// Is what one takes.
+    /// What one takes.
     pub each: Cost,
 }
 
@@ -130,11 +130,11 @@ impl Part {
 /// Holds what a machine takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Counts the machine's HPUs.
+    /// Number of the machine's HPUs.
     pub hpus: u32,
-    /// Lists the components in the order of [`Component::ALL`].
+    /// The components in the order of [`Component::ALL`].
     pub parts: Vec<Part>,
-    /// Tells what the reader must know about it.
+    /// What the reader must know about it.
     pub remarks: Vec<String>,
 }
 

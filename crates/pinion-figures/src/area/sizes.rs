@@ -30,29 +30,29 @@ const OTHER_MASTERS: f64 = 2.0;
 /// Holds a machine's numbers that area and power depend on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
-    /// Counts clusters.
+    /// Number of clusters.
     pub clusters: u32,
-    /// Counts cores per cluster.
+    /// Number of cores per cluster.
     pub cores: u32,
-    /// Counts bytes of L2 packet buffer, handler memory and program memory.
+    /// Number of bytes of L2 packet buffer, handler memory and program memory.
     pub l2_bytes: u64,
-    /// Counts bytes of one L1.
+    /// Number of bytes of one L1.
     pub l1_bytes: u64,
-    /// Counts banks of one L1.
+    /// Number of banks of one L1.
     pub l1_banks: u32,
-    /// Counts bytes of one instruction cache.
+    /// Number of bytes of one instruction cache.
     pub instruction_cache_bytes: u64,
-    /// Is the width of the clusters' DMA interconnect in bytes a cycle.
+    /// The width of the clusters' DMA interconnect in bytes a cycle.
     pub dma_port_bytes: u32,
-    /// Is the width of the inbound engine's port in bytes a cycle.
+    /// The width of the inbound engine's port in bytes a cycle.
     pub inbound_port_bytes: u32,
-    /// Is the width of the other ports of the NIC-host interconnect in bytes a cycle.
+    /// The width of the other ports of the NIC-host interconnect in bytes a cycle.
     pub command_port_bytes: u32,
-    /// Counts HERs that the inter-cluster scheduler holds.
+    /// Number of HERs that the inter-cluster scheduler holds.
     pub queued_hers: u32,
-    /// Counts HERs that a cluster holds, running ones with them.
+    /// Number of HERs that a cluster holds, running ones with them.
     pub cluster_hers: u32,
-    /// Is the clock in MHz.
+    /// The clock in MHz.
     pub frequency_mhz: u64,
 }
 

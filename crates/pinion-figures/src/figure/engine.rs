@@ -40,7 +40,7 @@ pub trait Kind: Sync + Send {
 /// What a run is told.
 #[derive(Debug)]
 pub struct Asked<'a> {
-    /// Names the point in messages.
+    /// Name of the point in messages.
     label: &'a str,
     with: &'a BTreeMap<String, Parameter>,
 }

@@ -37,7 +37,7 @@ use std::path::Path;
 
 use pinion_app::error::Result;
 
-/// Is a published figure or table that can be made again.
+/// A published figure or table that can be made again.
 pub trait Figure: Sync {
     /// Names it: `figures/NAME.toml`, `NAME.csv`, `NAME.svg`.
     fn name(&self) -> &str;
@@ -71,36 +71,36 @@ pub trait Figure: Sync {
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>>;
 }
 
-/// Is one run of a figure.
+/// One run of a figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Names the run for people: `JBSQ, gap 900`.
+    /// Name of the run for people: `JBSQ, gap 900`.
     pub label: String,
-    /// Names the curve it belongs to.
+    /// Name of the curve it belongs to.
     pub curve: String,
-    /// Is what varies along the curve.
+    /// What varies along the curve.
     pub x: f64,
     /// Chooses the random numbers: points with the same stream get the same traffic, so that curves
     /// differ by what they compare only.
     pub stream: u64,
-    /// Holds the values of the axes, where the figure is nothing but a file.
+    /// The values of the axes, where the figure is nothing but a file.
     pub values: BTreeMap<String, Parameter>,
-    /// Holds what the run is told there.
+    /// What the run is told there.
     pub with: BTreeMap<String, Parameter>,
 }
 
-/// Is what all runs of a figure share, and a point's seed.
+/// What all runs of a figure share, and a point's seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
-    /// Is the figure's file.
+    /// The figure's file.
     pub definition: &'a Definition,
-    /// Holds the file's parameters, overrides applied.
+    /// The file's parameters, overrides applied.
     pub parameters: &'a Parameters,
     /// Changes numbers of the machine, as `--set` does elsewhere.
     pub machine: &'a [String],
-    /// Names the machine instead of the figure's own, where it takes another.
+    /// Name of the machine instead of the figure's own, where it takes another.
     pub machine_name: Option<&'a str>,
-    /// Names the folder for programs, instead of the user's cache.
+    /// Name of the folder for programs, instead of the user's cache.
     pub build_dir: Option<&'a Path>,
     /// Seeds this run.
     pub seed: u64,

@@ -18,11 +18,11 @@ pub struct Request {
     pub quick: bool,
     /// Changes numbers: those of the figure's file (`parameters.…`) or of the machine.
     pub set: Vec<String>,
-    /// Names the machine instead of the figure's own, for figures that take another.
+    /// Name of the machine instead of the figure's own, for figures that take another.
     pub machine: Option<String>,
-    /// Names the folder for programs, instead of the user's cache.
+    /// Name of the folder for programs, instead of the user's cache.
     pub build_dir: Option<PathBuf>,
-    /// Is how many points run at a time.
+    /// How many points run at a time.
     pub jobs: usize,
 }
 
@@ -38,15 +38,15 @@ impl Default for Request {
 pub struct Produced {
     /// Names it.
     pub name: String,
-    /// Is its file.
+    /// Its file.
     pub definition: Definition,
-    /// Holds its rows.
+    /// Its rows.
     pub table: Table,
     /// Compares published values with ours.
     pub comparisons: Vec<Comparison>,
-    /// Is the seed it was made with.
+    /// The seed it was made with.
     pub seed: u64,
-    /// Tells that it was only a quick look, whose differences mean little.
+    /// That it was only a quick look, whose differences mean little.
     pub quick: bool,
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-/// Is the unit of times in `/proc/self/stat` (proc(5): a hundredth of a second on Linux).
+/// The unit of times in `/proc/self/stat` (proc(5): a hundredth of a second on Linux).
 const TICK: Duration = Duration::from_millis(10);
 
 /// Gives the time that programs which this one ran and waited for had a core; `None` where the
@@ -18,12 +18,12 @@ pub(super) fn of_children() -> Option<Duration> {
     Some(TICK * (ticks(13)? + ticks(14)?))
 }
 
-/// Is what the kernel counted of the current thread so far.
+/// What the kernel counted of the current thread so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ThreadTime {
-    /// Is the time it had a core.
+    /// The time it had a core.
     pub on_core: Duration,
-    /// Is the time it could have run and other threads had the cores.
+    /// The time it could have run and other threads had the cores.
     pub waited: Duration,
 }
 

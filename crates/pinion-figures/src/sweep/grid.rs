@@ -27,14 +27,14 @@ pub enum Target {
     Seed,
 }
 
-/// Is a key and the values it gets.
+/// A key and the values it gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Is the key.
+    /// The key.
     pub key: String,
-    /// Says what it changes.
+    /// What it changes.
     pub target: Target,
-    /// Lists its values.
+    /// Its values.
     pub values: Vec<String>,
 }
 

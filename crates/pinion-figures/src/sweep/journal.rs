@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use super::{Measured, Numbers};
 use pinion_app::error::{Error, Result};
 
-/// Is what the journal keeps of a point.
+/// What the journal keeps of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
-    /// Is what was measured.
+    /// What was measured.
     pub measured: Measured,
-    /// Tells what went wrong in the run, if something did.
+    /// What went wrong in the run, if something did.
     pub problem: Option<String>,
 }
 

@@ -39,19 +39,19 @@ pub use subject::Subject;
 /// Says what to sweep and how.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Is what is swept.
+    /// What is swept.
     pub subject: Subject,
-    /// Names the machine, instead of the manifest's.
+    /// Name of the machine, instead of the manifest's.
     pub machine: Option<String>,
     /// Follows the RTL where that lacks or breaks what the paper describes.
     pub faithful: bool,
     /// Chooses the compiler.
     pub cc: Option<String>,
-    /// Names the folder for programs, instead of the user's cache.
+    /// Name of the folder for programs, instead of the user's cache.
     pub build_dir: Option<PathBuf>,
     /// Lets the application's folder ask for nothing that could harm who builds it.
     pub untrusted: bool,
-    /// Names an ELF to run instead of building.
+    /// Name of an ELF to run instead of building.
     pub elf: Option<PathBuf>,
     /// Replaces the manifest's traffic, of handlers.
     pub generate: Option<String>,
@@ -62,9 +62,9 @@ pub struct Request {
     pub set: Vec<String>,
     /// Lists seeds of the traffic, `1,2,3`.
     pub seed: Option<String>,
-    /// Is how many points run at a time.
+    /// How many points run at a time.
     pub jobs: usize,
-    /// Names the file that keeps what was measured.
+    /// Name of the file that keeps what was measured.
     pub journal: PathBuf,
     /// Runs every point, whatever the journal has.
     pub fresh: bool,
@@ -73,13 +73,13 @@ pub struct Request {
 /// Tells how far a sweep is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Counts points that are done.
+    /// Number of points that are done.
     pub done: usize,
-    /// Counts all points.
+    /// Number of all points.
     pub total: usize,
-    /// Is the part of the work that is done, from 0 to 1: long points count for more.
+    /// The part of the work that is done, from 0 to 1: long points count for more.
     pub share: f64,
-    /// Is the time since the sweep began.
+    /// The time since the sweep began.
     pub elapsed: Duration,
 }
 
@@ -115,31 +115,31 @@ impl Observer for Unobserved {
     }
 }
 
-/// Is a point of the grid with what came of it.
+/// A point of the grid with what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Holds a value for each axis.
+    /// A value for each axis.
     pub values: Vec<String>,
-    /// Is what was measured; `None` when the point could not be run.
+    /// What was measured; `None` when the point could not be run.
     pub measured: Option<Measured>,
-    /// Tells what went wrong, if something did.
+    /// What went wrong, if something did.
     pub problem: Option<String>,
 }
 
-/// Is what came of a sweep.
+/// What came of a sweep.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Names the application.
+    /// Name of the application.
     pub app: String,
-    /// Names the machine.
+    /// Name of the machine.
     pub machine: String,
-    /// Says what was measured.
+    /// What was measured.
     pub numbers: &'static Numbers,
-    /// Lists the axes of the grid.
+    /// The axes of the grid.
     pub axes: Vec<Axis>,
-    /// Holds a row for each point, the last axis varying fastest.
+    /// A row for each point, the last axis varying fastest.
     pub rows: Vec<Row>,
-    /// Tells how the work was done.
+    /// How the work was done.
     pub effort: Effort,
 }
 
@@ -153,19 +153,19 @@ impl Outcome {
 /// Tells how a sweep's work was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// Counts the points that the journal had.
+    /// Number of the points that the journal had.
     pub kept: usize,
-    /// Counts the points that were run.
+    /// Number of the points that were run.
     pub ran: usize,
-    /// Counts the programs that were compiled.
+    /// Number of the programs that were compiled.
     pub built: usize,
-    /// Counts the workers.
+    /// Number of the workers.
     pub workers: usize,
-    /// Is the time from the first worker's start to the last one's end.
+    /// The time from the first worker's start to the last one's end.
     pub wall: Duration,
-    /// Is the part of that time that the cores which the workers had were busy for them.
+    /// The part of that time that the cores which the workers had were busy for them.
     pub busy: f64,
-    /// Is the part of that time that workers waited for a core which other programs had; `None`
+    /// The part of that time that workers waited for a core which other programs had; `None`
     /// where the system does not tell.
     pub waited: Option<f64>,
 }

@@ -13,7 +13,7 @@ use ::parquet::schema::types::{Type, TypePtr};
 /// Names what wrote the file.
 const CREATOR: &str = "pinion";
 
-/// Is a column with a cell for each row.
+/// A column with a cell for each row.
 pub(super) struct Column {
     pub name: String,
     pub data: Data,

@@ -18,11 +18,11 @@ use pinion_app::error::{Error, Result, paragraph};
 use pinion_app::manifest::{Manifest, StandardTraffic};
 use pinion_app::{machine, traffic};
 
-/// Is the work of a packet beside that of its bytes, in the same unit: about what the handlers and
+/// The work of a packet beside that of its bytes, in the same unit: about what the handlers and
 /// the hardware around them take where a byte takes one instruction.
 const PACKET_WORK: f64 = 300.0;
 
-/// Is a sweep that can be run.
+/// A sweep that can be run.
 pub struct Plan {
     pub(super) request: Request,
     pub(super) axes: Vec<Axis>,
@@ -33,27 +33,27 @@ pub struct Plan {
     pub(super) pinion: String,
 }
 
-/// Is a point of the grid.
+/// A point of the grid.
 pub(super) struct Point {
-    /// Holds a value for each axis.
+    /// A value for each axis.
     pub values: Vec<String>,
-    /// Is what it takes, or why it cannot be run.
+    /// What it takes, or why it cannot be run.
     pub setting: std::result::Result<Setting, String>,
 }
 
-/// Is what a point takes.
+/// What a point takes.
 pub(super) struct Setting {
     /// Changes numbers of the machine.
     pub overrides: Vec<String>,
     /// Describes the packets or the requests.
     pub traffic: Asked,
-    /// Is the place of its program, unless that was made elsewhere.
+    /// The place of its program, unless that was made elsewhere.
     pub program: Option<usize>,
-    /// Says how long it will take, for comparing points.
+    /// How long it will take, for comparing points.
     pub work: f64,
 }
 
-/// Is what a point is asked to do.
+/// What a point is asked to do.
 #[derive(Debug)]
 pub(super) enum Asked {
     /// Packets for handlers.
@@ -64,11 +64,11 @@ pub(super) enum Asked {
     Own,
 }
 
-/// Is a program for some of the points.
+/// A program for some of the points.
 pub(super) struct Program {
-    /// Holds the numbers it is linked against.
+    /// The numbers it is linked against.
     pub layout: Layout,
-    /// Is where it goes: a folder of its own, so that several can be built at a time.
+    /// Where it goes: a folder of its own, so that several can be built at a time.
     pub elf: PathBuf,
 }
 

@@ -8,7 +8,7 @@ use super::{Axis, Metric, Numbers, Outcome, Row};
 use pinion_app::error::{Error, Result};
 use pinion_observe::plot::{Cell, Column, Definition, Table, chart};
 
-/// Is the span over which sizes are spread by their logarithms.
+/// The span over which sizes are spread by their logarithms.
 const LOG_SPAN: f64 = 8.0;
 
 /// Limits the values that stand at ticks of their own.
@@ -19,7 +19,7 @@ const MOST_CURVES: usize = 18;
 /// Chooses what a chart shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// Names the key across; the numeric one with the most values, unless given.
+    /// Name of the key across; the numeric one with the most values, unless given.
     pub x: Option<String>,
     /// Names the number upwards, or the beginning of its name; that of the kind of runs (the throughput
     /// of handlers), unless given.

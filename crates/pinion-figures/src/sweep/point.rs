@@ -24,7 +24,7 @@ pub(super) enum Done {
     Stopped,
 }
 
-/// Is what a point's run shares with the rest of the sweep.
+/// What a point's run shares with the rest of the sweep.
 pub(super) struct Shared<'a> {
     pub plan: &'a Plan,
     pub journal: &'a Journal,

@@ -22,7 +22,7 @@ use super::journal::Entry;
 use super::plan::{Asked, Setting};
 use super::{Measured, OF_CLUSTERS, OF_NANOSERVICES, Request, Subject};
 
-/// Is what a point runs.
+/// What a point runs.
 pub(super) enum Ready {
     /// Packet handlers and their packets.
     Handlers(Box<App>, Box<GeneratorSpec>),

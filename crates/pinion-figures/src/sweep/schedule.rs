@@ -16,7 +16,7 @@ use super::{Effort, Observer, Outcome, Progress, Row};
 use pinion_app::build;
 use pinion_app::error::{Error, Result, paragraph};
 
-/// Is how often the observer hears of progress.
+/// How often the observer hears of progress.
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Runs a plan.
@@ -61,11 +61,11 @@ pub fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome> {
     desk.conclude(effort)
 }
 
-/// Is the sweep's work: what is to be done, what is being done, what is done.
+/// The sweep's work: what is to be done, what is being done, what is done.
 struct Desk<'a> {
     plan: &'a Plan,
     state: Mutex<State>,
-    /// Is told when a program is there, or the sweep ends early.
+    /// Told when a program is there, or the sweep ends early.
     changed: Condvar,
 }
 
@@ -86,7 +86,7 @@ struct State {
     error: Option<Error>,
 }
 
-/// Is what a worker does next.
+/// What a worker does next.
 enum Task {
     Build(usize),
     Run(usize),
@@ -200,7 +200,7 @@ fn program_of(plan: &Plan, point: usize) -> Option<usize> {
     plan.points[point].setting.as_ref().ok()?.program
 }
 
-/// Is one of those who do the work.
+/// One of those who do the work.
 struct Worker<'a> {
     number: usize,
     desk: &'a Desk<'a>,
@@ -209,7 +209,7 @@ struct Worker<'a> {
     tell: Sender<Vec<u8>>,
 }
 
-/// Is how a worker spent its time.
+/// How a worker spent its time.
 struct Spent {
     /// With a core, or waiting for one, where the system tells.
     thread: Option<ThreadTime>,

@@ -9,7 +9,7 @@ use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
 use super::*;
 use pinion_app::error::{Error, Result};
 
-/// Is a folder of its own, removed at the end.
+/// A folder of its own, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -30,7 +30,7 @@ pub struct ModelError {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostModel {
-    /// Names the host.
+    /// Name of the host.
     pub name: String,
     /// Describes the CPU.
     pub cpu: CpuSection,
@@ -82,7 +82,7 @@ impl HostModel {
     }
 }
 
-/// Is the longest time that a cost may be: an hour, in ns.
+/// The longest time that a cost may be: an hour, in ns.
 const LONGEST_NS: f64 = 3.6e12;
 
 /// Refuses costs that are no time from 0 on.

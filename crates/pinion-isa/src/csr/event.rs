@@ -2,14 +2,14 @@
 //! count it (RISC-V privileged, section 3.1.10). Events go in by number, counts come out. The numbers
 //! are the core's; an event that a core does not count stays at what software wrote.
 
-/// Is the first counter's place among `mcycle` and its kin.
+/// The first counter's place among `mcycle` and its kin.
 const FIRST: u16 = 3;
 /// Counts the counters.
 const COUNT: usize = 29;
-/// Are the bits of `mcounteren` and `mcountinhibit` that belong to them.
+/// The bits of `mcounteren` and `mcountinhibit` that belong to them.
 pub(crate) const BITS: u32 = !0b111;
 
-/// Is Rocket's event for a miss of the data cache: set 2, of the memory system, bit 9.
+/// Rocket's event for a miss of the data cache: set 2, of the memory system, bit 9.
 pub const DATA_CACHE_MISS: u64 = 0x202;
 
 /// Numbers of the registers' first.

@@ -25,9 +25,9 @@ pub(super) fn parse_x32(bytes: &[u8], name: &str) -> Result<Image, ElfError> {
     file.parse::<FileHeader32<LittleEndian>>()
 }
 
-/// Is ELF's number of RISC-V.
+/// ELF's number of RISC-V.
 const RISC_V: u16 = 243;
-/// Is ELF's number of x86-64.
+/// ELF's number of x86-64.
 const X86_64: u16 = 62;
 
 #[derive(Clone, Copy)]

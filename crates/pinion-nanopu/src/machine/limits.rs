@@ -6,11 +6,11 @@ use pinion_cores::port::LINE_BYTES;
 use super::error::MachineError;
 use super::node::Machine;
 
-/// Is the longest time that something may wait, in cycles: minutes at any clock there is.
+/// The longest time that something may wait, in cycles: minutes at any clock there is.
 const MOST_CYCLES: u64 = 1 << 40;
-/// Is the most cycles that a step of an instruction or a frame may take.
+/// The most cycles that a step of an instruction or a frame may take.
 const MOST_STEP_CYCLES: u64 = 1 << 20;
-/// Is the most entries of a table or a queue.
+/// The most entries of a table or a queue.
 const MOST_ENTRIES: u64 = 1 << 20;
 
 type Number = (&'static str, u64);

@@ -41,7 +41,7 @@ pub struct Counts {
     pub refused: u64,
 }
 
-/// Is a frame on its way out.
+/// A frame on its way out.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaving {
     pub first: Cycle,

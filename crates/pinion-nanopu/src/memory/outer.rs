@@ -9,7 +9,7 @@ use crate::machine::memory::MemorySection;
 
 /// Nobody but the L2 asks the last-level cache.
 const HOLDER: u32 = 0;
-/// Is the row of a bank in which none is open.
+/// The row of a bank in which none is open.
 const CLOSED: u64 = u64::MAX;
 
 /// Holds the last-level cache's tags and which row is open in each bank.

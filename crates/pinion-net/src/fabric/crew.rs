@@ -37,7 +37,7 @@ pub(super) struct Crew<'a, N> {
     costs: Vec<AtomicU32>,
 }
 
-/// Is one thread's share of the work; two in a line of the cache would slow each other.
+/// One thread's share of the work; two in a line of the cache would slow each other.
 #[derive(Default)]
 #[repr(align(64))]
 struct Share {

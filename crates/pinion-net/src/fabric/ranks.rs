@@ -6,20 +6,20 @@ use super::FabricError;
 /// Tells how a rank, or all ranks together, stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Is the next cycle in which something happens; `u64::MAX`: nothing does.
+    /// The next cycle in which something happens; `u64::MAX`: nothing does.
     pub next: u64,
-    /// Is the last cycle in which something moved on.
+    /// The last cycle in which something moved on.
     pub moved: u64,
-    /// Counts nodes that the run waits for.
+    /// Number of nodes that the run waits for.
     pub open: u64,
-    /// Counts nodes that failed.
+    /// Number of nodes that failed.
     pub failed: u64,
-    /// Says that somebody wants the run to stop here.
+    /// That somebody wants the run to stop here.
     pub stop: bool,
 }
 
 impl Status {
-    /// Is the status of nobody.
+    /// The status of nobody.
     pub const NONE: Self = Self { next: u64::MAX, moved: 0, open: 0, failed: 0, stop: false };
 
     /// Gives the status of two together.
@@ -61,7 +61,7 @@ pub trait Ranks {
     fn gather(&mut self, parcel: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>, FabricError>;
 }
 
-/// Is the only rank.
+/// The only rank.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 

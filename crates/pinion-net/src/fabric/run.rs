@@ -20,13 +20,13 @@ use crate::switch::{Directory, Routes, Switch, SwitchSpec};
 /// Says how a fabric is built and run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Counts threads; results are the same with any number.
+    /// Number of threads; results are the same with any number.
     pub threads: usize,
-    /// Is the clock in whose cycles the fabric counts.
+    /// The clock in whose cycles the fabric counts.
     pub clock: Clock,
-    /// Are the faults of every cable, both ways; `None`: it has none.
+    /// The faults of every cable, both ways; `None`: it has none.
     pub faults: Option<FaultSpec>,
-    /// Are the nodes' IPv4 addresses, in their order.
+    /// The nodes' IPv4 addresses, in their order.
     pub addresses: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ pub enum Outcome {
     Reached,
 }
 
-/// Is a fabric.
+/// A fabric.
 pub struct Fabric<N> {
     pub(super) topology: Topology,
     pub(super) components: Vec<Mutex<Component<N>>>,

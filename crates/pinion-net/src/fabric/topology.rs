@@ -31,29 +31,29 @@ impl std::fmt::Display for Place {
 /// Names a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Jack {
-    /// Is whose it is.
+    /// Whose it is.
     pub place: Place,
-    /// Is its number there; 0 at a node.
+    /// Its number there; 0 at a node.
     pub port: usize,
 }
 
 /// Joins two ports, both ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cable {
-    /// Are its ends.
+    /// Its ends.
     pub ends: [Jack; 2],
-    /// Is its rate and latency, those of MAC and serial transceivers included.
+    /// Its rate and latency, those of MAC and serial transceivers included.
     pub link: Link,
 }
 
 /// Describes a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Counts nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Counts the ports of each switch.
+    /// Number of the ports of each switch.
     pub switches: Vec<usize>,
-    /// Are the cables. A node has exactly one, a switch's port one at most.
+    /// The cables. A node has exactly one, a switch's port one at most.
     pub cables: Vec<Cable>,
 }
 

@@ -20,21 +20,21 @@ pub enum Way {
 /// Describes the faults of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultSpec {
-    /// Is the probability that a frame is lost.
+    /// The probability that a frame is lost.
     pub loss: f64,
-    /// Is the probability that a frame comes twice.
+    /// The probability that a frame comes twice.
     pub duplicate: f64,
-    /// Is the probability that others overtake a frame.
+    /// The probability that others overtake a frame.
     pub reorder: f64,
-    /// Is the probability that a bit of a frame flips without the link noticing.
+    /// The probability that a bit of a frame flips without the link noticing.
     pub corrupt: f64,
-    /// Is the number of frames that overtake one at most; at least 1.
+    /// The number of frames that overtake one at most; at least 1.
     pub distance: u32,
-    /// Is the time after which a frame goes on although nothing overtook it.
+    /// The time after which a frame goes on although nothing overtook it.
     pub hold_ps: u64,
     /// Chooses the faults among equally likely ones.
     pub seed: u64,
-    /// Says which way the link is faulty; `None`: every way there is.
+    /// Which way the link is faulty; `None`: every way there is.
     pub way: Option<Way>,
 }
 

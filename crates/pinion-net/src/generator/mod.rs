@@ -71,7 +71,7 @@ pub(crate) struct Position {
     /// Index among the messages that take turns.
     slot: usize,
     is_last: bool,
-    /// Counts frames before it.
+    /// Number of frames before it.
     frame: u64,
 }
 

@@ -13,9 +13,9 @@
 /// Holds the ends of a confidence interval; `None`: open.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Is the lower end.
+    /// The lower end.
     pub low: Option<f64>,
-    /// Is the upper end.
+    /// The upper end.
     pub high: Option<f64>,
 }
 

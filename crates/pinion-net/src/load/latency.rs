@@ -30,19 +30,19 @@ pub struct LatencySummary {
     pub count: u64,
     /// Requests without an answer; they are in none of the numbers below.
     pub missing: u64,
-    /// Is the shortest.
+    /// The shortest.
     pub min_ns: f64,
-    /// Is the arithmetic mean.
+    /// The arithmetic mean.
     pub mean_ns: f64,
-    /// Is the time that half are within.
+    /// The time that half are within.
     pub p50_ns: f64,
-    /// Is the time that 90 % are within.
+    /// The time that 90 % are within.
     pub p90_ns: f64,
-    /// Is the time that 99 % are within.
+    /// The time that 99 % are within.
     pub p99_ns: f64,
-    /// Is the time that 99.9 % are within.
+    /// The time that 99.9 % are within.
     pub p999_ns: f64,
-    /// Is the longest.
+    /// The longest.
     pub max_ns: f64,
 }
 

@@ -13,11 +13,11 @@ const TICKS: u32 = 5;
 /// Holds a line of a percentile distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PercentileRow {
-    /// Is the response time, to the histogram's accuracy.
+    /// The response time, to the histogram's accuracy.
     pub cycles: u64,
-    /// Is the share of answers within it.
+    /// The share of answers within it.
     pub share: f64,
-    /// Counts them.
+    /// Number of them.
     pub count: u64,
 }
 

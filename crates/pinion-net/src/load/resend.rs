@@ -39,7 +39,7 @@ pub(super) struct Resend {
     counts: Resent,
 }
 
-/// Is an id, and the message that has it.
+/// An id, and the message that has it.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     /// Which use of the id this is, from 1 without 0: nodes tell late packets by it.
@@ -59,7 +59,7 @@ struct Message {
     due: u64,
 }
 
-/// Is a packet to be sent.
+/// A packet to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     /// Whom it goes to.

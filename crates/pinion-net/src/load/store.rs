@@ -32,7 +32,7 @@ const REQUEST_BYTES: usize = 48;
 const ANSWER_BYTES: usize = 16;
 /// Multiplies, to spread what it multiplies: 2^64 divided by the golden ratio.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Is in the tags of values that this source wrote; tags of preloaded ones are their keys' numbers.
+/// In the tags of values that this source wrote; tags of preloaded ones are their keys' numbers.
 const WRITTEN: u64 = 1 << 63;
 
 /// Describes a store and what is asked of it.

@@ -57,12 +57,12 @@ pub struct SwitchSpec {
     pub data_queue_bytes: u64,
     /// Bytes that the control frames waiting at a port stay below.
     pub control_queue_bytes: u64,
-    /// Says what happens to a data frame that finds no room.
+    /// What happens to a data frame that finds no room.
     pub overflow: Overflow,
     /// Marks frames that can be marked (IPv4 ECN) when so many bytes of data wait; `None`: never.
     /// Frames between nanoPUs cannot: NDP's do not use ECN, Homa's have their priority there.
     pub ecn_bytes: Option<u64>,
-    /// Says which of several shortest ways a frame takes.
+    /// Which of several shortest ways a frame takes.
     pub paths: Paths,
     /// Chooses among ways that are equally good.
     pub seed: u64,
@@ -83,7 +83,7 @@ impl Default for SwitchSpec {
     }
 }
 
-/// Is what happens next; of one cycle's, arrivals come first, each kind in the order of ports.
+/// What happens next; of one cycle's, arrivals come first, each kind in the order of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A frame is in.

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 
 /// The table of the network namespace that the thread which opens it is in.
 const TABLE: &str = "/proc/thread-self/net/dev";
-/// Is the column of frames dropped on their way out, behind the device's name (proc_net(5)).
+/// The column of frames dropped on their way out, behind the device's name (proc_net(5)).
 const DROPPED_OUT: usize = 11;
 
 /// Counts a device's drops.

@@ -40,7 +40,7 @@ pub enum LabError {
     NoNamespace {
         /// The namespace.
         space: String,
-        /// Tells why not.
+        /// Why not.
         reason: String,
     },
     /// There is no lab.
@@ -54,13 +54,13 @@ pub enum LabError {
     Enter {
         /// The namespace.
         path: PathBuf,
-        /// Tells why not.
+        /// Why not.
         source: io::Error,
     },
     /// The tool `ip` is missing or cannot be run.
     #[error("cannot run `ip`: {source}; it comes with the package iproute2")]
     NoTool {
-        /// Tells why not.
+        /// Why not.
         source: io::Error,
     },
     /// The tool `ip` refused.
@@ -86,11 +86,11 @@ pub enum LabError {
     /// The record of what was made cannot be kept.
     #[error("cannot {action} {}: {source}; PINION_LAB_DIR names another folder", path.display())]
     Record {
-        /// Tells what was tried.
+        /// What was tried.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Tells why not.
+        /// Why not.
         source: io::Error,
     },
     /// The record of what was made says nothing.
@@ -98,7 +98,7 @@ pub enum LabError {
     BadRecord {
         /// The file.
         path: PathBuf,
-        /// Tells what is wrong.
+        /// What is wrong.
         reason: String,
     },
     /// The folder of records is not this user's alone.
@@ -106,7 +106,7 @@ pub enum LabError {
         "the folder of labs' records must be yours alone: {problem}; PINION_LAB_DIR names another"
     )]
     ForeignFolder {
-        /// Tells why not.
+        /// Why not.
         problem: NotOurs,
     },
 }

@@ -21,11 +21,11 @@ use super::state::Record;
 
 /// Looks at the record this often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Is how long a holder may take to end before it is killed.
+/// How long a holder may take to end before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Is what the holder says when its namespace is there.
+/// What the holder says when its namespace is there.
 const READY: &str = "ready";
-/// Is what makes it stay.
+/// What makes it stay.
 const STAY: &str = "stay";
 
 /// A process that holds a namespace.

@@ -18,18 +18,18 @@ use pinion_run::live::Observer;
 
 const PAGE_BYTES: u64 = 4096;
 
-/// Is what a host program asks for.
+/// What a host program asks for.
 #[derive(Debug)]
 pub struct Wanted {
-    /// Is the first context.
+    /// The first context.
     pub context: u32,
-    /// Holds a ruleset for it and for those that follow.
+    /// A ruleset for it and for those that follow.
     pub rules: Vec<Rules>,
-    /// Is the size of host memory.
+    /// The size of host memory.
     pub host_bytes: u64,
-    /// Names the image.
+    /// Name of the image.
     pub image_name: String,
-    /// Is the image.
+    /// The image.
     pub image: Vec<u8>,
 }
 

@@ -41,7 +41,7 @@ pub struct Seen {
     pub faults: u64,
 }
 
-/// Is the NIC and its surroundings.
+/// The NIC and its surroundings.
 pub struct Board {
     pub nic: Nic,
     pub machine: Machine,
@@ -51,18 +51,18 @@ pub struct Board {
     pub holders: BTreeMap<u64, Holder>,
     pub seen: Vec<Seen>,
     pub device: Device,
-    /// Says why nothing moves any more, if so.
+    /// Why nothing moves any more, if so.
     pub is_stuck: Option<String>,
-    /// Counts ended handlers told of since a context was last taken.
+    /// Number of ended handlers told of since a context was last taken.
     faults_told: u64,
-    /// Counts handlers that were ended because their program had left, or unloaded them.
+    /// Number of handlers that were ended because their program had left, or unloaded them.
     left_behind: u64,
     collector: Collector,
     queue: Queue,
     clock: Clock,
     pace: Pace,
     is_idle: bool,
-    /// Is the simulated time that the last slice ended at, if packets are inside: cores may have
+    /// The simulated time that the last slice ended at, if packets are inside: cores may have
     /// nothing to tell until behind it.
     reached: Time,
     start: Instant,

@@ -13,39 +13,39 @@ use pinion_app::app::HOST_MEMORY_BASE;
 
 /// Separates contexts' host memory, as commands name it: 64 GiB.
 const HOST_SHARE_BYTES: u64 = 1 << 36;
-/// Is the scratchpad of a context in each cluster (FPsPIN's library).
+/// The scratchpad of a context in each cluster (FPsPIN's library).
 const SCRATCHPAD_BYTES: u32 = 4096;
-/// Is where SLMP keeps a packet's message id, and FPsPIN's engine looks for it.
+/// Where SLMP keeps a packet's message id, and FPsPIN's engine looks for it.
 const MESSAGE_ID_BYTE: u32 = 44;
-/// Is what handlers of every context reach at the start of L2 handler memory (RTL hpu_driver).
+/// What handlers of every context reach at the start of L2 handler memory (RTL hpu_driver).
 const STATIC_BYTES: u32 = 0x10000;
-/// Is what a host program maps handler memory by.
+/// What a host program maps handler memory by.
 pub const PAGE_BYTES: u32 = 4096;
 
-/// Is a host program's part of the NIC.
+/// A host program's part of the NIC.
 #[derive(Debug)]
 pub struct Holder {
-    /// Is its process.
+    /// Its process.
     pub pid: i32,
-    /// Is its user.
+    /// Its user.
     pub user: u32,
-    /// Is its name.
+    /// Its name.
     pub program: String,
-    /// Is the first of its contexts.
+    /// The first of its contexts.
     pub first: u32,
     /// Holds each context's ruleset.
     pub rules: Vec<Rules>,
-    /// Is the memory it shares with its handlers.
+    /// The memory it shares with its handlers.
     pub region: SharedRegion,
-    /// Is the part of it that handlers reach.
+    /// The part of it that handlers reach.
     pub window: Range<u64>,
-    /// Is the image's place in the list, while one is loaded.
+    /// The image's place in the list, while one is loaded.
     pub image: Option<usize>,
-    /// Names the image.
+    /// Name of the image.
     pub image_name: String,
-    /// Is its part of L2 handler memory.
+    /// Its part of L2 handler memory.
     pub handler_memory: Range<u32>,
-    /// Is that part as the program can map it, until it is given the file.
+    /// That part as the program can map it, until it is given the file.
     pub handler_memory_file: Option<OwnedFd>,
 }
 
@@ -111,7 +111,7 @@ impl Holder {
     }
 }
 
-/// Is how FPsPIN tells messages apart.
+/// How FPsPIN tells messages apart.
 pub const MESSAGE: MessageId =
     MessageId::Field { offset_bytes: MESSAGE_ID_BYTE, mask: u32::MAX, shift: 0 };
 

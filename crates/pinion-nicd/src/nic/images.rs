@@ -23,25 +23,25 @@ const COUNTER_BYTES: u64 = 128;
 const CODE: &str = "code";
 const DATA: &str = "data";
 const DATA_IN_L1: &str = "data in L1";
-/// Is the size of the largest file.
+/// The size of the largest file.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// Is an image and what is known about it.
+/// An image and what is known about it.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Is the file's content.
+    /// The file's content.
     pub bytes: Vec<u8>,
-    /// Is what it says.
+    /// What it says.
     pub image: Image,
     /// Holds header, payload and completion handler.
     pub handlers: [Option<Handler>; 3],
-    /// Is where lies what handlers and host program share, if there is such a thing.
+    /// Where lies what handlers and host program share, if there is such a thing.
     pub host_data: Option<Range<u32>>,
-    /// Holds the memory it occupies, with what for.
+    /// The memory it occupies, with what for.
     pub ranges: Vec<(Range<u32>, &'static str)>,
-    /// Counts the host programs that use it.
+    /// Number of the host programs that use it.
     pub users: u32,
-    /// Tells whether the cores run its runtime.
+    /// Whether the cores run its runtime.
     pub is_booted: bool,
 }
 

@@ -10,15 +10,15 @@ use pinion_sim::Time;
 /// A line that a handler printed, or that the NIC says about one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Is the simulated time.
+    /// The simulated time.
     pub time: Time,
-    /// Is the cluster.
+    /// The cluster.
     pub cluster: u32,
-    /// Is the HPU within the cluster.
+    /// The HPU within the cluster.
     pub hpu: u32,
-    /// Is the text.
+    /// The text.
     pub text: String,
-    /// Is the user whose it is; whoever runs the NIC and root see it too. `None`: everybody's.
+    /// The user whose it is; whoever runs the NIC and root see it too. `None`: everybody's.
     pub user: Option<u32>,
 }
 
@@ -53,15 +53,15 @@ impl Reader {
 pub struct Log {
     lines: VecDeque<Line>,
     capacity: usize,
-    /// Counts the lines that were forgotten.
+    /// Number of the lines that were forgotten.
     forgotten: u64,
 }
 
-/// Is where a reader has come to.
+/// Where a reader has come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
     reader: Reader,
-    /// Is the number of the next line.
+    /// The number of the next line.
     next: u64,
 }
 

@@ -3,15 +3,15 @@
 
 /// Begins every message ("FPIN").
 const MAGIC: u32 = 0x4e49_5046;
-/// Is the version of everything here.
+/// The version of everything here.
 pub const VERSION: u16 = 1;
-/// Is the size of the largest message.
+/// The size of the largest message.
 pub const MESSAGE_BYTES: usize = 65536;
-/// Is the most bytes of memory one message carries.
+/// The most bytes of memory one message carries.
 pub const PIECE_BYTES: u32 = 32768;
-/// Is the size of a header.
+/// The size of a header.
 pub const HEADER_BYTES: usize = 16;
-/// Is the size of a name.
+/// The size of a name.
 const NAME_BYTES: usize = 128;
 /// Counts the HPUs whose requests are numbered in an answer.
 pub const HPUS_MAX: usize = 128;
@@ -62,18 +62,18 @@ impl Kind {
     }
 }
 
-/// Is a message's header.
+/// A message's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Says what it is about; `None`: nothing that is known.
+    /// What it is about; `None`: nothing that is known.
     pub kind: Option<Kind>,
-    /// Is the kind's number.
+    /// The kind's number.
     pub kind_number: u16,
-    /// Is the sender's version.
+    /// The sender's version.
     pub version: u16,
-    /// Counts the sender's questions.
+    /// Number of the sender's questions.
     pub number: u32,
-    /// Is 0, or says that the body is a complaint.
+    /// 0, or says that the body is a complaint.
     pub status: u32,
 }
 
@@ -166,10 +166,10 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Is a ruleset as a message carries it.
+/// A ruleset as a message carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// Tells whether one rule must match, or all.
+    /// Whether one rule must match, or all.
     pub is_or: bool,
     /// Word, mask, start and end of each rule.
     pub rules: [[u32; 4]; RULES],

@@ -58,32 +58,32 @@ const RETRY: Duration = Duration::from_millis(5);
 /// Tells how to run a NIC.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Names the wire, and how long the run is.
+    /// Name of the wire, and how long the run is.
     pub live: LiveOptions,
-    /// Is the machine.
+    /// The machine.
     pub machine: Machine,
-    /// Names the device.
+    /// Name of the device.
     pub device: String,
-    /// Counts the contexts that handler memory is shared among; `None`: as many as there are.
+    /// Number of the contexts that handler memory is shared among; `None`: as many as there are.
     pub contexts: Option<u32>,
-    /// Says who may use it.
+    /// Who may use it.
     pub allowed: Allowed,
-    /// Counts the lines of output that are kept.
+    /// Number of the lines of output that are kept.
     pub log_lines: usize,
 }
 
-/// Is what messages are answered from besides the board.
+/// What messages are answered from besides the board.
 struct Setting {
     device: String,
     contexts: u32,
-    /// Counts refusals.
+    /// Number of refusals.
     refused: Cell<u64>,
 }
 
-/// Is a program that is connected.
+/// A program that is connected.
 struct Peer {
     connection: Connection,
-    /// Is where a reader of lines has come to, and whether it stays.
+    /// Where a reader of lines has come to, and whether it stays.
     lines: Option<(Cursor, bool)>,
 }
 

@@ -10,9 +10,9 @@ use pinion_run::live::Observer;
 
 /// Lets so many notices through at once.
 const BURST: u32 = 100;
-/// Is the first interval of those behind.
+/// The first interval of those behind.
 const FIRST_INTERVAL: Duration = Duration::from_secs(1);
-/// Is the longest interval; also how long it must have been quiet for the burst to begin anew.
+/// The longest interval; also how long it must have been quiet for the burst to begin anew.
 const LAST_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// Decides which notices are let through.
@@ -21,9 +21,9 @@ struct Gate {
     let_through: u32,
     left_out: u64,
     interval: Duration,
-    /// Is when one was let through last.
+    /// When one was let through last.
     last: Option<Instant>,
-    /// Is when one was heard last.
+    /// When one was heard last.
     heard: Option<Instant>,
 }
 

@@ -24,11 +24,11 @@ pub enum Code {
     Nic,
 }
 
-/// Is a refusal.
+/// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Refusal {
-    /// Says what kind it is.
+    /// What kind it is.
     pub code: Code,
     /// Says what, where, and what to do.
     pub text: String,

@@ -15,7 +15,7 @@ use super::socket::Connection;
 use super::{Setting, status};
 use pinion_run::live::Observer;
 
-/// Is what becomes of a message.
+/// What becomes of a message.
 pub enum Reply {
     /// An answer, with files.
     Answer(Vec<u8>, Vec<OwnedFd>),
@@ -27,12 +27,12 @@ pub enum Reply {
 
 type Answered = Result<Reply, Refusal>;
 
-/// Is who asks: the connection's number and what is known of the other end.
+/// Who asks: the connection's number and what is known of the other end.
 #[derive(Clone, Copy)]
 pub struct Asker<'a> {
-    /// Is the connection's number.
+    /// The connection's number.
     pub number: u64,
-    /// Is the connection.
+    /// The connection.
     pub connection: &'a Connection,
 }
 

@@ -103,7 +103,7 @@ fn is_member(user: Uid, group: Gid, groups: &[Gid]) -> bool {
     of_user.iter().any(|group| groups.contains(group))
 }
 
-/// Is the open socket of a NIC.
+/// The open socket of a NIC.
 #[derive(Debug)]
 pub struct Door {
     listener: UnixListener,
@@ -212,17 +212,17 @@ fn program(pid: i32) -> String {
     name.chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// Is one end of a connection.
+/// One end of a connection.
 #[derive(Debug)]
 pub struct Connection {
     stream: UnixStream,
-    /// Is the process at the other end.
+    /// The process at the other end.
     pub pid: i32,
-    /// Is its user.
+    /// Its user.
     pub user: Uid,
-    /// Is its group.
+    /// Its group.
     pub group: Gid,
-    /// Is its name.
+    /// Its name.
     pub program: String,
 }
 

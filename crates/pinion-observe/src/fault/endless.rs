@@ -9,12 +9,12 @@ use pinion_isa::{Class, Extensions, Instruction, decode};
 
 use super::program::{Code, Debug, Program};
 
-/// Is a loop in the source.
+/// A loop in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loop {
-    /// Names the function it is in.
+    /// Name of the function it is in.
     pub function: Option<String>,
-    /// Names the lines by file: `flood.c:12-14, 20`.
+    /// Name of the lines by file: `flood.c:12-14, 20`.
     pub lines: String,
 }
 

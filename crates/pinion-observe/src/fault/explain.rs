@@ -19,7 +19,7 @@ const X86_NAMES: [&str; 17] = [
 /// Says what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// Names the kind, for programs.
+    /// Name of the kind, for programs.
     pub name: &'static str,
     /// Says it in words.
     pub words: String,
@@ -32,39 +32,39 @@ impl Wrong {
     }
 }
 
-/// Is a call on the way to the fault.
+/// A call on the way to the fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Is the instruction's address.
+    /// The instruction's address.
     pub pc: u64,
-    /// Is where it is in the source.
+    /// Where it is in the source.
     pub place: Place,
-    /// Tells whether the compiler put the function's code into its caller.
+    /// Whether the compiler put the function's code into its caller.
     pub is_inlined: bool,
-    /// Counts calls that are the same, one behind the other.
+    /// Number of calls that are the same, one behind the other.
     pub times: usize,
 }
 
-/// Is a fault with everything that can be said of it.
+/// A fault with everything that can be said of it.
 #[derive(Debug, Clone)]
 pub struct Explained {
-    /// Is the record.
+    /// The record.
     pub fault: Fault,
-    /// Names the context, or the program.
+    /// Name of the context, or the program.
     pub context: String,
-    /// Says what is wrong.
+    /// What is wrong.
     pub wrong: Wrong,
-    /// Names the function around the instruction and how far into it that is, where known.
+    /// Name of the function around the instruction and how far into it that is, where known.
     pub place: Option<String>,
-    /// Is the line of the user's that led there.
+    /// The line of the user's that led there.
     pub source: Option<String>,
-    /// Holds the calls, the innermost first.
+    /// The calls, the innermost first.
     pub frames: Vec<Frame>,
-    /// Holds the loops that a handler was in when the watchdog ended it, the innermost first.
+    /// The loops that a handler was in when the watchdog ended it, the innermost first.
     pub loops: Vec<Loop>,
-    /// Is the instruction in assembler syntax, where that is known.
+    /// The instruction in assembler syntax, where that is known.
     pub instruction: Option<String>,
-    /// Says what the packet's headers say.
+    /// What the packet's headers say.
     pub headers: Vec<String>,
 }
 
@@ -250,9 +250,9 @@ pub(super) fn exception(cause: u32) -> String {
 
 /// Tells what a program's code is by its registers.
 impl Code {
-    /// Is that of the sPIN machines' HPUs.
+    /// That of the sPIN machines' HPUs.
     pub const HPU: Self =
         Self::RiscV(pinion_isa::Extensions::PSPIN.with(pinion_isa::Extensions::XPULP));
-    /// Is that of the nanoPU.
+    /// That of the nanoPU.
     pub const NANOPU: Self = Self::RiscV(pinion_isa::Extensions::RV64GC);
 }

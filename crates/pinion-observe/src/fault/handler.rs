@@ -15,7 +15,7 @@ use crate::words::count;
 
 /// Ends the page that nothing lies in, so that null pointers are noticed.
 const NULL_PAGE_END: u64 = 4096;
-/// Is how far below its stack an access may lie that is still the stack's: the largest frame.
+/// How far below its stack an access may lie that is still the stack's: the largest frame.
 const FRAME_BYTES: u32 = 64 << 10;
 /// Names the blocks of a cluster's peripherals: first offset, name.
 const PERIPHERALS: [(u32, &str); 6] = [
@@ -29,11 +29,11 @@ const PERIPHERALS: [(u32, &str); 6] = [
 const PERIPHERAL_BYTES: u32 = 0x1_0000;
 const PERIPHERAL_OFFSET: u32 = 0x20_0000;
 const DEVICES: std::ops::Range<u32> = 0x1a10_0000..0x1a20_0000;
-/// Is what the native engine calls an integer division that x86-64 traps.
+/// What the native engine calls an integer division that x86-64 traps.
 const ARITHMETIC_CAUSE: u32 = 26;
-/// Is the cause that the SDK's runtime gives to a stack that was overrun.
+/// The cause that the SDK's runtime gives to a stack that was overrun.
 const STACK_CAUSE: u32 = 24;
-/// Is where workers of the native engine have their stacks, one behind the other.
+/// Where workers of the native engine have their stacks, one behind the other.
 const NATIVE_STACKS: std::ops::Range<u32> = 0x2000_0000..0x4000_0000;
 const NATIVE_SPAN_BYTES: u32 = 0x8_0000;
 const NATIVE_GUARD: std::ops::Range<u32> = 0x1000..0x1_0000;
@@ -55,15 +55,15 @@ pub fn explain_all(app: &App, faults: Vec<Fault>) -> Vec<Explained> {
     faults.into_iter().map(|fault| nic.explain(fault, Some(&program))).collect()
 }
 
-/// Is a NIC that faults happened on.
+/// A NIC that faults happened on.
 pub struct Nic<'a> {
-    /// Is the machine.
+    /// The machine.
     pub machine: &'a Machine,
-    /// Holds the contexts.
+    /// The contexts.
     pub contexts: &'a [ExecutionContext],
-    /// Tells whether handlers get packets that begin with their IP header.
+    /// Whether handlers get packets that begin with their IP header.
     pub starts_with_ip: bool,
-    /// Tells whether handlers ran on this computer.
+    /// Whether handlers ran on this computer.
     pub is_native: bool,
 }
 

@@ -22,22 +22,22 @@ pub enum Code {
 
 /// Holds a program.
 pub struct Program<'a> {
-    /// Is what is loaded, with its symbols.
+    /// What is loaded, with its symbols.
     pub image: &'a Image,
-    /// Is what its instructions are.
+    /// What its instructions are.
     pub code: Code,
     file: Cow<'a, [u8]>,
     address_bytes: u8,
 }
 
-/// Is a place in the source.
+/// A place in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Names the function.
+    /// Name of the function.
     pub function: Option<String>,
-    /// Names the file, with its folder.
+    /// Name of the file, with its folder.
     pub file: Option<String>,
-    /// Counts the line.
+    /// Number of the line.
     pub line: Option<u32>,
 }
 
@@ -92,7 +92,7 @@ pub fn describe(image: &Image, address: u64) -> Option<String> {
     })
 }
 
-/// Is a program's debug information.
+/// A program's debug information.
 pub struct Debug<'a> {
     image: &'a Image,
     context: Option<Context<Slice<'a>>>,

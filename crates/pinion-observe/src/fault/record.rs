@@ -17,23 +17,23 @@ pub struct Fault {
     pub time: Time,
     /// Tells whose it is.
     pub origin: Origin,
-    /// Tells what went wrong.
+    /// What went wrong.
     pub kind: FaultKind,
     /// Points at the instruction.
     pub pc: u64,
-    /// Is the address it touched, or what else `mtval` says.
+    /// The address it touched, or what else `mtval` says.
     pub address: u64,
-    /// Holds the registers before the instruction.
+    /// The registers before the instruction.
     pub registers: Registers,
-    /// Holds the instruction's bytes, if there is memory where it lies.
+    /// The instruction's bytes, if there is memory where it lies.
     pub instruction: Vec<u8>,
-    /// Is where the stack begins that is kept, and its bytes.
+    /// Where the stack begins that is kept, and its bytes.
     pub stack: (u64, Vec<u8>),
-    /// Holds the addresses of the last instructions, where they are known.
+    /// The addresses of the last instructions, where they are known.
     pub trail: Vec<u32>,
-    /// Holds the packet; of a thread, the first bytes of the message, without a header.
+    /// The packet; of a thread, the first bytes of the message, without a header.
     pub packet: Vec<u8>,
-    /// Counts equal faults.
+    /// Number of equal faults.
     pub count: u64,
 }
 
@@ -49,21 +49,21 @@ pub enum Origin {
 /// Names a handler that runs.
 #[derive(Debug, Clone, Copy)]
 pub struct HandlerOrigin {
-    /// Names the execution context.
+    /// Name of the execution context.
     pub context: ContextId,
-    /// Is its kind.
+    /// Its kind.
     pub kind: HandlerKind,
-    /// Is its address.
+    /// Its address.
     pub handler: u32,
-    /// Names the message.
+    /// Name of the message.
     pub message: u32,
-    /// Counts the packet.
+    /// Number of the packet.
     pub packet: u64,
-    /// Names the cluster.
+    /// Name of the cluster.
     pub cluster: u32,
-    /// Names the HPU within the cluster.
+    /// Name of the HPU within the cluster.
     pub hpu: u32,
-    /// Is where its packet lies in L1, and its bytes.
+    /// Where its packet lies in L1, and its bytes.
     pub l1_packet: (u32, u32),
     /// Describes the command that was refused, if one was.
     pub refused: Option<Refused>,
@@ -72,22 +72,22 @@ pub struct HandlerOrigin {
 /// Names a thread of a nanoservice.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadOrigin {
-    /// Is the hart.
+    /// The hart.
     pub hart: usize,
-    /// Is the context (port) of the thread.
+    /// The context (port) of the thread.
     pub context: u16,
-    /// Is the message that it had begun to read last.
+    /// The message that it had begun to read last.
     pub message: Option<MessageOrigin>,
 }
 
 /// Says where a message came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOrigin {
-    /// Is its sender's address.
+    /// Its sender's address.
     pub address: Ipv4Addr,
-    /// Is its sender's context (port).
+    /// Its sender's context (port).
     pub port: u16,
-    /// Counts its bytes.
+    /// Number of its bytes.
     pub bytes: u16,
     /// The program had said that it is done with it.
     pub is_done: bool,
@@ -96,11 +96,11 @@ pub struct MessageOrigin {
 /// Holds a processor's registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registers {
-    /// Are x0 to x31 of RISC-V with 32 bits.
+    /// X0 to x31 of RISC-V with 32 bits.
     Rv32([u32; 32]),
-    /// Are x0 to x31 of RISC-V with 64 bits.
+    /// X0 to x31 of RISC-V with 64 bits.
     Rv64([u64; 32]),
-    /// Are x86-64's in the order of DWARF's numbers; a 0 may stand for what is not known.
+    /// X86-64's in the order of DWARF's numbers; a 0 may stand for what is not known.
     X86([u64; 17]),
 }
 
@@ -173,14 +173,14 @@ impl Fault {
     }
 }
 
-/// Is what faults have in common that count as equal: context, kind, instruction, caller.
+/// What faults have in common that count as equal: context, kind, instruction, caller.
 type Key = (u32, FaultKind, u64, u64);
 
 /// Keeps faults, each once.
 #[derive(Debug, Default)]
 pub struct Ledger {
     faults: Vec<(Key, Fault)>,
-    /// Counts faults of which nothing is kept.
+    /// Number of faults of which nothing is kept.
     beyond: u64,
 }
 

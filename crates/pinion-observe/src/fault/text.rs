@@ -12,7 +12,7 @@ const SHOWN_INNER: usize = 12;
 const SHOWN_OUTER: usize = 4;
 /// Shows so many registers in a line.
 const REGISTERS_IN_LINE: usize = 8;
-/// Is the context of a hart that runs none of its threads (SDK, `nanoKernel`).
+/// The context of a hart that runs none of its threads (SDK, `nanoKernel`).
 const NANOKERNEL_CONTEXT: u16 = 0xffff;
 
 impl Explained {

@@ -11,19 +11,19 @@ use crate::words::count;
 
 /// Ends the page that nothing lies in.
 const NULL_PAGE_END: u64 = 4096;
-/// Are what each hart has behind the program: its block, whose end is its main stack's top, and
+/// What each hart has behind the program: its block, whose end is its main stack's top, and
 /// whose lower half belongs to threads (SDK, `nanopu/runtime/kernel.h`).
 const BLOCK_BYTES: u64 = 128 << 10;
 
-/// Is a nanoservice that faults happened in.
+/// A nanoservice that faults happened in.
 pub struct Threads<'a> {
-    /// Names the program.
+    /// Name of the program.
     pub name: &'a str,
-    /// Is the program.
+    /// The program.
     pub image: &'a Image,
-    /// Is the program's file.
+    /// The program's file.
     pub file: &'a [u8],
-    /// Is the memory: first address and bytes.
+    /// The memory: first address and bytes.
     pub memory: (u64, u64),
 }
 

@@ -12,23 +12,23 @@ use super::record::Registers;
 
 /// Limits the calls that are followed.
 const DEPTH_MAX: usize = 1024;
-/// Is x86-64's stack pointer and its column for the return address.
+/// X86-64's stack pointer and its column for the return address.
 const X86_STACK_POINTER: u16 = 7;
 const X86_RETURN: u16 = 16;
-/// Are RISC-V's stack pointer and return address.
+/// RISC-V's stack pointer and return address.
 const RISCV_STACK_POINTER: u16 = 2;
 const RISCV_RETURN: u16 = 1;
 
-/// Is a call on the way: where in a function.
+/// A call on the way: where in a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// Is the instruction's address; of all but the innermost, what follows the call.
+    /// The instruction's address; of all but the innermost, what follows the call.
     pub pc: u64,
-    /// Is an address within the instruction: its own, or of the call in front of `pc`.
+    /// An address within the instruction: its own, or of the call in front of `pc`.
     pub within: u64,
 }
 
-/// Is the state of the way back.
+/// The state of the way back.
 struct State<'a> {
     registers: Vec<Option<u64>>,
     stack: &'a (u64, Vec<u8>),

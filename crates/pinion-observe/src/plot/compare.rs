@@ -6,29 +6,29 @@ use serde::Serialize;
 use super::{Published, Table};
 use pinion_app::error::{Error, Result};
 
-/// Is the relative difference that needs no reason.
+/// The relative difference that needs no reason.
 pub const TOLERANCE: f64 = 0.10;
 
 /// Compares one published value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Names the value.
+    /// Name of the value.
     pub name: String,
-    /// Tells what it is.
+    /// What it is.
     pub what: String,
-    /// Is ours; `None` where it was not measured.
+    /// Ours; `None` where it was not measured.
     pub ours: Option<f64>,
-    /// Is the published number.
+    /// The published number.
     pub paper: Option<f64>,
-    /// Is the least that was published.
+    /// The least that was published.
     pub from: Option<f64>,
-    /// Is the most that was published.
+    /// The most that was published.
     pub to: Option<f64>,
-    /// Is the unit.
+    /// The unit.
     pub unit: String,
-    /// Tells where it stands.
+    /// Where it stands.
     pub source: String,
-    /// Is ours over the published number, or the nearest bound, less 1; 0 within bounds.
+    /// Ours over the published number, or the nearest bound, less 1; 0 within bounds.
     pub difference: Option<f64>,
     /// Judges it.
     pub verdict: Verdict,

@@ -18,35 +18,35 @@ const OWN: &str = "parameters.";
 pub struct Definition {
     /// Tells in one line what the figure shows.
     pub title: String,
-    /// Names the published figure and what it was measured on.
+    /// Name of the published figure and what it was measured on.
     pub source: String,
-    /// Tells how it is made here, and what is different on purpose.
+    /// How it is made here, and what is different on purpose.
     pub method: String,
-    /// Tells what the chart shows.
+    /// What the chart shows.
     pub chart: Chart,
     /// Shows the same rows in other ways.
     #[serde(default)]
     pub further: Vec<Further>,
-    /// Tells what runs, for a figure that is nothing but a file.
+    /// What runs, for a figure that is nothing but a file.
     pub run: Option<RunSpec>,
-    /// Lists the series of its points.
+    /// The series of its points.
     #[serde(default)]
     pub series: Vec<SeriesSpec>,
-    /// Names what its rows hold.
+    /// Name of what its rows hold.
     #[serde(default)]
     pub columns: Vec<ColumnSpec>,
-    /// Holds the numbers of the experiment.
+    /// The numbers of the experiment.
     #[serde(default)]
     parameters: BTreeMap<String, Parameter>,
     /// Replaces some of them for a quick look.
     #[serde(default)]
     quick: BTreeMap<String, Parameter>,
-    /// Lists what was published.
+    /// What was published.
     #[serde(default)]
     pub published: Vec<Published>,
 }
 
-/// Is one number, list or word of an experiment.
+/// One number, list or word of an experiment.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Parameter {
@@ -67,30 +67,30 @@ pub struct Parameters {
     values: BTreeMap<String, Parameter>,
 }
 
-/// Is a published value: a number, or bounds.
+/// A published value: a number, or bounds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// Names it.
     pub name: String,
-    /// Tells what it is.
+    /// What it is.
     pub what: String,
     /// Reads ours off the rows.
     pub ours: Expression,
-    /// Is the number, where one was published.
+    /// The number, where one was published.
     pub paper: Option<f64>,
-    /// Is the least that was published, for bounds.
+    /// The least that was published, for bounds.
     pub from: Option<f64>,
-    /// Is the most that was published, for bounds.
+    /// The most that was published, for bounds.
     pub to: Option<f64>,
-    /// Is the unit.
+    /// The unit.
     #[serde(default)]
     pub unit: String,
-    /// Tells where it stands.
+    /// Where it stands.
     pub source: String,
-    /// Tells why ours differs by more than the tolerance, and what shows that.
+    /// Why ours differs by more than the tolerance, and what shows that.
     pub difference: Option<String>,
-    /// Tells where the chart shows it.
+    /// Where the chart shows it.
     pub drawn: Option<Drawn>,
 }
 
@@ -98,13 +98,13 @@ pub struct Published {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drawn {
-    /// Names the group of bars; without it and a place the value is a line across.
+    /// Name of the group of bars; without it and a place the value is a line across.
     pub group: Option<String>,
-    /// Names the bar in the group, or the curve whose colour it has.
+    /// Name of the bar in the group, or the curve whose colour it has.
     pub series: Option<String>,
-    /// Is the place along the axis across, of curves.
+    /// The place along the axis across, of curves.
     pub at: Option<f64>,
-    /// Names the further chart that shows it, instead of the first.
+    /// Name of the further chart that shows it, instead of the first.
     pub chart: Option<String>,
 }
 

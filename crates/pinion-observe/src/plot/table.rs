@@ -30,7 +30,7 @@ impl Column {
     }
 }
 
-/// Is one place in a row.
+/// One place in a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// A name.
@@ -89,15 +89,15 @@ impl Cell {
     }
 }
 
-/// Is one row; as many cells as there are columns.
+/// One row; as many cells as there are columns.
 pub type Row = Vec<Cell>;
 
 /// Holds all rows of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Names the places.
+    /// Name of the places.
     pub columns: Vec<Column>,
-    /// Holds the rows in order of the points.
+    /// The rows in order of the points.
     pub rows: Vec<Row>,
 }
 

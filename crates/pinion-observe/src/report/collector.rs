@@ -22,11 +22,11 @@ const LINE_BYTES: usize = 4096;
 /// Chooses what is written while a run goes on.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
-    /// Names the capture of packets that left.
+    /// Name of the capture of packets that left.
     pub pcap_out: Option<PathBuf>,
-    /// Names the capture of packets no context matched.
+    /// Name of the capture of packets no context matched.
     pub unmatched_out: Option<PathBuf>,
-    /// Names the CSV file with a line per packet.
+    /// Name of the CSV file with a line per packet.
     pub packets: Option<PathBuf>,
     /// Collects a row per handler.
     pub handlers: bool,
@@ -57,45 +57,45 @@ pub struct Collector {
     lines: BTreeMap<(u32, u32), Vec<u8>>,
     error: Option<Error>,
     too_large: Option<(Time, usize)>,
-    /// Holds what it has counted so far.
+    /// What it has counted so far.
     pub stats: Stats,
 }
 
 /// Holds what a run's events add up to.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// Is the distribution of times from HER to completion.
+    /// The distribution of times from HER to completion.
     pub latency: Histogram,
-    /// Is the distribution of times from arrival to departure.
+    /// The distribution of times from arrival to departure.
     pub transit: Histogram,
-    /// Counts bytes of completed packets.
+    /// Number of bytes of completed packets.
     pub processed_bytes: u64,
-    /// Is when the first packet arrived.
+    /// When the first packet arrived.
     pub first_arrival: Option<Time>,
-    /// Is when the last packet arrived.
+    /// When the last packet arrived.
     pub last_arrival: Time,
-    /// Is when the last completion came back.
+    /// When the last completion came back.
     pub last_completion: Time,
-    /// Is when the last packet left.
+    /// When the last packet left.
     pub last_departure: Time,
-    /// Holds the faults, each once.
+    /// The faults, each once.
     pub faults: Ledger,
-    /// Counts messages evicted.
+    /// Number of messages evicted.
     pub evicted: u64,
-    /// Holds the first packets that no context matched, as far as a matching engine sees.
+    /// The first packets that no context matched, as far as a matching engine sees.
     pub unmatched: Vec<Vec<u8>>,
-    /// Tells whether a handler printed anything.
+    /// Whether a handler printed anything.
     pub printed: bool,
-    /// Holds a row per handler.
+    /// A row per handler.
     pub handlers: BTreeMap<(ContextId, HandlerKind), HandlerRow>,
 }
 
 /// Tells what packets begin with, on the way out and for unmatched ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Links {
-    /// Is what packets that handlers send begin with.
+    /// What packets that handlers send begin with.
     pub out: LinkType,
-    /// Is what the input's packets begin with.
+    /// What the input's packets begin with.
     pub input: LinkType,
 }
 

@@ -8,19 +8,19 @@ use super::histogram::{Histogram, Quantiles};
 /// Sums up the executions of one handler.
 #[derive(Debug, Clone, Default)]
 pub struct HandlerRow {
-    /// Names its context.
+    /// Name of its context.
     pub context: String,
-    /// Names its function.
+    /// Name of its function.
     pub symbol: String,
-    /// Names its kind: header, payload or completion.
+    /// Name of its kind: header, payload or completion.
     pub kind: &'static str,
-    /// Counts executions.
+    /// Number of executions.
     pub runs: u64,
-    /// Counts executions that ended by an exception or the watchdog.
+    /// Number of executions that ended by an exception or the watchdog.
     pub failed: u64,
-    /// Counts retired instructions.
+    /// Number of retired instructions.
     pub instructions: u64,
-    /// Counts cycles lost, by reason.
+    /// Number of cycles lost, by reason.
     pub stalls: Stalls,
     /// Sums the time from taking the task to the doorbell.
     pub busy_ps: u64,

@@ -21,15 +21,15 @@ pub struct Histogram {
 /// Sums up a distribution, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Quantiles {
-    /// Is the shortest time.
+    /// The shortest time.
     pub min: f64,
-    /// Is the arithmetic mean.
+    /// The arithmetic mean.
     pub mean: f64,
-    /// Is the time that half are within.
+    /// The time that half are within.
     pub p50: f64,
-    /// Is the time that 99 of 100 are within.
+    /// The time that 99 of 100 are within.
     pub p99: f64,
-    /// Is the longest time.
+    /// The longest time.
     pub max: f64,
 }
 

@@ -14,7 +14,7 @@ pub(super) const KEPT_PACKETS: usize = 64;
 /// Limits the bytes kept of each: more than any engine sees.
 pub(super) const KEPT_BYTES: usize = 256;
 
-/// Is what tells that a run came to nothing, taken from its [`Stats`] before they become a summary.
+/// What tells that a run came to nothing, taken from its [`Stats`] before they become a summary.
 pub struct Traces {
     unmatched: Vec<Vec<u8>>,
     printed: bool,

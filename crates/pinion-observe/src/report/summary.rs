@@ -28,69 +28,69 @@ pub enum Ending {
 /// Describes a run by the native engine: its times are this computer's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Native {
-    /// Counts workers.
+    /// Number of workers.
     pub workers: u32,
-    /// Is the time the engine had packets, without that of reading or making them.
+    /// The time the engine had packets, without that of reading or making them.
     pub engine: Duration,
 }
 
 /// Holds everything a summary shows.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Names the application.
+    /// Name of the application.
     pub app: String,
-    /// Names the machine.
+    /// Name of the machine.
     pub machine: String,
-    /// Names the contexts.
+    /// Name of the contexts.
     pub contexts: Vec<String>,
-    /// Tells how the run ended.
+    /// How the run ended.
     pub ending: Ending,
-    /// Holds the NIC's counters.
+    /// The NIC's counters.
     pub totals: Totals,
-    /// Counts bytes of processed packets.
+    /// Number of bytes of processed packets.
     pub processed_bytes: u64,
-    /// Is the distribution of times from HER to completion.
+    /// The distribution of times from HER to completion.
     pub latency: Option<Quantiles>,
-    /// Is the distribution of times from arrival to departure.
+    /// The distribution of times from arrival to departure.
     pub transit: Option<Quantiles>,
-    /// Is the time from the first arrival to the last thing that happened.
+    /// The time from the first arrival to the last thing that happened.
     pub active: Time,
-    /// Is the simulated time of the whole run.
+    /// The simulated time of the whole run.
     pub simulated: Time,
-    /// Is the time the host took.
+    /// The time the host took.
     pub host: Duration,
-    /// Is the simulated time that was worked on and the host time it took: of a live run only the
+    /// The simulated time that was worked on and the host time it took: of a live run only the
     /// time with packets inside.
     pub working: (Time, Duration),
-    /// Counts HPUs.
+    /// Number of HPUs.
     pub hpus: u32,
-    /// Is the frequency of the machine's clock, in megahertz.
+    /// The frequency of the machine's clock, in megahertz.
     pub frequency_mhz: u64,
-    /// Counts the machine's cycles in the simulated time.
+    /// Number of the machine's cycles in the simulated time.
     pub cycles: u64,
-    /// Counts the machine's cycles from the first arrival to the last thing that happened.
+    /// Number of the machine's cycles from the first arrival to the last thing that happened.
     pub active_cycles: u64,
-    /// Holds the faults, each once, explained.
+    /// The faults, each once, explained.
     pub faults: Vec<Explained>,
-    /// Holds a row per handler, if asked for.
+    /// A row per handler, if asked for.
     pub handlers: Vec<HandlerRow>,
-    /// Tells what does not add up, if something does not.
+    /// What does not add up, if something does not.
     pub imbalance: Option<String>,
     /// Describes the native engine, of a run by it.
     pub native: Option<Native>,
-    /// Counts frames that the kernel dropped before a live run read them.
+    /// Number of frames that the kernel dropped before a live run read them.
     pub kernel_dropped: Option<u64>,
-    /// Names what else must be said (frames dropped by a live run, the slowdown).
+    /// Name of what else must be said (frames dropped by a live run, the slowdown).
     pub remarks: Vec<String>,
 }
 
 /// Names what a summary is about.
 pub struct Subject<'a> {
-    /// Is its name.
+    /// Its name.
     pub name: &'a str,
-    /// Is the machine.
+    /// The machine.
     pub machine: &'a Machine,
-    /// Holds the contexts.
+    /// The contexts.
     pub contexts: &'a [ExecutionContext],
     /// Explains faults.
     pub explain: &'a dyn Fn(Vec<Fault>) -> Vec<Explained>,

@@ -14,13 +14,13 @@ pub const INTERFACES: [&str; 4] = ["HostDirect", "NIC send", "host DMA", "invali
 
 /// Describes one event.
 pub struct Told {
-    /// Is when it happened.
+    /// When it happened.
     pub time: Time,
-    /// Names the HPU it belongs to, if it belongs to one.
+    /// Name of the HPU it belongs to, if it belongs to one.
     pub hpu: Option<(u32, u32)>,
-    /// Names the packet it belongs to, if it belongs to one.
+    /// Name of the packet it belongs to, if it belongs to one.
     pub packet: Option<(ContextId, u64)>,
-    /// Is what is written.
+    /// What is written.
     pub text: String,
 }
 

@@ -17,11 +17,11 @@ pub struct Choice {
     pub handlers: Vec<String>,
     /// Names contexts.
     pub contexts: Vec<String>,
-    /// Counts packets from 0.
+    /// Number of packets from 0.
     pub packets: Vec<u64>,
-    /// Is the first cycle or time.
+    /// The first cycle or time.
     pub from: Option<When>,
-    /// Is the cycle or time behind the last one.
+    /// The cycle or time behind the last one.
     pub to: Option<When>,
 }
 
@@ -31,9 +31,9 @@ pub struct Filter {
     hpus: Vec<(u32, u32)>,
     tasks: Option<Vec<(ContextId, HandlerKind)>>,
     packets: Vec<u64>,
-    /// Is when the trace begins.
+    /// When the trace begins.
     pub from: Time,
-    /// Is when it ends: nothing then is traced any more.
+    /// When it ends: nothing then is traced any more.
     pub to: Time,
 }
 

@@ -18,7 +18,7 @@ pub struct SourceLines {
 struct Row {
     address: u64,
     bytes: u64,
-    /// Is file and line.
+    /// File and line.
     place: String,
 }
 

@@ -24,12 +24,12 @@ pub struct TextTrace<'a, W> {
     instructions: bool,
     events: Option<Events<'a>>,
     code: Code<'a>,
-    /// Is when close listening begins.
+    /// When close listening begins.
     begin: Time,
-    /// Is the time up to which everything is written.
+    /// The time up to which everything is written.
     settled: Time,
     lines: Vec<(Time, Line)>,
-    /// Counts cycles of a time.
+    /// Number of cycles of a time.
     cycle_at: Box<dyn Fn(Time) -> u64 + Send>,
     out: W,
     has_titles: bool,

@@ -7,12 +7,12 @@ use pinion_sim::{Clock, Time};
 
 use pinion_app::error::{Error, Result};
 
-/// Is a cycle or a time since the machine was ready.
+/// A cycle or a time since the machine was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Is the cycle's number.
+    /// The cycle's number.
     Cycle(u64),
-    /// Is the time.
+    /// The time.
     Time(Time),
 }
 

@@ -23,7 +23,7 @@ const TOLD_FAULTS: u64 = 20;
 /// Hears one NIC.
 #[derive(Debug)]
 pub struct Ears {
-    /// Counts what is heard.
+    /// Number of what is heard.
     pub statistics: Statistics,
     /// Knows the program's functions.
     pub symbols: Image,

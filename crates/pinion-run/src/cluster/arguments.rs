@@ -8,19 +8,19 @@ use std::net::Ipv4Addr;
 
 /// Holds what placeholders stand for at one node.
 pub(super) struct Facts<'a> {
-    /// Are all groups: name, number of the first node, number of nodes.
+    /// All groups: name, number of the first node, number of nodes.
     pub groups: &'a [(String, usize, usize)],
-    /// Is the number within its group.
+    /// The number within its group.
     pub index: usize,
-    /// Is the number within the cluster.
+    /// The number within the cluster.
     pub node: usize,
-    /// Counts the cluster's nodes.
+    /// Number of the cluster's nodes.
     pub nodes: usize,
-    /// Is the cluster's seed.
+    /// The cluster's seed.
     pub seed: u64,
 }
 
-/// Is the address of node 0 (RTL plusarg nic_ip_addr of the published runs): 10.0.0.2.
+/// The address of node 0 (RTL plusarg nic_ip_addr of the published runs): 10.0.0.2.
 const FIRST_ADDRESS: u32 = 0x0a00_0002;
 
 /// Gives a node's IPv4 address.
@@ -47,7 +47,7 @@ pub(super) fn fill(argument: &str, facts: &Facts<'_>) -> Result<String, String> 
     Ok(filled)
 }
 
-/// Is what a placeholder stands for.
+/// What a placeholder stands for.
 enum Value {
     Number(u64),
     Address(Ipv4Addr),

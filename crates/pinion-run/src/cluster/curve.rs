@@ -21,20 +21,20 @@ const CURVES: [(&str, &str); 4] = [
 
 /// Holds the points of a cluster's loads.
 pub struct Curve {
-    /// Names the cluster.
+    /// Name of the cluster.
     pub name: String,
-    /// Are the points, of every generator at every gap.
+    /// The points, of every generator at every gap.
     pub points: Vec<CurvePoint>,
 }
 
-/// Is one generator at one gap.
+/// One generator at one gap.
 #[derive(Debug, Clone)]
 pub struct CurvePoint {
-    /// Names the generator.
+    /// Name of the generator.
     pub load: String,
-    /// Is the mean number of cycles between its requests.
+    /// The mean number of cycles between its requests.
     pub gap_cycles: f64,
-    /// Is what became of its load, as in the JSON of a run.
+    /// What became of its load, as in the JSON of a run.
     pub report: Value,
 }
 

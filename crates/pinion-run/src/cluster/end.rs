@@ -9,7 +9,7 @@ use super::spin_end::SpinEnd;
 use super::summary::Ended;
 use super::tracing::Boxed;
 
-/// Is what stands at a node.
+/// What stands at a node.
 pub enum End<'a> {
     /// A nanoPU.
     Nano(Box<NanoEnd>),

@@ -38,7 +38,7 @@ pub fn read(spec: &str, own: u32, first: u32, count: u32) -> Result<LoadSpec, Lo
     base.with(spec, &["src", "dst"], "a load of a cluster: its nodes have addresses")
 }
 
-/// Is a load generator at its end of a cable.
+/// A load generator at its end of a cable.
 pub struct LoadEnd {
     end: PeerEnd<LoadSource>,
     clock: Clock,

@@ -51,14 +51,14 @@ pub(super) struct RawNode {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLoad {
     pub name: String,
-    /// Names the group of nodes, or the node (`server.3`), that requests are for.
+    /// Name of the group of nodes, or the node (`server.3`), that requests are for.
     pub to: String,
-    /// Says what requests are, as `--load` of a single node.
+    /// What requests are, as `--load` of a single node.
     #[serde(default)]
     pub spec: String,
     #[serde(default = "one")]
     pub count: usize,
-    /// Are the gaps of `--curve`, instead of the one in `spec`.
+    /// The gaps of `--curve`, instead of the one in `spec`.
     #[serde(default)]
     pub gaps: Vec<f64>,
 }
@@ -67,17 +67,17 @@ fn one() -> usize {
     1
 }
 
-/// Is a change of machines: of one group's, or of all; `KEY=VALUE`.
+/// A change of machines: of one group's, or of all; `KEY=VALUE`.
 pub(super) type MachineChange = (Option<String>, String);
 
 /// Names groups in overrides: `client.count=16` is `node[1].count=16` where the second is `client`.
 /// What goes to the nodes' machines is split off: `client.machine.KEY=VALUE`, `machine.KEY=VALUE`.
 pub(super) struct Overrides {
-    /// Are changes of the file.
+    /// Changes of the file.
     pub file: Vec<String>,
-    /// Are changes of machines; with a name, of that group's alone.
+    /// Changes of machines; with a name, of that group's alone.
     pub machines: Vec<MachineChange>,
-    /// Is the cluster's seed, whether the file has one or not.
+    /// The cluster's seed, whether the file has one or not.
     pub seed: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ use crate::nanoservice::{self, Setup, hang};
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
 
-/// Is a nanoPU with its program, and who hears it.
+/// A nanoPU with its program, and who hears it.
 pub struct NanoEnd<L = Deaf> {
     inner: NodeEnd<Ears<L>>,
     service: Arc<Service>,

@@ -12,20 +12,20 @@ use pinion_sim::config::ConfigError;
 use serde::Deserialize;
 use shape::RawTopology;
 
-/// Is the latency of the published evaluation's links (nanoPU paper, §4.1: 43 ns).
+/// The latency of the published evaluation's links (nanoPU paper, §4.1: 43 ns).
 const LINK_CYCLES: u64 = 140;
 
-/// Is the longest that a frame may be on its way through a link or a switch: minutes.
+/// The longest that a frame may be on its way through a link or a switch: minutes.
 const MOST_CYCLES: u64 = 1 << 40;
 
 /// Describes the network between nodes.
 #[derive(Debug, Clone)]
 pub struct Network {
-    /// Is who is joined to whom.
+    /// Who is joined to whom.
     pub topology: Topology,
-    /// Names the cables: by their node, or by their two switches.
+    /// Name of the cables: by their node, or by their two switches.
     pub cables: Vec<String>,
-    /// Is every switch.
+    /// Every switch.
     pub switch: SwitchSpec,
 }
 

@@ -51,7 +51,7 @@ fn nobody_sent(plan: &Plan, summary: &Summary) -> Option<String> {
     Some(format!("no message moved: {who}{advice}"))
 }
 
-/// Is a load generator of the plan.
+/// A load generator of the plan.
 struct Load<'p> {
     name: &'p str,
     node: usize,

@@ -21,7 +21,7 @@ pub(super) struct Observed<'a> {
     /// The run waits for programs to end.
     pub waits: bool,
     pub patience: u64,
-    /// Tells how the run ended, once it has.
+    /// How the run ended, once it has.
     pub ending: Option<Ending>,
     begun: Instant,
     last: Instant,

@@ -19,33 +19,33 @@ use pinion_app::error::{Error, Result};
 use pinion_app::manifest::Manifest;
 use pinion_app::service::Service;
 
-/// Is the clock of a fabric without a nanoPU (the published prototype's).
+/// The clock of a fabric without a nanoPU (the published prototype's).
 const CLOCK_HZ: u64 = 3_200_000_000;
 /// Bounds the nodes of a cluster: what the addresses behind 10.0.0.2 are enough for.
 const MOST_NODES: usize = 1 << 20;
-/// Is the default of a run's patience, in cycles: 3 ms.
+/// The default of a run's patience, in cycles: 3 ms.
 const PATIENCE_CYCLES: u64 = 10_000_000;
 
-/// Is what a check of the file gives.
+/// What a check of the file gives.
 type Checked<T> = std::result::Result<T, ConfigError>;
 
 /// Holds a cluster that can be run.
 pub struct Plan {
     /// Names it.
     pub name: String,
-    /// Are its groups of nodes, in the order of their numbers.
+    /// Its groups of nodes, in the order of their numbers.
     pub groups: Vec<Group>,
-    /// Names each node.
+    /// Name of each node.
     pub names: Vec<String>,
-    /// Is what joins them.
+    /// What joins them.
     pub network: Network,
-    /// Is the clock in whose cycles the network counts.
+    /// The clock in whose cycles the network counts.
     pub clock: Clock,
-    /// Is the seed of everything that is left to chance.
+    /// The seed of everything that is left to chance.
     pub seed: u64,
     /// Ends a run in which no message has moved for so many cycles.
     pub patience: u64,
-    /// Are the gaps, in cycles, of each group of load generators that has several: one run for each.
+    /// The gaps, in cycles, of each group of load generators that has several: one run for each.
     pub gaps: Vec<(usize, Vec<f64>)>,
 }
 
@@ -53,13 +53,13 @@ pub struct Plan {
 pub struct Group {
     /// Names it.
     pub name: String,
-    /// Is the number of its first node.
+    /// The number of its first node.
     pub first: usize,
-    /// Counts its nodes.
+    /// Number of its nodes.
     pub count: usize,
     /// The run ends when all nodes of such groups have ended.
     pub ends: bool,
-    /// Is what its nodes are.
+    /// What its nodes are.
     pub target: Target,
 }
 
@@ -67,21 +67,21 @@ pub struct Group {
 pub enum Target {
     /// nanoPUs with a program.
     Nanoservice {
-        /// Is the program.
+        /// The program.
         service: Arc<Service>,
-        /// Is the machine.
+        /// The machine.
         setup: Setup,
-        /// Are the arguments, by node of the group.
+        /// The arguments, by node of the group.
         arguments: Vec<Vec<String>>,
     },
     /// sPIN NICs with packet handlers.
     Handlers {
-        /// Is the application.
+        /// The application.
         app: Arc<App>,
     },
     /// Load generators.
     Load {
-        /// Are their loads, by node of the group.
+        /// Their loads, by node of the group.
         specs: Vec<LoadSpec>,
     },
 }

@@ -11,43 +11,43 @@ use pinion_observe::report::Quantiles;
 /// Holds what a node did.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NodeRow {
-    /// Is its number in the cluster.
+    /// Its number in the cluster.
     pub node: usize,
     /// Names it.
     pub name: String,
-    /// Names what runs on it.
+    /// Name of what runs on it.
     pub app: String,
-    /// Names its machine.
+    /// Name of its machine.
     pub machine: String,
-    /// Tells how it ended: `finished`, `exited`, `stopped`, `stuck`, `cycle_limit`, `interrupted`.
+    /// How it ended: `finished`, `exited`, `stopped`, `stuck`, `cycle_limit`, `interrupted`.
     pub ending: String,
-    /// Is the program's exit code, if it ended itself.
+    /// The program's exit code, if it ended itself.
     pub exit_code: Option<i64>,
-    /// Tells that the program failed, or the run did here.
+    /// That the program failed, or the run did here.
     pub failed: bool,
-    /// Tells who waits for whom here, by line.
+    /// Who waits for whom here, by line.
     pub stuck: Vec<String>,
-    /// Says what went wrong in its programs, a text of several lines for each fault.
+    /// What went wrong in its programs, a text of several lines for each fault.
     pub faults: Vec<String>,
-    /// Is what it printed.
+    /// What it printed.
     pub console: String,
-    /// Counts messages that programs were given.
+    /// Number of messages that programs were given.
     pub messages_in: u64,
-    /// Counts messages that programs sent.
+    /// Number of messages that programs sent.
     pub messages_out: u64,
-    /// Counts frames that arrived.
+    /// Number of frames that arrived.
     pub frames_in: u64,
-    /// Counts frames that left.
+    /// Number of frames that left.
     pub frames_out: u64,
-    /// Counts instructions.
+    /// Number of instructions.
     pub instructions: u64,
-    /// Is the distribution of times from request to answer at its pins, in nanoseconds.
+    /// The distribution of times from request to answer at its pins, in nanoseconds.
     pub latency_ns: Option<Quantiles>,
-    /// Tells what the program did wrong.
+    /// What the program did wrong.
     pub warnings: Vec<String>,
-    /// Tells what kept everything that came from its programs, if something did.
+    /// What kept everything that came from its programs, if something did.
     pub remarks: Vec<String>,
-    /// Tells what does not add up, if something does not.
+    /// What does not add up, if something does not.
     pub imbalance: Option<String>,
     /// Holds everything else there is to say about a node of its kind.
     pub details: Value,
@@ -173,15 +173,15 @@ impl NodeRow {
 /// Holds what became of a generator's load.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoadRow {
-    /// Is the generator's number in the cluster.
+    /// The generator's number in the cluster.
     pub node: usize,
-    /// Names the generator.
+    /// Name of the generator.
     pub name: String,
-    /// Is the report.
+    /// The report.
     pub report: Value,
-    /// Is the report for people.
+    /// The report for people.
     pub text: String,
-    /// Are the percentiles of its response times, as CSV and in HdrHistogram's text format.
+    /// The percentiles of its response times, as CSV and in HdrHistogram's text format.
     pub percentiles: [String; 2],
 }
 
@@ -200,27 +200,27 @@ impl LoadRow {
 /// Holds what passed one direction of a cable.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CableRow {
-    /// Is the cable's number.
+    /// The cable's number.
     pub number: usize,
-    /// Names the cable.
+    /// Name of the cable.
     pub cable: String,
-    /// Is from its second end to its first (into the node, where it has one).
+    /// From its second end to its first (into the node, where it has one).
     pub back: bool,
-    /// Counts frames put in.
+    /// Number of frames put in.
     pub frames: u64,
-    /// Counts their bytes.
+    /// Number of their bytes.
     pub bytes: u64,
-    /// Counts frames that found no room in front of it.
+    /// Number of frames that found no room in front of it.
     pub dropped: u64,
-    /// Counts frames that faults lost.
+    /// Number of frames that faults lost.
     pub lost: u64,
-    /// Counts frames that faults repeated.
+    /// Number of frames that faults repeated.
     pub duplicated: u64,
-    /// Counts frames that others overtook.
+    /// Number of frames that others overtook.
     pub reordered: u64,
-    /// Counts damaged frames that the receiving MAC dropped.
+    /// Number of damaged frames that the receiving MAC dropped.
     pub damaged: u64,
-    /// Tells that each frame put in came out, is under way or was lost.
+    /// That each frame put in came out, is under way or was lost.
     pub balanced: bool,
 }
 
@@ -245,27 +245,27 @@ impl CableRow {
 /// Holds what a switch did.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SwitchRow {
-    /// Is its number.
+    /// Its number.
     pub switch: usize,
-    /// Counts frames that came in.
+    /// Number of frames that came in.
     pub frames_in: u64,
-    /// Counts frames that left.
+    /// Number of frames that left.
     pub frames_out: u64,
-    /// Counts data frames whose payload was cut off.
+    /// Number of data frames whose payload was cut off.
     pub trimmed: u64,
-    /// Counts frames dropped because a queue was full.
+    /// Number of frames dropped because a queue was full.
     pub dropped: u64,
-    /// Counts frames dropped because they lead nowhere.
+    /// Number of frames dropped because they lead nowhere.
     pub unroutable: u64,
-    /// Counts frames marked as having met congestion.
+    /// Number of frames marked as having met congestion.
     pub marked: u64,
-    /// Counts frames still inside.
+    /// Number of frames still inside.
     pub resident: u64,
-    /// Is the most bytes of data that waited at a port.
+    /// The most bytes of data that waited at a port.
     pub largest_data_bytes: u64,
-    /// Is the most bytes of control frames that waited at a port.
+    /// The most bytes of control frames that waited at a port.
     pub largest_control_bytes: u64,
-    /// Tells that each frame that came in left, was dropped or is inside.
+    /// That each frame that came in left, was dropped or is inside.
     pub balanced: bool,
 }
 
@@ -291,9 +291,9 @@ impl SwitchRow {
 /// Holds how much waited in front of a cable over time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueTrace {
-    /// Names the cable.
+    /// Name of the cable.
     pub cable: String,
-    /// Are the changes, in order: the cycle from which on so many bytes of data and so many bytes of
+    /// The changes, in order: the cycle from which on so many bytes of data and so many bytes of
     /// control frames wait.
     pub changes: Vec<(u64, u64, u64)>,
 }

@@ -26,15 +26,15 @@ use pinion_app::error::{Error, Result};
 /// Tells how to run.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Counts threads; 0: as many as the host has processors. Results do not depend on it.
+    /// Number of threads; 0: as many as the host has processors. Results do not depend on it.
     pub threads: usize,
     /// Ends the run after so many cycles from reset.
     pub cycles: Option<u64>,
     /// Ends it when no message has moved for so many cycles, instead of the plan's number.
     pub patience: Option<u64>,
-    /// Are the faults of every cable.
+    /// The faults of every cable.
     pub faults: Option<FaultSpec>,
-    /// Are captures of cables: name and file.
+    /// Captures of cables: name and file.
     pub captures: Vec<(String, PathBuf)>,
     /// Names cables in front of which a switch's queue is watched; of one between two switches, the
     /// second's.

@@ -63,29 +63,29 @@ pub(super) struct Share {
 /// Holds everything a summary shows.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Names the cluster.
+    /// Name of the cluster.
     pub name: String,
-    /// Tells how the run ended.
+    /// How the run ended.
     pub ending: Ending,
-    /// Counts the cycles of the run.
+    /// Number of the cycles of the run.
     pub cycles: u64,
-    /// Is the clock they are cycles of.
+    /// The clock they are cycles of.
     pub clock: Clock,
-    /// Holds a row per node.
+    /// A row per node.
     pub nodes: Vec<NodeRow>,
-    /// Holds a row per direction of a cable.
+    /// A row per direction of a cable.
     pub cables: Vec<CableRow>,
-    /// Holds a row per switch.
+    /// A row per switch.
     pub switches: Vec<SwitchRow>,
     /// Holds how much waited in front of the cables that were to be watched, in the order asked for.
     pub queues: Vec<QueueTrace>,
-    /// Holds a row per load generator.
+    /// A row per load generator.
     pub loads: Vec<LoadRow>,
-    /// Is the time the host took.
+    /// The time the host took.
     pub host: Duration,
-    /// Counts threads of a rank, and ranks.
+    /// Number of threads of a rank, and ranks.
     pub workers: (usize, usize),
-    /// Names what else must be said.
+    /// Name of what else must be said.
     pub remarks: Vec<String>,
 }
 

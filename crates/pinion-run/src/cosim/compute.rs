@@ -13,9 +13,9 @@ const COMPUTE: u64 = 2;
 /// Says what the program does.
 #[derive(Clone, Debug)]
 pub struct ComputePlan {
-    /// Is how many words of NIC memory it writes before: the layout, a slot's state per message.
+    /// How many words of NIC memory it writes before: the layout, a slot's state per message.
     pub setup_words: u64,
-    /// Is how long the multiplication lasts, in ps.
+    /// How long the multiplication lasts, in ps.
     pub compute_ps: u64,
     /// Holds host addresses of the messages' results; one is there when it is not zero.
     pub results: Vec<u64>,

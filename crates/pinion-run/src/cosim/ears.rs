@@ -8,17 +8,17 @@ use super::queue::What;
 /// Holds what a NIC said in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heard {
-    /// Counts frames that were dropped for want of room.
+    /// Number of frames that were dropped for want of room.
     pub dropped: u64,
-    /// Counts handlers that ended.
+    /// Number of handlers that ended.
     pub handlers: u64,
     /// Adds up their times, in ps.
     pub handlers_ps: u64,
-    /// Counts bytes that handlers wrote to host memory.
+    /// Number of bytes that handlers wrote to host memory.
     pub host_bytes: u64,
-    /// Counts the writes.
+    /// Number of the writes.
     pub host_writes: u64,
-    /// Holds what handlers wrote to standard output.
+    /// What handlers wrote to standard output.
     pub output: Vec<u8>,
     /// Tells the first handler that went wrong.
     pub fault: Option<String>,

@@ -5,9 +5,9 @@ use pinion_net::frame::internet_checksum;
 
 use super::poll::{Answer, Service};
 
-/// Is the IP protocol number of ICMP.
+/// The IP protocol number of ICMP.
 const ICMP: u8 = 1;
-/// Is the IP protocol number of UDP.
+/// The IP protocol number of UDP.
 const UDP: u8 = 17;
 /// Bytes of the Ethernet header.
 const ETHERNET_BYTES: usize = 14;
@@ -66,7 +66,7 @@ fn put_sum(frame: &mut [u8], at: usize, over: std::ops::Range<usize>) {
     frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Is the host program of the mode Host+FPsPIN: it makes the reply in the HPU's page, with the
+/// The host program of the mode Host+FPsPIN: it makes the reply in the HPU's page, with the
 /// portable checksum that the handler of the mode FPsPIN has too.
 #[derive(Clone, Debug)]
 pub struct Echo {

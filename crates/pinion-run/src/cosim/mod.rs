@@ -77,9 +77,9 @@ pub enum End {
 
 /// Simulates a NIC between a host and a peer.
 pub struct Cosim<H, P> {
-    /// Is the host that the NIC is in.
+    /// The host that the NIC is in.
     pub host: H,
-    /// Is what stands at the other end of the cable.
+    /// What stands at the other end of the cable.
     pub peer: P,
     model: HostModel,
     nic: Nic,

@@ -27,13 +27,13 @@ pub enum Protocol {
 /// Says what a client does.
 #[derive(Clone, Copy, Debug)]
 pub struct PingPlan {
-    /// Is what it sends.
+    /// What it sends.
     pub protocol: Protocol,
-    /// Is how many bytes each carries.
+    /// How many bytes each carries.
     pub payload_bytes: usize,
-    /// Is how many it sends.
+    /// How many it sends.
     pub count: u32,
-    /// Is the time between two, in ns; the next goes when the reply is there at the earliest.
+    /// The time between two, in ns; the next goes when the reply is there at the earliest.
     pub interval_ns: u64,
 }
 
@@ -43,9 +43,9 @@ impl Default for PingPlan {
     }
 }
 
-/// Is a client's port.
+/// A client's port.
 const CLIENT_PORT: u16 = 40_000;
-/// Is a ping's identifier.
+/// A ping's identifier.
 const IDENTIFIER: u16 = 0x1234;
 /// Bytes of the headers in front of the payload: Ethernet, IPv4, UDP or ICMP.
 const HEADER_BYTES: usize = 42;

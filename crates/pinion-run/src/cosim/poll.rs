@@ -23,16 +23,16 @@ pub trait Service {
     fn serve(&mut self, hpu: u32, payload: &mut Vec<u8>) -> Option<Answer>;
 }
 
-/// Is what a program answers.
+/// What a program answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Is the length that the flag tells the handler.
+    /// The length that the flag tells the handler.
     pub bytes: u32,
-    /// Is how long the program works at it, in ps.
+    /// How long the program works at it, in ps.
     pub work_ps: u64,
 }
 
-/// Is the layout of the pages and of the answers.
+/// The layout of the pages and of the answers.
 #[derive(Clone, Copy, Debug)]
 struct Places {
     host_address: u64,
@@ -43,7 +43,7 @@ struct Places {
 /// Polls and serves.
 #[derive(Debug)]
 pub struct Poller<S> {
-    /// Is what it does with requests.
+    /// What it does with requests.
     pub service: S,
     model: HostModel,
     places: Places,
@@ -54,7 +54,7 @@ pub struct Poller<S> {
     written: Vec<(u32, u64)>,
     /// The look that a timer waits for.
     looking: Option<u32>,
-    /// Counts timers, so that those that no longer count are told apart.
+    /// Number of timers, so that those that no longer count are told apart.
     generation: u64,
     answer: Option<(u32, Vec<u8>, [u8; 8])>,
     served: u64,

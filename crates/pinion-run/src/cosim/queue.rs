@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use super::world::Side;
 
-/// Is something that happens.
+/// Something that happens.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// The run begins.

@@ -16,38 +16,38 @@ use pinion_net::frame::{Endpoints, SlmpHeader, build_slmp_frame};
 use super::receive::ReceivePath;
 use super::world::{Actor, World};
 
-/// Is the first thread's port.
+/// The first thread's port.
 const FIRST_PORT: u16 = 40_000;
-/// Is the token of the interrupt; threads' tokens are their numbers.
+/// The token of the interrupt; threads' tokens are their numbers.
 const RECEIVED: u64 = u64::MAX;
-/// Is added to a flow's number in the token that starts it.
+/// Added to a flow's number in the token that starts it.
 const BEGIN: u64 = 1 << 32;
 /// Bytes of the headers in front of SLMP's.
 const HEADER_BYTES: usize = 42;
 
-/// Is a message and who sends it.
+/// A message and who sends it.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Names the message.
+    /// Name of the message.
     pub message_id: u32,
-    /// Holds the message.
+    /// The message.
     pub message: Arc<[u8]>,
-    /// Is how many threads send it; the first of them also sends its first and last packet.
+    /// How many threads send it; the first of them also sends its first and last packet.
     pub threads: u32,
 }
 
 /// Says how messages are sent.
 #[derive(Clone, Debug)]
 pub struct SendersPlan {
-    /// Holds the messages, which are sent at the same time.
+    /// The messages, which are sent at the same time.
     pub flows: Vec<Flow>,
-    /// Is when the program starts, in ps.
+    /// When the program starts, in ps.
     pub begin_ps: u64,
-    /// Is how many packets of a message may be under way: its threads share them evenly.
+    /// How many packets of a message may be under way: its threads share them evenly.
     pub window: u32,
-    /// Is how many bytes of a message a packet carries.
+    /// How many bytes of a message a packet carries.
     pub payload_bytes: usize,
-    /// Tells whether all cores compute meanwhile.
+    /// Whether all cores compute meanwhile.
     pub all_compute: bool,
 }
 

@@ -14,7 +14,7 @@ pub(super) enum Side {
     Peer,
 }
 
-/// Is a host or a peer. What it does takes no time of itself: it says by timers how long its work
+/// A host or a peer. What it does takes no time of itself: it says by timers how long its work
 /// takes.
 pub trait Actor {
     /// Hears that the run begins.
@@ -45,7 +45,7 @@ pub struct Idle;
 
 impl Actor for Idle {}
 
-/// Is what an actor can do.
+/// What an actor can do.
 pub struct World<'a> {
     pub(super) side: Side,
     pub(super) nic: &'a mut Nic,
@@ -109,7 +109,7 @@ impl World<'_> {
     }
 }
 
-/// Is one direction of the cable.
+/// One direction of the cable.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lane {
     free_ps: u64,

@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 
 use pinion_net::tap::InterfaceAddress;
 
-/// Is the NIC's hardware address (locally administered).
+/// The NIC's hardware address (locally administered).
 pub const NIC_MAC: [u8; 6] = [0x02, 0x70, 0x69, 0x6e, 0x00, 0x02];
 
 /// Ethernet header and an ARP packet for IPv4 over Ethernet (RFC 826).
@@ -19,9 +19,9 @@ const ARP_FRAME_BYTES: usize = 42;
 /// Answers ARP requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Responder {
-    /// Is the kernel's address on the device and its network, if they are known.
+    /// The kernel's address on the device and its network, if they are known.
     pub kernel: Option<InterfaceAddress>,
-    /// Is the only address that is answered for, if there is only one.
+    /// The only address that is answered for, if there is only one.
     pub only: Option<Ipv4Addr>,
 }
 

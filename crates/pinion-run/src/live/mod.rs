@@ -42,20 +42,20 @@ pub use wire::WireName;
 
 /// Waits at most this long for a frame before looking whether to stop.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(50);
-/// Is the simulated time after which the device is looked at again while packets are inside.
+/// The simulated time after which the device is looked at again while packets are inside.
 pub const SLICE_PS: u64 = 20_000_000;
 /// Reads at most this many frames at a time.
 const BATCH: usize = 256;
 /// Tells how to run live.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Names the wire.
+    /// Name of the wire.
     pub wire: WireName,
-    /// Is the kernel's address on it.
+    /// The kernel's address on it.
     pub address: Option<InterfaceAddress>,
-    /// Names the device of the NIC's host side.
+    /// Name of the device of the NIC's host side.
     pub host_tap: Option<String>,
-    /// Is how long a frame may wait for the simulation.
+    /// How long a frame may wait for the simulation.
     pub bound: Duration,
     /// Ends the run after this time.
     pub duration: Option<Duration>,
@@ -189,9 +189,9 @@ pub struct Device {
     strips_ethernet: bool,
     buffer: Vec<u8>,
     error: Option<Error>,
-    /// Counts frames the kernel did not take.
+    /// Number of frames the kernel did not take.
     refused: u64,
-    /// Counts ARP requests answered.
+    /// Number of ARP requests answered.
     answered: u64,
 }
 
@@ -343,9 +343,9 @@ fn with_header(packet: &[u8], kernel: [u8; 6]) -> Vec<u8> {
 pub struct Passing<'a> {
     /// Takes the frames.
     pub device: &'a mut Device,
-    /// Counts equal faults, so that each is told once.
+    /// Number of equal faults, so that each is told once.
     pub faults: &'a mut Faults,
-    /// Is the application whose handlers run.
+    /// The application whose handlers run.
     pub app: &'a App,
     /// Hears everything else.
     pub observer: &'a mut dyn Observer,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pinion_sim::Time;
 use pinion_spin::{Frame, Offer, Traffic};
 
-/// Is the number of frames that may wait.
+/// The number of frames that may wait.
 const CAPACITY: usize = 4096;
 
 /// A frame, when it was read, and when it arrives in simulated time.
@@ -26,17 +26,17 @@ pub struct Queue {
     bound: Duration,
     skip: u32,
     last_arrival: Time,
-    /// Counts frames taken by the NIC.
+    /// Number of frames taken by the NIC.
     pub given: u64,
-    /// Counts frames dropped because they waited too long.
+    /// Number of frames dropped because they waited too long.
     pub late: u64,
-    /// Counts frames dropped because too many waited.
+    /// Number of frames dropped because too many waited.
     pub overflowed: u64,
-    /// Is the longest time a frame waited before the NIC took it.
+    /// The longest time a frame waited before the NIC took it.
     pub longest_wait: Duration,
-    /// Is the longest wait since somebody last took notice.
+    /// The longest wait since somebody last took notice.
     pub recent_wait: Duration,
-    /// Is when the first frame arrived that was given since somebody last reset it.
+    /// When the first frame arrived that was given since somebody last reset it.
     pub first_given: Option<Time>,
 }
 

@@ -21,7 +21,7 @@ pub enum WireName {
     Interface(String),
 }
 
-/// Is an open wire.
+/// An open wire.
 #[derive(Debug)]
 pub struct Wire {
     device: WireDevice,
@@ -32,7 +32,7 @@ pub struct Wire {
     outward: Option<FaultLane>,
 }
 
-/// Is what frames come from and go to.
+/// What frames come from and go to.
 #[derive(Debug)]
 enum WireDevice {
     Tap(Tap),

@@ -9,13 +9,13 @@ use super::frames::Frames;
 /// Counts what a hart did.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HartCounts {
-    /// Counts messages that it was given.
+    /// Number of messages that it was given.
     pub messages: u64,
-    /// Counts messages that it said it was done with.
+    /// Number of messages that it said it was done with.
     pub done: u64,
-    /// Counts traps that it took, interrupts among them.
+    /// Number of traps that it took, interrupts among them.
     pub traps: u64,
-    /// Counts words that it sent.
+    /// Number of words that it sent.
     pub words_out: u64,
 }
 
@@ -25,9 +25,9 @@ pub struct Ears<L> {
     pub other: L,
     /// Hears of its frames.
     pub frames: Frames,
-    /// Counts by hart.
+    /// Number of by hart.
     pub harts: Vec<HartCounts>,
-    /// Counts timeouts of messages.
+    /// Number of timeouts of messages.
     pub timeouts: u64,
 }
 

@@ -19,7 +19,7 @@ const STACK_BYTES: usize = 16 << 10;
 const INSTRUCTION_BYTES: usize = 4;
 /// Bytes of a word of a message.
 const WORD_BYTES: usize = 8;
-/// Are the exceptions by which programs call their own trap handler.
+/// The exceptions by which programs call their own trap handler.
 const ENVIRONMENT_CALLS: [u32; 2] = [8, 11];
 
 /// Explains what harts failed with, unless all went well.

@@ -48,9 +48,9 @@ const MOST_WAITING: usize = 1 << 16;
 /// Chooses what is written about frames.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
-    /// Names the capture of frames that left.
+    /// Name of the capture of frames that left.
     pub pcap_out: Option<PathBuf>,
-    /// Names the CSV file with a line per frame.
+    /// Name of the CSV file with a line per frame.
     pub packets: Option<PathBuf>,
 }
 
@@ -69,23 +69,23 @@ type Key = (u32, u16, u16, u64);
 /// Counts frames.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
-    /// Counts frames that arrived.
+    /// Number of frames that arrived.
     pub frames_in: u64,
-    /// Counts their bytes.
+    /// Number of their bytes.
     pub bytes_in: u64,
-    /// Counts frames that left.
+    /// Number of frames that left.
     pub frames_out: u64,
-    /// Counts their bytes.
+    /// Number of their bytes.
     pub bytes_out: u64,
-    /// Counts bytes of messages in the data packets that left.
+    /// Number of bytes of messages in the data packets that left.
     pub payload_out: u64,
-    /// Is when the first frame arrived.
+    /// When the first frame arrived.
     pub first_in: Option<Cycle>,
-    /// Is when the last frame had arrived or left.
+    /// When the last frame had arrived or left.
     pub last: Cycle,
-    /// Counts messages that left for addresses from which nothing came.
+    /// Number of messages that left for addresses from which nothing came.
     pub strays: u64,
-    /// Is the address of the last of them.
+    /// The address of the last of them.
     pub stray_ip: u32,
 }
 
@@ -95,7 +95,7 @@ pub struct Frames {
     matching: Matching,
     clock: Clock,
     waiting: HashMap<Key, VecDeque<(u16, Cycle)>>,
-    /// Holds the addresses from which frames came.
+    /// The addresses from which frames came.
     peers: HashSet<u32>,
     among_others: bool,
     rows: Vec<(Cycle, bool, Row)>,
@@ -103,9 +103,9 @@ pub struct Frames {
     pcap: Option<CaptureWriter>,
     written: u64,
     error: Option<Error>,
-    /// Counts frames.
+    /// Number of frames.
     pub counts: Counts,
-    /// Is the distribution of times from request to answer.
+    /// The distribution of times from request to answer.
     pub latency: Histogram,
 }
 

@@ -48,9 +48,9 @@ const TIMEOUT_KEY: &str = "transmit.timer.timeout_cycles";
 /// Tells how to run live.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Names the TAP device.
+    /// Name of the TAP device.
     pub tap: String,
-    /// Is the kernel's address on it.
+    /// The kernel's address on it.
     pub address: Option<InterfaceAddress>,
     /// Ends the run after this time.
     pub duration: Option<Duration>,

@@ -93,7 +93,7 @@ enum Source {
     Script(Script),
 }
 
-/// Is the other end.
+/// The other end.
 pub struct Outside {
     source: Source,
     wire: Wire,
@@ -104,7 +104,7 @@ pub struct Outside {
     made: u64,
     wire_free: Cycle,
     started: Option<Cycle>,
-    /// Is when a script goes on behind a message that nobody answers.
+    /// When a script goes on behind a message that nobody answers.
     resume: Option<Cycle>,
     current: Vec<u8>,
     error: Option<Error>,

@@ -27,7 +27,7 @@ pub struct NodeTrace<W> {
     last: Cycle,
 }
 
-/// Is a stage of the NIC: words pass one after the other, frames or messages of several words.
+/// A stage of the NIC: words pass one after the other, frames or messages of several words.
 struct Stage {
     track: Track,
     what: &'static str,
@@ -35,7 +35,7 @@ struct Stage {
     open: Option<(Cycle, u64)>,
 }
 
-/// Is a hart and its local receive queue.
+/// A hart and its local receive queue.
 struct Hart {
     track: Track,
     queue: Track,

@@ -34,15 +34,15 @@ const SLICE_HOST: Duration = Duration::from_millis(50);
 const FIRST_LOOK_CYCLES: Cycle = 20_000;
 /// Cycles between two looks at most.
 const MOST_LOOK_CYCLES: Cycle = 32 * FIRST_LOOK_CYCLES;
-/// Is the largest number of looks between two calls of the observer.
+/// The largest number of looks between two calls of the observer.
 const MOST_LOOKS: u32 = 256;
 /// Takes a program that goes on without a message to do for one that is ready, or through, after
 /// this many cycles: programs that use a timer never rest.
 const SETTLED_CYCLES: Cycle = 50_000;
-/// Is the other end's address when nothing says otherwise (that of the published load generator).
+/// The other end's address when nothing says otherwise (that of the published load generator).
 pub const PEER_IP: u32 = 0x0a00_0001;
 
-/// Is the latency of the published evaluation's links (nanoPU paper, §4.1).
+/// The latency of the published evaluation's links (nanoPU paper, §4.1).
 pub const LINK_CYCLES: u64 = 140;
 /// Ends a run in which no message has moved for so many cycles: 3 ms.
 pub const PATIENCE_CYCLES: u64 = 10_000_000;
@@ -57,7 +57,7 @@ pub struct RunOptions {
     pub cycles: Option<Cycle>,
     /// Ends it when no message has moved for so many cycles.
     pub patience: Cycle,
-    /// Is the latency of the link, one way.
+    /// The latency of the link, one way.
     pub link_cycles: Cycle,
     /// Begins requests in this cycle instead of when the program is ready.
     pub start: Option<Cycle>,
@@ -100,13 +100,13 @@ impl Observer for Unobserved {}
 /// Tells how far a run is.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// Counts requests sent.
+    /// Number of requests sent.
     pub requests: u64,
-    /// Counts the requests there are, where that is known.
+    /// Number of the requests there are, where that is known.
     pub total: Option<u64>,
-    /// Is the simulated time.
+    /// The simulated time.
     pub simulated: Time,
-    /// Is the time the run has taken so far.
+    /// The time the run has taken so far.
     pub host: Duration,
 }
 
@@ -153,7 +153,7 @@ pub fn run<L: Settling>(
     run.run(setup, observer)
 }
 
-/// Is a listener that is told up to which cycle everything has been heard.
+/// A listener that is told up to which cycle everything has been heard.
 pub trait Settling: Listener {
     /// Hears that nothing more comes before this cycle.
     ///
@@ -194,13 +194,13 @@ struct Run<'a, L> {
     cycles: Cycle,
     patience: Cycle,
     start: Option<Cycle>,
-    /// Counts bytes of the program's output that were passed on.
+    /// Number of bytes of the program's output that were passed on.
     printed: usize,
-    /// Is the last cycle in which something moved on, as far as seen.
+    /// The last cycle in which something moved on, as far as seen.
     moved: Cycle,
     /// Tells of which harts' empty reads the observer has heard.
     warned: Vec<bool>,
-    /// Is when the program was ready.
+    /// When the program was ready.
     ready: Option<Cycle>,
     /// The program goes on without a message to do.
     restless: bool,

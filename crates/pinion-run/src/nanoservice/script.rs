@@ -60,14 +60,14 @@ impl Number {
     }
 }
 
-/// Is a message that is sent and what must come back.
+/// A message that is sent and what must come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// Is the context it goes to.
+    /// The context it goes to.
     pub context: u16,
-    /// Are its words.
+    /// Its words.
     pub send: Vec<u64>,
-    /// Are the answers' words, in order.
+    /// The answers' words, in order.
     pub replies: Vec<Vec<u64>>,
 }
 
@@ -76,9 +76,9 @@ pub struct Exchange {
 pub struct Script {
     announcements: Vec<Vec<u64>>,
     exchanges: Vec<Exchange>,
-    /// Counts the messages sent.
+    /// Number of the messages sent.
     sent: usize,
-    /// Counts the answers to the last one.
+    /// Number of the answers to the last one.
     answered: usize,
     /// Holds packets of messages that are not complete, by id and context.
     parts: HashMap<(u16, u16), Vec<Option<Vec<u8>>>>,

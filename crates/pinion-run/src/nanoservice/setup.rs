@@ -22,13 +22,13 @@ const COUNT: &str = "core.count";
 /// Holds the machine that a nanoservice runs on.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Is the machine and how its file was written.
+    /// The machine and how its file was written.
     pub machine: Arc<Loaded<Machine>>,
-    /// Is how the node is called on the network.
+    /// How the node is called on the network.
     pub address: Address,
-    /// Is the clock of cores and NIC.
+    /// The clock of cores and NIC.
     pub clock: Clock,
-    /// Is the program as nodes want it, which all of them share.
+    /// The program as nodes want it, which all of them share.
     code: Arc<Code>,
 }
 

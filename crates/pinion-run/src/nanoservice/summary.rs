@@ -51,23 +51,23 @@ pub enum Ending {
 /// Holds what a hart did.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct HartRow {
-    /// Is its number.
+    /// Its number.
     pub hart: u32,
-    /// Counts messages that it was given.
+    /// Number of messages that it was given.
     pub messages: u64,
-    /// Counts messages that it said it was done with.
+    /// Number of messages that it said it was done with.
     pub done: u64,
-    /// Counts cycles in which it did more than wait for messages.
+    /// Number of cycles in which it did more than wait for messages.
     pub busy_cycles: u64,
-    /// Counts cycles in which it polled or slept.
+    /// Number of cycles in which it polled or slept.
     pub idle_cycles: u64,
-    /// Counts instructions in busy cycles.
+    /// Number of instructions in busy cycles.
     pub instructions: u64,
-    /// Counts traps that it took, interrupts among them.
+    /// Number of traps that it took, interrupts among them.
     pub traps: u64,
-    /// Counts words that it sent.
+    /// Number of words that it sent.
     pub words_out: u64,
-    /// Counts reads of x30 that found nothing.
+    /// Number of reads of x30 that found nothing.
     pub empty_reads: u64,
 }
 
@@ -98,49 +98,49 @@ impl HartRow {
 /// Holds everything a summary shows.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Names the application.
+    /// Name of the application.
     pub app: String,
-    /// Names the machine.
+    /// Name of the machine.
     pub machine: String,
-    /// Names the transport.
+    /// Name of the transport.
     pub transport: String,
-    /// Tells how the run ended.
+    /// How the run ended.
     pub ending: Ending,
-    /// Counts frames at the node's pins.
+    /// Number of frames at the node's pins.
     pub frames: Counts,
-    /// Is the distribution of times from request to answer, at the node's pins.
+    /// The distribution of times from request to answer, at the node's pins.
     pub latency: Option<Quantiles>,
-    /// Tells what became of the frames that arrived.
+    /// What became of the frames that arrived.
     pub receive: Accounting,
-    /// Counts what the transmit side did.
+    /// Number of what the transmit side did.
     pub transmit: Counters,
-    /// Counts messages that are still in the transmit side.
+    /// Number of messages that are still in the transmit side.
     pub undelivered: u64,
-    /// Holds a row per hart.
+    /// A row per hart.
     pub harts: Vec<HartRow>,
-    /// Is the node's clock.
+    /// The node's clock.
     pub clock: Clock,
-    /// Counts the cycles of the run.
+    /// Number of the cycles of the run.
     pub cycles: Cycle,
-    /// Is when the program was ready for requests.
+    /// When the program was ready for requests.
     pub ready: Option<Cycle>,
-    /// Is the time the host took.
+    /// The time the host took.
     pub host: Duration,
-    /// Counts all instructions, those of polling loops included.
+    /// Number of all instructions, those of polling loops included.
     pub instructions: u64,
-    /// Tells what became of a load.
+    /// What became of a load.
     pub load: Option<LoadReport>,
-    /// Tells what was answered otherwise than a script says.
+    /// What was answered otherwise than a script says.
     pub differences: Vec<String>,
-    /// Holds the exceptions that ended the program, explained.
+    /// The exceptions that ended the program, explained.
     pub faults: Vec<Explained>,
-    /// Tells what the program did wrong.
+    /// What the program did wrong.
     pub warnings: Vec<String>,
-    /// Tells what does not add up, if something does not.
+    /// What does not add up, if something does not.
     pub imbalance: Option<String>,
-    /// Names what else must be said.
+    /// Name of what else must be said.
     pub remarks: Vec<String>,
-    /// Counts frames that the kernel dropped before a live run read them.
+    /// Number of frames that the kernel dropped before a live run read them.
     pub kernel_dropped: Option<u64>,
     conserves: bool,
     rests: bool,

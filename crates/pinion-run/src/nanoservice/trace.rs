@@ -22,9 +22,9 @@ use pinion_observe::trace::SourceLines;
 pub struct Filter {
     /// Names harts; none means all. Events that belong to no hart are always there.
     pub harts: Vec<u8>,
-    /// Is the first cycle.
+    /// The first cycle.
     pub from: Cycle,
-    /// Is the cycle behind the last one.
+    /// The cycle behind the last one.
     pub to: Option<Cycle>,
     /// Leaves instructions out.
     pub no_instructions: bool,
@@ -46,7 +46,7 @@ pub struct Trace<'a, W> {
     sources: SourceLines,
     clock: Clock,
     filter: Filter,
-    /// Holds what is written of instructions, by their address.
+    /// What is written of instructions, by their address.
     code: HashMap<u64, String>,
     lines: Vec<(Cycle, Line)>,
     out: W,

@@ -32,7 +32,7 @@ enum Call {
     Gather = 2,
 }
 
-/// Is one of several ranks; all end when it is dropped before [`Self::finish`].
+/// One of several ranks; all end when it is dropped before [`Self::finish`].
 struct Mpi {
     world: SimpleCommunicator,
     rank: usize,

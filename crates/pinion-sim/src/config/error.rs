@@ -5,13 +5,13 @@ use std::fmt;
 /// Points into a file: where it is and what stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// Names the file.
+    /// Name of the file.
     pub file: String,
-    /// Counts lines from 1.
+    /// Number of lines from 1.
     pub line: usize,
-    /// Counts characters from 1.
+    /// Number of characters from 1.
     pub column: usize,
-    /// Holds the line, without the blanks around it.
+    /// The line, without the blanks around it.
     pub text: String,
 }
 
@@ -47,7 +47,7 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {path}")]
     Read {
-        /// Names the file.
+        /// Name of the file.
         path: String,
         /// Tells why.
         source: std::io::Error,
@@ -57,7 +57,7 @@ pub enum ConfigError {
     Syntax {
         /// Tells where.
         at: Box<Location>,
-        /// Tells what the parser expected.
+        /// What the parser expected.
         problem: String,
     },
     /// A key means nothing here.
@@ -65,9 +65,9 @@ pub enum ConfigError {
     UnknownKey {
         /// Tells where.
         at: Box<Location>,
-        /// Names the key.
+        /// Name of the key.
         key: String,
-        /// Names the most similar valid key.
+        /// Name of the most similar valid key.
         nearest: Option<String>,
         /// Lists every valid key of that table.
         valid: Vec<String>,
@@ -77,9 +77,9 @@ pub enum ConfigError {
     Invalid {
         /// Tells where.
         at: Box<Location>,
-        /// Names the key.
+        /// Name of the key.
         key: String,
-        /// Tells what is wrong with its value.
+        /// What is wrong with its value.
         problem: String,
     },
     /// An override is not of the form `key=value`, or its value does not fit.
@@ -87,7 +87,7 @@ pub enum ConfigError {
     Override {
         /// Repeats the override.
         text: String,
-        /// Tells what is wrong with it.
+        /// What is wrong with it.
         problem: String,
     },
     /// An override names a key the file does not have.
@@ -95,11 +95,11 @@ pub enum ConfigError {
     UnknownOverride {
         /// Repeats the override.
         text: String,
-        /// Names the file.
+        /// Name of the file.
         file: String,
-        /// Names the key.
+        /// Name of the key.
         key: String,
-        /// Names the most similar key the file has.
+        /// Name of the most similar key the file has.
         nearest: Option<String>,
     },
 }

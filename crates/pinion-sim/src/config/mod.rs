@@ -34,17 +34,17 @@ use document::{Changes, Document};
 /// Describes one leaf of a loaded file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Names the leaf, as an override would: `cluster.count`, `context[0].name`.
+    /// Name of the leaf, as an override would: `cluster.count`, `context[0].name`.
     pub key: String,
     /// Shows the value in TOML's notation, after overrides.
     pub value: String,
     /// Tells the unit, where the file does.
     pub unit: Option<String>,
-    /// Tells where the number comes from (paper section, table, RTL module), where the file does.
+    /// Where the number comes from (paper section, table, RTL module), where the file does.
     pub source: Option<String>,
     /// Adds what the reader should know, where the file does.
     pub note: Option<String>,
-    /// Tells whether an override replaced the file's value.
+    /// Whether an override replaced the file's value.
     pub overridden: bool,
     span: std::ops::Range<usize>,
     /// Where the value stands in the file that builds on this one.
@@ -54,11 +54,11 @@ pub struct Entry {
 /// Holds a loaded file: the typed value and how it was written.
 #[derive(Debug, Clone)]
 pub struct Loaded<T> {
-    /// Holds what the file says, overrides applied.
+    /// What the file says, overrides applied.
     pub value: T,
     /// Lists every leaf in file order.
     pub entries: Vec<Entry>,
-    /// Names the file in messages.
+    /// Name of the file in messages.
     pub origin: String,
     text: String,
     /// Name and text of the file that this one builds on.

@@ -22,7 +22,7 @@ pub struct Bytes(pub u64);
 /// or `"2s"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration {
-    /// Counts picoseconds.
+    /// Number of picoseconds.
     pub ps: u64,
 }
 

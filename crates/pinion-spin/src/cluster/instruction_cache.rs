@@ -106,7 +106,7 @@ pub struct InstructionCache {
     random: [RandomWays; BANKS],
     miss_cycles: u64,
     bypass_cycles: u64,
-    /// Counts changes of what is held: what cores remember of an older state may be wrong.
+    /// Number of changes of what is held: what cores remember of an older state may be wrong.
     version: u32,
     on: bool,
     requested: bool,

@@ -25,7 +25,7 @@ pub struct L1Banks {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bank {
     free_at: u64,
-    /// Counts what it served; its bits choose at each level of the arbitration tree.
+    /// Number of what it served; its bits choose at each level of the arbitration tree.
     served: u64,
 }
 

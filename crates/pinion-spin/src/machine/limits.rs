@@ -4,13 +4,13 @@
 use super::Machine;
 use crate::memory::{PERIPHERALS, PERIPHERALS_BYTES};
 
-/// Is the longest time a unit may take for one thing, in cycles: a quarter of an hour at 1 GHz.
+/// The longest time a unit may take for one thing, in cycles: a quarter of an hour at 1 GHz.
 const MOST_CYCLES: u64 = 1 << 40;
-/// Is the most cycles an instruction, an access or a transfer may take.
+/// The most cycles an instruction, an access or a transfer may take.
 const MOST_STEP_CYCLES: u64 = 1 << 20;
-/// Is the largest memory in bytes: the address space is of 32 bits.
+/// The largest memory in bytes: the address space is of 32 bits.
 const MOST_BYTES: u32 = 1 << 28;
-/// Is the region of peripherals, output and SoC control (RTL address map), which does not move.
+/// The region of peripherals, output and SoC control (RTL address map), which does not move.
 const DEVICES: (u64, u64) = (0x1a10_3000, 0x1b21_0000);
 
 type Check = Result<(), (&'static str, String)>;

@@ -7,7 +7,7 @@
 use super::Nic;
 use crate::wake::Due;
 
-/// Is the most steps within one cycle: a thousand of each core of the largest machine.
+/// The most steps within one cycle: a thousand of each core of the largest machine.
 const MOST_STEPS: u32 = 1_000_000;
 
 /// Counts the steps since time advanced.

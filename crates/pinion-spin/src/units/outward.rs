@@ -8,7 +8,7 @@ use crate::listener::{
 use crate::{ContextId, Machine};
 use pinion_sim::probe::Hears;
 
-/// Is what a unit did that concerns the scheduling level.
+/// What a unit did that concerns the scheduling level.
 #[derive(Clone, Debug, Default)]
 pub struct News {
     /// Packets that it is done with.

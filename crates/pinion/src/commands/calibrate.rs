@@ -11,7 +11,7 @@ use super::Status;
 use crate::cli::CalibrateArgs;
 use crate::output;
 
-/// Is a comparison with the set it is from.
+/// A comparison with the set it is from.
 #[derive(Serialize)]
 struct Entry<'a> {
     set: &'a str,

@@ -10,7 +10,7 @@ use pinion::error::Result;
 use crate::cli::ReportArgs;
 use crate::output;
 
-/// Is an option and the file it names.
+/// An option and the file it names.
 type Named = (&'static str, PathBuf);
 
 /// Lists the outputs that every run may have.

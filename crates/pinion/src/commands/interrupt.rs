@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Is the exit status of everything that was interrupted (128 and the number of SIGINT, as shells
+/// The exit status of everything that was interrupted (128 and the number of SIGINT, as shells
 /// have it).
 pub const STATUS: u8 = 130;
 

@@ -16,7 +16,7 @@ use super::{Status, interrupt};
 use crate::cli::SweepArgs;
 use crate::output;
 
-/// Is the length of the bar in steps.
+/// The length of the bar in steps.
 const STEPS: u64 = 10_000;
 
 pub fn run(args: &SweepArgs) -> Result<Status> {

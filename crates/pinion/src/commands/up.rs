@@ -162,9 +162,9 @@ pub fn time(option: &str, text: &str) -> Result<Duration> {
 
 /// Prints what happens in a live run until Ctrl-C.
 pub struct Watch {
-    /// Tells that Ctrl-C was pressed.
+    /// That Ctrl-C was pressed.
     pub interrupted: Arc<AtomicBool>,
-    /// Is printed when the devices are open.
+    /// Printed when the devices are open.
     pub greeting: String,
 }
 

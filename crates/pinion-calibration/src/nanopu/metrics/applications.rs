@@ -6,7 +6,7 @@ use super::board;
 use super::messages::{Message, PACKET_BYTES, messages, payload};
 use super::{Answer, View, count, truth};
 
-/// Is how far a force may be from ours, relatively: the program may fuse operations.
+/// How far a force may be from ours, relatively: the program may fuse operations.
 const FORCE_TOLERANCE: f64 = 1e-12;
 /// Counts the weights of the multiply-accumulate program.
 const WEIGHTS: usize = 250;

@@ -8,7 +8,7 @@ use super::{Answer, View};
 
 /// Counts the cycles that reading the cycle counter twice takes.
 const OVERHEAD_CYCLES: f64 = 1.0;
-/// Is the number of the pass that is warm for certain.
+/// The number of the pass that is warm for certain.
 const LAST_PASS: usize = 3;
 
 pub fn number(view: &View<'_>, metric: &str) -> Answer {

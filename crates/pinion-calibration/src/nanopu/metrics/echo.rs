@@ -8,9 +8,9 @@ use super::{Answer, View, reduce, truth};
 
 /// Counts the messages that warm the caches.
 pub const COLD_MESSAGES: usize = 4;
-/// Is the MAC address that the node's frames go to.
+/// The MAC address that the node's frames go to.
 const PEER_MAC: [u8; 6] = [0x08, 0x55, 0x66, 0x77, 0x88, 0x08];
-/// Is the node's MAC address.
+/// The node's MAC address.
 const NODE_MAC: [u8; 6] = [0x08, 0x11, 0x22, 0x33, 0x44, 0x08];
 
 /// Tells how long something between a request and its reply took.

@@ -8,7 +8,7 @@ pub const PACKET_BYTES: usize = 1024;
 /// Holds the packets of one message, in order of their first flits.
 #[derive(Debug, Clone)]
 pub struct Message<'a> {
-    /// Holds the packets; at least one.
+    /// The packets; at least one.
     pub packets: Vec<&'a Record>,
 }
 

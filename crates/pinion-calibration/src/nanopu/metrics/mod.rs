@@ -17,21 +17,21 @@ mod service;
 use super::observation::Observation;
 use super::set::{CoreTiming, Scenario, ScriptFrame, Switch};
 
-/// Is what a family says about a metric.
+/// What a family says about a metric.
 pub type Answer = Option<Option<f64>>;
 
 /// Holds what metrics are computed from.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
-    /// Tells what was run.
+    /// What was run.
     pub scenario: &'a Scenario,
-    /// Holds the frames to inject.
+    /// The frames to inject.
     pub script: &'a [ScriptFrame],
-    /// Holds what was seen.
+    /// What was seen.
     pub seen: &'a Observation,
-    /// Holds the thread switches that were seen.
+    /// The thread switches that were seen.
     pub switches: &'a [Switch],
-    /// Names the tests of the program, if it is made of tests.
+    /// Name of the tests of the program, if it is made of tests.
     pub tests: &'a [CoreTiming],
 }
 

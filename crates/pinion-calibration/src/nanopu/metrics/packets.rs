@@ -3,7 +3,7 @@
 use super::super::observation::{ACK, PULL, Record, kind};
 use super::{Answer, View, count, median, periods};
 
-/// Is how much longer than the median a gap is that counts as a stall.
+/// How much longer than the median a gap is that counts as a stall.
 const STALL: f64 = 4.0;
 
 pub fn number(view: &View<'_>, metric: &str) -> Answer {

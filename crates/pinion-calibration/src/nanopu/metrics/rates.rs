@@ -5,13 +5,13 @@ use pinion_nanopu::event::Event;
 use super::super::observation::Record;
 use super::{Answer, View, count, median, periods};
 
-/// Is the node's clock in MHz.
+/// The node's clock in MHz.
 const CLOCK_MHZ: f64 = 3200.0;
 /// Counts the bytes of payload of the messages that throughput is measured with.
 const PAYLOAD_BYTES: f64 = 1024.0;
 /// Counts their bytes on the wire.
 const WIRE_BYTES: f64 = 1088.0;
-/// Is the port that a node under test sends to.
+/// The port that a node under test sends to.
 const SINK_PORT: u16 = 0x6000;
 
 pub fn number(view: &View<'_>, metric: &str) -> Answer {

@@ -50,13 +50,13 @@ pub(super) fn split(curve: &str) -> (&str, Option<&str>) {
     curve.split_once(ON).map_or((curve, None), |(name, machine)| (name, Some(machine)))
 }
 
-/// Is a run's surroundings.
+/// A run's surroundings.
 pub(super) struct Bench<'a> {
     programs: &'a Programs,
     setting: &'a Setting<'a>,
     machine: String,
     overrides: Vec<String>,
-    /// Is the host on both sides of the cable.
+    /// The host on both sides of the cable.
     pub host: HostModel,
 }
 

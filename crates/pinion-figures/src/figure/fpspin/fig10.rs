@@ -21,7 +21,7 @@ use pinion_run::cosim::{
 const ELEMENT_BYTES: u64 = 110_592;
 /// Bytes of a block of the complex type.
 const COMPLEX_BLOCK_BYTES: u64 = 72;
-/// Is longer than any run.
+/// Longer than any run.
 const LIMIT: Time = Time::from_ns(600_000_000_000);
 /// Places of words in the layout program's header (`layout.h`).
 const PROGRAM_BYTES_WORD: usize = 2;
@@ -31,7 +31,7 @@ pub(super) struct Fig10 {
     pub programs: Arc<Programs>,
 }
 
-/// Is what one point measures.
+/// What one point measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Experiment {
     is_complex: bool,
@@ -128,7 +128,7 @@ impl Figure for Fig10 {
     }
 }
 
-/// Is what an experiment gave.
+/// What an experiment gave.
 struct Done {
     alone_mbit_s: f64,
     overlapped_mbit_s: f64,
@@ -137,7 +137,7 @@ struct Done {
     handler_us: Option<f64>,
 }
 
-/// Is an experiment with everything that its runs take.
+/// An experiment with everything that its runs take.
 struct Setup<'a> {
     bench: &'a Bench<'a>,
     experiment: Experiment,

@@ -23,9 +23,9 @@ const CURVES: [&str; 6] = [
     "UDP, FPsPIN",
     "UDP, Host+FPsPIN",
 ];
-/// Is the port that the example echoes.
+/// The port that the example echoes.
 const UDP_PORT: u16 = 9500;
-/// Is longer than any run.
+/// Longer than any run.
 const LIMIT: Time = Time::from_ns(100_000_000_000);
 
 pub(super) struct Fig7 {

@@ -16,7 +16,7 @@ use pinion_run::cosim::{self, Cosim, Flow, Idle, Senders, SendersPlan};
 
 /// Bytes of a page of host memory; one belongs to each HPU, the next to the messages' records.
 const PAGE_BYTES: u64 = 4096;
-/// Is longer than any transfer.
+/// Longer than any transfer.
 const LIMIT: Time = Time::from_ns(60_000_000_000);
 const MESSAGE_ID: u32 = 1;
 
@@ -24,7 +24,7 @@ pub(super) struct Fig8 {
     pub programs: Arc<Programs>,
 }
 
-/// Is one transfer.
+/// One transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Transfer {
     file_bytes: u64,
@@ -126,9 +126,9 @@ impl Figure for Fig8 {
     }
 }
 
-/// Is what became of a transfer.
+/// What became of a transfer.
 struct Done {
-    /// Is its throughput; `None`: it failed.
+    /// Its throughput; `None`: it failed.
     mbit_s: Option<f64>,
     dropped: u64,
     handler_us: Option<f64>,

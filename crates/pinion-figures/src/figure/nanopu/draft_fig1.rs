@@ -13,7 +13,7 @@ use super::{Bench, Scheduling, Service, Thread};
 use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
-/// Is the distribution that is measured.
+/// The distribution that is measured.
 const SIMULATED: &str = "nanoPU, simulated";
 const CORES: u32 = 4;
 /// Shares at which a distribution is shown.
@@ -24,7 +24,7 @@ pub(super) struct DraftFig1 {
     pub bench: Arc<dyn Bench>,
 }
 
-/// Is how long a call takes, in microseconds.
+/// How long a call takes, in microseconds.
 enum Completion {
     /// At least so long, and an exponential tail behind it.
     Tailed { least: f64, tail: f64 },

@@ -7,7 +7,7 @@ use super::{Application, Bench, NODES, microseconds_at};
 use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
 
-/// Is the draft's other row, which nobody runs here.
+/// The draft's other row, which nobody runs here.
 const PUBLISHED: &str = "ChaNGa, published";
 const MEASURED: &str = "measured";
 const EXTRAPOLATED: &str = "extrapolated";

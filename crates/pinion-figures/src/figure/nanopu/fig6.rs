@@ -10,7 +10,7 @@ use pinion_app::{assets, build};
 use pinion_run::cluster::{self, Ending, Plan, RunOptions, Summary};
 use pinion_run::nanoservice::run::Unobserved;
 
-/// Is the example that runs.
+/// The example that runs.
 const CLUSTER: &str = "nanopu_incast";
 /// Names the cable to the server, in front of which the queue is.
 const BOTTLENECK: &str = "server";

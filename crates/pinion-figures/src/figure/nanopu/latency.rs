@@ -6,11 +6,11 @@ use super::{Bench, Loopback};
 use crate::figure::{Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::error::Result;
 
-/// Is the row of what the prototype does not have and the paper adds.
+/// The row of what the prototype does not have and the paper adds.
 const MAC: &str = "MAC, serial";
-/// Is the row of the sum without it.
+/// The row of the sum without it.
 const LOOPBACK: &str = "loopback";
-/// Is the row of the sum with it.
+/// The row of the sum with it.
 const WIRE_TO_WIRE: &str = "wire to wire";
 
 pub(super) struct Latency {

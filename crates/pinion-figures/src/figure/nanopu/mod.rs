@@ -98,7 +98,7 @@ pub struct Stage {
     /// `ingress`, `reassembly`, `queues` (until the core's receive queue has the first word),
     /// `program` (until it has written the last), `pins out` (until the first flit is out).
     pub name: String,
-    /// Is when it ends, in cycles after the first flit in.
+    /// When it ends, in cycles after the first flit in.
     pub cycle: u64,
 }
 
@@ -140,7 +140,7 @@ pub enum Scheduling {
     },
 }
 
-/// Is a thread of a service on each of some cores.
+/// A thread of a service on each of some cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
     /// The context it receives from.

@@ -158,13 +158,13 @@ fn law(setting: &Setting<'_>) -> Result<Vec<Row>> {
 /// when the inbound engine took them to their completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Held {
-    /// Is the mean over time.
+    /// The mean over time.
     mean_bytes: f64,
-    /// Is the most at a time.
+    /// The most at a time.
     most_bytes: u64,
-    /// Is the packets' mean time in the buffer.
+    /// The packets' mean time in the buffer.
     latency_ns: f64,
-    /// Is the rate at which they come out of it.
+    /// The rate at which they come out of it.
     gbit_s: f64,
 }
 

@@ -13,15 +13,15 @@ const HEADER_BYTES: usize = 28;
 /// Says which packets come.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// Is how many.
+    /// How many.
     pub packets: u64,
-    /// Is the size of each from its IP header on, headers included where they fit.
+    /// The size of each from its IP header on, headers included where they fit.
     pub bytes: u32,
-    /// Is how many messages they belong to in turn; also how many home clusters there can be.
+    /// How many messages they belong to in turn; also how many home clusters there can be.
     pub messages: u32,
-    /// Says when they come.
+    /// When they come.
     pub pace: Pace,
-    /// Is the word after the headers.
+    /// The word after the headers.
     pub argument: u32,
 }
 

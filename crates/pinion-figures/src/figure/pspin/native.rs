@@ -13,13 +13,13 @@ pub(super) const IS_THERE: bool = cfg!(all(target_os = "linux", target_arch = "x
 /// Describes a handler's executions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Times {
-    /// Counts them.
+    /// Number of them.
     pub handlers: u64,
-    /// Is the time that half are within.
+    /// The time that half are within.
     pub median_ns: f64,
-    /// Is the arithmetic mean.
+    /// The arithmetic mean.
     pub mean_ns: f64,
-    /// Is the number of instructions of one, on average; `None` where they cannot be counted.
+    /// The number of instructions of one, on average; `None` where they cannot be counted.
     pub instructions: Option<f64>,
 }
 
@@ -41,7 +41,7 @@ impl Times {
 /// Runs use cases on this computer.
 #[derive(Default)]
 pub(super) struct Host {
-    /// Is held while an engine runs.
+    /// Held while an engine runs.
     turn: Mutex<()>,
 }
 

@@ -194,11 +194,11 @@ fn steady_gbit_s(done: &[(Time, u64)]) -> Option<f64> {
 /// task to that in which its completion leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Hpus {
-    /// Is the most at a time in the steady middle.
+    /// The most at a time in the steady middle.
     pub most: u32,
-    /// Is the mean over the steady middle.
+    /// The mean over the steady middle.
     pub mean: f64,
-    /// Is the most at a time in the whole run.
+    /// The most at a time in the whole run.
     pub most_ever: u32,
 }
 

@@ -20,13 +20,13 @@ pub(super) const CASES: [&str; 6] =
 /// Says how a use case is run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run<'a> {
-    /// Names the example.
+    /// Name of the example.
     pub case: &'a str,
-    /// Is the size of a frame.
+    /// The size of a frame.
     pub bytes: u32,
-    /// Is the rate at which they come: `max`, or as `200g`.
+    /// The rate at which they come: `max`, or as `200g`.
     pub rate: &'a str,
-    /// Is the most packets there are; the standard traffic may have fewer.
+    /// The most packets there are; the standard traffic may have fewer.
     pub most_packets: u64,
     /// Seeds the traffic.
     pub seed: u64,

@@ -39,7 +39,7 @@ enum Writing {
 struct Message {
     /// It has been taken and not been freed.
     live: bool,
-    /// Counts the messages that had this id, from 1 and without 0.
+    /// Number of the messages that had this id, from 1 and without 0.
     generation: u16,
     hart: u8,
     outgoing: Outgoing,

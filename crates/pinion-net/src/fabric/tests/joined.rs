@@ -6,7 +6,7 @@ use super::*;
 
 type Told = (Vec<u8>, Status);
 
-/// Is one of several ranks.
+/// One of several ranks.
 pub(super) struct Joined {
     rank: usize,
     to: Vec<Sender<Told>>,

@@ -39,7 +39,7 @@ struct Case {
     part_cycles: u64,
 }
 
-/// Is all that can be seen of a run.
+/// All that can be seen of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
     now: u64,

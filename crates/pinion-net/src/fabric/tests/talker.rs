@@ -10,7 +10,7 @@ use super::*;
 /// Bytes of an Ethernet and an IPv4 header.
 const HEADERS: usize = 34;
 
-/// Is a frame that was heard, and when.
+/// A frame that was heard, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Heard {
     pub first_flit: u64,
@@ -30,7 +30,7 @@ pub(super) struct Talker {
     free: u64,
     moved: u64,
     pub heard: Vec<Heard>,
-    /// Counts how often it was run.
+    /// Number of how often it was run.
     pub runs: u64,
     /// Panics in this window.
     pub fails_at: Option<u64>,

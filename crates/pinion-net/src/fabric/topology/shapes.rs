@@ -53,7 +53,7 @@ fn wrong<T>(problem: String) -> Result<T, FabricError> {
     Err(FabricError::Topology { problem })
 }
 
-/// Is the most switches or cables beside each other that lead up from a switch.
+/// The most switches or cables beside each other that lead up from a switch.
 const MOST_PARALLEL: usize = 4096;
 
 impl Topology {

@@ -10,16 +10,16 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// Is the column.
+    /// The column.
     pub column: String,
-    /// Is what stands beside the axis, with the unit.
+    /// What stands beside the axis, with the unit.
     pub label: String,
-    /// Is how numbers are spread.
+    /// How numbers are spread.
     #[serde(default)]
     pub scale: Scale,
-    /// Is where it begins, unless the numbers say.
+    /// Where it begins, unless the numbers say.
     pub from: Option<f64>,
-    /// Is where it ends, unless the numbers say.
+    /// Where it ends, unless the numbers say.
     pub to: Option<f64>,
     /// Lists where its ticks stand; round numbers, where it is empty.
     #[serde(default)]
@@ -41,7 +41,7 @@ pub enum Scale {
     LogWithZero,
 }
 
-/// Is an axis with its ends and ticks.
+/// An axis with its ends and ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spread {
     scale: Scale,

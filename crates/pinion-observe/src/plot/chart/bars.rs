@@ -9,22 +9,22 @@ use super::axis::{Spread, plain};
 use super::frame::{self, Area, Bound, GRID, INK, Key, Problem};
 use super::{Chart, Sheet};
 
-/// Is the share of a group's width that its bars have.
+/// The share of a group's width that its bars have.
 const FILLED: f64 = 0.8;
 
-/// Is the size of the groups' names, and about the width of a letter.
+/// The size of the groups' names, and about the width of a letter.
 const NAME_SIZE: u32 = 13;
 const LETTER_WIDTH: i32 = 7;
 
-/// Is the width between the axis and the legend.
+/// The width between the axis and the legend.
 const PLOT_WIDTH: i32 = 648;
-/// Is the height of what the groups are, at the bottom.
+/// The height of what the groups are, at the bottom.
 const DESCRIPTION_HEIGHT: i32 = 30;
-/// Is how far below the axis names begin, behind its ticks.
+/// How far below the axis names begin, behind its ticks.
 const BELOW_TICKS: i32 = 7;
 const LINE_HEIGHT: i32 = 15;
 
-/// Is a bar: its group, its place in the group, its number.
+/// A bar: its group, its place in the group, its number.
 struct Bar {
     group: usize,
     index: usize,
@@ -154,7 +154,7 @@ pub(super) fn name_groups(
     Ok(())
 }
 
-/// Is how groups' names are written: in lines, every other one lower where they would touch.
+/// How groups' names are written: in lines, every other one lower where they would touch.
 struct Names {
     lines: Vec<Vec<String>>,
     is_staggered: bool,

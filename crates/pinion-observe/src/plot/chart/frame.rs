@@ -29,12 +29,12 @@ pub(super) const GRID: RGBColor = RGBColor(222, 222, 222);
 /// Texts, axes and published values.
 pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
 
-/// Is a surface to draw on.
+/// A surface to draw on.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// Is what can go wrong while drawing.
+/// What can go wrong while drawing.
 pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
-/// Is a line in the legend.
+/// A line in the legend.
 pub(super) enum Key {
     /// A curve: the number of its colour, how it is drawn, its name.
     Curve(usize, Line, String),

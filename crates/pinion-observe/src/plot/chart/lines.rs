@@ -8,11 +8,11 @@ use super::axis::Spread;
 use super::frame::{self, Bound, GRID, INK, Key, Problem};
 use super::{Line, Sheet};
 
-/// Is a curve.
+/// A curve.
 struct Curve {
     name: String,
     points: Vec<(f64, f64)>,
-    /// Is the number of its colour.
+    /// The number of its colour.
     colour: usize,
     line: Line,
 }
@@ -111,7 +111,7 @@ pub(super) fn draw(svg: &mut String, sheet: &Sheet<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Is where a curve lies with some probability: the edge around.
+/// Where a curve lies with some probability: the edge around.
 struct Band {
     edge: Vec<(f64, f64)>,
     colour: usize,
@@ -133,7 +133,7 @@ fn bands(sheet: &Sheet<'_>, curves: &[Curve]) -> Vec<Band> {
     chart.bands.iter().filter_map(band).collect()
 }
 
-/// Is a published point.
+/// A published point.
 struct Mark {
     place: (f64, f64),
     bound: Bound,

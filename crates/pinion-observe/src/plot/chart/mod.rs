@@ -26,32 +26,32 @@ use pinion_app::error::{Error, Result};
 pub struct Chart {
     /// Says how.
     pub kind: Kind,
-    /// Is the axis across; of bars, the column that names the groups.
+    /// The axis across; of bars, the column that names the groups.
     pub x: Axis,
-    /// Is the axis upwards.
+    /// The axis upwards.
     pub y: Axis,
-    /// Is the column whose texts name the curves, or the bars in a group.
+    /// The column whose texts name the curves, or the bars in a group.
     pub series: String,
-    /// Lists the texts that are shown, in this order; all, where it is empty.
+    /// The texts that are shown, in this order; all, where it is empty.
     #[serde(default)]
     pub only: Vec<String>,
-    /// Says how some curves look, by their names.
+    /// How some curves look, by their names.
     #[serde(default)]
     pub styles: BTreeMap<String, Style>,
     /// Names for some curves those of the rows between which each lies with some probability: a band
     /// in its colour.
     #[serde(default)]
     pub bands: BTreeMap<String, [String; 2]>,
-    /// Lists what numbers cannot pass: lines across, with their names.
+    /// What numbers cannot pass: lines across, with their names.
     #[serde(default)]
     pub limits: Vec<Limit>,
 }
 
-/// Is a limit of what a chart shows.
+/// A limit of what a chart shows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// Is the number (`value` would make the table a leaf with its origin).
+    /// The number (`value` would make the table a leaf with its origin).
     pub at: f64,
     /// Names it.
     pub name: String,
@@ -61,9 +61,9 @@ pub struct Limit {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Style {
-    /// Names the curve whose colour it has.
+    /// Name of the curve whose colour it has.
     pub like: Option<String>,
-    /// Says how its line is drawn.
+    /// How its line is drawn.
     #[serde(default)]
     pub line: Line,
 }
@@ -87,7 +87,7 @@ pub enum Line {
     Published,
 }
 
-/// Is a second chart of the same rows.
+/// A second chart of the same rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Further {
@@ -95,7 +95,7 @@ pub struct Further {
     pub name: String,
     /// Tells in one line what it shows.
     pub title: String,
-    /// Tells what it shows.
+    /// What it shows.
     pub chart: Chart,
 }
 
@@ -111,7 +111,7 @@ pub enum Kind {
     Stacked,
 }
 
-/// Is everything that one chart shows.
+/// Everything that one chart shows.
 struct Sheet<'a> {
     title: &'a str,
     source: &'a str,

@@ -10,9 +10,9 @@ use super::axis::plain;
 use super::bars::{axes_of_groups, name_groups};
 use super::frame::{self, INK, Key, Problem};
 
-/// Is the share of a group's width that its bar has.
+/// The share of a group's width that its bar has.
 const FILLED: f64 = 0.6;
-/// Is the share of the axis below which a part's number has no room in it.
+/// The share of the axis below which a part's number has no room in it.
 const READABLE: f64 = 0.045;
 
 /// Draws bars of parts.

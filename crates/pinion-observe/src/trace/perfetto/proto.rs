@@ -11,7 +11,7 @@ pub struct Trace {
     pub packet: Vec<TracePacket>,
 }
 
-/// Is one entry of a trace.
+/// One entry of a trace.
 #[derive(Clone, PartialEq, Message)]
 pub struct TracePacket {
     /// Nanoseconds.
@@ -124,7 +124,7 @@ pub struct DebugAnnotation {
     pub value: Option<Value>,
 }
 
-/// Is an annotation's value.
+/// An annotation's value.
 #[derive(Clone, PartialEq, Oneof)]
 pub enum Value {
     /// A number.
@@ -149,7 +149,7 @@ pub struct InternedData {
     pub debug_annotation_names: Vec<Name>,
 }
 
-/// Is a name and its number.
+/// A name and its number.
 #[derive(Clone, PartialEq, Message)]
 pub struct Name {
     /// Its number.

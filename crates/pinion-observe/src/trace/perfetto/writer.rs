@@ -14,7 +14,7 @@ use super::proto::{
 };
 use pinion_app::error::{Error, Result};
 
-/// Is the number of the one sequence of packets that a trace has.
+/// The number of the one sequence of packets that a trace has.
 const SEQUENCE: u32 = 1;
 /// Begins every packet in a file: field 1 of the trace, with a length.
 const PACKET_KEY: u8 = 1 << 3 | 2;
@@ -28,9 +28,9 @@ pub struct Track(u64);
 pub struct Slice<'a> {
     /// Names it.
     pub name: &'a str,
-    /// Is when it begins.
+    /// When it begins.
     pub begin: Time,
-    /// Is when it ends.
+    /// When it ends.
     pub end: Time,
     /// Numbers the flows that begin in it or pass through it.
     pub flows: Vec<u64>,

@@ -43,7 +43,7 @@ pub struct Core {
     pub pending: Option<Access<u32>>,
     /// What it waits for.
     pub waiting: Waiting,
-    /// Counts its stops: events for an earlier one are stale.
+    /// Number of its stops: events for an earlier one are stale.
     pub generation: u32,
     /// Cycle at which its pending access was first due.
     pub since: u64,

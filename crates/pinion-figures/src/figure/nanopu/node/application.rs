@@ -14,7 +14,7 @@ use super::{Nodes, Runs, failed, node};
 use crate::figure::Setting;
 use pinion_app::error::{Error, Result};
 
-/// Is the program; its source says what the arguments mean.
+/// The program; its source says what the arguments mean.
 const PROGRAM: &str = "nanopu_applications";
 /// Increments words.
 const STREAM: &str = "nanopu_stream";
@@ -31,7 +31,7 @@ const ROUND_CYCLES: Cycle = 400_000;
 /// are as long as that, there is none that is shorter.
 const TABLE_1_WORDS: usize = 1;
 
-/// Is what goes in and out in a round.
+/// What goes in and out in a round.
 struct Round {
     messages: Vec<Vec<u64>>,
     answers: usize,

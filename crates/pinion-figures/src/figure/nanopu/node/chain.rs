@@ -18,7 +18,7 @@ use pinion_app::{assets, build};
 use pinion_run::cluster::{FILE_NAME, Plan, RunOptions, run};
 use pinion_run::nanoservice::run::Unobserved;
 
-/// Is the cluster; its programs' sources say what the arguments mean.
+/// The cluster; its programs' sources say what the arguments mean.
 const CLUSTER: &str = "nanopu_chain";
 /// Retransmission timeout of the published runs (artifact, FireSim settings for chain replication).
 const TIMEOUT: &str = "machine.transmit.timer.timeout_cycles=4480";

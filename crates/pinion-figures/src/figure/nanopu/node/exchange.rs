@@ -23,7 +23,7 @@ const PULL_PACKETS: u16 = 2;
 /// The other end.
 const PEER_IP: u32 = 0x0a00_0001;
 
-/// Is a frame of the node.
+/// A frame of the node.
 #[derive(Debug)]
 pub(super) struct FrameOut {
     pub(super) first: Cycle,

@@ -10,7 +10,7 @@ use super::{Nodes, node};
 use crate::figure::Setting;
 use pinion_app::error::{Error, Result};
 
-/// Is the program.
+/// The program.
 pub(super) const PROGRAM: &str = "nanopu_echo";
 /// First message: the NIC is out of reset and the program waits.
 pub(super) const START_CYCLE: Cycle = 60_000;

@@ -87,7 +87,7 @@ fn failed(image: &Image) -> impl Fn(NodeError) -> Error {
     move |error| Error::part(what.clone(), error)
 }
 
-/// Is run against frames: a node, or the baseline's.
+/// Run against frames: a node, or the baseline's.
 trait Runs {
     /// Takes a frame.
     fn inject(&mut self, first_flit: Cycle, frame: &[u8]);

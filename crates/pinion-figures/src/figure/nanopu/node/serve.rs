@@ -12,7 +12,7 @@ use super::{Nodes, node};
 use crate::figure::Setting;
 use pinion_app::error::{Error, Result};
 
-/// Is the program; its source says what the arguments mean.
+/// The program; its source says what the arguments mean.
 const PROGRAM: &str = "nanopu_service";
 /// Retransmission timeout of the published runs with a load generator (artifact, FireSim settings).
 const TIMEOUT: &str = "transmit.timer.timeout_cycles=2240";

@@ -8,7 +8,7 @@ use super::{Nodes, node};
 use crate::figure::Setting;
 use pinion_app::error::Result;
 
-/// Is the program; its source says what the arguments mean.
+/// The program; its source says what the arguments mean.
 const PROGRAM: &str = "nanopu_mica";
 /// Retransmission timeout of the published runs (artifact, FireSim settings for MICA).
 const TIMEOUT: &str = "transmit.timer.timeout_cycles=4480";

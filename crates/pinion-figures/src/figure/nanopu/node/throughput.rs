@@ -11,7 +11,7 @@ use super::{Nodes, node};
 use crate::figure::Setting;
 use pinion_app::error::{Error, Result};
 
-/// Is the program; its source says what commands mean.
+/// The program; its source says what commands mean.
 const PROGRAM: &str = "nanopu_throughput";
 /// Bytes of the messages that it is written for.
 const MESSAGE_BYTES: u64 = 1024;
