@@ -12,6 +12,12 @@ pub struct Clock {
     behind_ps: u64,
 }
 
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Clock {
     /// Makes a clock whose simulated time begins now.
     pub fn new() -> Self {

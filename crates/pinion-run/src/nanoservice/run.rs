@@ -212,7 +212,7 @@ impl<L: Settling> Run<'_, L> {
         let mut looks = 1;
         let ending = loop {
             let started = Instant::now();
-            let ended = (0..looks).find_map(|_| self.to_next_look(observer).transpose());
+            let ended = (0..looks).find_map(|_| self.run_to_next_look(observer).transpose());
             if let Some(ending) = ended.transpose()? {
                 break ending;
             }
@@ -235,7 +235,7 @@ impl<L: Settling> Run<'_, L> {
     }
 
     /// Runs to the next look, and says whether the run is over there.
-    fn to_next_look(&mut self, observer: &mut dyn Observer) -> Result<Option<Ending>> {
+    fn run_to_next_look(&mut self, observer: &mut dyn Observer) -> Result<Option<Ending>> {
         let now = self.pair.now();
         let start = self.start.filter(|_| self.ready.is_none()).unwrap_or(Cycle::MAX);
         let look = next_look(now);
