@@ -429,6 +429,7 @@ pub struct NewArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("app", |app| app.help(RUN_APP)))]
 pub struct BuildArgs {
     #[command(flatten)]
     pub app: AppArgs,

@@ -159,11 +159,16 @@ fn help_promises_what_is_taken_under_the_right_heading() {
     assert!(under(&run, "Nanoservices").contains(&"--load"), "{run}");
     assert!(run.contains("of a cluster, a cluster.toml"), "{run}");
     let trace = help("trace");
-    for refused in ["--host-dump", "--engine", "--workers", "--handlers", "--threads", "--curve"] {
+    for refused in ["--host-dump", "--engine", "--workers", "--handlers", "--histogram", "--curve"]
+    {
         assert!(run.contains(refused) && !trace.contains(refused), "{refused}: {trace}");
     }
     assert!(under(&trace, "What is traced").contains(&"--packet"), "{trace}");
-    assert!(!trace.contains("cluster.toml") && !help("build").contains("cluster.toml"));
+    assert!(under(&trace, "Clusters").contains(&"--threads"), "{trace}");
+    for verb in ["trace", "build", "sweep"] {
+        assert!(help(verb).contains("of a cluster, a cluster.toml"), "{verb}");
+    }
+    assert!(!help("up").contains("cluster.toml"));
     let sweep = help("sweep");
     assert!(sweep.contains("--set <KEY=VALUE,VALUE,…>"), "{sweep}");
     assert!(said(&folder, &["--help"]).starts_with("Runs packet handlers"));

@@ -108,7 +108,7 @@ pub static OF_HANDLERS: Numbers = Numbers {
     metrics: &[
         count("packets", "packets processed"),
         count("bytes", "bytes processed"),
-        number("simulated_ns", "time from the first arrival to the end, ns"),
+        number("active_ns", "time from the first arrival to the end, ns"),
         number("throughput_gbit_s", "throughput, Gbit/s"),
         number("packet_rate_mpps", "packet rate, million/s"),
         number("latency_min_ns", "shortest latency, ns"),

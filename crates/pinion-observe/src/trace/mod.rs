@@ -1,6 +1,6 @@
 //! What happens in a sPIN NIC, instruction by instruction or unit by unit.
 //!
-//! A [`Tracer`] hears a run ([`pinion_run::run::trace`]): [`TextTrace`] writes a line per instruction and
+//! A [`Tracer`] hears a run (`trace` of pinion-run): [`TextTrace`] writes a line per instruction and
 //! event, [`perfetto::NicTrace`] a file that Perfetto shows as tracks. Nothing of this costs anything
 //! in runs without a tracer.
 

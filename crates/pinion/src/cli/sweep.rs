@@ -20,6 +20,7 @@ Exit status 3 when a point has a problem; its row says which, and the others are
 #[derive(Debug, Args)]
 #[command(
     after_long_help = SWEEP_NOTES,
+    mut_arg("app", |app| app.help(super::RUN_APP)),
     mut_arg("set", |set| set.value_name("KEY=VALUE,VALUE,…").help(SWEEP_SET))
 )]
 pub struct SweepArgs {
