@@ -1,7 +1,7 @@
 //! The command `pinion`: parses the arguments, runs one verb, says what went wrong in one
 //! paragraph.
 //!
-//! Exit status: 0 success; 1 a comparison failed (`calibrate`, or messages'
+//! Exit status: 0 success; 1 a comparison failed (`calibrate`, `figure`, or messages'
 //! answers); 2 a mistake in what was given, or a file or standard output that cannot be written; 3
 //! the run ended and handlers, or the program, had failed; 130 it was interrupted.
 

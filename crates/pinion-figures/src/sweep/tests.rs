@@ -145,7 +145,7 @@ fn a_point_that_fails_says_why_and_the_others_go_on() {
     assert!(problems[6..].iter().all(|problem| problem.contains("99")), "{problems:?}");
     let csv = String::from_utf8(outcome.to_csv().unwrap()).unwrap();
     assert_eq!(csv.lines().count(), 13);
-    assert!(csv.starts_with("cluster.count,packet.bytes,seed,packets,bytes,simulated_ns,"));
+    assert!(csv.starts_with("cluster.count,packet.bytes,seed,packets,bytes,active_ns,"));
 }
 
 #[test]
