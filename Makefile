@@ -5,6 +5,7 @@ help:
 	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
 	@echo "make test         run every test"
 	@echo "make setup        only bring what demo and test need"
+	@echo "make build        build the command optimised whole, in about four minutes"
 	@echo "make install      put \`pinion\` into cargo's bin folder, completions and man pages into yours"
 	@echo "make calibration  bring the calibration table and the book's outputs up to date"
 	@echo "make figures      make figures again and put them into the book"
