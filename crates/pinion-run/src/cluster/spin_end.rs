@@ -28,6 +28,10 @@ pub struct SpinEnd<'a> {
     app: Arc<App>,
     end: NicNode<Ears<'a>>,
     clock: Clock,
+    /// The last cycle that is over when its tracer begins to listen closely, until it does.
+    begin: Option<u64>,
+    /// The first cycle that was not run.
+    reached: u64,
     trouble: Option<Error>,
 }
 
@@ -79,9 +83,10 @@ impl<'a> SpinEnd<'a> {
         let header = if lacks_ethernet { ETHERNET_HEADER.to_vec() } else { Vec::new() };
         let cabling = Cabling { clock, skip: app.skipped_bytes(), header };
         let collector = Collector::new(&outputs, links, app.context_names())?;
+        let begin = tracer.as_ref().map(|tracer| clock.cycle_at(tracer.begin()).saturating_sub(1));
         let ears = Ears { collector, console: Console::default(), tracer };
         let end = NicNode::new(app.nic()?, cabling, ears);
-        Ok(Self { app: Arc::clone(app), end, clock, trouble: None })
+        Ok(Self { app: Arc::clone(app), end, clock, begin, reached: 0, trouble: None })
     }
 
     /// Gives what handlers have printed in whole lines.
@@ -122,6 +127,13 @@ impl<'a> SpinEnd<'a> {
         self.end.ears.tracer.as_mut().map_or(Ok(()), |tracer| tracer.finish(now))
     }
 
+    /// Tells who traces it that nothing earlier comes any more than the time that `until` gives.
+    fn settle(&mut self, until: impl FnOnce(&dyn Tracer) -> Time) {
+        let Some(tracer) = &mut self.end.ears.tracer else { return };
+        let until = until(&**tracer);
+        self.trouble = self.trouble.take().or(tracer.settle(until).err());
+    }
+
     /// Sums the node up.
     pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> NodeRow {
         let is_cut = matches!(ended.ending, ClusterEnding::CycleLimit | ClusterEnding::Interrupted);
@@ -142,12 +154,18 @@ impl Node for SpinEnd<'_> {
     }
 
     fn run(&mut self, until: u64, ports: &mut dyn Ports) {
-        self.end.run(until, ports);
-        if let Some(tracer) = &mut self.end.ears.tracer {
-            // The last picosecond before the cycle.
-            let end = Time::from_ps(self.clock.time(until).ps().saturating_sub(1));
-            self.trouble = self.trouble.take().or(tracer.settle(end).err());
+        // Cut where the tracer begins to listen closely: it is asked once in a run what it wants.
+        if let Some(begin) = self.begin.take_if(|begin| *begin < until) {
+            if begin > self.reached {
+                self.end.run(begin, ports);
+            }
+            self.settle(|tracer| tracer.begin());
         }
+        self.end.run(until, ports);
+        self.reached = until;
+        // The last picosecond before the cycle.
+        let end = Time::from_ps(self.clock.time(until).ps().saturating_sub(1));
+        self.settle(|_| end);
     }
 
     fn next_cycle(&mut self) -> Option<u64> {

@@ -209,3 +209,111 @@ fn a_node_that_is_traced_does_the_same() {
     // Turns of polling loops are left out.
     assert!(instructions > 1000 && instructions <= traced.nodes[1].instructions, "{instructions}");
 }
+
+/// Traces the handlers of `cluster_filter` from a cycle of the NIC's on; gives the lines with their
+/// cycles.
+fn traced_handlers(plan: &Plan, from: Option<u64>) -> Vec<(u64, String)> {
+    use pinion_observe::trace::{Choice, Filter, TextTrace, When};
+
+    let node = plan.names.iter().position(|name| name == "filter").unwrap();
+    let (Group { target: Target::Handlers { app }, .. }, _) = plan.group_of(node).unwrap() else {
+        panic!("the filter has handlers")
+    };
+    let name = format!("pinion-traced-filter-{}-{from:?}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let out = std::fs::File::create(&path).unwrap();
+    let choice = Choice { from: from.map(When::Cycle), ..Choice::default() };
+    let tracer = TextTrace::new(app, Filter::new(app, &choice).unwrap(), (true, true), out);
+    let tracing = Tracing { node, tracer: NodeTracer::Spin(Box::new(tracer)) };
+    let options = RunOptions::default();
+    trace(plan, &options, &mut Alone, &mut Unobserved, Some(tracing)).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let cycle = |line: &str| line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    text.lines().skip(1).map(|line| (cycle(line), line.to_owned())).collect()
+}
+
+#[test]
+fn a_trace_that_begins_later_misses_nothing_from_then_on() {
+    let path = example("cluster_filter").join(FILE_NAME);
+    let plan = Plan::load(&path, &Options::default()).unwrap();
+    let whole = traced_handlers(&plan, None);
+    let instructions: Vec<u64> =
+        whole.iter().filter(|(_, line)| !line.contains(" # ")).map(|(cycle, _)| *cycle).collect();
+    // In the middle of handlers, and when nothing happens.
+    let (early, late) =
+        (instructions[instructions.len() / 3], instructions[instructions.len() / 2]);
+    for from in [1, early, early + 1, late, late + 7, whole[whole.len() / 2].0 - 1] {
+        let expected: Vec<_> = whole.iter().filter(|(cycle, _)| *cycle >= from).collect();
+        let cut = traced_handlers(&plan, Some(from));
+        assert!(cut.iter().eq(expected.iter().copied()), "from {from}");
+    }
+}
+
+/// Hears instructions from a time on, exactly: it begins no earlier to be safe.
+struct Exact {
+    begin: pinion_sim::Time,
+    settled: pinion_sim::Time,
+    heard: std::sync::Arc<std::sync::Mutex<Vec<(pinion_sim::Time, u32)>>>,
+}
+
+impl pinion_spin::Hears<pinion_spin::Spin> for Exact {
+    fn interest(&self) -> pinion_spin::Interest {
+        let instructions = self.settled >= self.begin;
+        pinion_spin::Interest { instructions, ..Default::default() }
+    }
+
+    fn hear(&mut self, event: &pinion_spin::Event<'_>) {
+        if let pinion_spin::Event::Instruction(record) = event
+            && record.time >= self.begin
+        {
+            self.heard.lock().unwrap().push((record.time, record.cluster << 8 | record.hpu));
+        }
+    }
+}
+
+impl pinion_observe::trace::Tracer for Exact {
+    fn begin(&self) -> pinion_sim::Time {
+        self.begin
+    }
+
+    fn settle(&mut self, until: pinion_sim::Time) -> pinion_app::Result<()> {
+        self.settled = until;
+        Ok(())
+    }
+
+    fn finish(&mut self, _: pinion_sim::Time) -> pinion_app::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_tracer_that_begins_within_a_window_hears_all_of_it() {
+    use pinion_sim::Time;
+
+    let path = example("cluster_filter").join(FILE_NAME);
+    let plan = Plan::load(&path, &Options::default()).unwrap();
+    let node = plan.names.iter().position(|name| name == "filter").unwrap();
+    let heard_from = |begin: Time| {
+        let heard = std::sync::Arc::default();
+        let tracer = Exact { begin, settled: Time::ZERO, heard: std::sync::Arc::clone(&heard) };
+        let tracing = Tracing { node, tracer: NodeTracer::Spin(Box::new(tracer)) };
+        let options = RunOptions::default();
+        trace(&plan, &options, &mut Alone, &mut Unobserved, Some(tracing)).unwrap();
+        std::mem::take(&mut *heard.lock().unwrap())
+    };
+    let whole = heard_from(Time::ZERO);
+    // The first instruction after the NIC's boot and a long sleep.
+    let gap = |pair: &[(Time, u32)]| pair[1].0.since(pair[0].0);
+    let mut times = whole.clone();
+    times.sort();
+    let woken = times.windows(2).max_by_key(|pair| gap(pair)).unwrap()[1].0;
+    let begin = Time::from_ps(woken.ps() + 5_000);
+    let count = |heard: &[(Time, u32)]| heard.iter().filter(|(time, _)| *time >= begin).count();
+    let late = heard_from(begin);
+    // Cores that ran ahead of the beginning may be missing some; a window later none is.
+    let slack = Time::from_ps(begin.ps() + 20_000);
+    let after = |heard: &[(Time, u32)]| heard.iter().filter(|(time, _)| *time >= slack).count();
+    assert!(count(&late) > 0 && count(&late) <= count(&whole));
+    assert_eq!(after(&late), after(&whole));
+}
