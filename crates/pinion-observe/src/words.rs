@@ -2,6 +2,13 @@
 
 use pinion_spin::HandlerKind;
 
+/// Gives what a function writes.
+pub fn written(write: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
+    let mut text = String::new();
+    write(&mut text).expect("writing to a string cannot fail");
+    text
+}
+
 /// Writes a count with thousands separated.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();

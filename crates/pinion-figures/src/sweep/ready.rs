@@ -15,7 +15,7 @@ use pinion_net::fabric::Alone;
 use pinion_net::generator::GeneratorSpec;
 use pinion_observe::report::{Ending, Outputs, Sink, Summary};
 use pinion_run::cluster::{self, Plan};
-use pinion_run::nanoservice::{self, SCRIPT_NAME, Script, Setup, Traffic};
+use pinion_run::nanoservice::{self, SCRIPT_NAME, Setup, Traffic};
 use pinion_run::run;
 
 use super::journal::Entry;
@@ -138,11 +138,9 @@ impl Ready {
                 Ok(Some(Entry { measured, problem: problem(&summary) }))
             }
             Self::Nanoservice(service, setup, asked) => {
-                let beside = service.manifest.dir.join(SCRIPT_NAME);
                 let traffic = match asked {
                     Some(load) => Traffic::load(load, setup, true)?,
-                    None if beside.is_file() => Traffic::Script(Script::read(&beside)?),
-                    None => Traffic::Silent,
+                    None => Traffic::of_folder(service)?,
                 };
                 let options = nanoservice::run::RunOptions::of(traffic);
                 let outputs = nanoservice::Outputs::default();

@@ -44,10 +44,13 @@ impl Link {
         Self { latency_cycles, rate: Rate::Unlimited, clock_hz: 1, queue_bytes: QUEUE_BYTES }
     }
 
-    /// Makes the links of the published evaluation: 140 cycles at 3.2 GHz, which is 43.75 ns
-    /// (nanoPU paper, §4.1), at the speed of the pins.
+    /// The latency of the published evaluation's links: 140 cycles at 3.2 GHz, which is 43.75 ns
+    /// (nanoPU paper, §4.1).
+    pub const PUBLISHED_CYCLES: u64 = 140;
+
+    /// Makes the links of the published evaluation, at the speed of the pins.
     pub fn published() -> Self {
-        Self::new(140)
+        Self::new(Self::PUBLISHED_CYCLES)
     }
 
     /// Sets what the wire carries in a second, of so many cycles.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::handlers::HandlerRow;
 use super::histogram::Quantiles;
 use super::summary::{Ending, Native, Summary};
-use crate::words::{bytes, count, number, seconds};
+use crate::words::{bytes, count, number, seconds, written};
 
 impl Summary {
     /// Gives the summary as text.
@@ -15,10 +15,7 @@ impl Summary {
 
     /// Gives the same in two parts: what was counted, and what troubles it.
     pub fn texts(&self) -> [String; 2] {
-        let [mut text, mut trouble] = [String::new(), String::new()];
-        let written = self.write_text(&mut text).and_then(|()| self.write_trouble(&mut trouble));
-        written.expect("writing to a string cannot fail");
-        [text, trouble]
+        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
     }
 
     fn write_text(&self, out: &mut String) -> std::fmt::Result {

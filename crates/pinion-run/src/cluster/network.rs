@@ -12,9 +12,6 @@ use pinion_sim::config::ConfigError;
 use serde::Deserialize;
 use shape::RawTopology;
 
-/// The latency of the published evaluation's links (nanoPU paper, §4.1: 43 ns).
-const LINK_CYCLES: u64 = 140;
-
 /// The longest that a frame may be on its way through a link or a switch: minutes.
 const MOST_CYCLES: u64 = 1 << 40;
 
@@ -62,9 +59,10 @@ struct RawLink {
 
 impl Default for RawLink {
     fn default() -> Self {
-        let link = Link::new(LINK_CYCLES);
+        let link = Link::published();
         let rate = "unlimited".to_owned();
-        Self { latency_cycles: LINK_CYCLES, rate, mac_ns: 0.0, queue_bytes: link.queue_bytes }
+        let latency_cycles = link.latency_cycles;
+        Self { latency_cycles, rate, mac_ns: 0.0, queue_bytes: link.queue_bytes }
     }
 }
 

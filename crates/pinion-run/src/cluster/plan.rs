@@ -13,6 +13,7 @@ use super::load_end;
 use super::manifest::{self, RawCluster, RawLoad, RawNode};
 use super::network::Network;
 use crate::nanoservice::Setup;
+use crate::nanoservice::run::PATIENCE_CYCLES;
 use pinion_app::app::{App, Options};
 use pinion_app::build::Built;
 use pinion_app::error::{Error, Result};
@@ -23,8 +24,6 @@ use pinion_app::service::Service;
 const CLOCK_HZ: u64 = 3_200_000_000;
 /// Bounds the nodes of a cluster: what the addresses behind 10.0.0.2 are enough for.
 const MOST_NODES: usize = 1 << 20;
-/// The default of a run's patience, in cycles: 3 ms.
-const PATIENCE_CYCLES: u64 = 10_000_000;
 
 /// What a check of the file gives.
 type Checked<T> = std::result::Result<T, ConfigError>;

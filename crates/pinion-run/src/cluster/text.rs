@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::rows::NodeRow;
 use super::summary::{Ending, Summary};
-use pinion_observe::words::{bytes, count, seconds};
+use pinion_observe::words::{bytes, count, seconds, written};
 
 /// Shows a row per group instead of per node above this number.
 const MOST_ROWS: usize = 16;
@@ -31,10 +31,7 @@ impl Summary {
 
     /// Gives the same in two parts: what was counted, and what troubles it.
     pub fn texts(&self) -> [String; 2] {
-        let [mut text, mut trouble] = [String::new(), String::new()];
-        let written = self.write_text(&mut text).and_then(|()| self.write_trouble(&mut trouble));
-        written.expect("writing to a string cannot fail");
-        [text, trouble]
+        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
     }
 
     fn write_text(&self, out: &mut String) -> std::fmt::Result {

@@ -14,10 +14,11 @@ use pinion_sim::Clock;
 use pinion_sim::node::{RestoreError, SaveError, Saved};
 use pinion_spin::{Offer, Traffic as _};
 
-use super::script::Script;
+use super::script::{FILE_NAME as SCRIPT_NAME, Script};
 use super::setup::Setup;
 use super::wire::{Direction, Wire};
 use pinion_app::error::{Error, Result};
+use pinion_app::service::Service;
 use pinion_app::traffic::Packets;
 
 /// Counts the cycles from the program's being ready to the first request, as the published test
@@ -39,6 +40,15 @@ pub enum Traffic {
 }
 
 impl Traffic {
+    /// Takes the messages in a service's folder; without any, nothing comes in.
+    ///
+    /// # Errors
+    /// When their file cannot be read or is wrong.
+    pub fn of_folder(service: &Service) -> Result<Self> {
+        let beside = service.manifest.dir.join(SCRIPT_NAME);
+        Ok(if beside.is_file() { Self::Script(Script::read(&beside)?) } else { Self::Silent })
+    }
+
     /// Reads a load; what it leaves open is as the machine has it. With `answers` it acknowledges what
     /// the node sends.
     ///

@@ -42,8 +42,6 @@ const SETTLED_CYCLES: Cycle = 50_000;
 /// The other end's address when nothing says otherwise (that of the published load generator).
 pub const PEER_IP: u32 = 0x0a00_0001;
 
-/// The latency of the published evaluation's links (nanoPU paper, §4.1).
-pub const LINK_CYCLES: u64 = 140;
 /// Ends a run in which no message has moved for so many cycles: 3 ms.
 pub const PATIENCE_CYCLES: u64 = 10_000_000;
 
@@ -71,7 +69,7 @@ impl RunOptions {
             answers: true,
             cycles: None,
             patience: PATIENCE_CYCLES,
-            link_cycles: LINK_CYCLES,
+            link_cycles: Link::PUBLISHED_CYCLES,
             start: None,
         }
     }

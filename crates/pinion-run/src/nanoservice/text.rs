@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::summary::{Ending, Summary};
 use pinion_observe::report::write_latencies;
-use pinion_observe::words::{bytes, count, seconds};
+use pinion_observe::words::{bytes, count, seconds, written};
 
 impl Summary {
     /// Gives the summary as text.
@@ -14,10 +14,7 @@ impl Summary {
 
     /// Gives the same in two parts: what was counted, and what troubles it.
     pub fn texts(&self) -> [String; 2] {
-        let [mut text, mut trouble] = [String::new(), String::new()];
-        let written = self.write_text(&mut text).and_then(|()| self.write_trouble(&mut trouble));
-        written.expect("writing to a string cannot fail");
-        [text, trouble]
+        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
     }
 
     fn ending_text(&self) -> String {

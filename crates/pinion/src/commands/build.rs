@@ -1,6 +1,7 @@
 //! `pinion build APP`: compiles an application, or all of a cluster, and checks its handlers, or its
 //! use of the network registers.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -47,17 +48,15 @@ fn all(args: &BuildArgs, file: &Path, options: &Options) -> Result<Status> {
     }
     let plan = Plan::load(file, options)?;
     plan.built().for_each(show);
-    let mut told: Vec<String> = Vec::new();
+    let mut told = BTreeSet::new();
     for group in &plan.groups {
-        let line = match &group.target {
-            Target::Handlers { app } => of_handlers(app),
-            Target::Nanoservice { service, .. } => of_service(service),
+        let (built, line) = match &group.target {
+            Target::Handlers { app } => (&app.built, of_handlers(app)),
+            Target::Nanoservice { service, .. } => (&service.built, of_service(service)),
             Target::Load { .. } => continue,
         };
-        let elf = |line: &str| line.split(": ").next().map(str::to_owned);
-        if told.iter().all(|other| elf(other) != elf(&line)) {
+        if told.insert(&built.elf) {
             output::print(&line);
-            told.push(line);
         }
     }
     Ok(Status::Success)

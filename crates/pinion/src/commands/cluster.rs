@@ -35,14 +35,8 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     let mut plan = Plan::load(file, &options(args))?;
     plan.built().for_each(build::show);
     let histograms = histograms(args, &plan)?;
-    let options = RunOptions {
-        threads: args.cluster.threads.map_or(0, usize::from),
-        cycles: args.service.cycles,
-        patience: args.service.patience,
-        faults: link::faults(args.link.as_deref())?,
-        captures,
-        queues: queues.iter().map(|(cable, _)| cable.clone()).collect(),
-    };
+    let mut options = run_options(args, captures)?;
+    options.queues = queues.iter().map(|(cable, _)| cable.clone()).collect();
     if let Some(file) = &args.cluster.curve {
         let done = ranks::with(|ranks| {
             let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
@@ -133,14 +127,8 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
             )));
         }
     };
-    let options = RunOptions {
-        threads: run.cluster.threads.map_or(0, usize::from),
-        cycles: [run.service.cycles, to].into_iter().flatten().min(),
-        patience: run.service.patience,
-        faults: link::faults(run.link.as_deref())?,
-        captures,
-        queues: Vec::new(),
-    };
+    let mut options = run_options(run, captures)?;
+    options.cycles = [options.cycles, to].into_iter().flatten().min();
     let mut watch = trace::Quiet(trace::watch(args));
     let tracing = Some(Tracing { node, tracer });
     let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
@@ -160,6 +148,18 @@ fn find_node(plan: &Plan, name: Option<&str>) -> Result<usize> {
             Some(name) => format!("--node {name}: there is no such node; there are {known}{more}"),
             None => format!("say with --node NAME which node is traced: {known}{more}"),
         })
+    })
+}
+
+/// Turns the arguments into those of a run.
+fn run_options(args: &RunArgs, captures: Vec<(String, PathBuf)>) -> Result<RunOptions> {
+    Ok(RunOptions {
+        threads: args.cluster.threads.map_or(0, usize::from),
+        cycles: args.service.cycles,
+        patience: args.service.patience,
+        faults: link::faults(args.link.as_deref())?,
+        captures,
+        queues: Vec::new(),
     })
 }
 

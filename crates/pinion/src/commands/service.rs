@@ -5,11 +5,12 @@ use pinion::app::Options;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, Observer, Progress, RunOptions};
-use pinion::nanoservice::{Outputs, SCRIPT_NAME, Script, Setup, Summary, Traffic};
+use pinion::nanoservice::{Outputs, Script, Setup, Summary, Traffic};
 use pinion::service::Service;
 use pinion::traffic::{Pace, Packets};
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::machine::transport::TransportKind;
+use pinion_net::link::Link;
 
 use super::run::Watch;
 use super::{Status, build};
@@ -78,7 +79,7 @@ pub fn run_options(args: &RunArgs, service: &Service, setup: &Setup) -> Result<R
         answers,
         cycles: given.cycles,
         patience: given.patience.unwrap_or(run::PATIENCE_CYCLES),
-        link_cycles: args.link.as_deref().map_or(Ok(run::LINK_CYCLES), link_cycles)?,
+        link_cycles: args.link.as_deref().map_or(Ok(Link::PUBLISHED_CYCLES), link_cycles)?,
         start: given.start,
     };
     if options.link_cycles == 0 {
@@ -121,11 +122,7 @@ fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> R
     if let Some(path) = &args.service.messages {
         return Ok(Traffic::Script(Script::read(path)?));
     }
-    let beside = service.manifest.dir.join(SCRIPT_NAME);
-    match beside.is_file() {
-        true => Ok(Traffic::Script(Script::read(&beside)?)),
-        false => Ok(Traffic::Silent),
-    }
+    Traffic::of_folder(service)
 }
 
 /// Writes and prints what belongs to the end of a run, and gives the exit status.
