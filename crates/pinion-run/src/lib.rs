@@ -10,6 +10,7 @@
 //! | [`cluster`] | many nodes of both kinds and load generators, over a network |
 //! | [`cosim`] | a sPIN NIC between models of hosts |
 //! | [`ranks`] | clusters on several processes |
+//! | [`watch`] | nothing: who watches any of them |
 
 pub mod cluster;
 pub mod cosim;
@@ -20,3 +21,4 @@ pub mod nanoservice;
 pub mod native;
 pub mod ranks;
 pub mod run;
+pub mod watch;

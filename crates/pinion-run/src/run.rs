@@ -1,55 +1,27 @@
 //! A run: an application, packets and outputs come in, the summary goes out.
 //!
-//! The simulation advances in slices of simulated time, so that an [`Observer`] can show progress
-//! and stop it in between; the slices change no result.
+//! What executes handlers is the simulated NIC or the native engine ([`Executor`]). Either advances in
+//! slices, so that an [`Observer`] can show progress and stop it in between; the slices change no
+//! result.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 use pinion_spin::machine::AllocatorKind;
-use pinion_spin::{Outcome, Totals, Units};
+use pinion_spin::{Listener, Outcome, Totals, Units};
 
+use crate::watch::{Observer, Progress, Slice};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_app::manifest::PacketStart;
 use pinion_app::traffic::{ETHERNET_HEADER_BYTES, Packets};
-use pinion_observe::report::{Collector, Ending, Links, Outputs, Sink, Summary, Traces};
+use pinion_observe::report::{Collector, Ending, Links, Outputs, Summary, Traces};
 use pinion_observe::trace::Tracer;
 use pinion_sim::probe::Both;
 
-/// Aims at slices of this much host time.
-const SLICE_HOST: Duration = Duration::from_millis(50);
-/// The first slice: short, because nothing is known yet.
-const FIRST_SLICE_PS: u64 = 10_000_000;
-
-/// Watches a run: hears what comes out and may stop it.
-pub trait Observer: Sink {
-    /// Is called after each slice; answers whether to go on.
-    fn goes_on(&mut self, _progress: &Progress) -> bool {
-        true
-    }
-}
-
-/// Tells how far a run is.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    /// Number of packets taken from the source.
-    pub packets: u64,
-    /// Number of the packets there are, where that is known.
-    pub total: Option<u64>,
-    /// The simulated time.
-    pub simulated: Time,
-    /// The time the run has taken so far.
-    pub host: Duration,
-}
-
-/// Watches nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unobserved;
-
-impl Sink for Unobserved {}
-impl Observer for Unobserved {}
+/// The shortest slice of simulated time.
+const LEAST_SLICE_PS: u64 = 10_000_000;
 
 /// Holds a finished run: its summary and the machine as it was left.
 pub struct Finished {
@@ -94,7 +66,7 @@ impl Finished {
     }
 }
 
-pub(crate) fn too_large(app: &App, time: Time, bytes: usize) -> Error {
+fn too_large(app: &App, time: Time, bytes: usize) -> Error {
     let machine = &app.machine.value;
     let limit = machine.inbound.max_packet_bytes;
     Error::Usage(format!(
@@ -147,23 +119,92 @@ fn run_heard(
     packets: Packets,
     outputs: &Outputs,
     observer: &mut dyn Observer,
-    mut tracer: Option<&mut dyn Tracer>,
+    tracer: Option<&mut dyn Tracer>,
 ) -> Result<Finished> {
+    let nic = Simulated(app.nic()?);
+    let (summary, Simulated(nic)) = execute(nic, app, packets, outputs, observer, tracer)?;
+    Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
+}
+
+/// What executes handlers: takes packets, and tells what becomes of them.
+pub(crate) trait Executor {
+    /// Takes packets and lets handlers run, for a slice: up to `until`, where it simulates time.
+    fn advance(&mut self, until: Time, packets: &mut Packets, ears: &mut dyn Listener) -> Outcome;
+
+    /// Does what is left to do for packets inside when the observer has ended the run.
+    fn interrupt(&mut self, _ears: &mut dyn Listener) {}
+
+    /// Gives the simulated time; zero where none is.
+    fn now(&self) -> Time;
+
+    /// Gives the counters.
+    fn totals(&self) -> Totals;
+
+    /// Counts packets inside.
+    fn unfinished(&self) -> u64;
+
+    /// Tells whether packets that are too large are dropped and counted, as on hardware that does so.
+    fn drops_large(&self) -> bool;
+
+    /// Adds to the summary what it alone knows.
+    fn sum_up(&self, summary: Summary) -> Summary;
+}
+
+/// The simulated NIC.
+struct Simulated(Units);
+
+impl Executor for Simulated {
+    fn advance(&mut self, until: Time, packets: &mut Packets, ears: &mut dyn Listener) -> Outcome {
+        self.0.run(until, packets, ears)
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn totals(&self) -> Totals {
+        self.0.totals()
+    }
+
+    fn unfinished(&self) -> u64 {
+        self.0.unfinished()
+    }
+
+    fn drops_large(&self) -> bool {
+        self.0.machine().allocator.kind != AllocatorKind::Ring
+    }
+
+    fn sum_up(&self, mut summary: Summary) -> Summary {
+        summary.remarks.extend(hardware_limits(&self.0.totals()));
+        summary
+    }
+}
+
+/// Runs an application's handlers on packets until all are through, the observer ends the run, or the
+/// tracer wants to hear no more. Gives the executor back as it was left.
+pub(crate) fn execute<E: Executor>(
+    mut executor: E,
+    app: &App,
+    packets: Packets,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+    mut tracer: Option<&mut dyn Tracer>,
+) -> Result<(Summary, E)> {
     let start = Instant::now();
     let mut packets = packets.skip(app.skipped_bytes());
-    let mut nic = app.nic()?;
     let links = links(app, packets.link());
     let mut collector = Collector::new(outputs, links, app.context_names())?;
-    let mut slice = Slice::new();
+    let mut slice = Slice::new(LEAST_SLICE_PS, u64::MAX);
     let mut reached = Time::ZERO;
     let ending = loop {
-        let until = slice.end(nic.now());
+        let until = Time::from_ps(executor.now().ps().saturating_add(slice.begin()));
         let mut ears = collector.ears(observer);
         let (until, outcome) = match &mut tracer {
-            None => (until, nic.run(until, &mut packets, &mut ears)),
+            None => (until, executor.advance(until, &mut packets, &mut ears)),
             Some(tracer) => {
                 let until = cut(until, reached, *tracer);
-                (until, nic.run(until, &mut packets, &mut Both::new(&mut ears, &mut **tracer)))
+                let mut both = Both::new(&mut ears, &mut **tracer);
+                (until, executor.advance(until, &mut packets, &mut both))
             }
         };
         if let Some(error) = packets.take_error().or_else(|| collector.take_error()) {
@@ -171,7 +212,7 @@ fn run_heard(
         }
         // Where the hardware drops them, they are counted and the run goes on.
         if let Some((time, bytes)) = collector.too_large()
-            && app.machine.value.allocator.kind == AllocatorKind::Ring
+            && !executor.drops_large()
         {
             return Err(too_large(app, time, bytes));
         }
@@ -185,34 +226,35 @@ fn run_heard(
                 break Ending::Interrupted;
             }
         }
-        slice.adapt();
+        slice.end();
         let progress = Progress {
-            packets: packets.given(),
+            done: packets.given(),
             total: packets.total(),
-            simulated: nic.now(),
+            simulated: executor.now(),
             host: start.elapsed(),
         };
         if !observer.goes_on(&progress) {
+            executor.interrupt(&mut collector.ears(observer));
             break Ending::Interrupted;
         }
     };
     if let Some(tracer) = tracer {
-        tracer.finish(nic.now())?;
+        tracer.finish(executor.now())?;
     }
     let mut stats = collector.finish(observer)?;
     let traces = Traces::of(&mut stats, outputs);
-    let ended = (ending, nic.now(), start.elapsed());
-    let mut totals = nic.totals();
+    let ended = (ending, executor.now(), start.elapsed());
+    let mut totals = executor.totals();
     if links.input == LinkType::RawIp {
         // Headers made up on the way in are not counted.
         totals.bytes_in -= totals.packets_in * ETHERNET_HEADER_BYTES as u64;
     }
     let mut summary = Summary::new(app, totals, stats, ended);
     summary.remarks.extend(packets.remark());
-    summary.remarks.extend(hardware_limits(&nic.totals()));
-    let remarks = traces.remarks(app, &summary, nic.unfinished())?;
+    let mut summary = executor.sum_up(summary);
+    let remarks = traces.remarks(app, &summary, executor.unfinished())?;
     summary.remarks.extend(remarks);
-    Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
+    Ok((summary, executor))
 }
 
 /// Says where the hardware did not do what the program asked of it, as far as nobody hears of it.
@@ -237,30 +279,4 @@ fn hardware_limits(totals: &Totals) -> impl Iterator<Item = String> {
 fn cut(until: Time, reached: Time, tracer: &dyn Tracer) -> Time {
     let begin = if reached < tracer.begin() { tracer.begin() } else { Time::MAX };
     until.min(begin).min(tracer.end())
-}
-
-/// Chooses slices of simulated time that take about [`SLICE_HOST`].
-struct Slice {
-    length_ps: u64,
-    started: Instant,
-}
-
-impl Slice {
-    fn new() -> Self {
-        Self { length_ps: FIRST_SLICE_PS, started: Instant::now() }
-    }
-
-    fn end(&mut self, now: Time) -> Time {
-        self.started = Instant::now();
-        Time::from_ps(now.ps().saturating_add(self.length_ps))
-    }
-
-    fn adapt(&mut self) {
-        let took = self.started.elapsed();
-        if took < SLICE_HOST / 2 {
-            self.length_ps = self.length_ps.saturating_mul(2);
-        } else if took > SLICE_HOST * 2 {
-            self.length_ps = (self.length_ps / 2).max(FIRST_SLICE_PS);
-        }
-    }
 }

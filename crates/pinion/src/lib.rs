@@ -2,11 +2,11 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use pinion::{app, report::Outputs, run, traffic::Packets};
+//! use pinion::{app, report::Outputs, run, traffic::Packets, watch};
 //!
 //! let app = app::App::load(Path::new("examples/icmp_echo"), &app::Options::default())?;
 //! let packets = Packets::generate("icmp,count=100", None, None)?;
-//! let finished = run::run(&app, packets, &Outputs::default(), &mut run::Unobserved)?;
+//! let finished = run::run(&app, packets, &Outputs::default(), &mut watch::Unobserved)?;
 //! println!("{}", finished.summary.to_text());
 //! # Ok::<(), pinion::Error>(())
 //! ```
@@ -29,4 +29,4 @@ pub use pinion_observe::{document, fault, load, report, trace};
 pub use pinion_run::live;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use pinion_run::native;
-pub use pinion_run::{cluster, cosim, nanoservice, ranks, run};
+pub use pinion_run::{cluster, cosim, nanoservice, ranks, run, watch};

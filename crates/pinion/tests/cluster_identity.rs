@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use pinion::app::Options;
 use pinion::cluster::{Plan, RunOptions, run};
-use pinion::nanoservice::run::Unobserved;
+use pinion::watch::Unobserved;
 use pinion_net::fabric::{FabricError, Ranks, Status};
 
 type Told = (Vec<u8>, Status);

@@ -17,6 +17,7 @@ use pinion_observe::report::{Ending, Outputs, Sink, Summary};
 use pinion_run::cluster::{self, Plan};
 use pinion_run::nanoservice::{self, SCRIPT_NAME, Setup, Traffic};
 use pinion_run::run;
+use pinion_run::watch::{Observer, Progress};
 
 use super::journal::Entry;
 use super::plan::{Asked, Setting};
@@ -208,22 +209,10 @@ struct Watch<'a> {
 
 impl Sink for Watch<'_> {}
 
-impl run::Observer for Watch<'_> {
-    fn goes_on(&mut self, progress: &run::Progress) -> bool {
-        self.note(progress.packets, progress.total)
-    }
-}
-
-impl nanoservice::run::Observer for Watch<'_> {
-    fn goes_on(&mut self, progress: &nanoservice::run::Progress) -> bool {
-        self.note(progress.requests, progress.total)
-    }
-}
-
-impl Watch<'_> {
-    /// Notes how much of all is done; tells whether to go on.
-    fn note(&self, done: u64, total: Option<u64>) -> bool {
-        let share = total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
+impl Observer for Watch<'_> {
+    fn goes_on(&mut self, progress: &Progress) -> bool {
+        let part = |total: u64| progress.done as f64 / total.max(1) as f64;
+        let share = progress.total.map_or(0.0, part);
         self.share.store(share.to_bits(), Ordering::Relaxed);
         !self.stop.load(Ordering::Relaxed)
     }

@@ -14,7 +14,7 @@ use super::images::Loaded;
 use super::message::{HPUS_MAX, Rules};
 use super::refusal::{Code, Refusal};
 use super::windows::check_share;
-use pinion_run::live::Observer;
+use pinion_run::watch::Observer;
 
 const PAGE_BYTES: u64 = 4096;
 

@@ -21,7 +21,8 @@ use pinion_observe::report::{Collector, Ears, Ending, Links, Outputs, Sink, Subj
 use pinion_run::live::clock::Clock;
 use pinion_run::live::pace::Pace;
 use pinion_run::live::queue::Queue;
-use pinion_run::live::{Device, Observer, Options as LiveOptions, SLICE_PS};
+use pinion_run::live::{Device, Options as LiveOptions, SLICE_PS};
+use pinion_run::watch::Observer;
 
 /// Tells of so many ended handlers on standard error; all are counted, and in the log.
 const FAULTS_TOLD: u64 = 20;

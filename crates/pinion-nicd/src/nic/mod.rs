@@ -33,7 +33,8 @@ use pinion_spin::Machine;
 
 use pinion_app::error::{Error, Result};
 use pinion_observe::report::{Outputs, Summary};
-use pinion_run::live::{LONGEST_WAIT, Observer, Options as LiveOptions};
+use pinion_run::live::{LONGEST_WAIT, Options as LiveOptions};
+use pinion_run::watch::{Observer, Progress};
 
 use board::Board;
 use log::{Cursor, Log};
@@ -117,7 +118,10 @@ pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) ->
     observer.started();
     let start = Instant::now();
     let is_over = || options.live.duration.is_some_and(|limit| start.elapsed() >= limit);
-    while observer.goes_on() && !is_over() && house.board.is_stuck.is_none() {
+    while observer.goes_on(&Progress::live(house.board.now(), start))
+        && !is_over()
+        && house.board.is_stuck.is_none()
+    {
         house.turn(observer)?;
     }
     let House { board, setting, .. } = house;

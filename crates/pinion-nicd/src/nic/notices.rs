@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use pinion_sim::Time;
 
-use pinion_run::live::Observer;
+use pinion_observe::report::Sink;
+use pinion_run::watch::{Observer, Progress};
 
 /// Lets so many notices through at once.
 const BURST: u32 = 100;
@@ -65,17 +66,19 @@ impl<'a> Limited<'a> {
     }
 }
 
+impl Sink for Limited<'_> {
+    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
+        self.observer.line(time, cluster, hpu, text);
+    }
+}
+
 impl Observer for Limited<'_> {
     fn started(&mut self) {
         self.observer.started();
     }
 
-    fn goes_on(&mut self) -> bool {
-        self.observer.goes_on()
-    }
-
-    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
-        self.observer.line(time, cluster, hpu, text);
+    fn goes_on(&mut self, progress: &Progress) -> bool {
+        self.observer.goes_on(progress)
     }
 
     fn notice(&mut self, text: &str) {

@@ -13,7 +13,7 @@ use super::message::{Body, Builder, Header, Kind, PIECE_BYTES, VERSION};
 use super::refusal::{Code, Refusal};
 use super::socket::Connection;
 use super::{Setting, status};
-use pinion_run::live::Observer;
+use pinion_run::watch::Observer;
 
 /// What becomes of a message.
 pub enum Reply {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::plan::{Plan, Target, with_gap};
 use super::run::{RunOptions, run};
 use super::summary::Summary;
-use crate::nanoservice::run::Observer;
+use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 use pinion_observe::plot::{Cell, Column, Definition, Row, Table, chart};
 

@@ -7,7 +7,7 @@ use pinion_net::fabric::{Status, Watcher};
 use pinion_sim::Clock;
 
 use super::summary::Ending;
-use crate::nanoservice::run::{Observer, Progress};
+use crate::watch::{Observer, Progress};
 
 /// Tells the observer about this often.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -55,7 +55,7 @@ impl Watcher for Observed<'_> {
             self.last = Instant::now();
             let simulated = self.clock.time(self.now);
             let host = self.begun.elapsed();
-            let progress = Progress { requests: 0, total: None, simulated, host };
+            let progress = Progress { done: 0, total: None, simulated, host };
             self.stops |= !self.observer.goes_on(&progress);
         }
         self.stops

@@ -20,7 +20,7 @@ use super::rows::{CableRow, QueueTrace, SwitchRow};
 use super::spin_end::SpinEnd;
 use super::summary::{Ended, Ending, Share, Summary};
 use super::tracing::{Boxed, NodeTracer, Tracing};
-use crate::nanoservice::run::Observer;
+use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 
 /// Tells how to run.

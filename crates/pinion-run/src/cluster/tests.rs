@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use pinion_net::fabric::Alone;
 
 use super::*;
-use crate::nanoservice::run::Unobserved;
+use crate::watch::Unobserved;
 use pinion_app::app::Options;
 
 fn example(name: &str) -> PathBuf {

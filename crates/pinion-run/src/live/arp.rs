@@ -21,8 +21,8 @@ const ARP_FRAME_BYTES: usize = 42;
 pub struct Responder {
     /// The kernel's address on the device and its network, if they are known.
     pub kernel: Option<InterfaceAddress>,
-    /// The only address that is answered for, if there is only one.
-    pub only: Option<Ipv4Addr>,
+    /// The first and the last address that are answered for, if not all of the network are.
+    pub only: Option<[Ipv4Addr; 2]>,
 }
 
 impl Responder {
@@ -52,8 +52,8 @@ impl Responder {
         if sender == target || sender.is_unspecified() {
             return false;
         }
-        if let Some(only) = self.only {
-            return target == only;
+        if let Some([first, last]) = self.only {
+            return (first..=last).contains(&target);
         }
         self.kernel.is_none_or(|kernel| {
             let shift = 32 - u32::from(kernel.prefix.min(32));
@@ -98,6 +98,16 @@ mod tests {
             ([10, 11, 0, 7], [10, 11, 0, 1]),
         ] {
             assert!(responder.answer(&request(sender, target)).is_none(), "{target:?}");
+        }
+    }
+
+    #[test]
+    fn answers_for_nodes_alone() {
+        let only = Some([Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 0, 0, 4)]);
+        let responder = Responder { kernel: None, only };
+        for (last, is_served) in [(1, false), (2, true), (4, true), (5, false)] {
+            let answer = responder.answer(&request([10, 0, 0, 1], [10, 0, 0, last]));
+            assert_eq!(answer.is_some(), is_served, "{last}");
         }
     }
 

@@ -67,6 +67,24 @@ impl Queue {
         }
     }
 
+    /// Takes the next frame that has not waited too long, with its arrival in simulated time.
+    pub fn take(&mut self) -> Option<(Time, Vec<u8>)> {
+        while let Some(Waiting { read, arrival, bytes }) = self.waiting.pop_front() {
+            let waited = read.elapsed();
+            if waited > self.bound {
+                self.late += 1;
+                continue;
+            }
+            self.longest_wait = self.longest_wait.max(waited);
+            self.recent_wait = self.recent_wait.max(waited);
+            self.last_arrival = self.last_arrival.max(arrival);
+            self.first_given.get_or_insert(self.last_arrival);
+            self.given += 1;
+            return Some((self.last_arrival, bytes));
+        }
+        None
+    }
+
     /// Tells whether no frame waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
@@ -80,27 +98,9 @@ impl Queue {
 
 impl Traffic for Queue {
     fn next(&mut self) -> Offer {
-        while let Some(Waiting { read, arrival, bytes }) = self.waiting.pop_front() {
-            let waited = read.elapsed();
-            if waited > self.bound {
-                self.late += 1;
-                continue;
-            }
-            self.longest_wait = self.longest_wait.max(waited);
-            self.recent_wait = self.recent_wait.max(waited);
-            self.last_arrival = self.last_arrival.max(arrival);
-            self.first_given.get_or_insert(self.last_arrival);
-            let frame = Frame {
-                arrival: self.last_arrival,
-                bytes,
-                skip: self.skip,
-                classification: None,
-                tag: self.given,
-            };
-            self.given += 1;
-            return Offer::Frame(frame);
-        }
-        Offer::Nothing
+        let tag = self.given;
+        let Some((arrival, bytes)) = self.take() else { return Offer::Nothing };
+        Offer::Frame(Frame { arrival, bytes, skip: self.skip, classification: None, tag })
     }
 }
 

@@ -14,6 +14,7 @@ mod nothing;
 mod outside;
 mod perfetto;
 pub mod run;
+mod said;
 mod script;
 mod setup;
 pub mod summary;

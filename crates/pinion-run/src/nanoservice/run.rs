@@ -6,28 +6,27 @@
 //! program exits, when the requests are over and nothing happens any more, or when no message has
 //! moved for a while.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Listener;
 use pinion_nanopu::node::{self, NodeEnd};
 use pinion_net::link::{Link, Pair};
 use pinion_net::load::{Peer as _, PeerEnd};
-use pinion_sim::Time;
 use pinion_sim::node::Node as _;
 
 use super::ears::Ears;
 use super::frames::{Frames, Matching, Outputs};
 use super::hang;
 use super::outside::{Outside, Traffic};
+use super::said::Said;
 use super::setup::Setup;
 use super::summary::{Ending, Summary};
 use super::wire::Wire;
+use crate::watch::{Observer, Progress, Slice};
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
 
-/// Aims at slices of this much host time.
-const SLICE_HOST: Duration = Duration::from_millis(50);
 /// Cycles from reset to the first look at how the run stands; each look is twice as far from the one
 /// before, up to [`MOST_LOOK_CYCLES`]. They are the same on every host: where cores that share memory
 /// are cut, and when requests begin, must not depend on how fast it simulates.
@@ -35,7 +34,7 @@ const FIRST_LOOK_CYCLES: Cycle = 20_000;
 /// Cycles between two looks at most.
 const MOST_LOOK_CYCLES: Cycle = 32 * FIRST_LOOK_CYCLES;
 /// The largest number of looks between two calls of the observer.
-const MOST_LOOKS: u32 = 256;
+const MOST_LOOKS: u64 = 256;
 /// Takes a program that goes on without a message to do for one that is ready, or through, after
 /// this many cycles: programs that use a timer never rest.
 const SETTLED_CYCLES: Cycle = 50_000;
@@ -75,39 +74,6 @@ impl RunOptions {
     }
 }
 
-/// Watches a run.
-pub trait Observer {
-    /// Hears, in a live run, that the program is ready and frames are taken.
-    fn started(&mut self) {}
-    /// Is called many times a second; answers whether to go on.
-    fn goes_on(&mut self, _progress: &Progress) -> bool {
-        true
-    }
-    /// Takes whole lines of what the program printed.
-    fn console(&mut self, _text: &str) {}
-    /// Takes a remark about what the program does wrong.
-    fn warning(&mut self, _text: &str) {}
-}
-
-/// Watches nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unobserved;
-
-impl Observer for Unobserved {}
-
-/// Tells how far a run is.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    /// Number of requests sent.
-    pub requests: u64,
-    /// Number of the requests there are, where that is known.
-    pub total: Option<u64>,
-    /// The simulated time.
-    pub simulated: Time,
-    /// The time the run has taken so far.
-    pub host: Duration,
-}
-
 type Ends<L> = Pair<NodeEnd<Ears<L>>, PeerEnd<Outside>>;
 
 /// Runs a nanoservice to its end, or until the observer stops it; `listener` hears everything.
@@ -141,9 +107,8 @@ pub fn run<L: Settling>(
         cycles: options.cycles.unwrap_or(Cycle::MAX),
         patience: options.patience,
         start: options.start,
-        printed: 0,
         moved: 0,
-        warned: vec![false; setup.machine.value.core.count as usize],
+        said: Said::new(setup.machine.value.core.count as usize),
         ready: None,
         restless: false,
         host: Instant::now(),
@@ -192,12 +157,9 @@ struct Run<'a, L> {
     cycles: Cycle,
     patience: Cycle,
     start: Option<Cycle>,
-    /// Number of bytes of the program's output that were passed on.
-    printed: usize,
+    said: Said,
     /// The last cycle in which something moved on, as far as seen.
     moved: Cycle,
-    /// Tells of which harts' empty reads the observer has heard.
-    warned: Vec<bool>,
     /// When the program was ready.
     ready: Option<Cycle>,
     /// The program goes on without a message to do.
@@ -207,28 +169,23 @@ struct Run<'a, L> {
 
 impl<L: Settling> Run<'_, L> {
     fn run(mut self, setup: &Setup, observer: &mut dyn Observer) -> Result<Summary> {
-        let mut looks = 1;
+        let mut looks = Slice::new(1, MOST_LOOKS);
         let ending = loop {
-            let started = Instant::now();
-            let ended = (0..looks).find_map(|_| self.run_to_next_look(observer).transpose());
+            let ended =
+                (0..looks.begin()).find_map(|_| self.run_to_next_look(observer).transpose());
             if let Some(ending) = ended.transpose()? {
                 break ending;
             }
-            let took = started.elapsed();
-            if took < SLICE_HOST / 2 {
-                looks = (looks * 2).min(MOST_LOOKS);
-            } else if took > SLICE_HOST * 2 {
-                looks = (looks / 2).max(1);
-            }
+            looks.end();
             // What is worth seeing early comes early.
-            let (requests, total) = self.pair.b.peer().progress();
+            let (done, total) = self.pair.b.peer().progress();
             let simulated = setup.clock.time(self.pair.now());
-            let progress = Progress { requests, total, simulated, host: self.host.elapsed() };
+            let progress = Progress { done, total, simulated, host: self.host.elapsed() };
             if !observer.goes_on(&progress) {
                 break Ending::Interrupted;
             }
         };
-        self.print(observer, true);
+        self.said.print(&self.pair.a.node, observer, true);
         self.conclude(setup, ending)
     }
 
@@ -265,33 +222,11 @@ impl<L: Settling> Run<'_, L> {
         let end = &mut self.pair.a;
         end.ears.frames.settle(now)?;
         self.moved = self.moved.max(self.pair.a.moved().min(now));
-        if self.print(observer, false) {
+        if self.said.print(&self.pair.a.node, observer, false) {
             self.moved = now;
         }
-        for hart in 0..self.pair.a.node.harts() {
-            if self.pair.a.node.core(hart).empty_reads > 0 && !self.warned[hart] {
-                self.warned[hart] = true;
-                if let Some(text) = empty_read(&self.pair.a.node, self.service, hart) {
-                    observer.warning(&text);
-                }
-            }
-        }
+        self.said.warn(&self.pair.a.node, self.service, observer);
         Ok(())
-    }
-
-    /// Passes on what the program printed: whole lines, or at the end everything.
-    fn print(&mut self, observer: &mut dyn Observer, all: bool) -> bool {
-        let console = &self.pair.a.node.memory().devices.console;
-        let new = &console[self.printed..];
-        let end = match all {
-            true => new.len(),
-            false => new.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1),
-        };
-        if end > 0 {
-            observer.console(&String::from_utf8_lossy(&new[..end]));
-            self.printed += end;
-        }
-        end > 0
     }
 
     /// Decides whether the run is over, or its requests begin.

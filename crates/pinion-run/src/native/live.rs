@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use pinion_native::Incoming;
+use pinion_native::{Engine, Incoming};
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 
 use super::Tell;
-use crate::live::{Device, Faults, Observer, Options, Passing};
+use crate::live::{Device, Faults, Options, Outside, Passing, Standing, Subject, drive};
 use crate::run::links;
+use crate::watch::Observer;
 use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_observe::report::{Collector, Ending, Outputs, Summary};
@@ -24,74 +25,63 @@ pub fn run(
     outputs: &Outputs,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let start = Instant::now();
     let skip = app.skipped_bytes();
-    let mut device = Device::open(options, skip > 0)?;
-    let mut engine =
-        super::engine(app, workers, Tell { handlers: outputs.handlers, instructions: false })?;
-    let links = links(app, LinkType::Ethernet);
-    let mut collector = Collector::new(outputs, links, app.context_names())?;
-    let mut spent = Duration::ZERO;
-    let mut batch = Batch::default();
-    let mut faults = Faults::default();
-    observer.started();
-    let is_over = || options.duration.is_some_and(|limit| start.elapsed() >= limit);
-    while observer.goes_on() && !is_over() {
-        device.wait()?;
-        batch.clear();
-        device.read_each(|frame| batch.push(frame))?;
-        let began = Instant::now();
-        let (device, faults) = (&mut device, &mut faults);
-        let mut passing = Passing { device, faults, app, observer };
-        let mut ears = collector.ears(&mut passing);
-        for bytes in batch.frames() {
-            engine.offer(Incoming { bytes, skip, tag: 0 }, &mut ears);
-        }
-        engine.settle(&mut ears);
-        if !batch.is_empty() {
-            spent += began.elapsed();
-        }
-        device.take_error()?;
-        if let Some(error) = collector.take_error() {
-            return Err(error);
-        }
-    }
-    let mut remarks = vec![format!("live on {}", device.name())];
-    remarks.extend(device.remarks());
-    let dropped = device.dropped_by_kernel();
-    let faults = &mut faults;
-    let stats = collector.finish(&mut Passing { device: &mut device, faults, app, observer })?;
-    let ended = (Ending::Finished, Time::ZERO, start.elapsed());
+    let mut outside = Outside::new(Device::open(options, skip > 0)?, options, skip);
+    let tell = Tell { handlers: outputs.handlers, instructions: false };
+    let mut native = Native {
+        app,
+        engine: super::engine(app, workers, tell)?,
+        collector: Collector::new(outputs, links(app, LinkType::Ethernet), app.context_names())?,
+        spent: Duration::ZERO,
+        faults: Faults::default(),
+    };
+    let host = drive(&mut native, &mut outside, options, observer)?;
+    let Native { engine, collector, spent, mut faults, .. } = native;
+    let mut remarks = vec![format!("live on {}", outside.device.name())];
+    remarks.extend(outside.device.remarks());
+    let device = &mut outside.device;
+    let stats = collector.finish(&mut Passing { device, faults: &mut faults, app, observer })?;
+    let ended = (Ending::Finished, Time::ZERO, host);
     let mut summary = Summary::new(app, engine.totals(), stats, ended).by_native(workers, spent);
     summary.remarks = remarks;
-    summary.kernel_dropped = Some(dropped);
+    summary.kernel_dropped = Some(outside.device.dropped_by_kernel());
     Ok(summary)
 }
 
-/// Frames read at a time, one behind the other.
-#[derive(Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+/// The engine behind a wire.
+struct Native<'a> {
+    app: &'a App,
+    engine: Engine,
+    collector: Collector,
+    /// The engine's own time so far.
+    spent: Duration,
+    faults: Faults,
 }
 
-impl Batch {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
+impl Subject for Native<'_> {
+    fn standing(&mut self) -> Standing {
+        Standing::Idle
     }
 
-    fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+    fn now(&self) -> Time {
+        Time::ZERO
     }
 
-    fn push(&mut self, frame: &[u8]) {
-        self.bytes.extend_from_slice(frame);
-        self.ends.push(self.bytes.len());
-    }
-
-    fn frames(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(&0).chain(&self.ends);
-        starts.zip(&self.ends).map(|(&start, &end)| &self.bytes[start..end])
+    fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
+        if outside.queue.is_empty() {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let (device, faults) = (&mut outside.device, &mut self.faults);
+        let mut passing = Passing { device, faults, app: self.app, observer };
+        let mut ears = self.collector.ears(&mut passing);
+        let skip = self.app.skipped_bytes();
+        while let Some((_, bytes)) = outside.queue.take() {
+            self.engine.offer(Incoming { bytes: &bytes, skip, tag: 0 }, &mut ears);
+        }
+        self.engine.settle(&mut ears);
+        self.spent += began.elapsed();
+        outside.device.take_error()?;
+        self.collector.take_error().map_or(Ok(()), Err)
     }
 }

@@ -3,17 +3,17 @@
 
 use std::time::{Duration, Instant};
 
-use pinion_native::Incoming;
-use pinion_net::capture::LinkType;
+use pinion_native::{Engine, Incoming};
 use pinion_sim::Time;
-use pinion_spin::{Frame, Offer, Traffic as _};
+use pinion_spin::{Frame, Listener, Offer, Outcome, Totals, Traffic as _};
 
 use super::Tell;
-use crate::run::{Finished, Left, Observer, Progress, Unobserved, links, too_large};
+use crate::run::{Executor, Finished, Left, execute};
+use crate::watch::{Observer, Unobserved};
 use pinion_app::app::App;
 use pinion_app::error::Result;
-use pinion_app::traffic::{ETHERNET_HEADER_BYTES, Packets};
-use pinion_observe::report::{Collector, Ending, Outputs, Summary, Traces};
+use pinion_app::traffic::Packets;
+use pinion_observe::report::{Outputs, Summary};
 
 /// Reads so many packets before the engine takes them.
 const BATCH: usize = 1024;
@@ -51,63 +51,65 @@ fn run_telling(
     observer: &mut dyn Observer,
     tell: Tell,
 ) -> Result<Finished> {
-    let start = Instant::now();
-    let mut packets = packets.skip(app.skipped_bytes());
-    let links = links(app, packets.link());
-    let mut engine = super::engine(app, workers, tell)?;
-    let mut collector = Collector::new(outputs, links, app.context_names())?;
-    let mut spent = Duration::ZERO;
-    let mut batch: Vec<Frame> = Vec::with_capacity(BATCH);
-    let ending = loop {
-        batch.clear();
+    let engine = super::engine(app, workers, tell)?;
+    let batch = Vec::with_capacity(BATCH);
+    let batched = Batched { engine, workers, batch, spent: Duration::ZERO };
+    let (summary, batched) = execute(batched, app, packets, outputs, observer, None)?;
+    Ok(Finished { summary, left: Left::Native(Box::new(batched.engine)) })
+}
+
+/// The engine, and the packets that it takes at a time.
+struct Batched {
+    engine: Engine,
+    workers: u32,
+    batch: Vec<Frame>,
+    /// The engine's own time so far.
+    spent: Duration,
+}
+
+impl Executor for Batched {
+    fn advance(&mut self, _: Time, packets: &mut Packets, ears: &mut dyn Listener) -> Outcome {
+        self.batch.clear();
         let mut is_over = false;
-        while batch.len() < BATCH && !is_over {
+        while self.batch.len() < BATCH && !is_over {
             match packets.next() {
-                Offer::Frame(frame) => batch.push(frame),
+                Offer::Frame(frame) => self.batch.push(frame),
                 Offer::Nothing | Offer::End => is_over = true,
             }
         }
         let began = Instant::now();
-        let mut ears = collector.ears(observer);
-        for frame in &batch {
+        for frame in &self.batch {
             let incoming = Incoming { bytes: &frame.bytes, skip: frame.skip, tag: frame.tag };
-            engine.offer(incoming, &mut ears);
+            self.engine.offer(incoming, ears);
         }
         if is_over {
-            engine.settle(&mut ears);
+            self.engine.settle(ears);
         }
-        spent += began.elapsed();
-        if let Some(error) = packets.take_error().or_else(|| collector.take_error()) {
-            return Err(error);
-        }
-        if let Some((time, bytes)) = collector.too_large() {
-            return Err(too_large(app, time, bytes));
-        }
-        if is_over {
-            break Ending::Finished;
-        }
-        let progress = Progress {
-            packets: packets.given(),
-            total: packets.total(),
-            simulated: Time::ZERO,
-            host: start.elapsed(),
-        };
-        if !observer.goes_on(&progress) {
-            engine.settle(&mut collector.ears(observer));
-            break Ending::Interrupted;
-        }
-    };
-    let mut stats = collector.finish(observer)?;
-    let traces = Traces::of(&mut stats, outputs);
-    let mut totals = engine.totals();
-    if links.input == LinkType::RawIp {
-        // Headers made up on the way in are not counted.
-        totals.bytes_in -= totals.packets_in * ETHERNET_HEADER_BYTES as u64;
+        self.spent += began.elapsed();
+        if is_over { Outcome::Finished } else { Outcome::TimeReached }
     }
-    let ended = (ending, Time::ZERO, start.elapsed());
-    let mut summary = Summary::new(app, totals, stats, ended).by_native(workers, spent);
-    summary.remarks.extend(packets.remark());
-    let remarks = traces.remarks(app, &summary, 0)?;
-    summary.remarks.extend(remarks);
-    Ok(Finished { summary, left: Left::Native(Box::new(engine)) })
+
+    fn interrupt(&mut self, ears: &mut dyn Listener) {
+        self.engine.settle(ears);
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn totals(&self) -> Totals {
+        self.engine.totals()
+    }
+
+    fn unfinished(&self) -> u64 {
+        0
+    }
+
+    fn drops_large(&self) -> bool {
+        false
+    }
+
+    fn sum_up(&self, summary: Summary) -> Summary {
+        summary.by_native(self.workers, self.spent)
+    }
 }

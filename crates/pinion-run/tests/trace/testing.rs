@@ -10,7 +10,8 @@ use pinion_app::error::Result;
 use pinion_app::traffic::Packets;
 use pinion_observe::report::Outputs;
 use pinion_observe::trace::{Choice, Filter, TextTrace, Tracer};
-use pinion_run::run::{self, Finished, Unobserved};
+use pinion_run::run::{self, Finished};
+use pinion_run::watch::Unobserved;
 
 /// Makes an application of a calibration program; an empty name: no such handler.
 pub fn app(program: &str, handlers: [&str; 3], overrides: &[&str]) -> App {

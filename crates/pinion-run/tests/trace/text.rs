@@ -4,7 +4,8 @@ use crate::testing::{Spy, app, packets, text};
 use pinion_app::app::App;
 use pinion_observe::report::Outputs;
 use pinion_observe::trace::{Choice, Filter, TextTrace, When};
-use pinion_run::run::{self, Unobserved};
+use pinion_run::run;
+use pinion_run::watch::Unobserved;
 
 const HANDLERS: [&str; 3] = ["aggregate", "reduce", "to_host_done"];
 const INSTRUCTIONS: (bool, bool) = (true, false);

@@ -12,8 +12,9 @@ use pinion::app::App;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::report::{Outputs, Sink, Summary, write_whole};
-use pinion::run::{self, Finished, Observer, Progress};
+use pinion::run::{self, Finished};
 use pinion::traffic::{self, Pace, Packets};
+use pinion::watch::{Observer, Progress};
 use pinion_sim::Time;
 
 use super::Status;
@@ -186,7 +187,7 @@ impl Watch {
     }
 
     /// Tells the user something beside the bar.
-    pub fn notice(&self, text: &str) {
+    fn tell(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| output::notice(text)),
             None => output::notice(text),
@@ -198,7 +199,7 @@ impl Watch {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| new_bar(progress.total));
-        bar.set_position(progress.packets);
+        bar.set_position(progress.done);
         let left = progress.total.map_or(String::new(), |total| remaining(progress, total));
         let simulated = match progress.simulated {
             Time::ZERO => "native engine".to_owned(),
@@ -220,7 +221,7 @@ fn new_bar(total: Option<u64>) -> ProgressBar {
 
 /// Tells how long the rest takes at the pace so far.
 fn remaining(progress: &Progress, total: u64) -> String {
-    let left = total.saturating_sub(progress.packets) as f64 / progress.packets.max(1) as f64;
+    let left = total.saturating_sub(progress.done) as f64 / progress.done.max(1) as f64;
     format!(", {:.0} s left", progress.host.as_secs_f64() * left)
 }
 
@@ -234,5 +235,13 @@ impl Observer for Watch {
     fn goes_on(&mut self, progress: &Progress) -> bool {
         self.show(progress);
         !self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn console(&mut self, text: &str) {
+        self.print(text);
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.tell(text);
     }
 }

@@ -4,7 +4,7 @@ use pinion::Error;
 use pinion::app::Options;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
-use pinion::nanoservice::run::{self, Observer, Progress, RunOptions};
+use pinion::nanoservice::run::{self, RunOptions};
 use pinion::nanoservice::{Outputs, Script, Setup, Summary, Traffic};
 use pinion::service::Service;
 use pinion::traffic::{Pace, Packets};
@@ -144,27 +144,5 @@ pub fn status(summary: &Summary) -> Status {
         (true, _) => Status::HandlersFailed,
         (false, true) => Status::Mismatch,
         (false, false) => Status::Success,
-    }
-}
-
-impl Observer for Watch {
-    fn goes_on(&mut self, progress: &Progress) -> bool {
-        pinion::run::Observer::goes_on(
-            self,
-            &pinion::run::Progress {
-                packets: progress.requests,
-                total: progress.total,
-                simulated: progress.simulated,
-                host: progress.host,
-            },
-        )
-    }
-
-    fn console(&mut self, text: &str) {
-        self.print(text);
-    }
-
-    fn warning(&mut self, text: &str) {
-        self.notice(text);
     }
 }

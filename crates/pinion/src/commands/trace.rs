@@ -8,12 +8,13 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
-use pinion::nanoservice::run::{self, Observer, Progress};
+use pinion::nanoservice::run;
 use pinion::nanoservice::{self, NodeTrace, Setup, Trace};
 use pinion::report::{Ending, Partial, Sink};
 use pinion::trace::perfetto::NicTrace;
 use pinion::trace::{Choice, Filter, SourceLines, TextTrace, Tracer, When};
 use pinion::traffic::{Pace, Packets};
+use pinion::watch::{Observer, Progress};
 use pinion_net::capture::CaptureReader;
 
 use super::run::{Watch, keep_files_apart, outputs, packets, write_json};
@@ -263,20 +264,14 @@ pub fn service_filter(args: &TraceArgs, setup: &Setup) -> Result<nanoservice::Fi
 /// Passes nothing on that would stand between the trace's lines.
 pub struct Quiet(pub Watch);
 
-impl Observer for Quiet {
-    fn goes_on(&mut self, progress: &Progress) -> bool {
-        Observer::goes_on(&mut self.0, progress)
-    }
-
-    fn warning(&mut self, text: &str) {
-        self.0.notice(text);
-    }
-}
-
 impl Sink for Quiet {}
 
-impl pinion::run::Observer for Quiet {
-    fn goes_on(&mut self, progress: &pinion::run::Progress) -> bool {
-        pinion::run::Observer::goes_on(&mut self.0, progress)
+impl Observer for Quiet {
+    fn goes_on(&mut self, progress: &Progress) -> bool {
+        self.0.goes_on(progress)
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.0.notice(text);
     }
 }

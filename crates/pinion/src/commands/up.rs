@@ -7,10 +7,11 @@ use std::time::Duration;
 use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
-use pinion::live::{self, Observer, Options, WireName};
+use pinion::live::{self, Options, WireName};
 use pinion::manifest::Manifest;
 use pinion::nanoservice;
-use pinion::report::{Outputs, Summary};
+use pinion::report::{Outputs, Sink, Summary};
+use pinion::watch::{Observer, Progress};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 use pinion_sim::config;
@@ -26,17 +27,7 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     if manifest.nanoservice().is_some() {
         return run_service(args, manifest);
     }
-    let options = Options {
-        wire: match &args.interface {
-            Some(name) => WireName::Interface(name.clone()),
-            None => WireName::Tap(args.tap.clone().unwrap_or_default()),
-        },
-        address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
-        host_tap: args.host_tap.clone(),
-        bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
-        duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
-        faults: link::faults(args.link.as_deref())?,
-    };
+    let options = options(args)?;
     let mut load = build::options(&args.app);
     load.elf = args.elf.clone();
     let workers = engine::choose(&args.engine, &manifest, &mut load)?;
@@ -52,6 +43,21 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     write_json(&args.report, &summary)?;
     output::print_summary(&summary.texts(), summary.has_failures());
     Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+}
+
+/// Turns the arguments into the library's.
+fn options(args: &UpArgs) -> Result<Options> {
+    Ok(Options {
+        wire: match &args.interface {
+            Some(name) => WireName::Interface(name.clone()),
+            None => WireName::Tap(args.tap.clone().unwrap_or_default()),
+        },
+        address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
+        host_tap: args.host_tap.clone(),
+        bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
+        duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
+        faults: link::faults(args.link.as_deref())?,
+    })
 }
 
 /// Runs on the simulator, or on the native engine with so many workers.
@@ -70,6 +76,22 @@ fn go(
     live::run(app, options, outputs, watch)
 }
 
+/// Refuses what goes with a NIC that is in a host.
+fn refuse_for_nodes(args: &UpArgs, who: &str) -> Result<()> {
+    if args.interface.is_some() {
+        return Err(Error::Usage(format!(
+            "--interface goes with packet handlers; {who} has an address of its own, for which the \
+             network behind an interface would have to know a way: use --tap NAME"
+        )));
+    }
+    if args.host_tap.is_some() {
+        return Err(Error::Usage(format!(
+            "--host-tap goes with packet handlers; {who} has no host side"
+        )));
+    }
+    Ok(())
+}
+
 /// Drops frames that waited longer, unless told otherwise.
 pub const DEFAULT_BOUND: &str = "200ms";
 
@@ -77,33 +99,8 @@ pub const DEFAULT_BOUND: &str = "200ms";
 fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     service::refuse_reports(&args.report)?;
     engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
-    let Some(tap) = args.tap.clone() else {
-        return Err(Error::Usage(
-            "--interface goes with packet handlers; a nanoservice's node is \
-            reached through a TAP device: --tap NAME"
-                .to_owned(),
-        ));
-    };
-    for (option, is_given) in
-        [("--host-tap", args.host_tap.is_some()), ("--bound", args.bound.is_some())]
-    {
-        if is_given {
-            return Err(Error::Usage(format!(
-                "{option} goes with packet handlers; a nanoservice's node has no host side, and \
-                 frames wait for it in the kernel's queue"
-            )));
-        }
-    }
-    if args.link.is_some() {
-        return Err(Error::Usage(
-            "--link goes with packet handlers; a nanoservice's wire has no faults".to_owned(),
-        ));
-    }
-    let options = nanoservice::live::Options {
-        tap: tap.clone(),
-        address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
-        duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
-    };
+    refuse_for_nodes(args, "a nanoservice's node")?;
+    let options = options(args)?;
     let mut load = build::options(&args.app);
     load.elf = args.elf.clone();
     let (service, setup) = service::load(manifest, &load)?;
@@ -115,31 +112,13 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     let greeting = format!(
         "{} on {}: the node is {ip}, it speaks {}{ports}. Ctrl-C ends.\n",
         service.manifest.app.name,
-        tap,
+        args.tap.as_deref().unwrap_or_default(),
         setup.transport().name()
     );
     let mut watch = Watch { interrupted: interrupt::flag(), greeting };
     let outputs = service::outputs(&args.report);
     let summary = nanoservice::live::run(&service, setup, &options, &outputs, &mut watch)?;
     service::conclude(&args.report, &summary)
-}
-
-impl nanoservice::run::Observer for Watch {
-    fn started(&mut self) {
-        output::print(&self.greeting);
-    }
-
-    fn goes_on(&mut self, _: &nanoservice::run::Progress) -> bool {
-        !self.interrupted.load(Ordering::Relaxed)
-    }
-
-    fn console(&mut self, text: &str) {
-        output::print(text);
-    }
-
-    fn warning(&mut self, text: &str) {
-        output::notice(text);
-    }
 }
 
 fn greeting(args: &UpArgs, app: &App) -> String {
@@ -168,17 +147,23 @@ pub struct Watch {
     pub greeting: String,
 }
 
+impl Sink for Watch {
+    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
+        output::print(&format!("[{time} cluster {cluster} HPU {hpu}] {text}\n"));
+    }
+}
+
 impl Observer for Watch {
     fn started(&mut self) {
         output::print(&self.greeting);
     }
 
-    fn goes_on(&mut self) -> bool {
+    fn goes_on(&mut self, _: &Progress) -> bool {
         !self.interrupted.load(Ordering::Relaxed)
     }
 
-    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
-        output::print(&format!("[{time} cluster {cluster} HPU {hpu}] {text}\n"));
+    fn console(&mut self, text: &str) {
+        output::print(text);
     }
 
     fn notice(&mut self, text: &str) {

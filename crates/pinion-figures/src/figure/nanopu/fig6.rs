@@ -8,7 +8,7 @@ use pinion_app::app::Options;
 use pinion_app::error::{Error, Result};
 use pinion_app::{assets, build};
 use pinion_run::cluster::{self, Ending, Plan, RunOptions, Summary};
-use pinion_run::nanoservice::run::Unobserved;
+use pinion_run::watch::Unobserved;
 
 /// The example that runs.
 const CLUSTER: &str = "nanopu_incast";

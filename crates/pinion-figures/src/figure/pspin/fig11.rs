@@ -14,6 +14,7 @@ use pinion_app::error::Result;
 use pinion_app::traffic::{self, Packets};
 use pinion_observe::report::{HandlerRow, Outputs};
 use pinion_run::run;
+use pinion_run::watch;
 
 /// Names the use cases in the paper's order.
 pub(super) const CASES: [&str; 6] =
@@ -82,7 +83,7 @@ impl Figure for Fig11 {
             let spec = traffic::standard(&app.manifest, &[("packet.bytes", &size)])?;
             let packets = Packets::of(spec, Some(setting.seed), None)?;
             let outputs = Outputs { handlers: true, ..Outputs::default() };
-            let finished = run::run(&app, packets, &outputs, &mut run::Unobserved)?;
+            let finished = run::run(&app, packets, &outputs, &mut watch::Unobserved)?;
             let row = payload_row(&finished.summary.handlers);
             (row.map(Times::of), parameters.number("area_pspin_mm2")?)
         } else {

@@ -63,7 +63,7 @@ impl Host {
         use pinion_app::traffic::{self, Packets};
         use pinion_app::{assets, build};
         use pinion_observe::report::Outputs;
-        use pinion_run::{native, run};
+        use pinion_run::{native, watch};
 
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let build =
@@ -76,7 +76,8 @@ impl Host {
         };
         let outputs = Outputs { handlers: true, ..Outputs::default() };
         // Each run's engine is gone at the end of its line.
-        let timed = native::run(&app, packets()?, workers, &outputs, &mut run::Unobserved)?.summary;
+        let timed =
+            native::run(&app, packets()?, workers, &outputs, &mut watch::Unobserved)?.summary;
         let counted = native::run_counted(&app, packets()?, workers)?.summary;
         let row = super::fig11::payload_row;
         let Some(times) = row(&timed.handlers).map(Times::of) else { return Ok(None) };

@@ -16,7 +16,7 @@ use pinion_app::app::Options;
 use pinion_app::error::{Error, Result};
 use pinion_app::{assets, build};
 use pinion_run::cluster::{FILE_NAME, Plan, RunOptions, run};
-use pinion_run::nanoservice::run::Unobserved;
+use pinion_run::watch::Unobserved;
 
 /// The cluster; its programs' sources say what the arguments mean.
 const CLUSTER: &str = "nanopu_chain";

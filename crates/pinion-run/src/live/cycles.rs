@@ -1,0 +1,154 @@
+//! Nodes live, whose time is counted in cycles: a nanoPU, or a cluster. Frames from the queue arrive one
+//! behind the other; simulated time never runs ahead of the host's, and falls behind while there is more
+//! work than the simulation can do in time.
+
+use std::time::Instant;
+
+use pinion_sim::node::flits;
+use pinion_sim::{Clock, Time};
+
+use super::{Outside, SHORT_WAIT, Standing, Subject};
+use crate::watch::Observer;
+use pinion_app::error::Result;
+
+/// Cycles after which the device is looked at again while there is work.
+const SLICE_CYCLES: u64 = 64_000;
+/// Takes nodes in which nothing has moved for so many cycles for nodes that wait.
+const SETTLED_CYCLES: u64 = 50_000;
+/// Gives programs so many cycles to become ready.
+const LONGEST_BOOT_CYCLES: u64 = 100_000_000;
+
+/// What nodes hold that somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Holds {
+    /// Nothing.
+    Nothing,
+    /// Messages that it is for the other end, or for a program, to take.
+    Messages,
+    /// Work that goes on by itself.
+    Work,
+}
+
+/// What runs behind the wire.
+pub(crate) trait Inside {
+    /// Takes a frame whose first flit arrives in a cycle.
+    fn arrive(&mut self, first_flit: u64, frame: Vec<u8>);
+
+    /// Does everything that happens before a cycle; what leaves goes to `sent`.
+    ///
+    /// # Errors
+    /// When an output fails.
+    fn run(&mut self, until: u64, sent: &mut dyn FnMut(&[u8])) -> Result<()>;
+
+    /// Tells whether nothing happens until a frame comes.
+    fn is_quiet(&mut self) -> bool;
+
+    /// Tells whether programs take messages, where they need not rest to do so.
+    fn is_ready(&mut self) -> bool;
+
+    /// Tells whether the run is over.
+    fn has_ended(&mut self) -> bool;
+
+    /// Gives the last cycle in which something moved.
+    fn moved(&mut self) -> u64;
+
+    /// Tells what is inside.
+    fn holds(&mut self) -> Holds;
+
+    /// Tells the observer what programs printed and did wrong since it was told last.
+    fn pass_on(&mut self, observer: &mut dyn Observer);
+}
+
+/// Nodes behind a wire.
+pub(crate) struct Cycles<I> {
+    /// The nodes.
+    pub inside: I,
+    clock: Clock,
+    /// Everything before this cycle has happened.
+    pub now: u64,
+    /// When programs were ready, which is when frames are taken.
+    pub ready: u64,
+    wire_free: u64,
+}
+
+impl<I: Inside> Cycles<I> {
+    /// Runs nodes until their programs are ready for frames.
+    ///
+    /// # Errors
+    /// When an output fails.
+    pub fn boot(
+        inside: I,
+        clock: Clock,
+        outside: &mut Outside,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let mut cycles = Self { inside, clock, now: 0, ready: 0, wire_free: 0 };
+        while cycles.now < LONGEST_BOOT_CYCLES
+            && !cycles.inside.is_quiet()
+            && !cycles.inside.has_ended()
+        {
+            cycles.run(cycles.now + SLICE_CYCLES, outside)?;
+            cycles.inside.pass_on(observer);
+            if cycles.inside.is_ready() && cycles.is_still() {
+                break;
+            }
+        }
+        cycles.ready = cycles.now;
+        Ok(cycles)
+    }
+
+    /// Tells whether nothing has moved for a while.
+    fn is_still(&mut self) -> bool {
+        self.now > self.inside.moved() + SETTLED_CYCLES
+    }
+
+    fn run(&mut self, until: u64, outside: &mut Outside) -> Result<()> {
+        self.inside.run(until, &mut |frame| outside.device.send(frame))?;
+        self.now = self.now.max(until);
+        outside.device.take_error()
+    }
+}
+
+impl<I: Inside> Subject for Cycles<I> {
+    fn standing(&mut self) -> Standing {
+        let holds = self.inside.holds();
+        if self.inside.has_ended() {
+            Standing::Ended
+        } else if self.inside.is_quiet() || self.is_still() && holds == Holds::Nothing {
+            Standing::Idle
+        } else if self.is_still() && holds < Holds::Work {
+            Standing::Waits
+        } else {
+            Standing::Works
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.clock.time(self.now)
+    }
+
+    fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
+        let host = self.ready + self.clock.cycle_at(outside.clock.now());
+        if self.inside.is_quiet() {
+            // Idle time costs nothing.
+            self.run(host.max(self.now), outside)?;
+        }
+        while let Some((_, frame)) = outside.queue.take() {
+            let first = self.wire_free.max(self.now + 1);
+            self.wire_free = first + flits(frame.len());
+            self.inside.arrive(first, frame);
+        }
+        let standing = self.standing();
+        if standing == Standing::Works || standing == Standing::Waits {
+            let (started, before) = (Instant::now(), self.now);
+            let until = (before + SLICE_CYCLES).min(host.max(before + SETTLED_CYCLES));
+            self.run(until, outside)?;
+            outside.pace.add(self.clock.time(self.now - before), started.elapsed());
+            if self.now > host && standing == Standing::Works {
+                outside.device.wait(SHORT_WAIT)?;
+            }
+        }
+        self.inside.pass_on(observer);
+        Ok(())
+    }
+}
