@@ -371,6 +371,9 @@ ends with the summary.
 
 The native engine runs the same handlers on this computer, at its speed: --engine native.
 
+A cluster's nodes are at 10.0.0.2, 10.0.0.3, …, as in `pinion run`, and the device is one more node of
+its network, `outside`: --address 10.0.0.1/24 is the host's. --link is then every cable's.
+
 A nanoservice's node has one address: the first free one of the network, or --set address.ip=….
 It speaks its machine's transport; with --set transport.kind=udp, datagrams to port 47000 + n of
 that address are messages for context n.";

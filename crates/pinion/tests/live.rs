@@ -243,3 +243,92 @@ fn a_nanoservice_that_fails_ends_its_run_and_says_why() {
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// Runs a cluster live in a network of its own, where its addresses are nobody else's, and pings both its
+/// nodes.
+const PING_A_CLUSTER: &str = r#"
+"$PINION" up "$FOLDER" --tap pinion-test4 --address 10.0.0.1/24 --duration 60s \
+    --json "$FOLDER/summary.json" > "$FOLDER/said" 2>&1 &
+for turn in $(seq 300); do
+    grep -q 'Ctrl-C ends' "$FOLDER/said" && break
+    kill -0 $! 2> /dev/null || break
+    sleep 0.1
+done
+for node in 2 3; do
+    ping -c 5 -i 0.05 -W 5 10.0.0.$node
+done
+kill -INT $!
+wait $!
+echo "status $?"
+cat "$FOLDER/said"
+"#;
+
+#[test]
+fn the_kernel_pings_the_nodes_of_a_cluster() {
+    if let Some(missing) = what_is_missing() {
+        eprintln!("{missing} is missing: nothing tested");
+        return;
+    }
+    if !succeeds("unshare", &["--net", "true"]) {
+        eprintln!("there is no network of one's own here: nothing tested");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("pinion-live-cluster-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let echo = repository().join("examples/icmp_echo");
+    let text = format!(
+        "[cluster]\nname = \"rack\"\n[[node]]\nname = \"nic\"\napp = \"{}\"\ncount = 2\n",
+        echo.display()
+    );
+    std::fs::write(folder.join("cluster.toml"), text).unwrap();
+    let done = Command::new("unshare")
+        .args(["--net", "sh", "-c", PING_A_CLUSTER])
+        .env("PINION", env!("CARGO_BIN_EXE_pinion"))
+        .env("FOLDER", &folder)
+        .env("PINION_SDK", repository().join("sdk"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    if said.contains("/dev/net/tun") {
+        eprintln!("no TAP device can be made here, nothing tested: {said}");
+        return;
+    }
+    assert_eq!(said.matches("5 received").count(), 2, "{said}");
+    assert!(said.contains("status 130"), "{said}");
+    assert!(said.contains("the host is 10.0.0.1/24, nodes nic.0 to nic.1 are"), "{said}");
+    let summary = std::fs::read_to_string(folder.join("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    for node in 0..2 {
+        assert_eq!(summary["nodes"][node]["messages_out"], 5, "{summary:#}");
+    }
+    assert_eq!(summary["nodes"][2]["name"], "outside");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_does_not_apply_to_a_live_cluster_is_refused() {
+    let folder = repository().join("examples/cluster_echo");
+    let refused = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_pinion"))
+            .arg("up")
+            .arg(&folder)
+            .args(["--tap", "pinion-test5"])
+            .args(arguments)
+            .env("PINION_SDK", repository().join("sdk"))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    for (arguments, why) in [
+        (&[][..], "needs --address"),
+        (&["--address", "192.168.0.1/24"], "the nodes are 10.0.0.2 to"),
+        (&["--address", "10.0.0.2/24"], "the nodes are 10.0.0.2 to"),
+        (&["--address", "10.0.0.1/24", "--host-tap", "x"], "has no host side"),
+        (&["--address", "10.0.0.1/24", "--pcap-out", "x"], "--pcap-out goes with one node"),
+        (&["--address", "10.0.0.1/24", "--engine", "native"], "--engine native goes with one node"),
+    ] {
+        let told = refused(arguments);
+        assert!(told.contains(why), "{arguments:?}: {told}");
+    }
+}

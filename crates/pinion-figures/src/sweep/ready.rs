@@ -117,6 +117,8 @@ impl Ready {
                             add(format!("{:?}", app.machine.value).as_bytes());
                         }
                         cluster::Target::Load { specs } => add(format!("{specs:?}").as_bytes()),
+                        // Of live runs, which a sweep makes none of.
+                        cluster::Target::Outside { .. } => {}
                     }
                 }
             }

@@ -210,6 +210,16 @@ impl<N: Node + Send> Fabric<N> {
         &self.topology
     }
 
+    /// Gives a node, if it is this rank's.
+    pub fn node_mut(&mut self, number: usize) -> Option<&mut N> {
+        let component = self.components[..self.topology.nodes].get_mut(number)?;
+        let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match component.node.inner_mut() {
+            Kind::Node(node) => Some(node),
+            _ => None,
+        }
+    }
+
     /// Looks at this rank's nodes, in order.
     pub fn for_each_node(&mut self, mut look: impl FnMut(usize, &mut N)) {
         let nodes = self.topology.nodes;

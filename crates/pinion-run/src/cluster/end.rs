@@ -4,6 +4,7 @@ use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
 
 use super::load_end::LoadEnd;
 use super::nano_end::NanoEnd;
+use super::outside_end::OutsideEnd;
 use super::rows::{LoadRow, NodeRow};
 use super::spin_end::SpinEnd;
 use super::summary::Ended;
@@ -19,6 +20,8 @@ pub enum End<'a> {
     Spin(Box<SpinEnd<'a>>),
     /// A load generator.
     Load(Box<LoadEnd>),
+    /// The device of a live run.
+    Outside(Box<OutsideEnd>),
 }
 
 /// Calls a method of whatever it is.
@@ -29,6 +32,7 @@ macro_rules! each {
             End::Traced($inner) => $call,
             End::Spin($inner) => $call,
             End::Load($inner) => $call,
+            End::Outside($inner) => $call,
         }
     };
 }
@@ -39,7 +43,36 @@ impl End<'_> {
         match self {
             End::Traced(end) => end.complete(),
             End::Spin(end) => end.complete(now),
-            End::Nano(_) | End::Load(_) => Ok(()),
+            End::Nano(_) | End::Load(_) | End::Outside(_) => Ok(()),
+        }
+    }
+
+    /// Tells what is inside that somebody waits for.
+    #[cfg(target_os = "linux")]
+    pub(super) fn holds(&self) -> crate::live::Holds {
+        use crate::live::Holds;
+        let (works, holds) = match self {
+            End::Nano(end) => (end.works(), end.holds()),
+            End::Traced(end) => (end.works(), end.holds()),
+            End::Spin(end) => (end.is_active(), false),
+            End::Load(end) => (end.is_open(), false),
+            End::Outside(end) => (end.is_waiting(), false),
+        };
+        match (works, holds) {
+            (true, _) => Holds::Work,
+            (false, true) => Holds::Messages,
+            (false, false) => Holds::Nothing,
+        }
+    }
+
+    /// Gives what its programs have printed.
+    #[cfg(target_os = "linux")]
+    pub(super) fn console(&self) -> &[u8] {
+        match self {
+            End::Nano(end) => end.console(),
+            End::Traced(end) => end.console(),
+            End::Spin(end) => end.console().as_bytes(),
+            End::Load(_) | End::Outside(_) => &[],
         }
     }
 
@@ -53,6 +86,7 @@ impl End<'_> {
                 let (node, load) = end.row(number, name, ended);
                 (node, Some(load))
             }
+            End::Outside(end) => (end.row(number, name), None),
         }
     }
 }

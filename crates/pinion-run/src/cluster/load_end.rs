@@ -77,26 +77,12 @@ impl LoadEnd {
             _ => "finished",
         };
         let node = NodeRow {
-            node: number,
-            name: name.to_owned(),
-            app: "load".to_owned(),
-            machine: "load".to_owned(),
             ending: ending.to_owned(),
-            exit_code: None,
-            failed: false,
-            stuck: Vec::new(),
-            faults: Vec::new(),
-            console: String::new(),
             messages_in: report.answered + report.repeated + report.unexpected,
             messages_out: report.sent,
             frames_in: counts.frames_in,
             frames_out: counts.frames_out,
-            instructions: 0,
-            latency_ns: None,
-            warnings: Vec::new(),
-            remarks: Vec::new(),
-            imbalance: None,
-            details: serde_json::Value::Null,
+            ..NodeRow::without_program(number, name, "load")
         };
         let load = LoadRow {
             node: number,

@@ -7,12 +7,15 @@
 mod arguments;
 mod curve;
 mod end;
+#[cfg(target_os = "linux")]
+pub mod live;
 mod load_end;
 mod manifest;
 mod nano_end;
 mod network;
 mod nothing;
 mod observe;
+mod outside_end;
 mod plan;
 mod rows;
 mod run;
@@ -28,7 +31,8 @@ pub use curve::{Curve, CurvePoint};
 pub use end::End;
 pub use load_end::LoadEnd;
 pub use network::Network;
-pub use plan::{Group, Plan, Target};
+pub use outside_end::OutsideEnd;
+pub use plan::{Group, OUTSIDE, OtherSide, Plan, Target};
 pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 pub use run::{RunOptions, run, trace};
 pub use spin_end::SpinEnd;

@@ -49,11 +49,22 @@ impl<L: Settling + Send> NanoEnd<L> {
     }
 
     /// Tells whether messages are inside that somebody waits for.
-    fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         let contexts = self.setup.machine.value.hart_interface.contexts;
         !self.inner.node.receive().is_empty()
             || self.inner.unread_words(contexts) > 0
             || self.inner.node.transmit().resident().next().is_some()
+    }
+
+    /// Tells whether messages are inside that go on without anybody's help.
+    pub(super) fn works(&self) -> bool {
+        let contexts = self.setup.machine.value.hart_interface.contexts;
+        !self.inner.node.receive().is_empty() || self.inner.begun(contexts) > 0
+    }
+
+    /// Gives what the program has printed.
+    pub(super) fn console(&self) -> &[u8] {
+        &self.inner.node.memory().devices.console
     }
 
     /// Lets who hears it write what is left.

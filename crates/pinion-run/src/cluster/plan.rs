@@ -1,6 +1,7 @@
 //! What a cluster is made of: its file comes in; groups of nodes with their built programs and
 //! machines, and the network between them go out, all checked against each other.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ use pinion_app::service::Service;
 
 /// The clock of a fabric without a nanoPU (the published prototype's).
 const CLOCK_HZ: u64 = 3_200_000_000;
+/// The name of the node where the device of a live run is.
+pub const OUTSIDE: &str = "outside";
 /// Bounds the nodes of a cluster: what the addresses behind 10.0.0.2 are enough for.
 const MOST_NODES: usize = 1 << 20;
 
@@ -62,6 +65,15 @@ pub struct Group {
     pub target: Target,
 }
 
+/// The address of a device's other side, and the bits that all of its network share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherSide {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Number of the bits.
+    pub prefix: u8,
+}
+
 /// Says what the nodes of a group are.
 pub enum Target {
     /// nanoPUs with a program.
@@ -83,6 +95,11 @@ pub enum Target {
         /// Their loads, by node of the group.
         specs: Vec<LoadSpec>,
     },
+    /// The device of a live run.
+    Outside {
+        /// The address of its other side.
+        address: Ipv4Addr,
+    },
 }
 
 impl Plan {
@@ -93,10 +110,24 @@ impl Plan {
     /// # Errors
     /// Everything that can be wrong before a run.
     pub fn load(file: &Path, options: &Options) -> Result<Self> {
+        Self::read(file, options, None)
+    }
+
+    /// Does the same for a cluster that runs live: one more node, [`OUTSIDE`], is where its device is, whose
+    /// other side has this address. nanoPUs wait longer for acknowledgements, since they come from beyond
+    /// a kernel.
+    ///
+    /// # Errors
+    /// As [`Plan::load`], and when the nodes are not in the address's network.
+    pub fn load_live(file: &Path, options: &Options, kernel: OtherSide) -> Result<Self> {
+        Self::read(file, options, Some(kernel))
+    }
+
+    fn read(file: &Path, options: &Options, kernel: Option<OtherSide>) -> Result<Self> {
         let text = std::fs::read_to_string(file);
         let text = text.map_err(|error| Error::file("read", file, error))?;
         let folder = file.parent().unwrap_or(Path::new("."));
-        Self::from_text(&text, &file.display().to_string(), folder, options)
+        Self::make(&text, &file.display().to_string(), folder, options, kernel)
     }
 
     /// Does the same for a text; paths in it are relative to `folder`.
@@ -104,9 +135,19 @@ impl Plan {
     /// # Errors
     /// As [`Plan::load`].
     pub fn from_text(text: &str, origin: &str, folder: &Path, options: &Options) -> Result<Self> {
+        Self::make(text, origin, folder, options, None)
+    }
+
+    fn make(
+        text: &str,
+        origin: &str,
+        folder: &Path,
+        options: &Options,
+        kernel: Option<OtherSide>,
+    ) -> Result<Self> {
         let (loaded, machines) = manifest::load(origin, text, &options.overrides)?;
         let raw = &loaded.value;
-        let names = names(&loaded)?;
+        let mut names = names(&loaded)?;
         let seed = raw.cluster.seed.unwrap_or(1);
         let mut groups = Vec::new();
         let mut first = 0;
@@ -135,6 +176,17 @@ impl Plan {
             }
             groups.push(load_group(&loaded, number, first, seed)?);
             first += load.count;
+        }
+        if let Some(kernel) = kernel {
+            check_network(kernel, names.len())?;
+            names.push(OUTSIDE.to_owned());
+            for group in &mut groups {
+                if let Target::Nanoservice { setup, .. } = &mut group.target {
+                    setup.wait_for_peers();
+                }
+            }
+            let (name, target) = (OUTSIDE.to_owned(), Target::Outside { address: kernel.address });
+            groups.push(Group { name, first, count: 1, ends: false, target });
         }
         check_gaps(&loaded, &groups, &gaps)?;
         let clock = fabric_clock(&loaded, &groups)?;
@@ -172,7 +224,19 @@ impl Plan {
 
     /// Gives the nodes' IPv4 addresses.
     pub fn addresses(&self) -> Vec<u32> {
-        (0..self.nodes()).map(arguments::address).collect()
+        let mut addresses: Vec<u32> = (0..self.nodes()).map(arguments::address).collect();
+        for group in &self.groups {
+            if let Target::Outside { address } = group.target {
+                addresses[group.first] = address.to_bits();
+            }
+        }
+        addresses
+    }
+
+    /// Gives the node where the device of a live run is.
+    pub fn outside(&self) -> Option<usize> {
+        let is_outside = |group: &&Group| matches!(group.target, Target::Outside { .. });
+        self.groups.iter().find(is_outside).map(|group| group.first)
     }
 
     /// Lists what was built, by group.
@@ -180,9 +244,27 @@ impl Plan {
         self.groups.iter().filter_map(|group| match &group.target {
             Target::Nanoservice { service, .. } => Some(&service.built),
             Target::Handlers { app } => Some(&app.built),
-            Target::Load { .. } => None,
+            Target::Load { .. } | Target::Outside { .. } => None,
         })
     }
+}
+
+/// Checks that the other side of a live run's device reaches so many nodes, and is none of them.
+fn check_network(kernel: OtherSide, nodes: usize) -> Result<()> {
+    let (first, last) = (arguments::address(0), arguments::address(nodes.saturating_sub(1)));
+    let shift = 32 - u32::from(kernel.prefix.min(32));
+    let network = |address: u32| address.checked_shr(shift).unwrap_or(0);
+    let own = kernel.address.to_bits();
+    let is_reached = [first, last].iter().all(|address| network(*address) == network(own));
+    if is_reached && !(first..=last).contains(&own) {
+        return Ok(());
+    }
+    let [first, last] = [first, last].map(Ipv4Addr::from_bits);
+    Err(Error::Usage(format!(
+        "--address {}/{}: the nodes are {first} to {last}; give the host another address of their \
+         network, as in 10.0.0.1/8",
+        kernel.address, kernel.prefix
+    )))
 }
 
 /// Names the nodes: as their group, with a number where it has several.
@@ -202,7 +284,7 @@ fn names(loaded: &Loaded<RawCluster>) -> Checked<Vec<String>> {
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_taken =
-            ["index", "node", "nodes", "address", "seed", "network", "cluster", "machine"]
+            ["index", "node", "nodes", "address", "seed", "network", "cluster", "machine", OUTSIDE]
                 .contains(&name.as_str());
         if name.is_empty() || !name.chars().all(is_plain) || is_taken {
             let problem = format!("`{name}` is no name of a group of nodes: use another");

@@ -53,6 +53,34 @@ pub struct NodeRow {
     pub details: Value,
 }
 
+impl NodeRow {
+    /// Begins the row of a node that runs no program: nothing has happened.
+    pub(super) fn without_program(node: usize, name: &str, app: &str) -> Self {
+        Self {
+            node,
+            name: name.to_owned(),
+            app: app.to_owned(),
+            machine: app.to_owned(),
+            ending: "finished".to_owned(),
+            exit_code: None,
+            failed: false,
+            stuck: Vec::new(),
+            faults: Vec::new(),
+            console: String::new(),
+            messages_in: 0,
+            messages_out: 0,
+            frames_in: 0,
+            frames_out: 0,
+            instructions: 0,
+            latency_ns: None,
+            warnings: Vec::new(),
+            remarks: Vec::new(),
+            imbalance: None,
+            details: Value::Null,
+        }
+    }
+}
+
 /// Lists what a sPIN NIC's details leave out.
 const SPIN_LEFT_OUT: [&str; 10] = [
     "document",

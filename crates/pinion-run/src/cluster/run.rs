@@ -2,7 +2,7 @@
 //! ranks; a summary goes out at rank 0.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pinion_nanopu::event::Deaf;
 use pinion_net::capture::{CaptureWriter, LinkType};
@@ -86,33 +86,46 @@ pub fn trace(
     let now = fabric.now();
     let ended = Ended { ending, rests: outcome == Outcome::Rests, at: now };
     let share = share(plan, options, fabric, ended)?;
-    let Some(mut share) = gather(ranks, share)? else { return Ok(None) };
+    let Some(share) = gather(ranks, share)? else { return Ok(None) };
+    let workers = (threads, ranks.count());
+    Ok(Some(sum_up(plan, options, share, ended, begun.elapsed(), workers)))
+}
+
+/// Sums up all ranks' shares of a run.
+pub(super) fn sum_up(
+    plan: &Plan,
+    options: &RunOptions,
+    mut share: Share,
+    ended: Ended,
+    host: Duration,
+    workers: (usize, usize),
+) -> Summary {
     let place = |trace: &QueueTrace| options.queues.iter().position(|name| *name == trace.cable);
     share.queues.sort_by_key(place);
     let mut summary = Summary {
         name: plan.name.clone(),
-        ending,
-        cycles: now,
+        ending: ended.ending,
+        cycles: ended.at,
         clock: plan.clock,
         nodes: share.nodes,
         cables: share.cables,
         switches: share.switches,
         queues: share.queues,
         loads: share.loads,
-        host: begun.elapsed(),
-        workers: (threads, ranks.count()),
+        host,
+        workers,
         remarks: Vec::new(),
     };
     summary.remarks = nothing::remarks(plan, &summary);
-    Ok(Some(summary))
+    summary
 }
 
-fn failed(error: pinion_net::fabric::FabricError) -> Error {
+pub(super) fn failed(error: pinion_net::fabric::FabricError) -> Error {
     Error::part("the cluster cannot run", error)
 }
 
 /// Makes this rank's nodes and joins them.
-fn build<'a>(
+pub(super) fn build<'a>(
     plan: &Plan,
     options: &RunOptions,
     threads: usize,
@@ -124,10 +137,8 @@ fn build<'a>(
     let mut nodes = Vec::new();
     for node in 0..plan.nodes() {
         nodes.push(if is_ours(node) {
-            {
-                let own = tracing.take_if(|tracing| tracing.node == node);
-                Some(end(plan, node, own.map(|own| own.tracer))?)
-            }
+            let own = tracing.take_if(|tracing| tracing.node == node);
+            Some(end(plan, node, own.map(|own| own.tracer))?)
         } else {
             None
         });
@@ -221,11 +232,12 @@ fn end<'a>(plan: &Plan, node: usize, tracer: Option<NodeTracer<'a>>) -> Result<E
             let end = end.map_err(|error| Error::part("cannot make the load", error))?;
             Ok(End::Load(Box::new(end)))
         }
+        Target::Outside { .. } => Ok(End::Outside(Box::default())),
     }
 }
 
 /// Sums up this rank's share.
-fn share(
+pub(super) fn share(
     plan: &Plan,
     options: &RunOptions,
     mut fabric: Fabric<End<'_>>,

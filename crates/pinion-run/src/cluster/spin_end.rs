@@ -94,6 +94,11 @@ impl<'a> SpinEnd<'a> {
         &self.end.ears.console.0
     }
 
+    /// Tells whether something goes on inside.
+    pub(super) fn is_active(&self) -> bool {
+        self.end.is_active()
+    }
+
     /// Tells why nothing moves in the NIC, if packets are inside and nothing does.
     pub fn stuck(&self) -> Option<&str> {
         self.end.stuck()

@@ -2,8 +2,6 @@
 //! own but come from whoever is beyond the device.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Deaf;
@@ -24,11 +22,6 @@ use crate::watch::Observer;
 use pinion_app::error::Result;
 use pinion_app::service::Service;
 
-/// Waits this long for an acknowledgement: a peer beyond a kernel takes its time.
-const TIMEOUT: Duration = Duration::from_millis(10);
-/// Names the machine's number that says so.
-const TIMEOUT_KEY: &str = "transmit.timer.timeout_cycles";
-
 /// Gives the node's address on a network: the machine's if it lies there, else the first that is
 /// not the kernel's.
 pub fn node_ip(setup: &Setup, kernel: Option<InterfaceAddress>) -> Ipv4Addr {
@@ -42,17 +35,6 @@ pub fn node_ip(setup: &Setup, kernel: Option<InterfaceAddress>) -> Ipv4Addr {
     let base = network(kernel.address).checked_shl(shift).unwrap_or(0);
     let first = (1..=2).map(|host| Ipv4Addr::from_bits(base | host));
     first.into_iter().find(|ip| *ip != kernel.address).unwrap_or(own)
-}
-
-/// Makes a machine wait as long for acknowledgements as peers beyond a kernel take, unless its number was
-/// given.
-pub(crate) fn wait_for_peers(setup: &mut Setup) {
-    let is_set = |key: &str| setup.machine.entries.iter().any(|e| e.key == key && e.overridden);
-    if !is_set(TIMEOUT_KEY) {
-        let mhz = setup.machine.value.clock.frequency_mhz;
-        Arc::make_mut(&mut setup.machine).value.transmit.timer.timeout_cycles =
-            TIMEOUT.as_micros() as u64 * mhz;
-    }
 }
 
 /// Runs a nanoservice on a device until its program ends, the observer stops it or the time is over.
@@ -71,7 +53,7 @@ pub fn run(
     setup.address.ip = ip.to_bits();
     setup.address.mac = NIC_MAC;
     setup.address.next_hop_mac = device.mac();
-    wait_for_peers(&mut setup);
+    setup.wait_for_peers();
     let frames = Frames::new(outputs, Wire::new(&setup, PEER_IP), Matching::Oldest, setup.clock)?;
     let node = setup.node(service)?;
     let ears = Ears::new(node.harts(), frames, Deaf);

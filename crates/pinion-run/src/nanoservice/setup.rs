@@ -2,6 +2,7 @@
 //! memory goes out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pinion_nanopu::core::code::Code;
 use pinion_nanopu::machine::node::Machine;
@@ -18,6 +19,11 @@ use pinion_app::service::Service;
 
 /// Names the machine's number of harts.
 const COUNT: &str = "core.count";
+
+/// How long a live run waits for an acknowledgement: a peer beyond a kernel takes its time.
+const TIMEOUT: Duration = Duration::from_millis(10);
+/// Names the machine's number that says so.
+const TIMEOUT_KEY: &str = "transmit.timer.timeout_cycles";
 
 /// Holds the machine that a nanoservice runs on.
 #[derive(Debug, Clone)]
@@ -65,6 +71,17 @@ impl Setup {
         let clock = Clock::from_hz(machine.value.clock.frequency_mhz * 1_000_000);
         let code = Arc::new(Node::decode(&machine.value, &service.image));
         Ok(Self { machine: Arc::new(machine), address, clock, code })
+    }
+
+    /// Makes the machine wait as long for acknowledgements as peers beyond a kernel take, unless its
+    /// number was given.
+    pub fn wait_for_peers(&mut self) {
+        let is_set = |key: &str| self.machine.entries.iter().any(|e| e.key == key && e.overridden);
+        if !is_set(TIMEOUT_KEY) {
+            let mhz = self.machine.value.clock.frequency_mhz;
+            Arc::make_mut(&mut self.machine).value.transmit.timer.timeout_cycles =
+                TIMEOUT.as_micros() as u64 * mhz;
+        }
     }
 
     /// Makes a node in reset with the program in memory and its arguments at hand.

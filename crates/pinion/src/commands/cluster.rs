@@ -17,7 +17,7 @@ use pinion_sim::Time;
 
 use super::run::Watch;
 use super::{Status, build, files, link, trace};
-use crate::cli::{RunArgs, TraceArgs};
+use crate::cli::{EngineArgs, EngineKind, ReportArgs, RunArgs, TraceArgs};
 use crate::output;
 
 /// Names at most so many nodes in an error.
@@ -65,7 +65,8 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     for (trace, (_, file)) in summary.queues.iter().zip(&queues) {
         write_whole(file, summary.queue_csv(trace).as_bytes())?;
     }
-    conclude(args, &summary)
+    write_json(&args.report, &summary)?;
+    Ok(status(&summary))
 }
 
 /// Traces one node of the cluster that a file describes.
@@ -121,7 +122,7 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
             }
             (NodeTracer::Spin(tracer), partial)
         }
-        Target::Load { .. } => {
+        Target::Load { .. } | Target::Outside { .. } => {
             return Err(Error::Usage(format!(
                 "--node {name}: a load generator runs no program; trace who it asks"
             )));
@@ -134,7 +135,9 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
     watch.0.clear();
     partial.map_or(Ok(()), Partial::keep)?;
-    summary.map_or(Ok(Status::Success), |summary| conclude(run, &summary))
+    let Some(summary) = summary else { return Ok(Status::Success) };
+    write_json(&run.report, &summary)?;
+    Ok(status(&summary))
 }
 
 /// Finds the node to trace.
@@ -223,18 +226,28 @@ fn histograms(args: &RunArgs, plan: &Plan) -> Result<Vec<(String, PathBuf)>> {
     Ok(histograms)
 }
 
-fn conclude(args: &RunArgs, summary: &Summary) -> Result<Status> {
-    if let Some(path) = &args.report.json {
-        output::write_json(path, &format!("{:#}", summary.to_json()))?;
-    }
-    Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+/// Prints and writes what belongs to the end of a run, and gives the exit status.
+pub fn conclude(args: &ReportArgs, summary: &Summary) -> Result<Status> {
+    output::print_summary(&summary.texts(), summary.has_failures());
+    write_json(args, summary)?;
+    Ok(status(summary))
+}
+
+fn write_json(args: &ReportArgs, summary: &Summary) -> Result<()> {
+    let Some(path) = &args.json else { return Ok(()) };
+    output::write_json(path, &format!("{:#}", summary.to_json()))
+}
+
+fn status(summary: &Summary) -> Status {
+    if summary.has_failures() { Status::HandlersFailed } else { Status::Success }
 }
 
 /// Refuses what goes with one node alone.
 fn refuse(args: &RunArgs) -> Result<()> {
-    let (report, service) = (&args.report, &args.service);
-    let given = [
-        ("--elf", args.elf.is_some()),
+    let service = &args.service;
+    refuse_reports(&args.report)?;
+    refuse_program(args.elf.is_some(), &args.engine)?;
+    refuse_all(&[
         ("--pcap-in", args.pcap_in.is_some()),
         ("--generate", args.generate.is_some()),
         ("--pace", args.pace.is_some()),
@@ -242,19 +255,35 @@ fn refuse(args: &RunArgs) -> Result<()> {
         ("--messages", service.messages.is_some()),
         ("--peer", service.peer.is_some()),
         ("--start", service.start.is_some()),
+        ("--host-dump", !args.host_dump.is_empty()),
+    ])
+}
+
+/// Refuses reports about one node alone.
+pub fn refuse_reports(report: &ReportArgs) -> Result<()> {
+    refuse_all(&[
         ("--pcap-out", report.pcap_out.is_some()),
         ("--unmatched-out", report.unmatched_out.is_some()),
         ("--packets", report.packets.is_some()),
         ("--handlers", report.handlers),
-        ("--host-dump", !args.host_dump.is_empty()),
-        ("--engine native", args.engine.engine != crate::cli::EngineKind::Simulator),
-        ("--workers", args.engine.workers.is_some()),
-    ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
+    ])
+}
+
+/// Refuses another program than those of the nodes, and another way to run it.
+pub fn refuse_program(elf: bool, engine: &EngineArgs) -> Result<()> {
+    refuse_all(&[
+        ("--elf", elf),
+        ("--engine native", engine.engine != EngineKind::Simulator),
+        ("--workers", engine.workers.is_some()),
+    ])
+}
+
+fn refuse_all(given: &[(&str, bool)]) -> Result<()> {
+    match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((option, _)) => Err(Error::Usage(format!(
-            "{option} goes with one node; of a cluster, cluster.toml says what runs where, --pcap \
-             CABLE=FILE captures a cable and --json has every node's numbers"
+            "{option} goes with one node; of a cluster, cluster.toml says what runs where, \
+             `pinion run` with --pcap CABLE=FILE captures a cable, and --json has every node's numbers"
         ))),
     }
 }

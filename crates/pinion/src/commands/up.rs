@@ -1,11 +1,14 @@
 //! `pinion up APP`: an application live on a TAP device.
 
+use std::net::Ipv4Addr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use pinion::Error;
 use pinion::app::App;
+use pinion::cluster::{OtherSide, Plan, RunOptions};
 use pinion::error::Result;
 use pinion::live::{self, Options, WireName};
 use pinion::manifest::Manifest;
@@ -17,12 +20,15 @@ use pinion_sim::Time;
 use pinion_sim::config;
 
 use super::run::{outputs, write_json};
-use super::{Status, build, engine, files, interrupt, link, service};
+use super::{Status, build, cluster, engine, files, interrupt, link, service};
 use crate::cli::UpArgs;
 use crate::output;
 
 pub fn run(args: &UpArgs) -> Result<Status> {
     files::keep_apart(&[], &files::reports(&args.report))?;
+    if let Some(file) = pinion::cluster::locate(&args.app.app) {
+        return run_cluster(args, &file);
+    }
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
         return run_service(args, manifest);
@@ -74,6 +80,37 @@ fn go(
     }
     debug_assert!(workers.is_none(), "refused where there is no native engine");
     live::run(app, options, outputs, watch)
+}
+
+/// Runs a cluster live.
+fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
+    refuse_for_nodes(args, "a cluster's node")?;
+    cluster::refuse_reports(&args.report)?;
+    cluster::refuse_program(args.elf.is_some(), &args.engine)?;
+    let mut options = options(args)?;
+    let Some(address) = options.address else {
+        let why = "a cluster on a device needs --address, for example 10.0.0.1/8: it is where its \
+                   nodes send what is for the host";
+        return Err(Error::Usage(why.to_owned()));
+    };
+    // Faults are those of every cable, as in any other run of a cluster.
+    let run = RunOptions { faults: options.faults.take(), ..RunOptions::default() };
+    let kernel = OtherSide { address: address.address, prefix: address.prefix };
+    let plan = Plan::load_live(file, &build::options(&args.app), kernel)?;
+    plan.built().for_each(build::show);
+    let nodes = plan.nodes() - 1;
+    let addresses = plan.addresses();
+    let [first, last] = [addresses[0], addresses[nodes - 1]].map(Ipv4Addr::from_bits);
+    let greeting = format!(
+        "{} on {}: the host is {address}, nodes {} to {} are {first} to {last}. Ctrl-C ends.\n",
+        plan.name,
+        args.tap.as_deref().unwrap_or_default(),
+        plan.names[0],
+        plan.names[nodes - 1]
+    );
+    let mut watch = Watch { interrupted: interrupt::flag(), greeting };
+    let summary = pinion::cluster::live::run(&plan, &options, &run, &mut watch)?;
+    cluster::conclude(&args.report, &summary)
 }
 
 /// Refuses what goes with a NIC that is in a host.

@@ -5,6 +5,8 @@ use pinion_net::fabric::{FabricError, Joiner, Place, Topology};
 use pinion_net::link::Link;
 use serde::Deserialize;
 
+use crate::cluster::plan::OUTSIDE;
+
 /// Says what is wrong with a shape: which key below `network.topology`, and why.
 pub(super) type Wrong = (&'static str, String);
 
@@ -99,7 +101,12 @@ fn custom(
     link: Link,
     uplink: Link,
 ) -> Result<Topology, Wrong> {
-    let switches = cables.iter().flatten().filter(|name| !names.contains(name));
+    // Where the device of a live run is; other runs have none.
+    let is_there = |cable: &&[String; 2]| {
+        !cable.iter().any(|name| name == OUTSIDE) || names.iter().any(|name| name == OUTSIDE)
+    };
+    let cables: Vec<&[String; 2]> = cables.iter().filter(is_there).collect();
+    let switches = cables.iter().copied().flatten().filter(|name| !names.contains(name));
     let switches = switches
         .filter_map(|name| switch_number(name))
         .max()
@@ -114,7 +121,7 @@ fn custom(
     }
     let mut joiner = Joiner::new(names.len(), switches);
     let mut used = vec![false; switches];
-    for [a, b] in cables {
+    for [a, b] in &cables {
         let (from, to) = (places(a, names, switches)?, places(b, names, switches)?);
         if from.len() > 1 && to.len() > 1 {
             let problem = format!("[\"{a}\", \"{b}\"] joins two groups; join nodes one by one");

@@ -1,0 +1,150 @@
+//! Clusters live: the device is one more node of the network, where all that is beyond it seems to be. A
+//! frame from the host goes through the switches to the node whose address it is for; what nodes send to
+//! the host's address goes to the device.
+
+use std::net::Ipv4Addr;
+
+use pinion_net::fabric::{Alone, Fabric, Outcome, Status, Watcher};
+
+use super::end::End;
+use super::outside_end::OutsideEnd;
+use super::plan::{Plan, Target};
+use super::run::{RunOptions, build, failed, share, sum_up};
+use super::summary::{Ended, Ending, Summary};
+use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, drive};
+use crate::watch::Observer;
+use pinion_app::error::{Error, Result};
+
+/// Runs a cluster on a device until the observer stops it, the time is over, all programs have ended that
+/// a run waits for, or one has failed. The plan is one of [`Plan::load_live`].
+///
+/// # Errors
+/// When the device cannot be opened or is lost, a node cannot be made, or an output fails.
+pub fn run(
+    plan: &Plan,
+    live: &Options,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let Some(outside_node) = plan.outside() else {
+        return Err(Error::Usage("the cluster was not loaded for a live run".to_owned()));
+    };
+    let last = plan.addresses()[outside_node - 1];
+    let nodes = [plan.addresses()[0], last].map(Ipv4Addr::from_bits);
+    let device = Device::open(live, false)?.for_nodes(nodes);
+    // Slices are short: threads would begin and end all the time.
+    let mut fabric = build(plan, options, 1, &Alone, None)?;
+    if let Some(End::Outside(end)) = fabric.node_mut(outside_node) {
+        end.mac = device.mac();
+    }
+    let mut outside = Outside::new(device, live, 0);
+    let waits = plan.groups.iter().any(|group| group.ends && !is_load(&group.target));
+    let watch = Watch { waits, status: Status::NONE };
+    let printed = vec![0; plan.nodes()];
+    let inside = Live { plan, fabric, outside_node, watch, rests: false, printed };
+    let mut cycles = Cycles::boot(inside, plan.clock, &mut outside, observer)?;
+    let host = drive(&mut cycles, &mut outside, live, observer)?;
+    let Live { fabric, watch, rests, .. } = cycles.inside;
+    let ending = if watch.status.failed > 0 { Ending::Failed } else { Ending::Finished };
+    let ended = Ended { ending, rests, at: cycles.now };
+    let share = share(plan, options, fabric, ended)?;
+    let mut summary = sum_up(plan, options, share, ended, host, (1, 1));
+    summary.remarks.extend(outside.remarks());
+    Ok(summary)
+}
+
+fn is_load(target: &Target) -> bool {
+    matches!(target, Target::Load { .. })
+}
+
+/// A cluster behind a wire.
+struct Live<'a> {
+    plan: &'a Plan,
+    fabric: Fabric<End<'static>>,
+    outside_node: usize,
+    watch: Watch,
+    /// Nothing happens until a frame comes.
+    rests: bool,
+    /// By node: the bytes of its programs' output that were passed on.
+    printed: Vec<usize>,
+}
+
+/// Notes how the nodes stand.
+struct Watch {
+    /// The run waits for programs to end.
+    waits: bool,
+    status: Status,
+}
+
+impl Watch {
+    fn is_over(&self) -> bool {
+        self.status.failed > 0 || self.waits && self.status.open == 0
+    }
+}
+
+impl Watcher for Watch {
+    fn goes_on(&mut self, _: u64, status: &Status) -> bool {
+        self.status = *status;
+        !self.is_over()
+    }
+}
+
+impl Live<'_> {
+    fn outside(&mut self) -> Option<&mut OutsideEnd> {
+        match self.fabric.node_mut(self.outside_node) {
+            Some(End::Outside(end)) => Some(end),
+            _ => None,
+        }
+    }
+}
+
+impl Inside for Live<'_> {
+    fn arrive(&mut self, first_flit: u64, frame: Vec<u8>) {
+        self.rests = false;
+        if let Some(outside) = self.outside() {
+            outside.put(first_flit, frame);
+        }
+    }
+
+    fn run(&mut self, until: u64, sent: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let outcome = self.fabric.run(until, &mut Alone, &mut self.watch).map_err(failed)?;
+        self.rests = outcome == Outcome::Rests;
+        let left = self.outside().map(|outside| std::mem::take(&mut outside.left));
+        left.into_iter().flatten().for_each(|frame| sent(&frame));
+        Ok(())
+    }
+
+    fn is_quiet(&mut self) -> bool {
+        self.rests
+    }
+
+    fn is_ready(&mut self) -> bool {
+        true
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.watch.is_over()
+    }
+
+    fn moved(&mut self) -> u64 {
+        self.watch.status.moved
+    }
+
+    fn holds(&mut self) -> Holds {
+        let mut holds = Holds::Nothing;
+        self.fabric.for_each_node(|_, end| holds = holds.max(end.holds()));
+        holds
+    }
+
+    fn pass_on(&mut self, observer: &mut dyn Observer) {
+        let (plan, printed) = (self.plan, &mut self.printed);
+        self.fabric.for_each_node(|number, end| {
+            let new = &end.console()[printed[number]..];
+            let whole = new.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+            for line in String::from_utf8_lossy(&new[..whole]).lines() {
+                observer.console(&format!("[{}] {line}\n", plan.names[number]));
+            }
+            printed[number] += whole;
+        });
+    }
+}
