@@ -32,7 +32,7 @@ pub(super) fn figures_on(bench: Arc<dyn Bench>) -> Vec<Box<dyn Figure>> {
 /// `nanopu-all`, one figure's, or the path of a figure's file.
 ///
 /// # Errors
-/// When there is none; names the nearest.
+/// When there is none; names the nearest, if one is near.
 pub fn select(name: &str) -> Result<Vec<Box<dyn Figure>>> {
     let Some(group) = name.strip_suffix(ALL) else { return Ok(vec![find(name)?]) };
     let mut figures = figures();
@@ -44,7 +44,7 @@ pub fn select(name: &str) -> Result<Vec<Box<dyn Figure>>> {
 /// Finds a figure by its name.
 ///
 /// # Errors
-/// When there is none; names the nearest.
+/// When there is none; names the nearest, if one is near.
 pub fn find(name: &str) -> Result<Box<dyn Figure>> {
     if name.contains('/') || name.ends_with(".toml") {
         let bench: Arc<dyn Bench> = Arc::new(Nodes::default());
@@ -58,8 +58,11 @@ fn names() -> Vec<String> {
     figures().iter().map(|figure| figure.name().to_owned()).collect()
 }
 
+/// Says that there is no such figure; names the nearest where one is near.
 fn unknown(name: &str, names: &[String]) -> Error {
-    let nearest = names.iter().min_by_key(|other| strsim::damerau_levenshtein(name, other));
+    let distance = |other: &&String| strsim::damerau_levenshtein(name, other);
+    let nearest = names.iter().min_by_key(distance);
+    let nearest = nearest.filter(|other| distance(other) <= name.chars().count() / 3);
     let hint = nearest.map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
     Error::Usage(format!("there is no figure `{name}`; {hint}there are {}", names.join(", ")))
 }

@@ -2,13 +2,14 @@
 //! Out: its points, their runs, their rows.
 //!
 //! A series is the product of its axes; an axis is a list among the parameters. At each point a run of
-//! the figure's kind ([`Kind`]) is told what `with` says, the figure's and the series', in which
-//! `{name}` stands for an axis' value or a parameter. What the run measured are quantities with names;
-//! a column is one of them, or a formula of quantities, axes and parameters. What fits nothing (a kind
-//! that there is not, a key that it does not take, a name that nobody gives) is refused before the
-//! first run.
+//! the figure's kind ([`Kind`]), or the series' own, is told what `with` says, the figure's and the
+//! series', in which `{name}` stands for an axis' value or a parameter. What the run measured are
+//! quantities with names; a column is one of them, or a formula of quantities, axes and parameters; a
+//! series may say otherwise of its rows. What fits nothing (a kind that there is not, a key that it does
+//! not take, a name that nobody gives) is refused before the first run.
 
 mod points;
+mod row;
 mod template;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 use super::kinds::Kinds;
 use super::{Cell, Column, Definition, Figure, Parameter, Parameters, Point, Row, Setting};
 use pinion_app::error::{Error, Result};
+use pinion_observe::plot::RowSpec;
+use row::Sources;
 
 /// What a run measured: quantities by their names.
 pub type Record = BTreeMap<&'static str, Cell>;
@@ -78,6 +81,14 @@ impl Asked<'_> {
     /// As [`Asked::whole`].
     pub fn whole_if_any(&self, key: &str) -> Result<Option<u64>> {
         self.has(key).then(|| self.whole(key)).transpose()
+    }
+
+    /// Gives a number, where there is one.
+    ///
+    /// # Errors
+    /// As [`Asked::number`].
+    pub fn number_if_any(&self, key: &str) -> Result<Option<f64>> {
+        self.has(key).then(|| self.number(key)).transpose()
     }
 
     /// Gives a text.
@@ -143,14 +154,17 @@ impl FromFile {
         Error::Usage(format!("{file}: {problem}"))
     }
 
-    fn kind(&self, definition: &Definition) -> Result<&dyn Kind> {
+    /// Gives the kind of run that a series asks for.
+    fn kind(&self, definition: &Definition, series: usize) -> Result<&dyn Kind> {
         let Some(run) = &definition.run else {
             let problem = format!("there is no [run]; it says which of {} runs", Kinds::names());
             return Err(self.wrong(&problem));
         };
-        self.kinds.find(&run.kind).ok_or_else(|| {
+        let own = definition.series.get(series).and_then(|series| series.kind.as_ref());
+        let name = own.unwrap_or(&run.kind);
+        self.kinds.find(name).ok_or_else(|| {
             let known = Kinds::names();
-            self.wrong(&format!("run.kind: there is no kind `{}`; there are {known}", run.kind))
+            self.wrong(&format!("run.kind: there is no kind `{name}`; there are {known}"))
         })
     }
 
@@ -161,16 +175,15 @@ impl FromFile {
         parameters: &Parameters,
         points: &[Point],
     ) -> Result<()> {
-        let kind = self.kind(definition)?;
-        let keys = kind.keys();
-        let axes = points.first().into_iter().flat_map(|point| point.values.keys());
-        if let Some(axis) = axes.into_iter().find(|axis| kind.quantities().contains(&axis.as_str()))
-        {
-            let problem =
-                format!("axis `{axis}`: such runs measure a quantity of that name; rename it");
-            return Err(self.wrong(&problem));
-        }
         for point in points {
+            let kind = self.kind(definition, point.series)?;
+            let keys = kind.keys();
+            let mut axes = point.values.keys();
+            if let Some(axis) = axes.find(|axis| kind.quantities().contains(&axis.as_str())) {
+                let problem =
+                    format!("axis `{axis}`: such runs measure a quantity of that name; rename it");
+                return Err(self.wrong(&problem));
+            }
             for key in point.with.keys() {
                 if !keys.iter().any(|(known, _)| known == key) {
                     let known: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
@@ -185,60 +198,35 @@ impl FromFile {
             }
             let record: Record =
                 kind.quantities().iter().map(|name| (*name, Cell::Missing)).collect();
-            self.row(definition, parameters, point, &record)?;
+            self.rows(definition, parameters, point, &[record])?;
         }
         Ok(())
     }
 
-    /// Makes a row of what a run measured.
-    fn row(
+    /// Makes the rows of what a run measured.
+    fn rows(
         &self,
         definition: &Definition,
         parameters: &Parameters,
         point: &Point,
-        record: &Record,
-    ) -> Result<Row> {
-        let number = |name: &str| -> Option<Option<f64>> {
-            let asked = || point.values.get(name).or_else(|| parameters.value(name));
-            match record.get(name) {
-                Some(cell) => Some(cell.number()),
-                None => match asked()? {
-                    Parameter::Number(number) => Some(Some(*number)),
-                    _ => None,
-                },
+        records: &[Record],
+    ) -> Result<Vec<Row>> {
+        let plain = [RowSpec::default()];
+        let specs = definition.series.get(point.series).map_or(&[][..], |series| &series.rows);
+        let specs = if specs.is_empty() { &plain } else { specs };
+        let mut rows = Vec::new();
+        for (index, record) in records.iter().enumerate() {
+            let sources = Sources { parameters, point, record };
+            for spec in specs.iter().filter(|spec| !spec.once || (point.is_first && index == 0)) {
+                let row = sources.row(&definition.columns, spec).map_err(|problem| {
+                    let known = self.kind(definition, point.series).map(Kind::quantities);
+                    let known = known.map(|known| known.join(", ")).unwrap_or_default();
+                    self.wrong(&format!("{problem} (such runs measure {known})"))
+                });
+                rows.push(row?);
             }
-        };
-        let text = |name: &str| -> Option<String> {
-            match (name, record.get(name)) {
-                ("series", _) => Some(point.curve.clone()),
-                (_, Some(Cell::Text(text))) => Some(text.clone()),
-                (_, Some(Cell::Number(number))) => Some(number.to_string()),
-                (_, Some(Cell::Missing)) => Some(String::new()),
-                (_, None) => {
-                    template::plain(point.values.get(name).or_else(|| parameters.value(name))?)
-                }
-            }
-        };
-        let cell = |column: &super::ColumnSpec| -> std::result::Result<Cell, String> {
-            if let Some(pattern) = &column.text {
-                return Ok(template::expand(pattern, &text)?.into());
-            }
-            match &column.is {
-                Some(formula) => Ok(formula.over_names(&number)?.into()),
-                None => Ok(number(&column.name)
-                    .ok_or_else(|| format!("nothing gives `{}`; say what it `is`", column.name))?
-                    .into()),
-            }
-        };
-        let cells = definition.columns.iter().map(|column| {
-            cell(column).map_err(|problem| {
-                let known = self.kind(definition).map(|kind| kind.quantities().join(", "));
-                let known = known.unwrap_or_default();
-                let name = &column.name;
-                self.wrong(&format!("column `{name}`: {problem} (such runs measure {known})"))
-            })
-        });
-        cells.collect()
+        }
+        Ok(rows)
     }
 }
 
@@ -263,7 +251,7 @@ impl Figure for FromFile {
     }
 
     fn points(&self, definition: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
-        self.kind(definition)?;
+        self.kind(definition, 0)?;
         let names: BTreeSet<&str> = definition.columns.iter().map(|c| c.name.as_str()).collect();
         if definition.columns.is_empty() || names.len() < definition.columns.len() {
             return Err(self.wrong("[[columns]] are missing, or two have the same name"));
@@ -276,8 +264,7 @@ impl Figure for FromFile {
 
     fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
         let asked = Asked { label: &point.label, with: &point.with };
-        let records = self.kind(setting.definition)?.run(&asked, setting)?;
-        let row = |record| self.row(setting.definition, setting.parameters, point, record);
-        records.iter().map(row).collect()
+        let records = self.kind(setting.definition, point.series)?.run(&asked, setting)?;
+        self.rows(setting.definition, setting.parameters, point, &records)
     }
 }

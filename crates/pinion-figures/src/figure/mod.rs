@@ -87,6 +87,10 @@ pub struct Point {
     pub values: BTreeMap<String, Parameter>,
     /// What the run is told there.
     pub with: BTreeMap<String, Parameter>,
+    /// The place of its series in the file.
+    pub series: usize,
+    /// Whether it is the first of its series (of each of the axes' values around it).
+    pub is_first: bool,
 }
 
 /// What all runs of a figure share, and a point's seed.

@@ -249,7 +249,10 @@ fn every_figure_has_a_file_that_fits_it() {
         }
         assert!(!definition.published.is_empty());
     }
-    assert!(find("nanopu-fig").err().unwrap().to_string().contains("did you mean `nanopu-fig"));
+    let error = |name: &str| find(name).err().unwrap().to_string();
+    assert!(error("nanopu-fig").contains("did you mean `nanopu-fig"));
+    let far = error("nope");
+    assert!(!far.contains("did you mean") && far.contains("nanopu-fig3"), "{far}");
 }
 
 #[test]
@@ -361,6 +364,79 @@ fn a_file_says_which_points_run_and_what_they_are_told() {
     assert_eq!(points[1].curve, "alu_0, 128 B");
     let sorted = in_order.replace("kind = \"handlers\"", "kind = \"handlers\"\norder = \"bytes\"");
     assert_eq!(points_of(&sorted).unwrap()[1].curve, "alu_4, 64 B");
+    let two =
+        OWN.replace("over = \"bytes\"", "over = [\"bytes\", \"packets\"], step = 4, most = 128");
+    assert_eq!(points_of(&two).unwrap()[5].curve, "alu_4, 100 B");
+    for (limit, part) in [("most = 127", "128 is more than 127"), ("step = 3", "64 is no multiple")]
+    {
+        let text = OWN.replace("over = \"bytes\"", &format!("over = \"bytes\", {limit}"));
+        let error = pinion_app::error::paragraph(&points_of(&text).unwrap_err());
+        assert!(error.contains(part), "{limit}: {error}");
+    }
+}
+
+/// A figure of a machine's numbers, whose series says what its rows are.
+const OF_A_MACHINE: &str = r#"
+title = "Area"
+source = "ours"
+method = "Estimated."
+chart.kind = "bars"
+chart.x = { column = "what", label = "what" }
+chart.y = { column = "area", label = "area" }
+chart.series = "what"
+run.kind = "area"
+[parameters]
+spare_mm2 = 2
+[[series]]
+name = "PsPIN"
+[[series.rows]]
+[[series.rows]]
+once = true
+what = "spare, {series}"
+area = "spare_mm2"
+twice = "area * 2"
+[[series]]
+name = "known"
+kind = "none"
+rows = [{ what = "", area = "", twice = "" }]
+[[columns]]
+name = "what"
+text = "{component}"
+[[columns]]
+name = "area"
+is = "area_mm2"
+[[columns]]
+name = "twice"
+is = "area_mm2 * 2"
+"#;
+
+/// Makes a figure of a file's text.
+fn made_of(text: &str) -> Result<Produced> {
+    let figure = find("./machine.toml")?;
+    let definition = Definition::read("machine", text, &[])?;
+    produce_with(figure.as_ref(), definition, &Request::default(), &mut Unobserved)
+}
+
+#[test]
+fn a_series_says_what_its_rows_are_and_what_kind_of_run_they_come_from() {
+    let table = made_of(OF_A_MACHINE).unwrap().table;
+    // Ten components, the spare row behind the first, and a row of which nothing is known.
+    assert_eq!(table.rows.len(), 12);
+    let area = |what: &str, column: &str| table.lookup(&[("what", what)], column);
+    assert_eq!(table.rows[1][0], Cell::from("spare, PsPIN"));
+    assert_eq!(area("spare, PsPIN", "area"), Some(2.0));
+    assert_eq!(area("spare, PsPIN", "twice"), Some(4.0));
+    assert_eq!(area("L1", "twice"), area("L1", "area").map(|area| 2.0 * area));
+    assert_eq!(table.rows[11], [Cell::from(""), Cell::Missing, Cell::Missing]);
+    for (from, to, part) in [
+        ("once = true", "once = true\nwhen = \"1\"", "rows: there is no column `when`"),
+        ("area * 2", "areas * 2", "column `twice`: `areas * 2`: there is no `areas`"),
+        ("kind = \"none\"", "kind = \"nothing\"", "there is no kind `nothing`"),
+    ] {
+        let error = made_of(&OF_A_MACHINE.replacen(from, to, 1)).unwrap_err();
+        let error = pinion_app::error::paragraph(&error);
+        assert!(error.contains(part), "{to}: no `{part}` in {error}");
+    }
 }
 
 #[test]

@@ -29,6 +29,8 @@ enum Place {
     Sum(&'static str, &'static str),
     /// The same; the largest.
     Largest(&'static str, &'static str),
+    /// The number of a list's entries.
+    Length(&'static str),
 }
 
 const fn count(name: &'static str, label: &'static str) -> Metric {
@@ -52,6 +54,10 @@ impl Metric {
         Self { place: Place::Largest(list, pointer), ..self }
     }
 
+    const fn length(self, list: &'static str) -> Self {
+        Self { place: Place::Length(list), ..self }
+    }
+
     fn find(&self, summary: &Value) -> Option<f64> {
         let each = |list: &str, pointer: &'static str| {
             let entries = match summary.pointer(list)? {
@@ -67,6 +73,7 @@ impl Metric {
             Place::At(pointer) => summary.pointer(pointer)?.as_f64(),
             Place::Sum(list, pointer) => Some(each(list, pointer)?.into_iter().sum()),
             Place::Largest(list, pointer) => each(list, pointer)?.into_iter().reduce(f64::max),
+            Place::Length(list) => Some(summary.pointer(list)?.as_array()?.len() as f64),
         }
     }
 }
@@ -173,7 +180,7 @@ pub static OF_NANOSERVICES: Numbers = Numbers {
 /// What is measured of a cluster.
 pub static OF_CLUSTERS: Numbers = Numbers {
     metrics: &[
-        count("nodes", "nodes"),
+        count("nodes", "nodes").length("/nodes"),
         count("requests", "requests of all loads").sum("/loads", "/requests"),
         count("answered", "requests answered").sum("/loads", "/answered"),
         count("missing", "requests without an answer").sum("/loads", "/missing"),
@@ -244,7 +251,6 @@ impl Measured {
     pub fn of_summary(numbers: &Numbers, summary: &Value, host_seconds: f64) -> Self {
         let find = |metric: &Metric| match metric.name {
             name if name == HOST_SECONDS.name => Some(host_seconds),
-            "nodes" => summary.pointer("/nodes")?.as_array().map(|nodes| nodes.len() as f64),
             _ => metric.find(summary),
         };
         Self(numbers.metrics.iter().map(find).collect())

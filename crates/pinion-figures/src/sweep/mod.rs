@@ -34,7 +34,7 @@ pub use measure::{Measured, Metric, Numbers, OF_CLUSTERS, OF_HANDLERS, OF_NANOSE
 pub use plan::{Plan, plan};
 pub use plot::{Choice, plot};
 pub use schedule::run;
-pub use subject::Subject;
+pub use subject::{ClusterFile, Subject};
 
 /// Says what to sweep and how.
 #[derive(Clone, Debug)]

@@ -9,7 +9,6 @@ use pinion_sim::config::ConfigError;
 use pinion_spin::Machine;
 
 use super::grid::LOAD;
-use super::subject::cluster_name;
 use super::{Axis, Request, Subject, Target, grid};
 use pinion_app::app;
 use pinion_app::assets::fnv1a;
@@ -93,7 +92,7 @@ pub fn plan(mut request: Request) -> Result<Plan> {
         (Subject::Nanoservice(manifest), given) => {
             given.clone().unwrap_or_else(|| manifest.app.machine.clone())
         }
-        (Subject::Cluster(..), given) => given.clone().unwrap_or_else(|| "as its file says".into()),
+        (Subject::Cluster(_), given) => given.clone().unwrap_or_else(|| "as its file says".into()),
     };
     let mut plan = Plan {
         axes,
@@ -132,7 +131,7 @@ fn check(request: &mut Request) -> Result<()> {
                  for example --load requests=1000,gap=exp:2000"
             ));
         }
-        Subject::Cluster(..) if is_load || is_generate || is_elf => {
+        Subject::Cluster(_) if is_load || is_generate || is_elf => {
             return usage(format!(
                 "--load, --generate and --elf go with one node; cluster.toml says who asks whom in \
                  {name}, and --set GROUP.KEY=… varies it"
@@ -224,8 +223,8 @@ impl Plan {
                     program: None,
                 }));
             }
-            Subject::Cluster(_, file) => {
-                if let Err(error) = cluster_name(file, &own) {
+            Subject::Cluster(cluster) => {
+                if let Err(error) = cluster.check(&own) {
                     return all_points(error);
                 }
                 own.extend(seed.map(|seed| format!("cluster.seed={seed}")));

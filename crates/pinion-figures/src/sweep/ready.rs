@@ -21,7 +21,7 @@ use pinion_run::watch::{Observer, Progress};
 
 use super::journal::Entry;
 use super::plan::{Asked, Setting};
-use super::{Measured, OF_CLUSTERS, OF_NANOSERVICES, Request, Subject};
+use super::{ClusterFile, Measured, OF_CLUSTERS, OF_NANOSERVICES, Request, Subject};
 
 /// What a point runs.
 pub(super) enum Ready {
@@ -57,10 +57,10 @@ impl Ready {
                 let app = App::of(manifest.clone(), &options)?;
                 Ok(Self::Handlers(Box::new(app), packets.clone()))
             }
-            (Subject::Cluster(_, file), _) => {
-                let text = std::fs::read_to_string(file);
-                let text = text.map_err(|error| Error::file("read", file, error))?;
-                let plan = Plan::load(file, &building())?;
+            (Subject::Cluster(ClusterFile { path, text, .. }), _) => {
+                let folder = path.parent().unwrap_or(Path::new("."));
+                let origin = path.display().to_string();
+                let plan = Plan::from_text(text, &origin, folder, &building())?;
                 Ok(Self::Cluster(Box::new(plan), format!("{text}{:?}", setting.overrides)))
             }
             (Subject::Handlers(manifest) | Subject::Nanoservice(manifest), asked) => {

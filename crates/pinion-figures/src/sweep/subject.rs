@@ -9,14 +9,32 @@ use pinion_run::cluster;
 
 use super::measure::{Numbers, OF_CLUSTERS, OF_HANDLERS, OF_NANOSERVICES};
 
-/// Reads a cluster's name from its file, changed by overrides.
-///
-/// # Errors
-/// When the file cannot be read, or it or an override is wrong.
-pub(super) fn cluster_name(file: &Path, overrides: &[String]) -> Result<String> {
-    let text = std::fs::read_to_string(file);
-    let text = text.map_err(|error| pinion_app::Error::file("read", file, error))?;
-    cluster::name(&file.display().to_string(), &text, overrides)
+/// A cluster: its name, its file and what stands in it.
+#[derive(Clone, Debug)]
+pub struct ClusterFile {
+    /// Name of the cluster.
+    pub name: String,
+    /// Path of its file.
+    pub path: PathBuf,
+    /// Text of the file, as it was when the sweep was planned.
+    pub text: String,
+}
+
+impl ClusterFile {
+    fn read(path: PathBuf) -> Result<Self> {
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|error| pinion_app::Error::file("read", &path, error))?;
+        let name = cluster::name(&path.display().to_string(), &text, &[])?;
+        Ok(Self { name, path, text })
+    }
+
+    /// Checks that overrides fit.
+    ///
+    /// # Errors
+    /// When one does not.
+    pub(super) fn check(&self, overrides: &[String]) -> Result<()> {
+        cluster::name(&self.path.display().to_string(), &self.text, overrides).map(|_| ())
+    }
 }
 
 /// What is swept.
@@ -26,8 +44,8 @@ pub enum Subject {
     Handlers(Manifest),
     /// A program on a nanoPU.
     Nanoservice(Manifest),
-    /// Many nodes on one network: its name and its file.
-    Cluster(String, PathBuf),
+    /// Many nodes on one network.
+    Cluster(ClusterFile),
 }
 
 impl Subject {
@@ -37,7 +55,7 @@ impl Subject {
     /// When it holds none of them.
     pub fn load(path: &Path) -> Result<Self> {
         if let Some(file) = cluster::locate(path) {
-            return Ok(Self::Cluster(cluster_name(&file, &[])?, file));
+            return ClusterFile::read(file).map(Self::Cluster);
         }
         let manifest = manifest::load(path)?;
         Ok(match manifest.nanoservice() {
@@ -50,7 +68,7 @@ impl Subject {
     pub fn name(&self) -> &str {
         match self {
             Self::Handlers(manifest) | Self::Nanoservice(manifest) => &manifest.app.name,
-            Self::Cluster(name, _) => name,
+            Self::Cluster(cluster) => &cluster.name,
         }
     }
 
@@ -59,7 +77,7 @@ impl Subject {
         match self {
             Self::Handlers(_) => &OF_HANDLERS,
             Self::Nanoservice(_) => &OF_NANOSERVICES,
-            Self::Cluster(..) => &OF_CLUSTERS,
+            Self::Cluster(_) => &OF_CLUSTERS,
         }
     }
 
@@ -67,7 +85,7 @@ impl Subject {
     pub fn manifest(&self) -> Option<&Manifest> {
         match self {
             Self::Handlers(manifest) | Self::Nanoservice(manifest) => Some(manifest),
-            Self::Cluster(..) => None,
+            Self::Cluster(_) => None,
         }
     }
 }

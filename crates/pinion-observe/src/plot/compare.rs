@@ -60,9 +60,10 @@ pub fn compare(published: &[Published], table: &Table) -> Result<Vec<Comparison>
 
 fn compare_one(published: &Published, table: &Table) -> Result<Comparison> {
     let Published { paper, from, to, .. } = *published;
-    let ours = published.ours.over_table(table).map_err(|problem| {
-        Error::Usage(format!("published value `{}`: ours: {problem}", published.name))
-    })?;
+    let wrong = |key: &str, problem: String| {
+        Error::Usage(format!("published value `{}`: {key}: {problem}", published.name))
+    };
+    let ours = published.ours.over_table(table).map_err(|problem| wrong("ours", problem))?;
     let ours = ours.filter(|ours| ours.is_finite());
     let difference = ours.map(|ours| {
         let low = paper.or(from).filter(|&low| ours < low);
@@ -75,6 +76,8 @@ fn compare_one(published: &Published, table: &Table) -> Result<Comparison> {
         Some(_) if published.difference.is_some() => Verdict::Explained,
         Some(_) => Verdict::Differs,
     };
+    let reason = published.difference.as_ref().map(|reason| reason.over_table(table));
+    let reason = reason.transpose().map_err(|problem| wrong("difference", problem))?;
     Ok(Comparison {
         name: published.name.clone(),
         what: published.what.clone(),
@@ -86,7 +89,7 @@ fn compare_one(published: &Published, table: &Table) -> Result<Comparison> {
         source: published.source.clone(),
         difference,
         verdict,
-        reason: published.difference.clone().filter(|_| verdict == Verdict::Explained),
+        reason: reason.filter(|_| verdict == Verdict::Explained),
     })
 }
 

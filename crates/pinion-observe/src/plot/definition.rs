@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::chart::{Chart, Further};
-use super::{ColumnSpec, Expression, RunSpec, SeriesSpec};
+use super::{ColumnSpec, Expression, Reason, RunSpec, SeriesSpec};
 use pinion_app::assets;
 use pinion_app::error::{Error, Result};
 
@@ -89,7 +89,7 @@ pub struct Published {
     /// Where it stands.
     pub source: String,
     /// Why ours differs by more than the tolerance, and what shows that.
-    pub difference: Option<String>,
+    pub difference: Option<Reason>,
     /// Where the chart shows it.
     pub drawn: Option<Drawn>,
 }

@@ -34,9 +34,25 @@ pub struct SeriesSpec {
     /// Its axes, the slowest first.
     #[serde(default)]
     pub axes: Vec<AxisSpec>,
+    /// What kind of run its points are, if not the figure's, whose `with` they are not told then.
+    pub kind: Option<String>,
     /// What its runs are told beyond the figure's.
     #[serde(default)]
     pub with: BTreeMap<String, Parameter>,
+    /// The rows of each of its records, if not one as the columns say.
+    #[serde(default)]
+    pub rows: Vec<RowSpec>,
+}
+
+/// A row of a record: what is other in it than the columns say.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct RowSpec {
+    /// It stands behind the series' first record alone.
+    #[serde(default)]
+    pub once: bool,
+    /// The formula or the text of a column, by its name; an empty formula leaves the place empty.
+    #[serde(flatten)]
+    pub cells: BTreeMap<String, String>,
 }
 
 /// What varies, and over what: one of `over`, `words` and `of`.
@@ -45,8 +61,8 @@ pub struct SeriesSpec {
 pub struct AxisSpec {
     /// Its name, which `{…}` names elsewhere.
     pub name: String,
-    /// The parameter with its numbers; `{axis}` in it stands for a slower axis' value.
-    pub over: Option<String>,
+    /// The parameters with its numbers; `{axis}` in one stands for a slower axis' value.
+    pub over: Option<OneOrMany>,
     /// The parameter with its words.
     pub words: Option<String>,
     /// Its words themselves.
@@ -55,6 +71,30 @@ pub struct AxisSpec {
     /// What is added to each number.
     #[serde(default)]
     pub plus: f64,
+    /// What numbers must be multiples of, from it on.
+    pub step: Option<f64>,
+    /// The largest number that can be.
+    pub most: Option<f64>,
+}
+
+/// A name, or several.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// One.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    /// Gives the names.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Many(names) => names,
+        }
+    }
 }
 
 /// What a place in every row holds.

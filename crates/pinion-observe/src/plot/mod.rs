@@ -6,10 +6,12 @@ mod compare;
 mod definition;
 mod experiment;
 mod expression;
+mod reason;
 mod table;
 
 pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows, reasons};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published, split_overrides};
-pub use experiment::{AxisSpec, ColumnSpec, RunSpec, SeriesSpec};
+pub use experiment::{AxisSpec, ColumnSpec, RowSpec, RunSpec, SeriesSpec};
 pub use expression::Expression;
+pub use reason::Reason;
 pub use table::{Cell, Column, Row, Table};

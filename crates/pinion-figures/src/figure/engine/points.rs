@@ -49,9 +49,12 @@ pub(super) fn points(
     let Some(run) = &definition.run else { return Ok(Vec::new()) };
     let mut points = Vec::new();
     for outer in product(&run.axes, &Values::new(), parameters)? {
-        for series in &definition.series {
-            for values in product(&series.axes, &outer, parameters)? {
-                points.push(point(run, series, values, parameters)?);
+        for (index, series) in definition.series.iter().enumerate() {
+            for (place, values) in
+                product(&series.axes, &outer, parameters)?.into_iter().enumerate()
+            {
+                let point = point(run, series, values, parameters)?;
+                points.push(Point { series: index, is_first: place == 0, ..point });
                 if points.len() > MOST {
                     return Err(format!("there are more than {MOST} points").into());
                 }
@@ -104,8 +107,12 @@ fn along(
     let name = |pattern: &str| expand(pattern, &|name| plain(outer.get(name)?));
     match (&axis.over, &axis.words, axis.of.as_slice()) {
         (Some(over), None, []) => {
-            let numbers = parameters.list(&name(over)?)?;
-            Ok(numbers.iter().map(|number| Parameter::Number(number + axis.plus)).collect())
+            let mut numbers = Vec::new();
+            for over in over.names() {
+                numbers.extend(parameters.list(&name(over)?)?.iter().map(|n| n + axis.plus));
+            }
+            numbers.iter().try_for_each(|number| check(axis, *number))?;
+            Ok(numbers.into_iter().map(Parameter::Number).collect())
         }
         (None, Some(words), []) => {
             Ok(parameters.words(&name(words)?)?.into_iter().map(Parameter::Text).collect())
@@ -118,6 +125,20 @@ fn along(
     }
 }
 
+/// Refuses a number that cannot be along an axis.
+fn check(axis: &AxisSpec, number: f64) -> Result<(), String> {
+    let name = &axis.name;
+    match (axis.step, axis.most) {
+        (Some(step), _) if number < step || number % step != 0.0 => {
+            Err(format!("axis `{name}`: {number} is no multiple of {step}"))
+        }
+        (_, Some(most)) if number > most => {
+            Err(format!("axis `{name}`: {number} is more than {most}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn point(
     run: &RunSpec,
     series: &SeriesSpec,
@@ -127,10 +148,11 @@ fn point(
     let named = |name: &str| values.get(name).or_else(|| parameters.value(name)).cloned();
     let text = |name: &str| named(name).as_ref().and_then(plain);
     let curve = expand(&series.name, &text)?;
-    let mut with = Values::new();
-    for (key, value) in run.with.iter().chain(&series.with) {
-        with.insert(key.clone(), resolve(value, &named)?);
-    }
+    let shared = series.kind.is_none().then_some(&run.with);
+    let mut told: BTreeMap<&String, &Parameter> = shared.into_iter().flatten().collect();
+    told.extend(&series.with);
+    let resolved = told.into_iter().map(|(key, value)| Ok((key.clone(), resolve(value, &named)?)));
+    let with = resolved.collect::<Result<Values, String>>()?;
     let stream = match &run.stream {
         None => 0,
         Some(stream) => expand(stream, &text)?
@@ -138,11 +160,12 @@ fn point(
             .map_err(|_| format!("run.stream: `{stream}` is no number"))?
             as u64,
     };
-    let all = run.axes.iter().chain(&series.axes);
+    let named = |axis: &&AxisSpec| series.name.contains(&format!("{{{}}}", axis.name));
+    let others = run.axes.iter().chain(&series.axes).filter(|axis| !named(axis));
     let shown =
-        all.filter_map(|axis| Some(format!("{} {}", axis.name, plain(&values[&axis.name])?)));
+        others.filter_map(|axis| Some(format!("{} {}", axis.name, plain(&values[&axis.name])?)));
     let mut label = vec![curve.clone()];
     label.extend(shown);
     let x = series.axes.last().map_or(0.0, |axis| number(&values, &axis.name));
-    Ok(Point { label: label.join(", "), curve, x, stream, values, with })
+    Ok(Point { label: label.join(", "), curve, x, stream, values, with, ..Point::default() })
 }

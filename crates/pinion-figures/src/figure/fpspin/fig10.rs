@@ -1,5 +1,5 @@
 //! `fpspin-fig10`: MPI datatypes unpacked by handlers, alone and beside a matrix multiplication
-//! (FPsPIN paper, figure 10).
+//! (FPsPIN paper, figure 10). Code, since a run computes as long as the one before took.
 
 use std::fs;
 use std::sync::Arc;

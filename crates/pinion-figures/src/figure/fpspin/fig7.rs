@@ -1,5 +1,5 @@
 //! `fpspin-fig7`: ping-pong by ICMP and UDP, answered by the host, by handlers, or by both (FPsPIN
-//! paper, figure 7).
+//! paper, figure 7). Code, since each curve has other programs on the host's side.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! `fpspin-fig8`: files by SLMP: throughput and failed transfers over window, threads and file size
-//! (FPsPIN paper, figure 8).
+//! (FPsPIN paper, figure 8). Code, since what was sent must be what is there, and which transfers there
+//! are depends on window, threads and packets together.
 
 use std::sync::Arc;
 

@@ -15,11 +15,12 @@ pub(in crate::figure) struct Applications {
 
 impl Kind for Applications {
     fn keys(&self) -> &'static [(&'static str, bool)] {
-        &[("application", true), ("size", true), ("node", true)]
+        // A smaller size is run too, for a line through both.
+        &[("application", true), ("size", true), ("node", true), ("smaller", false)]
     }
 
     fn quantities(&self) -> &'static [&'static str] {
-        &["cycles", "period_ps"]
+        &["cycles", "period_ps", "smaller_cycles"]
     }
 
     fn run(&self, asked: &Asked<'_>, setting: &Setting<'_>) -> Result<Vec<Record>> {
@@ -27,13 +28,18 @@ impl Kind for Applications {
         if !NODES.contains(&node) {
             return Err(asked.wrong("node", &format!("one of {}", NODES.join(", "))));
         }
-        let run = Application {
-            name: asked.text("application")?.to_owned(),
-            size: asked.whole("size")?,
-            dma_nic: node == NODES[1],
+        let cycles = |size: u64| {
+            let name = asked.text("application")?.to_owned();
+            let run = Application { name, size, dma_nic: node == NODES[1] };
+            self.bench.application(&run, setting)
         };
-        let cycles = self.bench.application(&run, setting)?;
+        let smaller = asked.whole_if_any("smaller")?.map(cycles).transpose()?;
+        let cycles = cycles(asked.whole("size")?)?;
         let period_ps = self.bench.clock(setting)?.period_ps();
-        Ok(vec![Record::from([("cycles", cycles.into()), ("period_ps", period_ps.into())])])
+        Ok(vec![Record::from([
+            ("cycles", cycles.into()),
+            ("period_ps", period_ps.into()),
+            ("smaller_cycles", smaller.map(|cycles| cycles as f64).into()),
+        ])])
     }
 }

@@ -1,6 +1,6 @@
 //! `nanopu-draft-fig1`: how long a job of independent tasks takes when some are remote calls, for
 //! distributions of their completion times (nanoservices draft, figure 1 and §1). One distribution is
-//! what a simulated node gives.
+//! what a simulated node gives. Code, since jobs are drawn at random, also from times that a run gave.
 
 use std::sync::Arc;
 

@@ -6,12 +6,11 @@
 mod applications;
 mod chain;
 mod draft_fig1;
-mod draft_table2;
-mod fig6;
-mod fig7;
-mod latency;
+mod echo;
 mod node;
+mod queue;
 mod service;
+mod store;
 mod sweep;
 mod throughput;
 
@@ -29,18 +28,16 @@ use super::{Figure, Setting};
 use pinion_app::error::Result;
 
 pub(super) use applications::Applications;
+pub(super) use chain::Chains;
+pub(super) use echo::Echoes;
 pub(super) use node::Nodes;
+pub(super) use queue::Queues;
 pub(super) use service::Services;
+pub(super) use store::Stores;
 pub(super) use throughput::Throughputs;
 
 /// Names the two nodes that the nanoservices draft compares.
 const NODES: [&str; 2] = ["nanoPU", "DMA NIC"];
-
-/// Gives the time of cycles at the clock of a figure's own, `parameters.clock_mhz`: the draft's is not
-/// that of the machine, and no number of cycles depends on it.
-fn microseconds_at(setting: &Setting<'_>, cycles: f64) -> Result<f64> {
-    Ok(cycles / setting.parameters.number("clock_mhz")?)
-}
 
 /// Runs nodes for the figures. Overrides of the machine are in the setting.
 pub trait Bench: Send + Sync {
@@ -218,17 +215,17 @@ pub struct Application {
 pub(super) fn figures(bench: &Arc<dyn Bench>, kinds: &Arc<Kinds>) -> Vec<Box<dyn Figure>> {
     let file = |name| FromFile::named(name, kinds);
     vec![
-        Box::new(latency::Latency { bench: bench.clone() }),
+        file("nanopu-latency"),
         file("nanopu-table1"),
         file("nanopu-fig3"),
         file("nanopu-fig4"),
         file("nanopu-fig5"),
-        Box::new(fig6::Fig6),
-        Box::new(fig7::Fig7 { bench: bench.clone() }),
-        Box::new(chain::ChainReplication { bench: bench.clone() }),
+        file("nanopu-fig6"),
+        file("nanopu-fig7"),
+        file("nanopu-chain"),
         file("nanopu-fig8"),
         file("nanopu-draft-table1"),
-        Box::new(draft_table2::DraftTable2 { bench: bench.clone() }),
+        file("nanopu-draft-table2"),
         Box::new(draft_fig1::DraftFig1 { bench: bench.clone() }),
     ]
 }

@@ -51,7 +51,7 @@ impl Kind for Services {
     fn quantities(&self) -> &'static [&'static str] {
         &[
             "part", "load", "offered", "answered", "p99", "p50", "mean", "missing", "p99_low",
-            "p99_high", "requests",
+            "p99_high", "requests", "p99_ns", "p50_ns", "mean_ns",
         ]
     }
 
@@ -152,8 +152,8 @@ fn overrun(asked: &Asked<'_>) -> Result<Option<Overrun>> {
     }))
 }
 
-/// Tells what became of requests: the response times are those in `latencies`, the rates those of the
-/// whole run. The load is that of the gaps that really were, as the published evaluation computes it.
+/// Tells what became of requests, and the load, which is that of the gaps that really were, as the
+/// published evaluation computes it.
 fn record(
     part: &str,
     report: &LoadReport,
@@ -161,21 +161,36 @@ fn record(
     clock: Clock,
     capacity_per_s: f64,
 ) -> Record {
+    let offered = report.offered_per_s(clock);
+    let mut record = answers(report, latencies, clock);
+    record.insert("part", part.into());
+    record.insert("load", offered.map(|offered| offered / capacity_per_s * 100.0).into());
+    record
+}
+
+/// Tells what became of requests: the response times are those in `latencies`, the rates those of the
+/// whole run.
+pub(super) fn answers(report: &LoadReport, latencies: &Latencies, clock: Clock) -> Record {
     let us = |cycles: Option<f64>| -> Cell {
         cycles.map(|cycles| cycles * clock.period_ps() / 1e6).into()
     };
+    let ns = |cycles: Option<f64>| -> Cell {
+        cycles.map(|cycles| cycles * clock.period_ps() / 1e3).into()
+    };
     let million = |rate: Option<f64>| -> Cell { rate.map(|rate| rate / 1e6).into() };
-    let offered = report.offered_per_s(clock);
+    let (p99, p50) = (latencies.quantile_with_missing(0.99), latencies.quantile_with_missing(0.5));
+    let mean = latencies.mean_cycles();
     // The interval in which the 99th percentile lies, as sure as `CONFIDENCE` says.
     let interval = latencies.quantile_interval(0.99, pinion_observe::load::CONFIDENCE);
     Record::from([
-        ("part", part.into()),
-        ("load", offered.map(|offered| offered / capacity_per_s * 100.0).into()),
-        ("offered", million(offered)),
+        ("offered", million(report.offered_per_s(clock))),
         ("answered", million(report.answered_per_s(clock))),
-        ("p99", us(latencies.quantile_with_missing(0.99))),
-        ("p50", us(latencies.quantile_with_missing(0.5))),
-        ("mean", us(latencies.mean_cycles())),
+        ("p99", us(p99)),
+        ("p50", us(p50)),
+        ("mean", us(mean)),
+        ("p99_ns", ns(p99)),
+        ("p50_ns", ns(p50)),
+        ("mean_ns", ns(mean)),
         ("requests", Cell::from(latencies.count() + latencies.missing())),
         ("missing", Cell::from(latencies.missing())),
         ("p99_low", us(interval.low)),

@@ -1,5 +1,6 @@
 //! `pspin-fig11`: what one core does with the use cases' payload handlers, on PsPIN and on this
-//! computer, and per area (PsPIN paper, figure 11 and table IV).
+//! computer, and per area (PsPIN paper, figure 11 and table IV). Code, since it runs on this computer,
+//! too, if that can, one engine at a time.
 //!
 //! A core's throughput is that of a packet in the median time of its payload handler while all
 //! cores work, as in the paper. This computer's are those of the native engine; another computer

@@ -1,11 +1,13 @@
 //! `pspin-fig13`: how much packet buffer is needed: Little's law over packet latencies and line
 //! rates, the use cases' handler times on it, the times beyond which handlers are the bottleneck, and
-//! what the packet buffer really held (PsPIN paper, figure 13 and §V).
+//! what the packet buffer really held (PsPIN paper, figure 13 and §V). Code, since the shortest, the mean
+//! and the longest handler are rows of all runs together.
 
 use std::sync::Arc;
 
 use pinion_spin::PacketRecord;
 
+use super::observed::Observed;
 use super::programs::Programs;
 use super::use_cases::{CASES, Run, mean, steady_payload, time_ns};
 use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
@@ -65,16 +67,24 @@ impl Figure for Fig13 {
 }
 
 impl Fig13 {
+    /// Runs a use case at a rate.
+    fn observe(&self, case: &str, rate: &str, setting: &Setting<'_>) -> Result<Observed> {
+        let run = Run {
+            case,
+            bytes: setting.parameters.whole("bytes")? as u32,
+            rate,
+            most_packets: setting.parameters.whole("most_packets")?,
+            seed: setting.seed,
+        };
+        Ok(run.observe(&self.programs, setting.machine, setting.build_dir, false)?.1)
+    }
+
     /// Runs all use cases as fast as they go and gives the shortest, the mean and the longest of
     /// their handlers' times, as lines.
     fn handlers(&self, setting: &Setting<'_>) -> Result<Vec<Row>> {
         let mut times = Vec::new();
         for case in CASES {
-            let observed = run(case, "max", setting)?.observe(
-                &self.programs,
-                setting.machine,
-                setting.build_dir,
-            )?;
+            let observed = self.observe(case, "max", setting)?;
             times.extend(mean(&steady_payload(&observed.handlers), time_ns));
         }
         times.sort_by(f64::total_cmp);
@@ -92,11 +102,7 @@ impl Fig13 {
     /// Runs a use case at a rate and looks at the packet buffer.
     fn measured(&self, case: &str, gbit_s: f64, setting: &Setting<'_>) -> Result<Vec<Row>> {
         let rate = format!("{gbit_s}g");
-        let observed = run(case, &rate, setting)?.observe(
-            &self.programs,
-            setting.machine,
-            setting.build_dir,
-        )?;
+        let observed = self.observe(case, &rate, setting)?;
         let Some(held) = Held::of(&observed.packets) else { return Ok(Vec::new()) };
         Ok(vec![vec![
             format!("measured, {gbit_s} Gbit/s").into(),
@@ -109,16 +115,6 @@ impl Fig13 {
             mean(&steady_payload(&observed.handlers), time_ns).into(),
         ]])
     }
-}
-
-fn run<'a>(case: &'a str, rate: &'a str, setting: &Setting<'_>) -> Result<Run<'a>> {
-    Ok(Run {
-        case,
-        bytes: setting.parameters.whole("bytes")? as u32,
-        rate,
-        most_packets: setting.parameters.whole("most_packets")?,
-        seed: setting.seed,
-    })
 }
 
 fn line(series: &str, latency_ns: f64, kib: f64) -> Row {

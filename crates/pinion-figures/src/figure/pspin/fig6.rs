@@ -1,5 +1,6 @@
 //! `pspin-fig6`: how long handlers may take at line rate, and what becomes of the rate when they take
 //! longer (PsPIN paper, figure 6 and §III-B3): the paper's model, and handlers that were run.
+//! Code, since the longest handler that keeps up is searched, each run choosing the next.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! `pspin-latency`: where the nanoseconds of a packet go when nothing is in its way (PsPIN paper,
-//! §IV-B1), and how long completions wait for each other when something is.
+//! §IV-B1), and how long completions wait for each other when something is. Code, since a stage lies
+//! between events of two runs.
 
 use std::sync::Arc;
 

@@ -6,25 +6,21 @@
 //! | `load.rs` | packets made for a figure |
 //! | `native.rs` | the use cases on this computer |
 //! | `observed.rs` | what a NIC did with them: rates, latencies, HPUs used |
-//! | `handlers.rs`, `example.rs` | kinds of runs that figures' files ask for |
+//! | `handlers.rs`, `example.rs`, `machine.rs` | kinds of runs that figures' files ask for |
 //! | `use_cases.rs` | the six use cases on their standard traffic |
 //! | the others | a figure each that a file alone cannot say; what varies stands in `figures/pspin-*.toml` |
 
 mod example;
 mod fig11;
-mod fig12;
 mod fig13;
-mod fig4;
 mod fig6;
-mod fig8;
 mod handlers;
 mod latency;
 mod load;
+mod machine;
 mod native;
 mod observed;
 pub(in crate::figure) mod programs;
-mod table3;
-mod table4;
 mod use_cases;
 
 use std::sync::Arc;
@@ -40,22 +36,23 @@ use pinion_app::error::{Error, Result};
 
 pub(in crate::figure) use example::Examples;
 pub(in crate::figure) use handlers::Handlers;
+pub(in crate::figure) use machine::{Areas, Machines};
 use programs::Programs;
 
 /// Lists the figures.
 pub(super) fn figures(programs: &Arc<Programs>, kinds: &Arc<Kinds>) -> Vec<Box<dyn Figure>> {
     vec![
         Box::new(latency::Latency { programs: programs.clone() }),
-        Box::new(fig4::Fig4 { programs: programs.clone() }),
+        FromFile::named("pspin-fig4", kinds),
         Box::new(fig6::Fig6 { programs: programs.clone() }),
-        Box::new(fig8::Fig8 { programs: programs.clone() }),
+        FromFile::named("pspin-fig8", kinds),
         FromFile::named("pspin-fig9", kinds),
         FromFile::named("pspin-fig10", kinds),
         Box::new(fig11::Fig11 { programs: programs.clone(), host: Arc::default() }),
-        Box::new(fig12::Fig12 { programs: programs.clone() }),
+        FromFile::named("pspin-fig12", kinds),
         Box::new(fig13::Fig13 { programs: programs.clone() }),
-        Box::new(table3::Table3),
-        Box::new(table4::Table4),
+        FromFile::named("pspin-table3", kinds),
+        FromFile::named("pspin-table4", kinds),
     ]
 }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use pinion_sim::Time;
 use pinion_spin::{
-    Event, HandlerRecord, Hears, Interest, Nic, Outcome, PacketRecord, Spin, Totals, Traffic,
-    UnitEvent, UnitEventKind, Units,
+    Event, HandlerKind, HandlerRecord, Hears, InstructionRecord, Interest, Machine, Nic, Outcome,
+    PacketRecord, RunningTask, Spin, Totals, Traffic, UnitEvent, UnitEventKind, Units,
 };
 
 use pinion_app::error::{Error, Result};
@@ -33,6 +33,9 @@ pub(super) struct Observed {
     pub totals: Totals,
     faults: Option<String>,
     with_units: bool,
+    /// The machine, where accesses outside the own L1 are counted.
+    machine: Option<Machine>,
+    misses: u64,
 }
 
 /// Runs a NIC until all traffic is through; `units` asks for the fine trace.
@@ -45,12 +48,17 @@ pub(super) fn observe(nic: &mut Nic, traffic: &mut dyn Traffic, units: bool) -> 
     observed.conclude(&outcome, nic.totals())
 }
 
-/// Runs an application's units until all traffic is through, without the fine trace.
+/// Runs an application's units until all traffic is through, without the fine trace; `machine` asks for
+/// accesses outside the own L1.
 ///
 /// # Errors
 /// As [`observe`].
-pub(super) fn observe_units(units: &mut Units, traffic: &mut dyn Traffic) -> Result<Observed> {
-    let mut observed = Observed::default();
+pub(super) fn observe_units(
+    units: &mut Units,
+    traffic: &mut dyn Traffic,
+    machine: Option<Machine>,
+) -> Result<Observed> {
+    let mut observed = Observed { machine, ..Observed::default() };
     let outcome = units.run(Time::MAX, traffic, &mut observed);
     observed.conclude(&outcome, units.totals())
 }
@@ -82,6 +90,7 @@ impl Hears<Spin> for Observed {
             handlers: true,
             host_writes: true,
             units: self.with_units,
+            instructions: self.machine.is_some(),
             ..Interest::default()
         }
     }
@@ -98,6 +107,12 @@ impl Hears<Spin> for Observed {
             }
             Event::Output { time, .. } => self.marks.push(*time),
             Event::Unit(unit) => self.units.push(*unit),
+            Event::Instruction(record) => {
+                let is_payload = |task: RunningTask| task.kind == HandlerKind::Payload;
+                let misses = |machine: &Machine| is_miss(machine, record);
+                let counts = record.task.is_some_and(is_payload);
+                self.misses += u64::from(counts && self.machine.as_ref().is_some_and(misses));
+            }
             Event::HandlerFault { fault, pc, address, .. } => {
                 let first = || format!("a handler went wrong: {fault:?} at {pc:#x}, {address:#x}");
                 self.faults.get_or_insert_with(first);
@@ -108,8 +123,7 @@ impl Hears<Spin> for Observed {
             | Event::HandlerStarted { .. }
             | Event::PacketTaken { .. }
             | Event::Transfer(_)
-            | Event::HostRead { .. }
-            | Event::Instruction(_) => {}
+            | Event::HostRead { .. } => {}
         }
     }
 }
@@ -162,6 +176,13 @@ impl Observed {
         Some(self.handlers[first..last].iter().map(value).sum::<f64>() / (last - first) as f64)
     }
 
+    /// Gives the mean number of accesses of a payload handler outside the own L1; needs the machine.
+    pub(super) fn misses_per_handler(&self) -> Option<f64> {
+        let payload = self.handlers.iter().filter(|record| record.kind == HandlerKind::Payload);
+        let count = payload.count();
+        (self.machine.is_some() && count > 0).then(|| self.misses as f64 / count as f64)
+    }
+
     /// Tells how many HPUs were used; needs the fine trace.
     pub(super) fn hpus(&self) -> Hpus {
         let (from, to) = self.steady_cycles();
@@ -174,6 +195,18 @@ impl Observed {
         let ends: Vec<u64> = back.map(|unit| unit.cycle).collect();
         steady(ends.len()).map_or((0, 0), |(first, last)| (ends[first], ends[last]))
     }
+}
+
+/// Tells whether an instruction accesses another cluster's L1 or L2; devices are neither. The paper
+/// counts these as L1 misses: PsPIN has no data cache.
+fn is_miss(machine: &Machine, record: &InstructionRecord) -> bool {
+    let Some(address) = record.address else { return false };
+    let within = |base: u32, bytes: u32| address.wrapping_sub(base) < bytes;
+    let l1 = &machine.l1;
+    let in_l2 = within(machine.l2_handler.base, machine.l2_handler.bytes)
+        || within(machine.l2_packet.base, machine.l2_packet.bytes);
+    let in_l1_of = |cluster: u32| within(l1.base + cluster * l1.stride, l1.bytes);
+    in_l2 || (0..machine.cluster.count).any(|one| one != record.cluster && in_l1_of(one))
 }
 
 /// Gives the places of the first and the last of `count` things in the steady middle.

@@ -2,15 +2,15 @@
 //! which one, packets of what size, how fast. Out: what the NIC did.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use pinion_net::generator::GeneratorSpec;
-use pinion_sim::Time;
-use pinion_spin::{HandlerKind, HandlerRecord, Listener, Outcome};
+use pinion_spin::{HandlerKind, HandlerRecord};
 
 use super::observed::{Observed, observe_units};
 use super::programs::{Programs, Source};
 use pinion_app::app::App;
-use pinion_app::error::{Error, Result};
+use pinion_app::error::Result;
 use pinion_app::traffic::{self, Packets};
 
 /// Names them in the paper's order.
@@ -50,7 +50,7 @@ impl Run<'_> {
         Ok(spec)
     }
 
-    /// Runs it and gives what the NIC did.
+    /// Runs it and gives what the NIC did; `accesses` asks for those outside the own L1.
     ///
     /// # Errors
     /// When the example cannot be built, does not fit the machine, or goes wrong.
@@ -59,29 +59,13 @@ impl Run<'_> {
         programs: &Programs,
         machine: &[String],
         build_dir: Option<&Path>,
-    ) -> Result<Observed> {
+        accesses: bool,
+    ) -> Result<(Arc<App>, Observed)> {
         let app = programs.app(Source::Example(self.case), machine, build_dir)?;
         let mut packets = self.packets(&app)?;
-        observe_units(&mut app.nic()?, &mut packets)
-    }
-
-    /// Runs it with a listener of its own.
-    ///
-    /// # Errors
-    /// As [`Run::observe`].
-    pub(super) fn listen(
-        &self,
-        programs: &Programs,
-        machine: &[String],
-        build_dir: Option<&Path>,
-        listener: &mut dyn Listener,
-    ) -> Result<()> {
-        let app = programs.app(Source::Example(self.case), machine, build_dir)?;
-        let (mut packets, mut nic) = (self.packets(&app)?, app.nic()?);
-        match nic.run(Time::MAX, &mut packets, listener) {
-            Outcome::Finished => Ok(()),
-            other => Err(Error::Usage(format!("{} ended with {other:?}", self.case))),
-        }
+        let machine = accesses.then(|| app.machine.value.clone());
+        let observed = observe_units(&mut app.nic()?, &mut packets, machine)?;
+        Ok((app, observed))
     }
 
     fn packets(&self, app: &App) -> Result<Packets> {
@@ -109,4 +93,57 @@ pub(super) fn mean(
 /// Gives the time of a handler from taking the task to the doorbell, in ns.
 pub(super) fn time_ns(record: &HandlerRecord) -> f64 {
     record.end.since(record.start).ns()
+}
+
+/// Holds what a box plot shows: quartiles, and whiskers at the outermost values within one and a
+/// half times the distance of the quartiles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Box5 {
+    /// The lower whisker.
+    pub low: f64,
+    /// The lower quartile.
+    pub lower: f64,
+    /// The value that half are within.
+    pub median: f64,
+    /// The upper quartile.
+    pub upper: f64,
+    /// The upper whisker.
+    pub high: f64,
+}
+
+impl Box5 {
+    /// Takes them from times, the shortest first.
+    pub(super) fn of(sorted: &[f64]) -> Self {
+        let at = |share: f64| {
+            let place = share * sorted.len().saturating_sub(1) as f64;
+            let (below, above) = (place.floor() as usize, place.ceil() as usize);
+            match (sorted.get(below), sorted.get(above)) {
+                (Some(a), Some(b)) => a + (b - a) * place.fract(),
+                _ => f64::NAN,
+            }
+        };
+        let (lower, median, upper) = (at(0.25), at(0.5), at(0.75));
+        let reach = 1.5 * (upper - lower);
+        let within = |value: &&f64| (lower - reach..=upper + reach).contains(*value);
+        Self {
+            low: sorted.iter().find(within).copied().unwrap_or(lower),
+            lower,
+            median,
+            upper,
+            high: sorted.iter().rev().find(within).copied().unwrap_or(upper),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_has_quartiles_and_whiskers_without_outliers() {
+        let box_ns = Box5::of(&[1.0, 2.0, 3.0, 4.0, 100.0]);
+        assert_eq!((box_ns.lower, box_ns.median, box_ns.upper), (2.0, 3.0, 4.0));
+        assert_eq!((box_ns.low, box_ns.high), (1.0, 4.0));
+        assert!(Box5::of(&[]).median.is_nan());
+    }
 }
