@@ -117,8 +117,12 @@ impl Ready {
                             add(format!("{:?}", app.machine.value).as_bytes());
                         }
                         cluster::Target::Load { specs } => add(format!("{specs:?}").as_bytes()),
-                        // Of live runs, which a sweep makes none of.
-                        cluster::Target::Outside { .. } => {}
+                        cluster::Target::Frames { from } => {
+                            add(format!("{from:?}").as_bytes());
+                            if let cluster::FramesFrom::Capture { file, .. } = from {
+                                add(&read(file)?);
+                            }
+                        }
                     }
                 }
             }

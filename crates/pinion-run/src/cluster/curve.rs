@@ -4,8 +4,9 @@
 use pinion_net::fabric::Ranks;
 use serde_json::Value;
 
-use super::plan::{Plan, Target, with_gap};
+use super::plan::{Plan, Target};
 use super::run::{RunOptions, run};
+use super::sources::with_gap;
 use super::summary::Summary;
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};

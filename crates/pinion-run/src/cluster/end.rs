@@ -2,9 +2,9 @@
 
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
 
+use super::frames_end::FramesEnd;
 use super::load_end::LoadEnd;
 use super::nano_end::NanoEnd;
-use super::outside_end::OutsideEnd;
 use super::rows::{LoadRow, NodeRow};
 use super::spin_end::SpinEnd;
 use super::summary::Ended;
@@ -20,8 +20,8 @@ pub enum End<'a> {
     Spin(Box<SpinEnd<'a>>),
     /// A load generator.
     Load(Box<LoadEnd>),
-    /// The device of a live run.
-    Outside(Box<OutsideEnd>),
+    /// Frames from elsewhere.
+    Frames(Box<FramesEnd>),
 }
 
 /// Calls a method of whatever it is.
@@ -32,7 +32,7 @@ macro_rules! each {
             End::Traced($inner) => $call,
             End::Spin($inner) => $call,
             End::Load($inner) => $call,
-            End::Outside($inner) => $call,
+            End::Frames($inner) => $call,
         }
     };
 }
@@ -43,7 +43,7 @@ impl End<'_> {
         match self {
             End::Traced(end) => end.complete(),
             End::Spin(end) => end.complete(now),
-            End::Nano(_) | End::Load(_) | End::Outside(_) => Ok(()),
+            End::Nano(_) | End::Load(_) | End::Frames(_) => Ok(()),
         }
     }
 
@@ -56,7 +56,7 @@ impl End<'_> {
             End::Traced(end) => (end.works(), end.holds()),
             End::Spin(end) => (end.is_active(), false),
             End::Load(end) => (end.is_open(), false),
-            End::Outside(end) => (end.is_waiting(), false),
+            End::Frames(end) => (end.is_waiting(), false),
         };
         match (works, holds) {
             (true, _) => Holds::Work,
@@ -72,7 +72,7 @@ impl End<'_> {
             End::Nano(end) => end.console(),
             End::Traced(end) => end.console(),
             End::Spin(end) => end.console().as_bytes(),
-            End::Load(_) | End::Outside(_) => &[],
+            End::Load(_) | End::Frames(_) => &[],
         }
     }
 
@@ -86,7 +86,7 @@ impl End<'_> {
                 let (node, load) = end.row(number, name, ended);
                 (node, Some(load))
             }
-            End::Outside(end) => (end.row(number, name), None),
+            End::Frames(end) => (end.row(number, name), None),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use pinion_net::fabric::{Alone, Fabric, Outcome, Status, Watcher};
 
 use super::end::End;
-use super::outside_end::OutsideEnd;
+use super::frames_end::FramesEnd;
 use super::plan::{Plan, Target};
 use super::run::{RunOptions, build, failed, share, sum_up};
 use super::summary::{Ended, Ending, Summary};
@@ -34,8 +34,8 @@ pub fn run(
     let device = Device::open(live, false)?.for_nodes(nodes);
     // Slices are short: threads would begin and end all the time.
     let mut fabric = build(plan, options, 1, &Alone, None)?;
-    if let Some(End::Outside(end)) = fabric.node_mut(outside_node) {
-        end.mac = device.mac();
+    if let Some(end) = fabric.node_mut(outside_node) {
+        *end = End::Frames(Box::new(FramesEnd::of_device(device.mac())));
     }
     let mut outside = Outside::new(device, live, 0);
     let waits = plan.groups.iter().any(|group| group.ends && !is_load(&group.target));
@@ -90,9 +90,9 @@ impl Watcher for Watch {
 }
 
 impl Live<'_> {
-    fn outside(&mut self) -> Option<&mut OutsideEnd> {
+    fn outside(&mut self) -> Option<&mut FramesEnd> {
         match self.fabric.node_mut(self.outside_node) {
-            Some(End::Outside(end)) => Some(end),
+            Some(End::Frames(end)) => Some(end),
             _ => None,
         }
     }
@@ -109,7 +109,7 @@ impl Inside for Live<'_> {
     fn run(&mut self, until: u64, sent: &mut dyn FnMut(&[u8])) -> Result<()> {
         let outcome = self.fabric.run(until, &mut Alone, &mut self.watch).map_err(failed)?;
         self.rests = outcome == Outcome::Rests;
-        let left = self.outside().map(|outside| std::mem::take(&mut outside.left));
+        let left = self.outside().map(FramesEnd::take_left);
         left.into_iter().flatten().for_each(|frame| sent(&frame));
         Ok(())
     }

@@ -19,7 +19,7 @@ use pinion_observe::load;
 /// published Verilator runs).
 const TIMEOUT_CYCLES: u64 = 30_000;
 /// Cycles from reset to the first request when no messages are waited for: programs have booted.
-const START_CYCLES: u64 = 60_000;
+pub(super) const START_CYCLES: u64 = 60_000;
 
 /// Reads the load of a generator with this address for `count` nodes from address `first` on.
 ///

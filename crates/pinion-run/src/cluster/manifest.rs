@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use pinion_sim::config::{self, ConfigError, Loaded};
 use serde::Deserialize;
 
+use super::load_end::START_CYCLES;
 use super::network::RawNetwork;
 
 /// Holds what a cluster's file says.
@@ -19,6 +20,8 @@ pub(super) struct RawCluster {
     pub node: Vec<RawNode>,
     #[serde(default)]
     pub load: Vec<RawLoad>,
+    #[serde(default)]
+    pub packets: Vec<RawPackets>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -63,6 +66,28 @@ pub(super) struct RawLoad {
     pub gaps: Vec<f64>,
 }
 
+/// Describes a node where frames come out of a capture or a generator.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPackets {
+    pub name: String,
+    /// The capture, beside the cluster's file.
+    pub pcap: Option<PathBuf>,
+    /// What is made instead, as `--generate` of a single NIC.
+    pub generate: Option<String>,
+    /// Name of the node that generated packets are for.
+    pub to: Option<String>,
+    /// The pace, as `--pace` of a single NIC.
+    pub pace: Option<String>,
+    /// The cycle that is their time 0: programs have booted.
+    #[serde(default = "start")]
+    pub start: u64,
+}
+
+fn start() -> u64 {
+    START_CYCLES
+}
+
 fn one() -> usize {
     1
 }
@@ -83,7 +108,7 @@ pub(super) struct Overrides {
 
 impl Overrides {
     /// Sorts overrides by what they change.
-    pub fn sort(texts: &[String], nodes: &[String], loads: &[String]) -> Self {
+    pub fn sort(texts: &[String], [nodes, loads, packets]: [&[String]; 3]) -> Self {
         let mut sorted = Self { file: Vec::new(), machines: Vec::new(), seed: None };
         for text in texts {
             if let Some(seed) = text.strip_prefix("cluster.seed=").and_then(|s| s.parse().ok()) {
@@ -92,8 +117,13 @@ impl Overrides {
             }
             let (head, rest) = text.split_once('.').unwrap_or((text, ""));
             let group = nodes.iter().position(|name| name == head);
-            if let Some(load) = loads.iter().position(|name| name == head) {
+            let place = |names: &[String]| names.iter().position(|name| name == head);
+            if let Some(load) = place(loads) {
                 sorted.file.push(format!("load[{load}].{rest}"));
+                continue;
+            }
+            if let Some(from) = place(packets) {
+                sorted.file.push(format!("packets[{from}].{rest}"));
                 continue;
             }
             match (group, rest.strip_prefix("machine.")) {
@@ -121,7 +151,8 @@ pub(super) fn load(
     let plain: Loaded<RawCluster> = config::load(origin, text, &[])?;
     let names: Vec<String> = plain.value.node.iter().map(|node| node.name.clone()).collect();
     let loads: Vec<String> = plain.value.load.iter().map(|load| load.name.clone()).collect();
-    let sorted = Overrides::sort(overrides, &names, &loads);
+    let packets: Vec<String> = plain.value.packets.iter().map(|from| from.name.clone()).collect();
+    let sorted = Overrides::sort(overrides, [&names, &loads, &packets]);
     let mut loaded: Loaded<RawCluster> = config::load(origin, text, &sorted.file)?;
     loaded.value.cluster.seed = sorted.seed.or(loaded.value.cluster.seed);
     Ok((loaded, sorted.machines))
@@ -142,7 +173,8 @@ mod tests {
             "cluster.seed=5",
             "load.count=2",
         ];
-        let sorted = Overrides::sort(&texts.map(str::to_owned), &names, &["load".to_owned()]);
+        let texts = texts.map(str::to_owned);
+        let sorted = Overrides::sort(&texts, [&names, &["load".to_owned()], &[]]);
         let file = ["node[1].count=16", "network.link.latency_cycles=9", "load[0].count=2"];
         assert_eq!(sorted.file, file);
         let machines = [

@@ -7,6 +7,7 @@
 mod arguments;
 mod curve;
 mod end;
+mod frames_end;
 #[cfg(target_os = "linux")]
 pub mod live;
 mod load_end;
@@ -15,10 +16,10 @@ mod nano_end;
 mod network;
 mod nothing;
 mod observe;
-mod outside_end;
 mod plan;
 mod rows;
 mod run;
+mod sources;
 mod spin_end;
 mod summary;
 mod text;
@@ -29,10 +30,10 @@ mod tests;
 
 pub use curve::{Curve, CurvePoint};
 pub use end::End;
+pub use frames_end::FramesEnd;
 pub use load_end::LoadEnd;
 pub use network::Network;
-pub use outside_end::OutsideEnd;
-pub use plan::{Group, OUTSIDE, OtherSide, Plan, Target};
+pub use plan::{FramesFrom, Group, OUTSIDE, OtherSide, Plan, Target};
 pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 pub use run::{RunOptions, run, trace};
 pub use spin_end::SpinEnd;

@@ -1,9 +1,11 @@
 //! What must be said of a cluster in which no message moved, or whose load generator reached nobody:
 //! plan and summary come in, sentences go out.
 
+use std::net::Ipv4Addr;
+
 use pinion_net::load::LoadSpec;
 
-use super::plan::{Plan, Target};
+use super::plan::{FramesFrom, Group, Plan, Target};
 use super::rows::NodeRow;
 use super::summary::{Ending, Summary};
 use pinion_observe::words::count;
@@ -19,10 +21,32 @@ pub(super) fn remarks(plan: &Plan, summary: &Summary) -> Vec<String> {
     }
     let mut remarks: Vec<String> =
         loads(plan).iter().filter_map(|load| load.remark(summary)).collect();
+    remarks.extend(for_nobody(plan, summary));
     if remarks.is_empty() {
         remarks.extend(nobody_sent(plan, summary));
     }
     remarks
+}
+
+/// Says that frames of captures have addresses which no node has.
+fn for_nobody(plan: &Plan, summary: &Summary) -> Option<String> {
+    let nowhere: u64 = summary.switches.iter().map(|row| row.unroutable).sum();
+    let is_capture = |group: &&Group| {
+        matches!(group.target, Target::Frames { from: FramesFrom::Capture { .. } })
+    };
+    let captures: Vec<&str> =
+        plan.groups.iter().filter(is_capture).map(|group| group.name.as_str()).collect();
+    if nowhere == 0 || captures.is_empty() {
+        return None;
+    }
+    let addresses = plan.addresses();
+    let [first, last] = [addresses.first()?, addresses.last()?].map(|&a| Ipv4Addr::from_bits(a));
+    Some(format!(
+        "{} frames led nowhere: a capture's frames ({}) go to whom they are addressed, and the nodes are \
+         {first} to {last}; without a switch (topology back-to-back) addresses do not matter",
+        count(nowhere),
+        names(&captures)
+    ))
 }
 
 /// Says that no message moved, and who waits.

@@ -2,17 +2,18 @@
 //! machines, and the network between them go out, all checked against each other.
 
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pinion_net::load::{Arrivals, Distribution, LoadSpec, Timing};
+use pinion_net::generator::GeneratorSpec;
+use pinion_net::load::LoadSpec;
 use pinion_sim::Clock;
 use pinion_sim::config::{ConfigError, Loaded};
 
 use super::arguments::{self, Facts};
-use super::load_end;
-use super::manifest::{self, RawCluster, RawLoad, RawNode};
+use super::manifest::{self, RawCluster, RawNode};
 use super::network::Network;
+use super::sources::{check_gaps, load_group, packets_group};
 use crate::nanoservice::Setup;
 use crate::nanoservice::run::PATIENCE_CYCLES;
 use pinion_app::app::{App, Options};
@@ -20,6 +21,7 @@ use pinion_app::build::Built;
 use pinion_app::error::{Error, Result};
 use pinion_app::manifest::Manifest;
 use pinion_app::service::Service;
+use pinion_app::traffic::Pace;
 
 /// The clock of a fabric without a nanoPU (the published prototype's).
 const CLOCK_HZ: u64 = 3_200_000_000;
@@ -29,7 +31,7 @@ pub const OUTSIDE: &str = "outside";
 const MOST_NODES: usize = 1 << 20;
 
 /// What a check of the file gives.
-type Checked<T> = std::result::Result<T, ConfigError>;
+pub(super) type Checked<T> = std::result::Result<T, ConfigError>;
 
 /// Holds a cluster that can be run.
 pub struct Plan {
@@ -65,6 +67,44 @@ pub struct Group {
     pub target: Target,
 }
 
+/// Says where frames come from.
+#[derive(Debug, Clone)]
+pub enum FramesFrom {
+    /// The device of a live run.
+    Device {
+        /// The address of its other side.
+        address: Ipv4Addr,
+    },
+    /// A capture, whose frames go to whom they are addressed.
+    Capture {
+        /// Name of its file.
+        file: PathBuf,
+        /// The pace of its frames, instead of the recorded one.
+        pace: Option<Pace>,
+        /// The cycle of the network that is its time 0.
+        start: u64,
+    },
+    /// A generator.
+    Generator {
+        /// What it makes.
+        spec: Box<GeneratorSpec>,
+        /// The pace of its frames, instead of its own.
+        pace: Option<Pace>,
+        /// The cycle of the network that is its time 0.
+        start: u64,
+    },
+}
+
+impl FramesFrom {
+    /// Gives the cycle of the network that is their time 0.
+    pub fn start(&self) -> u64 {
+        match self {
+            Self::Device { .. } => 0,
+            Self::Capture { start, .. } | Self::Generator { start, .. } => *start,
+        }
+    }
+}
+
 /// The address of a device's other side, and the bits that all of its network share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherSide {
@@ -95,10 +135,10 @@ pub enum Target {
         /// Their loads, by node of the group.
         specs: Vec<LoadSpec>,
     },
-    /// The device of a live run.
-    Outside {
-        /// The address of its other side.
-        address: Ipv4Addr,
+    /// Frames from elsewhere, at a node of its own.
+    Frames {
+        /// Where they come from.
+        from: FramesFrom,
     },
 }
 
@@ -177,6 +217,10 @@ impl Plan {
             groups.push(load_group(&loaded, number, first, seed)?);
             first += load.count;
         }
+        for number in 0..raw.packets.len() {
+            groups.push(packets_group(&loaded, number, first, folder, seed)?);
+            first += 1;
+        }
         if let Some(kernel) = kernel {
             check_network(kernel, names.len())?;
             names.push(OUTSIDE.to_owned());
@@ -185,7 +229,10 @@ impl Plan {
                     setup.wait_for_peers();
                 }
             }
-            let (name, target) = (OUTSIDE.to_owned(), Target::Outside { address: kernel.address });
+            let (name, target) = (
+                OUTSIDE.to_owned(),
+                Target::Frames { from: FramesFrom::Device { address: kernel.address } },
+            );
             groups.push(Group { name, first, count: 1, ends: false, target });
         }
         check_gaps(&loaded, &groups, &gaps)?;
@@ -226,7 +273,7 @@ impl Plan {
     pub fn addresses(&self) -> Vec<u32> {
         let mut addresses: Vec<u32> = (0..self.nodes()).map(arguments::address).collect();
         for group in &self.groups {
-            if let Target::Outside { address } = group.target {
+            if let Target::Frames { from: FramesFrom::Device { address } } = &group.target {
                 addresses[group.first] = address.to_bits();
             }
         }
@@ -235,7 +282,9 @@ impl Plan {
 
     /// Gives the node where the device of a live run is.
     pub fn outside(&self) -> Option<usize> {
-        let is_outside = |group: &&Group| matches!(group.target, Target::Outside { .. });
+        let is_outside = |group: &&Group| {
+            matches!(group.target, Target::Frames { from: FramesFrom::Device { .. } })
+        };
         self.groups.iter().find(is_outside).map(|group| group.first)
     }
 
@@ -244,7 +293,7 @@ impl Plan {
         self.groups.iter().filter_map(|group| match &group.target {
             Target::Nanoservice { service, .. } => Some(&service.built),
             Target::Handlers { app } => Some(&app.built),
-            Target::Load { .. } | Target::Outside { .. } => None,
+            Target::Load { .. } | Target::Frames { .. } => None,
         })
     }
 }
@@ -276,9 +325,10 @@ fn names(loaded: &Loaded<RawCluster>) -> Checked<Vec<String>> {
     let mut names = Vec::new();
     let nodes = groups.iter().map(|node| ("node", &node.name, node.count));
     let loads = loaded.value.load.iter().map(|load| ("load", &load.name, load.count));
-    let all: Vec<(&str, &String, usize)> = nodes.chain(loads).collect();
+    let packets = loaded.value.packets.iter().map(|packets| ("packets", &packets.name, 1));
+    let all: Vec<(&str, &String, usize)> = nodes.chain(loads).chain(packets).collect();
     for (number, &(table, name, nodes)) in all.iter().enumerate() {
-        let place = if table == "node" { number } else { number - groups.len() };
+        let place = all[..number].iter().filter(|(other, ..)| *other == table).count();
         let wrong = |key: &str, problem: String| {
             loaded.error_at(&format!("{table}[{place}].{key}"), problem)
         };
@@ -355,92 +405,17 @@ fn all_arguments(
 }
 
 /// Lists groups as their name, first node and number of nodes; counts all nodes.
-fn all_groups(cluster: &RawCluster) -> (Vec<(String, usize, usize)>, usize) {
+pub(super) fn all_groups(cluster: &RawCluster) -> (Vec<(String, usize, usize)>, usize) {
     let own = cluster.node.iter().map(|node| (&node.name, node.count));
     let loads = cluster.load.iter().map(|load| (&load.name, load.count));
     let mut groups = Vec::new();
     let mut nodes = 0;
-    for (name, count) in own.chain(loads) {
+    let packets = cluster.packets.iter().map(|packets| (&packets.name, 1));
+    for (name, count) in own.chain(loads).chain(packets) {
         groups.push((name.clone(), nodes, count));
         nodes += count;
     }
     (groups, nodes)
-}
-
-/// Makes a group of load generators. They have seeds of their own, after each other.
-fn load_group(
-    loaded: &Loaded<RawCluster>,
-    number: usize,
-    first: usize,
-    seed: u64,
-) -> Checked<Group> {
-    let raw: &RawLoad = &loaded.value.load[number];
-    let wrong =
-        |key: &str, problem: String| loaded.error_at(&format!("load[{number}].{key}"), problem);
-    let (groups, _) = all_groups(&loaded.value);
-    let programs = &groups[..loaded.value.node.len()];
-    let (name, member) = raw.to.split_once('.').unwrap_or((&raw.to, ""));
-    let target = programs.iter().find(|(known, ..)| known == name);
-    let target = target.and_then(|(_, start, count)| match member {
-        "" => Some((*start, *count)),
-        text => text.parse::<usize>().ok().filter(|n| n < count).map(|n| (start + n, 1)),
-    });
-    let Some((to, count)) = target else {
-        let names: Vec<&str> = programs.iter().map(|(name, ..)| name.as_str()).collect();
-        let problem = format!(
-            "`{}` is no group of nodes and none of its nodes; there are {}",
-            raw.to,
-            names.join(", ")
-        );
-        return Err(wrong("to", problem));
-    };
-    let mut specs = Vec::new();
-    for index in 0..raw.count {
-        let own = arguments::address(first + index);
-        let spec = load_end::read(&raw.spec, own, arguments::address(to), count as u32);
-        let mut spec = spec.map_err(|error| wrong("spec", error.to_string()))?;
-        spec.seed = spec.seed.wrapping_add(index as u64).wrapping_add(seed.wrapping_sub(1) << 20);
-        specs.push(spec);
-    }
-    let target = Target::Load { specs };
-    Ok(Group { name: raw.name.clone(), first, count: raw.count, ends: true, target })
-}
-
-/// Checks that gaps are gaps, and of all groups equally many.
-fn check_gaps(
-    loaded: &Loaded<RawCluster>,
-    groups: &[Group],
-    gaps: &[(usize, Vec<f64>)],
-) -> Checked<()> {
-    let programs = loaded.value.node.len();
-    for (group, of_group) in gaps {
-        let wrong = |problem: &str| {
-            let key = format!("load[{}].gaps", group - programs);
-            Err(loaded.error_at(&key, problem.to_owned()))
-        };
-        if of_group.iter().any(|gap| !(1.0..=1e12).contains(gap)) {
-            return wrong("a gap has from 1 to 1e12 cycles");
-        }
-        if of_group.len() != gaps[0].1.len() {
-            return wrong("all groups of load generators have as many gaps, or none");
-        }
-        let Target::Load { specs } = &groups[*group].target else { continue };
-        if specs.iter().any(|spec| matches!(spec.arrivals, Arrivals::Closed { .. })) {
-            return wrong("a closed loop has no gaps: write a first one in `spec`, as gap=exp:900");
-        }
-    }
-    Ok(())
-}
-
-/// Gives a distribution of gaps another mean.
-pub(super) fn with_gap(arrivals: &Arrivals, cycles: f64) -> Arrivals {
-    let exponential = Distribution::Exponential { mean_cycles: cycles };
-    let (gap, timing) = match arrivals {
-        Arrivals::Open { gap: Distribution::Exponential { .. }, timing } => (exponential, *timing),
-        Arrivals::Open { timing, .. } => (Distribution::Fixed { cycles }, *timing),
-        Arrivals::Closed { .. } => (Distribution::Fixed { cycles }, Timing::Exact),
-    };
-    Arrivals::Open { gap, timing }
 }
 
 /// Gives the clock that the nanoPUs share, in whose cycles the network counts.

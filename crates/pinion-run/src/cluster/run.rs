@@ -11,17 +11,19 @@ use pinion_net::fault::FaultSpec;
 use pinion_net::middleware::PortTap;
 
 use super::end::End;
+use super::frames_end::FramesEnd;
 use super::load_end::LoadEnd;
 use super::nano_end::NanoEnd;
 use super::nothing;
 use super::observe::Observed;
-use super::plan::{Plan, Target};
+use super::plan::{FramesFrom, Plan, Target};
 use super::rows::{CableRow, QueueTrace, SwitchRow};
 use super::spin_end::SpinEnd;
 use super::summary::{Ended, Ending, Share, Summary};
 use super::tracing::{Boxed, NodeTracer, Tracing};
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
+use pinion_app::traffic::Packets;
 
 /// Tells how to run.
 #[derive(Debug, Clone, Default)]
@@ -232,7 +234,20 @@ fn end<'a>(plan: &Plan, node: usize, tracer: Option<NodeTracer<'a>>) -> Result<E
             let end = end.map_err(|error| Error::part("cannot make the load", error))?;
             Ok(End::Load(Box::new(end)))
         }
-        Target::Outside { .. } => Ok(End::Outside(Box::default())),
+        Target::Frames { from } => {
+            let packets = match from {
+                // The device comes when the run begins.
+                FramesFrom::Device { .. } => {
+                    return Ok(End::Frames(Box::new(FramesEnd::of_device([0; 6]))));
+                }
+                FramesFrom::Capture { file, pace, .. } => Packets::from_capture(file, *pace)?,
+                FramesFrom::Generator { spec, pace, .. } => {
+                    Packets::of((**spec).clone(), None, *pace)?
+                }
+            };
+            let end = FramesEnd::of_packets(packets, from.start(), plan.clock);
+            Ok(End::Frames(Box::new(end)))
+        }
     }
 }
 

@@ -317,3 +317,78 @@ fn a_tracer_that_begins_within_a_window_hears_all_of_it() {
     assert!(count(&late) > 0 && count(&late) <= count(&whole));
     assert_eq!(after(&late), after(&whole));
 }
+
+/// Two NICs, a capture and a generator.
+const FED: &str = r#"
+[cluster]
+name = "fed"
+[network]
+topology = { kind = "star" }
+[[node]]
+name = "ping"
+app = "icmp_echo"
+[[node]]
+name = "echo"
+app = "udp_echo"
+[[packets]]
+name = "capture"
+pcap = "icmp_echo/ping.pcap"
+pace = "10g"
+[[packets]]
+name = "made"
+generate = "udp,size=256,count=50,rate=100g,dport=9500"
+to = "echo"
+"#;
+
+#[test]
+fn packets_of_captures_and_generators_reach_nodes() {
+    let fed = |text: &str| Plan::from_text(text, "fed.toml", &example(""), &Options::default());
+    let plan = fed(FED).unwrap();
+    let with = |threads| run_plan(&plan, &RunOptions { threads, ..RunOptions::default() });
+    let summary = with(1);
+    let frames = |name: &str| {
+        let node = summary.nodes.iter().find(|node| node.name == name).unwrap();
+        (node.frames_in, node.frames_out)
+    };
+    assert_eq!((frames("echo"), frames("made")), ((50, 50), (50, 50)), "{}", summary.to_text());
+    // Its packets are for a host of another network.
+    assert_eq!((frames("ping"), frames("capture")), ((0, 0), (0, 100)));
+    assert!(summary.remarks.iter().any(|remark| remark.contains("100 frames led nowhere")));
+    assert_eq!(summary.to_json(), with(2).to_json());
+    for (before, after, part) in [
+        ("ping.pcap", "nope.pcap", "packets[0].pcap"),
+        ("pace = \"10g\"", "to = \"ping\"", "leave `to` out"),
+        ("size=256", "size=9", "packets[1].generate"),
+        ("to = \"echo\"", "to = \"nobody\"", "`nobody` is no group of nodes"),
+        ("to = \"echo\"", "", "say with `to`"),
+        ("to = \"echo\"", "to = \"echo\"\npace = \"recorded\"", "packets[1].pace"),
+        ("to = \"echo\"", "to = \"echo\"\npcap = \"x\"", "one of both"),
+        ("name = \"made\"", "name = \"outside\"", "no name of a group"),
+    ] {
+        let Err(error) = fed(&FED.replace(before, after)) else { panic!("{after} is accepted") };
+        let text = pinion_app::error::paragraph(&error);
+        assert!(text.contains(part), "{after}: {text}");
+    }
+}
+
+#[test]
+fn a_capture_straight_into_a_nic_is_answered_whatever_its_addresses() {
+    let text = r#"
+[cluster]
+name = "pair"
+[network]
+topology = { kind = "back-to-back" }
+[[node]]
+name = "ping"
+app = "icmp_echo"
+[[packets]]
+name = "capture"
+pcap = "icmp_echo/ping.pcap"
+"#;
+    let plan = Plan::from_text(text, "pair.toml", &example(""), &Options::default()).unwrap();
+    let summary = run_plan(&plan, &RunOptions::default());
+    // 97 of the 100 are echo requests.
+    assert_eq!((summary.nodes[0].frames_in, summary.nodes[0].frames_out), (100, 97));
+    assert_eq!(summary.nodes[1].frames_in, 97);
+    assert_eq!(summary.ending, Ending::Finished);
+}

@@ -53,7 +53,7 @@ fn all(args: &BuildArgs, file: &Path, options: &Options) -> Result<Status> {
         let (built, line) = match &group.target {
             Target::Handlers { app } => (&app.built, of_handlers(app)),
             Target::Nanoservice { service, .. } => (&service.built, of_service(service)),
-            Target::Load { .. } | Target::Outside { .. } => continue,
+            Target::Load { .. } | Target::Frames { .. } => continue,
         };
         if told.insert(&built.elf) {
             output::print(&line);

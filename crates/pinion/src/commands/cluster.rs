@@ -122,7 +122,7 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
             }
             (NodeTracer::Spin(tracer), partial)
         }
-        Target::Load { .. } | Target::Outside { .. } => {
+        Target::Load { .. } | Target::Frames { .. } => {
             return Err(Error::Usage(format!(
                 "--node {name}: a load generator runs no program; trace who it asks"
             )));
