@@ -1,10 +1,11 @@
 //! The simulation kernel: time, clocks, the event wheel, the contract of nodes, the probe,
-//! configuration.
+//! configuration, random numbers.
 
 pub mod config;
 pub mod machine;
 pub mod node;
 pub mod probe;
+pub mod random;
 pub mod time;
 pub mod wheel;
 

@@ -212,6 +212,7 @@ impl<E: Copy> Wheel<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Xorshift64;
 
     #[test]
     fn pops_in_order_of_cycle_then_of_pushing() {
@@ -265,13 +266,8 @@ mod tests {
 
     #[test]
     fn agrees_with_a_sorted_list() {
-        let mut state = 0x2545_f491_4f6c_dd1du64;
-        let mut random = move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut stream = Xorshift64::new(0x2545_f491_4f6c_dd1d);
+        let mut random = move || stream.draw();
         let mut wheel = Wheel::new();
         let mut reference: Vec<(u64, u64)> = Vec::new();
         let mut next = 0u64;
