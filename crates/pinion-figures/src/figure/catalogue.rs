@@ -60,8 +60,11 @@ fn names() -> Vec<String> {
 
 /// Says that there is no such figure; names the nearest where one is near.
 fn unknown(name: &str, names: &[String]) -> Error {
+    let groups = names.iter().filter_map(|other| other.split_once('-'));
+    let groups = groups.map(|(group, _)| format!("{group}-{ALL}"));
+    let known: Vec<String> = names.iter().cloned().chain(groups).collect();
     let distance = |other: &&String| strsim::damerau_levenshtein(name, other);
-    let nearest = names.iter().min_by_key(distance);
+    let nearest = known.iter().min_by_key(distance);
     let nearest = nearest.filter(|other| distance(other) <= name.chars().count() / 3);
     let hint = nearest.map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
     Error::Usage(format!("there is no figure `{name}`; {hint}there are {}", names.join(", ")))

@@ -251,6 +251,8 @@ fn every_figure_has_a_file_that_fits_it() {
     }
     let error = |name: &str| find(name).err().unwrap().to_string();
     assert!(error("nanopu-fig").contains("did you mean `nanopu-fig"));
+    let group = select("pspin-al").err().unwrap().to_string();
+    assert!(group.contains("did you mean `pspin-all`"), "{group}");
     let far = error("nope");
     assert!(!far.contains("did you mean") && far.contains("nanopu-fig3"), "{far}");
 }
