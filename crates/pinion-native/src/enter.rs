@@ -7,21 +7,6 @@
 
 use std::ffi::c_void;
 
-/// Makes the place where handlers' calls of a service arrive: rdi block, the return address on top.
-macro_rules! from_service {
-    ($service:literal) => {
-        concat!(
-            ".globl pinion_native_from_",
-            $service,
-            "\npinion_native_from_",
-            $service,
-            ":\nmov [rdi + {call_stack}], rsp\njmp {",
-            $service,
-            "}",
-        )
-    };
-}
-
 std::arch::global_asm!(
     ".text",
     ".globl pinion_native_enter",
@@ -54,15 +39,6 @@ std::arch::global_asm!(
     "mov rbx, rdi",
     "mov eax, 1",
     "jmp pinion_native_leave",
-    from_service!("issue"),
-    from_service!("print"),
-    from_service!("cycles"),
-    from_service!("give_way"),
-    call_stack = const std::mem::offset_of!(crate::block::Block, call_stack),
-    issue = sym crate::services::issue,
-    print = sym crate::services::print,
-    cycles = sym crate::services::cycles,
-    give_way = sym crate::services::give_way,
 );
 
 unsafe extern "C" {
@@ -71,14 +47,6 @@ unsafe extern "C" {
     pub fn pinion_native_enter(block: *mut c_void, function: u32, stack: u64) -> u32;
     /// Is where a signal handler lets a crashed handler go on.
     pub fn pinion_native_leave();
-    /// Are where handlers' calls of services arrive: each keeps where it came from.
-    pub fn pinion_native_from_issue();
-    /// As above.
-    pub fn pinion_native_from_print();
-    /// As above.
-    pub fn pinion_native_from_cycles();
-    /// As above.
-    pub fn pinion_native_from_give_way();
     /// Leaves the running handler, from a service that it called.
     pub fn pinion_native_abandon(block: *mut c_void) -> !;
 }

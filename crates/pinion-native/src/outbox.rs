@@ -1,11 +1,15 @@
 //! What a worker's handlers do to the outside: packets sent, text printed, faults, counters. Filled
 //! by services while handlers run, taken by the engine between batches.
 
-use pinion_spin::Fault;
+use pinion_spin::{Fault, HandlerKind};
 
 use crate::layout::ContextLayout;
-use crate::scene::{Kept, Stop};
+use crate::scene::{Kept, STACK_POINTER, Stop};
 
+/// Bytes of the longest instruction.
+const INSTRUCTION_BYTES: u32 = 15;
+/// Bounds the bytes of a stack that are kept: the newest.
+const STACK_BYTES: u64 = 16 << 10;
 /// Describes a packet that a handler sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -126,6 +130,46 @@ pub struct Ports {
 }
 
 impl Ports {
+    /// Copies what the worker holds whose handler has just stopped, or waits for a service.
+    ///
+    /// # Safety
+    /// The handler's context, packet and stack are mapped.
+    #[cold]
+    pub unsafe fn keep(&self, stop: &Stop) -> Kept {
+        let (stack, stack_bytes) = self.common[1];
+        let end = u64::from(stack) + u64::from(stack_bytes);
+        let pointer = stop.registers[STACK_POINTER].clamp(u64::from(stack), end);
+        let (packet, packet_bytes) = self.l2_packet;
+        let (code, code_bytes) = self.code;
+        let offset = stop.pc.wrapping_sub(code);
+        let in_code = code_bytes.saturating_sub(offset);
+        let copy = |address: u64, bytes: u64| {
+            if bytes == 0 {
+                return Vec::new();
+            }
+            // SAFETY: the range is mapped, as the caller promises; nobody else writes it.
+            unsafe { std::slice::from_raw_parts(address as *const u8, bytes as usize).to_vec() }
+        };
+        // SAFETY: the worker points at its context before a handler runs.
+        let handlers = unsafe { (*self.context).handlers };
+        let kind = match handlers.iter().position(|handler| *handler == self.handler) {
+            Some(0) => HandlerKind::Header,
+            Some(2) => HandlerKind::Completion,
+            _ => HandlerKind::Payload,
+        };
+        Kept {
+            kind,
+            handler: self.handler,
+            registers: stop.registers,
+            instruction: copy(u64::from(stop.pc), u64::from(in_code.min(INSTRUCTION_BYTES))),
+            stack: (pointer as u32, copy(pointer, (end - pointer).min(STACK_BYTES))),
+            packet: copy(u64::from(packet), u64::from(packet_bytes)),
+            l1_packet: self.l1_packet,
+            refused: stop.refused,
+            trail: self.trail.clone(),
+        }
+    }
+
     /// Gives the time since the engine began, 0 where times are not taken.
     pub fn now_ns(&self) -> u64 {
         match self.timed {
@@ -140,7 +184,7 @@ impl Ports {
     /// The running handler's context, packet and stack are mapped.
     pub unsafe fn fail(&mut self, fault: Fault, address: u32, stop: Stop) {
         // SAFETY: the caller's promise.
-        let kept = unsafe { Kept::new(self, &stop) };
+        let kept = unsafe { self.keep(&stop) };
         self.trail.clear();
         let pc = stop.pc;
         let failure = Failure {

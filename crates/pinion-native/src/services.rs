@@ -8,16 +8,49 @@ use pinion_isa::elf::Image;
 
 use crate::block::{Block, HANDLER, SERVICE};
 use crate::command;
-use crate::enter::{
-    pinion_native_abandon, pinion_native_from_cycles, pinion_native_from_give_way,
-    pinion_native_from_issue, pinion_native_from_print,
-};
+use crate::enter::pinion_native_abandon;
 use crate::error::NativeError;
 use crate::memory::Memory;
 use crate::scene;
 
 /// The runtime's table (`services.S`).
 const TABLE: &str = "pinion_native_services";
+
+/// Makes the place where handlers' calls of a service arrive: rdi block, the return address on top.
+macro_rules! from_service {
+    ($service:literal) => {
+        concat!(
+            ".globl pinion_native_from_",
+            $service,
+            "\npinion_native_from_",
+            $service,
+            ":\nmov [rdi + {call_stack}], rsp\njmp {",
+            $service,
+            "}",
+        )
+    };
+}
+
+std::arch::global_asm!(
+    ".text",
+    from_service!("issue"),
+    from_service!("print"),
+    from_service!("cycles"),
+    from_service!("give_way"),
+    call_stack = const std::mem::offset_of!(Block, call_stack),
+    issue = sym issue,
+    print = sym print,
+    cycles = sym cycles,
+    give_way = sym give_way,
+);
+
+unsafe extern "C" {
+    /// Are where handlers' calls of services arrive: each keeps where it came from.
+    fn pinion_native_from_issue();
+    fn pinion_native_from_print();
+    fn pinion_native_from_cycles();
+    fn pinion_native_from_give_way();
+}
 
 /// Fills the program's table of services.
 pub fn connect(memory: &Memory, image: &Image) -> Result<(), NativeError> {
@@ -60,7 +93,7 @@ unsafe fn serve<T>(block: *mut Block, service: impl FnOnce(*mut Block) -> T) -> 
 }
 
 /// Performs the command in the worker's registers.
-pub extern "C" fn issue(block: *mut Block) -> u32 {
+extern "C" fn issue(block: *mut Block) -> u32 {
     // SAFETY: the program passes its worker's block, and calls from a handler.
     unsafe {
         serve(block, |block| {
@@ -75,7 +108,7 @@ pub extern "C" fn issue(block: *mut Block) -> u32 {
 }
 
 /// Prints text.
-pub extern "C" fn print(block: *mut Block, text: u32, bytes: u32) {
+extern "C" fn print(block: *mut Block, text: u32, bytes: u32) {
     // SAFETY: as `issue`; the runtime's text lies in a buffer on its own stack.
     unsafe {
         serve(block, |block| {
@@ -88,7 +121,7 @@ pub extern "C" fn print(block: *mut Block, text: u32, bytes: u32) {
 }
 
 /// Gives the time in cycles.
-pub extern "C" fn cycles(block: *mut Block) -> u32 {
+extern "C" fn cycles(block: *mut Block) -> u32 {
     // SAFETY: as `issue`.
     unsafe {
         serve(block, |block| {
@@ -100,7 +133,7 @@ pub extern "C" fn cycles(block: *mut Block) -> u32 {
 }
 
 /// Lets another thread have the processor.
-pub extern "C" fn give_way(block: *mut Block) {
+extern "C" fn give_way(block: *mut Block) {
     // SAFETY: as `issue`.
     unsafe { serve(block, |_| std::thread::yield_now()) }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use pinion_net::fabric::Topology;
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use pinion_net::link::Link;
 use pinion_net::switch::{Directory, Routes, Switch, SwitchSpec};
+use pinion_net::topology::Topology;
 use pinion_sim::node::{Node, flits};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

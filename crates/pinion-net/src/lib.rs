@@ -27,6 +27,7 @@ pub mod pacing;
 pub mod switch;
 #[cfg(target_os = "linux")]
 pub mod tap;
+pub mod topology;
 
 #[cfg(test)]
 mod testing;

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::ffi::types::SpinEc;
+use crate::types::SpinEc;
 
 /// Says whether something was added since the engine looked, so that it need not lock to find out.
 static ADDED: AtomicBool = AtomicBool::new(false);

@@ -8,10 +8,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `ffi/` | the C functions and types, one file per header |
+//! | `ffi/`, `types.rs` | the C functions, one file per header, and types |
 //! | `settings.rs` | configuration and environment become a machine |
 //! | `program.rs`, `slm.rs` | the program: an ELF or the memory images made from it |
-//! | `inbox.rs`, `state.rs` | what was added and not yet taken; all that lives between calls |
+//! | `inbox.rs`, `state.rs`, `simulation.rs` | what was added and not yet taken; all that lives between calls; where the engine is |
 //! | `engine/` | the NIC, stepped; callbacks; accesses to NIC memory |
 //! | `trace.rs` | packet traces in the published text format |
 //! | `statistics.rs` | what `pspinsim_fini` prints |
@@ -22,7 +22,10 @@ pub mod ffi;
 mod inbox;
 mod program;
 mod settings;
+mod simulation;
 mod slm;
+mod standard_output;
 mod state;
 mod statistics;
 mod trace;
+pub mod types;

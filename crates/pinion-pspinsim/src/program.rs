@@ -1,8 +1,6 @@
 //! The program that the NIC runs. The published model reads memory images that were made from an
 //! ELF (`slm_files_path`), and drivers name that ELF to look up handlers; either will do here.
 
-use std::path::Path;
-
 use pinion_isa::elf::Image;
 use pinion_spin::Machine;
 
@@ -21,11 +19,6 @@ pub fn load(settings: &Settings, named: Option<&Image>) -> Result<Image> {
         same(&chosen, named)?;
     }
     Ok(chosen)
-}
-
-/// Says whether a folder holds memory images.
-pub fn has_images(folder: &Path) -> bool {
-    folder.join(slm::PROGRAM_FILE).is_file()
 }
 
 /// Checks that what is executable in two programs is the same: else handlers would be looked up in

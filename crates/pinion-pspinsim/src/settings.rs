@@ -14,8 +14,8 @@ use pinion_spin::Machine;
 use pinion_spin::machine::AllocatorKind;
 
 use crate::error::{Error, Result};
-use crate::ffi::types::PspinConf;
-use crate::program;
+use crate::slm;
+use crate::types::PspinConf;
 
 /// The machine that is simulated unless the environment names another.
 const PSPIN: &str = include_str!("../../../machines/pspin.toml");
@@ -92,7 +92,7 @@ impl Settings {
         let mut machine = load_machine(name, &environment.set, faithful)?;
         apply(&mut machine, conf, environment, faithful)?;
         let published = environment.hardware.as_ref().map(|dir| dir.join("sim_files/slm_files"));
-        let images = images.or(published).filter(|folder| program::has_images(folder));
+        let images = images.or(published).filter(|folder| slm::has_images(folder));
         let (max_packet_bytes, elf) = (conf.no_conf.max_pkt_size, environment.elf.clone());
         Ok(Self { machine, faithful, max_packet_bytes, images, elf })
     }

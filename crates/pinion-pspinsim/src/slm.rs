@@ -102,6 +102,11 @@ fn segments(bytes: BTreeMap<u64, u8>) -> impl Iterator<Item = (u64, Vec<u8>)> {
     found.into_iter()
 }
 
+/// Says whether a folder holds memory images.
+pub fn has_images(folder: &Path) -> bool {
+    folder.join(PROGRAM_FILE).is_file()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

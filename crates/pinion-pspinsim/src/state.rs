@@ -1,16 +1,15 @@
-//! Everything that lives between calls. The interface names no simulation, so there is one per
+//! What lives between calls beside the engine ([`simulation`](crate::simulation)). The interface names no simulation, so there is one per
 //! process; it is locked for moments only and never while a callback runs.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pinion_isa::elf::Image;
 
-use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::ffi::types::Callbacks;
 use crate::inbox::Inbox;
 use crate::program;
 use crate::settings::Settings;
+use crate::types::Callbacks;
 
 static STATE: Mutex<State> = Mutex::new(State { program: None, simulation: None });
 
@@ -31,18 +30,6 @@ pub struct Simulation {
     pub callbacks: Callbacks,
     /// What was added.
     pub inbox: Inbox,
-    engine: Place,
-}
-
-/// Says where the engine is.
-#[derive(Debug)]
-enum Place {
-    /// Nothing has run yet.
-    NotBuilt,
-    /// At rest.
-    Here(Box<Engine>),
-    /// Running: a call further up has it.
-    Away,
 }
 
 fn state() -> MutexGuard<'static, State> {
@@ -57,25 +44,16 @@ pub fn begin(settings: Settings) -> Result<()> {
         return Err(Error::SecondSimulation);
     }
     let (callbacks, inbox) = (Callbacks::default(), Inbox::default());
-    state.simulation = Some(Simulation { settings, callbacks, inbox, engine: Place::NotBuilt });
+    state.simulation = Some(Simulation { settings, callbacks, inbox });
     Ok(())
 }
 
-/// Ends the simulation and gives its engine, if anything ran.
-pub fn end() -> Result<(Settings, Option<Box<Engine>>)> {
+/// Ends the simulation, and forgets the program.
+pub fn end() -> Result<Settings> {
     let mut state = state();
-    match state.simulation.as_ref() {
-        None => return Err(Error::NoSimulation),
-        Some(simulation) if matches!(simulation.engine, Place::Away) => return Err(Error::Running),
-        Some(_) => {}
-    }
-    state.program = None;
     let simulation = state.simulation.take().ok_or(Error::NoSimulation)?;
-    let engine = match simulation.engine {
-        Place::Here(engine) => Some(engine),
-        Place::NotBuilt | Place::Away => None,
-    };
-    Ok((simulation.settings, engine))
+    state.program = None;
+    Ok(simulation.settings)
 }
 
 /// Does something with the simulation; nothing that calls back.
@@ -88,31 +66,9 @@ pub fn callbacks() -> Callbacks {
     state().simulation.as_ref().map_or_else(Callbacks::default, |simulation| simulation.callbacks)
 }
 
-/// Lets the engine do something that may call back; builds it before the first time.
-pub fn run<T>(action: impl FnOnce(&mut Engine) -> Result<T>) -> Result<T> {
-    let mut engine = take_engine()?;
-    let result = action(&mut engine);
-    if let Some(simulation) = state().simulation.as_mut() {
-        simulation.engine = Place::Here(engine);
-    }
-    result
-}
-
-fn take_engine() -> Result<Box<Engine>> {
-    let mut state = state();
-    let program = state.program.clone();
-    let simulation = state.simulation.as_mut().ok_or(Error::NoSimulation)?;
-    match std::mem::replace(&mut simulation.engine, Place::Away) {
-        Place::Here(engine) => Ok(engine),
-        Place::Away => Err(Error::Running),
-        Place::NotBuilt => {
-            let engine = Engine::new(&simulation.settings, program);
-            if engine.is_err() {
-                simulation.engine = Place::NotBuilt;
-            }
-            Ok(Box::new(engine?))
-        }
-    }
+/// Gives the program that was remembered.
+pub fn program() -> Option<Image> {
+    state().program.clone()
 }
 
 /// Remembers the program that handlers are looked up in.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::ffi::types::{HEADER_CLUSTERS, PCIE_START, SpinEc};
 use crate::inbox::Packet;
+use crate::types::{HEADER_CLUSTERS, PCIE_START, SpinEc};
 
 /// Names the numbers of a line.
 const COLUMNS: [&str; 13] = [

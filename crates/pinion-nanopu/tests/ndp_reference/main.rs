@@ -12,9 +12,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use model::{Flow, Model, Network, Rules};
-use pinion_net::fabric::Topology;
 use pinion_net::link::Link;
 use pinion_net::switch::{Overflow, Paths, SwitchSpec};
+use pinion_net::topology::Topology;
 
 /// Cycles of the published links, and of those of the incast.
 const NEAR: u64 = 140;

@@ -13,9 +13,10 @@ use pinion_nanopu::nic::receive::{Receive, Requests};
 use pinion_nanopu::nic::transmit::Transmit;
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
 use pinion_nanopu::transport::{self, Address};
-use pinion_net::fabric::{Alone, Fabric, Options, Outcome, Status, Topology, Watcher};
+use pinion_net::fabric::{Alone, Fabric, Options, Outcome, Status, Watcher};
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use pinion_net::switch::SwitchSpec;
+use pinion_net::topology::Topology;
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, flits};
 
 use crate::model::Flow;

@@ -6,11 +6,8 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum FabricError {
     /// The network is none.
-    #[error("network: {problem}")]
-    Topology {
-        /// What is wrong.
-        problem: String,
-    },
+    #[error(transparent)]
+    Topology(#[from] crate::topology::TopologyError),
     /// A cable is none.
     #[error(transparent)]
     Link(#[from] crate::link::LinkError),

@@ -15,7 +15,6 @@ mod ranks;
 mod run;
 mod saved;
 mod shared;
-mod topology;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +22,5 @@ mod tests;
 pub use error::FabricError;
 pub use ranks::{Alone, Ranks, Status};
 pub use run::{Fabric, Options, Outcome, Watcher, home};
-pub use topology::{Cable, Jack, Joiner, Place, Topology};
 
 pub use crate::link::WireCounts;

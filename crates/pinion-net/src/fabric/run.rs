@@ -11,11 +11,12 @@ use super::component::{Component, Kind, Port, lock};
 use super::crew::Crew;
 use super::ranks::{Ranks, Status};
 use super::shared::{FAILED, OPEN, Shared};
-use super::{FabricError, Place, Topology, parcel};
+use super::{FabricError, parcel};
 use crate::fault::{FaultLane, FaultSpec, FaultyWay};
 use crate::link::{Wire, WireCounts};
 use crate::middleware::PortTap;
 use crate::switch::{Directory, Routes, Switch, SwitchSpec};
+use crate::topology::{Place, Topology};
 
 /// Says how a fabric is built and run.
 #[derive(Clone, Debug)]

@@ -4,9 +4,10 @@ use std::sync::PoisonError;
 
 use pinion_sim::node::{Node, RestoreError, SaveError, Saved, tell_part};
 
+use super::Fabric;
 use super::component::lock;
-use super::{Fabric, Place};
 use crate::link::Wire;
+use crate::topology::Place;
 
 /// What is saved of a fabric.
 struct State {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::fabric::{Place, Topology};
+use crate::topology::{Place, Topology};
 
 /// Holds a switch's ports towards each node.
 #[derive(Clone, Debug, Default)]

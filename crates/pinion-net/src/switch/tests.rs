@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::fabric::Topology;
 use crate::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use crate::frame::{Endpoints, build_udp_frame};
 use crate::testing::{Random, seed};
+use crate::topology::Topology;
 
 const BASE: u32 = 0x0a00_0002;
 

@@ -8,8 +8,8 @@ use pinion_isa::{disassemble_xpulp, exception_name};
 use pinion_sim::Time;
 use pinion_spin::{Event, Fault, Hears, Interest, Spin};
 
-use crate::ffi::print;
 use crate::settings::Settings;
+use crate::standard_output::print;
 use crate::state;
 use crate::statistics::Statistics;
 

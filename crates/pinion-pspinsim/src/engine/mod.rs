@@ -17,10 +17,10 @@ use pinion_spin::{
 };
 
 use crate::error::{Error, Result};
-use crate::ffi::types::SpinEc;
 use crate::inbox::{self, Packet};
 use crate::settings::Settings;
 use crate::statistics::Statistics;
+use crate::types::SpinEc;
 use crate::{program, state};
 
 use ears::Ears;

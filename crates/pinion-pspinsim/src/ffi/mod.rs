@@ -3,25 +3,13 @@
 
 pub mod pspinsim;
 pub mod spin;
-pub mod types;
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
-use types::{FAILURE, SUCCESS};
-
-unsafe extern "C" {
-    fn printf(format: *const c_char, ...) -> c_int;
-}
-
-/// Writes to the C library's standard output, so that lines stay in order with the driver's own.
-pub(crate) fn print(text: &str) {
-    let Ok(text) = CString::new(text.replace('\0', " ")) else { return };
-    // SAFETY: the format takes one string, and both end with zero.
-    unsafe { printf(c"%s".as_ptr(), text.as_ptr()) };
-}
+use crate::types::{FAILURE, SUCCESS};
 
 /// Runs what a C function does.
 fn call(function: &str, action: impl FnOnce() -> Result<()>) -> c_int {

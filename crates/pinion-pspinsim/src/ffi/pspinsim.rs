@@ -2,16 +2,17 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::types::{
-    PcieMstCallback, PcieSlvCallback, PktFeedbackCallback, PktOutCallback, PspinConf, SpinEc,
-};
-use super::{call, is_null, path, print};
+use super::{call, is_null, path};
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::inbox::Packet;
 use crate::settings::{Environment, Settings};
+use crate::standard_output::print;
 use crate::statistics::Statistics;
-use crate::{state, trace};
+use crate::types::{
+    PcieMstCallback, PcieSlvCallback, PktFeedbackCallback, PktOutCallback, PspinConf, SpinEc,
+};
+use crate::{simulation, state, trace};
 
 /// Fills in the published defaults.
 ///
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn pspinsim_init(
 /// Runs until the stream has ended and everything is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn pspinsim_run() -> c_int {
-    call("pspinsim_run", || state::run(engine::Engine::run))
+    call("pspinsim_run", || simulation::run(engine::Engine::run))
 }
 
 /// Runs one cycle. `done_flag` becomes 1 when the stream has ended and everything is done, and also
@@ -75,7 +76,7 @@ pub unsafe extern "C" fn pspinsim_run_tick(done_flag: *mut u8) -> c_int {
         if done_flag.is_null() {
             return Err(is_null("done_flag"));
         }
-        set(state::run(engine::Engine::run_cycle)?);
+        set(simulation::run(engine::Engine::run_cycle)?);
         Ok(())
     })
 }
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn pspinsim_run_tick(done_flag: *mut u8) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn pspinsim_fini() -> c_int {
     call("pspinsim_fini", || {
-        let (settings, engine) = state::end()?;
+        let (settings, engine) = simulation::end()?;
         match engine {
             Some(mut engine) => print(&engine.statistics().to_string()),
             None => print(&Statistics::new(&settings).to_string()),

@@ -3,10 +3,10 @@
 
 mod shape;
 
-use pinion_net::fabric::Topology;
 use pinion_net::link::Link;
 use pinion_net::pacing::Rate;
 use pinion_net::switch::{Overflow, Paths, SwitchSpec};
+use pinion_net::topology::Topology;
 use pinion_sim::Clock;
 use pinion_sim::config::ConfigError;
 use serde::Deserialize;

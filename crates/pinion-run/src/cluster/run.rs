@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use pinion_nanopu::event::Deaf;
 use pinion_net::capture::{CaptureWriter, LinkType};
-use pinion_net::fabric::{Fabric, Options, Outcome, Place, Ranks, home};
+use pinion_net::fabric::{Fabric, Options, Outcome, Ranks, home};
 use pinion_net::fault::FaultSpec;
 use pinion_net::middleware::PortTap;
+use pinion_net::topology::Place;
 
 use super::end::End;
 use super::frames_end::FramesEnd;

@@ -1,8 +1,8 @@
 //! The shape of a cluster's network: the table `network.topology` comes in; who is joined to whom goes
 //! out.
 
-use pinion_net::fabric::{FabricError, Joiner, Place, Topology};
 use pinion_net::link::Link;
+use pinion_net::topology::{Joiner, Place, Topology, TopologyError};
 use serde::Deserialize;
 
 use crate::cluster::plan::OUTSIDE;
@@ -47,7 +47,7 @@ impl RawTopology {
         uplink: Link,
     ) -> Result<Topology, Wrong> {
         let nodes = names.len();
-        let of = |key| move |error: FabricError| (key, reason(&error));
+        let of = |key| move |error: TopologyError| (key, error.problem);
         let topology = match self {
             Self::Star => Topology::star(nodes, link),
             Self::BackToBack if nodes == 2 => Topology::back_to_back(link),
@@ -68,16 +68,8 @@ impl RawTopology {
             Self::Custom { cables } => custom(names, cables, link, uplink)?,
         };
         let key = if matches!(self, Self::Custom { .. }) { "cables" } else { "kind" };
-        topology.check().map_err(|error| (key, name_nodes(&reason(&error), names)))?;
+        topology.check().map_err(|error| (key, name_nodes(&error.problem, names)))?;
         Ok(topology)
-    }
-}
-
-/// Gives what is wrong with a network, without saying that it is one.
-fn reason(error: &FabricError) -> String {
-    match error {
-        FabricError::Topology { problem } => problem.clone(),
-        other => other.to_string(),
     }
 }
 

@@ -7,8 +7,17 @@ mod tests;
 
 pub use shapes::Joiner;
 
-use super::FabricError;
+use thiserror::Error;
+
 use crate::link::Link;
+
+/// Says why a network is none.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("network: {problem}")]
+pub struct TopologyError {
+    /// What is wrong.
+    pub problem: String,
+}
 
 /// Names a component of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,9 +71,9 @@ impl Topology {
     /// reaches every other.
     ///
     /// # Errors
-    /// [`FabricError::Topology`].
-    pub fn check(&self) -> Result<(), FabricError> {
-        let wrong = |problem: String| Err(FabricError::Topology { problem });
+    /// [`TopologyError`] says what is wrong.
+    pub fn check(&self) -> Result<(), TopologyError> {
+        let wrong = |problem: String| Err(TopologyError { problem });
         let mut seen = std::collections::BTreeSet::new();
         for jack in self.cables.iter().flat_map(|cable| cable.ends) {
             let ports = match jack.place {

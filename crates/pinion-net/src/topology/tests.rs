@@ -13,7 +13,7 @@ fn upper() -> Link {
     Link::new(500)
 }
 
-fn problem(topology: Result<Topology, FabricError>) -> String {
+fn problem(topology: Result<Topology, TopologyError>) -> String {
     topology.unwrap_err().to_string()
 }
 

@@ -1,7 +1,7 @@
 //! Usual shapes of networks. In: how many nodes, how the shape is proportioned. Out: a topology, its
 //! switches numbered from the nodes upwards, tier after tier; ports towards nodes come first.
 
-use super::{Cable, FabricError, Jack, Place, Topology};
+use super::{Cable, Jack, Place, Topology, TopologyError};
 use crate::link::Link;
 
 /// Joins places by cables, each at the next port that is free.
@@ -49,8 +49,8 @@ impl Joiner {
     }
 }
 
-fn wrong<T>(problem: String) -> Result<T, FabricError> {
-    Err(FabricError::Topology { problem })
+fn wrong<T>(problem: String) -> Result<T, TopologyError> {
+    Err(TopologyError { problem })
 }
 
 /// The most switches or cables beside each other that lead up from a switch.
@@ -76,14 +76,14 @@ impl Topology {
     /// has `uplinks[t]` cables to the one above it, one where none is said.
     ///
     /// # Errors
-    /// [`FabricError::Topology`] when the numbers describe no tree, or one too small.
+    /// [`TopologyError`] when the numbers describe no tree, or one too small.
     pub fn tree(
         nodes: usize,
         fanout: &[usize],
         uplinks: &[usize],
         link: Link,
         uplink: Link,
-    ) -> Result<Self, FabricError> {
+    ) -> Result<Self, TopologyError> {
         if fanout.is_empty() || fanout.contains(&0) {
             return wrong(
                 "fanout of a tree must name at least one tier, each of at least 1".into(),
@@ -132,14 +132,14 @@ impl Topology {
     /// Joins nodes by leaf switches of `per_leaf` nodes each, every leaf to each of `spines` switches.
     ///
     /// # Errors
-    /// [`FabricError::Topology`] when a leaf has no nodes or there is no spine.
+    /// [`TopologyError`] when a leaf has no nodes or there is no spine.
     pub fn leaf_spine(
         nodes: usize,
         per_leaf: usize,
         spines: usize,
         link: Link,
         uplink: Link,
-    ) -> Result<Self, FabricError> {
+    ) -> Result<Self, TopologyError> {
         if per_leaf == 0 || spines == 0 {
             return wrong(
                 "a leaf-spine network needs at least one node per leaf and one spine".into(),
@@ -167,8 +167,13 @@ impl Topology {
     /// by pod; ports may stay without one. Switches: edges pod by pod, aggregation, core.
     ///
     /// # Errors
-    /// [`FabricError::Topology`] when `k` is odd, or too small for so many nodes.
-    pub fn fat_tree(nodes: usize, k: usize, link: Link, uplink: Link) -> Result<Self, FabricError> {
+    /// [`TopologyError`] when `k` is odd, or too small for so many nodes.
+    pub fn fat_tree(
+        nodes: usize,
+        k: usize,
+        link: Link,
+        uplink: Link,
+    ) -> Result<Self, TopologyError> {
         if k < 2 || !k.is_multiple_of(2) || k > 512 {
             return wrong(format!("k of a fat-tree is an even number from 2 to 512, not {k}"));
         }
