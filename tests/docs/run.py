@@ -364,7 +364,7 @@ def path_problems():
 def key_problems():
     """Keys that the page about JSON documents names and that their schema does not have."""
     kinds = ["packet_handlers", "nanoservice", "cluster"]
-    schema = json.loads((BOOK / "schema/summary.schema.json").read_text())["$defs"]
+    schema = json.loads((BOOK / "schema/documents.schema.json").read_text())["$defs"]
     for line in (BOOK / "json.md").read_text().splitlines():
         cells = line.strip("| ").split(" | ")
         for kind, cell in zip(kinds, cells[1:] if len(cells) == 4 and "?" in cells[0] else []):

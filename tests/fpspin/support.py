@@ -37,6 +37,22 @@ def wait_for(condition, what, seconds=SECONDS):
 
 
 @functools.cache
+def definitions():
+    """The definitions of the schema of JSON documents."""
+    return json.loads((REPOSITORY / "docs/src/schema/documents.schema.json").read_text())["$defs"]
+
+
+def described(value, name):
+    """An object must have the keys of its definition in the schema, and no others."""
+    schema = definitions()[name]
+    keys = set(value)
+    wrong = (keys - set(schema["properties"])) | (set(schema["required"]) - keys)
+    check(not wrong, f"{name} and its schema differ in {sorted(wrong)}")
+    if "document" in keys:
+        check(value["document"]["kind"] == name, f"a {name} says {value['document']}")
+
+
+@functools.cache
 def shared_folder():
     """Where programs lie that several tests of this run want; goes with the run."""
     folder = tempfile.mkdtemp(prefix="pinion-fpspin-shared-")
@@ -168,12 +184,19 @@ class Bench:
 
     def status(self, *options):
         """What `pinion nic status` says."""
-        return json.loads(self.run([self.pinion, "nic", "status", "--json", *options]))
+        status = json.loads(self.run([self.pinion, "nic", "status", "--json", *options]))
+        described(status, "nic_status")
+        for context in status["contexts"]:
+            described(context, "held_context" if context["held"] else "free_context")
+        return status
 
     def log(self, *options):
         """The lines that handlers have printed so far."""
         text = self.run([self.pinion, "nic", "log", "--once", "--json", *options])
-        return [json.loads(line) for line in text.splitlines()]
+        lines = [json.loads(line) for line in text.splitlines()]
+        for line in lines:
+            described(line, "nic_log_line")
+        return lines
 
     def make(self, out, key, make):
         """Gives a program that `make` makes at `out`: it, or a copy, where a test before has made it

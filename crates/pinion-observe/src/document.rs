@@ -1,12 +1,12 @@
-//! What the JSON documents of runs say of themselves: which they are, and the version of their keys.
-//! `docs/src/schema/summary.schema.json` describes every key; a test holds runs against it.
+//! What every JSON document says of itself: which it is, and the version of the keys.
+//! `docs/src/schema/documents.schema.json` describes every key; a test holds documents against it.
 
 use serde_json::{Value, json};
 
 /// Version of the keys: it goes up when one is renamed, removed or changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
-/// Names the summaries.
+/// Names the documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Document {
     /// A run of packet handlers on a sPIN NIC.
@@ -15,6 +15,18 @@ pub enum Document {
     Nanoservice,
     /// A run of a cluster.
     Cluster,
+    /// Response times over load, of a cluster.
+    Curve,
+    /// Our numbers beside those of the RTL.
+    Calibration,
+    /// A published figure made again.
+    Figure,
+    /// Several of them.
+    Figures,
+    /// What a running NIC says of itself.
+    NicStatus,
+    /// A line that a handler on a running NIC has printed.
+    NicLogLine,
 }
 
 impl Document {
@@ -24,6 +36,12 @@ impl Document {
             Self::PacketHandlers => "packet_handlers",
             Self::Nanoservice => "nanoservice",
             Self::Cluster => "cluster",
+            Self::Curve => "curve",
+            Self::Calibration => "calibration",
+            Self::Figure => "figure",
+            Self::Figures => "figures",
+            Self::NicStatus => "nic_status",
+            Self::NicLogLine => "nic_log_line",
         };
         json!({ "kind": kind, "version": VERSION })
     }

@@ -1,4 +1,4 @@
-//! The JSON documents of runs are what `docs/src/schema/summary.schema.json` says.
+//! JSON documents are what `docs/src/schema/documents.schema.json` says.
 
 #[allow(dead_code)]
 mod outside;
@@ -14,7 +14,7 @@ fn repository() -> &'static Path {
 
 /// Reads the schema, for documents of one kind: so what is wrong is told of that kind alone.
 fn schema(kind: &str) -> Value {
-    let path = repository().join("docs/src/schema/summary.schema.json");
+    let path = repository().join("docs/src/schema/documents.schema.json");
     let mut schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     schema.as_object_mut().unwrap().remove("oneOf");
     schema["$ref"] = format!("#/$defs/{kind}").into();
@@ -120,20 +120,28 @@ fn is(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Runs something, which may fail, and checks the document that it writes.
-fn check(kind: &str, what: &str, options: &[&str]) -> Value {
-    let folder = Folder::new(&format!("document-{}", what.replace('/', "-")));
-    let what = repository().join(what);
-    let mut arguments = vec!["run", what.to_str().unwrap(), "--quiet", "--json", "out.json"];
-    arguments.extend(options);
-    let output = folder.pinion(&arguments);
+/// Checks that a document says which it is, and is as described.
+fn hold_document(document: &Value, kind: &str) {
+    assert_eq!(document["document"]["kind"], kind);
+    let wrong = wrong(document, kind);
+    assert!(wrong.is_empty(), "{kind}: {wrong:#?}");
+}
+
+/// Does something, which may fail, and checks the document that it writes.
+fn written(kind: &str, arguments: &[&str]) -> Value {
+    let folder = Folder::new(&format!("document-{kind}-{}", arguments.concat().replace('/', "-")));
+    let output = folder.pinion(&[arguments, &["--json", "out.json"]].concat());
     let text = std::fs::read_to_string(folder.0.join("out.json"))
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
-    let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(document["document"]["kind"], kind);
-    let wrong = wrong(&document, kind);
-    assert!(wrong.is_empty(), "{}: {wrong:#?}", what.display());
+    let document = serde_json::from_str(&text).unwrap();
+    hold_document(&document, kind);
     document
+}
+
+/// Runs something of the repository, and checks the document that it writes.
+fn check(kind: &str, what: &str, options: &[&str]) -> Value {
+    let what = repository().join(what);
+    written(kind, &[&["run", what.to_str().unwrap(), "--quiet"], options].concat())
 }
 
 #[test]
@@ -176,6 +184,52 @@ fn clusters() {
     }
 }
 
+#[test]
+fn curves() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("document-of-a-curve");
+    let app = repository().join("examples/nanopu_echo");
+    let cluster = format!(
+        "[cluster]\nname = \"curve\"\n[[node]]\nname = \"server\"\napp = {app:?}\n\
+         [[load]]\nname = \"load\"\nto = \"server\"\nspec = \"requests=20,gap=900\"\n\
+         gaps = [3000, 900]\n"
+    );
+    let file = folder.write("cluster.toml", cluster);
+    let arguments = ["run", file.to_str().unwrap(), "--quiet", "--curve", "curve.csv"];
+    let document = written("curve", &arguments);
+    assert_eq!(document["points"][1]["gap_cycles"], 900.0);
+    assert_eq!(document["points"][1]["load"]["answered"], 20);
+}
+
+#[test]
+fn calibrations() {
+    let set = repository().join("tests/calibration/pspin");
+    let document = written(
+        "calibration",
+        &["calibrate", "--set", set.to_str().unwrap(), "--row", "empty-single_64"],
+    );
+    assert!(!document["comparisons"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn figures() {
+    let arguments = ["figure", "pspin-table3", "--quick", "--quiet", "--jobs", "1"];
+    let document = written("figure", &arguments);
+    assert!(!document["rows"].as_array().unwrap().is_empty());
+    assert!(!document["published"].as_array().unwrap().is_empty());
+    let two = pinion::figure::together(&[document.clone(), document]);
+    hold_document(&two, "figures");
+}
+
+#[test]
+fn lines_of_a_nic() {
+    let line = pinion::nic::log_line_json(1500, (1, 7), "a line", 3);
+    hold_document(&line, "nic_log_line");
+    assert_eq!(line["simulated_ns"], 1.5);
+}
+
 /// A key that nobody described, a lost one and a wrong type are noticed.
 #[test]
 fn the_schema_notices_what_is_new() {
@@ -190,7 +244,7 @@ fn the_schema_notices_what_is_new() {
     };
     assert_eq!(change(|_| ()), 0);
     assert_eq!(change(|document| document["colour"] = "red".into()), 1);
-    assert_eq!(change(|document| document["document"]["version"] = 2.into()), 1);
+    assert_eq!(change(|document| document["document"]["version"] = 99.into()), 1);
     assert_eq!(change(|document| document["cycles"] = "many".into()), 1);
     assert_eq!(change(|document| drop(document.as_object_mut().unwrap().remove("harts"))), 1);
 }

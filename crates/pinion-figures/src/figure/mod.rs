@@ -36,6 +36,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use pinion_app::error::Result;
+use pinion_observe::document::Document;
 
 /// A published figure or table that can be made again.
 pub trait Figure: Sync {
@@ -110,7 +111,7 @@ pub struct Setting<'a> {
     pub seed: u64,
 }
 
-/// Gives everything that was produced as JSON; new keys may be added.
+/// Gives everything that was produced as a document.
 pub fn to_json(produced: &Produced) -> serde_json::Value {
     let Produced { name, definition, table, comparisons, .. } = produced;
     let columns = table
@@ -118,6 +119,7 @@ pub fn to_json(produced: &Produced) -> serde_json::Value {
         .iter()
         .map(|column| serde_json::json!({ "name": column.name, "unit": column.unit }));
     serde_json::json!({
+        "document": Document::Figure.head(),
         "figure": name,
         "title": definition.title,
         "source": definition.source,
@@ -127,4 +129,9 @@ pub fn to_json(produced: &Produced) -> serde_json::Value {
         "rows": table.to_json(),
         "published": comparisons,
     })
+}
+
+/// Makes one document of several figures'.
+pub fn together(figures: &[serde_json::Value]) -> serde_json::Value {
+    serde_json::json!({ "document": Document::Figures.head(), "figures": figures })
 }

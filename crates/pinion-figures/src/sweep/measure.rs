@@ -198,7 +198,7 @@ pub static OF_CLUSTERS: Numbers = Numbers {
             .sum("/network/cables", "/dropped"),
         count("instructions", "instructions").at("/instructions"),
         count("cycles", "cycles").at("/cycles"),
-        number("simulated_ns", "simulated time, ns").at("/time_ns"),
+        number("simulated_ns", "simulated time, ns"),
         HOST_SECONDS,
     ],
     shown: &[

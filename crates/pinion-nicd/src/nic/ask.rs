@@ -2,11 +2,13 @@
 
 use std::io::ErrorKind;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::message::{Body, Builder, Header, Kind, MESSAGE_BYTES};
 use super::socket::Connection;
 use pinion_app::error::{Error, Result};
+use pinion_observe::document::Document;
+use pinion_sim::Time;
 
 fn gone(device: &str) -> Error {
     Error::Usage(format!("the NIC {device} has hung up"))
@@ -57,6 +59,18 @@ fn receive(device: &str, connection: &Connection) -> Result<Option<Vec<u8>>> {
 pub fn status(device: &str) -> Result<Value> {
     let (_, body) = ask(device, Kind::Status, &[])?;
     serde_json::from_slice(&body).map_err(|error| Error::part("the NIC's answer is no JSON", error))
+}
+
+/// Gives a line of the log, as [`Lines::line`] has it, as a document: a reader may join at any line.
+pub fn log_line_json(time_ps: u64, (cluster, hpu): (u32, u32), text: &str, lost: u64) -> Value {
+    json!({
+        "document": Document::NicLogLine.head(),
+        "simulated_ns": Time::from_ps(time_ps).ns(),
+        "cluster": cluster,
+        "hpu": hpu,
+        "text": text,
+        "lost_before": lost,
+    })
 }
 
 /// Turns a NIC's state into lines for people.

@@ -44,7 +44,7 @@ use refusal::{Code, Refusal};
 use serve::{Asker, Reply, serve};
 use socket::{Connection, Door};
 
-pub use ask::{Lines, log_lines, status, status_text};
+pub use ask::{Lines, log_line_json, log_lines, status, status_text};
 pub use socket::Allowed;
 
 /// Answers at most so many messages of a program before the simulation goes on.

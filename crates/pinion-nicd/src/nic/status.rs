@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use pinion_observe::document::Document;
 use pinion_spin::ContextId;
 
 use super::Setting;
@@ -20,6 +21,7 @@ pub fn json(board: &Board, setting: &Setting) -> String {
     let (lines, forgotten) = board.log.counts();
     let contexts: Vec<Value> = (0..setting.contexts).map(|context| of(board, context)).collect();
     json!({
+        "document": Document::NicStatus.head(),
         "device": setting.device,
         "machine": board.machine.name,
         "wire": board.device.name(),

@@ -2,7 +2,7 @@
 //! cluster for each, as rows with the 99th percentile and the interval it lies in, as CSV and as a chart.
 
 use pinion_net::fabric::Ranks;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::plan::{Plan, Target};
 use super::run::{RunOptions, run};
@@ -10,6 +10,7 @@ use super::sources::with_gap;
 use super::summary::Summary;
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
+use pinion_observe::document::Document;
 use pinion_observe::plot::{Cell, Column, Definition, Row, Table, chart};
 
 /// Names the chart's curves, with the columns they show.
@@ -82,6 +83,17 @@ impl Curve {
             }
         }
         Ok((curve, failed))
+    }
+
+    /// Gives the points as a document.
+    pub fn to_json(&self) -> Value {
+        let point =
+            |point: &CurvePoint| json!({ "gap_cycles": point.gap_cycles, "load": point.report });
+        json!({
+            "document": Document::Curve.head(),
+            "cluster": self.name,
+            "points": self.points.iter().map(point).collect::<Vec<_>>(),
+        })
     }
 
     /// Gives the points as CSV; times in nanoseconds, rates in millions a second.
@@ -212,7 +224,6 @@ impl CurvePoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn points_become_a_table_and_a_chart() {

@@ -146,7 +146,7 @@ impl Summary {
             "cluster": self.name,
             "ending": self.ending.name(),
             "cycles": self.cycles,
-            "time_ns": self.simulated().ns(),
+            "simulated_ns": self.simulated().ns(),
             "instructions": self.instructions(),
             "nodes": self.nodes,
             "network": { "cables": self.cables, "switches": self.switches },

@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 
 use pinion::calibration::Comparison;
 use pinion::calibration::sets::Set;
+use pinion::document::Document;
 use pinion::error::{Error, Result};
 use serde::Serialize;
+use serde_json::json;
 
 use super::Status;
 use crate::cli::CalibrateArgs;
@@ -41,8 +43,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Status> {
         output::print(&verdicts(&sets, &compared));
     }
     if let Some(path) = args.json.as_deref() {
-        let text = json(&compared)?;
-        output::write_json(path, &text)?;
+        output::write_json(path, &format!("{:#}", document(&compared)))?;
     }
     let mut all = compared.iter().flat_map(|(_, comparisons)| comparisons);
     Ok(if all.all(|comparison| comparison.pass) { Status::Success } else { Status::Mismatch })
@@ -87,10 +88,12 @@ fn verdicts(sets: &[Set], compared: &[(String, Vec<Comparison>)]) -> String {
     out
 }
 
-fn json(compared: &[(String, Vec<Comparison>)]) -> Result<String> {
+fn document(compared: &[(String, Vec<Comparison>)]) -> serde_json::Value {
     let entries = compared.iter().flat_map(|(set, comparisons)| {
         comparisons.iter().map(move |comparison| Entry { set, comparison })
     });
-    let text = serde_json::to_string_pretty(&entries.collect::<Vec<_>>());
-    text.map(|text| text + "\n").map_err(|error| Error::part("cannot write JSON", error))
+    json!({
+        "document": Document::Calibration.head(),
+        "comparisons": entries.collect::<Vec<_>>(),
+    })
 }

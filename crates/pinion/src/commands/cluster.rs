@@ -188,14 +188,7 @@ fn conclude_curve(
     write_whole(file, &curve.to_csv()?)?;
     write_whole(&chart, curve.to_svg()?.as_bytes())?;
     if let Some(path) = &args.report.json {
-        let points = curve.points.iter().map(|point| {
-            let mut report = point.report.clone();
-            report["load"] = point.load.as_str().into();
-            report["gap_cycles"] = point.gap_cycles.into();
-            report
-        });
-        let all = serde_json::Value::Array(points.collect());
-        output::write_json(path, &format!("{all:#}"))?;
+        output::write_json(path, &format!("{:#}", curve.to_json()))?;
     }
     output::print(&curve.to_text());
     for summary in failed {

@@ -72,7 +72,7 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
     if let Some(path) = &args.json {
         let value = match args.name.ends_with("all") {
             false => all.remove(0),
-            true => serde_json::Value::Array(all),
+            true => figure::together(&all),
         };
         output::write_json(path, &format!("{value:#}"))?;
     }

@@ -1,7 +1,5 @@
 //! `pinion nic`: a NIC that host programs use, what its handlers print, and how it is.
 
-use serde_json::json;
-
 use pinion::Error;
 use pinion::error::Result;
 use pinion::live::{Options as LiveOptions, WireName};
@@ -90,14 +88,7 @@ struct Printer {
 impl Lines for Printer {
     fn line(&mut self, time_ps: u64, (cluster, hpu): (u32, u32), text: &str, lost: u64) -> bool {
         let line = if self.is_json {
-            json!({
-                "time_ns": time_ps as f64 / 1e3,
-                "cluster": cluster,
-                "hpu": hpu,
-                "text": text,
-                "lost_before": lost,
-            })
-            .to_string()
+            nic::log_line_json(time_ps, (cluster, hpu), text, lost).to_string()
         } else {
             let lost = if lost > 0 { format!("[{lost} lines lost]\n") } else { String::new() };
             format!("{lost}[{} cluster {cluster} HPU {hpu}] {text}", Time::from_ps(time_ps))
