@@ -210,6 +210,32 @@ fn a_calibration_is_interrupted_with_the_same_status() {
     }
 }
 
+/// Whoever waits for a compiler ends with the same status too, and takes away what it had begun.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_waits_for_a_compiler_is_interrupted_with_the_same_status() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("compiler");
+    let slow = folder.0.join("app/riscv64-unknown-elf-gcc");
+    fs::write(&slow, "#!/bin/sh\nsleep 2\nexit 1\n").unwrap();
+    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(folder.0.join("app/host.c"), "int main(void) { return 0; }\n").unwrap();
+    let cc = slow.to_str().unwrap();
+    let host = ["fpspin", "compile", "--cc", cc, "-o", "out/host", "app/host.c"];
+    for (arguments, signal) in [(&host[..], "TERM"), (&host, "INT"), (&["doctor"], "TERM")] {
+        let mut command = folder.command(arguments);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", slow.parent().unwrap().display()));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = Running(command.spawn().unwrap());
+        std::thread::sleep(Duration::from_secs(1));
+        running.signal(signal);
+        assert_eq!(running.end(arguments[0]).code(), Some(INTERRUPTED), "{arguments:?}");
+        let left = fs::read_dir(folder.0.join("out")).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "{arguments:?} left something");
+    }
+}
+
 #[test]
 fn standard_output_that_cannot_be_written_is_told() {
     if !Path::new("/dev/full").exists() {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use pinion::error::{Error, Result};
 use pinion::fpspin_project::{self, Compile};
 
-use super::Status;
+use super::{Status, interrupt};
 use crate::cli::{FpspinArgs, FpspinVerb};
 use crate::output;
 
@@ -26,6 +26,8 @@ pub fn run(args: &FpspinArgs) -> Result<Status> {
             ));
         }
         FpspinVerb::Compile(args) => {
+            // Interrupted, it ends when the compiler has ended, and takes its scratch folder away.
+            interrupt::flag();
             let messages = fpspin_project::compile(&Compile {
                 out: args.out.clone(),
                 sources: args.sources.clone(),

@@ -18,7 +18,7 @@ fn happened_flag() -> &'static Arc<AtomicBool> {
 
 /// Makes interruptions end the process in order.
 pub fn listen() {
-    let is_ignored = hangup::is_ignored();
+    let is_ignored = signals::is_ignored(signals::HANGUP);
     // Without a handler an interruption just ends the process: no reason not to go on.
     let _ = ctrlc::set_handler(|| {
         let is_second = happened_flag().swap(true, Ordering::Relaxed);
@@ -28,8 +28,14 @@ pub fn listen() {
         }
     });
     if is_ignored {
-        hangup::ignore();
+        signals::ignore_hangup();
     }
+}
+
+/// Makes interruptions end the process at once, without the thread that [`listen`] has: what enters
+/// a namespace may have no other thread.
+pub fn end_at_once() {
+    signals::end_at_once();
 }
 
 /// Gives the flag that an interruption sets: from now on whoever asked ends by itself.
@@ -43,30 +49,52 @@ pub fn happened() -> bool {
     happened_flag().load(Ordering::Relaxed)
 }
 
-/// What `nohup` did stays done.
+/// Dispositions; what `nohup` did stays done.
 #[cfg(target_os = "linux")]
-mod hangup {
+mod signals {
+    use nix::libc;
     use nix::sys::signal::{SigHandler, Signal, signal};
 
-    /// Tells whether the process was started so that it outlives its terminal.
-    pub fn is_ignored() -> bool {
+    /// The end of the terminal.
+    pub const HANGUP: Signal = Signal::SIGHUP;
+
+    /// Tells whether the process was started so that it ignores a signal.
+    pub fn is_ignored(which: Signal) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let mask = mask.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-        mask.is_some_and(|mask| mask >> (Signal::SIGHUP as u32 - 1) & 1 == 1)
+        mask.is_some_and(|mask| mask >> (which as u32 - 1) & 1 == 1)
     }
 
-    pub fn ignore() {
+    pub fn ignore_hangup() {
         // SAFETY: to ignore a signal runs no code of ours.
-        let _ = unsafe { signal(Signal::SIGHUP, SigHandler::SigIgn) };
+        let _ = unsafe { signal(HANGUP, SigHandler::SigIgn) };
+    }
+
+    extern "C" fn end(_: libc::c_int) {
+        // SAFETY: _exit is safe in a signal handler, and nothing of the process is used after it.
+        unsafe { libc::_exit(super::STATUS.into()) }
+    }
+
+    pub fn end_at_once() {
+        for which in [HANGUP, Signal::SIGINT, Signal::SIGTERM] {
+            if !is_ignored(which) {
+                // SAFETY: the handler calls _exit alone.
+                let _ = unsafe { signal(which, SigHandler::Handler(end)) };
+            }
+        }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-mod hangup {
-    pub fn is_ignored() -> bool {
+mod signals {
+    pub const HANGUP: () = ();
+
+    pub fn is_ignored((): ()) -> bool {
         false
     }
 
-    pub fn ignore() {}
+    pub fn ignore_hangup() {}
+
+    pub fn end_at_once() {}
 }

@@ -58,8 +58,9 @@ impl Status {
 
 /// Runs one verb; gives its exit status, and what went wrong.
 pub fn dispatch(verb: &Verb) -> (Status, Option<Error>) {
-    if is_interruptible(verb) {
-        interrupt::listen();
+    match verb {
+        Verb::Lab(_) => interrupt::end_at_once(),
+        _ => interrupt::listen(),
     }
     let (status, error) = match run_verb(verb) {
         Ok(status) => (status, None),
@@ -67,12 +68,6 @@ pub fn dispatch(verb: &Verb) -> (Status, Option<Error>) {
     };
     // Whatever else came of it: it is not all that was asked for.
     (if interrupt::happened() { Status::Interrupted } else { status }, error)
-}
-
-/// Tells whether a verb ends with our status for interruptions. What becomes another program, or
-/// enters a namespace, must have no thread that waits for signals.
-fn is_interruptible(verb: &Verb) -> bool {
-    !matches!(verb, Verb::Lab(_) | Verb::Pspin(_) | Verb::Fpspin(_) | Verb::Doctor)
 }
 
 fn run_verb(verb: &Verb) -> Result<Status> {
