@@ -2,6 +2,7 @@
 //! 66 bytes, the message id at byte 44) against a plain implementation of the published
 //! description that shares no code with it: bytes, one bit of a verdict after the other.
 
+use pinion_sim::random::SplitMix64;
 use pinion_spin::matching::{
     Compare, ContextMatch, DisabledContext, Limits, MatchError, MatchingEngine, Message, MessageId,
     Mode, Rule, Ruleset, Verdict,
@@ -17,15 +18,11 @@ const REACH_BYTES: usize = 66;
 const RULESETS: usize = 4;
 
 /// Draws numbers that anybody can draw again (SplitMix64).
-struct Dice(u64);
+struct Dice(SplitMix64);
 
 impl Dice {
     fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.draw()
     }
 
     fn under(&mut self, limit: u64) -> u64 {
@@ -242,7 +239,7 @@ fn seeded(test: &str) -> Dice {
     println!(
         "replay: PINION_TEST_SEED={seed} cargo test -p pinion-spin --test fpspin_matching {test}"
     );
-    Dice(seed)
+    Dice(SplitMix64::new(seed))
 }
 
 /// Counts what the cases had in them, so that none of it is left untried.

@@ -89,6 +89,8 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
+    use pinion_sim::random::Xorshift32;
+
     use super::*;
 
     #[test]
@@ -109,13 +111,8 @@ mod tests {
 
     #[test]
     fn never_overlaps_and_always_drains() {
-        let mut state = 0x9e37_79b9u32;
-        let mut random = move || {
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            state
-        };
+        let mut stream = Xorshift32::new(0x9e37_79b9);
+        let mut random = move || stream.draw();
         let mut rings = PacketRings::new(4, 16 * 64, 64);
         let mut held: Vec<(u32, u32)> = Vec::new();
         for _ in 0..20_000 {

@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use pinion_sim::random::SplitMix64;
+
 use super::*;
 
 /// Draws numbers (SplitMix64).
-pub(super) struct Random(pub(super) u64);
+pub(super) struct Random(SplitMix64);
 
 impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.draw()
     }
 
     pub(super) fn below(&mut self, limit: u64) -> u64 {
@@ -82,7 +84,7 @@ impl Peer {
 
 /// Sends `messages` messages from four harts through a network drawn from `seed`.
 fn run(seed: u64, messages: usize) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut section = section(TransmitFixes::ALL);
     section.buffers =
         vec![BufferClass { bytes: 1024, count: 30 }, BufferClass { bytes: 4096, count: 30 }];
@@ -91,7 +93,7 @@ fn run(seed: u64, messages: usize) {
         lose: random.below(30),
         double: random.below(30),
         trim: random.below(30),
-        random: Random(random.next()),
+        random: Random::new(random.next()),
         arrived: HashMap::new(),
         whole: Vec::new(),
         back: BTreeMap::new(),

@@ -46,7 +46,7 @@ impl Network {
 }
 
 fn run(seed: u64, messages: usize) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut section = section(TransmitFixes::ALL);
     section.buffers = vec![BufferClass { bytes: 16_384, count: 16 }];
     section.message_ids = 128;
@@ -58,7 +58,7 @@ fn run(seed: u64, messages: usize) {
     let mut network = Network {
         lose: random.below(15),
         trim: random.below(15),
-        random: Random(random.next()),
+        random: Random::new(random.next()),
         on_the_way: BTreeMap::new(),
         sequence: 0,
     };
