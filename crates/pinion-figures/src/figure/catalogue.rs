@@ -23,7 +23,7 @@ pub(super) fn figures_on(bench: Arc<dyn Bench>) -> Vec<Box<dyn Figure>> {
     let programs = Arc::new(Programs::default());
     let kinds = Kinds::new(&programs, &bench);
     let mut figures = super::pspin::figures(&programs, &kinds);
-    figures.extend(super::fpspin::figures(&programs));
+    figures.extend(super::fpspin::figures(&kinds));
     figures.extend(super::nanopu::figures(&bench, &kinds));
     figures
 }

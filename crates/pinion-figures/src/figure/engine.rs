@@ -33,6 +33,11 @@ pub trait Kind: Sync + Send {
     /// Lists what it measures.
     fn quantities(&self) -> &'static [&'static str];
 
+    /// Tells whether it can run on another machine than the file's.
+    fn takes_machine(&self) -> bool {
+        false
+    }
+
     /// Does one run; most give one record.
     ///
     /// # Errors
@@ -217,7 +222,8 @@ impl FromFile {
         let mut rows = Vec::new();
         for (index, record) in records.iter().enumerate() {
             let sources = Sources { parameters, point, record };
-            for spec in specs.iter().filter(|spec| !spec.once || (point.is_first && index == 0)) {
+            let is_first = point.is_first && index == 0;
+            for spec in specs.iter().filter(|spec| sources.wants(spec, is_first)) {
                 let row = sources.row(&definition.columns, spec).map_err(|problem| {
                     let known = self.kind(definition, point.series).map(Kind::quantities);
                     let known = known.map(|known| known.join(", ")).unwrap_or_default();
@@ -239,6 +245,10 @@ impl Figure for FromFile {
         let Some(path) = &self.path else { return Definition::load(&self.name, overrides) };
         let text = std::fs::read_to_string(path).map_err(|e| Error::file("read", path, e))?;
         Definition::read_file(&path.display().to_string(), &text, overrides)
+    }
+
+    fn takes_machine(&self, definition: &Definition) -> bool {
+        self.kind(definition, 0).is_ok_and(Kind::takes_machine)
     }
 
     fn columns(&self, definition: &Definition) -> Vec<Column> {

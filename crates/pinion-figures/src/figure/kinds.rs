@@ -12,12 +12,16 @@
 //! | `queue` | a cluster, and what waits before a cable of it | `nanopu/queue.rs` |
 //! | `application` | a small application on a nanoPU, or behind a DMA NIC | `nanopu/applications.rs` |
 //! | `throughput` | a core that receives or sends as fast as it can | `nanopu/throughput.rs` |
+//! | `ping` | pings, answered by the host, by handlers or by both | `fpspin/ping.rs` |
+//! | `transfer` | a file sent by SLMP | `fpspin/transfer.rs` |
+//! | `datatypes` | messages of MPI datatypes, alone and beside a computation | `fpspin/datatypes.rs` |
 //! | `none` | nothing: rows of parameters | here |
 
 use std::sync::Arc;
 
 use super::Setting;
 use super::engine::{Asked, Kind, Record};
+use super::fpspin::{Datatypes, Pings, Transfers};
 use super::nanopu::{Applications, Bench, Chains, Echoes, Queues, Services, Stores, Throughputs};
 use super::pspin::programs::Programs;
 use super::pspin::{Areas, Examples, Handlers, Machines};
@@ -27,7 +31,7 @@ use pinion_app::error::Result;
 pub struct Kinds(Vec<(&'static str, Box<dyn Kind>)>);
 
 /// The names, for messages.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 15] = [
     "handlers",
     "example",
     "machine",
@@ -39,6 +43,9 @@ const NAMES: [&str; 12] = [
     "queue",
     "application",
     "throughput",
+    "ping",
+    "transfer",
+    "datatypes",
     "none",
 ];
 
@@ -57,6 +64,9 @@ impl Kinds {
             Box::new(Queues),
             Box::new(Applications { bench: bench.clone() }),
             Box::new(Throughputs { bench: bench.clone() }),
+            Box::new(Pings { programs: programs.clone() }),
+            Box::new(Transfers { programs: programs.clone() }),
+            Box::new(Datatypes { programs: programs.clone() }),
             Box::new(Nothing),
         ];
         Arc::new(Self(NAMES.into_iter().zip(kinds).collect()))

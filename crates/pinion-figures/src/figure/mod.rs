@@ -52,7 +52,7 @@ pub trait Figure: Sync {
     }
 
     /// Tells whether it can be made on another machine than its own.
-    fn takes_machine(&self) -> bool {
+    fn takes_machine(&self, _: &Definition) -> bool {
         false
     }
 

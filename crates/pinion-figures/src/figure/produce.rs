@@ -111,7 +111,8 @@ pub fn produce_with(
     observer: &mut dyn Observer,
 ) -> Result<Produced> {
     let name = figure.name();
-    if let Some(machine) = request.machine.as_ref().filter(|_| !figure.takes_machine()) {
+    let takes_machine = figure.takes_machine(&definition);
+    if let Some(machine) = request.machine.as_ref().filter(|_| !takes_machine) {
         let problem =
             format!("figure {name} has its own machine: --machine {machine} does not apply");
         return Err(Error::Usage(problem));

@@ -480,3 +480,64 @@ fn a_file_that_does_not_fit_is_refused_before_anything_runs() {
     let absent = find("./absent.toml").unwrap().definition(&[]).unwrap_err().to_string();
     assert!(absent.contains("absent.toml"), "{absent}");
 }
+
+/// A figure of nothing but what was published along an axis.
+const ALONG: &str = r#"
+title = "Published"
+source = "ours"
+method = "Read."
+chart.kind = "lines"
+chart.x = { column = "bytes", label = "bytes" }
+chart.y = { column = "rate", label = "rate" }
+chart.series = "curve"
+run.kind = "none"
+run.only = "200 - bytes * window"
+[parameters]
+bytes = [16, 64, 128]
+published_2 = [7.5, 9]
+published_2_at = [16, 64]
+[[series]]
+name = "window {window}"
+[[series.axes]]
+name = "window"
+of = [2]
+[[series.axes]]
+name = "bytes"
+over = "bytes"
+beside = { rate = { values = "published_{window}", at = "published_{window}_at" } }
+[[series.rows]]
+[[series.rows]]
+needs = "rate"
+curve = "published: {series}"
+[[columns]]
+name = "curve"
+text = "{series}"
+[[columns]]
+name = "bytes"
+[[columns]]
+name = "rate"
+"#;
+
+#[test]
+fn what_was_published_stands_beside_an_axis_where_there_is_something() {
+    let rows = made_of(ALONG).unwrap().table.rows;
+    // 128 B in a window of two are not wanted.
+    let curves: Vec<Cell> = rows.iter().map(|row| row[0].clone()).collect();
+    let [ours, theirs] = ["window 2", "published: window 2"].map(Cell::from);
+    assert_eq!(curves, [&ours, &theirs, &ours, &theirs].map(Cell::clone));
+    assert_eq!((rows[1][2].number(), rows[2][2].number()), (Some(7.5), Some(9.0)));
+    let fewer = ALONG.replace(
+        "published_2 = [7.5, 9]\npublished_2_at = [16, 64]",
+        "published_2 = 9\npublished_2_at = 64",
+    );
+    let rows = made_of(&fewer).unwrap().table.rows;
+    assert_eq!((rows.len(), rows[0][2].number()), (3, None));
+    for (from, to, part) in [
+        ("[7.5, 9]", "[7.5]", "`parameters.published_2` has 1 numbers"),
+        ("200 - bytes", "200 - byte", "there is no `byte`"),
+    ] {
+        let error = made_of(&ALONG.replacen(from, to, 1)).unwrap_err();
+        let error = pinion_app::error::paragraph(&error);
+        assert!(error.contains(part), "{to}: no `{part}` in {error}");
+    }
+}

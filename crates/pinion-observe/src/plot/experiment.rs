@@ -16,6 +16,8 @@ pub struct RunSpec {
     /// The axes that vary slowest, around the series.
     #[serde(default)]
     pub axes: Vec<AxisSpec>,
+    /// A formula of axes and parameters; points where it is not above 0 are left out.
+    pub only: Option<Expression>,
     /// The axis by whose numbers points go in order, instead of series by series.
     pub order: Option<String>,
     /// Chooses the random numbers: points with the same one get the same traffic.
@@ -50,6 +52,8 @@ pub struct RowSpec {
     /// It stands behind the series' first record alone.
     #[serde(default)]
     pub once: bool,
+    /// It stands only where this, which is given beside an axis, has a number.
+    pub needs: Option<String>,
     /// The formula or the text of a column, by its name; an empty formula leaves the place empty.
     #[serde(flatten)]
     pub cells: BTreeMap<String, String>,
@@ -65,9 +69,9 @@ pub struct AxisSpec {
     pub over: Option<OneOrMany>,
     /// The parameter with its words.
     pub words: Option<String>,
-    /// Its words themselves.
+    /// Its words or numbers themselves.
     #[serde(default)]
-    pub of: Vec<String>,
+    pub of: Vec<Parameter>,
     /// What is added to each number.
     #[serde(default)]
     pub plus: f64,
@@ -75,6 +79,19 @@ pub struct AxisSpec {
     pub step: Option<f64>,
     /// The largest number that can be.
     pub most: Option<f64>,
+    /// What else there is at some of its numbers, such as what was published, by name.
+    #[serde(default)]
+    pub beside: BTreeMap<String, BesideSpec>,
+}
+
+/// Numbers that belong to places along an axis; `{axis}` in a name stands for an axis' value.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BesideSpec {
+    /// The parameter with the numbers.
+    pub values: String,
+    /// The parameter with the places, as many.
+    pub at: String,
 }
 
 /// A name, or several.

@@ -11,7 +11,7 @@ mod table;
 
 pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows, reasons};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published, split_overrides};
-pub use experiment::{AxisSpec, ColumnSpec, RowSpec, RunSpec, SeriesSpec};
+pub use experiment::{AxisSpec, BesideSpec, ColumnSpec, RowSpec, RunSpec, SeriesSpec};
 pub use expression::Expression;
 pub use reason::Reason;
 pub use table::{Cell, Column, Row, Table};

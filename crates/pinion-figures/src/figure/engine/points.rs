@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::{Definition, Parameter, Parameters, Point};
 use super::template::{expand, plain, resolve};
 use pinion_app::error::Error;
-use pinion_observe::plot::{AxisSpec, RunSpec, SeriesSpec};
+use pinion_observe::plot::{AxisSpec, BesideSpec, RunSpec, SeriesSpec};
 
 /// The most points of a figure.
 const MOST: usize = 100_000;
@@ -53,6 +53,9 @@ pub(super) fn points(
             for (place, values) in
                 product(&series.axes, &outer, parameters)?.into_iter().enumerate()
             {
+                if !is_kept(run, &values, parameters)? {
+                    continue;
+                }
                 let point = point(run, series, values, parameters)?;
                 points.push(Point { series: index, is_first: place == 0, ..point });
                 if points.len() > MOST {
@@ -65,6 +68,16 @@ pub(super) fn points(
         points.sort_by(|a, b| number(&a.values, order).total_cmp(&number(&b.values, order)));
     }
     Ok(points)
+}
+
+/// Tells whether a point is among those that the file wants.
+fn is_kept(run: &RunSpec, values: &Values, parameters: &Parameters) -> Result<bool, String> {
+    let Some(only) = &run.only else { return Ok(true) };
+    let number = |name: &str| match values.get(name).or_else(|| parameters.value(name))? {
+        Parameter::Number(number) => Some(Some(*number)),
+        _ => None,
+    };
+    Ok(only.over_names(&number)?.is_some_and(|number| number > 0.0))
 }
 
 fn number(values: &Values, name: &str) -> f64 {
@@ -86,6 +99,10 @@ fn product(
         for values in &all {
             for value in along(axis, values, parameters)? {
                 let mut values = values.clone();
+                for (name, beside) in &axis.beside {
+                    let number = number_beside(beside, &value, &values, parameters)?;
+                    values.insert(name.clone(), Parameter::Number(number));
+                }
                 values.insert(axis.name.clone(), value);
                 more.push(values);
             }
@@ -117,12 +134,31 @@ fn along(
         (None, Some(words), []) => {
             Ok(parameters.words(&name(words)?)?.into_iter().map(Parameter::Text).collect())
         }
-        (None, None, words @ [_, ..]) => Ok(words.iter().cloned().map(Parameter::Text).collect()),
+        (None, None, of @ [_, ..]) => Ok(of.to_vec()),
         _ => {
             let problem = "give one of `over`, `words` (a parameter) and `of` (words)";
             Err(format!("axis `{}`: {problem}", axis.name).into())
         }
     }
+}
+
+/// Gives what belongs to a place along an axis; no number where nothing does.
+fn number_beside(
+    beside: &BesideSpec,
+    place: &Parameter,
+    outer: &Values,
+    parameters: &Parameters,
+) -> Result<f64, Problem> {
+    let name = |pattern: &str| expand(pattern, &|name| plain(outer.get(name)?));
+    let (values, at) = (name(&beside.values)?, name(&beside.at)?);
+    let (numbers, places) = (parameters.list(&values)?, parameters.list(&at)?);
+    if numbers.len() != places.len() {
+        let (has, needs) = (numbers.len(), places.len());
+        let problem = format!("`parameters.{values}` has {has} numbers, `parameters.{at}` {needs}");
+        return Err(problem.into());
+    }
+    let found = places.iter().position(|known| *place == Parameter::Number(*known));
+    Ok(found.map_or(f64::NAN, |index| numbers[index]))
 }
 
 /// Refuses a number that cannot be along an axis.

@@ -38,6 +38,12 @@ impl Sources<'_> {
         Ok(row)
     }
 
+    /// Tells whether a row stands behind the record, which may be the first of its series.
+    pub fn wants(&self, spec: &RowSpec, is_first: bool) -> bool {
+        let is_there = |name: &String| matches!(self.point.values.get(name), Some(Parameter::Number(number)) if !number.is_nan());
+        (is_first || !spec.once) && spec.needs.as_ref().is_none_or(is_there)
+    }
+
     fn cell(
         &self,
         column: &ColumnSpec,

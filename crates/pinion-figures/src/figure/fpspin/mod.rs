@@ -4,25 +4,25 @@
 //! | file | what it is |
 //! |---|---|
 //! | `bench.rs` | what all share: programs, machine, host model |
-//! | `published.rs` | published medians out of a figure's file |
-//! | the others | a figure each; what varies stands in `figures/fpspin-*.toml` |
+//! | the others | a kind of run each that figures' files ask for |
 
 mod bench;
-mod fig10;
-mod fig7;
-mod fig8;
-mod published;
+mod datatypes;
+mod ping;
+mod transfer;
 
 use std::sync::Arc;
 
 use super::Figure;
-use super::pspin::programs::Programs;
+use super::engine::FromFile;
+use super::kinds::Kinds;
+
+pub(super) use datatypes::Datatypes;
+pub(super) use ping::Pings;
+pub(super) use transfer::Transfers;
 
 /// Lists the figures.
-pub(super) fn figures(programs: &Arc<Programs>) -> Vec<Box<dyn Figure>> {
-    vec![
-        Box::new(fig7::Fig7 { programs: programs.clone() }),
-        Box::new(fig8::Fig8 { programs: programs.clone() }),
-        Box::new(fig10::Fig10 { programs: programs.clone() }),
-    ]
+pub(super) fn figures(kinds: &Arc<Kinds>) -> Vec<Box<dyn Figure>> {
+    let names = ["fpspin-fig7", "fpspin-fig8", "fpspin-fig10"];
+    names.map(|name| FromFile::named(name, kinds)).into()
 }

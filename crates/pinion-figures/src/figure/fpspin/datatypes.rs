@@ -1,15 +1,16 @@
-//! `fpspin-fig10`: MPI datatypes unpacked by handlers, alone and beside a matrix multiplication
-//! (FPsPIN paper, figure 10). Code, since a run computes as long as the one before took.
+//! Messages of MPI datatypes that handlers unpack: alone, beside a matrix multiplication on the host
+//! that takes about as long, and by the host itself. A figure's file asks for it with `run.kind =
+//! "datatypes"`.
 
 use std::fs;
 use std::sync::Arc;
 
 use pinion_sim::Time;
 
-use super::bench::{self, Bench};
-use super::published::{self, PUBLISHED};
+use super::bench::Bench;
+use crate::figure::Setting;
+use crate::figure::engine::{Asked, Kind, Record};
 use crate::figure::pspin::programs::Programs;
-use crate::figure::{Cell, Column, Definition, Figure, Parameters, Point, Row, Setting};
 use pinion_app::app::App;
 use pinion_app::assets;
 use pinion_app::error::{Error, Result};
@@ -27,7 +28,8 @@ const LIMIT: Time = Time::from_ns(600_000_000_000);
 const PROGRAM_BYTES_WORD: usize = 2;
 const RESULTS_WORD: usize = 17;
 
-pub(super) struct Fig10 {
+/// Runs them.
+pub(in crate::figure) struct Datatypes {
     pub programs: Arc<Programs>,
 }
 
@@ -37,26 +39,25 @@ struct Experiment {
     is_complex: bool,
     messages: u64,
     elements: u64,
+    payload_bytes: usize,
+    /// How long the host computes over the time of the transfer beside it.
+    compute_longer: f64,
 }
 
 impl Experiment {
-    /// Reads a point: `complex, 16 messages` over elements, `simple, 20 elements` over messages.
-    fn of(point: &Point) -> Result<Self> {
-        let curve = bench::split(&point.curve).0;
-        let wrong =
-            || Error::Usage(format!("the curve `{curve}` must read like `complex, 16 messages`"));
-        let (kind, rest) = curve.split_once(", ").ok_or_else(wrong)?;
-        let (number, what) = rest.split_once(' ').ok_or_else(wrong)?;
-        let number: u64 = number.parse().map_err(|_| wrong())?;
-        let (messages, elements) = match what {
-            "messages" => (number, point.x as u64),
-            "elements" => (point.x as u64, number),
-            _ => return Err(wrong()),
+    fn of(asked: &Asked<'_>) -> Result<Self> {
+        let is_complex = match asked.text("type")? {
+            "complex" => true,
+            "simple" => false,
+            _ => return Err(asked.wrong("type", "`complex` or `simple`")),
         };
-        match kind {
-            "complex" | "simple" => Ok(Self { is_complex: kind == "complex", messages, elements }),
-            _ => Err(wrong()),
-        }
+        Ok(Self {
+            is_complex,
+            messages: asked.whole("messages")?,
+            elements: asked.whole("elements")?,
+            payload_bytes: asked.whole("payload_bytes")? as usize,
+            compute_longer: asked.number("compute_longer")?,
+        })
     }
 
     fn message_bytes(&self) -> u64 {
@@ -68,63 +69,47 @@ impl Experiment {
     }
 }
 
-impl Figure for Fig10 {
-    fn name(&self) -> &'static str {
-        "fpspin-fig10"
+impl Kind for Datatypes {
+    fn keys(&self) -> &'static [(&'static str, bool)] {
+        &[
+            ("machine", true),
+            ("on", false),
+            ("host", true),
+            ("type", true),
+            ("elements", true),
+            ("messages", true),
+            ("payload_bytes", true),
+            ("compute_longer", true),
+        ]
+    }
+
+    fn quantities(&self) -> &'static [&'static str] {
+        &[
+            "message_bytes",
+            "alone_mbit_s",
+            "overlapped_mbit_s",
+            "overlap",
+            "host_mbit_s",
+            "handler_us",
+        ]
     }
 
     fn takes_machine(&self) -> bool {
         true
     }
 
-    fn columns(&self, _: &Definition) -> Vec<Column> {
-        vec![
-            Column::text("curve"),
-            Column::number("elements", "", 0),
-            Column::number("messages", "", 0),
-            Column::number("message", "B", 0),
-            Column::number("alone", "Mbit/s", 1),
-            Column::number("overlapped", "Mbit/s", 1),
-            Column::number("overlap", "", 4),
-            Column::number("host", "Mbit/s", 1),
-            Column::number("handler", "µs", 2),
-            Column::number("published_alone", "Mbit/s", 1),
-            Column::number("published_overlapped", "Mbit/s", 1),
-            Column::number("published_overlap", "", 4),
-        ]
-    }
-
-    fn points(&self, _: &Definition, parameters: &Parameters) -> Result<Vec<Point>> {
-        bench::points(&["elements", "messages"], parameters)
-    }
-
-    fn run(&self, point: &Point, setting: &Setting<'_>) -> Result<Vec<Row>> {
-        let bench = Bench::new(&self.programs, &point.curve, setting)?;
-        let experiment = Experiment::of(point)?;
+    fn run(&self, asked: &Asked<'_>, setting: &Setting<'_>) -> Result<Vec<Record>> {
+        let bench = Bench::new(&self.programs, asked, setting)?;
+        let experiment = Experiment::of(asked)?;
         let done = measure(&bench, experiment)?;
-        let at = |what: &str| {
-            published::at(setting.parameters, &format!("{what} {}", point.curve), None, point.x)
-        };
-        let published = [at("alone")?, at("overlapped")?, at("overlap")?];
-        let row = |curve: String, ours: [Cell; 5], published: [Cell; 3]| {
-            let Experiment { elements, messages, .. } = experiment;
-            let mut row: Row = vec![curve.into(), elements.into(), messages.into()];
-            row.push(experiment.message_bytes().into());
-            row.extend(ours);
-            row.extend(published);
-            row
-        };
-        let ours = [done.alone_mbit_s, done.overlapped_mbit_s, done.overlap, done.host_mbit_s];
-        let [alone, overlapped, overlap, host] = ours.map(Cell::from);
-        let ours = [alone, overlapped, overlap, host, done.handler_us.into()];
-        let mut rows = vec![row(point.curve.clone(), ours, published.clone())];
-        if published[0] != Cell::Missing {
-            let [alone, overlapped, overlap] = published;
-            let curve = format!("{PUBLISHED}{}", point.curve);
-            let theirs = [alone, overlapped, overlap, Cell::Missing, Cell::Missing];
-            rows.push(row(curve, theirs, std::array::from_fn(|_| Cell::Missing)));
-        }
-        Ok(rows)
+        Ok(vec![Record::from([
+            ("message_bytes", experiment.message_bytes().into()),
+            ("alone_mbit_s", done.alone_mbit_s.into()),
+            ("overlapped_mbit_s", done.overlapped_mbit_s.into()),
+            ("overlap", done.overlap.into()),
+            ("host_mbit_s", done.host_mbit_s.into()),
+            ("handler_us", done.handler_us.into()),
+        ])])
     }
 }
 
@@ -158,15 +143,14 @@ fn measure(bench: &Bench<'_>, experiment: Experiment) -> Result<Done> {
         app: bench.app("datatypes")?,
         layout: fs::read(&layout).map_err(|error| Error::file("read", &layout, error))?,
         message: (0..experiment.message_bytes()).map(|at| (at * 31 + at / 251) as u8).collect(),
-        payload_bytes: bench.parameters().whole("payload_bytes")? as usize,
+        payload_bytes: experiment.payload_bytes,
     };
     let (alone_ps, handler_us) = setup.transfer(false)?;
     let (beside_ps, _) = setup.transfer(true)?;
     let host = &bench.host;
     let mbit_s = |ps: u64| experiment.bytes() as f64 * 8e6 / ps as f64;
     // As published: sized so that it lasts slightly longer than the transfer beside it.
-    let longer = bench.parameters().number("compute_longer")?;
-    let wanted_ps = (beside_ps as f64 * longer).round() as u64;
+    let wanted_ps = (beside_ps as f64 * experiment.compute_longer).round() as u64;
     let order = host.memory.gemm_order(&host.cpu, wanted_ps, mbit_s(beside_ps));
     let compute_ps = host.memory.gemm_ps(&host.cpu, order, mbit_s(beside_ps));
     let (overlap, overlapped_ps) = setup.overlap(compute_ps)?;
@@ -261,30 +245,5 @@ impl Setup<'_> {
             }
         }
         Ok(finished_ps)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn curves_name_the_type_and_what_does_not_vary() {
-        let of = |curve: &str| {
-            let curve = curve.to_owned();
-            Experiment::of(&Point {
-                label: String::new(),
-                curve,
-                x: 3.0,
-                stream: 0,
-                ..Point::default()
-            })
-        };
-        let complex = of("complex, 16 messages on pspin").unwrap();
-        assert_eq!(complex, Experiment { is_complex: true, messages: 16, elements: 3 });
-        assert_eq!(complex.bytes(), 16 * 3 * 110_592);
-        let simple = of("simple, 20 elements").unwrap();
-        assert_eq!(simple, Experiment { is_complex: false, messages: 3, elements: 20 });
-        assert!(of("odd, 20 elements").is_err() && of("simple").is_err());
     }
 }
