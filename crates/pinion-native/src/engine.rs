@@ -3,6 +3,9 @@
 //! With one worker everything runs on the caller's thread, a frame at a time; with more, this thread
 //! matches, keeps messages in order and hands jobs out, and the workers' threads run handlers.
 
+mod start;
+mod tell;
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,10 +14,7 @@ use pinion_isa::elf::Image;
 use pinion_sim::Time;
 use pinion_spin::listener::DropReason;
 use pinion_spin::matching::{MatchingEngine, Verdict};
-use pinion_spin::{
-    ContextId, Event, ExecutionContext, HandlerKind, HandlerRecord, Listener, Machine,
-    PacketRecord, Stalls, Totals,
-};
+use pinion_spin::{ContextId, Event, ExecutionContext, HandlerKind, Listener, Machine, Totals};
 
 use crate::crew::{Crew, Results};
 use crate::error::NativeError;
@@ -22,16 +22,13 @@ use crate::layout::ContextLayout;
 use crate::memory::Memory;
 use crate::mpq::{Mpq, Task};
 use crate::outbox::Outbox;
-use crate::packets::{Packet, Packets};
-use crate::watchdog::{FLOOR_NS, Watchdog, Watched};
-use crate::worker::{BLOCK_BYTES, Done, Given, Job, Ran, Shared, Worker, l1_slot_bytes};
+use crate::packets::{Packet, Packets, place};
+use crate::watchdog::{FLOOR_NS, Watchdog};
+use crate::worker::{Done, Given, Job, Ran, Shared, Worker, l1_slot_bytes};
 use crate::{services, signals};
+use start::{check_cluster_data, initialise, man};
+use tell::{tell_handler, tell_packet};
 
-/// The runtime's function that calls `init_handlers`.
-const START: &str = "pinion_native_start";
-/// The section of variables that each cluster of the NIC has of its own; those of the runtime in
-/// it are eight bytes or fewer per cluster.
-const CLUSTER_DATA: &str = ".data_tiny_l1";
 /// With several workers, looks for results after so many frames.
 const FRAMES_PER_LOOK: u32 = 32;
 
@@ -457,41 +454,6 @@ impl Engine {
         }
         self.spare = outbox;
     }
-
-    /// Tells what came out of a worker, and empties it.
-    fn tell(&mut self, worker: u32, outbox: &mut Outbox, listener: &mut dyn Listener) {
-        let cores = self.shared.machine.cluster.cores;
-        let (cluster, hpu) = (worker / cores, worker % cores);
-        for sent in outbox.sent.drain(..) {
-            self.totals.packets_out += 1;
-            self.totals.bytes_out += sent.bytes as u64;
-            let frame = &outbox.bytes[sent.start..sent.start + sent.bytes];
-            let time = Time::from_ns(sent.time_ns);
-            listener.hear(&Event::Departed { time, frame, packet: sent.packet });
-        }
-        outbox.bytes.clear();
-        let time = Time::from_ns(outbox.printed_ns);
-        for byte in outbox.printed.drain(..) {
-            listener.hear(&Event::Output { time, cluster, hpu, byte });
-        }
-        for failure in outbox.failures.drain(..) {
-            self.totals.faults += 1;
-            listener.hear(&Event::HandlerFault {
-                time: Time::from_ns(failure.time_ns),
-                context: ContextId(failure.context),
-                message: failure.message,
-                packet: failure.packet,
-                cluster,
-                hpu,
-                fault: failure.fault,
-                pc: failure.pc,
-                address: failure.address,
-                scene: &failure.kept.scene(),
-            });
-        }
-        self.totals.host_writes += std::mem::take(&mut outbox.host_writes);
-        self.totals.host_bytes += std::mem::take(&mut outbox.host_bytes);
-    }
 }
 
 impl Packet {
@@ -508,70 +470,6 @@ impl Packet {
     }
 }
 
-/// Puts a packet into a slot of the packet buffer.
-///
-/// # Safety
-/// The slot has room for it and nobody else touches it.
-#[inline]
-unsafe fn place(packet: &[u8], slot: u32) {
-    type Block = [u8; BLOCK_BYTES];
-    let (from, to, bytes) = (packet.as_ptr(), slot as *mut u8, packet.len());
-    // SAFETY: the caller's promise; blocks lie within the packet, the last one ends with it.
-    unsafe {
-        if bytes < BLOCK_BYTES {
-            return std::ptr::copy_nonoverlapping(from, to, bytes);
-        }
-        let last = bytes - BLOCK_BYTES;
-        let copy = |at: usize| {
-            to.add(at).cast::<Block>().write(from.add(at).cast::<Block>().read());
-        };
-        (0..last).step_by(BLOCK_BYTES).for_each(copy);
-        copy(last);
-    }
-}
-
-/// Tells how a handler went.
-fn tell_handler(done: &Done, machine: &Machine, listener: &mut dyn Listener) {
-    let cores = machine.cluster.cores;
-    listener.hear(&Event::HandlerDone(&HandlerRecord {
-        packet: done.job.given.packet,
-        context: ContextId(done.job.given.context),
-        kind: done.job.kind,
-        cluster: done.worker / cores,
-        hpu: done.worker % cores,
-        start: Time::from_ns(done.ran.start_ns),
-        end: Time::from_ns(done.ran.end_ns),
-        instructions: done.ran.instructions,
-        stalls: Stalls::default(),
-        failed: done.ran.failed,
-    }));
-}
-
-/// Tells a packet's whole way.
-fn tell_packet(packet: &Packet, machine: &Machine, listener: &mut dyn Listener) {
-    let cores = machine.cluster.cores;
-    let arrival = Time::from_ns(packet.arrival_ns);
-    listener.hear(&Event::PacketDone(&PacketRecord {
-        packet: packet.number,
-        tag: packet.tag,
-        context: ContextId(packet.context),
-        message: packet.message,
-        bytes: packet.bytes,
-        end_of_message: packet.end_of_message,
-        arrival,
-        inbound: arrival,
-        her: arrival,
-        handler_start: packet.start_ns.map(Time::from_ns),
-        handler_end: packet.end_ns.map(Time::from_ns),
-        completion: Time::from_ns(packet.end_ns.unwrap_or(packet.arrival_ns)),
-        departure: packet.sent_ns.map(Time::from_ns),
-        hpu: packet.worker.map(|worker| (worker / cores, worker % cores)),
-        instructions: packet.instructions,
-        stalls: Stalls::default(),
-        failed: packet.failed,
-    }));
-}
-
 impl Drop for Engine {
     fn drop(&mut self) {
         // The watchdog first: it looks at threads and blocks that end below.
@@ -580,50 +478,4 @@ impl Drop for Engine {
             signals::release();
         }
     }
-}
-
-/// Puts the workers to their places.
-fn man(mut crew: Vec<Worker>) -> Result<(Workers, Vec<Watched>), NativeError> {
-    if crew.len() > 1 {
-        let crew = Crew::start(crew)?;
-        let watched = crew.watched();
-        return Ok((Workers::Threads(crew), watched));
-    }
-    let mut worker = Box::new(crew.remove(0));
-    worker.settle_down();
-    // SAFETY: asks for this thread's own name.
-    let thread = unsafe { libc::pthread_self() };
-    let watched = Watched { block: worker.block(), thread };
-    Ok((Workers::Inline(worker), vec![watched]))
-}
-
-/// Runs the application's `init_handlers` on this thread, guarded like a handler; gives what came
-/// out of it.
-fn initialise(
-    worker: &mut Worker,
-    image: &Image,
-    machine: &Machine,
-) -> Result<Outbox, NativeError> {
-    let start = image.symbol(START).ok_or(NativeError::NoRuntime(START))?;
-    signals::adopt(worker.block());
-    // SAFETY: asks for this thread's own name.
-    let thread = unsafe { libc::pthread_self() };
-    let watchdog = Watchdog::start(vec![Watched { block: worker.block(), thread }])?;
-    let nobody = ContextLayout::new(machine, &ExecutionContext::default(), FLOOR_NS);
-    worker.run_init(start.address as u32, &nobody);
-    drop(watchdog);
-    signals::release();
-    Ok(std::mem::take(worker.outbox()))
-}
-
-/// Refuses variables of which each cluster should have its own, when workers of several clusters
-/// would share them. The runtime's own few do no harm: they number an HPU's requests.
-fn check_cluster_data(image: &Image, machine: &Machine, workers: u32) -> Result<(), NativeError> {
-    let cores = machine.cluster.cores;
-    let section = image.sections.iter().find(|section| section.name == CLUSTER_DATA);
-    let bytes = section.map_or(0, |section| section.size);
-    if workers <= cores || bytes <= u64::from(cores) {
-        return Ok(());
-    }
-    Err(NativeError::SharedClusterData { bytes, cores })
 }

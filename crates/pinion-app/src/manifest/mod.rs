@@ -3,19 +3,17 @@
 //! memory; for a nanoservice, how many harts run it. The keys are described in `sdk/MANIFEST.md`.
 
 mod nanoservice;
+mod raw;
 mod traffic;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pinion_sim::config::{self, Bytes, ConfigError, Duration, Loaded};
+use pinion_sim::config::{self, ConfigError, Duration, Loaded};
 use pinion_spin::matching::{self, EndOfMessage, Layout, Limits, MessageId, Mode, Rule};
 use serde::Deserialize;
-use serde::de::{self, Deserializer};
 
 pub use nanoservice::Nanoservice;
-use nanoservice::RawNanoservice;
-use traffic::RawTraffic;
+use raw::{Define, RawApp, RawContext, RawManifest, RawMode};
 pub use traffic::StandardTraffic;
 
 /// Names the manifest inside an application's folder.
@@ -159,134 +157,6 @@ impl Manifest {
             traffic: None,
             loaded: loaded.map(|_| ()),
         })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawManifest {
-    app: RawApp,
-    #[serde(default)]
-    context: Vec<RawContext>,
-    nanoservice: Option<RawNanoservice>,
-    traffic: Option<RawTraffic>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawApp {
-    name: Option<String>,
-    sources: Option<Vec<PathBuf>>,
-    elf: Option<PathBuf>,
-    packet: Option<PacketStart>,
-    #[serde(default)]
-    include_dirs: Vec<PathBuf>,
-    #[serde(default)]
-    defines: BTreeMap<String, Define>,
-    #[serde(default)]
-    cflags: Vec<String>,
-    #[serde(default)]
-    cxxflags: Vec<String>,
-    machine: Option<String>,
-    set: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a string, an integer or a boolean")]
-enum Define {
-    Flag(bool),
-    Number(i64),
-    Text(String),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawContext {
-    name: String,
-    #[serde(rename = "match")]
-    rules: Option<RuleTexts>,
-    #[serde(default)]
-    mode: RawMode,
-    message: Option<String>,
-    end_of_message: Option<String>,
-    header: Option<String>,
-    payload: Option<String>,
-    completion: Option<String>,
-    handler_memory: Option<Bytes>,
-    handler_memory_image: Option<PathBuf>,
-    host_memory: Option<Bytes>,
-    host_memory_image: Option<PathBuf>,
-    scratchpad: Option<Bytes>,
-    l1_bytes: Option<L1Bytes>,
-    watchdog: Option<Watchdog>,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RawMode {
-    #[default]
-    And,
-    Or,
-}
-
-/// Rules as the manifest has them: a list, also of one.
-struct RuleTexts(Vec<String>);
-
-impl<'de> Deserialize<'de> for RuleTexts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected a list of rules, as match = [\"udp\"]")]
-        enum Either {
-            List(Vec<String>),
-            Text(String),
-        }
-        match Either::deserialize(deserializer)? {
-            Either::List(rules) => Ok(Self(rules)),
-            Either::Text(rule) => Err(de::Error::custom(format!(
-                "expected a list of rules: write match = [{rule:?}]"
-            ))),
-        }
-    }
-}
-
-struct L1Bytes(Option<u64>);
-
-impl<'de> Deserialize<'de> for L1Bytes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected \"all\", a number of bytes or a size")]
-        enum Either {
-            Number(u64),
-            Text(String),
-        }
-        match Either::deserialize(deserializer)? {
-            Either::Number(bytes) => Ok(Self(Some(bytes))),
-            Either::Text(text) if text == "all" => Ok(Self(None)),
-            Either::Text(text) => {
-                text.parse::<Bytes>().map(|bytes| Self(Some(bytes.0))).map_err(|error| {
-                    de::Error::custom(format!("{error}; or \"all\" for the whole packet"))
-                })
-            }
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Watchdog {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected a number of cycles or a time such as \"100us\"")]
-        enum Either {
-            Number(u64),
-            Text(String),
-        }
-        let text = match Either::deserialize(deserializer)? {
-            Either::Number(cycles) => return Ok(Self::Cycles(cycles)),
-            Either::Text(text) => text,
-        };
-        if let Some(cycles) = text.strip_suffix("cycles") {
-            return cycles.trim().parse().map(Self::Cycles).map_err(de::Error::custom);
-        }
-        text.parse().map(Self::Time).map_err(de::Error::custom)
     }
 }
 

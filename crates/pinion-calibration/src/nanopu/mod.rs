@@ -8,6 +8,7 @@ pub mod metrics;
 pub mod model;
 pub mod observation;
 pub mod peer;
+mod result_row;
 #[cfg(test)]
 mod selfcheck;
 pub mod services;

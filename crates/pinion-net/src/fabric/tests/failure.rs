@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use super::*;
+use crate::topology::Topology;
 
 /// Does something that must not take long, on a thread of its own.
 fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {

@@ -2,6 +2,7 @@
 //! the same arrivals in the same cycles.
 
 use super::*;
+use crate::topology::Topology;
 
 /// Runs to the end and gives all that can be seen.
 fn finish(fabric: &mut Fabric<Talker>) -> Seen {
