@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use pinion::{app, report::Outputs, run, traffic::Packets, watch};
+//! use pinion::{app, report::{Outputs, Report}, run, traffic::Packets, watch};
 //!
 //! let app = app::App::load(Path::new("examples/icmp_echo"), &app::Options::default())?;
 //! let packets = Packets::generate("icmp,count=100", None, None)?;

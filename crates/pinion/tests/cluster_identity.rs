@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use pinion::app::Options;
 use pinion::cluster::{Plan, RunOptions, run};
+use pinion::report::Report as _;
 use pinion::watch::Unobserved;
 use pinion_net::fabric::{FabricError, Ranks, Status};
 

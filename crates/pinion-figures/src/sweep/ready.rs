@@ -13,7 +13,7 @@ use pinion_app::traffic::Packets;
 use pinion_nanopu::event::Deaf;
 use pinion_net::fabric::Alone;
 use pinion_net::generator::GeneratorSpec;
-use pinion_observe::report::{Ending, Outputs, Sink, Summary};
+use pinion_observe::report::{Ending, Outputs, Report as _, Sink, Summary};
 use pinion_run::cluster::{self, Plan};
 use pinion_run::nanoservice::{self, SCRIPT_NAME, Setup, Traffic};
 use pinion_run::run;
@@ -154,7 +154,7 @@ impl Ready {
                 let done =
                     nanoservice::run::run(service, setup, options, &outputs, &mut watch, Deaf);
                 let summary = done?;
-                if summary.ending == nanoservice::Ending::Interrupted {
+                if summary.ending == Ending::Interrupted {
                     return Ok(None);
                 }
                 let seconds = summary.host.as_secs_f64();
@@ -168,7 +168,7 @@ impl Ready {
                 let options = cluster::RunOptions { threads: 1, ..Default::default() };
                 let done = cluster::run(plan, &options, &mut Alone, &mut watch)?;
                 let Some(summary) = done else { return Ok(None) };
-                if summary.ending == cluster::Ending::Interrupted {
+                if summary.ending == Ending::Interrupted {
                     return Ok(None);
                 }
                 let seconds = summary.host.as_secs_f64();

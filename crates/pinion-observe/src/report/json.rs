@@ -4,13 +4,22 @@ use serde_json::{Value, json};
 
 use pinion_spin::listener::DropReason;
 
-use super::summary::{Ending, Summary};
+use super::ending::Report;
+use super::summary::Summary;
 use crate::document::Document;
 use crate::fault::Explained;
+use crate::words::written;
 
-impl Summary {
-    /// Gives the summary as JSON.
-    pub fn to_json(&self) -> Value {
+impl Report for Summary {
+    fn texts(&self) -> [String; 2] {
+        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
+    }
+
+    fn has_failures(&self) -> bool {
+        self.totals.faults > 0 || self.ending.is_failure() || self.imbalance.is_some()
+    }
+
+    fn to_json(&self) -> Value {
         let totals = &self.totals;
         let dropped =
             |reason: DropReason| (reason.name().to_owned(), json!(self.dropped_for(reason)));
@@ -21,11 +30,7 @@ impl Summary {
             "app": self.app,
             "machine": self.machine,
             "engine": if self.native.is_some() { "native" } else { "simulator" },
-            "ending": match &self.ending {
-                Ending::Finished => "finished",
-                Ending::Interrupted => "interrupted",
-                Ending::Stuck(_) => "stuck",
-            },
+            "ending": self.ending.name(),
             "simulated_ns": self.simulated.ns(),
             "active_ns": self.active.ns(),
             "host_seconds": self.host.as_secs_f64(),
@@ -71,7 +76,9 @@ impl Summary {
         }
         all
     }
+}
 
+impl Summary {
     fn handlers_json(&self) -> Vec<Value> {
         let row = |row: &super::HandlerRow| {
             json!({

@@ -2,6 +2,7 @@
 //! [`Summary`] go out.
 
 mod collector;
+mod ending;
 mod handlers;
 mod histogram;
 mod json;
@@ -11,9 +12,10 @@ mod summary;
 mod text;
 
 pub use collector::{Collector, Ears, Links, Outputs, Sink, Stats};
+pub use ending::{Ending, Report};
 pub use handlers::HandlerRow;
 pub use histogram::{Histogram, Quantiles};
 pub use nothing::Traces;
 pub use packets::{Partial, remove_partials, write_whole};
-pub use summary::{Ending, Native, Subject, Summary};
+pub use summary::{Native, Subject, Summary};
 pub use text::write_latencies;

@@ -4,7 +4,7 @@
 use pinion_spin::matching::NearMiss;
 
 use super::collector::{Outputs, Stats};
-use super::summary::Ending;
+use super::ending::Ending;
 use crate::words::count;
 use pinion_app::app::App;
 use pinion_app::error::Result;

@@ -4,26 +4,16 @@ use std::time::Duration;
 
 use pinion_sim::{Clock, Time};
 use pinion_spin::listener::DropReason;
-use pinion_spin::{ExecutionContext, HandlerKind, Machine, Outcome, Totals};
+use pinion_spin::{ExecutionContext, HandlerKind, Machine, Totals};
 
 use crate::fault::{self, Explained, Fault};
 use pinion_app::app::App;
 
 use super::collector::Stats;
+use super::ending::Ending;
 use super::handlers::HandlerRow;
 use super::histogram::Quantiles;
 use crate::words::kind_name;
-
-/// Tells how a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
-    /// All packets are through.
-    Finished,
-    /// The user or a time limit ended it.
-    Interrupted,
-    /// Packets are inside and nothing moves; tells who waits for whom.
-    Stuck(String),
-}
 
 /// Describes a run by the native engine: its times are this computer's.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -218,23 +208,6 @@ impl Summary {
     pub fn dropped_for(&self, reason: DropReason) -> u64 {
         let of_reason = self.totals.dropped.iter().filter(|(other, _)| *other == reason);
         of_reason.map(|(_, count)| count).sum()
-    }
-
-    /// Tells whether handlers failed, or the run did.
-    pub fn has_failures(&self) -> bool {
-        let stuck = matches!(self.ending, Ending::Stuck(_));
-        self.totals.faults > 0 || stuck || self.imbalance.is_some()
-    }
-}
-
-/// Maps the NIC's outcome at the end of a run.
-impl From<Outcome> for Ending {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Finished | Outcome::Idle => Self::Finished,
-            Outcome::TimeReached => Self::Interrupted,
-            Outcome::Stuck(report) => Self::Stuck(report),
-        }
     }
 }
 

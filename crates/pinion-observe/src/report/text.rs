@@ -2,29 +2,16 @@
 
 use std::fmt::Write as _;
 
+use super::ending::Ending;
 use super::handlers::HandlerRow;
 use super::histogram::Quantiles;
-use super::summary::{Ending, Native, Summary};
-use crate::words::{bytes, count, number, seconds, written};
+use super::summary::{Native, Summary};
+use crate::words::{bytes, count, number, seconds};
 
 impl Summary {
-    /// Gives the summary as text.
-    pub fn to_text(&self) -> String {
-        self.texts().concat()
-    }
-
-    /// Gives the same in two parts: what was counted, and what troubles it.
-    pub fn texts(&self) -> [String; 2] {
-        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
-    }
-
-    fn write_text(&self, out: &mut String) -> std::fmt::Result {
+    pub(super) fn write_text(&self, out: &mut String) -> std::fmt::Result {
         let totals = &self.totals;
-        let ending = match &self.ending {
-            Ending::Finished => "",
-            Ending::Interrupted => ", interrupted",
-            Ending::Stuck(_) => ", stopped: nothing moves",
-        };
+        let ending = self.ending.behind_name();
         let engine = if self.native.is_some() { ", native engine" } else { "" };
         writeln!(out, "{} on {}{engine}{ending}", self.app, self.machine)?;
         let (packets_in, bytes_in) = (count(totals.packets_in), bytes(totals.bytes_in));
@@ -166,7 +153,7 @@ impl Summary {
         Ok(())
     }
 
-    fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
+    pub(super) fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
         if self.totals.faults > 0 {
             writeln!(out, "  handler errors {:>11}", count(self.totals.faults))?;
             for fault in &self.faults {

@@ -12,6 +12,7 @@ use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 use pinion_observe::document::Document;
 use pinion_observe::plot::{Cell, Column, Definition, Row, Table, chart};
+use pinion_observe::report::Report;
 
 /// Names the chart's curves, with the columns they show.
 const CURVES: [(&str, &str); 4] = [

@@ -77,7 +77,12 @@ impl End<'_> {
     }
 
     /// Sums the node up when the run has ended so; a load generator's load as well.
-    pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> (NodeRow, Option<LoadRow>) {
+    pub(super) fn row(
+        self,
+        number: usize,
+        name: &str,
+        ended: &Ended,
+    ) -> (NodeRow, Option<LoadRow>) {
         match self {
             End::Nano(end) => (end.row(number, name, ended), None),
             End::Traced(end) => (end.row(number, name, ended), None),

@@ -10,10 +10,11 @@ use super::end::End;
 use super::frames_end::FramesEnd;
 use super::plan::{Plan, Target};
 use super::run::{RunOptions, build, failed, share, sum_up};
-use super::summary::{Ended, Ending, Summary};
+use super::summary::{Ended, Summary};
 use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, drive};
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
+use pinion_observe::report::Ending;
 
 /// Runs a cluster on a device until the observer stops it, the time is over, all programs have ended that
 /// a run waits for, or one has failed. The plan is one of [`Plan::load_live`].
@@ -47,8 +48,8 @@ pub fn run(
     let Live { fabric, watch, rests, .. } = cycles.inside;
     let ending = if watch.status.failed > 0 { Ending::Failed } else { Ending::Finished };
     let ended = Ended { ending, rests, at: cycles.now };
-    let share = share(plan, options, fabric, ended)?;
-    let mut summary = sum_up(plan, options, share, ended, host, (1, 1));
+    let share = share(plan, options, fabric, &ended)?;
+    let mut summary = sum_up(plan, options, share, &ended, host, (1, 1));
     summary.remarks.extend(outside.remarks());
     Ok(summary)
 }

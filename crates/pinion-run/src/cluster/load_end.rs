@@ -12,8 +12,9 @@ use pinion_sim::Clock;
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
 
 use super::rows::{LoadRow, NodeRow};
-use super::summary::{Ended, Ending};
+use super::summary::Ended;
 use pinion_observe::load;
+use pinion_observe::report::Ending;
 
 /// Cycles after which a packet is sent again that nothing was heard of: a node's (RTL plusarg of the
 /// published Verilator runs).
@@ -64,14 +65,14 @@ impl LoadEnd {
     }
 
     /// Sums the node and its load up.
-    pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> (NodeRow, LoadRow) {
+    pub(super) fn row(self, number: usize, name: &str, ended: &Ended) -> (NodeRow, LoadRow) {
         let is_open = self.is_open();
         let (clock, counts) = (self.clock, self.end.counts());
         let report = self.finish();
         let ending = match ended.ending {
             Ending::CycleLimit if is_open => "cycle_limit",
             Ending::Interrupted if is_open => "interrupted",
-            Ending::Stuck if is_open => "stuck",
+            Ending::Stuck(_) if is_open => "stuck",
             // The run ended without it: its programs had, or one had failed.
             Ending::Finished | Ending::Failed if is_open => "cut_off",
             _ => "finished",

@@ -8,7 +8,7 @@ use pinion_nanopu::transport::Address;
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
 
 use super::rows::NodeRow;
-use super::summary::{Ended, Ending};
+use super::summary::Ended;
 use crate::nanoservice::ears::Ears;
 use crate::nanoservice::frames::{Frames, Matching, Outputs};
 use crate::nanoservice::run::Settling;
@@ -16,6 +16,7 @@ use crate::nanoservice::wire::Wire;
 use crate::nanoservice::{self, Setup, hang};
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
+use pinion_observe::report::Ending;
 
 /// A nanoPU with its program, and who hears it.
 pub struct NanoEnd<L = Deaf> {
@@ -76,23 +77,21 @@ impl<L: Settling + Send> NanoEnd<L> {
     }
 
     /// Sums the node up.
-    pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> NodeRow {
+    pub(super) fn row(self, number: usize, name: &str, ended: &Ended) -> NodeRow {
         let contexts = self.setup.machine.value.hart_interface.contexts;
         let (open, holds) = (self.is_open(), self.holds());
         let own = match self.inner.progress {
-            Progress::Exited { code, at } => nanoservice::Ending::Exited { code, at },
-            Progress::Stopped { why, at } => {
-                nanoservice::Ending::Stopped { why: why.to_owned(), at }
-            }
+            Progress::Exited { code, at } => Ending::Exited { code, at },
+            Progress::Stopped { why, at } => Ending::Stopped { why: why.to_owned(), at },
             Progress::Running | Progress::Quiet => match ended.ending {
-                _ if ended.ending == Ending::Stuck && open || ended.rests && holds => {
+                _ if matches!(ended.ending, Ending::Stuck(_)) && open || ended.rests && holds => {
                     let node = &self.inner.node;
-                    nanoservice::Ending::Stuck(hang::describe(node, &self.service.image, contexts))
+                    Ending::Stuck(hang::describe(node, &self.service.image, contexts))
                 }
-                Ending::CycleLimit => nanoservice::Ending::CycleLimit,
-                Ending::Interrupted => nanoservice::Ending::Interrupted,
-                Ending::Failed if open => nanoservice::Ending::CutOff,
-                _ => nanoservice::Ending::Finished,
+                Ending::CycleLimit => Ending::CycleLimit,
+                Ending::Interrupted => Ending::Interrupted,
+                Ending::Failed if open => Ending::CutOff,
+                _ => Ending::Finished,
             },
         };
         let mut summary = nanoservice::Summary::new(

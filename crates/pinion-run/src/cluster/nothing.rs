@@ -7,7 +7,8 @@ use pinion_net::load::LoadSpec;
 
 use super::plan::{FramesFrom, Group, Plan, Target};
 use super::rows::NodeRow;
-use super::summary::{Ending, Summary};
+use super::summary::Summary;
+use pinion_observe::report::Ending;
 use pinion_observe::words::count;
 
 /// Names so many nodes before the rest are counted.

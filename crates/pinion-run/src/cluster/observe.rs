@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use pinion_net::fabric::{Status, Watcher};
 use pinion_sim::Clock;
 
-use super::summary::Ending;
 use crate::watch::{Observer, Progress};
+use pinion_observe::report::Ending;
 
 /// Tells the observer about this often.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -68,7 +68,7 @@ impl Watcher for Observed<'_> {
         } else if self.waits && status.open == 0 {
             Some(Ending::Finished)
         } else if now.saturating_sub(status.moved) >= self.patience {
-            Some(Ending::Stuck)
+            Some(Ending::Stuck(String::new()))
         } else {
             None
         };

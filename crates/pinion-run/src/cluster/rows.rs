@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::nanoservice;
-use pinion_observe::report::Quantiles;
+use pinion_observe::report::{Ending, Quantiles, Report};
 
 /// Holds what a node did.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -134,7 +134,7 @@ impl NodeRow {
             name: name.to_owned(),
             app: summary.app.clone(),
             machine: summary.machine.clone(),
-            ending: summary.ending_name().to_owned(),
+            ending: summary.ending.name().to_owned(),
             exit_code,
             failed: summary.has_failures(),
             stuck: stuck.iter().filter_map(|line| Some(line.as_str()?.to_owned())).collect(),
@@ -168,7 +168,7 @@ impl NodeRow {
             details.retain(|key, _| !SPIN_LEFT_OUT.contains(&key.as_str()));
         }
         let (ending, stuck) = match &summary.ending {
-            pinion_observe::report::Ending::Stuck(report) => ("stuck", report.as_str()),
+            Ending::Stuck(report) => ("stuck", report.as_str()),
             _ if is_cut => ("interrupted", ""),
             _ => ("finished", ""),
         };

@@ -20,11 +20,12 @@ use super::observe::Observed;
 use super::plan::{FramesFrom, Plan, Target};
 use super::rows::{CableRow, QueueTrace, SwitchRow};
 use super::spin_end::SpinEnd;
-use super::summary::{Ended, Ending, Share, Summary};
+use super::summary::{Ended, Share, Summary};
 use super::tracing::{Boxed, NodeTracer, Tracing};
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 use pinion_app::traffic::Packets;
+use pinion_observe::report::Ending;
 
 /// Tells how to run.
 #[derive(Debug, Clone, Default)]
@@ -83,15 +84,15 @@ pub fn trace(
         (Outcome::Stopped, Some(ending)) => ending,
         (Outcome::Stopped, None) => Ending::Interrupted,
         (Outcome::Reached, _) => Ending::CycleLimit,
-        (Outcome::Rests, _) if waits => Ending::Stuck,
+        (Outcome::Rests, _) if waits => Ending::Stuck(String::new()),
         (Outcome::Rests, _) => Ending::Finished,
     };
     let now = fabric.now();
     let ended = Ended { ending, rests: outcome == Outcome::Rests, at: now };
-    let share = share(plan, options, fabric, ended)?;
+    let share = share(plan, options, fabric, &ended)?;
     let Some(share) = gather(ranks, share)? else { return Ok(None) };
     let workers = (threads, ranks.count());
-    Ok(Some(sum_up(plan, options, share, ended, begun.elapsed(), workers)))
+    Ok(Some(sum_up(plan, options, share, &ended, begun.elapsed(), workers)))
 }
 
 /// Sums up all ranks' shares of a run.
@@ -99,7 +100,7 @@ pub(super) fn sum_up(
     plan: &Plan,
     options: &RunOptions,
     mut share: Share,
-    ended: Ended,
+    ended: &Ended,
     host: Duration,
     workers: (usize, usize),
 ) -> Summary {
@@ -107,7 +108,7 @@ pub(super) fn sum_up(
     share.queues.sort_by_key(place);
     let mut summary = Summary {
         name: plan.name.clone(),
-        ending: ended.ending,
+        ending: ended.ending.clone(),
         cycles: ended.at,
         clock: plan.clock,
         nodes: share.nodes,
@@ -257,7 +258,7 @@ pub(super) fn share(
     plan: &Plan,
     options: &RunOptions,
     mut fabric: Fabric<End<'_>>,
-    ended: Ended,
+    ended: &Ended,
 ) -> Result<Share> {
     let mut share = Share::default();
     for (cable, back, counts) in fabric.wire_counts() {

@@ -10,7 +10,7 @@ use pinion_sim::{Clock, Time};
 use pinion_spin::{Cabling, Event, Hears, Interest, NicNode, Spin};
 
 use super::rows::NodeRow;
-use super::summary::{Ended, Ending as ClusterEnding};
+use super::summary::Ended;
 use crate::run;
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
@@ -140,8 +140,8 @@ impl<'a> SpinEnd<'a> {
     }
 
     /// Sums the node up.
-    pub(super) fn row(self, number: usize, name: &str, ended: Ended) -> NodeRow {
-        let is_cut = matches!(ended.ending, ClusterEnding::CycleLimit | ClusterEnding::Interrupted);
+    pub(super) fn row(self, number: usize, name: &str, ended: &Ended) -> NodeRow {
+        let is_cut = matches!(ended.ending, Ending::CycleLimit | Ending::Interrupted);
         let name = name.to_owned();
         match self.finish(ended.at) {
             Ok((summary, console)) => {

@@ -7,40 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use pinion_observe::document::Document;
+use pinion_observe::report::{Ending, Report};
+use pinion_observe::words::written;
 
 use super::rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 
-/// Tells how a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// All programs that the run waits for have ended, or nothing happens any more.
-    Finished,
-    /// A program failed.
-    Failed,
-    /// Programs wait and nothing moves.
-    Stuck,
-    /// The cycles that were allowed are over.
-    CycleLimit,
-    /// The user ended it.
-    Interrupted,
-}
-
-impl Ending {
-    /// Names it as the JSON does.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::Failed => "failed",
-            Self::Stuck => "stuck",
-            Self::CycleLimit => "cycle_limit",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
 /// Tells when and how a run ended.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Ended {
     /// How.
     pub ending: Ending,
@@ -110,13 +83,6 @@ impl Summary {
         self.nodes.iter().map(|node| node.instructions).sum()
     }
 
-    /// Tells whether a program failed, or the run did.
-    pub fn has_failures(&self) -> bool {
-        matches!(self.ending, Ending::Failed | Ending::Stuck)
-            || self.nodes.iter().any(|node| node.failed)
-            || self.imbalances().next().is_some()
-    }
-
     /// Lists what does not add up.
     pub fn imbalances(&self) -> impl Iterator<Item = String> {
         let nodes = self.nodes.iter().filter_map(|node| {
@@ -138,9 +104,21 @@ impl Summary {
         });
         nodes.chain(cables).chain(switches)
     }
+}
+
+impl Report for Summary {
+    fn texts(&self) -> [String; 2] {
+        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
+    }
+
+    fn has_failures(&self) -> bool {
+        self.ending.is_failure()
+            || self.nodes.iter().any(|node| node.failed)
+            || self.imbalances().next().is_some()
+    }
 
     /// Gives the summary as JSON: the same at every number of threads and ranks.
-    pub fn to_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "document": Document::Cluster.head(),
             "cluster": self.name,

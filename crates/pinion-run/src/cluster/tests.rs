@@ -5,6 +5,7 @@ use pinion_net::fabric::Alone;
 use super::*;
 use crate::watch::Unobserved;
 use pinion_app::app::Options;
+use pinion_observe::report::{Ending, Report};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)

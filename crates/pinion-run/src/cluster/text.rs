@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::rows::NodeRow;
-use super::summary::{Ending, Summary};
-use pinion_observe::words::{bytes, count, seconds, written};
+use super::summary::Summary;
+use pinion_observe::words::{bytes, count, seconds};
 
 /// Shows a row per group instead of per node above this number.
 const MOST_ROWS: usize = 16;
@@ -24,24 +24,8 @@ impl Summary {
         text
     }
 
-    /// Gives the summary as text.
-    pub fn to_text(&self) -> String {
-        self.texts().concat()
-    }
-
-    /// Gives the same in two parts: what was counted, and what troubles it.
-    pub fn texts(&self) -> [String; 2] {
-        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
-    }
-
-    fn write_text(&self, out: &mut String) -> std::fmt::Result {
-        let ending = match self.ending {
-            Ending::Finished => "",
-            Ending::Failed => ", failed",
-            Ending::Stuck => ", stopped: nothing moves",
-            Ending::CycleLimit => ", stopped after the cycles given",
-            Ending::Interrupted => ", interrupted",
-        };
+    pub(super) fn write_text(&self, out: &mut String) -> std::fmt::Result {
+        let ending = self.ending.behind_name();
         let nodes = several(self.nodes.len(), "node", "nodes");
         let switches = several(self.switches.len(), "switch", "switches");
         writeln!(out, "{}: {nodes}, {switches}{ending}", self.name)?;
@@ -134,7 +118,7 @@ impl Summary {
         Ok(())
     }
 
-    fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
+    pub(super) fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
         let troubled = |node: &&NodeRow| {
             let said = [&node.stuck, &node.warnings, &node.faults, &node.remarks];
             said.iter().any(|lines| !lines.is_empty())

@@ -7,11 +7,11 @@ use pinion_nanopu::node::Node;
 use pinion_sim::Clock;
 use pinion_spin::listener::Fault as FaultKind;
 
-use super::summary::Ending;
 use pinion_app::service::Service;
 use pinion_observe::fault::{
     Explained, Fault, MessageOrigin, Origin, Registers, SHOWN_BYTES, ThreadOrigin, Threads,
 };
+use pinion_observe::report::Ending;
 
 /// Bounds the bytes of a stack that are kept: the newest.
 const STACK_BYTES: usize = 16 << 10;

@@ -3,13 +3,26 @@
 use pinion_nanopu::transport::DropReason;
 use serde_json::{Value, json};
 
-use super::summary::{Ending, Summary};
+use super::summary::Summary;
 use pinion_observe::document::Document;
 use pinion_observe::fault::Explained;
+use pinion_observe::report::{Ending, Report};
+use pinion_observe::words::written;
 
-impl Summary {
-    /// Gives the summary as JSON.
-    pub fn to_json(&self) -> Value {
+impl Report for Summary {
+    fn texts(&self) -> [String; 2] {
+        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
+    }
+
+    fn has_failures(&self) -> bool {
+        self.ending.is_failure() || self.imbalance.is_some()
+    }
+
+    fn has_differences(&self) -> bool {
+        !self.differences.is_empty()
+    }
+
+    fn to_json(&self) -> Value {
         let (receive, transmit) = (&self.receive, &self.transmit);
         let dropped = DropReason::ALL.into_iter();
         let dropped =
@@ -20,7 +33,7 @@ impl Summary {
             "app": self.app,
             "machine": self.machine,
             "transport": self.transport,
-            "ending": self.ending_name(),
+            "ending": self.ending.name(),
             "exit_code": match self.ending {
                 Ending::Exited { code, .. } => json!(code),
                 _ => Value::Null,
@@ -71,20 +84,9 @@ impl Summary {
         }
         all
     }
+}
 
-    /// Names the way it ended, as JSON has it.
-    pub fn ending_name(&self) -> &'static str {
-        match &self.ending {
-            Ending::Finished => "finished",
-            Ending::Exited { .. } => "exited",
-            Ending::Stopped { .. } => "stopped",
-            Ending::Stuck(_) => "stuck",
-            Ending::CycleLimit => "cycle_limit",
-            Ending::Interrupted => "interrupted",
-            Ending::CutOff => "cut_off",
-        }
-    }
-
+impl Summary {
     fn harts_json(&self) -> Vec<Value> {
         let row = |row: &super::summary::HartRow| {
             let mut value = json!(row);

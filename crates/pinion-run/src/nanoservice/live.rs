@@ -15,12 +15,13 @@ use super::hang;
 use super::run::PEER_IP;
 use super::said::Said;
 use super::setup::Setup;
-use super::summary::{Ending, Summary};
+use super::summary::Summary;
 use super::wire::Wire;
 use crate::live::{Cycles, Device, Holds, Inside, NIC_MAC, Options, Outside, drive};
 use crate::watch::Observer;
 use pinion_app::error::Result;
 use pinion_app::service::Service;
+use pinion_observe::report::Ending;
 
 /// Gives the node's address on a network: the machine's if it lies there, else the first that is
 /// not the kernel's.

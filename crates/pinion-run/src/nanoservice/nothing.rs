@@ -1,7 +1,8 @@
 //! What must be said of a node to which nothing came, or from which nothing went: its summary comes
 //! in, a sentence goes out.
 
-use super::summary::{Ending, Summary};
+use super::summary::Summary;
+use pinion_observe::report::Ending;
 use pinion_observe::words::count;
 
 impl Summary {

@@ -21,11 +21,12 @@ use super::hang;
 use super::outside::{Outside, Traffic};
 use super::said::Said;
 use super::setup::Setup;
-use super::summary::{Ending, Summary};
+use super::summary::Summary;
 use super::wire::Wire;
 use crate::watch::{Observer, Progress, Slice};
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
+use pinion_observe::report::Ending;
 
 /// Cycles from reset to the first look at how the run stands; each look is twice as far from the one
 /// before, up to [`MOST_LOOK_CYCLES`]. They are the same on every host: where cores that share memory

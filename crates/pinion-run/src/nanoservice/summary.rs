@@ -16,37 +16,8 @@ use super::run::empty_read;
 use super::setup::Setup;
 use pinion_app::service::Service;
 use pinion_observe::fault::Explained;
-use pinion_observe::report::Quantiles;
+use pinion_observe::report::{Ending, Quantiles};
 use pinion_observe::words::count;
-
-/// Tells how a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
-    /// The requests are over and nothing happens any more.
-    Finished,
-    /// The program ended itself.
-    Exited {
-        /// Its exit code.
-        code: i32,
-        /// When.
-        at: Cycle,
-    },
-    /// The hardware would have stopped here (faithful machines only).
-    Stopped {
-        /// Why.
-        why: String,
-        /// When.
-        at: Cycle,
-    },
-    /// Messages are inside and nothing moves; tells who waits for whom.
-    Stuck(String),
-    /// The cycles that were allowed are over.
-    CycleLimit,
-    /// The user ended it.
-    Interrupted,
-    /// The cluster's run ended before it had: another node had failed.
-    CutOff,
-}
 
 /// Holds what a hart did.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
@@ -236,21 +207,6 @@ impl Summary {
     /// Gives millions of simulated instructions per second of the host.
     pub fn simulated_mips(&self) -> f64 {
         ratio(self.instructions as f64 / 1e6, self.host.as_secs_f64())
-    }
-
-    /// Tells whether the program failed, or the run did.
-    pub fn has_failures(&self) -> bool {
-        let ended_badly = match &self.ending {
-            Ending::Exited { code, .. } => *code != 0,
-            Ending::Stuck(_) | Ending::Stopped { .. } => true,
-            Ending::Finished | Ending::CycleLimit | Ending::Interrupted | Ending::CutOff => false,
-        };
-        ended_badly || self.imbalance.is_some()
-    }
-
-    /// Tells whether something came back otherwise than expected.
-    pub fn has_differences(&self) -> bool {
-        !self.differences.is_empty()
     }
 }
 

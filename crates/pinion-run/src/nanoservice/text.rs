@@ -2,39 +2,21 @@
 
 use std::fmt::Write as _;
 
-use super::summary::{Ending, Summary};
-use pinion_observe::report::write_latencies;
-use pinion_observe::words::{bytes, count, seconds, written};
+use super::summary::Summary;
+use pinion_observe::report::{Ending, write_latencies};
+use pinion_observe::words::{bytes, count, seconds};
 
 impl Summary {
-    /// Gives the summary as text.
-    pub fn to_text(&self) -> String {
-        self.texts().concat()
-    }
-
-    /// Gives the same in two parts: what was counted, and what troubles it.
-    pub fn texts(&self) -> [String; 2] {
-        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
-    }
-
     fn ending_text(&self) -> String {
-        match &self.ending {
-            Ending::Finished => String::new(),
-            Ending::Exited { code, .. } => match self.faults.first() {
-                Some(fault) => format!(", ended by an exception: {}", fault.wrong.words),
-                None => format!(", ended with exit code {code}"),
-            },
-            Ending::Stopped { why, at } => {
-                format!(", stopped in cycle {}: {why}", count(*at))
+        match (&self.ending, self.faults.first()) {
+            (Ending::Exited { .. }, Some(fault)) => {
+                format!(", ended by an exception: {}", fault.wrong.words)
             }
-            Ending::Stuck(_) => ", stopped: nothing moves".to_owned(),
-            Ending::CycleLimit => ", stopped after the cycles given".to_owned(),
-            Ending::Interrupted => ", interrupted".to_owned(),
-            Ending::CutOff => ", cut off".to_owned(),
+            (ending, _) => ending.behind_name(),
         }
     }
 
-    fn write_text(&self, out: &mut String) -> std::fmt::Result {
+    pub(super) fn write_text(&self, out: &mut String) -> std::fmt::Result {
         let ending = self.ending_text();
         writeln!(out, "{} on {} ({}){ending}", self.app, self.machine, self.transport)?;
         let (frames, receive, transmit) = (&self.frames, &self.receive, &self.transmit);
@@ -116,7 +98,7 @@ impl Summary {
         Ok(())
     }
 
-    fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
+    pub(super) fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
         if !self.warnings.is_empty() {
             writeln!(out, "  the program did wrong:")?;
         }

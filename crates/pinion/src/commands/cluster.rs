@@ -10,13 +10,13 @@ use pinion::error::Result;
 use pinion::nanoservice::run::Settling;
 use pinion::nanoservice::{NodeTrace, Trace};
 use pinion::ranks;
-use pinion::report::{Partial, write_whole};
+use pinion::report::{Partial, Report as _, write_whole};
 use pinion::trace::{Filter, SourceLines};
 use pinion_net::fabric::Alone;
 use pinion_sim::Time;
 
 use super::run::Watch;
-use super::{Status, build, files, link, trace};
+use super::{Status, build, files, link, report, trace};
 use crate::cli::{EngineArgs, EngineKind, ReportArgs, RunArgs, TraceArgs};
 use crate::output;
 
@@ -65,8 +65,7 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     for (trace, (_, file)) in summary.queues.iter().zip(&queues) {
         write_whole(file, summary.queue_csv(trace).as_bytes())?;
     }
-    write_json(&args.report, &summary)?;
-    Ok(status(&summary))
+    report::write(&args.report, &summary)
 }
 
 /// Traces one node of the cluster that a file describes.
@@ -135,9 +134,7 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
     watch.0.clear();
     partial.map_or(Ok(()), Partial::keep)?;
-    let Some(summary) = summary else { return Ok(Status::Success) };
-    write_json(&run.report, &summary)?;
-    Ok(status(&summary))
+    summary.map_or(Ok(Status::Success), |summary| report::write(&run.report, &summary))
 }
 
 /// Finds the node to trace.
@@ -217,22 +214,6 @@ fn histograms(args: &RunArgs, plan: &Plan) -> Result<Vec<(String, PathBuf)>> {
     }
     files::keep_apart(&[], &outputs)?;
     Ok(histograms)
-}
-
-/// Prints and writes what belongs to the end of a run, and gives the exit status.
-pub fn conclude(args: &ReportArgs, summary: &Summary) -> Result<Status> {
-    output::print_summary(&summary.texts(), summary.has_failures());
-    write_json(args, summary)?;
-    Ok(status(summary))
-}
-
-fn write_json(args: &ReportArgs, summary: &Summary) -> Result<()> {
-    let Some(path) = &args.json else { return Ok(()) };
-    output::write_json(path, &format!("{:#}", summary.to_json()))
-}
-
-fn status(summary: &Summary) -> Status {
-    if summary.has_failures() { Status::HandlersFailed } else { Status::Success }
 }
 
 /// Refuses what goes with one node alone.

@@ -15,6 +15,7 @@ mod machine;
 mod new;
 mod nic;
 mod pspin;
+mod report;
 mod run;
 mod service;
 mod shell;

@@ -8,9 +8,9 @@ use pinion::nic::{self, Allowed, Lines};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 
-use super::run::{outputs, write_json};
+use super::run::outputs;
 use super::up::{DEFAULT_BOUND, Watch, time};
-use super::{Status, files, interrupt, link};
+use super::{Status, files, interrupt, link, report};
 use crate::cli::{NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
 use crate::output;
 
@@ -52,9 +52,7 @@ fn serve(args: &NicArgs) -> Result<Status> {
     };
     let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args) };
     let summary = nic::run(&options, &outputs(&args.report), &mut watch)?;
-    write_json(&args.report, &summary)?;
-    output::print_summary(&summary.texts(), summary.has_failures());
-    Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+    report::conclude(&args.report, &summary)
 }
 
 fn greeting(args: &NicArgs) -> String {

@@ -11,14 +11,14 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
-use pinion::report::{Outputs, Sink, Summary, write_whole};
+use pinion::report::{Outputs, Sink, write_whole};
 use pinion::run::{self, Finished};
 use pinion::traffic::{self, Pace, Packets};
 use pinion::watch::{Observer, Progress};
 use pinion_sim::Time;
 
 use super::Status;
-use super::{build, cluster, engine, files, interrupt, link, service};
+use super::{build, cluster, engine, files, interrupt, link, report, service};
 use crate::cli::{ReportArgs, RunArgs};
 use crate::output;
 
@@ -146,15 +146,7 @@ fn conclude(
     for (context, file) in dumps {
         write_whole(file, &finished.host_memory(app, context)?)?;
     }
-    write_json(args, &finished.summary)?;
-    output::print_summary(&finished.summary.texts(), finished.summary.has_failures());
-    Ok(if finished.summary.has_failures() { Status::HandlersFailed } else { Status::Success })
-}
-
-/// Writes the summary as JSON, if asked to.
-pub fn write_json(args: &ReportArgs, summary: &Summary) -> Result<()> {
-    let Some(path) = &args.json else { return Ok(()) };
-    output::write_json(path, &format!("{:#}", summary.to_json()))
+    report::conclude(args, &finished.summary)
 }
 
 /// Shows handlers' output and progress, and notices interruptions.

@@ -5,7 +5,7 @@ use pinion::app::Options;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, RunOptions};
-use pinion::nanoservice::{Outputs, Script, Setup, Summary, Traffic};
+use pinion::nanoservice::{Outputs, Script, Setup, Traffic};
 use pinion::service::Service;
 use pinion::traffic::{Pace, Packets};
 use pinion_nanopu::event::Deaf;
@@ -13,9 +13,8 @@ use pinion_nanopu::machine::transport::TransportKind;
 use pinion_net::link::Link;
 
 use super::run::Watch;
-use super::{Status, build};
+use super::{Status, build, report};
 use crate::cli::{PeerKind, ReportArgs, RunArgs};
-use crate::output;
 
 pub fn run(args: &RunArgs, manifest: Manifest) -> Result<Status> {
     let (service, setup) = prepare(args, manifest)?;
@@ -23,7 +22,7 @@ pub fn run(args: &RunArgs, manifest: Manifest) -> Result<Status> {
     let mut watch = Watch::new(!args.quiet);
     let summary = run::run(&service, &setup, run, &outputs(&args.report), &mut watch, Deaf)?;
     watch.clear();
-    conclude(&args.report, &summary)
+    report::conclude(&args.report, &summary)
 }
 
 /// Checks the options, builds the program and loads its machine.
@@ -123,26 +122,4 @@ fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> R
         return Ok(Traffic::Script(Script::read(path)?));
     }
     Traffic::of_folder(service)
-}
-
-/// Writes and prints what belongs to the end of a run, and gives the exit status.
-pub fn conclude(args: &ReportArgs, summary: &Summary) -> Result<Status> {
-    write_json(args, summary)?;
-    output::print_summary(&summary.texts(), summary.has_failures() || summary.has_differences());
-    Ok(status(summary))
-}
-
-/// Writes the summary as JSON, if asked to.
-pub fn write_json(args: &ReportArgs, summary: &Summary) -> Result<()> {
-    let Some(path) = &args.json else { return Ok(()) };
-    output::write_json(path, &format!("{:#}", summary.to_json()))
-}
-
-/// Gives the exit status of a run.
-pub fn status(summary: &Summary) -> Status {
-    match (summary.has_failures(), summary.has_differences()) {
-        (true, _) => Status::HandlersFailed,
-        (false, true) => Status::Mismatch,
-        (false, false) => Status::Success,
-    }
 }

@@ -17,8 +17,8 @@ use pinion::traffic::{Pace, Packets};
 use pinion::watch::{Observer, Progress};
 use pinion_net::capture::CaptureReader;
 
-use super::run::{Watch, keep_files_apart, outputs, packets, write_json};
-use super::{Status, build, cluster, engine, service};
+use super::run::{Watch, keep_files_apart, outputs, packets};
+use super::{Status, build, cluster, engine, report, service};
 use crate::cli::TraceArgs;
 use crate::output;
 
@@ -84,7 +84,7 @@ fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
     let is_empty = tracer.is_empty();
     watch.0.clear();
     partial.map_or(Ok(()), Partial::keep)?;
-    write_json(&args.run.report, &finished.summary)?;
+    let status = report::write(&args.run.report, &finished.summary)?;
     let summary = &finished.summary;
     summary.remarks.iter().for_each(|remark| watch.0.notice(remark));
     if summary.ending == Ending::Finished {
@@ -97,10 +97,7 @@ fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
         );
         watch.0.notice(&why);
     }
-    Ok(match finished.summary.has_failures() {
-        true => Status::HandlersFailed,
-        false => Status::Success,
-    })
+    Ok(status)
 }
 
 /// Refuses what goes with nanoservices alone.
@@ -214,8 +211,7 @@ fn trace_service(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
     };
     watch.0.clear();
     partial.map_or(Ok(()), Partial::keep)?;
-    service::write_json(&args.run.report, &summary)?;
-    Ok(service::status(&summary))
+    report::write(&args.run.report, &summary)
 }
 
 /// Refuses what goes with packet handlers alone.

@@ -19,8 +19,8 @@ use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 use pinion_sim::config;
 
-use super::run::{outputs, write_json};
-use super::{Status, build, cluster, engine, files, interrupt, link, service};
+use super::run::outputs;
+use super::{Status, build, cluster, engine, files, interrupt, link, report, service};
 use crate::cli::UpArgs;
 use crate::output;
 
@@ -46,9 +46,7 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     build::show_messages(&app);
     let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args, &app) };
     let summary = go(&app, &options, workers, &outputs(&args.report), &mut watch)?;
-    write_json(&args.report, &summary)?;
-    output::print_summary(&summary.texts(), summary.has_failures());
-    Ok(if summary.has_failures() { Status::HandlersFailed } else { Status::Success })
+    report::conclude(&args.report, &summary)
 }
 
 /// Turns the arguments into the library's.
@@ -110,7 +108,7 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
     );
     let mut watch = Watch { interrupted: interrupt::flag(), greeting };
     let summary = pinion::cluster::live::run(&plan, &options, &run, &mut watch)?;
-    cluster::conclude(&args.report, &summary)
+    report::conclude(&args.report, &summary)
 }
 
 /// Refuses what goes with a NIC that is in a host.
@@ -155,7 +153,7 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     let mut watch = Watch { interrupted: interrupt::flag(), greeting };
     let outputs = service::outputs(&args.report);
     let summary = nanoservice::live::run(&service, setup, &options, &outputs, &mut watch)?;
-    service::conclude(&args.report, &summary)
+    report::conclude(&args.report, &summary)
 }
 
 fn greeting(args: &UpArgs, app: &App) -> String {

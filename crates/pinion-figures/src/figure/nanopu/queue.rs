@@ -9,7 +9,8 @@ use crate::figure::engine::{Asked, Kind, Record};
 use pinion_app::app::Options;
 use pinion_app::error::{Error, Result};
 use pinion_app::{assets, build};
-use pinion_run::cluster::{self, Ending, Plan, RunOptions, Summary};
+use pinion_observe::report::{Ending, Report as _};
+use pinion_run::cluster::{self, Plan, RunOptions, Summary};
 use pinion_run::watch::Unobserved;
 
 /// Runs clusters.

@@ -15,6 +15,7 @@ use crate::figure::Setting;
 use pinion_app::app::Options;
 use pinion_app::error::{Error, Result};
 use pinion_app::{assets, build};
+use pinion_observe::report::Report as _;
 use pinion_run::cluster::{FILE_NAME, Plan, RunOptions, run};
 use pinion_run::watch::Unobserved;
 
