@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinion_isa::elf::Image;
+use pinion_sim::random::Xorshift32;
 
 use common::{compile, elf, folder, here, run_well};
 
@@ -37,14 +38,7 @@ fn number<T: std::str::FromStr>(row: &Row, name: &str) -> T {
 
 /// Makes a packet's contents, as the set's scenarios/generate.py does.
 fn contents(packet: u32, bytes: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_u32.wrapping_mul(packet + 1);
-    let words = std::iter::repeat_with(move || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state.to_le_bytes()
-    });
-    words.flatten().take(bytes).collect()
+    Xorshift32::new(0x9e37_79b9_u32.wrapping_mul(packet + 1)).bytes(bytes)
 }
 
 /// Writes a row's packets as a trace.

@@ -125,3 +125,14 @@ impl<V: Vocabulary, L: Hears<V> + ?Sized> Hears<V> for &mut L {
         (**self).hear(event);
     }
 }
+
+impl<V: Vocabulary, L: Hears<V> + ?Sized> Hears<V> for Box<L> {
+    fn interest(&self) -> V::Interest {
+        (**self).interest()
+    }
+
+    #[inline]
+    fn hear(&mut self, event: &V::Event<'_>) {
+        (**self).hear(event);
+    }
+}

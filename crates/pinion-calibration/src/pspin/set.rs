@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::read;
 use pinion_app::error::{Error, Result};
+use pinion_sim::random::Xorshift32;
 
 /// Names one row: a program with handlers and the packets it gets.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -134,14 +135,6 @@ impl Set {
 
 /// Makes the contents of packet number `packet`: a xorshift32 stream, little-endian words.
 pub fn contents(packet: u32, bytes: u32) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_u32.wrapping_mul(packet.wrapping_add(1));
-    let mut data = Vec::with_capacity(bytes as usize + 4);
-    while data.len() < bytes as usize {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        data.extend(state.to_le_bytes());
-    }
-    data.truncate(bytes as usize);
-    data
+    let seed = 0x9e37_79b9_u32.wrapping_mul(packet.wrapping_add(1));
+    Xorshift32::new(seed).bytes(bytes as usize)
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use super::{Comparison, Definition, Figure, Point, Row, Setting, Table, Verdict, compare};
 use pinion_app::error::{Error, Result};
 use pinion_observe::plot::split_overrides;
+use pinion_sim::random::finalize;
 
 /// Says how a figure is to be made.
 #[derive(Clone, Debug)]
@@ -147,12 +148,9 @@ pub fn produce_with(
     })
 }
 
-/// Mixes the request's seed and a point's stream (SplitMix64's finalizer, which is a bijection).
+/// Mixes the request's seed and a point's stream (a bijection).
 fn seed_of(seed: u64, stream: u64) -> u64 {
-    let mut mixed = seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    finalize(seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// Runs all points, several at a time, and gives their rows in order.

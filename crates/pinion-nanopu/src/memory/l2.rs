@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use pinion_sim::random::Xorshift32;
+
 /// Says what a request for a line found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Grant {
@@ -30,7 +32,7 @@ pub struct L2 {
     holders: Vec<u32>,
     ways: usize,
     set_mask: u64,
-    random: u32,
+    random: Xorshift32,
 }
 
 impl L2 {
@@ -42,7 +44,7 @@ impl L2 {
             holders: vec![0; lines],
             ways: ways as usize,
             set_mask: u64::from(sets) - 1,
-            random: 1,
+            random: Xorshift32::new(1),
         }
     }
 
@@ -97,11 +99,8 @@ impl L2 {
         if let Some(free) = self.tags[ways.clone()].iter().position(|&tag| tag == EMPTY) {
             return ways.start + free;
         }
-        // xorshift: any sequence that is the same in every run will do.
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 17;
-        self.random ^= self.random << 5;
-        ways.start + self.random as usize % self.ways
+        // Any sequence that is the same in every run will do.
+        ways.start + self.random.draw() as usize % self.ways
     }
 }
 

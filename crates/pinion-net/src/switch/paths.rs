@@ -2,6 +2,8 @@
 //! the ways. Holds nothing: the choice is a function of what it is given, so it cannot depend on the
 //! order in which frames are looked at.
 
+use pinion_sim::random::finalize;
+
 use super::frames;
 
 /// Says which of several shortest ways a frame takes.
@@ -43,12 +45,9 @@ fn fnv(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Mixes a number so that every bit of it changes half of the result's (SplitMix64).
+/// Mixes a number so that every bit of it changes half of the result's.
 fn mix(number: u64) -> u64 {
-    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    finalize(number.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 #[cfg(test)]

@@ -8,14 +8,14 @@ use super::nano_end::NanoEnd;
 use super::rows::{LoadRow, NodeRow};
 use super::spin_end::SpinEnd;
 use super::summary::Ended;
-use super::tracing::Boxed;
+use crate::nanoservice::run::Settling;
 
 /// What stands at a node.
 pub enum End<'a> {
     /// A nanoPU.
     Nano(Box<NanoEnd>),
     /// A nanoPU that is traced.
-    Traced(Box<NanoEnd<Boxed<'a>>>),
+    Traced(Box<NanoEnd<Box<dyn Settling + Send + 'a>>>),
     /// A sPIN NIC.
     Spin(Box<SpinEnd<'a>>),
     /// A load generator.

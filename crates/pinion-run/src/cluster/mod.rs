@@ -38,7 +38,7 @@ pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 pub use run::{RunOptions, run, trace};
 pub use spin_end::SpinEnd;
 pub use summary::Summary;
-pub use tracing::{Boxed, NodeTracer, Tracing};
+pub use tracing::{NodeTracer, Tracing};
 
 use std::path::{Path, PathBuf};
 

@@ -21,7 +21,7 @@ use super::plan::{FramesFrom, Plan, Target};
 use super::rows::{CableRow, QueueTrace, SwitchRow};
 use super::spin_end::SpinEnd;
 use super::summary::{Ended, Share, Summary};
-use super::tracing::{Boxed, NodeTracer, Tracing};
+use super::tracing::{NodeTracer, Tracing};
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 use pinion_app::traffic::Packets;
@@ -214,7 +214,6 @@ fn end<'a>(plan: &Plan, node: usize, tracer: Option<NodeTracer<'a>>) -> Result<E
             let (arguments, ends) = (&arguments[index], group.ends);
             Ok(match tracer {
                 Some(NodeTracer::Nano(tracer)) => {
-                    let tracer = Boxed(tracer);
                     let end = NanoEnd::new(service, setup, ip, arguments, ends, tracer)?;
                     End::Traced(Box::new(end))
                 }

@@ -7,11 +7,9 @@ use pinion::Error;
 use pinion::app::Options;
 use pinion::cluster::{self, Curve, NodeTracer, Plan, RunOptions, Summary, Target, Tracing};
 use pinion::error::Result;
-use pinion::nanoservice::run::Settling;
-use pinion::nanoservice::{NodeTrace, Trace};
 use pinion::ranks;
 use pinion::report::{Partial, Report as _, write_whole};
-use pinion::trace::{Filter, SourceLines};
+use pinion::trace::Filter;
 use pinion_net::fabric::Alone;
 use pinion_sim::Time;
 
@@ -102,13 +100,7 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
             let filter = trace::service_filter(args, setup)?;
             to = filter.to;
             let (out, partial) = trace::open(args)?;
-            let tracer: Box<dyn Settling + Send + '_> = if args.perfetto.is_some() {
-                let harts = setup.machine.value.core.count;
-                Box::new(NodeTrace::new(setup.clock, filter, harts, out)?)
-            } else {
-                let lines = SourceLines::read(&service.built.elf);
-                Box::new(Trace::new(&service.image, lines, setup.clock, filter, out))
-            };
+            let tracer = trace::service_tracer(args, service, setup, filter, out)?;
             (NodeTracer::Nano(tracer), partial)
         }
         Target::Handlers { app } => {

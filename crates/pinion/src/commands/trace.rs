@@ -8,9 +8,10 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
-use pinion::nanoservice::run;
+use pinion::nanoservice::run::{self, Settling};
 use pinion::nanoservice::{self, NodeTrace, Setup, Trace};
 use pinion::report::{Ending, Partial, Sink};
+use pinion::service::Service;
 use pinion::trace::perfetto::NicTrace;
 use pinion::trace::{Choice, Filter, SourceLines, TextTrace, Tracer, When};
 use pinion::traffic::{Pace, Packets};
@@ -201,17 +202,27 @@ fn trace_service(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
     let outputs = service::outputs(&args.run.report);
     let mut watch = Quiet(watch(args));
     let (out, partial) = open(args)?;
-    let summary = if args.perfetto.is_some() {
-        let trace = NodeTrace::new(setup.clock, filter, setup.machine.value.core.count, out)?;
-        run::run(&service, &setup, options, &outputs, &mut watch, trace)?
-    } else {
-        let lines = SourceLines::read(&service.built.elf);
-        let trace = Trace::new(&service.image, lines, setup.clock, filter, out);
-        run::run(&service, &setup, options, &outputs, &mut watch, trace)?
-    };
+    let tracer = service_tracer(args, &service, &setup, filter, out)?;
+    let summary = run::run(&service, &setup, options, &outputs, &mut watch, tracer)?;
     watch.0.clear();
     partial.map_or(Ok(()), Partial::keep)?;
     report::write(&args.run.report, &summary)
+}
+
+/// Makes what writes a nanoservice's trace.
+pub fn service_tracer<'a>(
+    args: &TraceArgs,
+    service: &'a Service,
+    setup: &Setup,
+    filter: nanoservice::Filter,
+    out: Out,
+) -> Result<Box<dyn Settling + Send + 'a>> {
+    if args.perfetto.is_some() {
+        let harts = setup.machine.value.core.count;
+        return Ok(Box::new(NodeTrace::new(setup.clock, filter, harts, out)?));
+    }
+    let lines = SourceLines::read(&service.built.elf);
+    Ok(Box::new(Trace::new(&service.image, lines, setup.clock, filter, out)))
 }
 
 /// Refuses what goes with packet handlers alone.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pinion_sim::Time;
+use pinion_sim::random::Xorshift64;
 use pinion_spin::ExecutionContext;
 
 use super::bench::Bench;
@@ -134,14 +135,5 @@ fn one_slot(app: &App, file_bytes: u64) -> Result<Vec<ExecutionContext>> {
 
 /// Makes a file.
 fn contents(bytes: u64) -> Vec<u8> {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let mut file = Vec::with_capacity(bytes as usize + 8);
-    while (file.len() as u64) < bytes {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        file.extend(state.to_le_bytes());
-    }
-    file.truncate(bytes as usize);
-    file
+    Xorshift64::new(0x2545_f491_4f6c_dd1d).bytes(bytes as usize)
 }

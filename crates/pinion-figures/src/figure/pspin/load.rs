@@ -5,6 +5,7 @@
 //! handler may read, then filling.
 
 use pinion_sim::Time;
+use pinion_sim::random::Xorshift32;
 use pinion_spin::{Classification, ContextId, Frame, Offer, Traffic};
 
 /// Bytes of the headers, after which the argument stands.
@@ -77,13 +78,7 @@ impl Load {
     }
 
     fn contents(&self, index: u64) -> Vec<u8> {
-        let mut state = 0x9e37_79b9_u32.wrapping_mul(index as u32 + 1) | 1;
-        let filling = std::iter::repeat_with(|| {
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            state.to_le_bytes()
-        });
+        let mut filling = Xorshift32::new(0x9e37_79b9_u32.wrapping_mul(index as u32 + 1) | 1);
         let udp_bytes = (self.bytes as u16).saturating_sub(20);
         let mut bytes = vec![0x45, 0];
         bytes.extend((self.bytes as u16).to_be_bytes());
@@ -94,7 +89,7 @@ impl Load {
         bytes.extend([0, 0]);
         debug_assert_eq!(bytes.len(), HEADER_BYTES);
         bytes.extend(self.argument.to_le_bytes());
-        bytes.extend(filling.take(self.bytes as usize / 4 + 1).flatten());
+        bytes.extend(filling.bytes(self.bytes as usize));
         bytes.truncate(self.bytes as usize);
         bytes
     }
