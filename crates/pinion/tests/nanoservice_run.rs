@@ -305,7 +305,7 @@ fn options_that_do_not_apply_are_refused() {
             vec!["up", "app", "--tap", "x", "--host-tap", "y"],
             "--host-tap goes with packet handlers",
         ),
-        (vec!["up", "app", "--tap", "x", "--bound", "1ms"], "--bound goes with packet handlers"),
+        (vec!["up", "app", "--interface", "lo"], "--interface goes with packet handlers"),
     ] {
         let output = folder.pinion(&arguments);
         let said = String::from_utf8_lossy(&output.stderr);
