@@ -1,6 +1,6 @@
 //! A run: an application, packets and outputs come in, the summary goes out.
 //!
-//! What executes handlers is the simulated NIC or the native engine ([`Executor`]). Either advances in
+//! What executes handlers is the simulated NIC or the native engine. Either advances in
 //! slices, so that an [`Observer`] can show progress and stop it in between; the slices change no
 //! result.
 

@@ -1,5 +1,6 @@
-//! A fabric: nodes and switches joined by cables. In: a [`Topology`], a [node](pinion_sim::node) for
-//! each of its places, a switch. Out: the same, later. Holds the frames that are under way.
+//! A fabric: nodes and switches joined by cables. In: a [topology](crate::topology), a
+//! [node](pinion_sim::node) for each of its places, a switch. Out: the same, later. Holds the frames that
+//! are under way.
 //!
 //! Time advances in windows no longer than the shortest cable's latency: what is sent within a window
 //! arrives in a later one, so the components of a window may run in any order, on any number of

@@ -1,7 +1,7 @@
 //! Live runs: frames that the kernel sends out of a TAP device arrive at what is simulated, and what that
 //! sends goes back to the kernel. Or frames that a network interface receives, and sends.
 //!
-//! Handlers on a NIC or on the native engine, a nanoPU and whole clusters are [`Subject`]s of one loop:
+//! Handlers on a NIC or on the native engine, a nanoPU and whole clusters are the subjects of one loop:
 //! wait for frames, read them into a bounded queue, let the subject take them and go on for a slice.
 //! Simulated time is the host's time as long as nothing is inside (idle time costs nothing); while
 //! there is work, the simulation takes longer than the hardware would, and frames wait in the queue.
