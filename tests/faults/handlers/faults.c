@@ -134,7 +134,7 @@ __handler__ void stack_ph(handler_args_t *args)
     printf("not reached %u\n", (unsigned)depth_of(args->task->pkt_mem_size));
 }
 
-static __attribute__((noinline)) uint32_t look(const volatile uint32_t *flag)
+static __attribute__((noinline)) uint32_t look(const volatile uint32_t *flag) /* near: loop */
 {
     uint32_t all = 0;
 

@@ -115,7 +115,7 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
         }
         Target::Load { .. } | Target::Frames { .. } => {
             return Err(Error::Usage(format!(
-                "--node {name}: a load generator runs no program; trace who it asks"
+                "--node {name}: it runs no program; trace a node that its packets are for"
             )));
         }
     };
