@@ -12,6 +12,7 @@ use super::plan::{Plan, Target};
 use super::run::{RunOptions, build, failed, share, sum_up};
 use super::summary::{Ended, Summary};
 use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, drive};
+use crate::nanoservice::said::whole_lines;
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 use pinion_observe::report::Ending;
@@ -30,8 +31,7 @@ pub fn run(
     let Some(outside_node) = plan.outside() else {
         return Err(Error::Usage("the cluster was not loaded for a live run".to_owned()));
     };
-    let last = plan.addresses()[outside_node - 1];
-    let nodes = [plan.addresses()[0], last].map(Ipv4Addr::from_bits);
+    let nodes = [0, outside_node - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));
     let device = Device::open(live, false)?.for_nodes(nodes);
     // Slices are short: threads would begin and end all the time.
     let mut fabric = build(plan, options, 1, &Alone, None)?;
@@ -141,7 +141,7 @@ impl Inside for Live<'_> {
         let (plan, printed) = (self.plan, &mut self.printed);
         self.fabric.for_each_node(|number, end| {
             let new = &end.console()[printed[number]..];
-            let whole = new.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+            let whole = whole_lines(new);
             for line in String::from_utf8_lossy(&new[..whole]).lines() {
                 observer.console(&format!("[{}] {line}\n", plan.names[number]));
             }

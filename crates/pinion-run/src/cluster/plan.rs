@@ -271,13 +271,15 @@ impl Plan {
 
     /// Gives the nodes' IPv4 addresses.
     pub fn addresses(&self) -> Vec<u32> {
-        let mut addresses: Vec<u32> = (0..self.nodes()).map(arguments::address).collect();
-        for group in &self.groups {
-            if let Target::Frames { from: FramesFrom::Device { address } } = &group.target {
-                addresses[group.first] = address.to_bits();
-            }
+        (0..self.nodes()).map(|node| self.address(node)).collect()
+    }
+
+    /// Gives a node's IPv4 address.
+    pub fn address(&self, node: usize) -> u32 {
+        match self.group_of(node).map(|(group, _)| &group.target) {
+            Some(Target::Frames { from: FramesFrom::Device { address } }) => address.to_bits(),
+            _ => arguments::address(node),
         }
-        addresses
     }
 
     /// Gives the node where the device of a live run is.

@@ -210,7 +210,7 @@ fn end<'a>(plan: &Plan, node: usize, tracer: Option<NodeTracer<'a>>) -> Result<E
     };
     match &group.target {
         Target::Nanoservice { service, setup, arguments } => {
-            let ip = plan.addresses()[node];
+            let ip = plan.address(node);
             let (arguments, ends) = (&arguments[index], group.ends);
             Ok(match tracer {
                 Some(NodeTracer::Nano(tracer)) => {

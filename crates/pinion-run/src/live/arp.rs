@@ -14,7 +14,7 @@ use pinion_net::tap::InterfaceAddress;
 pub const NIC_MAC: [u8; 6] = [0x02, 0x70, 0x69, 0x6e, 0x00, 0x02];
 
 /// Ethernet header and an ARP packet for IPv4 over Ethernet (RFC 826).
-const ARP_FRAME_BYTES: usize = 42;
+pub const ARP_FRAME_BYTES: usize = 42;
 
 /// Answers ARP requests.
 #[derive(Debug, Clone, Copy)]

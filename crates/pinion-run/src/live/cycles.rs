@@ -111,15 +111,19 @@ impl<I: Inside> Cycles<I> {
 
 impl<I: Inside> Subject for Cycles<I> {
     fn standing(&mut self) -> Standing {
-        let holds = self.inside.holds();
         if self.inside.has_ended() {
-            Standing::Ended
-        } else if self.inside.is_quiet() || self.is_still() && holds == Holds::Nothing {
-            Standing::Idle
-        } else if self.is_still() && holds < Holds::Work {
-            Standing::Waits
-        } else {
-            Standing::Works
+            return Standing::Ended;
+        }
+        if self.inside.is_quiet() {
+            return Standing::Idle;
+        }
+        if !self.is_still() {
+            return Standing::Works;
+        }
+        match self.inside.holds() {
+            Holds::Nothing => Standing::Idle,
+            Holds::Messages => Standing::Waits,
+            Holds::Work => Standing::Works,
         }
     }
 

@@ -10,7 +10,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use pinion_net::tap::{Tap, TapError};
 
 use super::Options;
-use super::arp::{NIC_MAC, Responder};
+use super::arp::{ARP_FRAME_BYTES, NIC_MAC, Responder};
 use super::wire::Wire;
 use pinion_app::error::{Error, Result};
 
@@ -130,7 +130,9 @@ impl Device {
         for _ in 0..BATCH {
             let Some(bytes) = self.wire.read(&mut self.buffer)? else { break };
             if self.takes_arp && self.buffer[..bytes].get(12..14) == Some(&ARP) {
-                self.answer(bytes)?;
+                let answer = self.responder.and_then(|arp| arp.answer(&self.buffer[..bytes]));
+                self.answer(answer);
+                self.take_error()?;
             } else {
                 take(&self.buffer[..bytes]);
             }
@@ -144,14 +146,13 @@ impl Device {
         Ok(())
     }
 
-    /// Answers the ARP request that was read, if it is one for a node.
-    fn answer(&mut self, bytes: usize) -> Result<()> {
-        if let Some(answer) = self.responder.and_then(|arp| arp.answer(&self.buffer[..bytes])) {
+    /// Sends the answer to an ARP request, if there is one.
+    fn answer(&mut self, answer: Option<[u8; ARP_FRAME_BYTES]>) {
+        if let Some(answer) = answer {
             self.answered += 1;
-            let taken = self.wire.write(&answer)?;
-            self.refused += u64::from(!taken);
+            let written = self.wire.write(&answer);
+            self.note(written);
         }
-        Ok(())
     }
 
     /// Puts a frame on the wire.
@@ -171,10 +172,8 @@ impl Device {
         if let Some(host) = &mut self.host_tap {
             let written = host.write(frame).map_err(Error::from);
             self.note(written);
-        } else if let Some(answer) = self.responder.and_then(|arp| arp.answer(frame)) {
-            self.answered += 1;
-            let written = self.wire.write(&answer);
-            self.note(written);
+        } else {
+            self.answer(self.responder.and_then(|arp| arp.answer(frame)));
         }
     }
 

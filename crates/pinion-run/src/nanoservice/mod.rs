@@ -14,7 +14,7 @@ mod nothing;
 mod outside;
 mod perfetto;
 pub mod run;
-mod said;
+pub(crate) mod said;
 mod script;
 mod setup;
 pub mod summary;

@@ -7,6 +7,11 @@ use super::run::empty_read;
 use crate::watch::Observer;
 use pinion_app::service::Service;
 
+/// Counts the bytes of a text's whole lines.
+pub(crate) fn whole_lines(text: &[u8]) -> usize {
+    text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1)
+}
+
 /// Remembers what the observer has been told.
 pub(super) struct Said {
     /// Number of bytes of the program's output that were passed on.
@@ -27,7 +32,7 @@ impl Said {
         let new = &node.memory().devices.console[self.printed..];
         let end = match all {
             true => new.len(),
-            false => new.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1),
+            false => whole_lines(new),
         };
         if end > 0 {
             observer.console(&String::from_utf8_lossy(&new[..end]));

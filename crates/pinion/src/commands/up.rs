@@ -97,8 +97,7 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
     let plan = Plan::load_live(file, &build::options(&args.app), kernel)?;
     plan.built().for_each(build::show);
     let nodes = plan.nodes() - 1;
-    let addresses = plan.addresses();
-    let [first, last] = [addresses[0], addresses[nodes - 1]].map(Ipv4Addr::from_bits);
+    let [first, last] = [0, nodes - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));
     let greeting = format!(
         "{} on {}: the host is {address}, nodes {} to {} are {first} to {last}. Ctrl-C ends.\n",
         plan.name,
