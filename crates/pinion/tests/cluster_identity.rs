@@ -88,7 +88,7 @@ fn summary(plan: &Plan, threads: usize, ranks: usize, faults: Option<&str>) -> S
     });
     assert!(summaries[1..].iter().all(Option::is_none), "only rank 0 sums up");
     let summary = summaries.into_iter().next().flatten().unwrap();
-    format!("{}{:#}", summary.console(), summary.to_json())
+    format!("{}{:#}", summary.section.console(), summary.to_json())
 }
 
 #[test]

@@ -219,18 +219,18 @@ pub struct Measured(pub Vec<Option<f64>>);
 impl Measured {
     /// Takes the numbers of a run of handlers; it must have collected them.
     pub fn of_handlers(summary: &Summary, app: &App) -> Self {
-        let totals = &summary.totals;
+        let totals = &summary.section.totals;
         let latency = |pick: fn(&Quantiles) -> f64| summary.latency.as_ref().map(pick);
-        let seconds = summary.active.ps() as f64 / 1e12;
+        let seconds = summary.section.active.ps() as f64 / 1e12;
         let per_second = (seconds > 0.0).then(|| totals.processed as f64 / seconds / 1e6);
-        let runs: u64 = summary.handlers.iter().map(|row| row.runs).sum();
-        let busy_ps: u64 = summary.handlers.iter().map(|row| row.busy_ps).sum();
+        let runs: u64 = summary.section.handlers.iter().map(|row| row.runs).sum();
+        let busy_ps: u64 = summary.section.handlers.iter().map(|row| row.busy_ps).sum();
         let cycles = busy_ps as f64 * app.machine.value.clock.frequency_mhz as f64 / 1e6;
         Self(vec![
             Some(totals.processed as f64),
-            Some(summary.processed_bytes as f64),
-            Some(summary.active.ns()),
-            Some(summary.throughput_gbit_s()),
+            Some(summary.section.processed_bytes as f64),
+            Some(summary.section.active.ns()),
+            Some(summary.section.throughput_gbit_s()),
             per_second,
             latency(|quantiles| quantiles.min),
             latency(|quantiles| quantiles.mean),
@@ -239,9 +239,9 @@ impl Measured {
             latency(|quantiles| quantiles.max),
             (runs > 0).then(|| cycles / runs as f64),
             Some(totals.instructions as f64),
-            Some(summary.ipc()),
-            Some(summary.hpu_utilisation()),
-            Some(summary.dropped() as f64),
+            Some(summary.section.ipc()),
+            Some(summary.section.hpu_utilisation()),
+            Some(summary.section.dropped() as f64),
             Some(totals.faults as f64),
             Some(summary.host.as_secs_f64()),
         ])

@@ -200,11 +200,11 @@ fn problem(summary: &Summary) -> Option<String> {
         let first = summary.faults.first();
         let place = first.and_then(|fault| fault.place.as_deref());
         let place = place.map_or_else(String::new, |place| format!(", the first in {place}"));
-        let count = summary.totals.faults;
+        let count = summary.section.totals.faults;
         (count > 0).then(|| format!("{count} handlers failed{place}"))
     };
-    let nothing = || (summary.totals.matched == 0).then(|| summary.remarks.join("; "));
-    summary.imbalance.clone().or(stuck).or_else(faults).or_else(nothing)
+    let nothing = || (summary.section.totals.matched == 0).then(|| summary.remarks.join("; "));
+    summary.imbalances.first().cloned().or(stuck).or_else(faults).or_else(nothing)
 }
 
 /// Tells how far a run is and stops it.

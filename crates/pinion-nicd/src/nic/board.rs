@@ -259,7 +259,7 @@ impl Board {
         let mut totals = self.nic.totals();
         totals.faults = totals.faults.saturating_sub(self.left_behind);
         let mut summary = Summary::of(&subject, totals, stats, ended);
-        summary.working = self.pace.working;
+        summary.working = Some(self.pace.working);
         if self.left_behind > 0 {
             let ended = self.left_behind;
             remarks.push(format!(

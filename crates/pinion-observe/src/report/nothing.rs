@@ -42,7 +42,7 @@ impl Traces {
         summary: &super::Summary,
         unfinished: u64,
     ) -> Result<Vec<String>> {
-        let totals = &summary.totals;
+        let totals = &summary.section.totals;
         let mut remarks = Vec::new();
         // What was cut short may have been about to come to something.
         if summary.ending != Ending::Finished {
@@ -75,7 +75,7 @@ impl Traces {
     /// # Errors
     /// None that a run that could begin has.
     pub fn why_none_matched(&self, app: &App, summary: &super::Summary) -> Result<Option<String>> {
-        let totals = &summary.totals;
+        let totals = &summary.section.totals;
         let is_so = totals.matched == 0 && totals.unmatched > 0;
         is_so.then(|| self.why_unmatched(app)).transpose()
     }

@@ -1,240 +1,247 @@
-//! What a run amounts to: counters and distributions come in, the numbers people compare go out.
+//! What a run amounts to, whatever ran: what every machine tells stands here once, and a [`Section`]
+//! holds what only one kind of run has.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
-use pinion_sim::{Clock, Time};
-use pinion_spin::listener::DropReason;
-use pinion_spin::{ExecutionContext, HandlerKind, Machine, Totals};
+use pinion_sim::Time;
+use serde_json::{Map, Value, json};
 
-use crate::fault::{self, Explained, Fault};
-use pinion_app::app::App;
-
-use super::collector::Stats;
-use super::ending::Ending;
-use super::handlers::HandlerRow;
+use super::ending::{Ending, Report};
 use super::histogram::Quantiles;
-use crate::words::kind_name;
+use super::packet_handlers::Handlers;
+use crate::document::Document;
+use crate::fault::Explained;
+use crate::words::{count, seconds, written};
 
-/// Describes a run by the native engine: its times are this computer's.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Native {
-    /// Number of workers.
-    pub workers: u32,
-    /// The time the engine had packets, without that of reading or making them.
-    pub engine: Duration,
-}
-
-/// Holds everything a summary shows.
+/// Holds everything that is shown of a run.
 #[derive(Debug, Clone)]
-pub struct Summary {
-    /// Name of the application.
-    pub app: String,
-    /// Name of the machine.
-    pub machine: String,
-    /// Name of the contexts.
-    pub contexts: Vec<String>,
+pub struct Summary<S = Handlers> {
+    /// Name of the application, or of the cluster.
+    pub name: String,
+    /// Name of the machine; a cluster has one by node.
+    pub machine: Option<String>,
     /// How the run ended.
     pub ending: Ending,
-    /// The NIC's counters.
-    pub totals: Totals,
-    /// Number of bytes of processed packets.
-    pub processed_bytes: u64,
-    /// The distribution of times from HER to completion.
-    pub latency: Option<Quantiles>,
-    /// The distribution of times from arrival to departure.
-    pub transit: Option<Quantiles>,
-    /// The time from the first arrival to the last thing that happened.
-    pub active: Time,
     /// The simulated time of the whole run.
     pub simulated: Time,
+    /// Number of the machine's cycles in it.
+    pub cycles: u64,
+    /// Number of instructions, those of polling loops included.
+    pub instructions: u64,
     /// The time the host took.
     pub host: Duration,
-    /// The simulated time that was worked on and the host time it took: of a live run only the
-    /// time with packets inside.
-    pub working: (Time, Duration),
-    /// Number of HPUs.
-    pub hpus: u32,
-    /// The frequency of the machine's clock, in megahertz.
-    pub frequency_mhz: u64,
-    /// Number of the machine's cycles in the simulated time.
-    pub cycles: u64,
-    /// Number of the machine's cycles from the first arrival to the last thing that happened.
-    pub active_cycles: u64,
-    /// The faults, each once, explained.
-    pub faults: Vec<Explained>,
-    /// A row per handler, if asked for.
-    pub handlers: Vec<HandlerRow>,
-    /// What does not add up, if something does not.
-    pub imbalance: Option<String>,
-    /// Describes the native engine, of a run by it.
-    pub native: Option<Native>,
+    /// The simulated time that was worked on and the host time it took, where that is not all: of a
+    /// live run the time with packets inside.
+    pub working: Option<(Time, Duration)>,
+    /// The distribution of times from HER to completion, or from wire to wire.
+    pub latency: Option<Quantiles>,
     /// Number of frames that the kernel dropped before a live run read them.
     pub kernel_dropped: Option<u64>,
-    /// Name of what else must be said (frames dropped by a live run, the slowdown).
+    /// The faults, each once, explained.
+    pub faults: Vec<Explained>,
+    /// What the program did wrong.
+    pub warnings: Vec<String>,
+    /// What was answered otherwise than expected.
+    pub differences: Vec<String>,
+    /// What does not add up: a defect of the simulator.
+    pub imbalances: Vec<String>,
+    /// What else must be said: why nothing came, frames dropped by a live run, the slowdown.
     pub remarks: Vec<String>,
+    /// What only a run of this kind tells.
+    pub section: S,
 }
 
-/// Names what a summary is about.
-pub struct Subject<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The machine.
-    pub machine: &'a Machine,
-    /// The contexts.
-    pub contexts: &'a [ExecutionContext],
-    /// Explains faults.
-    pub explain: &'a dyn Fn(Vec<Fault>) -> Vec<Explained>,
+/// What a kind of run tells beside what all tell.
+pub trait Section: Sized {
+    /// The JSON document's kind.
+    const DOCUMENT: Document;
+
+    /// Writes what was counted, from the line with the run's name on.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn write_counts(run: &Summary<Self>, out: &mut String) -> std::fmt::Result;
+
+    /// Gives the JSON keys that only this kind has.
+    fn keys(run: &Summary<Self>) -> Map<String, Value>;
+
+    /// Names the faults, and counts them all, those that are not explained included.
+    fn faults(run: &Summary<Self>) -> (&'static str, u64) {
+        ("exceptions", run.faults.len() as u64)
+    }
+
+    /// Writes what troubles its parts.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn write_trouble(_run: &Summary<Self>, _out: &mut String) -> std::fmt::Result {
+        Ok(())
+    }
+
+    /// Tells whether something failed that ending, faults and books do not show.
+    fn has_failures(_run: &Summary<Self>) -> bool {
+        false
+    }
 }
 
-impl Summary {
-    /// Turns a summary into one of the native engine: its times are those of this computer.
-    #[must_use]
-    pub fn by_native(mut self, workers: u32, engine: Duration) -> Self {
-        let spent = Time::from_ns(u64::try_from(engine.as_nanos()).unwrap_or(u64::MAX));
-        self.native = Some(Native { workers, engine });
-        self.active = spent;
-        self.simulated = Time::ZERO;
-        self.working = (Time::ZERO, engine);
-        self.hpus = workers;
-        self.cycles = 0;
-        self.active_cycles =
-            u64::try_from(u128::from(spent.ps()) * u128::from(self.frequency_mhz) / 1_000_000)
-                .unwrap_or(u64::MAX);
-        self
-    }
-
-    /// Puts a summary together: how the run ended, at which simulated time, after how much time
-    /// of the host.
-    pub fn new(app: &App, totals: Totals, stats: Stats, ended: (Ending, Time, Duration)) -> Self {
-        let explain = |faults| fault::explain_all(app, faults);
-        let subject = Subject {
-            name: &app.manifest.app.name,
-            machine: &app.machine.value,
-            contexts: &app.contexts,
-            explain: &explain,
-        };
-        Self::of(&subject, totals, stats, ended)
-    }
-
-    /// Does the same for what is no application of a manifest.
-    pub fn of(
-        subject: &Subject<'_>,
-        totals: Totals,
-        stats: Stats,
-        (ending, now, host): (Ending, Time, Duration),
-    ) -> Self {
-        let Subject { name, machine, contexts, explain } = *subject;
-        let start = stats.first_arrival.unwrap_or_default();
-        let end = stats.last_completion.max(stats.last_departure).max(stats.last_arrival);
-        // A timer that runs out behind the last packet is not part of the run.
-        let simulated = if ending == Ending::Finished { end } else { now };
-        let handlers = stats.handlers.into_iter().map(|((context, kind), mut row)| {
-            if let Some(context) = contexts.get(context.0 as usize) {
-                row.context.clone_from(&context.name);
-                row.symbol = symbol(context, kind).to_owned();
-            }
-            row.kind = kind_name(kind);
-            row
-        });
+impl<S: Section> Summary<S> {
+    /// Begins a summary of what ran for `cycles`: nothing is wrong yet, nothing said.
+    pub fn begin(name: &str, ending: Ending, (simulated, cycles): (Time, u64), section: S) -> Self {
         Self {
-            app: name.to_owned(),
-            machine: machine.name.clone(),
-            contexts: contexts.iter().map(|context| context.name.clone()).collect(),
+            name: name.to_owned(),
+            machine: None,
             ending,
-            imbalance: imbalance(&totals),
-            processed_bytes: stats.processed_bytes,
-            latency: stats.latency.quantiles(),
-            transit: stats.transit.quantiles(),
-            active: end.since(start),
             simulated,
-            host,
-            working: (simulated, host),
-            hpus: machine.hpus_of_all_units(),
-            frequency_mhz: machine.clock.frequency_mhz,
-            cycles: cycles(machine, simulated),
-            active_cycles: cycles(machine, end.since(start)),
-            faults: fault::merged(explain(stats.faults.into_faults())),
-            handlers: handlers.collect(),
-            totals,
-            native: None,
+            cycles,
+            instructions: 0,
+            host: Duration::ZERO,
+            working: None,
+            latency: None,
             kernel_dropped: None,
+            faults: Vec::new(),
+            warnings: Vec::new(),
+            differences: Vec::new(),
+            imbalances: Vec::new(),
             remarks: Vec::new(),
+            section,
         }
     }
 
-    /// Gives the rate of processed packets in Gbit/s, from the first arrival to the last event.
-    pub fn throughput_gbit_s(&self) -> f64 {
-        gbit_s(self.processed_bytes, self.active)
+    /// Names what ran, and on what.
+    pub fn title(&self) -> String {
+        match &self.machine {
+            Some(machine) => format!("{} on {machine}", self.name),
+            None => self.name.clone(),
+        }
     }
 
-    /// Gives the rate of packets sent in Gbit/s over the same time.
-    pub fn out_gbit_s(&self) -> f64 {
-        gbit_s(self.totals.bytes_out, self.active)
-    }
-
-    /// Gives the part of HPU cycles with a task, from the first arrival to the last event.
-    pub fn hpu_utilisation(&self) -> f64 {
-        let cycles = self.active_cycles as f64 * f64::from(self.hpus);
-        ratio(self.totals.busy_cycles as f64, cycles)
-    }
-
-    /// Gives instructions per cycle of a busy HPU.
-    pub fn ipc(&self) -> f64 {
-        ratio(self.totals.instructions as f64, self.totals.busy_cycles as f64)
+    fn working(&self) -> (Time, Duration) {
+        self.working.unwrap_or((self.simulated, self.host))
     }
 
     /// Gives how much slower than the hardware the run was.
     pub fn slowdown(&self) -> f64 {
-        ratio(self.working.1.as_secs_f64(), self.working.0.ps() as f64 / 1e12)
+        let (simulated, host) = self.working();
+        ratio(host.as_secs_f64(), simulated.ps() as f64 / 1e12)
     }
 
     /// Gives millions of simulated instructions per second of the host.
     pub fn simulated_mips(&self) -> f64 {
-        ratio(self.totals.instructions as f64 / 1e6, self.working.1.as_secs_f64())
+        ratio(self.instructions as f64 / 1e6, self.working().1.as_secs_f64())
     }
 
-    /// Gives the packets a second that a run by the native engine took.
-    pub fn packets_per_second(&self) -> f64 {
-        let seconds = self.native.map_or(0.0, |native| native.engine.as_secs_f64());
-        ratio(self.totals.packets_in as f64, seconds)
+    /// Notes that packets do not add up.
+    pub fn unbalanced(&mut self, problem: &str) {
+        self.imbalances.push(format!(
+            "packets do not add up: {problem}; this is a defect of pinion, please report it"
+        ));
     }
 
-    /// Counts dropped packets.
-    pub fn dropped(&self) -> u64 {
-        self.totals.dropped_total()
+    /// Writes how long the simulation took; `cycles` says of how many, if that is of interest.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_time(&self, out: &mut String, cycles: &str) -> std::fmt::Result {
+        write!(
+            out,
+            "  time          {:>12}  {cycles}simulated; host {}, slowdown {}, {:.1} MIPS",
+            self.simulated.to_string(),
+            seconds(self.host.as_secs_f64()),
+            count(self.slowdown().round() as u64),
+            self.simulated_mips()
+        )
     }
 
-    /// Counts the packets dropped for a reason.
-    pub fn dropped_for(&self, reason: DropReason) -> u64 {
-        let of_reason = self.totals.dropped.iter().filter(|(other, _)| *other == reason);
-        of_reason.map(|(_, count)| count).sum()
+    fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
+        S::write_trouble(self, out)?;
+        let lists =
+            [("the program did wrong:", &self.warnings), ("not as expected:", &self.differences)];
+        for (head, lines) in lists.iter().filter(|(_, lines)| !lines.is_empty()) {
+            writeln!(out, "  {head}")?;
+            lines.iter().try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
+        self.write_faults(out)?;
+        if let Ending::Stuck(report) = &self.ending
+            && !report.is_empty()
+        {
+            writeln!(out, "  nothing moves any more:")?;
+            report.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
+        let rest = self.imbalances.iter().chain(&self.remarks);
+        rest.into_iter().try_for_each(|line| writeln!(out, "  {line}"))
+    }
+
+    fn write_faults(&self, out: &mut String) -> std::fmt::Result {
+        let (name, all) = S::faults(self);
+        if all == 0 {
+            return Ok(());
+        }
+        writeln!(out, "  {name:<14}{:>12}", count(all))?;
+        self.faults.iter().for_each(|fault| out.push_str(&fault.to_text("    ")));
+        let told: u64 = self.faults.iter().map(|fault| fault.fault.count).sum();
+        let more = all.saturating_sub(told);
+        if more > 0 && !self.faults.is_empty() {
+            writeln!(out, "    and {} more", count(more))?;
+        }
+        Ok(())
     }
 }
 
-/// Tells which packets are unaccounted for, if any are.
-fn imbalance(totals: &Totals) -> Option<String> {
-    let problem = totals.conserved().err()?;
-    Some(format!("packets do not add up: {problem}; this is a defect of pinion, please report it"))
+impl<S: Section> Report for Summary<S> {
+    fn texts(&self) -> [String; 2] {
+        [written(|out| S::write_counts(self, out)), written(|out| self.write_trouble(out))]
+    }
+
+    fn has_failures(&self) -> bool {
+        self.ending.is_failure() || !self.imbalances.is_empty() || S::has_failures(self)
+    }
+
+    fn has_differences(&self) -> bool {
+        !self.differences.is_empty()
+    }
+
+    /// Gives the summary as JSON: the keys are a promise, new ones may be added. A cluster's has no
+    /// times of the host, so that it is the same at every number of threads and ranks.
+    fn to_json(&self) -> Value {
+        let mut all = json!({
+            "document": S::DOCUMENT.head(),
+            "ending": self.ending.name(),
+            "simulated_ns": self.simulated.ns(),
+            "cycles": self.cycles,
+            "instructions": self.instructions,
+            "remarks": self.remarks,
+        });
+        let Some(keys) = all.as_object_mut() else { return all };
+        if let Some(machine) = &self.machine {
+            let of_one = [
+                ("app", json!(self.name)),
+                ("machine", json!(machine)),
+                ("host_seconds", json!(self.host.as_secs_f64())),
+                ("slowdown", json!(self.slowdown())),
+                ("simulated_mips", json!(self.simulated_mips())),
+                ("latency_ns", json!(self.latency)),
+                ("faults", self.faults.iter().map(Explained::to_json).collect()),
+            ];
+            keys.extend(of_one.map(|(key, value)| (key.to_owned(), value)));
+        }
+        keys.extend(S::keys(self));
+        if let Some(frames) = self.kernel_dropped {
+            all["packets"]["dropped_by_kernel"] = json!(frames);
+        }
+        all
+    }
 }
 
-/// Names a context's handler of a kind.
-fn symbol(context: &ExecutionContext, kind: HandlerKind) -> &str {
-    let handler = match kind {
-        HandlerKind::Header => &context.header_handler,
-        HandlerKind::Payload => &context.payload_handler,
-        HandlerKind::Completion => &context.completion_handler,
-    };
-    handler.as_ref().map_or("", |handler| &handler.name)
-}
-
-fn cycles(machine: &Machine, time: Time) -> u64 {
-    Clock::from_hz(machine.clock.frequency_mhz.max(1) * 1_000_000).cycle_at(time)
-}
-
-fn gbit_s(bytes: u64, time: Time) -> f64 {
-    ratio(bytes as f64 * 8.0, time.ns())
-}
-
-fn ratio(over: f64, under: f64) -> f64 {
+/// Divides, where there is something to divide by.
+pub fn ratio(over: f64, under: f64) -> f64 {
     if under > 0.0 { over / under } else { 0.0 }
+}
+
+/// Takes the keys of a JSON object.
+pub fn as_keys(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(keys) => keys,
+        _ => Map::new(),
+    }
 }

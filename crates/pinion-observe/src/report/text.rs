@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::ending::Ending;
 use super::handlers::HandlerRow;
 use super::histogram::Quantiles;
-use super::summary::{Native, Summary};
+use super::packet_handlers::{Handlers, Native};
+use super::summary::Summary;
 use crate::words::{bytes, count, number, seconds};
 
-impl Summary {
-    pub(super) fn write_text(&self, out: &mut String) -> std::fmt::Result {
+impl Handlers {
+    /// Writes what was counted.
+    pub(super) fn write_text(&self, run: &Summary, out: &mut String) -> std::fmt::Result {
         let totals = &self.totals;
-        let ending = self.ending.behind_name();
         let engine = if self.native.is_some() { ", native engine" } else { "" };
-        writeln!(out, "{} on {}{engine}{ending}", self.app, self.machine)?;
+        writeln!(out, "{}{engine}{}", run.title(), run.ending.behind_name())?;
         let (packets_in, bytes_in) = (count(totals.packets_in), bytes(totals.bytes_in));
         let (packets_out, bytes_out) = (count(totals.packets_out), bytes(totals.bytes_out));
         writeln!(out, "  packets in    {packets_in:>12}  {bytes_in}")?;
@@ -37,16 +37,16 @@ impl Summary {
             number(self.throughput_gbit_s()),
             number(self.out_gbit_s())
         )?;
-        self.write_latencies(out)?;
+        self.write_latencies(run, out)?;
         match &self.native {
-            Some(native) => self.write_native(out, native)?,
-            None => self.write_machine(out)?,
+            Some(native) => self.write_native(run, out, native)?,
+            None => self.write_machine(run, out)?,
         }
         self.write_handlers(out)
     }
 
     /// Writes how busy the workers were and how long all took.
-    fn write_native(&self, out: &mut String, native: &Native) -> std::fmt::Result {
+    fn write_native(&self, run: &Summary, out: &mut String, native: &Native) -> std::fmt::Result {
         writeln!(
             out,
             "  workers       {:>12}  {:.1} % of their time in handlers",
@@ -56,14 +56,14 @@ impl Summary {
         writeln!(
             out,
             "  time          {:>12}  host, {} of it in the engine: {} packets/s",
-            seconds(self.host.as_secs_f64()),
+            seconds(run.host.as_secs_f64()),
             seconds(native.engine.as_secs_f64()),
             count(self.packets_per_second().round() as u64)
         )
     }
 
     /// Writes how busy the machine was and how long its simulation took.
-    fn write_machine(&self, out: &mut String) -> std::fmt::Result {
+    fn write_machine(&self, run: &Summary, out: &mut String) -> std::fmt::Result {
         let totals = &self.totals;
         writeln!(
             out,
@@ -73,14 +73,8 @@ impl Summary {
         )?;
         let instructions = count(totals.instructions);
         writeln!(out, "  instructions  {instructions:>12}  IPC {:.2}", self.ipc())?;
-        writeln!(
-            out,
-            "  time          {:>12}  simulated; host {}, slowdown {}, {:.1} MIPS",
-            self.simulated.to_string(),
-            seconds(self.host.as_secs_f64()),
-            count(self.slowdown().round() as u64),
-            self.simulated_mips()
-        )
+        run.write_time(out, "")?;
+        writeln!(out)
     }
 
     fn reasons(&self) -> String {
@@ -89,12 +83,12 @@ impl Summary {
         each.collect::<Vec<_>>().join(", ")
     }
 
-    fn write_latencies(&self, out: &mut String) -> std::fmt::Result {
+    fn write_latencies(&self, run: &Summary, out: &mut String) -> std::fmt::Result {
         let completion = match self.native {
             Some(_) => "arrival to completion",
             None => "HER to completion",
         };
-        write_latencies(out, &[(completion, self.latency), ("arrival to departure", self.transit)])
+        write_latencies(out, &[(completion, run.latency), ("arrival to departure", self.transit)])
     }
 
     fn write_handlers(&self, out: &mut String) -> std::fmt::Result {
@@ -149,30 +143,6 @@ impl Summary {
             if !parts.is_empty() {
                 writeln!(out, "      waits: {}", parts.join(", "))?;
             }
-        }
-        Ok(())
-    }
-
-    pub(super) fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
-        if self.totals.faults > 0 {
-            writeln!(out, "  handler errors {:>11}", count(self.totals.faults))?;
-            for fault in &self.faults {
-                out.push_str(&fault.to_text("    "));
-            }
-            let told: u64 = self.faults.iter().map(|fault| fault.fault.count).sum();
-            let more = self.totals.faults.saturating_sub(told);
-            if more > 0 && !self.faults.is_empty() {
-                writeln!(out, "    and {} more", count(more))?;
-            }
-        }
-        if let Ending::Stuck(report) = &self.ending {
-            writeln!(out, "  nothing moves any more:")?;
-            for line in report.lines() {
-                writeln!(out, "    {line}")?;
-            }
-        }
-        for line in self.imbalance.iter().chain(&self.remarks) {
-            writeln!(out, "  {line}")?;
         }
         Ok(())
     }

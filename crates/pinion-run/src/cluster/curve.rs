@@ -72,7 +72,7 @@ impl Curve {
                 }
             }
             let Some(summary) = run(plan, options, ranks, observer)? else { continue };
-            for load in &summary.loads {
+            for load in &summary.section.loads {
                 let own = plan.group_of(load.node).map(|(group, _)| group.first);
                 let gap = gaps.iter().find(|(group, _)| own == Some(plan.groups[*group].first));
                 let Some(&(_, gap_cycles)) = gap else { continue };

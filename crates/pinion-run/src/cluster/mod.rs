@@ -37,7 +37,7 @@ pub use plan::{FramesFrom, Group, OUTSIDE, OtherSide, Plan, Target};
 pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 pub use run::{RunOptions, run, trace};
 pub use spin_end::SpinEnd;
-pub use summary::Summary;
+pub use summary::{Cluster, Summary};
 pub use tracing::{NodeTracer, Tracing};
 
 use std::path::{Path, PathBuf};

@@ -31,7 +31,7 @@ pub(super) fn remarks(plan: &Plan, summary: &Summary) -> Vec<String> {
 
 /// Says that frames of captures have addresses which no node has.
 fn for_nobody(plan: &Plan, summary: &Summary) -> Option<String> {
-    let nowhere: u64 = summary.switches.iter().map(|row| row.unroutable).sum();
+    let nowhere: u64 = summary.section.switches.iter().map(|row| row.unroutable).sum();
     let is_capture = |group: &&Group| {
         matches!(group.target, Target::Frames { from: FramesFrom::Capture { .. } })
     };
@@ -55,12 +55,12 @@ fn nobody_sent(plan: &Plan, summary: &Summary) -> Option<String> {
     let moved = |node: &NodeRow| {
         node.messages_in + node.messages_out + node.frames_in + node.frames_out > 0
     };
-    if summary.nodes.iter().any(moved) {
+    if summary.section.nodes.iter().any(moved) {
         return None;
     }
     let waiting = |node: &&NodeRow| node.exit_code.is_none();
     let waiting: Vec<&str> =
-        summary.nodes.iter().filter(waiting).map(|node| node.name.as_str()).collect();
+        summary.section.nodes.iter().filter(waiting).map(|node| node.name.as_str()).collect();
     let who = match &waiting[..] {
         [] => "all programs ended without sending one".to_owned(),
         [one] => format!("{one} waits for one that nobody sends"),
@@ -118,7 +118,7 @@ fn targets(addresses: &[u32], spec: &LoadSpec) -> Vec<usize> {
 impl Load<'_> {
     /// Says that it sent nothing or got no answer, and how far its requests came.
     fn remark(&self, summary: &Summary) -> Option<String> {
-        let row = summary.loads.iter().find(|row| row.node == self.node)?;
+        let row = summary.section.loads.iter().find(|row| row.node == self.node)?;
         let number = |key: &str| row.report[key].as_u64().unwrap_or(0);
         let sent = number("requests");
         if sent == 0 {
@@ -158,11 +158,13 @@ impl Load<'_> {
     fn how_far(&self, summary: &Summary) -> String {
         let rows = || {
             let is_target = |row: &&NodeRow| self.targets.iter().any(|(_, node)| *node == row.node);
-            summary.nodes.iter().filter(is_target)
+            summary.section.nodes.iter().filter(is_target)
         };
         let sum = |of: fn(&NodeRow) -> u64| rows().map(of).sum::<u64>();
-        let lost: u64 = summary.cables.iter().map(|row| row.lost + row.damaged + row.dropped).sum();
-        let inside: u64 = summary.switches.iter().map(|row| row.dropped + row.unroutable).sum();
+        let lost: u64 =
+            summary.section.cables.iter().map(|row| row.lost + row.damaged + row.dropped).sum();
+        let inside: u64 =
+            summary.section.switches.iter().map(|row| row.dropped + row.unroutable).sum();
         let (frames, messages) = (sum(|row| row.frames_in), sum(|row| row.messages_in));
         if frames == 0 {
             return match lost + inside {

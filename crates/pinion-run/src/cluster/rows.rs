@@ -3,10 +3,11 @@
 use pinion_net::fabric::WireCounts;
 use pinion_net::switch::SwitchCounts;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::nanoservice;
-use pinion_observe::report::{Ending, Quantiles, Report};
+use pinion_observe::fault::Explained;
+use pinion_observe::report::{Ending, Handlers, Quantiles, Report as _, Section, Summary};
 
 /// Holds what a node did.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -81,119 +82,71 @@ impl NodeRow {
     }
 }
 
-/// Lists what a sPIN NIC's details leave out.
-const SPIN_LEFT_OUT: [&str; 10] = [
-    "document",
-    "app",
-    "machine",
-    "ending",
-    "host_seconds",
-    "slowdown",
-    "simulated_mips",
-    "instructions",
-    "latency_ns",
-    "remarks",
-];
-
-/// Lists what a node's details leave out: what is said already, and what differs from run to run.
-const LEFT_OUT: [&str; 16] = [
-    "document",
-    "app",
-    "machine",
-    "ending",
-    "exit_code",
-    "stuck",
-    "host_seconds",
-    "slowdown",
-    "simulated_mips",
-    "ready_cycle",
-    "latency_ns",
-    "load",
-    "differences",
-    "warnings",
-    "imbalance",
-    "remarks",
-];
-
 impl NodeRow {
+    /// Begins the row of a node that ran a program; `details` are what only its kind tells.
+    fn of<S: Section>(
+        node: usize,
+        name: &str,
+        run: &Summary<S>,
+        console: String,
+        mut details: Map<String, Value>,
+    ) -> Self {
+        details.insert("simulated_ns".to_owned(), json!(run.simulated.ns()));
+        details.insert("cycles".to_owned(), json!(run.cycles));
+        details.insert("faults".to_owned(), run.faults.iter().map(Explained::to_json).collect());
+        let (exit_code, stuck) = match &run.ending {
+            Ending::Exited { code, .. } => (Some(i64::from(*code)), ""),
+            Ending::Stuck(report) => (None, report.as_str()),
+            _ => (None, ""),
+        };
+        Self {
+            machine: run.machine.clone().unwrap_or_default(),
+            ending: run.ending.name().to_owned(),
+            exit_code,
+            failed: run.has_failures(),
+            stuck: stuck.lines().map(str::to_owned).collect(),
+            faults: run.faults.iter().map(|fault| fault.to_text("")).collect(),
+            console,
+            instructions: run.instructions,
+            latency_ns: run.latency,
+            warnings: run.warnings.clone(),
+            remarks: run.remarks.clone(),
+            imbalance: run.imbalances.first().cloned(),
+            details: Value::Object(details),
+            ..Self::without_program(node, name, &run.name)
+        }
+    }
+
     /// Makes the row of a nanoPU.
     pub(super) fn of_nanoservice(
         node: usize,
         name: &str,
-        summary: &nanoservice::Summary,
+        run: &nanoservice::Summary,
         console: &[u8],
     ) -> Self {
-        let mut details = summary.to_json();
-        let stuck = details["stuck"].as_array().cloned().unwrap_or_default();
-        let exit_code = details["exit_code"].as_i64();
-        if let Some(details) = details.as_object_mut() {
-            details.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
-        }
+        let section = &run.section;
+        let mut details = section.counts();
+        details.insert("instructions".to_owned(), json!(run.instructions));
+        let console = String::from_utf8_lossy(console).into_owned();
         Self {
-            node,
-            name: name.to_owned(),
-            app: summary.app.clone(),
-            machine: summary.machine.clone(),
-            ending: summary.ending.name().to_owned(),
-            exit_code,
-            failed: summary.has_failures(),
-            stuck: stuck.iter().filter_map(|line| Some(line.as_str()?.to_owned())).collect(),
-            faults: summary.faults.iter().map(|fault| fault.to_text("")).collect(),
-            console: String::from_utf8_lossy(console).into_owned(),
-            messages_in: summary.receive.delivered_messages,
-            messages_out: summary.transmit.messages,
-            frames_in: summary.frames.frames_in,
-            frames_out: summary.frames.frames_out,
-            instructions: summary.instructions,
-            latency_ns: summary.latency,
-            warnings: summary.warnings.clone(),
-            remarks: summary.why_lost().into_iter().collect(),
-            imbalance: summary.imbalance.clone(),
-            details,
+            messages_in: section.receive.delivered_messages,
+            messages_out: section.transmit.messages,
+            frames_in: section.frames.frames_in,
+            frames_out: section.frames.frames_out,
+            remarks: section.why_lost().into_iter().collect(),
+            ..Self::of(node, name, run, console, details)
         }
     }
-}
 
-impl NodeRow {
     /// Makes the row of a sPIN NIC; its latencies are those from request to completion.
-    pub(super) fn of_handlers(
-        node: usize,
-        name: &str,
-        summary: &pinion_observe::report::Summary,
-        console: String,
-        is_cut: bool,
-    ) -> Self {
-        let mut details = summary.to_json();
-        if let Some(details) = details.as_object_mut() {
-            details.retain(|key, _| !SPIN_LEFT_OUT.contains(&key.as_str()));
-        }
-        let (ending, stuck) = match &summary.ending {
-            Ending::Stuck(report) => ("stuck", report.as_str()),
-            _ if is_cut => ("interrupted", ""),
-            _ => ("finished", ""),
-        };
-        let totals = &summary.totals;
+    pub(super) fn of_handlers(node: usize, name: &str, run: &Summary, console: String) -> Self {
+        let totals = &run.section.totals;
         Self {
-            node,
-            name: name.to_owned(),
-            app: summary.app.clone(),
-            machine: summary.machine.clone(),
-            ending: ending.to_owned(),
-            exit_code: None,
-            failed: summary.has_failures(),
-            stuck: stuck.lines().map(str::to_owned).collect(),
-            faults: summary.faults.iter().map(|fault| fault.to_text("")).collect(),
-            console,
             messages_in: totals.matched,
             messages_out: totals.packets_out,
             frames_in: totals.packets_in,
             frames_out: totals.packets_out,
-            instructions: totals.instructions,
-            latency_ns: summary.latency,
-            warnings: Vec::new(),
-            remarks: summary.remarks.clone(),
-            imbalance: summary.imbalance.clone(),
-            details,
+            ..Self::of(node, name, run, console, Handlers::keys(run))
         }
     }
 }

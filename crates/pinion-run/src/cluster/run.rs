@@ -20,7 +20,7 @@ use super::observe::Observed;
 use super::plan::{FramesFrom, Plan, Target};
 use super::rows::{CableRow, QueueTrace, SwitchRow};
 use super::spin_end::SpinEnd;
-use super::summary::{Ended, Share, Summary};
+use super::summary::{self, Ended, Share, Summary};
 use super::tracing::{NodeTracer, Tracing};
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
@@ -106,20 +106,8 @@ pub(super) fn sum_up(
 ) -> Summary {
     let place = |trace: &QueueTrace| options.queues.iter().position(|name| *name == trace.cable);
     share.queues.sort_by_key(place);
-    let mut summary = Summary {
-        name: plan.name.clone(),
-        ending: ended.ending.clone(),
-        cycles: ended.at,
-        clock: plan.clock,
-        nodes: share.nodes,
-        cables: share.cables,
-        switches: share.switches,
-        queues: share.queues,
-        loads: share.loads,
-        host,
-        workers,
-        remarks: Vec::new(),
-    };
+    let mut summary = summary::sum_up(&plan.name, ended, plan.clock, share, workers);
+    summary.host = host;
     summary.remarks = nothing::remarks(plan, &summary);
     summary
 }

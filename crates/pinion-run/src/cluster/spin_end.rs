@@ -144,8 +144,11 @@ impl<'a> SpinEnd<'a> {
         let is_cut = matches!(ended.ending, Ending::CycleLimit | Ending::Interrupted);
         let name = name.to_owned();
         match self.finish(ended.at) {
-            Ok((summary, console)) => {
-                NodeRow::of_handlers(number, &name, &summary, console, is_cut)
+            Ok((mut run, console)) => {
+                if !run.ending.is_failure() {
+                    run.ending = if is_cut { Ending::Interrupted } else { Ending::Finished };
+                }
+                NodeRow::of_handlers(number, &name, &run, console)
             }
             // It writes no files, so nothing can go wrong with them.
             Err(error) => unreachable!("a NIC without outputs: {error}"),
@@ -239,8 +242,11 @@ mod tests {
     fn handlers_answer_over_a_cable_and_windows_change_nothing() {
         let Some(app) = echo() else { return };
         let (summary, times) = ask(&app, 140);
-        assert_eq!((summary.totals.packets_in, summary.totals.packets_out), (50, 50));
-        assert_eq!(summary.handlers.len(), 1);
+        assert_eq!(
+            (summary.section.totals.packets_in, summary.section.totals.packets_out),
+            (50, 50)
+        );
+        assert_eq!(summary.section.handlers.len(), 1);
         // Twice the cable, the frame's flits twice, and the handlers' time, which is under a
         // microsecond.
         assert!(times.iter().all(|cycles| (300..3_500).contains(cycles)), "{times:?}");

@@ -1,14 +1,11 @@
 //! What a cluster's run amounts to: rows of all ranks come in; the numbers people compare go out.
 
-use std::time::Duration;
-
-use pinion_sim::{Clock, Time};
+use pinion_sim::Clock;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use pinion_observe::document::Document;
-use pinion_observe::report::{Ending, Report};
-use pinion_observe::words::written;
+use pinion_observe::report::{Ending, Section, as_keys};
 
 use super::rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 
@@ -33,16 +30,10 @@ pub(super) struct Share {
     pub loads: Vec<LoadRow>,
 }
 
-/// Holds everything a summary shows.
+/// Holds what only a cluster's run tells.
 #[derive(Debug, Clone)]
-pub struct Summary {
-    /// Name of the cluster.
-    pub name: String,
-    /// How the run ended.
-    pub ending: Ending,
-    /// Number of the cycles of the run.
-    pub cycles: u64,
-    /// The clock they are cycles of.
+pub struct Cluster {
+    /// The clock of the network's cycles.
     pub clock: Clock,
     /// A row per node.
     pub nodes: Vec<NodeRow>,
@@ -54,15 +45,32 @@ pub struct Summary {
     pub queues: Vec<QueueTrace>,
     /// A row per load generator.
     pub loads: Vec<LoadRow>,
-    /// The time the host took.
-    pub host: Duration,
     /// Number of threads of a rank, and ranks.
     pub workers: (usize, usize),
-    /// Name of what else must be said.
-    pub remarks: Vec<String>,
 }
 
-impl Summary {
+/// What a cluster's run amounts to.
+pub type Summary = pinion_observe::report::Summary<Cluster>;
+
+/// Puts the summary of a cluster together from the rows of all ranks.
+pub(super) fn sum_up(
+    name: &str,
+    ended: &Ended,
+    clock: Clock,
+    share: Share,
+    workers: (usize, usize),
+) -> Summary {
+    let Share { nodes, cables, switches, queues, loads } = share;
+    let section = Cluster { clock, nodes, cables, switches, queues, loads, workers };
+    let imbalances = section.imbalances();
+    Summary {
+        instructions: section.nodes.iter().map(|node| node.instructions).sum(),
+        imbalances,
+        ..Summary::begin(name, ended.ending.clone(), (clock.time(ended.at), ended.at), section)
+    }
+}
+
+impl Cluster {
     /// Gives a queue's trace as CSV.
     pub fn queue_csv(&self, trace: &QueueTrace) -> String {
         let mut text = "cycle,time_ns,data_bytes,control_bytes\n".to_owned();
@@ -73,64 +81,45 @@ impl Summary {
         text
     }
 
-    /// Gives the simulated time.
-    pub fn simulated(&self) -> Time {
-        self.clock.time(self.cycles)
-    }
-
-    /// Counts all instructions.
-    pub fn instructions(&self) -> u64 {
-        self.nodes.iter().map(|node| node.instructions).sum()
-    }
-
     /// Lists what does not add up.
-    pub fn imbalances(&self) -> impl Iterator<Item = String> {
+    fn imbalances(&self) -> Vec<String> {
         let nodes = self.nodes.iter().filter_map(|node| {
             node.imbalance.as_ref().map(|problem| format!("{}: {problem}", node.name))
         });
         let cables = self.cables.iter().filter(|row| !row.balanced);
-        let cables = cables.map(|row| {
-            format!(
-                "cable {}: frames do not add up; this is a defect of pinion, please report it",
-                row.cable
-            )
-        });
+        let cables = cables.map(|row| format!("cable {}", row.cable));
         let switches = self.switches.iter().filter(|row| !row.balanced);
-        let switches = switches.map(|row| {
-            format!(
-                "switch {}: frames do not add up; this is a defect of pinion, please report it",
-                row.switch
-            )
+        let switches = switches.map(|row| format!("switch {}", row.switch));
+        let wrong = cables.chain(switches).map(|place| {
+            format!("{place}: frames do not add up; this is a defect of pinion, please report it")
         });
-        nodes.chain(cables).chain(switches)
+        nodes.chain(wrong).collect()
     }
 }
 
-impl Report for Summary {
-    fn texts(&self) -> [String; 2] {
-        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
+impl Section for Cluster {
+    const DOCUMENT: Document = Document::Cluster;
+
+    fn write_counts(run: &Summary, out: &mut String) -> std::fmt::Result {
+        run.section.write_text(run, out)
     }
 
-    fn has_failures(&self) -> bool {
-        self.ending.is_failure()
-            || self.nodes.iter().any(|node| node.failed)
-            || self.imbalances().next().is_some()
+    fn write_trouble(run: &Summary, out: &mut String) -> std::fmt::Result {
+        run.section.write_trouble(out)
     }
 
-    /// Gives the summary as JSON: the same at every number of threads and ranks.
-    fn to_json(&self) -> Value {
-        json!({
-            "document": Document::Cluster.head(),
-            "cluster": self.name,
-            "ending": self.ending.name(),
-            "cycles": self.cycles,
-            "simulated_ns": self.simulated().ns(),
-            "instructions": self.instructions(),
-            "nodes": self.nodes,
-            "network": { "cables": self.cables, "switches": self.switches },
-            "loads": self.loads.iter().map(LoadRow::to_json).collect::<Vec<_>>(),
-            "remarks": self.remarks,
-            "imbalances": self.imbalances().collect::<Vec<_>>(),
-        })
+    fn has_failures(run: &Summary) -> bool {
+        run.section.nodes.iter().any(|node| node.failed)
+    }
+
+    fn keys(run: &Summary) -> Map<String, Value> {
+        let section = &run.section;
+        as_keys(json!({
+            "cluster": run.name,
+            "nodes": section.nodes,
+            "network": { "cables": section.cables, "switches": section.switches },
+            "loads": section.loads.iter().map(LoadRow::to_json).collect::<Vec<_>>(),
+            "imbalances": run.imbalances,
+        }))
     }
 }

@@ -33,8 +33,8 @@ fn every_request_is_answered_at_any_number_of_threads() {
     let one = with(1);
     assert_eq!(one.ending, Ending::Finished, "{}", one.to_text());
     assert!(!one.has_failures());
-    assert_eq!(one.nodes.len(), 4);
-    let client = &one.nodes[3];
+    assert_eq!(one.section.nodes.len(), 4);
+    let client = &one.section.nodes[3];
     assert_eq!((client.name.as_str(), client.exit_code), ("client.2", Some(0)));
     assert!(client.console.starts_with("100 answers, "), "{}", client.console);
     for threads in [2, 4] {
@@ -49,7 +49,7 @@ fn a_fat_tree_carries_all_too() {
     assert!(plan.network.cables.iter().any(|name| name == "s0-s8"));
     let summary = run_plan(&plan, &RunOptions::default());
     assert_eq!(summary.ending, Ending::Finished, "{}", summary.to_text());
-    assert!(summary.imbalances().next().is_none());
+    assert!(summary.imbalances.is_empty(), "{:?}", summary.imbalances);
 }
 
 #[test]
@@ -59,9 +59,9 @@ fn faults_change_times_not_answers() {
     let options = RunOptions { faults: Some(faults), ..RunOptions::default() };
     let summary = run_plan(&plan, &options);
     assert_eq!(summary.ending, Ending::Finished, "{}", summary.to_text());
-    let lost: u64 = summary.cables.iter().map(|row| row.lost + row.damaged).sum();
+    let lost: u64 = summary.section.cables.iter().map(|row| row.lost + row.damaged).sum();
     assert!(lost > 0, "{}", summary.to_text());
-    assert!(summary.imbalances().next().is_none());
+    assert!(summary.imbalances.is_empty(), "{:?}", summary.imbalances);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn who_waits_for_nobody_is_told() {
     assert_eq!(summary.ending, Ending::Failed);
     assert!(summary.has_failures());
     // Whose answers did not come has not finished.
-    let client = summary.nodes.iter().find(|node| node.name.starts_with("client")).unwrap();
+    let client = summary.section.nodes.iter().find(|node| node.name.starts_with("client")).unwrap();
     assert_eq!(client.ending, "cut_off");
 }
 
@@ -208,7 +208,10 @@ fn a_node_that_is_traced_does_the_same() {
     let instructions = text.lines().filter(|line| line.contains(" hart 0 ")).count() as u64;
     assert!(text.contains("_start"));
     // Turns of polling loops are left out.
-    assert!(instructions > 1000 && instructions <= traced.nodes[1].instructions, "{instructions}");
+    assert!(
+        instructions > 1000 && instructions <= traced.section.nodes[1].instructions,
+        "{instructions}"
+    );
 }
 
 /// Traces the handlers of `cluster_filter` from a cycle of the NIC's on; gives the lines with their
@@ -348,7 +351,7 @@ fn packets_of_captures_and_generators_reach_nodes() {
     let with = |threads| run_plan(&plan, &RunOptions { threads, ..RunOptions::default() });
     let summary = with(1);
     let frames = |name: &str| {
-        let node = summary.nodes.iter().find(|node| node.name == name).unwrap();
+        let node = summary.section.nodes.iter().find(|node| node.name == name).unwrap();
         (node.frames_in, node.frames_out)
     };
     assert_eq!((frames("echo"), frames("made")), ((50, 50), (50, 50)), "{}", summary.to_text());
@@ -389,7 +392,10 @@ pcap = "icmp_echo/ping.pcap"
     let plan = Plan::from_text(text, "pair.toml", &example(""), &Options::default()).unwrap();
     let summary = run_plan(&plan, &RunOptions::default());
     // 97 of the 100 are echo requests.
-    assert_eq!((summary.nodes[0].frames_in, summary.nodes[0].frames_out), (100, 97));
-    assert_eq!(summary.nodes[1].frames_in, 97);
+    assert_eq!(
+        (summary.section.nodes[0].frames_in, summary.section.nodes[0].frames_out),
+        (100, 97)
+    );
+    assert_eq!(summary.section.nodes[1].frames_in, 97);
     assert_eq!(summary.ending, Ending::Finished);
 }

@@ -4,15 +4,15 @@
 use std::fmt::Write as _;
 
 use super::rows::NodeRow;
-use super::summary::Summary;
-use pinion_observe::words::{bytes, count, seconds};
+use super::summary::{Cluster, Summary};
+use pinion_observe::words::{bytes, count};
 
 /// Shows a row per group instead of per node above this number.
 const MOST_ROWS: usize = 16;
 /// Shows what so many stuck or failed nodes do.
 const MOST_TROUBLED: usize = 6;
 
-impl Summary {
+impl Cluster {
     /// Gives what programs printed, each line with its node's name in front.
     pub fn console(&self) -> String {
         let mut text = String::new();
@@ -24,27 +24,21 @@ impl Summary {
         text
     }
 
-    pub(super) fn write_text(&self, out: &mut String) -> std::fmt::Result {
-        let ending = self.ending.behind_name();
+    /// Writes what was counted.
+    pub(super) fn write_text(&self, run: &Summary, out: &mut String) -> std::fmt::Result {
         let nodes = several(self.nodes.len(), "node", "nodes");
         let switches = several(self.switches.len(), "switch", "switches");
-        writeln!(out, "{}: {nodes}, {switches}{ending}", self.name)?;
+        writeln!(out, "{}: {nodes}, {switches}{}", run.title(), run.ending.behind_name())?;
         self.write_nodes(out)?;
         for load in &self.loads {
             writeln!(out, "  load {}", load.name)?;
             load.text.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
         self.write_network(out)?;
-        let host = self.host.as_secs_f64();
-        let mips = if host > 0.0 { self.instructions() as f64 / 1e6 / host } else { 0.0 };
-        let slowdown = host / (self.simulated().ps().max(1) as f64 / 1e12);
+        run.write_time(out, &format!("{} cycles ", count(run.cycles)))?;
         writeln!(
             out,
-            "  time          {:>12}  {} cycles simulated; host {}, slowdown {}, {mips:.1} MIPS, {}{}",
-            self.simulated().to_string(),
-            count(self.cycles),
-            seconds(host),
-            count(slowdown.round() as u64),
+            ", {}{}",
             several(self.workers.0, "thread", "threads"),
             match self.workers.1 {
                 1 => String::new(),
@@ -118,6 +112,7 @@ impl Summary {
         Ok(())
     }
 
+    /// Writes what troubles the nodes.
     pub(super) fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
         let troubled = |node: &&NodeRow| {
             let said = [&node.stuck, &node.warnings, &node.faults, &node.remarks];
@@ -135,8 +130,7 @@ impl Summary {
         if all > MOST_TROUBLED {
             writeln!(out, "  and {} nodes more", all - MOST_TROUBLED)?;
         }
-        self.remarks.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-        self.imbalances().try_for_each(|problem| writeln!(out, "  {problem}"))
+        Ok(())
     }
 }
 

@@ -44,7 +44,7 @@ pub fn run(
     let stats = collector.finish(&mut passing)?;
     let ending = stuck.map_or(Ending::Finished, Ending::Stuck);
     let mut summary = Summary::new(app, nic.totals(), stats, (ending, nic.now(), host));
-    summary.working = outside.pace.working;
+    summary.working = Some(outside.pace.working);
     summary.remarks = remarks;
     summary.kernel_dropped = Some(outside.device.dropped_by_kernel());
     Ok(summary)

@@ -259,16 +259,16 @@ impl Frames {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn finish(mut self) -> Result<(Counts, Histogram)> {
+    pub fn finish(&mut self) -> Result<(Counts, Histogram)> {
         self.settle(Cycle::MAX)?;
-        if let Some(pcap) = self.pcap {
+        if let Some(pcap) = self.pcap.take() {
             pcap.finish()?;
         }
-        if let Some((mut writer, partial, path)) = self.csv {
+        if let Some((mut writer, partial, path)) = self.csv.take() {
             writer.flush().map_err(|error| Error::file("write", &path, error))?;
             partial.keep()?;
         }
-        Ok((self.counts, self.latency))
+        Ok((self.counts, std::mem::take(&mut self.latency)))
     }
 }
 

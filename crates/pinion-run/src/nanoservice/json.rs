@@ -1,54 +1,53 @@
 //! The summary for machines: the keys are a promise, new ones may be added.
 
 use pinion_nanopu::transport::DropReason;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::summary::Summary;
+use super::summary::{Nanoservice, Summary};
 use pinion_observe::document::Document;
-use pinion_observe::fault::Explained;
-use pinion_observe::report::{Ending, Report};
-use pinion_observe::words::written;
+use pinion_observe::report::{Ending, Section, as_keys};
 
-impl Report for Summary {
-    fn texts(&self) -> [String; 2] {
-        [written(|out| self.write_text(out)), written(|out| self.write_trouble(out))]
+impl Section for Nanoservice {
+    const DOCUMENT: Document = Document::Nanoservice;
+
+    fn write_counts(run: &Summary, out: &mut String) -> std::fmt::Result {
+        run.section.write_text(run, out)
     }
 
-    fn has_failures(&self) -> bool {
-        self.ending.is_failure() || self.imbalance.is_some()
+    fn keys(run: &Summary) -> Map<String, Value> {
+        let section = &run.section;
+        let exit_code = match run.ending {
+            Ending::Exited { code, .. } => Some(code),
+            _ => None,
+        };
+        let stuck = match &run.ending {
+            Ending::Stuck(report) => Some(report.lines().collect::<Vec<_>>()),
+            _ => None,
+        };
+        let mut keys = section.counts();
+        keys.extend(as_keys(json!({
+            "exit_code": exit_code,
+            "stuck": stuck,
+            "ready_cycle": section.ready,
+            "load": section.load_json(),
+            "differences": run.differences,
+            "warnings": run.warnings,
+            "imbalance": run.imbalances.first(),
+        })));
+        keys
     }
+}
 
-    fn has_differences(&self) -> bool {
-        !self.differences.is_empty()
-    }
-
-    fn to_json(&self) -> Value {
+impl Nanoservice {
+    /// Gives what was counted, as a node of a cluster tells it too.
+    pub(crate) fn counts(&self) -> Map<String, Value> {
         let (receive, transmit) = (&self.receive, &self.transmit);
         let dropped = DropReason::ALL.into_iter();
         let dropped =
             dropped.map(|reason| (reason.name().to_owned(), receive.dropped(reason).into()));
-        let dropped: serde_json::Map<String, Value> = dropped.collect();
-        let mut all = json!({
-            "document": Document::Nanoservice.head(),
-            "app": self.app,
-            "machine": self.machine,
+        let dropped: Map<String, Value> = dropped.collect();
+        as_keys(json!({
             "transport": self.transport,
-            "ending": self.ending.name(),
-            "exit_code": match self.ending {
-                Ending::Exited { code, .. } => json!(code),
-                _ => Value::Null,
-            },
-            "stuck": match &self.ending {
-                Ending::Stuck(report) => json!(report.lines().collect::<Vec<_>>()),
-                _ => Value::Null,
-            },
-            "simulated_ns": self.simulated().ns(),
-            "cycles": self.cycles,
-            "ready_cycle": self.ready,
-            "host_seconds": self.host.as_secs_f64(),
-            "slowdown": self.slowdown(),
-            "instructions": self.instructions,
-            "simulated_mips": self.simulated_mips(),
             "packets": {
                 "in": self.frames.frames_in,
                 "delivered": receive.delivered_packets,
@@ -69,24 +68,11 @@ impl Report for Summary {
                 "out_delivered": transmit.delivered,
                 "out_undelivered": self.undelivered,
             },
-            "latency_ns": self.latency,
             "harts": self.harts_json(),
             "nic": self.nic_json(),
-            "load": self.load_json(),
-            "faults": self.faults.iter().map(Explained::to_json).collect::<Vec<_>>(),
-            "differences": self.differences,
-            "warnings": self.warnings,
-            "imbalance": self.imbalance,
-            "remarks": self.remarks,
-        });
-        if let Some(frames) = self.kernel_dropped {
-            all["packets"]["dropped_by_kernel"] = json!(frames);
-        }
-        all
+        }))
     }
-}
 
-impl Summary {
     fn harts_json(&self) -> Vec<Value> {
         let row = |row: &super::summary::HartRow| {
             let mut value = json!(row);

@@ -15,7 +15,7 @@ use super::hang;
 use super::run::PEER_IP;
 use super::said::Said;
 use super::setup::Setup;
-use super::summary::Summary;
+use super::summary::{Summary, sum_up};
 use super::wire::Wire;
 use crate::live::{Cycles, Device, Holds, Inside, NIC_MAC, Options, Outside, drive};
 use crate::watch::Observer;
@@ -69,14 +69,13 @@ pub fn run(
     let host = drive(&mut cycles, &mut outside, options, observer)?;
     let ended = (cycles.now, Some(cycles.ready));
     let live = cycles.inside;
-    let mut summary = Summary::new(service, &setup, &live.end, live.ending(), ended);
-    let (counts, latency) = live.end.ears.frames.finish()?;
-    summary.frames = counts;
-    summary.latency = latency.quantiles();
+    let ending = live.ending();
+    let mut end = live.end;
+    let (counts, latency) = end.ears.frames.finish()?;
+    let mut summary = sum_up(service, &setup, &end, ending, ended, (counts, &latency));
     summary.host = host;
     summary.remarks.extend(outside.remarks());
     summary.kernel_dropped = Some(outside.device.dropped_by_kernel());
-    summary.check();
     Ok(summary)
 }
 

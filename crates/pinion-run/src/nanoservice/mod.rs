@@ -27,5 +27,5 @@ pub use outside::Traffic;
 pub use perfetto::NodeTrace;
 pub use script::{FILE_NAME as SCRIPT_NAME, Script};
 pub use setup::Setup;
-pub use summary::{HartRow, Summary};
+pub use summary::{HartRow, Nanoservice, Summary};
 pub use trace::{Filter, Trace};

@@ -1,17 +1,17 @@
 //! What must be said of a node to which nothing came, or from which nothing went: its summary comes
 //! in, a sentence goes out.
 
-use super::summary::Summary;
+use super::summary::Nanoservice;
 use pinion_observe::report::Ending;
 use pinion_observe::words::count;
 
-impl Summary {
+impl Nanoservice {
     /// Says that no message reached the program, or that none of its own left, if that is so;
     /// `why` tells why nothing came in.
-    pub fn why_silent(&self, why: &str) -> Option<String> {
+    pub fn why_silent(&self, ending: &Ending, why: &str) -> Option<String> {
         // A program that ends itself may need no messages; a run that was cut short may have been
         // about to get one.
-        if !matches!(self.ending, Ending::Finished | Ending::CycleLimit) {
+        if !matches!(ending, Ending::Finished | Ending::CycleLimit) {
             return None;
         }
         let (came, went) = (self.receive.delivered_messages, self.transmit.messages);

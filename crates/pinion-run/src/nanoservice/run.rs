@@ -21,7 +21,7 @@ use super::hang;
 use super::outside::{Outside, Traffic};
 use super::said::Said;
 use super::setup::Setup;
-use super::summary::Summary;
+use super::summary::{Summary, sum_up};
 use super::wire::Wire;
 use crate::watch::{Observer, Progress, Slice};
 use pinion_app::error::{Error, Result};
@@ -328,19 +328,18 @@ impl<L: Settling> Run<'_, L> {
         let peer = peer.into_peer();
         let why_nothing = peer.why_nothing();
         let (load, differences) = peer.finish();
-        let mut summary = Summary::new(self.service, setup, &end, ending, (now, ready));
         let (counts, latency) = end.ears.frames.finish()?;
-        summary.frames = counts;
-        summary.latency = latency.quantiles();
+        let at = (now, ready);
+        let mut summary = sum_up(self.service, setup, &end, ending, at, (counts, &latency));
         summary.host = self.host.elapsed();
-        summary.load = load;
+        summary.section.load = load;
         summary.differences = differences;
         if self.restless {
             let remark = "the program goes on, but has nothing to do: the run ends here";
             summary.remarks.push(remark.to_owned());
         }
-        summary.check();
-        summary.remarks.extend(summary.why_silent(why_nothing));
+        let why = summary.section.why_silent(&summary.ending, why_nothing);
+        summary.remarks.extend(why);
         Ok(summary)
     }
 }

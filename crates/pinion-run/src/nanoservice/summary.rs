@@ -1,22 +1,19 @@
 //! What a nanoservice's run amounts to: a node as it was left comes in, the numbers people compare
 //! go out, and what the program did wrong.
 
-use std::time::Duration;
-
 use pinion_nanopu::Cycle;
 use pinion_nanopu::nic::receive::Accounting;
 use pinion_nanopu::nic::transmit::counters::Counters;
 use pinion_nanopu::node::{Node, NodeEnd};
 use pinion_net::load::LoadReport;
-use pinion_sim::{Clock, Time};
+use pinion_sim::Clock;
 
 use super::ears::{Ears, HartCounts};
 use super::frames::Counts;
 use super::run::empty_read;
 use super::setup::Setup;
 use pinion_app::service::Service;
-use pinion_observe::fault::Explained;
-use pinion_observe::report::{Ending, Quantiles};
+use pinion_observe::report::{Ending, Histogram, ratio};
 use pinion_observe::words::count;
 
 /// Holds what a hart did.
@@ -66,21 +63,13 @@ impl HartRow {
     }
 }
 
-/// Holds everything a summary shows.
+/// Holds what only a nanoservice's run tells.
 #[derive(Debug, Clone)]
-pub struct Summary {
-    /// Name of the application.
-    pub app: String,
-    /// Name of the machine.
-    pub machine: String,
+pub struct Nanoservice {
     /// Name of the transport.
     pub transport: String,
-    /// How the run ended.
-    pub ending: Ending,
     /// Number of frames at the node's pins.
     pub frames: Counts,
-    /// The distribution of times from request to answer, at the node's pins.
-    pub latency: Option<Quantiles>,
     /// What became of the frames that arrived.
     pub receive: Accounting,
     /// Number of what the transmit side did.
@@ -91,122 +80,92 @@ pub struct Summary {
     pub harts: Vec<HartRow>,
     /// The node's clock.
     pub clock: Clock,
-    /// Number of the cycles of the run.
-    pub cycles: Cycle,
     /// When the program was ready for requests.
     pub ready: Option<Cycle>,
-    /// The time the host took.
-    pub host: Duration,
-    /// Number of all instructions, those of polling loops included.
-    pub instructions: u64,
     /// What became of a load.
     pub load: Option<LoadReport>,
-    /// What was answered otherwise than a script says.
-    pub differences: Vec<String>,
-    /// The exceptions that ended the program, explained.
-    pub faults: Vec<Explained>,
-    /// What the program did wrong.
-    pub warnings: Vec<String>,
-    /// What does not add up, if something does not.
-    pub imbalance: Option<String>,
-    /// Name of what else must be said.
-    pub remarks: Vec<String>,
-    /// Number of frames that the kernel dropped before a live run read them.
-    pub kernel_dropped: Option<u64>,
-    conserves: bool,
-    rests: bool,
 }
 
-impl Summary {
-    /// Sums a node up that ran until cycle `now` and was ready in cycle `ready`.
-    pub fn new<L: pinion_nanopu::event::Listener>(
-        service: &Service,
-        setup: &Setup,
-        end: &NodeEnd<Ears<L>>,
-        ending: Ending,
-        (now, ready): (Cycle, Option<Cycle>),
-    ) -> Self {
-        let (node, machine) = (&end.node, &setup.machine.value);
-        let cycles = match ending {
-            Ending::Exited { at, .. } | Ending::Stopped { at, .. } => at,
-            _ => now,
-        };
-        let harts = end.ears.harts.iter().enumerate();
-        let harts = harts.map(|(hart, counts)| HartRow::new(node, hart, *counts, cycles));
-        Self {
-            app: service.manifest.app.name.clone(),
-            machine: machine.name.clone(),
-            transport: node.receive().transport().name().to_owned(),
-            frames: Counts::default(),
-            latency: None,
-            receive: node.receive().accounting(),
-            transmit: *node.transmit().counters(),
-            undelivered: node.transmit().resident().count() as u64,
-            harts: harts.collect(),
-            clock: setup.clock,
-            cycles,
-            ready,
-            host: Duration::ZERO,
-            instructions: (0..node.harts()).map(|h| node.core(h).instructions(cycles)).sum(),
-            load: None,
-            differences: Vec::new(),
-            faults: super::fault::faults(node, service, &machine.memory, setup.clock, &ending),
-            warnings: warnings(node, service, machine.hart_interface.contexts),
-            imbalance: None,
-            remarks: Vec::new(),
-            kernel_dropped: None,
-            conserves: node.transmit().conserves(),
-            rests: end.is_quiet(),
-            ending,
-        }
-    }
+/// What a nanoservice's run amounts to.
+pub type Summary = pinion_observe::report::Summary<Nanoservice>;
 
-    /// Checks the books, when all is counted.
-    pub fn check(&mut self) {
-        if self.frames.strays > 0 {
-            self.warnings.push(format!(
+/// Sums a node up that ran until cycle `now` and was ready in cycle `ready`, at whose pins this passed in
+/// these times.
+pub fn sum_up<L: pinion_nanopu::event::Listener>(
+    service: &Service,
+    setup: &Setup,
+    end: &NodeEnd<Ears<L>>,
+    ending: Ending,
+    (now, ready): (Cycle, Option<Cycle>),
+    (frames, latency): (Counts, &Histogram),
+) -> Summary {
+    let (node, machine) = (&end.node, &setup.machine.value);
+    let cycles = match ending {
+        Ending::Exited { at, .. } | Ending::Stopped { at, .. } => at,
+        _ => now,
+    };
+    let harts = end.ears.harts.iter().enumerate();
+    let harts = harts.map(|(hart, counts)| HartRow::new(node, hart, *counts, cycles));
+    let section = Nanoservice {
+        transport: node.receive().transport().name().to_owned(),
+        frames,
+        receive: node.receive().accounting(),
+        transmit: *node.transmit().counters(),
+        undelivered: node.transmit().resident().count() as u64,
+        harts: harts.collect(),
+        clock: setup.clock,
+        ready,
+        load: None,
+    };
+    let problem = section.imbalance(node, end.is_quiet());
+    let mut warnings = warnings(node, service, machine.hart_interface.contexts);
+    warnings.extend(section.strays());
+    let faults = super::fault::faults(node, service, &machine.memory, setup.clock, &ending);
+    let ran = (setup.clock.time(cycles), cycles);
+    let mut summary = Summary {
+        machine: Some(machine.name.clone()),
+        instructions: (0..node.harts()).map(|h| node.core(h).instructions(cycles)).sum(),
+        latency: latency.quantiles(),
+        faults,
+        warnings,
+        ..Summary::begin(&service.manifest.app.name, ending, ran, section)
+    };
+    if let Some(problem) = problem {
+        summary.unbalanced(&problem);
+    }
+    summary
+}
+
+impl Nanoservice {
+    /// Says that messages went to addresses from which nothing came, if they did.
+    fn strays(&self) -> Option<String> {
+        (self.frames.strays > 0).then(|| {
+            format!(
                 "{} messages went to addresses from which nothing came, the last to {}; a word \
                  written beyond a message's length is taken for the header of the next",
                 count(self.frames.strays),
                 std::net::Ipv4Addr::from(self.frames.stray_ip)
-            ));
-        }
-        let books = &self.receive;
-        let decided = books.frames;
-        let problem = if !books.balances() {
+            )
+        })
+    }
+
+    /// Checks the books of a node that rests, or does not.
+    fn imbalance(&self, node: &Node, rests: bool) -> Option<String> {
+        let (arrived, decided) = (self.frames.frames_in, self.receive.frames);
+        if !self.receive.balances() {
             Some("the receive side has lost count of a packet".to_owned())
-        } else if decided > self.frames.frames_in || self.rests && decided < self.frames.frames_in {
-            Some(format!("{} frames arrived, {decided} were decided about", self.frames.frames_in))
-        } else if !self.conserves {
+        } else if decided > arrived || rests && decided < arrived {
+            Some(format!("{arrived} frames arrived, {decided} were decided about"))
+        } else if !node.transmit().conserves() {
             Some("the transmit side has lost a message, an id or a buffer".to_owned())
         } else {
             None
-        };
-        self.imbalance = problem.map(|problem| {
-            format!(
-                "packets do not add up: {problem}; this is a defect of pinion, please report it"
-            )
-        });
-    }
-
-    /// Gives the simulated time.
-    pub fn simulated(&self) -> Time {
-        self.clock.time(self.cycles)
+        }
     }
 
     /// Counts frames that arrived and have not been decided about.
     pub fn undecided(&self) -> u64 {
         self.frames.frames_in.saturating_sub(self.receive.frames)
-    }
-
-    /// Gives how much slower than the hardware the run was.
-    pub fn slowdown(&self) -> f64 {
-        ratio(self.host.as_secs_f64(), self.simulated().ps() as f64 / 1e12)
-    }
-
-    /// Gives millions of simulated instructions per second of the host.
-    pub fn simulated_mips(&self) -> f64 {
-        ratio(self.instructions as f64 / 1e6, self.host.as_secs_f64())
     }
 }
 
@@ -285,8 +244,4 @@ fn transmit_warnings(node: &Node) -> Vec<String> {
         ));
     }
     warnings
-}
-
-pub(super) fn ratio(over: f64, under: f64) -> f64 {
-    if under > 0.0 { over / under } else { 0.0 }
 }

@@ -2,23 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::summary::Summary;
+use super::summary::{Nanoservice, Summary};
 use pinion_observe::report::{Ending, write_latencies};
-use pinion_observe::words::{bytes, count, seconds};
+use pinion_observe::words::{bytes, count};
 
-impl Summary {
-    fn ending_text(&self) -> String {
-        match (&self.ending, self.faults.first()) {
+impl Nanoservice {
+    /// Writes what was counted.
+    pub(super) fn write_text(&self, run: &Summary, out: &mut String) -> std::fmt::Result {
+        let ending = match (&run.ending, run.faults.first()) {
             (Ending::Exited { .. }, Some(fault)) => {
                 format!(", ended by an exception: {}", fault.wrong.words)
             }
             (ending, _) => ending.behind_name(),
-        }
-    }
-
-    pub(super) fn write_text(&self, out: &mut String) -> std::fmt::Result {
-        let ending = self.ending_text();
-        writeln!(out, "{} on {} ({}){ending}", self.app, self.machine, self.transport)?;
+        };
+        writeln!(out, "{} ({}){ending}", run.title(), self.transport)?;
         let (frames, receive, transmit) = (&self.frames, &self.receive, &self.transmit);
         let (packets_in, bytes_in) = (count(frames.frames_in), bytes(frames.bytes_in));
         writeln!(out, "  packets in    {packets_in:>12}  {bytes_in}")?;
@@ -50,17 +47,10 @@ impl Summary {
             }
         )?;
         writeln!(out, "    control     {:>12}", count(transmit.control_frames))?;
-        self.write_latency(out)?;
+        write_latencies(out, &[("wire to wire", run.latency)])?;
         self.write_harts(out)?;
-        writeln!(
-            out,
-            "  time          {:>12}  {} cycles simulated; host {}, slowdown {}, {:.1} MIPS",
-            self.simulated().to_string(),
-            count(self.cycles),
-            seconds(self.host.as_secs_f64()),
-            count(self.slowdown().round() as u64),
-            self.simulated_mips()
-        )?;
+        run.write_time(out, &format!("{} cycles ", count(run.cycles)))?;
+        writeln!(out)?;
         if let Some(load) = &self.load {
             for line in load.to_text(self.clock).lines() {
                 writeln!(out, "  {line}")?;
@@ -73,10 +63,6 @@ impl Summary {
         let each = self.receive.drops();
         let each = each.map(|(reason, number)| format!("{} {}", reason.name(), count(number)));
         each.collect::<Vec<_>>().join(", ")
-    }
-
-    fn write_latency(&self, out: &mut String) -> std::fmt::Result {
-        write_latencies(out, &[("wire to wire", self.latency)])
     }
 
     fn write_harts(&self, out: &mut String) -> std::fmt::Result {
@@ -94,35 +80,6 @@ impl Summary {
             ];
             let cells: String = cells.iter().map(|cell| format!(" {cell:>14}")).collect();
             writeln!(out, "    {:<2}{cells}", row.hart)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
-        if !self.warnings.is_empty() {
-            writeln!(out, "  the program did wrong:")?;
-        }
-        for warning in &self.warnings {
-            writeln!(out, "    {warning}")?;
-        }
-        if !self.differences.is_empty() {
-            writeln!(out, "  not as expected:")?;
-        }
-        for difference in &self.differences {
-            writeln!(out, "    {difference}")?;
-        }
-        if !self.faults.is_empty() {
-            writeln!(out, "  exceptions    {:>12}", count(self.faults.len() as u64))?;
-            self.faults.iter().for_each(|fault| out.push_str(&fault.to_text("    ")));
-        }
-        if let Ending::Stuck(report) = &self.ending {
-            writeln!(out, "  nothing moves any more:")?;
-            for line in report.lines() {
-                writeln!(out, "    {line}")?;
-            }
-        }
-        for line in self.imbalance.iter().chain(&self.remarks) {
-            writeln!(out, "  {line}")?;
         }
         Ok(())
     }

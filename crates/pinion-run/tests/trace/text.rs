@@ -55,7 +55,7 @@ fn packets_and_handlers_have_their_instructions() {
     let filter = Filter::new(&app, &Choice::default()).unwrap();
     let (spy, finished) = Spy::run(&app, TextTrace::new(&app, filter, INSTRUCTIONS, Vec::new()));
     let count = |choice: &Choice| lines(&text(&app, choice, INSTRUCTIONS)).len() as u64;
-    assert_eq!(count(&Choice::default()), finished.summary.totals.instructions);
+    assert_eq!(count(&Choice::default()), finished.summary.section.totals.instructions);
     for record in spy.packets.iter().take(4) {
         let choice = Choice { packets: vec![record.packet], ..Choice::default() };
         assert_eq!(count(&choice), record.instructions, "packet {}", record.packet);
@@ -103,7 +103,7 @@ fn a_traced_run_is_the_untraced_one() {
     let plain = run::run(&app, packets(), &Outputs::default(), &mut Unobserved).unwrap();
     let filter = Filter::new(&app, &Choice::default()).unwrap();
     let (_, traced) = Spy::run(&app, TextTrace::new(&app, filter, (true, true), Vec::new()));
-    let (plain, traced) = (plain.summary.totals, traced.summary.totals);
+    let (plain, traced) = (plain.summary.section.totals, traced.summary.section.totals);
     assert!(plain.instructions > 0 && plain.processed == 12);
     assert_eq!((plain.cycles, plain.instructions), (traced.cycles, traced.instructions));
     assert_eq!((plain.busy_cycles, plain.host_bytes), (traced.busy_cycles, traced.host_bytes));

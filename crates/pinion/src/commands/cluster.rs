@@ -53,15 +53,17 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     })?;
     let Some(summary) = summary else { return Ok(Status::Success) };
     // First what is there in any case: a file may not be writable.
-    output::print(&summary.console());
+    output::print(&summary.section.console());
     output::print_summary(&summary.texts(), summary.has_failures());
     for (load, file) in &histograms {
-        let Some(row) = summary.loads.iter().find(|row| row.name == *load) else { continue };
+        let Some(row) = summary.section.loads.iter().find(|row| row.name == *load) else {
+            continue;
+        };
         let is_hgrm = file.extension().is_some_and(|extension| extension == "hgrm");
         write_whole(file, row.percentiles[usize::from(is_hgrm)].as_bytes())?;
     }
-    for (trace, (_, file)) in summary.queues.iter().zip(&queues) {
-        write_whole(file, summary.queue_csv(trace).as_bytes())?;
+    for (trace, (_, file)) in summary.section.queues.iter().zip(&queues) {
+        write_whole(file, summary.section.queue_csv(trace).as_bytes())?;
     }
     report::write(&args.report, &summary)
 }

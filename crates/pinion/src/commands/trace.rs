@@ -89,7 +89,7 @@ fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
     let summary = &finished.summary;
     summary.remarks.iter().for_each(|remark| watch.0.notice(remark));
     if summary.ending == Ending::Finished {
-        refuse_packets(args, summary.totals.packets_in)?;
+        refuse_packets(args, summary.section.totals.packets_in)?;
     }
     if is_empty {
         let why = format!(

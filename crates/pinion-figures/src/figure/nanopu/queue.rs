@@ -60,11 +60,11 @@ impl Kind for Queues {
 /// Tells how much waits, before and after each cycle in which that changes. Time 0 is when the first
 /// packet's first flit leaves who sends it.
 fn records(summary: &Summary, packet_bytes: u64, link_cycles: u64) -> Vec<Record> {
-    let Some(trace) = summary.queues.first() else { return Vec::new() };
+    let Some(trace) = summary.section.queues.first() else { return Vec::new() };
     let packet_cycles = flits(packet_bytes as usize);
     let way_cycles = link_cycles + packet_cycles;
     let start = trace.changes.first().map_or(0, |(cycle, ..)| cycle.saturating_sub(way_cycles));
-    let us = |cycle: u64| (cycle - start) as f64 * summary.clock.period_ps() / 1e6;
+    let us = |cycle: u64| (cycle - start) as f64 * summary.section.clock.period_ps() / 1e6;
     let (mut changes, mut most, mut last) = (Vec::<(u64, u64, u64)>::new(), 0, start);
     let mut waiting = 0;
     for &(cycle, data, control) in &trace.changes {
@@ -78,7 +78,8 @@ fn records(summary: &Summary, packet_bytes: u64, link_cycles: u64) -> Vec<Record
             _ => changes.push((cycle, data, control)),
         }
     }
-    let count = |of: fn(&cluster::SwitchRow) -> u64| summary.switches.iter().map(of).sum::<u64>();
+    let count =
+        |of: fn(&cluster::SwitchRow) -> u64| summary.section.switches.iter().map(of).sum::<u64>();
     let record = |cycle: u64, data: u64, control: u64| -> Record {
         Record::from([
             ("time", us(cycle).into()),

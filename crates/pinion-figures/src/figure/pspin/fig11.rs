@@ -85,7 +85,7 @@ impl Figure for Fig11 {
             let packets = Packets::of(spec, Some(setting.seed), None)?;
             let outputs = Outputs { handlers: true, ..Outputs::default() };
             let finished = run::run(&app, packets, &outputs, &mut watch::Unobserved)?;
-            let row = payload_row(&finished.summary.handlers);
+            let row = payload_row(&finished.summary.section.handlers);
             (row.map(Times::of), parameters.number("area_pspin_mm2")?)
         } else {
             let times = self.host.times(case, &size, workers, setting)?;

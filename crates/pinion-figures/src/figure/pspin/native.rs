@@ -80,8 +80,9 @@ impl Host {
             native::run(&app, packets()?, workers, &outputs, &mut watch::Unobserved)?.summary;
         let counted = native::run_counted(&app, packets()?, workers)?.summary;
         let row = super::fig11::payload_row;
-        let Some(times) = row(&timed.handlers).map(Times::of) else { return Ok(None) };
-        let instructions = row(&counted.handlers).and_then(|row| Times::of(row).instructions);
+        let Some(times) = row(&timed.section.handlers).map(Times::of) else { return Ok(None) };
+        let instructions =
+            row(&counted.section.handlers).and_then(|row| Times::of(row).instructions);
         Ok(Some(Times { instructions, ..times }))
     }
 

@@ -66,7 +66,7 @@ pub(super) fn chain(asked: &Chain, setting: &Setting<'_>) -> Result<ChainReport>
     let _ = std::fs::remove_file(&file);
     let summary = summary?.ok_or_else(|| wrong("there is no summary".to_owned()))?;
     let away = away?;
-    let console = summary.nodes.iter().find(|node| node.name == "client");
+    let console = summary.section.nodes.iter().find(|node| node.name == "client");
     let console = console.map(|node| node.console.as_str()).unwrap_or_default();
     if summary.has_failures() {
         return Err(wrong(format!("it ended {}: {console}", summary.ending.name())));
@@ -81,7 +81,7 @@ pub(super) fn chain(asked: &Chain, setting: &Setting<'_>) -> Result<ChainReport>
     }
     let mean = |all: &mut dyn Iterator<Item = f64>| all.sum::<f64>() / asked.writes as f64;
     let took = mean(&mut latencies_cycles.iter().map(|&cycles| cycles as f64));
-    let away = mean(&mut away.values().map(|&ps| ps as f64)) / summary.clock.period_ps();
+    let away = mean(&mut away.values().map(|&ps| ps as f64)) / summary.section.clock.period_ps();
     Ok(ChainReport { latencies_cycles, client_cycles: took - away })
 }
 
