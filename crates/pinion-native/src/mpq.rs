@@ -1,35 +1,20 @@
-//! Messages under way: header before payloads before completion. The NIC's MPQ engine without its
-//! time: packets come in, tasks come out round robin over the messages that have one.
+//! Messages under way: the NIC's MPQ engine without its time and its cells. Packets come in, tasks come
+//! out round robin over the messages that have one; where a message stands, [`MessageState`] knows.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use pinion_spin::HandlerKind;
+use pinion_spin::{HandlerKind, MessageState};
 
 use crate::packets::{NONE, Packets};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Free,
-    Header,
-    HeaderRunning,
-    Payload,
-    Draining,
-    Completion,
-    CompletionRunning,
-}
-
 #[derive(Clone, Debug)]
 struct Queue {
-    state: State,
+    message: MessageState,
     key: Key,
     handlers: [u32; 3],
     head: u32,
     tail: u32,
-    length: u32,
-    running: u32,
-    /// Number of queued packets that end a message.
-    ends: u32,
     is_listed: bool,
     last_access: u64,
 }
@@ -66,14 +51,11 @@ impl Mpq {
     /// Makes an engine with `count` free queues, a power of two.
     pub fn new(count: u32) -> Self {
         let queue = Queue {
-            state: State::Free,
+            message: MessageState::default(),
             key: (0, 0),
             handlers: [0; 3],
             head: NONE,
             tail: NONE,
-            length: 0,
-            running: 0,
-            ends: 0,
             is_listed: false,
             last_access: 0,
         };
@@ -105,7 +87,7 @@ impl Mpq {
         if self.by_message.len() == count as usize {
             return None;
         }
-        let is_free = |index: &u32| self.queues[*index as usize].state == State::Free;
+        let is_free = |index: &u32| self.queues[*index as usize].message.is_free();
         (0..count).map(|step| message.wrapping_add(step) % count).find(is_free)
     }
 
@@ -121,13 +103,12 @@ impl Mpq {
         let (key, ends) = ((packet.context, packet.message), packet.end_of_message);
         let Some(index) = self.find_or_take(key, handlers) else { return false };
         let queue = &mut self.queues[index as usize];
-        match queue.length {
+        match queue.message.queued() {
             0 => queue.head = slot,
             _ => packets[queue.tail].next = slot,
         }
         queue.tail = slot;
-        queue.length += 1;
-        queue.ends += u32::from(ends);
+        queue.message.queue(ends);
         self.accesses += 1;
         queue.last_access = self.accesses;
         self.list(index);
@@ -142,7 +123,7 @@ impl Mpq {
         let queue = &mut self.queues[index as usize];
         queue.key = key;
         queue.handlers = handlers;
-        queue.state = first_state(handlers);
+        queue.message.begin(handlers[0] != 0, handlers[2] != 0);
         self.by_message.insert(key, index);
         Some(index)
     }
@@ -150,12 +131,7 @@ impl Mpq {
     /// Puts a queue on the list of those with a task, if it has one.
     fn list(&mut self, index: u32) {
         let queue = &mut self.queues[index as usize];
-        let has_task = match queue.state {
-            State::Header | State::Completion => true,
-            State::Payload => queue.length > 0,
-            _ => false,
-        };
-        if has_task && !queue.is_listed {
+        if queue.message.has_task() && !queue.is_listed {
             queue.is_listed = true;
             self.ready.push_back(index);
         }
@@ -166,31 +142,14 @@ impl Mpq {
         let index = self.ready.pop_front()?;
         let queue = &mut self.queues[index as usize];
         queue.is_listed = false;
-        queue.running += 1;
         self.running += 1;
         let slot = queue.head;
-        let (kind, frees) = match queue.state {
-            State::Header => {
-                queue.state = State::HeaderRunning;
-                (HandlerKind::Header, false)
-            }
-            State::Payload => {
-                let is_last = queue.ends > 0 && queue.length == 1;
-                let keep = is_last && queue.handlers[2] != 0;
-                if !keep {
-                    pop(queue, packets);
-                }
-                if is_last {
-                    queue.state = State::Draining;
-                }
-                (HandlerKind::Payload, !keep)
-            }
-            _ => {
-                pop(queue, packets);
-                queue.state = State::CompletionRunning;
-                (HandlerKind::Completion, true)
-            }
-        };
+        let (kind, frees) = queue.message.send();
+        if frees {
+            let packet = &packets[slot];
+            queue.head = packet.next;
+            queue.message.left(packet.end_of_message);
+        }
         let handler = queue.handlers[kind as usize];
         self.list(index);
         Some(Task { slot, handler, kind, queue: index, frees })
@@ -199,16 +158,8 @@ impl Mpq {
     /// Takes a task's completion.
     pub fn complete(&mut self, index: u32, kind: HandlerKind) {
         self.running -= 1;
-        let queue = &mut self.queues[index as usize];
-        queue.running -= 1;
-        match (kind, queue.state) {
-            (HandlerKind::Header, State::HeaderRunning) => queue.state = State::Payload,
-            (HandlerKind::Completion, State::CompletionRunning) => self.release(index),
-            (_, State::Draining) if queue.running == 0 => match queue.handlers[2] {
-                0 => self.release(index),
-                _ => queue.state = State::Completion,
-            },
-            _ => {}
+        if self.queues[index as usize].message.ended(kind) {
+            self.release(index);
         }
         self.list(index);
     }
@@ -216,38 +167,22 @@ impl Mpq {
     /// Frees a queue; packets that came early for the next message of the same id begin it.
     fn release(&mut self, index: u32) {
         let queue = &mut self.queues[index as usize];
-        if queue.length > 0 {
-            queue.state = first_state(queue.handlers);
+        if !queue.message.release() {
             return;
         }
-        queue.state = State::Free;
         let key = queue.key;
         self.by_message.remove(&key);
     }
 
     /// Gives up the unfinished message that has waited longest for a packet.
     pub fn evict(&mut self) -> Option<Key> {
-        let waits = |queue: &&Queue| {
-            queue.state == State::Payload && queue.length == 0 && queue.running == 0
-        };
-        let oldest = self.queues.iter().filter(waits).min_by_key(|queue| queue.last_access)?;
+        let waiting = self.queues.iter().filter(|queue| queue.message.waits());
+        let oldest = waiting.min_by_key(|queue| queue.last_access)?;
         let key = oldest.key;
         let index = *self.by_message.get(&key)?;
         self.release(index);
         Some(key)
     }
-}
-
-fn first_state(handlers: [u32; 3]) -> State {
-    if handlers[0] == 0 { State::Payload } else { State::Header }
-}
-
-/// Takes the first packet off a queue.
-fn pop(queue: &mut Queue, packets: &Packets) {
-    let packet = &packets[queue.head];
-    queue.head = packet.next;
-    queue.length -= 1;
-    queue.ends -= u32::from(packet.end_of_message);
 }
 
 /// Hashes two words by multiplication: message ids need no protection against an adversary who would

@@ -1,6 +1,8 @@
 //! Execution contexts: which handlers a message's packets run and what they may touch
 //! (paper §II-B and §III-A; C's `spin_ec_t`).
 
+use crate::HandlerKind;
+
 /// Names an execution context of a NIC by its index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContextId(pub u32);
@@ -73,4 +75,16 @@ pub struct Handlers {
     pub payload: u32,
     /// Completion handler.
     pub completion: u32,
+}
+
+impl Handlers {
+    /// Gives the one of a kind.
+    #[inline]
+    pub fn of(&self, kind: HandlerKind) -> u32 {
+        match kind {
+            HandlerKind::Header => self.header,
+            HandlerKind::Payload => self.payload,
+            HandlerKind::Completion => self.completion,
+        }
+    }
 }

@@ -123,9 +123,7 @@ impl Dispatcher {
         {
             self.register = Some((task, now + 1));
             let message = shared.packets[task.packet].record.message;
-            shared.tell(listener, || {
-                unit(UnitEventKind::MpqArbitrated, now, 0, 0, message, state as u32)
-            });
+            shared.tell(listener, || unit(UnitEventKind::MpqArbitrated, now, 0, 0, message, state));
             // A cell may have become free for a HER that waits.
             inbound.retry_her(shared, now + 1);
         }

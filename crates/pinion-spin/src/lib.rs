@@ -43,6 +43,7 @@ pub mod listener;
 pub mod machine;
 pub mod matching;
 mod memory;
+mod message_state;
 mod mpq_engine;
 pub mod nic;
 mod node;
@@ -65,6 +66,7 @@ pub use listener::{
     PacketRecord, RunningTask, Spin, Stalls, TransferRecord, UnitEvent, UnitEventKind,
 };
 pub use machine::Machine;
+pub use message_state::MessageState;
 pub use nic::{ControlError, Nic, Outcome, SetupError};
 pub use node::{Cabling, NicNode};
 pub use pinion_sim::probe::Hears;

@@ -9,45 +9,22 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::arbiter::{Requests, RoundRobin};
 use crate::context::Handlers;
+use crate::message_state::MessageState;
 use crate::shared::Shared;
 use crate::task::{NO_PACKET, Packets, Task};
 use crate::wake::{Due, Wake};
 use crate::{ContextId, HandlerKind, Machine};
 
-/// Names the states of a queue (RTL mpq_engine).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// No message.
-    Free,
-    /// The header handler waits to be sent.
-    Header,
-    /// The header handler runs.
-    HeaderRunning,
-    /// Payload handlers run, one per packet.
-    Payload,
-    /// All packets were sent; some payload handlers still run.
-    PayloadDraining,
-    /// The completion handler waits to be sent.
-    Completion,
-    /// The completion handler runs.
-    CompletionRunning,
-}
-
 #[derive(Clone, Debug)]
 struct Queue {
-    state: State,
+    message: MessageState,
     /// Context and the bits of the id that tell messages apart.
     key: (ContextId, u32),
     /// The whole id.
-    message: u32,
+    id: u32,
     handlers: Handlers,
     head: u32,
     tail: u32,
-    length: u32,
-    running: u32,
-    end_seen: bool,
-    /// Packets queued that end a message.
-    ends: u32,
     static_used: bool,
     last_access: u64,
     timeout_cycles: u64,
@@ -92,29 +69,16 @@ pub struct MpqEngine {
     pub wake: Wake,
 }
 
-impl Queue {
-    /// Says whether nothing is left of its message that a new one would not have: no handler runs
-    /// once in it, and no packet is there.
-    fn is_forgettable(&self) -> bool {
-        let once = self.handlers.header != 0 || self.handlers.completion != 0;
-        !once && self.length == 0 && self.running == 0
-    }
-}
-
 impl MpqEngine {
     /// Makes an engine with all queues free.
     pub fn new(machine: &Machine) -> Self {
         let queue = Queue {
-            state: State::Free,
+            message: MessageState::default(),
             key: (ContextId(0), 0),
-            message: 0,
+            id: 0,
             handlers: Handlers::default(),
             head: NO_PACKET,
             tail: NO_PACKET,
-            length: 0,
-            running: 0,
-            end_seen: false,
-            ends: 0,
             static_used: false,
             last_access: 0,
             timeout_cycles: u64::MAX,
@@ -164,7 +128,7 @@ impl MpqEngine {
         }
         (0..count)
             .map(|distance| (preferred + distance) % count)
-            .find(|&queue| self.queues[queue as usize].state == State::Free)
+            .find(|&queue| self.queues[queue as usize].message.is_free())
     }
 
     /// Takes a HER at cycle `now`; its queue is visible to the arbiter one cycle later.
@@ -180,8 +144,8 @@ impl MpqEngine {
         timeout_cycles: u64,
     ) -> Result<(), Refusal> {
         let record = &packets[slot].record;
-        let (message, end) = (record.message, record.end_of_message);
-        let key = (record.context, message & self.id_mask);
+        let (id, end) = (record.message, record.end_of_message);
+        let key = (record.context, id & self.id_mask);
         let index = self.find_queue(key).ok_or(Refusal::NoQueue)?;
         let queue = &mut self.queues[index as usize];
         let static_cell = !queue.static_used;
@@ -194,27 +158,24 @@ impl MpqEngine {
         }
         packets[slot].static_cell = static_cell;
         packets[slot].next = NO_PACKET;
-        if queue.state == State::Free {
+        if queue.message.is_free() {
             self.busy += 1;
             queue.key = key;
-            queue.message = message;
+            queue.id = id;
             queue.handlers = handlers;
             queue.timeout_cycles = timeout_cycles;
-            queue.end_seen = false;
-            queue.state = if handlers.header == 0 { State::Payload } else { State::Header };
+            queue.message.begin(handlers.header != 0, handlers.completion != 0);
             if !self.alias {
                 self.by_message.insert(key, index);
             }
         }
-        if queue.length == 0 {
+        if queue.message.queued() == 0 {
             queue.head = slot;
         } else {
             packets[queue.tail].next = slot;
         }
         queue.tail = slot;
-        queue.length += 1;
-        queue.end_seen |= end;
-        queue.ends += u32::from(end);
+        queue.message.queue(end);
         queue.last_access = now;
         self.stage(now + 1, index);
         Ok(())
@@ -224,51 +185,25 @@ impl MpqEngine {
         self.staged.push_back((from, index));
     }
 
-    fn is_ready(queue: &Queue) -> bool {
-        match queue.state {
-            State::Header | State::Completion => true,
-            State::Payload => queue.length > 0,
-            _ => false,
-        }
-    }
-
-    /// Chooses a ready queue and gives its task.
-    pub fn arbitrate(&mut self, now: u64, packets: &Packets) -> Option<(Task, State)> {
+    /// Chooses a ready queue and gives its task, and the number of the state that its message was in.
+    pub fn arbitrate(&mut self, now: u64, packets: &Packets) -> Option<(Task, u32)> {
         while let Some(&(from, index)) = self.staged.front() {
             if from > now {
                 break;
             }
             self.staged.pop_front();
-            self.ready.set(index, Self::is_ready(&self.queues[index as usize]));
+            self.ready.set(index, self.queues[index as usize].message.has_task());
         }
         let index = self.arbiter.grant(&self.ready)?;
         let queue = &mut self.queues[index as usize];
-        let (packet, state) = (queue.head, queue.state);
-        let (kind, handler, frees) = match state {
-            State::Header => {
-                queue.state = State::HeaderRunning;
-                (HandlerKind::Header, queue.handlers.header, false)
-            }
-            State::Payload => {
-                let last = queue.end_seen && queue.length == 1;
-                let keep = last && queue.handlers.completion != 0;
-                if !keep {
-                    self.cells += Self::pop(queue, packets);
-                }
-                if last {
-                    queue.state = State::PayloadDraining;
-                }
-                (HandlerKind::Payload, queue.handlers.payload, !keep)
-            }
-            _ => {
-                self.cells += Self::pop(queue, packets);
-                queue.state = State::CompletionRunning;
-                (HandlerKind::Completion, queue.handlers.completion, true)
-            }
-        };
-        queue.running += 1;
-        let ready = Self::is_ready(queue);
-        self.ready.set(index, ready);
+        let (packet, state) = (queue.head, queue.message.number());
+        let (kind, frees) = queue.message.send();
+        let handler = queue.handlers.of(kind);
+        if frees {
+            self.cells += Self::pop(queue, packets);
+        }
+        let is_ready = queue.message.has_task();
+        self.ready.set(index, is_ready);
         let task = Task { packet, kind, handler, queue: index, frees, l1_address: 0, l1_slots: 0 };
         Some((task, state))
     }
@@ -277,8 +212,7 @@ impl MpqEngine {
     fn pop(queue: &mut Queue, packets: &Packets) -> u32 {
         let packet = &packets[queue.head];
         queue.head = packet.next;
-        queue.length -= 1;
-        queue.ends -= u32::from(packet.record.end_of_message);
+        queue.message.left(packet.record.end_of_message);
         if packet.static_cell {
             queue.static_used = false;
             return 0;
@@ -290,19 +224,9 @@ impl MpqEngine {
     #[inline]
     pub fn complete(&mut self, now: u64, index: u32, kind: HandlerKind) {
         let queue = &mut self.queues[index as usize];
-        queue.running -= 1;
-        match (kind, queue.state) {
-            (HandlerKind::Header, State::HeaderRunning) => queue.state = State::Payload,
-            (HandlerKind::Completion, State::CompletionRunning) => self.release(index),
-            (_, State::PayloadDraining) if queue.running == 0 => {
-                if queue.handlers.completion == 0 {
-                    self.release(index);
-                } else {
-                    queue.state = State::Completion;
-                }
-            }
-            (_, State::Payload) if self.forgets && queue.is_forgettable() => self.release(index),
-            _ => {}
+        let forgets = |message: &MessageState| self.forgets && message.is_forgettable();
+        if queue.message.ended(kind) || forgets(&queue.message) {
+            self.release(index);
         }
         self.stage(now + 1, index);
     }
@@ -311,16 +235,12 @@ impl MpqEngine {
     pub fn end_context(&mut self, now: u64, context: ContextId) {
         for index in 0..self.queues.len() as u32 {
             let queue = &mut self.queues[index as usize];
-            if queue.key.0 != context || queue.state == State::Free {
+            if queue.key.0 != context || queue.message.is_free() {
                 continue;
             }
             queue.handlers = Handlers::default();
-            queue.end_seen = true;
-            if queue.state == State::Payload && queue.length == 0 {
-                match queue.running {
-                    0 => self.release(index),
-                    _ => queue.state = State::PayloadDraining,
-                }
+            if queue.message.cut_short() {
+                self.release(index);
             }
             self.stage(now + 1, index);
         }
@@ -329,14 +249,9 @@ impl MpqEngine {
     /// Frees a queue; a HER that came early for the next message of the same id starts it.
     fn release(&mut self, index: u32) {
         let queue = &mut self.queues[index as usize];
-        if queue.length > 0 {
-            // Only possible when ids repeat or alias: the next message begins at once.
-            queue.end_seen = queue.ends > 0;
-            queue.state = if queue.handlers.header == 0 { State::Payload } else { State::Header };
+        if !queue.message.release() {
             return;
         }
-        queue.state = State::Free;
-        queue.end_seen = false;
         self.busy -= 1;
         let key = queue.key;
         self.by_message.remove(&key);
@@ -345,14 +260,11 @@ impl MpqEngine {
     /// Evicts the unfinished message that has waited longest for a packet, if it has waited longer
     /// than its context allows (paper §III-B3).
     pub fn evict(&mut self, now: u64) -> Option<Evicted> {
-        let waits = |queue: &Queue| {
-            queue.state == State::Payload && queue.length == 0 && queue.running == 0
-        };
         let overdue = |queue: &Queue| now - queue.last_access >= queue.timeout_cycles;
         let index = (0..self.queues.len())
-            .filter(|&index| waits(&self.queues[index]) && overdue(&self.queues[index]))
+            .filter(|&index| self.queues[index].message.waits() && overdue(&self.queues[index]))
             .min_by_key(|&index| self.queues[index].last_access)?;
-        let (context, message) = (self.queues[index].key.0, self.queues[index].message);
+        let (context, message) = (self.queues[index].key.0, self.queues[index].id);
         self.release(index as u32);
         Some(Evicted { context, message })
     }
@@ -361,9 +273,7 @@ impl MpqEngine {
     pub fn next_eviction_cycle(&self) -> Option<u64> {
         self.queues
             .iter()
-            .filter(|queue| {
-                queue.state == State::Payload && queue.length == 0 && queue.running == 0
-            })
+            .filter(|queue| queue.message.waits())
             .filter(|queue| queue.timeout_cycles != u64::MAX)
             .map(|queue| queue.last_access.saturating_add(queue.timeout_cycles))
             .min()
@@ -372,35 +282,24 @@ impl MpqEngine {
     /// Counts the messages that wait for their end and then for their completion handler, with
     /// nothing queued or running.
     pub fn unfinished(&self) -> u64 {
-        let waits = |queue: &&Queue| {
-            let is_idle = queue.length == 0 && queue.running == 0;
-            queue.state == State::Payload && is_idle && queue.handlers.completion != 0
-        };
-        self.queues.iter().filter(waits).count() as u64
+        self.queues.iter().filter(|queue| queue.message.is_unfinished()).count() as u64
     }
 
     /// Tells how many queues hold a message and how many are ready, packets queued, cells free.
     pub fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
-        let busy = self.queues.iter().filter(|queue| queue.state != State::Free);
+        let busy = self.queues.iter().filter(|queue| !queue.message.is_free());
         tell("busy", busy.count() as u64);
         tell("ready", u64::from(self.ready.len()));
-        tell("queued", self.queues.iter().map(|queue| u64::from(queue.length)).sum());
+        tell("queued", self.queues.iter().map(|queue| u64::from(queue.message.queued())).sum());
         tell("cells_free", u64::from(self.cells));
     }
 
     /// Describes the queues that hold a message, for the report of a run that is stuck.
     pub fn describe(&self) -> Vec<String> {
-        let busy = self.queues.iter().enumerate().filter(|(_, queue)| queue.state != State::Free);
+        let busy = self.queues.iter().enumerate().filter(|(_, queue)| !queue.message.is_free());
         busy.map(|(index, queue)| {
-            format!(
-                "MPQ {index} (message {}, context {}): {:?}, {} queued, {} running{}",
-                queue.message,
-                queue.key.0.0,
-                queue.state,
-                queue.length,
-                queue.running,
-                if queue.end_seen { "" } else { ", end of message not seen" }
-            )
+            let (id, context, state) = (queue.id, queue.key.0.0, queue.message.describe());
+            format!("MPQ {index} (message {id}, context {context}): {state}")
         })
         .collect()
     }
