@@ -12,6 +12,7 @@
 //! | [`ranks`] | clusters on several processes |
 //! | [`watch`] | nothing: who watches any of them |
 
+mod arrivals;
 pub mod cluster;
 pub mod cosim;
 #[cfg(target_os = "linux")]

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 use pinion_spin::matching::ContextMatch;
-use pinion_spin::{
-    ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, Outcome, Spin,
-};
+use pinion_spin::{ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, Spin};
 
 use super::holder::Holder;
 use super::images::Loaded;
@@ -18,10 +16,8 @@ use pinion_app::error::{Error, Result};
 use pinion_observe::fault::program::Code;
 use pinion_observe::fault::{Explained, Fault, Nic as FaultyNic, Program};
 use pinion_observe::report::{Collector, Ears, Ending, Links, Outputs, Sink, Subject, Summary};
-use pinion_run::live::clock::Clock;
-use pinion_run::live::pace::Pace;
-use pinion_run::live::queue::Queue;
-use pinion_run::live::{Device, Options as LiveOptions, SLICE_PS};
+use pinion_run::live::slices::Slices;
+use pinion_run::live::{Device, Options as LiveOptions, Outside, SLICE_PS};
 use pinion_run::watch::Observer;
 
 /// Tells of so many ended handlers on standard error; all are counted, and in the log.
@@ -51,21 +47,13 @@ pub struct Board {
     /// Holds host programs by the number of their connection.
     pub holders: BTreeMap<u64, Holder>,
     pub seen: Vec<Seen>,
-    pub device: Device,
-    /// Why nothing moves any more, if so.
-    pub is_stuck: Option<String>,
+    pub outside: Outside,
+    pub slices: Slices,
     /// Number of ended handlers told of since a context was last taken.
     faults_told: u64,
     /// Number of handlers that were ended because their program had left, or unloaded them.
     left_behind: u64,
     collector: Collector,
-    queue: Queue,
-    clock: Clock,
-    pace: Pace,
-    is_idle: bool,
-    /// The simulated time that the last slice ended at, if packets are inside: cores may have
-    /// nothing to tell until behind it.
-    reached: Time,
     start: Instant,
 }
 
@@ -93,16 +81,11 @@ impl Board {
             images: Vec::new(),
             holders: BTreeMap::new(),
             seen: vec![Seen::default(); contexts as usize],
-            device,
-            is_stuck: None,
+            outside: Outside::new(device, options, 0),
+            slices: Slices::default(),
             faults_told: 0,
             left_behind: 0,
             collector: Collector::new(outputs, links, names)?,
-            queue: Queue::new(options.bound, 0),
-            clock: Clock::new(),
-            pace: Pace::default(),
-            is_idle: true,
-            reached: Time::ZERO,
             start: Instant::now(),
             machine,
         })
@@ -110,76 +93,55 @@ impl Board {
 
     /// Takes the frames that are there.
     pub fn read(&mut self) -> Result<()> {
-        let (queue, clock) = (&mut self.queue, &self.clock);
-        self.device.read_each(|frame| queue.push(frame, clock.now()))
+        self.outside.read()
     }
 
     /// Gives the simulated time that it is.
     pub fn now(&self) -> Time {
-        self.nic.now().max(self.reached)
+        self.slices.now(self.nic.now())
     }
 
     /// Gives how long there is nothing to do unless something comes; `None`: until it does.
     pub fn rest(&self) -> Option<Duration> {
-        if self.is_idle && self.queue.is_empty() {
+        if self.slices.is_idle && self.outside.queue.is_empty() {
             return None;
         }
-        let ahead = self.clock.until(self.now());
-        Some(if ahead > AHEAD && self.queue.is_empty() { ahead } else { Duration::ZERO })
+        let ahead = self.outside.clock.until(self.now());
+        Some(if ahead > AHEAD && self.outside.queue.is_empty() { ahead } else { Duration::ZERO })
     }
 
     /// Simulates for a slice, if there is something to simulate.
     pub fn simulate(&mut self, observer: &mut dyn Observer) -> Result<()> {
-        if self.is_idle && self.queue.is_empty() {
-            return Ok(());
-        }
-        let started = Instant::now();
-        let before = self.now();
-        let until = before.max(self.queue.newest_arrival()) + Time::from_ps(SLICE_PS);
-        self.queue.first_given = None;
-        let (images, holders) = (&self.images, &self.holders);
-        let told = &mut self.faults_told;
-        let (device, log) = (&mut self.device, &mut self.log);
-        let machine = &self.machine;
-        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
-        let ears = self.collector.ears(&mut hearing);
+        let (images, holders, machine) = (&self.images, &self.holders, &self.machine);
+        let (log, told, nic) = (&mut self.log, &mut self.faults_told, &mut self.nic);
         let (seen, left_behind) = (&mut self.seen, &mut self.left_behind);
-        let mut counting = Counting { ears, seen, holders, left_behind };
-        let outcome = self.nic.run(until, &mut self.queue, &mut counting);
-        self.device.take_error()?;
-        if let Some(error) = self.collector.take_error() {
-            return Err(error);
-        }
-        self.reached = if outcome == Outcome::TimeReached { until } else { Time::ZERO };
-        let first = self.queue.first_given.unwrap_or(before);
-        let from = if self.is_idle { first.max(before) } else { before };
-        self.pace.add(self.now().since(from), started.elapsed());
-        self.is_idle = match outcome {
-            Outcome::Stuck(report) => {
-                self.is_stuck = Some(report);
-                true
-            }
-            Outcome::TimeReached => self.nic.totals().resident == 0,
-            Outcome::Idle | Outcome::Finished => true,
-        };
-        if !self.is_idle {
+        let (collector, outside) = (&mut self.collector, &mut self.outside);
+        let device = &mut outside.device;
+        let slice = self.slices.next(&mut outside.queue, nic.now(), |until, queue| {
+            let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
+            let ears = collector.ears(&mut hearing);
+            let outcome = nic.run(until, queue, &mut Counting { ears, seen, holders, left_behind });
+            device.take_error()?;
+            collector.take_error().map_or(Ok(()), Err)?;
+            Ok((outcome, nic.now(), nic.totals().resident))
+        })?;
+        self.outside.pace.add(slice);
+        if slice.is_some() && !self.slices.is_idle {
             // What the host does next happens now, however long the simulation took to get here.
-            self.clock.hold_at(self.now());
+            self.outside.clock.hold_at(self.now());
         }
-        if let Some(text) = self.pace.notice(&mut self.queue) {
-            observer.notice(&text);
-        }
+        self.outside.notice(observer);
         Ok(())
     }
 
     /// Lets the packets of a context leave; tells whether they did in time.
     pub fn drain(&mut self, context: u32, observer: &mut dyn Observer) -> Result<bool> {
         let started = Instant::now();
-        while self.nic.packets_of(ContextId(context)) > 0 && self.is_stuck.is_none() {
+        while self.nic.packets_of(ContextId(context)) > 0 && self.slices.stuck.is_none() {
             if started.elapsed() > DRAIN_TIME {
                 return Ok(false);
             }
-            self.is_idle = false;
+            self.slices.is_idle = false;
             self.simulate(observer)?;
         }
         Ok(true)
@@ -198,8 +160,8 @@ impl Board {
         }
         let end = self.now() + LINGER_TIME;
         let is_inside = |nic: &Nic| contexts.clone().any(|id| nic.packets_of(ContextId(id)) > 0);
-        while is_inside(&self.nic) && self.now() < end && self.is_stuck.is_none() {
-            self.is_idle = false;
+        while is_inside(&self.nic) && self.now() < end && self.slices.stuck.is_none() {
+            self.slices.is_idle = false;
             if self.simulate(observer).is_err() {
                 // The next turn says why.
                 return;
@@ -211,7 +173,7 @@ impl Board {
     pub fn reset(&mut self, observer: &mut dyn Observer) {
         let (images, holders) = (&self.images, &self.holders);
         let told = &mut self.faults_told;
-        let (device, log) = (&mut self.device, &mut self.log);
+        let (device, log) = (&mut self.outside.device, &mut self.log);
         let machine = &self.machine;
         let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
         let ears = self.collector.ears(&mut hearing);
@@ -231,16 +193,8 @@ impl Board {
     }
 
     /// Completes the outputs and sums up.
-    pub fn finish(
-        self,
-        name: &str,
-        bound: Duration,
-        observer: &mut dyn Observer,
-    ) -> Result<Summary> {
-        let Self { mut device, mut log, images, holders, .. } = self;
-        let mut remarks = self.pace.remarks(device.name(), &self.queue, bound);
-        remarks.extend(device.remarks());
-        let dropped = device.dropped_by_kernel();
+    pub fn finish(self, name: &str, observer: &mut dyn Observer) -> Result<Summary> {
+        let Self { mut outside, mut log, images, holders, .. } = self;
         let explain_all = |faults: Vec<Fault>| {
             let each = faults.into_iter();
             each.map(|fault| explain(&self.machine, &images, &holders, fault)).collect()
@@ -248,26 +202,25 @@ impl Board {
         let contexts = contexts(&self.machine, &images, &BTreeMap::new());
         let (images, holders) = (&images, &holders);
         let mut told = self.faults_told;
-        let (device, log, told) = (&mut device, &mut log, &mut told);
+        let (device, log, told) = (&mut outside.device, &mut log, &mut told);
         let machine = &self.machine;
         let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
         let stats = self.collector.finish(&mut hearing)?;
         let explain = &explain_all;
         let subject = Subject { name, machine: &self.machine, contexts: &contexts, explain };
-        let ending = self.is_stuck.map_or(Ending::Finished, Ending::Stuck);
+        let ending = self.slices.stuck.map_or(Ending::Finished, Ending::Stuck);
         let ended = (ending, self.nic.now(), self.start.elapsed());
         let mut totals = self.nic.totals();
         totals.faults = totals.faults.saturating_sub(self.left_behind);
         let mut summary = Summary::of(&subject, totals, stats, ended);
-        summary.working = Some(self.pace.working);
+        summary.working = Some(outside.pace.working);
+        outside.tell(&mut summary);
         if self.left_behind > 0 {
             let ended = self.left_behind;
-            remarks.push(format!(
+            summary.remarks.push(format!(
                 "handlers ended because their program had left or unloaded them: {ended}"
             ));
         }
-        summary.remarks = remarks;
-        summary.kernel_dropped = Some(dropped);
         Ok(summary)
     }
 }

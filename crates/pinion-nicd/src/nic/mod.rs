@@ -120,12 +120,12 @@ pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) ->
     let is_over = || options.live.duration.is_some_and(|limit| start.elapsed() >= limit);
     while observer.goes_on(&Progress::live(house.board.now(), start))
         && !is_over()
-        && house.board.is_stuck.is_none()
+        && house.board.slices.stuck.is_none()
     {
         house.turn(observer)?;
     }
     let House { board, setting, .. } = house;
-    board.finish(&setting.device, options.live.bound, observer)
+    board.finish(&setting.device, observer)
 }
 
 struct House {
@@ -160,13 +160,13 @@ impl House {
     /// Waits; tells whether frames, a visitor and which peers' messages are there.
     fn wait(&self) -> Result<(bool, bool, Vec<u64>)> {
         let entry = |fd| PollFd::new(fd, PollFlags::POLLIN);
-        let mut waited: Vec<PollFd<'_>> = self.board.device.fds().map(entry).collect();
+        let mut waited: Vec<PollFd<'_>> = self.board.outside.device.fds().map(entry).collect();
         let devices = waited.len();
         waited.push(entry(self.door.as_fd()));
         waited.extend(self.peers.values().map(|peer| entry(peer.connection.as_fd())));
         let limit = self.board.rest().unwrap_or(LONGEST_WAIT);
         let limit = if self.owes_lines() { limit.min(RETRY) } else { limit };
-        let limit = self.board.device.patience(limit);
+        let limit = self.board.outside.device.patience(limit);
         match ppoll(&mut waited, Some(TimeSpec::from_duration(limit)), None) {
             Ok(0) | Err(Errno::EINTR) => return Ok((self.is_due(), false, Vec::new())),
             Ok(_) => {}
@@ -181,7 +181,7 @@ impl House {
 
     /// Says whether a frame goes on now that the wire's faults held back.
     fn is_due(&self) -> bool {
-        self.board.device.patience(LONGEST_WAIT).is_zero()
+        self.board.outside.device.patience(LONGEST_WAIT).is_zero()
     }
 
     fn owes_lines(&self) -> bool {

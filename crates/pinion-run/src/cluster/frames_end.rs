@@ -7,26 +7,22 @@
 
 use std::collections::VecDeque;
 
-use pinion_app::error::Error;
+use crate::arrivals::Arrivals;
 use pinion_app::traffic::Packets;
 use pinion_sim::Clock;
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble, flits};
-use pinion_spin::{Offer, Traffic as _};
 
 use super::rows::NodeRow;
 
 /// The end of a cable where frames come from elsewhere.
 pub struct FramesEnd {
     source: Source,
-    /// Frames that are not on the cable yet, with the cycle of their first flit.
-    waiting: VecDeque<(u64, Vec<u8>)>,
     pins_free: u64,
     /// The first cycle that was not run.
     now: u64,
     moved: u64,
     frames_in: u64,
     frames_out: u64,
-    trouble: Option<Error>,
 }
 
 /// Where frames come from.
@@ -35,71 +31,72 @@ enum Source {
     Device {
         /// Hardware address of the device's other side.
         mac: [u8; 6],
+        /// Frames that are not on the cable yet, with the cycle of their first flit.
+        waiting: VecDeque<(u64, Vec<u8>)>,
         left: Vec<Vec<u8>>,
     },
-    /// A capture or a generator has them, from this cycle on.
-    Packets { packets: Box<Packets>, start: u64, clock: Clock },
+    /// A capture or a generator has them.
+    Packets(Box<Arrivals>),
 }
 
 impl FramesEnd {
     /// Makes the end of a device whose other side has this hardware address.
     pub(super) fn of_device(mac: [u8; 6]) -> Self {
-        Self::new(Source::Device { mac, left: Vec::new() })
+        Self::new(Source::Device { mac, waiting: VecDeque::new(), left: Vec::new() })
     }
 
     /// Makes the end of packets, the time 0 of which is cycle `start` of the network.
     pub(super) fn of_packets(packets: Packets, start: u64, clock: Clock) -> Self {
-        let mut end = Self::new(Source::Packets { packets: Box::new(packets), start, clock });
-        end.fetch();
-        end
+        let mut arrivals = Arrivals::new(packets, clock);
+        arrivals.begin(start);
+        Self::new(Source::Packets(Box::new(arrivals)))
     }
 
     fn new(source: Source) -> Self {
-        Self {
-            source,
-            waiting: VecDeque::new(),
-            pins_free: 0,
-            now: 0,
-            moved: 0,
-            frames_in: 0,
-            frames_out: 0,
-            trouble: None,
-        }
+        Self { source, pins_free: 0, now: 0, moved: 0, frames_in: 0, frames_out: 0 }
     }
 
     /// Takes a frame from the device whose first flit goes on the cable in a cycle that was not run yet,
     /// behind those before it.
     pub(super) fn put(&mut self, first_flit: u64, frame: Vec<u8>) {
-        self.waiting.push_back((first_flit, frame));
+        if let Source::Device { waiting, .. } = &mut self.source {
+            waiting.push_back((first_flit, frame));
+        }
     }
 
     /// Gives what has left for the device since it was asked last.
     pub(super) fn take_left(&mut self) -> Vec<Vec<u8>> {
         match &mut self.source {
             Source::Device { left, .. } => std::mem::take(left),
-            Source::Packets { .. } => Vec::new(),
+            Source::Packets(_) => Vec::new(),
         }
     }
 
     /// Tells whether frames are not on the cable yet.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        self.due().is_some()
     }
 
-    /// Takes the next packet from where it comes from.
-    fn fetch(&mut self) {
-        let Source::Packets { packets, start, clock } = &mut self.source else { return };
-        if let Offer::Frame(frame) = packets.next() {
-            self.waiting.push_back((*start + clock.cycle_at(frame.arrival), frame.bytes));
+    /// Takes the next frame that is due.
+    fn take(&mut self) -> Option<(u64, Vec<u8>)> {
+        match &mut self.source {
+            Source::Device { waiting, .. } => waiting.pop_front(),
+            Source::Packets(packets) => packets.take(),
         }
-        self.trouble = self.trouble.take().or(packets.take_error());
+    }
+
+    fn due(&self) -> Option<u64> {
+        match &self.source {
+            Source::Device { waiting, .. } => waiting.front().map(|(due, _)| *due),
+            Source::Packets(packets) => packets.next_cycle(),
+        }
     }
 
     /// Sums the node up.
     pub(super) fn row(&self, number: usize, name: &str) -> NodeRow {
         let app = match &self.source {
             Source::Device { .. } => "outside",
-            Source::Packets { .. } => "packets",
+            Source::Packets(_) => "packets",
         };
         NodeRow {
             ending: if self.is_waiting() { "cut_off" } else { "finished" }.to_owned(),
@@ -114,7 +111,7 @@ impl Node for FramesEnd {
     fn arrive(&mut self, _: usize, first_flit: u64, mut frame: Vec<u8>) {
         self.moved = self.moved.max(first_flit);
         self.frames_in += 1;
-        if let Source::Device { mac, left } = &mut self.source {
+        if let Source::Device { mac, left, .. } = &mut self.source {
             if let Some(to) = frame.first_chunk_mut() {
                 *to = *mac;
             }
@@ -124,19 +121,18 @@ impl Node for FramesEnd {
 
     fn run(&mut self, until: u64, ports: &mut dyn Ports) {
         while self.next_cycle().is_some_and(|first| first < until) {
-            let Some((due, frame)) = self.waiting.pop_front() else { break };
+            let Some((due, frame)) = self.take() else { break };
             let first = due.max(self.pins_free);
             self.pins_free = first + flits(frame.len());
             self.moved = self.moved.max(first);
             self.frames_out += 1;
             ports.send(0, first, self.pins_free - 1, frame);
-            self.fetch();
         }
         self.now = until;
     }
 
     fn next_cycle(&mut self) -> Option<u64> {
-        self.waiting.front().map(|(due, _)| self.pins_free.max(*due))
+        self.due().map(|due| self.pins_free.max(due))
     }
 
     fn moved(&self) -> u64 {
@@ -145,11 +141,20 @@ impl Node for FramesEnd {
     }
 
     fn trouble(&mut self) -> Option<Trouble> {
-        self.trouble.take().map(Into::into)
+        match &mut self.source {
+            Source::Device { .. } => None,
+            Source::Packets(packets) => packets.take_error().map(Into::into),
+        }
     }
 
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
-        tell("waiting", self.waiting.len() as u64);
+        tell(
+            "waiting",
+            match &self.source {
+                Source::Device { waiting, .. } => waiting.len() as u64,
+                Source::Packets(_) => u64::from(self.is_waiting()),
+            },
+        );
         tell("frames_in", self.frames_in);
         tell("frames_out", self.frames_out);
     }
@@ -157,7 +162,7 @@ impl Node for FramesEnd {
     fn save(&self) -> Result<Saved, SaveError> {
         Err(match &self.source {
             Source::Device { .. } => SaveError::Device { what: "a live device".to_owned() },
-            Source::Packets { .. } => SaveError::File { what: "a capture".to_owned() },
+            Source::Packets(_) => SaveError::File { what: "a capture".to_owned() },
         })
     }
 

@@ -8,6 +8,7 @@ use pinion_net::fabric::{Alone, Fabric, Outcome, Status, Watcher};
 
 use super::end::End;
 use super::frames_end::FramesEnd;
+use super::observe::ended;
 use super::plan::{Plan, Target};
 use super::run::{RunOptions, build, failed, share, sum_up};
 use super::summary::{Ended, Summary};
@@ -46,7 +47,7 @@ pub fn run(
     let mut cycles = Cycles::boot(inside, plan.clock, &mut outside, observer)?;
     let host = drive(&mut cycles, &mut outside, live, observer)?;
     let Live { fabric, watch, rests, .. } = cycles.inside;
-    let ending = if watch.status.failed > 0 { Ending::Failed } else { Ending::Finished };
+    let ending = watch.ended().unwrap_or(Ending::Finished);
     let ended = Ended { ending, rests, at: cycles.now };
     let share = share(plan, options, fabric, &ended)?;
     let mut summary = sum_up(plan, options, share, &ended, host, (1, 1));
@@ -78,15 +79,15 @@ struct Watch {
 }
 
 impl Watch {
-    fn is_over(&self) -> bool {
-        self.status.failed > 0 || self.waits && self.status.open == 0
+    fn ended(&self) -> Option<Ending> {
+        ended(&self.status, self.waits)
     }
 }
 
 impl Watcher for Watch {
     fn goes_on(&mut self, _: u64, status: &Status) -> bool {
         self.status = *status;
-        !self.is_over()
+        self.ended().is_none()
     }
 }
 
@@ -124,7 +125,7 @@ impl Inside for Live<'_> {
     }
 
     fn has_ended(&mut self) -> bool {
-        self.watch.is_over()
+        self.watch.ended().is_some()
     }
 
     fn moved(&mut self) -> u64 {

@@ -48,6 +48,15 @@ impl<'a> Observed<'a> {
     }
 }
 
+/// Tells how programs ended a run that `waits` for them, if they did.
+pub(super) fn ended(status: &Status, waits: bool) -> Option<Ending> {
+    match (status.failed, status.open) {
+        (1.., _) => Some(Ending::Failed),
+        (0, 0) if waits => Some(Ending::Finished),
+        _ => None,
+    }
+}
+
 impl Watcher for Observed<'_> {
     fn stops(&mut self) -> bool {
         self.windows += 1;
@@ -63,15 +72,9 @@ impl Watcher for Observed<'_> {
 
     fn goes_on(&mut self, now: u64, status: &Status) -> bool {
         self.now = now;
-        self.ending = if status.failed > 0 {
-            Some(Ending::Failed)
-        } else if self.waits && status.open == 0 {
-            Some(Ending::Finished)
-        } else if now.saturating_sub(status.moved) >= self.patience {
-            Some(Ending::Stuck(String::new()))
-        } else {
-            None
-        };
+        let patience_is_over = now.saturating_sub(status.moved) >= self.patience;
+        let stuck = || patience_is_over.then(|| Ending::Stuck(String::new()));
+        self.ending = ended(status, self.waits).or_else(stuck);
         self.ending.is_none()
     }
 }

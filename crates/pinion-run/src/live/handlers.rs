@@ -1,13 +1,12 @@
 //! Packet handlers live: the simulated NIC takes frames from the queue when it can, as from a wire that
 //! it holds back.
 
-use std::time::Instant;
-
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
-use pinion_spin::{Outcome, Units};
+use pinion_spin::Units;
 
-use super::{Device, Faults, Options, Outside, SLICE_PS, Standing, Subject, drive};
+use super::slices::Slices;
+use super::{Device, Faults, Options, Outside, Standing, Subject, drive};
 use crate::run::links;
 use crate::watch::Observer;
 use pinion_app::app::App;
@@ -31,22 +30,18 @@ pub fn run(
         app,
         nic: app.nic()?,
         collector: Collector::new(outputs, links(app, LinkType::Ethernet), app.context_names())?,
-        reached: Time::ZERO,
-        is_idle: true,
-        stuck: None,
+        slices: Slices::default(),
         faults: Faults::default(),
     };
     let host = drive(&mut handlers, &mut outside, options, observer)?;
-    let remarks = outside.remarks();
-    let Handlers { nic, collector, stuck, mut faults, .. } = handlers;
+    let Handlers { nic, collector, slices, mut faults, .. } = handlers;
     let device = &mut outside.device;
     let mut passing = Passing { device, faults: &mut faults, app, observer };
     let stats = collector.finish(&mut passing)?;
-    let ending = stuck.map_or(Ending::Finished, Ending::Stuck);
+    let ending = slices.stuck.map_or(Ending::Finished, Ending::Stuck);
     let mut summary = Summary::new(app, nic.totals(), stats, (ending, nic.now(), host));
     summary.working = Some(outside.pace.working);
-    summary.remarks = remarks;
-    summary.kernel_dropped = Some(outside.device.dropped_by_kernel());
+    outside.tell(&mut summary);
     Ok(summary)
 }
 
@@ -55,56 +50,30 @@ struct Handlers<'a> {
     app: &'a App,
     nic: Units,
     collector: Collector,
-    /// Simulated time that the last slice ended at, if packets are inside.
-    reached: Time,
-    is_idle: bool,
-    stuck: Option<String>,
+    slices: Slices,
     faults: Faults,
 }
 
 impl Subject for Handlers<'_> {
     fn standing(&mut self) -> Standing {
-        match &self.stuck {
-            Some(_) => Standing::Ended,
-            None if self.is_idle => Standing::Idle,
-            None => Standing::Works,
-        }
+        self.slices.standing()
     }
 
     fn now(&self) -> Time {
-        self.nic.now().max(self.reached)
+        self.slices.now(self.nic.now())
     }
 
     fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
-        let (was_idle, queue) = (self.is_idle, &mut outside.queue);
-        if was_idle && queue.is_empty() {
-            return Ok(());
-        }
-        let started = Instant::now();
-        let before = self.now();
-        let until = before.max(queue.newest_arrival()) + Time::from_ps(SLICE_PS);
-        queue.first_given = None;
-        let (device, app) = (&mut outside.device, self.app);
-        let mut passing = Passing { device, faults: &mut self.faults, app, observer };
-        let mut ears = self.collector.ears(&mut passing);
-        let outcome = self.nic.run(until, queue, &mut ears);
-        outside.device.take_error()?;
-        if let Some(error) = self.collector.take_error() {
-            return Err(error);
-        }
-        // Cores may have nothing to tell until behind the slice: time goes on all the same.
-        self.reached = if outcome == Outcome::TimeReached { until } else { Time::ZERO };
-        let from = if was_idle { queue.first_given.unwrap_or(before) } else { before };
-        outside.pace.add(self.now().since(from.max(before)), started.elapsed());
-        self.is_idle = match outcome {
-            Outcome::Stuck(report) => {
-                self.stuck = Some(report);
-                true
-            }
-            // Timers may still run, but time that passes without packets is the host's.
-            Outcome::TimeReached => self.nic.totals().resident == 0,
-            Outcome::Idle | Outcome::Finished => true,
-        };
+        let Self { app, nic, collector, slices, faults } = self;
+        let Outside { device, queue, pace, .. } = outside;
+        let slice = slices.next(queue, nic.now(), |until, queue| {
+            let mut passing = Passing { device, faults, app, observer };
+            let outcome = nic.run(until, queue, &mut collector.ears(&mut passing));
+            device.take_error()?;
+            collector.take_error().map_or(Ok(()), Err)?;
+            Ok((outcome, nic.now(), nic.totals().resident))
+        })?;
+        pace.add(slice);
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ mod faults;
 mod handlers;
 pub mod pace;
 pub mod queue;
+pub mod slices;
 mod wire;
 
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ use pinion_sim::Time;
 
 use crate::watch::{Observer, Progress};
 use pinion_app::error::Result;
+use pinion_observe::report::Summary;
 
 use clock::Clock;
 use pace::Pace;
@@ -62,7 +64,7 @@ pub struct Options {
     pub faults: Option<FaultSpec>,
 }
 
-/// How what is simulated stands.
+/// Tells how what is simulated stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// There is nothing to do until a frame comes.
@@ -91,7 +93,7 @@ pub(crate) trait Subject {
 }
 
 /// What a live run has outside.
-pub(crate) struct Outside {
+pub struct Outside {
     /// Where frames come from and go to.
     pub device: Device,
     /// Frames that wait.
@@ -108,6 +110,28 @@ impl Outside {
     pub fn new(device: Device, options: &Options, skip: u32) -> Self {
         let (queue, clock) = (Queue::new(options.bound, skip), Clock::new());
         Self { device, queue, clock, pace: Pace::default(), bound: options.bound }
+    }
+
+    /// Reads the frames that are there into the queue.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn read(&mut self) -> Result<()> {
+        let Self { device, queue, clock, .. } = self;
+        device.read_each(|frame| queue.push(frame, clock.now()))
+    }
+
+    /// Tells the observer, now and then, when the simulation cannot keep up.
+    pub fn notice(&mut self, observer: &mut dyn Observer) {
+        if let Some(text) = self.pace.notice(&mut self.queue) {
+            observer.notice(&text);
+        }
+    }
+
+    /// Adds to a run's summary how it went outside.
+    pub fn tell<S>(&self, summary: &mut Summary<S>) {
+        summary.remarks.extend(self.remarks());
+        summary.kernel_dropped = Some(self.device.dropped_by_kernel());
     }
 
     /// Says how the run went, outside.
@@ -136,16 +160,13 @@ pub(crate) fn drive(
         if !goes_on || is_over || standing == Standing::Ended {
             return Ok(start.elapsed());
         }
-        let Outside { device, queue, clock, .. } = &mut *outside;
         match standing {
-            Standing::Idle if queue.is_empty() => device.wait(LONGEST_WAIT)?,
-            Standing::Waits if queue.is_empty() => device.wait(SHORT_WAIT)?,
+            Standing::Idle if outside.queue.is_empty() => outside.device.wait(LONGEST_WAIT)?,
+            Standing::Waits if outside.queue.is_empty() => outside.device.wait(SHORT_WAIT)?,
             _ => {}
         }
-        device.read_each(|frame| queue.push(frame, clock.now()))?;
+        outside.read()?;
         subject.simulate(outside, observer)?;
-        if let Some(text) = outside.pace.notice(&mut outside.queue) {
-            observer.notice(&text);
-        }
+        outside.notice(observer);
     }
 }

@@ -74,8 +74,7 @@ pub fn run(
     let (counts, latency) = end.ears.frames.finish()?;
     let mut summary = sum_up(service, &setup, &end, ending, ended, (counts, &latency));
     summary.host = host;
-    summary.remarks.extend(outside.remarks());
-    summary.kernel_dropped = Some(outside.device.dropped_by_kernel());
+    outside.tell(&mut summary);
     Ok(summary)
 }
 

@@ -12,11 +12,11 @@ use pinion_net::frame::lnic::Flags;
 use pinion_net::load::{Flavour, LoadReport, LoadSource, LoadSpec, Peer, flits};
 use pinion_sim::Clock;
 use pinion_sim::node::{RestoreError, SaveError, Saved};
-use pinion_spin::{Offer, Traffic as _};
 
 use super::script::{FILE_NAME as SCRIPT_NAME, Script};
 use super::setup::Setup;
 use super::wire::{Direction, Wire};
+use crate::arrivals::Arrivals;
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
 use pinion_app::traffic::Packets;
@@ -97,7 +97,7 @@ impl Traffic {
 
 enum Source {
     Silent,
-    Frames { packets: Packets, next: Option<(Cycle, Vec<u8>)> },
+    Frames(Box<Arrivals>),
     Planned(LoadSpec),
     Load(Box<LoadSource>),
     Script(Script),
@@ -108,7 +108,6 @@ pub struct Outside {
     source: Source,
     wire: Wire,
     answers: bool,
-    clock: Clock,
     packet_bytes: usize,
     waiting: BinaryHeap<Reverse<(Cycle, u64, Vec<u8>)>>,
     made: u64,
@@ -129,7 +128,7 @@ impl Outside {
         let mut started = None;
         let source = match traffic {
             Traffic::Silent => Source::Silent,
-            Traffic::Frames(packets) => Source::Frames { packets, next: None },
+            Traffic::Frames(packets) => Source::Frames(Box::new(Arrivals::new(packets, clock))),
             Traffic::Script(script) => Source::Script(script),
             Traffic::Load(spec) => {
                 LoadSource::new(spec.clone())?;
@@ -146,7 +145,6 @@ impl Outside {
             answers: answers && wire.acknowledges(),
             packet_bytes,
             wire,
-            clock,
             waiting: BinaryHeap::new(),
             made: 0,
             wire_free: 0,
@@ -171,7 +169,9 @@ impl Outside {
                 Err(error) => self.error = Some(error.into()),
             }
         }
-        self.fetch();
+        if let Source::Frames(packets) = &mut self.source {
+            packets.begin(now + START_DELAY_CYCLES);
+        }
         self.play(now + START_DELAY_CYCLES);
     }
 
@@ -179,7 +179,7 @@ impl Outside {
     pub fn progress(&self) -> (u64, Option<u64>) {
         match &self.source {
             Source::Silent => (0, None),
-            Source::Frames { packets, .. } => (packets.given(), packets.total()),
+            Source::Frames(packets) => packets.progress(),
             Source::Planned(spec) => (0, Some(spec.requests)),
             Source::Load(load) => (load.report().sent, Some(load.spec().requests)),
             Source::Script(script) => (script.sent(), Some(script.total())),
@@ -193,7 +193,11 @@ impl Outside {
 
     /// Takes the error that ended the requests, if one did.
     pub fn take_error(&mut self) -> Option<Error> {
-        self.error.take()
+        let packets = match &mut self.source {
+            Source::Frames(packets) => packets.take_error(),
+            _ => None,
+        };
+        self.error.take().or(packets)
     }
 
     /// Says why nothing came from here, where nothing did.
@@ -203,7 +207,7 @@ impl Outside {
                 "give --load SPEC, --messages FILE or --pcap-in FILE, or put a messages.toml beside \
                  app.toml"
             }
-            Source::Frames { .. } => "the capture, or the generator, has no packets",
+            Source::Frames(_) => "the capture, or the generator, has no packets",
             Source::Planned(_) => "the program was never ready for one (no lnic_add_context)",
             Source::Load(_) => "the load has no requests",
             Source::Script(_) => "the script has no [[message]], or the program was never ready",
@@ -215,21 +219,7 @@ impl Outside {
         match self.source {
             Source::Load(load) => (Some(load.into_report()), Vec::new()),
             Source::Script(script) => (None, script.differences()),
-            Source::Silent | Source::Frames { .. } | Source::Planned(_) => (None, Vec::new()),
-        }
-    }
-
-    /// Takes the next frame of a capture.
-    fn fetch(&mut self) {
-        let Some(start) = self.started else { return };
-        let Source::Frames { packets, next } = &mut self.source else { return };
-        if next.is_none()
-            && let Offer::Frame(frame) = packets.next()
-        {
-            *next = Some((start + self.clock.cycle_at(frame.arrival), frame.bytes));
-        }
-        if let Some(error) = packets.take_error() {
-            self.error.get_or_insert(error);
+            Source::Silent | Source::Frames(_) | Source::Planned(_) => (None, Vec::new()),
         }
     }
 
@@ -254,7 +244,7 @@ impl Outside {
     fn source_next(&mut self) -> Option<Cycle> {
         match &mut self.source {
             Source::Load(load) => load.next_cycle(),
-            Source::Frames { next, .. } => next.as_ref().map(|(at, _)| *at),
+            Source::Frames(packets) => packets.next_cycle(),
             Source::Script(_) => self.resume,
             Source::Silent | Source::Planned(_) => None,
         }
@@ -288,10 +278,9 @@ impl Peer for Outside {
                     self.current.extend_from_slice(frame);
                     due
                 }
-                Source::Frames { next, .. } => {
-                    let (due, frame) = next.take()?;
+                Source::Frames(packets) => {
+                    let (due, frame) = packets.take()?;
                     self.current = frame;
-                    self.fetch();
                     due
                 }
                 Source::Silent | Source::Planned(_) | Source::Script(_) => return None,
@@ -325,7 +314,7 @@ impl Peer for Outside {
     fn is_done(&self, now: Cycle) -> bool {
         let source = match &self.source {
             Source::Silent => true,
-            Source::Frames { next, .. } => next.is_none() && self.started.is_some(),
+            Source::Frames(packets) => packets.is_over(),
             Source::Planned(_) => false,
             Source::Load(load) => load.is_done(now),
             Source::Script(script) => self.started.is_some() && script.is_done(),
