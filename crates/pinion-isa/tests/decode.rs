@@ -1,6 +1,7 @@
 //! Properties of the decoder over all 16-bit and very many 32-bit patterns.
 
 use pinion_isa::{Class, Extensions, Op, decode, disassemble, disassemble_plain};
+use pinion_sim::random::Xorshift64;
 
 const CORES: [Extensions; 7] = [
     Extensions::PSPIN,
@@ -42,12 +43,11 @@ fn every_16_bit_pattern() {
 #[test]
 fn random_32_bit_patterns() {
     let seed = std::env::var("PINION_DECODE_SEED").ok().and_then(|text| text.parse().ok());
-    let mut state: u64 = seed.unwrap_or(0x1234_5678_9abc_def0);
-    println!("replay with: PINION_DECODE_SEED={state} cargo test -p pinion-isa --test decode");
+    let seed: u64 = seed.unwrap_or(0x1234_5678_9abc_def0);
+    let mut random = Xorshift64::new(seed);
+    println!("replay with: PINION_DECODE_SEED={seed} cargo test -p pinion-isa --test decode");
     for _ in 0..1_000_000 {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
+        let state = random.draw();
         check(state as u32);
         check(state as u32 | 3);
     }

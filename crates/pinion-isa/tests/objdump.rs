@@ -6,6 +6,7 @@ use std::process::Command;
 
 use pinion_isa::csr::number;
 use pinion_isa::{Class, Extensions, Instruction, Op, decode, disassemble, disassemble_plain};
+use pinion_sim::random::Xorshift64;
 
 const OBJDUMP: &str = "riscv64-unknown-elf-objdump";
 const SEED: u64 = 0x0b1d_0e57;
@@ -138,12 +139,10 @@ fn is_odd(word: u32) -> bool {
 /// are made likely to exist.
 fn words(opcodes: &[u32], count: usize) -> Vec<u32> {
     println!("seed {SEED:#x}");
-    let mut state = SEED;
+    let mut random = Xorshift64::new(SEED);
     let mut words = Vec::new();
     while words.len() < count {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
+        let state = random.draw();
         let opcode = opcodes[(state >> 40) as usize % opcodes.len()];
         let mut word = state as u32 & !0x7f | opcode;
         match opcode {

@@ -1,9 +1,10 @@
 //! The engine against an independent plain implementation, and named rules against real packets.
 
+use pinion_sim::random::SplitMix64;
 use pinion_spin::matching::*;
 
-/// A small generator of random numbers (xorshift64*), so that runs can be replayed.
-struct Random(u64);
+/// Random rules and packets, which a seed replays.
+struct Random(SplitMix64);
 
 impl Random {
     /// Starts from `PINION_TEST_SEED` or a fixed seed and prints how to replay.
@@ -11,14 +12,11 @@ impl Random {
         let seed = std::env::var("PINION_TEST_SEED").ok().and_then(|text| text.parse().ok());
         let seed: u64 = seed.unwrap_or(0x5eed);
         println!("replay: PINION_TEST_SEED={seed} cargo test -p pinion-spin {test}");
-        Self(seed.max(1))
+        Self(SplitMix64::new(seed))
     }
 
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        self.0.draw()
     }
 
     fn below(&mut self, bound: u64) -> u64 {

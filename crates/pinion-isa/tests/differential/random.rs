@@ -1,21 +1,19 @@
-//! A small seeded generator (SplitMix64), so that a seed alone replays a run.
+//! Random numbers, so that a seed alone replays a run.
+
+use pinion_sim::random::SplitMix64;
 
 /// Holds the generator's state.
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 impl Random {
     /// Starts from a seed.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
     /// Gives 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.draw()
     }
 
     /// Gives 32 random bits.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pinion_isa::elf::Image;
+use pinion_sim::random::SplitMix64;
 use pinion_sim::{Time, config};
 use pinion_spin::matching::{Limits, MatchingEngine};
 use pinion_spin::{
@@ -17,8 +18,8 @@ pub const HOST: u64 = 1 << 60;
 /// Where the calibration programs' first handler starts.
 pub const FIRST_HANDLER: u32 = 0x1d00_0300;
 
-/// A small generator of random numbers (xorshift64*).
-pub struct Random(u64);
+/// Random numbers, which a seed replays.
+pub struct Random(SplitMix64);
 
 impl Random {
     /// Starts from `PINION_TEST_SEED` or a fixed seed and prints how to replay.
@@ -30,14 +31,11 @@ impl Random {
     /// Starts from a given seed and prints how to replay.
     pub fn from_seed(seed: u64, test: &str) -> Self {
         println!("replay: PINION_TEST_SEED={seed} cargo test -p pinion-spin --test node {test}");
-        Self(seed.max(1))
+        Self(SplitMix64::new(seed))
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        self.0.draw()
     }
 
     pub fn below(&mut self, limit: u64) -> u64 {

@@ -13,6 +13,7 @@ use pinion::app::{App, Options};
 use pinion_net::fault::{FaultLane, FaultSpec};
 use pinion_net::frame::{Checksums, SLMP_PORT, SlmpHeader, verify_checksums};
 use pinion_sim::Time;
+use pinion_sim::random::Xorshift64;
 use pinion_spin::{Event, Frame, Hears, Offer, Spin, Units};
 
 use sender::Sender;
@@ -200,13 +201,8 @@ impl Run {
 
 /// Messages with about so many packets in all.
 fn senders(seed: u64, packets: usize) -> Vec<Sender> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut random = move |limit: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 20) as usize % limit
-    };
+    let mut stream = Xorshift64::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = move |limit: usize| (stream.draw() >> 20) as usize % limit;
     let shares = [40, 30, 20, 9, 1];
     let sender = |(index, share): (usize, usize)| {
         // Not more than a slot of a MiB takes.
