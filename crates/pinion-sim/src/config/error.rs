@@ -90,6 +90,14 @@ pub enum ConfigError {
         /// What is wrong with it.
         problem: String,
     },
+    /// An override's value has the right type and is wrong all the same.
+    #[error("override `{text}`: {problem}")]
+    OverrideValue {
+        /// Repeats the override.
+        text: String,
+        /// What is wrong with the value.
+        problem: String,
+    },
     /// An override names a key the file does not have.
     #[error("override `{text}`: {file} has no key `{key}`{}", suggestion(nearest, &[]))]
     UnknownOverride {

@@ -67,12 +67,18 @@ pub struct Loaded<T> {
 
 impl<T> Loaded<T> {
     /// Makes an error that points at the leaf `key`, for checks that come after loading (a handler
-    /// that does not exist, a size that does not fit). Falls back to the first leaf under `key`,
-    /// then to the start of the file.
+    /// that does not exist, a size that does not fit), or at the override that gave it its value. Falls
+    /// back to the first leaf under `key`, then to the start of the file.
     pub fn error_at(&self, key: &str, problem: impl Into<String>) -> ConfigError {
         let entries = &self.entries;
         let exact = entries.iter().find(|entry| entry.key == key);
         let found = exact.or_else(|| entries.iter().find(|entry| entry.key.starts_with(key)));
+        if let Some(Entry { key, value, .. }) = found.filter(|entry| entry.overridden) {
+            return ConfigError::OverrideValue {
+                text: format!("{key}={value}"),
+                problem: problem.into(),
+            };
+        }
         let at = match (&self.base, found) {
             (Some((origin, text)), Some(entry)) if entry.changed_at.is_none() => {
                 Location::of(origin, text, entry.span.start)

@@ -167,6 +167,9 @@ fn a_file_may_say_only_what_differs() {
     assert!(own.starts_with("twice.toml, line 5, column "), "{own}");
     let inherited = loaded.error_at("cluster.l1_bytes", "too many").to_string();
     assert!(inherited.starts_with("pspin.toml, line 5, column "), "{inherited}");
+    let loaded = load_changed(text, &["cluster.count=99"]).unwrap();
+    let given = loaded.error_at("cluster.count", "99 is outside 1 to 16").to_string();
+    assert_eq!(given, "override `cluster.count=99`: 99 is outside 1 to 16");
 }
 
 #[test]
