@@ -10,7 +10,7 @@
 //! | matching engine | `matching/` | §III-A1; FPsPIN §4.1 | FPsPIN's |
 //! | NIC inbound engine | `inbound/` | §III-A | the published model of the NIC |
 //! | L2 packet buffer | `inbound/packet_buffer.rs` | §III-A | the same; `pspin_pkt_alloc` |
-//! | MPQ engine | `mpq_engine.rs` | §III-B1 | `mpq_engine`, `fifo_engine` |
+//! | MPQ engine | `mpq_engine.rs`, `message_state.rs` | §III-B1 | `mpq_engine`, `fifo_engine` |
 //! | dispatcher | `dispatcher.rs` | §III-B1 | `scheduler` |
 //! | cluster scheduler (CSCHED) | `cluster/scheduler.rs`, `cluster/packet_ring.rs` | §III-B2 | cluster scheduler |
 //! | cluster DMA | `cluster/dma.rs` | §III-B2 | cluster DMA, `dma_noc` |
