@@ -23,6 +23,8 @@ pub enum Document {
     Figure,
     /// Several of them.
     Figures,
+    /// How fast a computer simulates.
+    Bench,
     /// What a running NIC says of itself.
     NicStatus,
     /// A line that a handler on a running NIC has printed.
@@ -40,6 +42,7 @@ impl Document {
             Self::Calibration => "calibration",
             Self::Figure => "figure",
             Self::Figures => "figures",
+            Self::Bench => "bench",
             Self::NicStatus => "nic_status",
             Self::NicLogLine => "nic_log_line",
         };

@@ -1,5 +1,6 @@
 //! The command line: every verb and option, with the text `--help` shows.
 
+mod bench;
 mod figure;
 mod lab;
 mod nic;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use bench::BenchArgs;
 pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
@@ -52,6 +54,8 @@ pub enum Verb {
     Calibrate(CalibrateArgs),
     /// Make a published figure or table again, with the published values beside
     Figure(FigureArgs),
+    /// Measure how fast this computer simulates
+    Bench(BenchArgs),
     /// Show machines
     Machine(MachineArgs),
     /// Run projects written for PsPIN's published model as they are

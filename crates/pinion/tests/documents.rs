@@ -224,6 +224,21 @@ fn figures() {
 }
 
 #[test]
+fn speed() {
+    if !has_gcc() {
+        return;
+    }
+    let app = repository().join("examples/ping_pong");
+    let service = repository().join("examples/nanopu_echo");
+    let apps = ["bench", app.to_str().unwrap(), service.to_str().unwrap()];
+    let document = written("bench", &[&apps[..], &["--seconds", "0.01"]].concat());
+    let rows = document["rows"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["kind"] == "nanoservice"));
+    assert!(rows.iter().filter(|row| row["app"] == "ping_pong").count() > 1, "several machines");
+    assert!(rows.iter().all(|row| row["mips"].as_f64() > Some(0.0) && row["packets"] != 0));
+}
+
+#[test]
 fn lines_of_a_nic() {
     let line = pinion::nic::log_line_json(1500, (1, 7), "a line", 3);
     hold_document(&line, "nic_log_line");

@@ -1,5 +1,6 @@
 //! One file per verb: parsed arguments come in, an exit status or an error goes out.
 
+mod bench;
 mod build;
 mod calibrate;
 mod cluster;
@@ -77,6 +78,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
         Verb::Trace(args) => args.run.report.json.as_deref(),
         Verb::Up(args) => args.report.json.as_deref(),
         Verb::Nic(args) => args.report.json.as_deref(),
+        Verb::Bench(args) => args.json.as_deref(),
         _ => None,
     });
     match verb {
@@ -89,6 +91,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
         Verb::Calibrate(args) => calibrate::run(args),
         Verb::Figure(args) => figure::run(args),
         Verb::Sweep(args) => sweep::run(args),
+        Verb::Bench(args) => bench::run(args),
         Verb::Machine(args) => machine::run(args),
         Verb::Pspin(args) => pspin::run(args),
         Verb::Fpspin(args) => fpspin::run(args),
