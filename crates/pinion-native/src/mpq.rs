@@ -1,10 +1,10 @@
 //! Messages under way: the NIC's MPQ engine without its time and its cells. Packets come in, tasks come
 //! out round robin over the messages that have one; where a message stands, [`MessageState`] knows.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 
 use pinion_spin::{HandlerKind, MessageState};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::packets::{NONE, Packets};
 
@@ -41,7 +41,7 @@ pub struct Task {
 #[derive(Debug)]
 pub struct Mpq {
     queues: Vec<Queue>,
-    by_message: HashMap<Key, u32, BuildHasherDefault<Mix>>,
+    by_message: FxHashMap<Key, u32>,
     ready: VecDeque<u32>,
     accesses: u64,
     running: u32,
@@ -61,7 +61,7 @@ impl Mpq {
         };
         Self {
             queues: vec![queue; count as usize],
-            by_message: HashMap::with_capacity_and_hasher(2 * count as usize, Default::default()),
+            by_message: FxHashMap::with_capacity_and_hasher(2 * count as usize, FxBuildHasher),
             ready: VecDeque::with_capacity(count as usize),
             accesses: 0,
             running: 0,
@@ -182,26 +182,6 @@ impl Mpq {
         let index = *self.by_message.get(&key)?;
         self.release(index);
         Some(key)
-    }
-}
-
-/// Hashes two words by multiplication: message ids need no protection against an adversary who would
-/// have to send 256 messages at a time.
-#[derive(Debug, Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        let mixed = (self.0 ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
     }
 }
 

@@ -90,14 +90,26 @@ impl Clock {
     }
 
     /// Gives the time of the given cycle's edge, rounded up to a picosecond.
+    #[inline]
     pub fn time(self, cycles: u64) -> Time {
+        // Nearly always: numbers are small, and periods are whole picoseconds.
+        if let Some(ps) = cycles.checked_mul(self.period_ps_numerator) {
+            return Time(match self.period_ps_denominator {
+                1 => ps,
+                denominator => ps.div_ceil(denominator),
+            });
+        }
         let ps = (u128::from(cycles) * u128::from(self.period_ps_numerator))
             .div_ceil(u128::from(self.period_ps_denominator));
         Time(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 
     /// Gives the first cycle whose edge is not before `time`.
+    #[inline]
     pub fn cycle_at(self, time: Time) -> u64 {
+        if self.period_ps_denominator == 1 {
+            return time.0.div_ceil(self.period_ps_numerator);
+        }
         let scaled = u128::from(time.0) * u128::from(self.period_ps_denominator);
         let mut cycle =
             u64::try_from(scaled / u128::from(self.period_ps_numerator)).unwrap_or(u64::MAX);
@@ -139,8 +151,13 @@ mod tests {
         assert_eq!(rocket.cycle_at(Time::from_ps(313)), 1);
         assert_eq!(rocket.cycle_at(Time::from_ps(314)), 2);
         let third = Clock::from_hz(3_000_000_000);
-        for cycle in [0, 1, 2, 3, 1_000_003] {
+        for cycle in [0, 1, 2, 3, 1_000_003, u64::MAX / 1000] {
             assert_eq!(third.cycle_at(third.time(cycle)), cycle);
+        }
+        let whole = Clock::from_hz(1_000_000_000);
+        assert_eq!(whole.time(u64::MAX), Time::from_ps(u64::MAX));
+        for ps in [0, 1, 999, 1_000, 1_001, u64::MAX] {
+            assert_eq!(whole.cycle_at(Time::from_ps(ps)), ps.div_ceil(1_000));
         }
     }
 

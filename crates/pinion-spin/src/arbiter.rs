@@ -4,6 +4,9 @@
 //! requester that the pointer's bits lead to, turning aside wherever no one asks; after a grant the
 //! pointer moves to the next requester above it, or to the lowest. (RTL: rr_arb_tree with FairArb.)
 
+/// Levels of the tree within a word of 64 requesters.
+const WORD_LEVELS: u32 = 6;
+
 /// Chooses one of up to 4,096 requesters, given as a set of bits.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
@@ -15,23 +18,34 @@ pub struct RoundRobin {
 #[derive(Clone, Debug)]
 pub struct Requests {
     words: Vec<u64>,
+    /// Bit per word: somebody asks there.
+    summary: u64,
     waiting: u32,
 }
 
 impl Requests {
     /// Makes an empty set of `count` requesters.
     pub fn new(count: u32) -> Self {
-        Self { words: vec![0; (count as usize).div_ceil(64)], waiting: 0 }
+        Self { words: vec![0; (count as usize).div_ceil(64)], summary: 0, waiting: 0 }
+    }
+
+    /// Makes a set of all `count` requesters.
+    pub fn all(count: u32) -> Self {
+        let mut all = Self::new(count);
+        (0..count).for_each(|requester| all.set(requester, true));
+        all
     }
 
     /// Adds or removes a requester.
     #[inline]
     pub fn set(&mut self, requester: u32, asks: bool) {
         let bit = 1u64 << (requester % 64);
-        let word = &mut self.words[(requester / 64) as usize];
+        let index = requester / 64;
+        let word = &mut self.words[index as usize];
         let had = *word & bit != 0;
         if had != asks {
             *word ^= bit;
+            self.summary = self.summary & !(1 << index) | u64::from(*word != 0) << index;
             self.waiting = if asks { self.waiting + 1 } else { self.waiting - 1 };
         }
     }
@@ -47,21 +61,44 @@ impl Requests {
         self.waiting
     }
 
-    /// Finds the lowest requester at or above `from` and below `to`.
+    /// Finds the lowest requester at or above `from`.
     #[inline]
-    fn first_in(&self, from: u32, to: u32) -> Option<u32> {
-        let mut at = from;
-        while at < to {
-            let word = *self.words.get((at / 64) as usize)?;
-            let rest = word >> (at % 64);
-            if rest != 0 {
-                let found = at + rest.trailing_zeros();
-                return (found < to).then_some(found);
-            }
-            at = (at / 64 + 1) * 64;
+    pub fn first_from(&self, from: u32) -> Option<u32> {
+        let index = from / 64;
+        let rest = self.words.get(index as usize)? >> (from % 64);
+        if rest != 0 {
+            return Some(from + rest.trailing_zeros());
         }
-        None
+        let above = self.summary & u64::MAX.checked_shl(index + 1).unwrap_or(0);
+        self.lowest_of(above)
     }
+
+    /// Finds the lowest requester of the words in a summary.
+    fn lowest_of(&self, summary: u64) -> Option<u32> {
+        let index = summary.trailing_zeros();
+        let word = self.words.get(index as usize)?;
+        Some(index * 64 + word.trailing_zeros())
+    }
+
+    /// Finds the lowest requester at or above `from`, or else the lowest.
+    #[inline]
+    pub fn first_round(&self, from: u32) -> Option<u32> {
+        self.first_from(from).or_else(|| self.lowest_of(self.summary))
+    }
+}
+
+/// Goes down a tree over the bits of a word, which is not 0: where both sides ask, the pointer's bit leads.
+#[inline]
+fn descend(mut word: u64, pointer: u32, levels: u32) -> u32 {
+    let mut low = 0;
+    for level in (0..levels).rev() {
+        let half = 1 << level;
+        let (left, right) = (word & ((1 << half) - 1), word >> half);
+        let turns_right = right != 0 && (left == 0 || pointer >> level & 1 == 1);
+        low += if turns_right { half } else { 0 };
+        word = if turns_right { right } else { left };
+    }
+    low
 }
 
 impl RoundRobin {
@@ -75,20 +112,10 @@ impl RoundRobin {
         if requests.is_empty() {
             return None;
         }
-        let mut low = 0;
-        for level in (0..self.levels).rev() {
-            let half = 1 << level;
-            let right = requests.first_in(low + half, low + 2 * half).is_some();
-            let left = requests.first_in(low, low + half).is_some();
-            if right && (!left || self.pointer >> level & 1 == 1) {
-                low += half;
-            }
-        }
-        let top = 1 << self.levels;
-        self.pointer = requests
-            .first_in(self.pointer + 1, top)
-            .or_else(|| requests.first_in(0, self.pointer + 1))
-            .unwrap_or(0);
+        let (within, above) = (self.levels.min(WORD_LEVELS), self.levels.max(WORD_LEVELS));
+        let index = descend(requests.summary, self.pointer >> WORD_LEVELS, above - WORD_LEVELS);
+        let low = index * 64 + descend(requests.words[index as usize], self.pointer, within);
+        self.pointer = requests.first_round(self.pointer + 1).unwrap_or(0);
         Some(low)
     }
 }
@@ -126,6 +153,43 @@ mod tests {
         assert_eq!(arbiter.grant(&requests(&[0, 1, 2, 3])), Some(0));
         assert_eq!(arbiter.grant(&requests(&[1, 2, 3])), Some(1));
         assert_eq!(arbiter.grant(&requests(&[])), None);
+    }
+
+    /// The tree as it is drawn: a look at each side on each level.
+    fn plain(asks: &[bool], pointer: &mut usize) -> Option<usize> {
+        let count = asks.len();
+        let any = |from: usize, to: usize| asks[from..to].contains(&true);
+        if !any(0, count) {
+            return None;
+        }
+        let (mut low, mut half) = (0, count / 2);
+        while half > 0 {
+            let (left, right) = (any(low, low + half), any(low + half, low + 2 * half));
+            if right && (!left || *pointer & half != 0) {
+                low += half;
+            }
+            half /= 2;
+        }
+        let next = (*pointer + 1..count).chain(0..=*pointer).find(|&at| asks[at]);
+        *pointer = next.unwrap_or(0);
+        Some(low)
+    }
+
+    #[test]
+    fn serves_as_the_plain_tree_does() {
+        let mut random = pinion_sim::random::SplitMix64::new(7);
+        for count in [1, 2, 8, 64, 128, 256, 4096] {
+            let (mut arbiter, mut pointer) = (RoundRobin::new(count), 0);
+            let (mut requests, mut asks) = (Requests::new(count), vec![false; count as usize]);
+            for _ in 0..2_000 {
+                let (at, asking) = ((random.draw() % u64::from(count)) as u32, random.draw() % 3);
+                requests.set(at, asking == 0);
+                asks[at as usize] = asking == 0;
+                let served = arbiter.grant(&requests);
+                assert_eq!(served.map(|at| at as usize), plain(&asks, &mut pointer), "{count}");
+                assert_eq!(arbiter.pointer as usize, pointer);
+            }
+        }
     }
 
     #[test]

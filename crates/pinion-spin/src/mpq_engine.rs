@@ -5,7 +5,9 @@
 //! of each queue's own) and the state of each message. Makes the inbound engine wait when there is
 //! no cell for a HER or no queue for its message. (Paper §III-B1; RTL mpq_engine, fifo_engine.)
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::arbiter::{Requests, RoundRobin};
 use crate::context::Handlers;
@@ -61,10 +63,11 @@ pub struct MpqEngine {
     forgets: bool,
     /// Mask of an id's bits that tell messages apart.
     id_mask: u32,
-    by_message: HashMap<(ContextId, u32), u32>,
+    by_message: FxHashMap<(ContextId, u32), u32>,
+    /// Queues without a message.
+    free: Requests,
     /// Queues that become ready, with the cycle from which the arbiter sees them.
     staged: VecDeque<(u64, u32)>,
-    busy: u32,
     /// When it and the dispatcher take their next step.
     pub wake: Wake,
 }
@@ -91,9 +94,12 @@ impl MpqEngine {
             alias: machine.mpq.alias,
             forgets: machine.mpq.forgets && !machine.mpq.alias,
             id_mask: u32::MAX >> (32 - machine.mpq.id_bits.clamp(1, 32)),
-            by_message: HashMap::with_capacity(2 * machine.mpq.count as usize),
+            by_message: FxHashMap::with_capacity_and_hasher(
+                2 * machine.mpq.count as usize,
+                FxBuildHasher,
+            ),
+            free: Requests::all(machine.mpq.count),
             staged: VecDeque::with_capacity(64),
-            busy: 0,
             wake: Wake::default(),
         }
     }
@@ -123,12 +129,7 @@ impl MpqEngine {
         if let Some(&queue) = self.by_message.get(&key) {
             return Some(queue);
         }
-        if self.busy == count {
-            return None;
-        }
-        (0..count)
-            .map(|distance| (preferred + distance) % count)
-            .find(|&queue| self.queues[queue as usize].message.is_free())
+        self.free.first_round(preferred)
     }
 
     /// Takes a HER at cycle `now`; its queue is visible to the arbiter one cycle later.
@@ -159,7 +160,7 @@ impl MpqEngine {
         packets[slot].static_cell = static_cell;
         packets[slot].next = NO_PACKET;
         if queue.message.is_free() {
-            self.busy += 1;
+            self.free.set(index, false);
             queue.key = key;
             queue.id = id;
             queue.handlers = handlers;
@@ -252,7 +253,7 @@ impl MpqEngine {
         if !queue.message.release() {
             return;
         }
-        self.busy -= 1;
+        self.free.set(index, true);
         let key = queue.key;
         self.by_message.remove(&key);
     }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-/// Names a burst of one side.
+/// Names a burst of one side: they count up on each.
 pub type BurstId = u64;
 
 /// Names the sides.
@@ -47,7 +47,8 @@ pub struct TurnPort {
     free_at: u64,
     /// Who went last.
     last: Side,
-    next: BurstId,
+    /// By side: the name of its next burst.
+    next: [BurstId; 2],
 }
 
 impl Default for TurnPort {
@@ -57,7 +58,7 @@ impl Default for TurnPort {
             started: [0; 2],
             free_at: 0,
             last: Side::Guest,
-            next: 0,
+            next: [0; 2],
         }
     }
 }
@@ -67,8 +68,8 @@ impl TurnPort {
     /// cycle it starts, as things stand.
     pub fn book(&mut self, now: u64, side: Side, ready: u64, beats: u64) -> (BurstId, u64) {
         self.settle(now);
-        let id = self.next;
-        self.next += 1;
+        let id = self.next[side as usize];
+        self.next[side as usize] += 1;
         self.bursts[side as usize].push_back(Burst { id, ready, beats, start: 0 });
         self.arrange(side);
         (id, self.start(side, id).unwrap_or(ready))
@@ -103,7 +104,9 @@ impl TurnPort {
     }
 
     fn find(&self, side: Side, id: BurstId) -> Option<usize> {
-        self.bursts[side as usize].binary_search_by_key(&id, |burst| burst.id).ok()
+        let bursts = &self.bursts[side as usize];
+        let index = id.checked_sub(bursts.front()?.id)? as usize;
+        (index < bursts.len()).then_some(index)
     }
 
     fn waiting(&self, side: Side) -> Option<&Burst> {

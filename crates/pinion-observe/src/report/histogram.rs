@@ -3,16 +3,15 @@
 //! their value wide beyond. The HDR histogram of loads (`pinion_net::load::Latencies`) keeps five digits
 //! at most; here a time of a few cycles among milliseconds has to come out as it was.
 
-use std::collections::HashMap;
-
 use pinion_sim::Time;
+use rustc_hash::FxHashMap;
 
 const SUB_BITS: u32 = 20;
 
 /// Counts how often each time occurred.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
-    buckets: HashMap<u64, u64>,
+    buckets: FxHashMap<u64, u64>,
     count: u64,
     sum_ps: u128,
     min_ps: u64,

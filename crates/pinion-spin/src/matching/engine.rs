@@ -8,6 +8,8 @@ use super::{
 };
 use std::collections::HashMap;
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
 /// Most flows looked at to make room for a new one.
 const MOST_PROBES: usize = 64;
 
@@ -95,10 +97,11 @@ pub struct MatchingEngine {
     compare: Compare,
     swapped_id: bool,
     disabled: DisabledContext,
+    /// By flow. Keys come from packets: its hashes cannot be foreseen.
     index: HashMap<FlowKey, u32>,
     flows: Vec<Flow>,
     /// Which flow each unfinished message with a number of ours belongs to.
-    live: HashMap<u32, u32>,
+    live: FxHashMap<u32, u32>,
     /// Where the search for a flow to forget goes on.
     hand: usize,
     next_flow: u32,
@@ -129,7 +132,7 @@ impl MatchingEngine {
             disabled: DisabledContext::default(),
             index: HashMap::with_capacity(room),
             flows: Vec::with_capacity(room),
-            live: HashMap::with_capacity(room),
+            live: FxHashMap::with_capacity_and_hasher(room, FxBuildHasher),
             hand: 0,
             next_flow: 0,
             next_message: 0,
