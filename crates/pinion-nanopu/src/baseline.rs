@@ -53,6 +53,9 @@ impl Network for NoNetwork {
     fn pulse(&self, _: Cycle, _: Cycle) -> Option<Cycle> {
         None
     }
+    fn hears_retired(&self) -> bool {
+        false
+    }
     fn trapped(&mut self, _: Cycle) {}
 }
 

@@ -1,6 +1,6 @@
 //! What the units of a node say happened; statistics, traces and tests listen.
 
-use pinion_sim::probe::Vocabulary;
+use pinion_sim::probe::{Interest, Vocabulary};
 
 use crate::Cycle;
 
@@ -144,7 +144,25 @@ pub enum Told<'a> {
 
 impl Vocabulary for NanoPu {
     type Event<'a> = Told<'a>;
-    type Interest = ();
+    type Interest = Retirements;
+}
+
+/// What a listener wants to hear beside what is always said: the instructions that retire. Without, turns
+/// of loops that only count are left out of the simulation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Retirements {
+    /// It hears them.
+    pub retired: bool,
+}
+
+impl Interest<NanoPu> for Retirements {
+    fn with(self, other: Self) -> Self {
+        Self { retired: self.retired || other.retired }
+    }
+
+    fn wants(&self, told: &Told<'_>) -> bool {
+        self.retired || !matches!(told, Told::Retired { .. })
+    }
 }
 
 /// Whoever [`Hears`] a nanoPU. Units take it by its type, so nobody pays for events that nobody hears.

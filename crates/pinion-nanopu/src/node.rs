@@ -368,6 +368,7 @@ impl Node {
             posts: &mut self.posts[index],
             known,
             room,
+            hears_retired: listener.interest().retired,
             listener,
         };
         core.run(limit, &mut self.code, &mut self.memory, &mut port);
@@ -404,6 +405,7 @@ impl Node {
             posts: &mut self.posts[index],
             known: at,
             room: usize::MAX,
+            hears_retired: true,
             listener,
         };
         core.wake_from_wfi(at, &self.memory, &mut port);

@@ -2,7 +2,7 @@
 //! harts, window and timeout as the scenario wants them.
 
 use pinion_isa::elf::Image;
-use pinion_nanopu::event::{Event, NanoPu, Told};
+use pinion_nanopu::event::{Event, NanoPu, Retirements, Told};
 use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::{Cycle, node};
 use pinion_sim::probe::Hears;
@@ -147,6 +147,10 @@ impl Ears {
 }
 
 impl Hears<NanoPu> for Ears {
+    fn interest(&self) -> Retirements {
+        Retirements { retired: true }
+    }
+
     fn hear(&mut self, told: &Told<'_>) {
         match *told {
             Told::Event { at, event } => self.event(at, event),

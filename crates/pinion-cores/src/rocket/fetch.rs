@@ -45,6 +45,11 @@ impl Refill {
             && at + BEHIND_BEATS <= self.enters + REDIRECT
     }
 
+    /// Tells whether all its words were there in a cycle.
+    pub(super) fn is_past(&self, at: Cycle) -> bool {
+        self.enters + BEATS <= at
+    }
+
     /// Tells whether another refill may be asked for by a word that misses in `at`.
     fn is_over(&self, at: Cycle) -> bool {
         at + 1 >= self.enters

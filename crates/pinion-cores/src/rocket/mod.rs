@@ -27,6 +27,7 @@ mod run;
 pub mod section;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use pinion_isa::{Hart, HartConfig, Reservation};
 
@@ -217,6 +218,9 @@ pub struct Core {
     /// Number of what a polling loop must not do: stores, pops, words sent, commands but idle.
     effects: u64,
     poll: Poll,
+    turns: turns::Turns,
+    /// A branch was taken to an address before it.
+    turned: bool,
     /// The exception that the program has not come back from, if there is one.
     pub failure: Option<Box<Failure>>,
     /// Number of reads of an empty receive queue.
@@ -300,6 +304,8 @@ impl Core {
                 history: 0,
                 registers: [0; 32],
             },
+            turns: turns::Turns::default(),
+            turned: false,
             failure: None,
             empty_reads: 0,
             first_empty_read: None,

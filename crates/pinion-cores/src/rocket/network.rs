@@ -53,6 +53,10 @@ pub trait Network {
     fn room(&mut self, now: Cycle) -> bool;
     /// Gives the first cycle from `from` to `to` in which the interrupt line is up.
     fn pulse(&self, from: Cycle, to: Cycle) -> Option<Cycle>;
+    /// Tells whether somebody wants to know of every instruction that retires.
+    fn hears_retired(&self) -> bool {
+        true
+    }
     /// Hears that an instruction retired, if somebody wants to know.
     fn retired(&mut self, at: Cycle, pc: u64) {
         let _ = (at, pc);

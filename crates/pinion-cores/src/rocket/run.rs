@@ -38,6 +38,7 @@ impl Core {
         self.limit = limit;
         self.code_range = code.range();
         self.look_for_interrupts(memory, network);
+        let leaves_out = !network.hears_retired();
         while matches!(self.activity, Activity::Running) {
             let pc = self.hart.pc;
             let filled;
@@ -79,6 +80,12 @@ impl Core {
             }
             if let Some(ahead) = self.ahead.take() {
                 self.fetch_ahead(ahead, code, memory);
+            }
+            if self.turned {
+                self.turned = false;
+                if leaves_out {
+                    self.end_turn(pc, code);
+                }
             }
             if self.code_changed {
                 self.code_changed = false;
@@ -176,6 +183,7 @@ impl Core {
                 let taken = matches!(outcome, Outcome::Branched);
                 let target = pc.wrapping_add(i.imm as i64 as u64);
                 self.steer(Flow::Branch, i, pc, target, taken, t);
+                self.turned = taken && i.imm < 0;
             }
             Class::Load
             | Class::Store

@@ -17,6 +17,8 @@ struct Stub {
     words: VecDeque<u64>,
     sent: Vec<u64>,
     bound: bool,
+    /// Nobody wants to hear of every instruction.
+    deaf: bool,
 }
 
 impl Network for Stub {
@@ -44,6 +46,9 @@ impl Network for Stub {
     }
     fn pulse(&self, _: Cycle, _: Cycle) -> Option<Cycle> {
         None
+    }
+    fn hears_retired(&self) -> bool {
+        !self.deaf
     }
     fn trapped(&mut self, _: Cycle) {}
 }
@@ -189,6 +194,65 @@ fn atomics_askew_trap_and_time_goes_on() {
             let csr = &core.hart.csr;
             assert_eq!((csr.mcause, csr.mtval), (cause.mcause(), address), "{word:#x}");
             assert!(core.hart.instret > 100, "the handler returned again and again");
+        }
+    }
+}
+
+/// Loops whose turns are left out end as those that are executed: every register and time is the same,
+/// wherever the core is stopped on the way.
+#[test]
+fn loops_that_are_left_out_leave_the_core_as_it_would_be() {
+    let loops: [&[u32]; 6] = [
+        &[0xfff2_8293, 0xfe02_9ee3],              // addi x5, -1; bnez x5
+        &[0xb000_23f3, 0xfe53_eee3],              // csrr x7, mcycle; bltu x7, x5
+        &[0xc000_23f3, 0x4063_83b3, 0xfe53_ece3], // csrr x7, cycle; sub x7, x7, x6; bltu
+        &[0x0033_0313, 0x0053_4433, 0xfe53_4ce3], // x6 += 3; x8 = x6 ^ x5 (refused); blt
+        &[0x0073_0313, 0x0053_83b3, 0x0002_8413, 0xfe53_6ae3], // x6 += 7; x7 += x5; x8 = x5; bltu
+        &[0x0000_0013, 0x0000_0013, 0x0013_0313, 0x0000_0013, 0xfe53_68e3], // over a line's words
+    ];
+    for body in loops {
+        // Behind it the next begins; the last jumps to the first again.
+        let mut words = body.to_vec();
+        words.extend([0x0280_0293, 0x02d2_8293, 0x0000_0313]); // li x5, 40; addi x5, 45; li x6, 0
+        let back = 0u32.wrapping_sub(4 * words.len() as u32);
+        let bits = |from: u32, count: u32| back >> from & ((1 << count) - 1);
+        words.push(
+            bits(20, 1) << 31 | bits(1, 10) << 21 | bits(11, 1) << 20 | bits(12, 8) << 12 | 0x6f,
+        );
+        for (registers, slice) in [([5000, 3], 100_000), ([7001, 0], 97), ([90, 2], 1013)] {
+            let [executed, left_out] = [false, true].map(|deaf| {
+                let section = core_section();
+                let cache = CacheSection { sets: 64, ways: 4, miss_cycles: 17 };
+                let shape =
+                    CoreShape { core: &section, instruction_cache: &cache, data_cache: &cache };
+                let mut core = Core::new(0, shape);
+                let mut memory = Flat::new(BASE, 64 << 20);
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                memory.write_bytes(BASE, &bytes);
+                (core.hart.x[5], core.hart.x[6]) = (registers[0], registers[1]);
+                let mut code = Code::new(BASE, 1 << 12, core.hart.extensions());
+                let mut stub = Stub { deaf, ..Stub::default() };
+                let mut seen = Vec::new();
+                for end in (slice..60_000 + slice).step_by(slice as usize) {
+                    core.run(end, &mut code, &mut memory, &mut stub);
+                    let turns = std::mem::take(&mut core.turns);
+                    let (ring, words) = ([core.departed, core.entered], core.word_count);
+                    let order = |ring: [Cycle; FETCH_RING]| -> [Cycle; FETCH_RING] {
+                        std::array::from_fn(|back| ring[words.wrapping_sub(back) % FETCH_RING])
+                    };
+                    let mut told = format!("{:?}", ring.map(order));
+                    (core.departed, core.entered, core.word_count) =
+                        ([0; FETCH_RING], [0; FETCH_RING], 0);
+                    told.push_str(&format!("{core:?}"));
+                    seen.push(told);
+                    (core.departed, core.entered, core.word_count) = (ring[0], ring[1], words);
+                    core.turns = turns;
+                }
+                seen
+            });
+            for (index, (executed, left_out)) in executed.iter().zip(&left_out).enumerate() {
+                assert_eq!(executed, left_out, "{body:x?} {registers:?}, slice {index} of {slice}");
+            }
         }
     }
 }

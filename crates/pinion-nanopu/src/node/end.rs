@@ -9,7 +9,7 @@ use pinion_sim::probe::Hears;
 use super::{Node, Progress};
 use crate::Cycle;
 use crate::core::Core;
-use crate::event::{Event, Listener, NanoPu, Told};
+use crate::event::{Event, Listener, NanoPu, Retirements, Told};
 
 /// Takes the frames that leave a node.
 pub trait Sink {
@@ -153,6 +153,10 @@ struct Watch<'a, L> {
 }
 
 impl<L: Listener> Hears<NanoPu> for Watch<'_, L> {
+    fn interest(&self) -> Retirements {
+        self.ears.interest()
+    }
+
     #[inline]
     fn hear(&mut self, told: &Told<'_>) {
         if let Told::Event {

@@ -45,6 +45,7 @@ pub(super) struct Port<'a, L> {
     pub known: Cycle,
     pub room: usize,
     pub listener: &'a mut L,
+    pub hears_retired: bool,
 }
 
 impl<L> Port<'_, L> {
@@ -87,6 +88,10 @@ impl<L: Listener> Network for Port<'_, L> {
 
     fn pulse(&self, from: Cycle, to: Cycle) -> Option<Cycle> {
         self.interface.interrupt(from..to.saturating_add(1))
+    }
+
+    fn hears_retired(&self) -> bool {
+        self.hears_retired
     }
 
     fn retired(&mut self, at: Cycle, pc: u64) {

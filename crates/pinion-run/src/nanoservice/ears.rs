@@ -1,7 +1,7 @@
 //! Who hears a node of a nanoservice: what happens inside is counted, and all of it, frames included,
 //! passed on.
 
-use pinion_nanopu::event::{Event, Listener, NanoPu, Told};
+use pinion_nanopu::event::{Event, Listener, NanoPu, Retirements, Told};
 use pinion_sim::probe::Hears;
 
 use super::frames::Frames;
@@ -39,6 +39,10 @@ impl<L> Ears<L> {
 }
 
 impl<L: Listener> Hears<NanoPu> for Ears<L> {
+    fn interest(&self) -> Retirements {
+        self.other.interest()
+    }
+
     fn hear(&mut self, told: &Told<'_>) {
         match *told {
             Told::Event { event, .. } => self.count(event),

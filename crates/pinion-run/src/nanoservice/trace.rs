@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write};
 use pinion_isa::elf::Image;
 use pinion_isa::{Extensions, decode, disassemble};
 use pinion_nanopu::Cycle;
-use pinion_nanopu::event::{Event, NanoPu, Told};
+use pinion_nanopu::event::{Event, NanoPu, Retirements, Told};
 use pinion_sim::Clock;
 use pinion_sim::probe::Hears;
 
@@ -89,6 +89,10 @@ impl<'a, W: Write> Trace<'a, W> {
 }
 
 impl<W: Write> Hears<NanoPu> for Trace<'_, W> {
+    fn interest(&self) -> Retirements {
+        Retirements { retired: !self.filter.no_instructions }
+    }
+
     fn hear(&mut self, told: &Told<'_>) {
         match *told {
             Told::Event { at, event }

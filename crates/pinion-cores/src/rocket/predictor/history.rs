@@ -33,6 +33,16 @@ impl History {
         }
     }
 
+    /// Tells whether it is as another was so many cycles before.
+    pub(super) fn is_as(&self, before: &Self, cycles: Cycle) -> bool {
+        self.now == before.now && self.recent == before.recent.map(|(at, seen)| (at + cycles, seen))
+    }
+
+    /// Lets cycles pass in which branches came as in those before.
+    pub(super) fn move_on(&mut self, cycles: Cycle) {
+        self.recent.iter_mut().for_each(|(at, _)| *at += cycles);
+    }
+
     /// Adds a branch that enters the queue in `fetched`.
     #[inline(always)]
     pub(super) fn add(&mut self, taken: bool, fetched: Cycle) {

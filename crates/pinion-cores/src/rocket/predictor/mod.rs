@@ -182,6 +182,25 @@ impl Predictor {
         self.history.now
     }
 
+    /// Tells whether it is as another was so many cycles before.
+    pub fn is_as(&self, before: &Self, cycles: Cycle) -> bool {
+        self.history.is_as(&before.history, cycles)
+            && self.met == before.met
+            && self.buffer == before.buffer
+            && self.returns == before.returns
+            && self.counters == before.counters
+    }
+
+    /// Lets cycles pass in which it was met as in those before.
+    pub fn move_on(&mut self, cycles: Cycle) {
+        self.history.move_on(cycles);
+    }
+
+    /// Becomes as another that differs in time alone.
+    pub fn follow(&mut self, other: &Self) {
+        self.history = other.history;
+    }
+
     /// Puts another history in place; gives the one that was.
     pub fn replace_history(&mut self, history: History) -> History {
         std::mem::replace(&mut self.history, history)

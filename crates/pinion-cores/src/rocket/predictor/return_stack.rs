@@ -6,7 +6,7 @@ use super::Meeting;
 use crate::Cycle;
 
 /// Holds the stack.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ReturnStack {
     addresses: Vec<u64>,
     slots: usize,

@@ -26,7 +26,7 @@ pub(super) struct Entry {
 pub(super) const FETCH_WORD_SHIFT: u32 = 2;
 
 /// Holds the target buffer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TargetBuffer {
     /// Fetch word that each entry is for.
     words: [u64; MOST_TARGETS],
@@ -34,6 +34,8 @@ pub(super) struct TargetBuffer {
     targets: usize,
     /// Entry in which a word with these low bits was found last; only to find it faster.
     hints: [u8; HINTS],
+    /// Entries of words with these low bits; only to find them faster.
+    held: [u8; HINTS],
     /// Bits of the pseudo-LRU tree, node 1 is the root.
     lru: u64,
     /// What a use of each entry clears and sets in the tree.
@@ -56,6 +58,7 @@ impl TargetBuffer {
             entries: [Entry::default(); MOST_TARGETS],
             targets,
             hints: [0; HINTS],
+            held: [0; HINTS],
             lru: 0,
             lru_clear,
             lru_set,
@@ -67,8 +70,13 @@ impl TargetBuffer {
     #[inline(always)]
     pub fn find(&mut self, pc: u64) -> Option<(usize, Entry)> {
         let word = pc >> FETCH_WORD_SHIFT;
-        let hint = usize::from(self.hints[word as usize % HINTS]) % MOST_TARGETS;
-        if self.words[hint] == word && !self.doubles {
+        let slot = word as usize % HINTS;
+        let held = self.held[slot];
+        if held == 0 {
+            return None;
+        }
+        let hint = usize::from(self.hints[slot]) % MOST_TARGETS;
+        if self.words[hint] == word && (!self.doubles || held == 1) {
             return Some((hint, self.entries[hint]));
         }
         self.find_among_all(word)
@@ -76,6 +84,7 @@ impl TargetBuffer {
 
     fn find_among_all(&mut self, word: u64) -> Option<(usize, Entry)> {
         if self.doubles
+            && self.held[word as usize % HINTS] > 1
             && let Some(found) = self.strike_doubles(word)
         {
             return Some(found);
@@ -103,13 +112,26 @@ impl TargetBuffer {
         self.words[first + 1..].iter().position(holds)?;
         let known = self.entries[first];
         let mut index = 0;
-        for (entry, held) in self.words.iter_mut().enumerate().filter(|(_, held)| **held == word) {
-            *held = NOWHERE;
-            index |= entry;
+        for entry in first..MOST_TARGETS {
+            if self.words[entry] == word {
+                self.set_word(entry, NOWHERE);
+                index |= entry;
+            }
         }
         let mut rest = self.words.iter().enumerate().filter(|(_, held)| **held != NOWHERE);
         self.doubles = rest.any(|(entry, held)| self.words[..entry].contains(held));
         Some((index, known))
+    }
+
+    /// Makes an entry be for a word, or for none.
+    fn set_word(&mut self, entry: usize, word: u64) {
+        let before = std::mem::replace(&mut self.words[entry], word);
+        for (word, entries) in [(before, -1), (word, 1)] {
+            if word != NOWHERE {
+                let held = &mut self.held[word as usize % HINTS];
+                *held = held.wrapping_add_signed(entries);
+            }
+        }
     }
 
     /// Tells whether an entry is for no word.
@@ -122,7 +144,7 @@ impl TargetBuffer {
     pub fn correct(&mut self, entry: Option<usize>, pc: u64, known: Entry) {
         match entry {
             Some(entry) if entry < self.targets => {
-                self.words[entry] = pc >> FETCH_WORD_SHIFT;
+                self.set_word(entry, pc >> FETCH_WORD_SHIFT);
                 self.entries[entry] = known;
                 self.touch(entry);
             }
@@ -132,7 +154,7 @@ impl TargetBuffer {
 
     /// Strikes the first entry off: what has none has its index.
     pub fn strike_first(&mut self) {
-        self.words[0] = NOWHERE;
+        self.set_word(0, NOWHERE);
         self.touch(0);
     }
 
@@ -140,7 +162,7 @@ impl TargetBuffer {
     pub fn insert(&mut self, pc: u64, known: Entry) {
         let entry = self.oldest();
         self.doubles |= self.words.contains(&(pc >> FETCH_WORD_SHIFT));
-        self.words[entry] = pc >> FETCH_WORD_SHIFT;
+        self.set_word(entry, pc >> FETCH_WORD_SHIFT);
         self.entries[entry] = known;
         self.touch(entry);
     }

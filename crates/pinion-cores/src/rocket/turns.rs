@@ -1,0 +1,347 @@
+//! Loops that only count, or wait for a cycle: shown to turn alike, their turns are left out of the
+//! simulation, and what they do is added at once.
+//!
+//! In: each branch that is taken to an address before it. Out: the core as it is so many turns later. A
+//! loop is of this kind if its body is a straight line of additions, operations on what does not change, and
+//! reads of the cycle counter. Then each register moves by the same step in every turn, which says how
+//! often the branch at the end is taken; and once the pipeline looks the same at two ends of a turn, but
+//! for the time, it does at all others. Nobody else sees such a loop: it ends with its branch, with an
+//! interrupt, or where the core must stop. Nothing is left out for who hears every instruction.
+
+use pinion_isa::{Class, Op, csr};
+
+use super::code::{Code, Slot};
+use super::predictor::Predictor;
+use super::{Core, FETCH_RING, REGISTERS};
+use crate::Cycle;
+
+/// Turns after which a loop is looked at.
+const FIRST_LOOK: u32 = 8;
+/// Most instructions of a loop's body.
+const MOST_INSTRUCTIONS: u64 = 16;
+/// Integer registers.
+const INTEGERS: usize = 32;
+
+/// Watches the loop that the core is in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Turns {
+    /// Address of the branch that ends it.
+    branch: u64,
+    /// Times it was taken since it was met.
+    count: u32,
+    /// Times at which the loop is looked at.
+    look: u32,
+    /// Branch of the last loop that was of another kind.
+    refused: u64,
+    /// The pipeline at the end of the turn before.
+    before: Option<Box<Snapshot>>,
+}
+
+/// A pipeline at the end of a turn.
+#[derive(Clone, Debug)]
+struct Snapshot {
+    times: Times,
+    /// `minstret`, and what a polling loop must not do.
+    counts: (u64, u64),
+    frontend: (bool, bool, u64, u64),
+    registers: [u64; INTEGERS],
+    predictor: Predictor,
+}
+
+/// What moves along with time.
+#[derive(Clone, Debug)]
+struct Times {
+    decode: Cycle,
+    /// Where the fetch queue is, with its rings, the last word first.
+    moving: [Cycle; 2 + 2 * FETCH_RING],
+    /// When registers are ready, all of them last.
+    ready: [Cycle; REGISTERS + 1],
+}
+
+/// A value at the end of a turn, and how far it moves in each.
+type Moving = (u64, u64);
+
+impl Core {
+    /// Ends a turn of a loop: the branch at `pc` was taken to an address before it.
+    #[inline(always)]
+    pub(super) fn end_turn(&mut self, pc: u64, code: &Code) {
+        let turns = &mut self.turns;
+        if turns.branch != pc {
+            (turns.branch, turns.count, turns.look) = (pc, 0, FIRST_LOOK);
+            turns.before = None;
+            return;
+        }
+        turns.count = turns.count.saturating_add(1);
+        if turns.count >= turns.look && turns.refused != pc {
+            self.look_at_turn(pc, code);
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_turn(&mut self, pc: u64, code: &Code) {
+        let Some(mut before) = self.turns.before.take() else {
+            if body(pc, code).is_none() {
+                self.turns.refused = pc;
+            } else {
+                self.turns.before = Some(Box::new(self.snapshot()));
+            }
+            return;
+        };
+        let period = self.decode - before.times.decode;
+        let turns = match self.steps(&before, pc, code, period) {
+            Some(steps) if self.looks_like(&before, period) => {
+                let turns = self.turns_to_come(pc, code, &steps, period);
+                self.leave_out(turns, &steps, &before, period);
+                turns
+            }
+            _ => 0,
+        };
+        if turns == 0 {
+            // It ends soon, or its turns are not alike: others will say what comes of it.
+            self.turns.look = self.turns.count.saturating_mul(2);
+            return;
+        }
+        before.times = self.times();
+        before.counts = (self.hart.instret, self.effects);
+        before.registers = self.hart.x;
+        before.predictor.follow(&self.predictor);
+        self.turns.before = Some(before);
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            times: self.times(),
+            counts: (self.hart.instret, self.effects),
+            frontend: self.frontend(),
+            registers: self.hart.x,
+            predictor: self.predictor.clone(),
+        }
+    }
+
+    fn times(&self) -> Times {
+        let mut moving = [0; 2 + 2 * FETCH_RING];
+        (moving[0], moving[1]) = (self.fetch, self.steered);
+        for back in 0..FETCH_RING {
+            let at = self.word_count.wrapping_sub(back) % FETCH_RING;
+            (moving[2 + 2 * back], moving[3 + 2 * back]) = (self.departed[at], self.entered[at]);
+        }
+        let mut ready = [self.all_ready; REGISTERS + 1];
+        ready[..REGISTERS].copy_from_slice(&self.ready);
+        Times { decode: self.decode, moving, ready }
+    }
+
+    fn frontend(&self) -> (bool, bool, u64, u64) {
+        (self.streams, self.redirected, self.fetch_word, self.fetch_line)
+    }
+
+    /// Tells whether the pipeline looks as at the end of the turn before, but for the time. Registers
+    /// that were ready before that do not count.
+    fn looks_like(&self, before: &Snapshot, period: Cycle) -> bool {
+        let (was, now) = (&before.times, self.times());
+        let moved = |(was, now): (&Cycle, &Cycle)| *now == was + period;
+        let ready = |(was, now): (&Cycle, &Cycle)| {
+            moved((was, now)) || was == now && *was <= before.times.decode
+        };
+        self.unit_register == 0
+            && !self.protected
+            && self.ahead.is_none()
+            && self.refill.is_past(before.times.decode)
+            && self.frontend() == before.frontend
+            && was.moving.iter().zip(&now.moving).all(moved)
+            && was.ready.iter().zip(&now.ready).all(ready)
+            && self.predictor.is_as(&before.predictor, period)
+    }
+
+    /// Gives how far each register moves in every turn, if the turn that ends was of the kind.
+    fn steps(
+        &self,
+        before: &Snapshot,
+        pc: u64,
+        code: &Code,
+        period: Cycle,
+    ) -> Option<[u64; INTEGERS]> {
+        let (first, instructions) = body(pc, code)?;
+        let mut steps: [u64; INTEGERS] = std::array::from_fn(|register| {
+            self.hart.x[register].wrapping_sub(before.registers[register])
+        });
+        let (begin, mut at, mut reads) = (steps, first, 0);
+        while at < pc {
+            let i = &code.get(at)?.instruction;
+            let [a, b] = [i.rs1, i.rs2].map(|register| steps[usize::from(register) % INTEGERS]);
+            let step = match i.op {
+                _ if i.class == Class::Csr => {
+                    reads += 1;
+                    period
+                }
+                Op::Lui | Op::Auipc => 0,
+                Op::Addi => a,
+                Op::Add => a.wrapping_add(b),
+                Op::Sub => a.wrapping_sub(b),
+                _ if a == 0 && b == 0 => 0,
+                _ => return None,
+            };
+            if i.rd != 0 {
+                steps[usize::from(i.rd) % INTEGERS] = step;
+            }
+            at += u64::from(i.length);
+        }
+        let counts = (self.hart.instret - before.counts.0, self.effects - before.counts.1);
+        (steps == begin && counts == (instructions, reads)).then_some(steps)
+    }
+
+    /// Counts the turns that end with the branch taken, before the core must stop.
+    fn turns_to_come(&self, pc: u64, code: &Code, steps: &[u64; INTEGERS], period: Cycle) -> u64 {
+        let Some(slot) = code.get(pc) else { return 0 };
+        let end = self.limit.min(self.attention);
+        let in_time = end.saturating_sub(self.decode + 1) / period.max(1);
+        let [a, b] = [slot.instruction.rs1, slot.instruction.rs2].map(|register| {
+            let register = usize::from(register) % INTEGERS;
+            (self.hart.x[register], steps[register])
+        });
+        in_time.min(times_taken(slot.instruction.op, a, b))
+    }
+
+    fn leave_out(&mut self, turns: u64, steps: &[u64; INTEGERS], before: &Snapshot, period: Cycle) {
+        let skipped = turns * period;
+        for at in [&mut self.decode, &mut self.fetch, &mut self.steered] {
+            *at += skipped;
+        }
+        self.departed.iter_mut().chain(&mut self.entered).for_each(|at| *at += skipped);
+        let ready = self.ready.iter_mut().chain([&mut self.all_ready]);
+        for (at, was) in ready.zip(&before.times.ready).filter(|(at, was)| *at != *was) {
+            let _ = was;
+            *at += skipped;
+        }
+        self.predictor.move_on(skipped);
+        let reads = self.effects - before.counts.1;
+        self.effects += turns * reads;
+        if reads > 0 {
+            self.hart.csr.cycle += skipped;
+        }
+        self.hart.instret += turns * (self.hart.instret - before.counts.0);
+        for (value, step) in self.hart.x.iter_mut().zip(steps) {
+            *value = value.wrapping_add(step.wrapping_mul(turns));
+        }
+    }
+}
+
+/// Gives where the body of the loop begins that a branch ends, and its instructions with the branch; none
+/// if some of them do what is not foreseen here.
+fn body(pc: u64, code: &Code) -> Option<(u64, u64)> {
+    let branch = &code.get(pc)?.instruction;
+    let first = pc.checked_add_signed(i64::from(branch.imm))?;
+    let (mut at, mut instructions) = (first, 1);
+    while at < pc {
+        let slot = code.get(at)?;
+        if !is_foreseen(slot) || instructions > MOST_INSTRUCTIONS {
+            return None;
+        }
+        (at, instructions) = (at + u64::from(slot.instruction.length), instructions + 1);
+    }
+    (at == pc && !code.get(pc)?.reads_net).then_some((first, instructions))
+}
+
+/// Tells whether an instruction only computes, or reads the cycle counter.
+fn is_foreseen(slot: &Slot) -> bool {
+    let i = &slot.instruction;
+    let reads_counter = i.class == Class::Csr
+        && i.op == Op::Csrrs
+        && i.rs1 == 0
+        && i.rd != 0
+        && matches!(i.csr(), csr::number::MCYCLE | csr::number::CYCLE);
+    !slot.reads_net && !slot.writes_net && (i.class == Class::Alu || reads_counter)
+}
+
+/// Counts, from below, how often a branch on two values is taken in the turns to come.
+fn times_taken(op: Op, a: Moving, b: Moving) -> u64 {
+    match op {
+        Op::Bne => times_apart(a.0.wrapping_sub(b.0), a.1.wrapping_sub(b.1) as i64),
+        Op::Beq if a.0 == b.0 && a.1 == b.1 => u64::MAX,
+        Op::Bltu => times_ordered(unsigned(a), unsigned(b), 1),
+        Op::Bgeu => times_ordered(unsigned(b), unsigned(a), 0),
+        Op::Blt => times_ordered(signed(a), signed(b), 1),
+        Op::Bge => times_ordered(signed(b), signed(a), 0),
+        _ => 0,
+    }
+}
+
+/// Counts for how long a difference that moves by a step stays away from zero.
+fn times_apart(difference: u64, step: i64) -> u64 {
+    match step {
+        0 => u64::MAX,
+        1.. => (difference.wrapping_neg().wrapping_sub(1)) / step.unsigned_abs(),
+        ..0 => difference.wrapping_sub(1) / step.unsigned_abs(),
+    }
+}
+
+/// A value of a range, and how far it moves in each turn.
+type Ranged = (i128, i128, std::ops::RangeInclusive<i128>);
+
+fn unsigned((value, step): Moving) -> Ranged {
+    (i128::from(value), i128::from(step as i64), 0..=i128::from(u64::MAX))
+}
+
+fn signed((value, step): Moving) -> Ranged {
+    let range = i128::from(i64::MIN)..=i128::from(i64::MAX);
+    (i128::from(value as i64), i128::from(step as i64), range)
+}
+
+/// Counts for how long one value stays below another by at least `gap`, while neither leaves its range.
+fn times_ordered(low: Ranged, high: Ranged, gap: i128) -> u64 {
+    let within = |(value, step, range): &Ranged| match step {
+        0 => i128::MAX,
+        1.. => (range.end() - value) / step,
+        ..0 => (value - range.start()) / -step,
+    };
+    let (apart, closing) = (high.0 - low.0 - gap, low.1 - high.1);
+    let ordered = match closing {
+        _ if apart < 0 => 0,
+        1.. => apart / closing,
+        ..=0 => i128::MAX,
+    };
+    let times = ordered.min(within(&low)).min(within(&high));
+    u64::try_from(times).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_are_taken_as_often_as_they_are() {
+        let mut random = 1u64;
+        let mut draw = |most: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % most
+        };
+        let ops = [Op::Beq, Op::Bne, Op::Blt, Op::Bge, Op::Bltu, Op::Bgeu];
+        let corners = [0, 1 << 63, u64::MAX - 20];
+        for _ in 0..20_000 {
+            let op = ops[draw(6) as usize];
+            let mut value = || {
+                let value = corners[draw(3) as usize].wrapping_add(draw(60));
+                (value, draw(7).wrapping_sub(3))
+            };
+            let (a, b) = (value(), value());
+            let taken = |turn: u64| {
+                let [x, y] =
+                    [a, b].map(|(value, step)| value.wrapping_add(step.wrapping_mul(turn)));
+                match op {
+                    Op::Beq => x == y,
+                    Op::Bne => x != y,
+                    Op::Blt => (x as i64) < y as i64,
+                    Op::Bge => x as i64 >= y as i64,
+                    Op::Bltu => x < y,
+                    _ => x >= y,
+                }
+            };
+            if !taken(0) {
+                continue;
+            }
+            let times = times_taken(op, a, b).min(200);
+            for turn in 1..=times {
+                assert!(taken(turn), "{op:?} {a:?} {b:?}: not in turn {turn} of {times}");
+            }
+        }
+    }
+}
