@@ -4,8 +4,8 @@
 //! In: each branch that is taken to an address before it. Out: the core as it is so many turns later. A
 //! loop is of this kind if its body is a straight line of additions, operations on what does not change, and
 //! reads of the cycle counter. Then each register moves by the same step in every turn, which says how
-//! often the branch at the end is taken; and once the pipeline looks the same at two ends of a turn, but
-//! for the time, it does at all others. Nobody else sees such a loop: it ends with its branch, with an
+//! often the branch at the end is taken; and once the pipeline looks at the end of a turn as it did some turns
+//! before, but for the time, it goes on like that. Nobody else sees such a loop: it ends with its branch, with an
 //! interrupt, or where the core must stop. Nothing is left out for who hears every instruction.
 
 use pinion_isa::{Class, Op, csr};
@@ -19,6 +19,9 @@ use crate::Cycle;
 const FIRST_LOOK: u32 = 8;
 /// Most instructions of a loop's body.
 const MOST_INSTRUCTIONS: u64 = 16;
+/// Most turns after which the pipeline looks the same again: where the words that instructions lie in
+/// and the queue's room take turns, it does not in each.
+const MOST_TURNS: usize = 4;
 /// Integer registers.
 const INTEGERS: usize = 32;
 
@@ -33,7 +36,7 @@ pub(super) struct Turns {
     look: u32,
     /// Branch of the last loop that was of another kind.
     refused: u64,
-    /// The pipeline at the end of the turn before.
+    /// The pipeline at the end of a turn before.
     before: Option<Box<Snapshot>>,
 }
 
@@ -46,6 +49,8 @@ struct Snapshot {
     frontend: (bool, bool, u64, u64),
     registers: [u64; INTEGERS],
     predictor: Predictor,
+    /// What the branch compared at the ends of turns since.
+    compared: Vec<[u64; 2]>,
 }
 
 /// What moves along with time.
@@ -88,14 +93,19 @@ impl Core {
             return;
         };
         let period = self.decode - before.times.decode;
+        before.compared.push(self.compared(pc, code));
         let turns = match self.steps(&before, pc, code, period) {
             Some(steps) if self.looks_like(&before, period) => {
-                let turns = self.turns_to_come(pc, code, &steps, period);
+                let turns = self.turns_to_come(pc, code, &steps, &before, period);
                 self.leave_out(turns, &steps, &before, period);
                 turns
             }
             _ => 0,
         };
+        if turns == 0 && before.compared.len() < MOST_TURNS {
+            self.turns.before = Some(before);
+            return;
+        }
         if turns == 0 {
             // It ends soon, or its turns are not alike: others will say what comes of it.
             self.turns.look = self.turns.count.saturating_mul(2);
@@ -105,6 +115,7 @@ impl Core {
         before.counts = (self.hart.instret, self.effects);
         before.registers = self.hart.x;
         before.predictor.follow(&self.predictor);
+        before.compared.clear();
         self.turns.before = Some(before);
     }
 
@@ -115,6 +126,7 @@ impl Core {
             frontend: self.frontend(),
             registers: self.hart.x,
             predictor: self.predictor.clone(),
+            compared: Vec::with_capacity(MOST_TURNS),
         }
     }
 
@@ -185,22 +197,39 @@ impl Core {
             }
             at += u64::from(i.length);
         }
+        let turns = before.compared.len() as u64;
         let counts = (self.hart.instret - before.counts.0, self.effects - before.counts.1);
-        (steps == begin && counts == (instructions, reads)).then_some(steps)
+        (steps == begin && counts == (turns * instructions, turns * reads)).then_some(steps)
     }
 
-    /// Counts the turns that end with the branch taken, before the core must stop.
-    fn turns_to_come(&self, pc: u64, code: &Code, steps: &[u64; INTEGERS], period: Cycle) -> u64 {
+    /// Gives what the branch compares.
+    fn compared(&self, pc: u64, code: &Code) -> [u64; 2] {
+        let sources =
+            code.get(pc).map_or([0; 2], |slot| [slot.instruction.rs1, slot.instruction.rs2]);
+        sources.map(|register| self.hart.x[usize::from(register) % INTEGERS])
+    }
+
+    /// Counts how often the turns since `before` come again, all with the branch taken, before the core
+    /// must stop.
+    fn turns_to_come(
+        &self,
+        pc: u64,
+        code: &Code,
+        steps: &[u64; INTEGERS],
+        before: &Snapshot,
+        period: Cycle,
+    ) -> u64 {
         let Some(slot) = code.get(pc) else { return 0 };
+        let i = &slot.instruction;
         let end = self.limit.min(self.attention);
         let in_time = end.saturating_sub(self.decode + 1) / period.max(1);
-        let [a, b] = [slot.instruction.rs1, slot.instruction.rs2].map(|register| {
-            let register = usize::from(register) % INTEGERS;
-            (self.hart.x[register], steps[register])
-        });
-        in_time.min(times_taken(slot.instruction.op, a, b))
+        let [x, y] = [i.rs1, i.rs2].map(|register| steps[usize::from(register) % INTEGERS]);
+        let ends = before.compared.iter();
+        let taken = ends.map(|&[a, b]| times_taken(i.op, (a, x), (b, y))).min();
+        in_time.min(taken.unwrap_or(0))
     }
 
+    /// Does what so many times the turns since `before` do.
     fn leave_out(&mut self, turns: u64, steps: &[u64; INTEGERS], before: &Snapshot, period: Cycle) {
         let skipped = turns * period;
         for at in [&mut self.decode, &mut self.fetch, &mut self.steered] {
@@ -208,8 +237,7 @@ impl Core {
         }
         self.departed.iter_mut().chain(&mut self.entered).for_each(|at| *at += skipped);
         let ready = self.ready.iter_mut().chain([&mut self.all_ready]);
-        for (at, was) in ready.zip(&before.times.ready).filter(|(at, was)| *at != *was) {
-            let _ = was;
+        for (at, _) in ready.zip(&before.times.ready).filter(|(at, was)| *at != *was) {
             *at += skipped;
         }
         self.predictor.move_on(skipped);
