@@ -141,11 +141,13 @@ pub trait HeldLines {
     /// Gives the binary logarithm of a line's bytes.
     fn line_shift(&self) -> u32;
 
-    /// Gives the number of the current state: it changes whenever a line is replaced.
-    fn version(&self) -> u32;
-
     /// Tells whether a line is there, whole, at cycle `now`.
     fn has(&self, line: u32, now: Cycle) -> bool;
+
+    /// Tells whether a line and the next one are. Cores ask this at every line they come to.
+    fn has_with_next(&self, line: u32, now: Cycle) -> bool {
+        self.has(line, now) && self.has(line.wrapping_add(1), now)
+    }
 }
 
 /// The instruction side of such a core's port. Requests come in the core's turn.

@@ -21,9 +21,6 @@ const JUMP_CYCLES: u64 = 2;
 /// Stands for no line.
 const NO_LINE: u32 = u32::MAX;
 
-/// Lines a core remembers.
-const RECENT_LINES: usize = 8;
-
 /// Holds a core's line and its request for the next.
 #[derive(Clone, Debug)]
 pub struct PrefetchBuffer {
@@ -37,9 +34,6 @@ pub struct PrefetchBuffer {
     ahead: u32,
     /// Cycle in which the data of its last request come.
     data_at: u64,
-    /// Lines it reached lately and found in the cache with their successors, by their lowest bits,
-    /// and the state of the cache they were found in.
-    recent: [(u32, u32); RECENT_LINES],
 }
 
 /// Says how a core came to an instruction.
@@ -57,14 +51,7 @@ pub struct Arrival {
 
 impl Default for PrefetchBuffer {
     fn default() -> Self {
-        Self {
-            start: 0,
-            bytes: 0,
-            line: NO_LINE,
-            ahead: NO_LINE,
-            data_at: 0,
-            recent: [(NO_LINE, 0); RECENT_LINES],
-        }
+        Self { start: 0, bytes: 0, line: NO_LINE, ahead: NO_LINE, data_at: 0 }
     }
 }
 
@@ -87,18 +74,14 @@ impl PrefetchBuffer {
 
     /// Enters the line of an address if the cache has it and its successor and nothing is under way:
     /// then it costs nothing. `false`: [`Self::fetch`] must see to it.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, pc: u32, time: u64, cache: &impl HeldLines) -> bool {
         if self.data_at + JUMP_CYCLES > time {
             return false;
         }
         let line = pc >> cache.line_shift();
-        let recent = &mut self.recent[line as usize % RECENT_LINES];
-        if *recent != (line, cache.version()) {
-            if !(cache.has(line, time) && cache.has(line.wrapping_add(1), time)) {
-                return false;
-            }
-            *recent = (line, cache.version());
+        if !cache.has_with_next(line, time) {
+            return false;
         }
         (self.line, self.ahead) = (line, NO_LINE);
         (self.start, self.bytes) = (line << cache.line_shift(), 1 << cache.line_shift());

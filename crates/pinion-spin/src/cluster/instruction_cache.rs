@@ -19,7 +19,7 @@ const REMEMBERED_REFILLS: usize = 8;
 /// other as their beats do, more of them wait (rows empty-burst_64 and cold_jump-single_by32).
 const REFILLS_IN_FLIGHT: usize = 2;
 
-/// Stands for no refill.
+/// Stands for no refill, and for a line that is not there.
 const NEVER: u64 = u64::MAX;
 
 /// Books the program memory's port, in sixteenths of a cycle.
@@ -106,8 +106,11 @@ pub struct InstructionCache {
     random: [RandomWays; BANKS],
     miss_cycles: u64,
     bypass_cycles: u64,
-    /// Number of changes of what is held: what cores remember of an older state may be wrong.
-    version: u32,
+    /// By line of program memory: the cycle from which it and the next one are there, [`NEVER`] if
+    /// one is not.
+    pairs: Vec<u64>,
+    /// The first of those lines.
+    first_line: u32,
     on: bool,
     requested: bool,
     misses: u64,
@@ -130,7 +133,8 @@ impl InstructionCache {
             random: [RandomWays(0); BANKS],
             miss_cycles: config.miss_cycles,
             bypass_cycles: config.bypass_cycles,
-            version: 0,
+            pairs: vec![NEVER; (machine.program.bytes / config.line_bytes) as usize + 1],
+            first_line: machine.program.base / config.line_bytes,
             on: false,
             requested: false,
             misses: 0,
@@ -140,12 +144,6 @@ impl InstructionCache {
     /// Asks for the cache to be turned on: it happens once no core of the cluster fetches.
     pub fn request_on(&mut self) {
         self.requested = true;
-    }
-
-    /// Gives the number of the current state: it changes whenever a line is replaced.
-    #[inline]
-    pub fn version(&self) -> u32 {
-        self.version
     }
 
     /// Gives the binary logarithm of a line's bytes.
@@ -196,8 +194,29 @@ impl InstructionCache {
         let empty = set.clone().find(|&index| self.entries[index].line == EMPTY);
         let victim =
             empty.unwrap_or(set.start + self.random[line as usize % BANKS].next(self.ways));
-        self.version = self.version.wrapping_add(1);
-        self.entries[victim] = Entry { line, ready };
+        let replaced = std::mem::replace(&mut self.entries[victim], Entry { line, ready }).line;
+        for line in [replaced, line] {
+            self.note_pair(line.wrapping_sub(1));
+            self.note_pair(line);
+        }
+    }
+
+    /// Notes from when on a line and the next one are there.
+    fn note_pair(&mut self, line: u32) {
+        let ready = |line| self.find(line).map_or(NEVER, |index| self.entries[index].ready);
+        let both = ready(line).max(ready(line.wrapping_add(1)));
+        if let Some(pair) = self.pairs.get_mut(line.wrapping_sub(self.first_line) as usize) {
+            *pair = both;
+        }
+    }
+
+    /// Says whether it has a line and the next one whole at cycle `now`.
+    #[inline(always)]
+    pub fn has_with_next(&self, line: u32, now: u64) -> bool {
+        match self.pairs.get(line.wrapping_sub(self.first_line) as usize) {
+            Some(&ready) => ready <= now && self.on,
+            None => self.has(line, now) && self.has(line.wrapping_add(1), now),
+        }
     }
 
     /// Says whether it has a line whole at cycle `now`.
@@ -239,13 +258,13 @@ impl HeldLines for InstructionCache {
     }
 
     #[inline(always)]
-    fn version(&self) -> u32 {
-        Self::version(self)
+    fn has(&self, line: u32, now: u64) -> bool {
+        Self::has(self, line, now)
     }
 
     #[inline(always)]
-    fn has(&self, line: u32, now: u64) -> bool {
-        Self::has(self, line, now)
+    fn has_with_next(&self, line: u32, now: u64) -> bool {
+        Self::has_with_next(self, line, now)
     }
 }
 
@@ -253,11 +272,6 @@ impl HeldLines for InstructionPort<'_> {
     #[inline(always)]
     fn line_shift(&self) -> u32 {
         self.cache.line_shift()
-    }
-
-    #[inline(always)]
-    fn version(&self) -> u32 {
-        self.cache.version()
     }
 
     #[inline(always)]

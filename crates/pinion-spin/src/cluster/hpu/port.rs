@@ -43,13 +43,13 @@ impl HeldLines for Port<'_> {
     }
 
     #[inline(always)]
-    fn version(&self) -> u32 {
-        self.cache.version()
+    fn has(&self, line: u32, now: u64) -> bool {
+        self.cache.has(line, now)
     }
 
     #[inline(always)]
-    fn has(&self, line: u32, now: u64) -> bool {
-        self.cache.has(line, now)
+    fn has_with_next(&self, line: u32, now: u64) -> bool {
+        self.cache.has_with_next(line, now)
     }
 }
 
