@@ -10,10 +10,7 @@ import subprocess
 ALL = ["*"]
 # What is compiled of Rust, and everything that runs it.
 RUST = ["format", "architecture", "clippy", "cargo", "rustdoc"]
-SIMULATED = [
-    *("examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures", "golden"),
-    *("speed", "docs"),
-]
+SIMULATED = ["examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures", "golden", "docs"]
 # Whose tests read files there without compiling them.
 EMBEDDED = ["clippy", "cargo"]
 
@@ -21,7 +18,7 @@ EMBEDDED = ["clippy", "cargo"]
 TABLE = [
     ("crates/pinion-pspinsim/*", [*RUST, "pspinsim", "fpspin"]),
     ("crates/pinion-native/*", [*RUST, "native", "datatypes", "faults", "fpspin", "golden", "docs"]),
-    ("crates/pinion-nanopu/*", [*RUST, "cluster", "golden", "speed", "faults", "docs"]),
+    ("crates/pinion-nanopu/*", [*RUST, "cluster", "golden", "faults", "docs"]),
     ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-cores/*", [*RUST, *SIMULATED, "pspinsim"]),
@@ -61,7 +58,7 @@ TABLE = [
     ("tests/fpspin/*", ["fpspin"]),
     ("tests/captures/*", ["captures"]),
     ("tests/golden/*", ["golden", "tools"]),
-    ("tests/speed/*", ["speed", "tools"]),
+    ("tests/speed/*", ["tools"]),
     ("tests/docs/*", ["docs"]),
     ("docs/tables/*", ["cargo", "docs"]),
     ("docs/*", ["docs"]),

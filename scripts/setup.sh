@@ -49,7 +49,6 @@ tcpdump tcpdump
 ip iproute2
 ping iputils-ping
 objcopy binutils
-valgrind valgrind
 mpicc libopenmpi-dev openmpi-bin
 EOF
     # Libraries without a program of their own.

@@ -71,19 +71,18 @@ STEPS = {
     "fpspin": [PYTHON, "tests/fpspin/run.py", "--pinion", PINION],
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],
     "golden": [PYTHON, "tests/golden/run.py", "--pinion", PINION],
-    "speed": [PYTHON, "tests/speed/run.py", "--pinion", PINION],
     "docs": [PYTHON, "tests/docs/run.py", "--pinion", PINION],
 }
 
 # Steps that only want what `cargo` has built, and run side by side.
 RUNNERS = [
     *("sdk", "pspinsim", "examples", "cluster", "datatypes", "native", "faults", "fpspin"),
-    *("captures", "golden", "speed", "docs"),
+    *("captures", "golden", "docs"),
 ]
 # Those that compile in the examples' own folders, each in its way: one at a time.
 IN_EXAMPLES = {"examples", "cluster", "datatypes", "native", "captures"}
 # Which begin first: the longest, so that none is left over at the end.
-LONGEST = ["fpspin", "docs", "examples", "sdk", "cluster", "datatypes", "golden", "speed", "native", "pspinsim"]
+LONGEST = ["fpspin", "docs", "examples", "sdk", "cluster", "datatypes", "golden", "native", "pspinsim"]
 
 # Steps that are left out where their tool is not installed.
 NEEDS = {"format": ["cargo", "fmt", "--version"], "clippy": ["cargo", "clippy", "--version"]}

@@ -43,7 +43,7 @@ fn mistakes_in_the_arguments() {
     );
     folder.refuses(
         &["run", "app", "--generate", "udp", "--set", "cluster.count=0"],
-        &["cluster.count", "line "],
+        &["override `cluster.count=0`", "outside 1 to 16"],
     );
     folder.refuses(
         &["run", "app", "--generate", "udp", "--host-dump", "none=x.bin"],
