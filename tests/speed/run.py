@@ -5,10 +5,10 @@
 
 Time depends on the computer and on who else uses it, instructions hardly do: valgrind's cachegrind
 counts them. The runs are those of runs.toml, recorded.json has what they took in the build that
-`cargo build -p pinion` makes (target/debug, whose profile optimises a little). The one that `cargo test` leaves
-there is another and takes up to 16 % less, so this is no step of the tests. A run that takes more than 5 % more fails,
-and so does one that takes 5 % less, which is a gain to keep: --record writes the numbers anew, and the
-commit says why they moved.
+`cargo build -p pinion` makes (target/debug, whose profile optimises a little). The one that
+`cargo test` leaves there is another and takes up to 16 % less, so this is no step of the tests. A
+run that takes more than 5 % more fails, and so does one that takes 5 % less, which is a gain to keep:
+--record writes the numbers anew, and the commit says why they moved.
 
 5 % is room for what a computer decides: libc chooses its memcpy by the processor (we ask it for the
 plainest), hash tables begin with random seeds. Another compiler, for Rust or for the programs, makes other

@@ -12,10 +12,11 @@ use pinion::cluster::{self, Plan};
 use pinion::document::Document;
 use pinion::error::{Error, Result};
 use pinion::machine::{self, Kind};
-use pinion::manifest::{self, Manifest};
+use pinion::manifest::Manifest;
 use pinion::nanoservice::{self, Setup, Traffic};
 use pinion::report::Report;
 use pinion::service::Service;
+use pinion::sweep::Subject;
 use pinion::traffic::{self, Packets};
 use pinion::watch::Unobserved;
 use pinion::{assets, run};
@@ -28,8 +29,7 @@ use super::{Status, interrupt};
 use crate::cli::BenchArgs;
 use crate::output;
 
-/// Cycles per second of the published RTL in a simulator: PsPIN's and the nanoPU's on our hosts, between
-/// these.
+/// Cycles per second of the published RTL in a simulator, PsPIN's and the nanoPU's: between these.
 const RTL_CYCLES_PER_SECOND: [u32; 2] = [178, 600];
 /// Packets of the longest run that is tried.
 const MOST_PACKETS: u64 = 1 << 20;
@@ -75,11 +75,12 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
     }
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     for app in apps(args)? {
-        for machine in machines(args, &app)? {
+        let subject = Subject::load(&app)?;
+        for machine in machines(args, &subject) {
             if interrupt::happened() {
                 return Ok(Status::Interrupted);
             }
-            match measure(&app, machine.as_deref(), args.seconds) {
+            match measure(name(&app), &subject, machine.as_deref(), args.seconds) {
                 Ok(row) => rows.push(row),
                 Err(why) => left_out.push(LeftOut {
                     app: name(&app),
@@ -136,19 +137,15 @@ fn apps(args: &BenchArgs) -> Result<Vec<PathBuf>> {
 }
 
 /// Gives the machines to measure an application on; `None` is its own.
-fn machines(args: &BenchArgs, app: &Path) -> Result<Vec<Option<String>>> {
-    if cluster::locate(app).is_some() {
-        return Ok(vec![None]);
-    }
-    if !args.machine.is_empty() {
-        return Ok(args.machine.iter().cloned().map(Some).collect());
-    }
-    let wanted = match manifest::load(app)?.nanoservice() {
-        Some(_) => Kind::Nanopu,
-        None => Kind::Spin,
+fn machines(args: &BenchArgs, subject: &Subject) -> Vec<Option<String>> {
+    let wanted = match subject {
+        Subject::Cluster(_) => return vec![None],
+        _ if !args.machine.is_empty() => return args.machine.iter().cloned().map(Some).collect(),
+        Subject::Nanoservice(_) => Kind::Nanopu,
+        Subject::Handlers(_) => Kind::Spin,
     };
     let known = assets::machines().into_iter();
-    Ok(known.filter(|name| machine::kind(name).ok() == Some(wanted)).map(Some).collect())
+    known.filter(|name| machine::kind(name).ok() == Some(wanted)).map(Some).collect()
 }
 
 fn name(app: &Path) -> String {
@@ -156,17 +153,14 @@ fn name(app: &Path) -> String {
 }
 
 /// Measures an application on a machine: runs it until the runs together have taken so long.
-fn measure(app: &Path, machine: Option<&str>, seconds: f64) -> Result<Row> {
+fn measure(app: String, subject: &Subject, machine: Option<&str>, seconds: f64) -> Result<Row> {
     let options = Options { machine: machine.map(str::to_owned), ..Options::default() };
-    let (kind, key) = match cluster::locate(app) {
-        Some(_) => ("cluster", ["network", "packets"]),
-        None if manifest::load(app)?.nanoservice().is_some() => ("nanoservice", ["messages", "in"]),
-        None => ("packet_handlers", ["packets", "in"]),
-    };
-    let mut once = match (kind, cluster::locate(app)) {
-        (_, Some(file)) => of_cluster(&file, &options)?,
-        ("nanoservice", _) => of_service(manifest::load(app)?, &options)?,
-        _ => of_handlers(manifest::load(app)?, &options, seconds)?,
+    let (kind, mut once) = match subject {
+        Subject::Cluster(cluster) => ("cluster", of_cluster(&cluster.path, &options)?),
+        Subject::Nanoservice(manifest) => ("nanoservice", of_service(manifest.clone(), &options)?),
+        Subject::Handlers(manifest) => {
+            ("packet_handlers", of_handlers(manifest.clone(), &options, seconds)?)
+        }
     };
     let mut best: Option<Ran> = None;
     let (mut spent, mut runs) = (0.0, 0);
@@ -184,16 +178,17 @@ fn measure(app: &Path, machine: Option<&str>, seconds: f64) -> Result<Row> {
         return Err(Error::Usage("interrupted".to_owned()));
     };
     let number = |value: &Value| value.as_u64().unwrap_or(0);
-    let packets = match kind {
-        "cluster" => summary["nodes"]
+    let packets = match subject {
+        Subject::Cluster(_) => summary["nodes"]
             .as_array()
             .map_or(0, |nodes| nodes.iter().map(|node| number(&node["messages_in"])).sum()),
-        _ => number(&summary[key[0]][key[1]]),
+        Subject::Nanoservice(_) => number(&summary["messages"]["in"]),
+        Subject::Handlers(_) => number(&summary["packets"]["in"]),
     };
     let (cycles, instructions) = (number(&summary["cycles"]), number(&summary["instructions"]));
     let rate = |count: u64| count as f64 / seconds.max(f64::MIN_POSITIVE);
     Ok(Row {
-        app: name(app),
+        app,
         machine: machine.unwrap_or(OWN).to_owned(),
         kind,
         runs,
