@@ -91,11 +91,6 @@ impl Board {
         })
     }
 
-    /// Takes the frames that are there.
-    pub fn read(&mut self) -> Result<()> {
-        self.outside.read()
-    }
-
     /// Gives the simulated time that it is.
     pub fn now(&self) -> Time {
         self.slices.now(self.nic.now())
@@ -125,8 +120,9 @@ impl Board {
             collector.take_error().map_or(Ok(()), Err)?;
             Ok((outcome, nic.now(), nic.totals().resident))
         })?;
+        let Some(slice) = slice else { return Ok(()) };
         self.outside.pace.add(slice);
-        if slice.is_some() && !self.slices.is_idle {
+        if !self.slices.is_idle {
             // What the host does next happens now, however long the simulation took to get here.
             self.outside.clock.hold_at(self.now());
         }

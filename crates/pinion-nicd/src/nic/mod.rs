@@ -141,7 +141,7 @@ impl House {
     fn turn(&mut self, observer: &mut dyn Observer) -> Result<()> {
         let (has_frames, has_visitor, talking) = self.wait()?;
         if has_frames {
-            self.board.read()?;
+            self.board.outside.read()?;
         }
         for number in talking {
             self.listen(number, observer);

@@ -147,8 +147,7 @@ impl<I: Inside> Subject for Cycles<I> {
             let (started, before) = (Instant::now(), self.now);
             let until = (before + SLICE_CYCLES).min(host.max(before + SETTLED_CYCLES));
             self.run(until, outside)?;
-            let slice = (self.clock.time(self.now - before), started.elapsed());
-            outside.pace.add(Some(slice));
+            outside.pace.add((self.clock.time(self.now - before), started.elapsed()));
             if self.now > host && standing == Standing::Works {
                 outside.device.wait(SHORT_WAIT)?;
             }

@@ -73,7 +73,9 @@ impl Subject for Handlers<'_> {
             collector.take_error().map_or(Ok(()), Err)?;
             Ok((outcome, nic.now(), nic.totals().resident))
         })?;
-        pace.add(slice);
+        if let Some(slice) = slice {
+            pace.add(slice);
+        }
         Ok(())
     }
 }

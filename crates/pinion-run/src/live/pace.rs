@@ -21,12 +21,10 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Adds a slice of simulated time and the host's time it took, if there was one.
-    pub fn add(&mut self, slice: Option<(Time, Duration)>) {
-        if let Some((simulated, host)) = slice {
-            self.working.0 = self.working.0 + simulated;
-            self.working.1 += host;
-        }
+    /// Adds a slice of simulated time and the host's time it took.
+    pub fn add(&mut self, (simulated, host): (Time, Duration)) {
+        self.working.0 = self.working.0 + simulated;
+        self.working.1 += host;
     }
 
     /// Gives what is to be said, now and then, when the simulation cannot keep up.
