@@ -146,12 +146,6 @@ impl InstructionCache {
         self.requested = true;
     }
 
-    /// Gives the binary logarithm of a line's bytes.
-    #[inline]
-    pub fn line_shift(&self) -> u32 {
-        self.line_shift
-    }
-
     /// Says whether it waits to be turned on.
     pub fn is_requested(&self) -> bool {
         self.requested && !self.on
@@ -210,21 +204,6 @@ impl InstructionCache {
         }
     }
 
-    /// Says whether it has a line and the next one whole at cycle `now`.
-    #[inline(always)]
-    pub fn has_with_next(&self, line: u32, now: u64) -> bool {
-        match self.pairs.get(line.wrapping_sub(self.first_line) as usize) {
-            Some(&ready) => ready <= now && self.on,
-            None => self.has(line, now) && self.has(line.wrapping_add(1), now),
-        }
-    }
-
-    /// Says whether it has a line whole at cycle `now`.
-    #[inline]
-    pub fn has(&self, line: u32, now: u64) -> bool {
-        self.on && self.find(line).is_some_and(|index| self.entries[index].ready <= now)
-    }
-
     /// Asks for a line in cycle `now`; gives the cycle in which its data come.
     pub fn request(&mut self, line: u32, now: u64, port: &mut ProgramPort) -> u64 {
         if let Some(index) = self.find(line) {
@@ -254,17 +233,20 @@ pub struct InstructionPort<'a> {
 impl HeldLines for InstructionCache {
     #[inline(always)]
     fn line_shift(&self) -> u32 {
-        Self::line_shift(self)
+        self.line_shift
     }
 
     #[inline(always)]
     fn has(&self, line: u32, now: u64) -> bool {
-        Self::has(self, line, now)
+        self.on && self.find(line).is_some_and(|index| self.entries[index].ready <= now)
     }
 
     #[inline(always)]
     fn has_with_next(&self, line: u32, now: u64) -> bool {
-        Self::has_with_next(self, line, now)
+        match self.pairs.get(line.wrapping_sub(self.first_line) as usize) {
+            Some(&ready) => ready <= now && self.on,
+            None => self.has(line, now) && self.has(line.wrapping_add(1), now),
+        }
     }
 }
 
