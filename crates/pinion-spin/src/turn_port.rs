@@ -195,11 +195,8 @@ mod tests {
     /// Bursts never overlap, keep their side's order and start no earlier than they are ready.
     #[test]
     fn random_bursts_keep_the_rules() {
-        let mut state = 1_u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut stream = pinion_sim::random::SplitMix64::new(1);
+        let mut random = |below: u64| stream.draw() % below;
         let (mut port, mut now) = (TurnPort::default(), 0);
         let mut booked = Vec::new();
         for _ in 0..500 {

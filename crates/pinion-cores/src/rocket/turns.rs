@@ -337,11 +337,8 @@ mod tests {
 
     #[test]
     fn branches_are_taken_as_often_as_they_are() {
-        let mut random = 1u64;
-        let mut draw = |most: u64| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (random >> 33) % most
-        };
+        let mut random = pinion_sim::random::SplitMix64::new(1);
+        let mut draw = |most: u64| random.draw() % most;
         let ops = [Op::Beq, Op::Bne, Op::Blt, Op::Bge, Op::Bltu, Op::Bgeu];
         let corners = [0, 1 << 63, u64::MAX - 20];
         for _ in 0..20_000 {
