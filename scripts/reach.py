@@ -10,7 +10,10 @@ import subprocess
 ALL = ["*"]
 # What is compiled of Rust, and everything that runs it.
 RUST = ["format", "architecture", "clippy", "cargo", "rustdoc"]
-SIMULATED = ["examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures", "golden", "docs"]
+SIMULATED = [
+    *("speed", "examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures"),
+    *("golden", "docs"),
+]
 # Whose tests read files there without compiling them.
 EMBEDDED = ["clippy", "cargo"]
 
@@ -18,7 +21,7 @@ EMBEDDED = ["clippy", "cargo"]
 TABLE = [
     ("crates/pinion-pspinsim/*", [*RUST, "pspinsim", "fpspin"]),
     ("crates/pinion-native/*", [*RUST, "native", "datatypes", "faults", "fpspin", "golden", "docs"]),
-    ("crates/pinion-nanopu/*", [*RUST, "cluster", "golden", "faults", "docs"]),
+    ("crates/pinion-nanopu/*", [*RUST, "speed", "cluster", "golden", "faults", "docs"]),
     ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-cores/*", [*RUST, *SIMULATED, "pspinsim"]),
@@ -43,8 +46,8 @@ TABLE = [
     ("machines/*", [*SIMULATED, "pspinsim", *EMBEDDED]),
     ("figures/*", ["golden", "docs", *EMBEDDED]),
     ("examples/*.md", ["docs"]),
-    ("examples/cluster_*", ["cluster", "golden", "docs", *EMBEDDED]),
-    ("examples/nanopu_*", ["cluster", "golden", "docs", *EMBEDDED]),
+    ("examples/cluster_*", ["speed", "cluster", "golden", "docs", *EMBEDDED]),
+    ("examples/nanopu_*", ["speed", "cluster", "golden", "docs", *EMBEDDED]),
     ("examples/*", ["sdk", *SIMULATED, *EMBEDDED]),
     ("tests/calibration/*", ["golden", "cargo", "docs"]),
     ("tests/common.py", ["tools", "sdk", "pspinsim", *SIMULATED]),
@@ -58,7 +61,7 @@ TABLE = [
     ("tests/fpspin/*", ["fpspin"]),
     ("tests/captures/*", ["captures"]),
     ("tests/golden/*", ["golden", "tools"]),
-    ("tests/speed/*", ["tools"]),
+    ("tests/speed/*", ["tools", "speed"]),
     ("tests/docs/*", ["docs"]),
     ("docs/tables/*", ["cargo", "docs"]),
     ("docs/*", ["docs"]),

@@ -2,7 +2,7 @@
 # Brings what a build or the tests need and what is not there yet; quick when all is there.
 #
 #   scripts/setup.sh demo    a compiler for the NIC's RISC-V cores
-#   scripts/setup.sh test    both compilers, QEMU, tshark, tcpdump, network tools, MPI and libclang
+#   scripts/setup.sh test    both compilers, QEMU, tshark, tcpdump, valgrind, network tools, MPI and libclang
 #
 # As root on Debian missing packages are installed without asking. Without root, or when that
 # fails, the compiler is the `ziglang` wheel (pinned in sdk/sdk.toml) in .toolchain/venv; tests
@@ -49,6 +49,7 @@ tcpdump tcpdump
 ip iproute2
 ping iputils-ping
 objcopy binutils
+valgrind valgrind
 mpicc libopenmpi-dev openmpi-bin
 EOF
     # Libraries without a program of their own.

@@ -61,6 +61,7 @@ STEPS = {
     ],
     "cargo": ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", *mpi()],
     "rustdoc": ["cargo", "doc", "--workspace", "--no-deps", "--locked"],
+    "speed": [PYTHON, "tests/speed/run.py"],
     "sdk": [PYTHON, "tests/sdk/run.py"],
     "pspinsim": [PYTHON, "tests/pspinsim/run.py"],
     "examples": [PYTHON, "tests/examples/run.py", "--pinion", PINION],

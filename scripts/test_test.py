@@ -73,7 +73,8 @@ class SideBySide(unittest.TestCase):
 
     def test_every_runner_in_python_is_among_them(self):
         given = {name for name, command in steps.STEPS.items() if "run.py" in str(command[1])}
-        self.assertEqual(given, set(steps.RUNNERS))
+        # `speed` builds what it counts: it would take the processors from the others.
+        self.assertEqual(given - {"speed"}, set(steps.RUNNERS))
 
     def test_outputs_are_whole_and_in_order(self):
         written = []

@@ -4,15 +4,16 @@
     python3 tests/speed/run.py [--pinion PATH] [--record] [NAME]...
 
 Time depends on the computer and on who else uses it, instructions hardly do: valgrind's cachegrind
-counts them. The runs are those of runs.toml, recorded.json has what they took in the build that
-`cargo build -p pinion` makes (target/debug, whose profile optimises a little). The one that
-`cargo test` leaves there is another and takes up to 16 % less, so this is no step of the tests. A
-run that takes more than 5 % more fails, and so does one that takes 5 % less, which is a gain to keep:
---record writes the numbers anew, and the commit says why they moved.
+counts them. The runs are those of runs.toml, recorded.json has what they took. How a program was
+built decides over more than a tenth of its instructions, and `cargo build`, `cargo test` and MPI build
+it differently; so it is built here, always in the same way: what `make demo` builds, in target/demo.
+A run that takes more than 5 % more fails. One that takes 5 % less is told: --record writes the numbers
+anew, and the commit says why they moved.
 
 5 % is room for what a computer decides: libc chooses its memcpy by the processor (we ask it for the
 plainest), hash tables begin with random seeds. Another compiler, for Rust or for the programs, makes other
-code: then nothing is compared. Exit status 0 when all is as it was.
+code: then nothing is built or compared, and the line that is left out says so. Exit status 0 unless a run
+takes more.
 """
 
 import argparse
@@ -33,11 +34,16 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 REPOSITORY = FOLDER.parents[1]
 sys.path.insert(0, str(FOLDER.parent))
-from common import Difference, find_pinion, is_reference_compiler  # noqa: E402
+from common import Difference, is_reference_compiler  # noqa: E402
 
 RECORDED = FOLDER / "recorded.json"
 MOST_APART = 0.05
-SECONDS = 120
+SECONDS = 300
+# The build whose instructions are recorded, and where it lies below the target folder.
+BUILD = ["cargo", "build", "--profile", "demo", "--locked", "--package", "pinion"]
+BUILT = "demo/pinion"
+# What changes how cargo builds, beside the sources.
+FLAGS = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"]
 COUNTED = re.compile(r"I\s+refs:\s+([\d,]+)")
 # The plainest variants of libc's functions, so that the processor makes no difference.
 PLAIN = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-ERMS,-FSRM,-SSSE3,-SSE4_2"
@@ -47,6 +53,18 @@ def made_with():
     """What the numbers depend on beside our sources."""
     rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False)
     return {"rustc": " ".join(rustc.stdout.split()[:2]), "processor": platform.machine()}
+
+
+def build():
+    """Builds the command that is counted; gives its path."""
+    environment = {**os.environ, "CARGO_INCREMENTAL": "0"}
+    started = time.monotonic()
+    done = subprocess.run(BUILD, cwd=REPOSITORY, env=environment, check=False)
+    if done.returncode:
+        sys.exit(f"{shlex.join(BUILD)}: exit status {done.returncode}")
+    print(f"built in {time.monotonic() - started:.0f} s: {shlex.join(BUILD)}", flush=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")).absolute()
+    return target / BUILT
 
 
 def execute(command, environment):
@@ -78,15 +96,16 @@ def count(pinion, words, folder):
 
 
 def verdict(now, before):
-    """What is to be said of a count, nothing if it is as it was."""
+    """What is to be said of a count, nothing if it is as it was, and whether it is wrong."""
     if before is None:
-        return "is not recorded; --record does it"
+        return "is not recorded; --record does it", True
     change = now / before - 1
     if change > MOST_APART:
-        return f"takes {change:.1%} more host instructions: {before:,} before, {now:,} now"
+        return f"takes {change:.1%} more host instructions: {before:,} before, {now:,} now", True
     if change < -MOST_APART:
-        return f"takes {-change:.1%} fewer: keep the gain with --record ({before:,} before, {now:,} now)"
-    return None
+        told = f"takes {-change:.1%} fewer host instructions: {before:,} before, {now:,} now"
+        return f"{told}; --record keeps the gain", False
+    return None, False
 
 
 def why_not(recorded):
@@ -95,18 +114,20 @@ def why_not(recorded):
         return "valgrind is not installed"
     if not is_reference_compiler():
         return "the numbers are of programs by gcc 12.2"
+    if given := [name for name in FLAGS if os.environ.get(name)]:
+        return f"{given[0]} changes the build"
     if recorded and recorded["made_with"] != made_with():
-        return f"recorded with {recorded['made_with']}, this is {made_with()}"
+        then, now = (" on ".join(made.values()) for made in (recorded["made_with"], made_with()))
+        return f"recorded with {then}, this is {now}"
     return None
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pinion", help="the command to count [default: target/debug/pinion]")
+    parser.add_argument("--pinion", help="count this command, which was built in the same way")
     parser.add_argument("--record", action="store_true", help="write the numbers anew")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
-    pinion = find_pinion(arguments.pinion or REPOSITORY / "target/debug/pinion")
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else None
     runs = tomllib.loads((FOLDER / "runs.toml").read_text())
     chosen = [
@@ -119,6 +140,7 @@ def main():
     if problem := why_not(None if arguments.record else recorded):
         print(f"skip host instructions: {problem}")
         return 0
+    pinion = Path(arguments.pinion).absolute() if arguments.pinion else build()
 
     def measure(name):
         words = shlex.split(runs[name])
@@ -134,23 +156,21 @@ def main():
     before = recorded["instructions"] if recorded else {}
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for name, (found, seconds) in zip(chosen, pool.map(measure, chosen)):
-            wrong = str(found) if isinstance(found, Exception) else None
-            if wrong is None:
+            said, is_wrong = (str(found), True) if isinstance(found, Exception) else (None, False)
+            if not is_wrong:
                 counts[name] = found
-                wrong = None if arguments.record else verdict(found, before.get(name))
-                wrong = wrong and f"{name} {wrong}"
-            failed += wrong is not None
-            shown = f"{found:>15,}" if wrong is None else ""
-            print(f"{'FAIL' if wrong else 'ok  '} {name:28} {shown} {seconds:5.1f} s", flush=True)
-            if wrong:
-                print(f"     {wrong}")
+                if not arguments.record:
+                    said, is_wrong = verdict(found, before.get(name))
+            failed += is_wrong
+            shown = f"{found:>15,}" if name in counts else ""
+            print(f"{'FAIL' if is_wrong else 'ok  '} {name:28} {shown} {seconds:5.1f} s", flush=True)
+            if said:
+                print(f"     {name} {said}" if name in counts else f"     {said}")
     if arguments.record:
         kept = {name: counts.get(name, before.get(name)) for name in runs}
         kept = {name: number for name, number in kept.items() if number is not None}
         told = {"made_with": made_with(), "instructions": kept}
         RECORDED.write_text(json.dumps(told, indent=2) + "\n")
-    elif failed:
-        print("     (the recorded numbers are of the build by `cargo build -p pinion`)")
     return 1 if failed else 0
 
 

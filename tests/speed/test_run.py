@@ -3,6 +3,7 @@
 import importlib.util
 import unittest
 from pathlib import Path
+from unittest import mock
 
 SPEC = importlib.util.spec_from_file_location("speed_run", Path(__file__).with_name("run.py"))
 run = importlib.util.module_from_spec(SPEC)
@@ -11,13 +12,31 @@ SPEC.loader.exec_module(run)
 
 class Verdicts(unittest.TestCase):
     def test_what_is_as_it_was_is_nothing_to_say(self):
-        self.assertIsNone(run.verdict(1_040_000, 1_000_000))
-        self.assertIsNone(run.verdict(960_000, 1_000_000))
+        self.assertEqual(run.verdict(1_040_000, 1_000_000), (None, False))
+        self.assertEqual(run.verdict(960_000, 1_000_000), (None, False))
 
-    def test_both_directions_are_told_apart(self):
-        self.assertIn("6.0% more", run.verdict(1_060_000, 1_000_000))
-        self.assertIn("--record", run.verdict(940_000, 1_000_000))
-        self.assertIn("not recorded", run.verdict(1, None))
+    def test_more_is_wrong_and_fewer_is_told(self):
+        said, is_wrong = run.verdict(1_060_000, 1_000_000)
+        self.assertIn("6.0% more", said)
+        self.assertTrue(is_wrong)
+        said, is_wrong = run.verdict(940_000, 1_000_000)
+        self.assertIn("6.0% fewer", said)
+        self.assertFalse(is_wrong)
+
+    def test_what_was_never_counted_is_wrong(self):
+        said, is_wrong = run.verdict(1, None)
+        self.assertIn("not recorded", said)
+        self.assertTrue(is_wrong)
+
+    def test_another_compiler_is_named_and_nothing_compared(self):
+        made = {**run.made_with(), "rustc": "rustc 1.0.0"}
+        with (
+            mock.patch.object(run.shutil, "which", return_value="valgrind"),
+            mock.patch.object(run, "is_reference_compiler", return_value=True),
+            mock.patch.dict(run.os.environ, {name: "" for name in run.FLAGS}),
+        ):
+            self.assertIn("recorded with rustc 1.0.0", run.why_not({"made_with": made}))
+            self.assertIsNone(run.why_not({"made_with": run.made_with()}))
 
     def test_valgrinds_count_is_found(self):
         found = run.COUNTED.search("==7== I   refs:      1,234,567\n")
