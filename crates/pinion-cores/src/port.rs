@@ -148,6 +148,9 @@ pub trait HeldLines {
     fn has_with_next(&self, line: u32, now: Cycle) -> bool {
         self.has(line, now) && self.has(line.wrapping_add(1), now)
     }
+
+    /// Counts the changes of what is there: while it stays the same, so does what was there.
+    fn changes(&self) -> u64;
 }
 
 /// The instruction side of such a core's port. Requests come in the core's turn.
@@ -164,11 +167,16 @@ pub trait InstructionPort: HeldLines {
 
 /// The data side of a core's port whose accesses the machine performs, in the order of all cores'.
 pub trait Destinations {
+    /// Tells whether an address lies in the near memory, where loads, stores and atomics stop at
+    /// [`Stop::Near`].
+    fn is_near(&self, address: u32) -> bool;
+
     /// Says where a memory instruction goes that accesses this address: what it must wait for.
     fn destination(&self, instruction: &Instruction, address: u32) -> Stop;
 }
 
 /// Says why a core stopped running ahead: what its next instruction does, or that it traps.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// It accesses near memory, at this address: who else touches that is ordered in a smaller circle.
     Near(u32),

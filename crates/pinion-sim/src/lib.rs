@@ -1,6 +1,7 @@
-//! The simulation kernel: time, clocks, the event wheel, the contract of nodes, the probe,
+//! The simulation kernel: time, clocks, the event wheel, the calendar of a few cores, the contract of nodes, the probe,
 //! configuration, random numbers.
 
+pub mod calendar;
 pub mod config;
 pub mod machine;
 pub mod node;

@@ -2,8 +2,8 @@
 
 use pinion_isa::{Class, DecodedProgram, Instruction, Op};
 
-use super::Core;
 use super::section::{Division, Pipeline};
+use super::{Core, Stalls};
 
 /// Gives the cycles of instructions that always take the same.
 #[derive(Clone, Debug)]
@@ -78,12 +78,22 @@ impl Costs {
     /// fetched one after the other (row back_straddle).
     #[inline(always)]
     pub fn second_line(&self, core: &mut Core, program: &DecodedProgram<u32>) -> u64 {
-        let pc = core.hart.pc;
+        self.second_line_of(core.hart.pc, &mut core.stalls, program)
+    }
+
+    /// Gives [`Self::second_line`] of a jump to `pc`.
+    #[inline(always)]
+    pub(super) fn second_line_of(
+        &self,
+        pc: u32,
+        stalls: &mut Stalls,
+        program: &DecodedProgram<u32>,
+    ) -> u64 {
         if pc & self.last_half != self.last_half {
             return 0;
         }
         let cycles = u64::from(program.get(pc).is_some_and(|instruction| instruction.length > 2));
-        core.stalls.fetch += cycles;
+        stalls.fetch += cycles;
         cycles
     }
 

@@ -12,7 +12,9 @@
 //! [`InstructionPort`]: crate::port::InstructionPort
 //! [`Destinations`]: crate::port::Destinations
 
+pub mod code;
 pub mod costs;
+pub mod lean;
 pub mod prefetch_buffer;
 pub mod run_ahead;
 pub mod section;

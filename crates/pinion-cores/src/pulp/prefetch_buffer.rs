@@ -34,7 +34,26 @@ pub struct PrefetchBuffer {
     ahead: u32,
     /// Cycle in which the data of its last request come.
     data_at: u64,
+    /// Whether it holds the line without a request: it was entered, not fetched.
+    entered: bool,
+    /// Lines around it that can be entered one from the other for nothing.
+    run: Run,
 }
+
+/// Lines in sequence that a cache has, as it was after so many changes.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// First half word of the first.
+    first: u32,
+    half_words: u32,
+    changes: u64,
+}
+
+/// Stands for lines that are not known.
+const NO_RUN: Run = Run { first: 0, half_words: 0, changes: u64::MAX };
+
+/// Lines that a run goes on to either side, at most.
+const RUN_LINES: u32 = 32;
 
 /// Says how a core came to an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +70,8 @@ pub struct Arrival {
 
 impl Default for PrefetchBuffer {
     fn default() -> Self {
-        Self { start: 0, bytes: 0, line: NO_LINE, ahead: NO_LINE, data_at: 0 }
+        let (line, ahead) = (NO_LINE, NO_LINE);
+        Self { start: 0, bytes: 0, line, ahead, data_at: 0, entered: false, run: NO_RUN }
     }
 }
 
@@ -62,6 +82,46 @@ impl PrefetchBuffer {
         pc.wrapping_sub(self.start) < self.bytes
     }
 
+    /// Gives what executes without a look here as the first half word and their number: the lines
+    /// around this one too, if [`Self::settle`] is told where the core came to.
+    #[inline(always)]
+    pub(super) fn reach(&self, cache: &impl HeldLines) -> (u32, u32) {
+        if self.entered && self.run.changes == cache.changes() {
+            return (self.run.first, self.run.half_words);
+        }
+        (self.start >> 1, self.bytes.div_ceil(2))
+    }
+
+    /// Enters the line of an address like [`Self::enter`]; gives its reach, `None` if it cannot.
+    #[inline(never)]
+    pub(super) fn enter_run(
+        &mut self,
+        pc: u32,
+        time: u64,
+        cache: impl HeldLines,
+    ) -> Option<(u32, u32)> {
+        if !self.enter(pc, time, &cache) {
+            return None;
+        }
+        let has = |line: &u32| cache.has_with_next(*line, time);
+        let before = (1..=RUN_LINES).map(|far| self.line.wrapping_sub(far)).take_while(has).count();
+        let behind = (1..=RUN_LINES).map(|far| self.line.wrapping_add(far)).take_while(has).count();
+        let half_word = |line: u32| line << cache.line_shift() >> 1;
+        let lines = (before + 1 + behind) as u32;
+        let (first, half_words) = (half_word(self.line - before as u32), half_word(lines));
+        self.run = Run { first, half_words, changes: cache.changes() };
+        Some((first, half_words))
+    }
+
+    /// Notes the last instruction that was executed, or is next, within its reach.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, pc: u32, cache: &impl HeldLines) {
+        if self.entered {
+            self.line = pc >> cache.line_shift();
+            self.start = self.line << cache.line_shift();
+        }
+    }
+
     /// Gives the line it holds.
     pub fn line(&self) -> u32 {
         self.line
@@ -70,6 +130,7 @@ impl PrefetchBuffer {
     /// Forgets the line: the core goes somewhere else. What was asked for comes all the same.
     pub fn leave(&mut self) {
         (self.bytes, self.line, self.ahead) = (0, NO_LINE, NO_LINE);
+        self.entered = false;
     }
 
     /// Enters the line of an address if the cache has it and its successor and nothing is under way:
@@ -85,6 +146,7 @@ impl PrefetchBuffer {
         }
         (self.line, self.ahead) = (line, NO_LINE);
         (self.start, self.bytes) = (line << cache.line_shift(), 1 << cache.line_shift());
+        (self.entered, self.run) = (true, NO_RUN);
         true
     }
 
@@ -102,6 +164,7 @@ impl PrefetchBuffer {
         let offset = pc % line_bytes;
         let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
         let straddles = offset + length > line_bytes;
+        self.entered = false;
         if !cache.is_on() {
             let time = cache.bypass(arrival.time);
             (self.line, self.data_at) = (line, 0);

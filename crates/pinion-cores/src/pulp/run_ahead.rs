@@ -52,6 +52,20 @@ pub fn run_ahead<const XPULP: bool, P: HeldLines + Destinations, W: Watch>(
     watch: &mut W,
 ) -> Stop {
     let limit = time.saturating_add(RUN_AHEAD_CYCLES);
+    run_ahead_until::<XPULP, _, _>(core, port, costs, program, time, limit, watch)
+}
+
+/// Executes like [`run_ahead`], to cycle `limit` or a little further.
+#[inline(always)]
+pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W: Watch>(
+    core: &mut Core,
+    port: &P,
+    costs: &Costs,
+    program: &DecodedProgram<u32>,
+    time: &mut u64,
+    limit: u64,
+    watch: &mut W,
+) -> Stop {
     loop {
         let pc = core.hart.pc;
         if !core.buffer.covers(pc) && !core.buffer.enter(pc, *time, port) {

@@ -114,6 +114,8 @@ pub struct InstructionCache {
     on: bool,
     requested: bool,
     misses: u64,
+    /// Counts what was filled or turned on.
+    changes: u64,
 }
 
 /// Cycles from a request to its data where the cache has them.
@@ -138,6 +140,7 @@ impl InstructionCache {
             on: false,
             requested: false,
             misses: 0,
+            changes: 0,
         }
     }
 
@@ -159,6 +162,7 @@ impl InstructionCache {
     /// Turns it on; it has the lines of the waiting cores and those that they have asked for ahead.
     pub fn turn_on(&mut self, now: u64, waiting_lines: impl Iterator<Item = u32>) {
         self.on = true;
+        self.changes += 1;
         for line in waiting_lines {
             for line in [line, line.wrapping_add(1)] {
                 if self.find(line).is_none() {
@@ -184,6 +188,7 @@ impl InstructionCache {
     }
 
     fn fill(&mut self, line: u32, ready: u64) {
+        self.changes += 1;
         let set = self.set(line);
         let empty = set.clone().find(|&index| self.entries[index].line == EMPTY);
         let victim =
@@ -248,6 +253,11 @@ impl HeldLines for InstructionCache {
             None => self.has(line, now) && self.has(line.wrapping_add(1), now),
         }
     }
+
+    #[inline(always)]
+    fn changes(&self) -> u64 {
+        self.changes
+    }
 }
 
 impl HeldLines for InstructionPort<'_> {
@@ -259,6 +269,10 @@ impl HeldLines for InstructionPort<'_> {
     #[inline(always)]
     fn has(&self, line: u32, now: u64) -> bool {
         self.cache.has(line, now)
+    }
+
+    fn changes(&self) -> u64 {
+        self.cache.changes()
     }
 }
 

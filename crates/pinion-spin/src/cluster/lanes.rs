@@ -6,79 +6,43 @@
 //! most of what handlers do, cost no event at all. Everything else a core does goes through the
 //! queue at its exact cycle.
 
-use pinion_cores::pulp::NO_REGISTER;
-use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
-use pinion_isa::{
-    Access, Cause, Class, DecodedProgram, Exception, MemoryKind, Op, Outcome, Privilege,
-};
-
 use super::Clusters;
-use super::tcdm_interconnect::L1Banks;
-use crate::cluster::hpu::permissions::Right;
+use super::own_l1::OwnL1;
+use crate::cluster::hpu::Waiting;
 use crate::cluster::hpu::port::Port;
 use crate::cluster::hpu::trace::{Before, Traced};
-use crate::cluster::hpu::{Core, Waiting};
 use crate::listener::Listener;
-use crate::memory::{read_value, write_value};
 use crate::shared::Shared;
+use pinion_cores::pulp::lean::{Start, run_lean};
+use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
+use pinion_sim::calendar::{CORES, Calendar, NEVER};
 
 /// Cycles by which a cluster may run ahead of the others: the way of an access to another cluster's
 /// L1 takes longer (22 cycles in all, row remote_l1).
 pub const LOOKAHEAD_CYCLES: u64 = 8;
 
-/// Most cores in a cluster.
-const CORES: usize = 16;
-
-/// Stands for no cycle: the core does not wait for its turn here.
-const NEVER: u64 = u64::MAX >> (ORDER_BITS + CORE_BITS);
-
-/// Holds the cycles of the next own-L1 accesses of a cluster's cores.
+/// Holds the next own-L1 accesses of a cluster's cores.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// By core: the cycle, then its place in its bank's round robin, then the core, packed so that
-    /// the least key is the next to be served.
-    keys: [u64; CORES],
+    /// When they are due.
+    calendar: Calendar,
     /// By core: the address it accesses, and the place of the instruction in the program.
     accesses: [(u32, u32); CORES],
-    cores: usize,
     /// Bit per core: its access had to wait for its bank.
     held: u32,
 }
 
-const ORDER_BITS: u32 = 4;
-const CORE_BITS: u32 = 4;
-
 impl Lane {
     /// Makes an empty lane.
     pub fn new(cores: u32) -> Self {
-        let (keys, accesses) = ([u64::MAX; CORES], [(0, 0); CORES]);
-        Self { keys, accesses, cores: cores as usize, held: 0 }
+        Self { calendar: Calendar::new(cores), accesses: [(0, 0); CORES], held: 0 }
     }
 
     /// Puts a core in, to be served at `time`; `order` decides among equals.
     #[inline]
     fn enter(&mut self, core: usize, time: u64, order: u64, access: (u32, u32)) {
         self.accesses[core % CORES] = access;
-        self.keys[core % CORES] =
-            ((time << ORDER_BITS | order) << CORE_BITS) | (core % CORES) as u64;
-    }
-
-    /// Takes a core out.
-    #[inline]
-    fn leave(&mut self, core: usize) {
-        self.keys[core % CORES] = u64::MAX;
-    }
-
-    /// Gives the core whose turn it is and its cycle, [`NEVER`] if there is none.
-    #[inline]
-    fn next(&self) -> (usize, u64) {
-        let keys = &self.keys;
-        let four = |i: usize| keys[i].min(keys[i + 1]).min(keys[i + 2].min(keys[i + 3]));
-        let mut least = four(0).min(four(4));
-        if self.cores > 8 {
-            least = least.min(four(8).min(four(12)));
-        }
-        (least as usize % CORES, least >> (ORDER_BITS + CORE_BITS))
+        self.calendar.enter(core, time, order);
     }
 }
 
@@ -88,7 +52,7 @@ impl Clusters {
         let core = &self.cores[id];
         let access = (address, self.program.place(core.model.hart.pc));
         let (cluster, index) = (core.cluster as usize, core.index as usize);
-        let order = self.each[cluster].banks.order(address, index);
+        let order = self.each[cluster].banks.bank(address).order(index);
         self.lanes[cluster].enter(index, time, order, access);
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
     }
@@ -96,7 +60,7 @@ impl Clusters {
     /// Takes a core out of its lane.
     pub fn leave_lane(&mut self, id: usize) {
         let core = &self.cores[id];
-        self.lanes[core.cluster as usize].leave(core.index as usize);
+        self.lanes[core.cluster as usize].calendar.leave(core.index as usize);
     }
 
     /// Gives the cluster whose lane is due first and the cycle.
@@ -147,81 +111,94 @@ impl Clusters {
         let bound = shared.wheel.next_cycle().map_or(end, |event| event.min(end));
         let units = &mut self.each[cluster];
         let lane = &mut self.lanes[cluster];
-        let first = cluster * lane.cores;
-        let cores = &mut self.cores[first..first + lane.cores];
-        let l1 = shared.memories.l1_mut(cluster);
+        let each = self.cores_each as usize;
+        let cores = &mut self.cores[cluster * each..(cluster + 1) * each];
         let alias = shared.machine.l1.alias;
+        let bytes = shared.memories.l1_mut(cluster);
+        let mut l1 = OwnL1 { bytes, banks: &mut units.banks, alias };
+        let (costs, code, near) = (&self.costs, &self.program, &self.near);
         loop {
-            let (index, mut time) = lane.next();
-            if time >= bound {
-                self.lane_next[cluster] = time;
+            let now = lane.calendar.next_time();
+            if now >= bound {
+                self.lane_next[cluster] = now;
                 return None;
             }
-            if self.reservations {
-                lane.leave(index);
-                return Some((index, Stop::Shared, time)); // others' reservations may break
-            }
-            let core = &mut cores[index];
-            let access = lane.accesses[index];
-            let (free_at, order) = units.banks.look(access.0, index);
-            if free_at > time {
-                // The bank is busy: those who wait for it take turns when it is free.
-                core.model.stalls.l1 += free_at - time;
-                lane.held |= 1 << index;
-                lane.enter(index, free_at, order, access);
-                continue;
-            }
-            if lane.keys[index] >> CORE_BITS & 15 != order {
-                // The bank has served others since: its order among equals is another now.
-                lane.enter(index, time, order, access);
-                if lane.next().0 != index {
+            let mut due = lane.calendar.take(now);
+            while due != 0 {
+                let index = lane.calendar.first(due);
+                due &= !(1 << index);
+                if self.reservations {
+                    lane.calendar.put_back(now, due);
+                    return Some((index, Stop::Shared, now)); // others' reservations may break
+                }
+                let core = &mut cores[index];
+                let access = lane.accesses[index];
+                let bank = l1.banks.bank(access.0);
+                let order = bank.order(index);
+                if bank.free_at > now {
+                    // The bank is busy: those who wait for it take turns when it is free.
+                    core.model.stalls.l1 += bank.free_at - now;
+                    lane.held |= 1 << index;
+                    lane.enter(index, bank.free_at, order, access);
                     continue;
                 }
-            }
-            lane.leave(index);
-            let instruction = if TRACED { self.program.at(access.1) } else { None };
-            let before = instruction.map(|instruction| Before::new(&core.model, instruction));
-            let (program, banks) = (&self.program, &mut units.banks);
-            match step_own_l1::<XPULP>(core, program, banks, l1, alias, time, access) {
-                Ok(next) => {
-                    core.model.stalls.load_use += self.costs.response;
-                    time = next + self.costs.response;
+                if lane.calendar.order(index) != order {
+                    // The bank has served others since: its order among equals is another now.
+                    lane.calendar.set_order(index, order);
+                    due |= 1 << index;
+                    continue;
                 }
-                Err(stop) => return Some((index, stop, time)),
-            }
-            if let Some(before) = before {
-                self.executed.push(before.accessed(core, time - 1 - self.costs.response, access.0));
-            }
-            core.model.waited |= lane.held >> index & 1 == 1;
-            lane.held &= !(1 << index);
-            let port = Port { cache: &units.cache, near: &self.near, l1_base: &core.l1_base };
-            let (costs, program) = (&self.costs, &self.program);
-            let stop = if TRACED {
-                let (cluster, hpu) = (core.cluster, core.index);
-                let mut watch = Traced { executed: &mut self.executed, cluster, hpu };
-                run_ahead::<XPULP, _, _>(
-                    &mut core.model,
-                    &port,
-                    costs,
-                    program,
-                    &mut time,
-                    &mut watch,
-                )
-            } else {
-                let model = &mut core.model;
-                run_ahead::<XPULP, _, _>(model, &port, costs, program, &mut time, &mut Unwatched)
-            };
-            match stop {
-                Stop::Near(address) => {
-                    let order = units.banks.order(address, index);
-                    lane.enter(
-                        index,
-                        time,
-                        order,
-                        (address, self.program.place(core.model.hart.pc)),
-                    );
+                let instruction = if TRACED { code.at(access.1) } else { None };
+                let before = instruction.map(|instruction| Before::new(&core.model, instruction));
+                let (mut time, mut start) = match l1.access::<XPULP>(core, code, now, access) {
+                    Ok(next) => next,
+                    Err(stop) => {
+                        lane.calendar.put_back(now, due);
+                        return Some((index, stop, now));
+                    }
+                };
+                if let Some(before) = before {
+                    self.executed.push(before.accessed(core, time - 1, access.0));
                 }
-                stop => return Some((index, stop, time)),
+                if costs.response > 0 {
+                    core.model.stalls.load_use += costs.response;
+                    time += costs.response;
+                }
+                if lane.held != 0 {
+                    start.waited |= lane.held >> index & 1 == 1;
+                    lane.held &= !(1 << index);
+                }
+                let port = Port { cache: &units.cache, near, l1_base: core.l1_base };
+                let stop = if TRACED {
+                    let (cluster, hpu) = (core.cluster, core.index);
+                    let mut watch = Traced { executed: &mut self.executed, cluster, hpu };
+                    start.settle(&mut core.model, code);
+                    run_ahead::<XPULP, _, _>(
+                        &mut core.model,
+                        &port,
+                        costs,
+                        code,
+                        &mut time,
+                        &mut watch,
+                    )
+                } else if XPULP {
+                    start.settle(&mut core.model, code);
+                    let model = &mut core.model;
+                    run_ahead::<XPULP, _, _>(model, &port, costs, code, &mut time, &mut Unwatched)
+                } else {
+                    run_lean(&mut core.model, port, costs, code, start, &mut time)
+                };
+                match stop {
+                    Stop::Near(address) => {
+                        let place = code.place(core.model.hart.pc);
+                        let order = l1.banks.bank(address).order(index);
+                        lane.enter(index, time, order, (address, place));
+                    }
+                    stop => {
+                        lane.calendar.put_back(now, due);
+                        return Some((index, stop, time));
+                    }
+                }
             }
         }
     }
@@ -265,14 +242,17 @@ impl Clusters {
     ) -> Stop {
         let core = &mut self.cores[id];
         let cache = &self.each[core.cluster as usize].cache;
-        let port = Port { cache, near: &self.near, l1_base: &core.l1_base };
+        let port = Port { cache, near: &self.near, l1_base: core.l1_base };
         let (costs, program) = (&self.costs, &self.program);
         if TRACED {
             let (cluster, hpu) = (core.cluster, core.index);
             let mut watch = Traced { executed: &mut self.executed, cluster, hpu };
             run_ahead::<XPULP, _, _>(&mut core.model, &port, costs, program, time, &mut watch)
-        } else {
+        } else if XPULP {
             run_ahead::<XPULP, _, _>(&mut core.model, &port, costs, program, time, &mut Unwatched)
+        } else {
+            let start = Start::of(&mut core.model, program);
+            run_lean(&mut core.model, port, costs, program, start, time)
         }
     }
 
@@ -305,149 +285,5 @@ impl Clusters {
             }
             stop = self.go_ahead(shared, id, &mut time, listener);
         }
-    }
-}
-
-/// Executes a core's next instruction, an access to its own L1 at `now`; gives the cycle of the
-/// instruction after it, or why it cannot.
-#[inline(always)]
-fn step_own_l1<const XPULP: bool>(
-    core: &mut Core,
-    program: &DecodedProgram<u32>,
-    banks: &mut L1Banks,
-    l1: &mut [u8],
-    alias: u32,
-    now: u64,
-    (address, place): (u32, u32),
-) -> Result<u64, Stop> {
-    let Some(instruction) = program.at(place) else { return Err(Stop::Shared) };
-    // Words are most of what handlers access, and need none of the generality below.
-    let hart = &mut core.model.hart;
-    let word = match instruction.op {
-        Op::Lw => Word::Load,
-        Op::Sw => Word::Store,
-        Op::AmoAddW => Word::Add,
-        _ => return step_any::<XPULP>(core, program, banks, l1, alias, now),
-    };
-    let right = if matches!(word, Word::Load) { Right::Read } else { Right::Write };
-    let allowed = hart.privilege != Privilege::User || core.permissions.found(address, right);
-    let offset = address.wrapping_sub(core.l1_base) as usize;
-    let Some(bytes) =
-        l1.get_mut(offset..offset + 4).filter(|_| allowed && offset.is_multiple_of(4))
-    else {
-        return step_any::<XPULP>(core, program, banks, l1, alias, now);
-    };
-    let Some(old) = read_value(bytes) else { return Err(Stop::Shared) };
-    let operand = hart.x[usize::from(instruction.rs2 & 31)];
-    let new = match word {
-        Word::Load => None,
-        Word::Store => Some(operand),
-        Word::Add => Some(old.wrapping_add(operand)),
-    };
-    if let Some(new) = new {
-        write_value(bytes, new);
-    }
-    hart.set_x(instruction.rd, old); // a store's rd is 0
-    let pc = hart.pc;
-    hart.pc = pc.wrapping_add(u32::from(instruction.length));
-    hart.instret += 1;
-    if XPULP && hart.loop_back(pc) {
-        core.model.jumped = true;
-    }
-    core.model.loaded = if matches!(word, Word::Store) { NO_REGISTER } else { instruction.rd };
-    let grant = banks.access(now, offset as u32, matches!(word, Word::Add));
-    core.model.stalls.l1 += grant - now;
-    core.model.waited = grant > now;
-    Ok(grant + 1)
-}
-
-/// Names what is done with a word.
-#[derive(Clone, Copy)]
-enum Word {
-    Load,
-    Store,
-    Add,
-}
-
-/// Executes any access to the own L1; see [`step_own_l1`].
-#[inline(never)]
-fn step_any<const XPULP: bool>(
-    core: &mut Core,
-    program: &DecodedProgram<u32>,
-    banks: &mut L1Banks,
-    l1: &mut [u8],
-    alias: u32,
-    now: u64,
-) -> Result<u64, Stop> {
-    let Some(instruction) = program.get(core.model.hart.pc) else { return Err(Stop::Shared) };
-    let Outcome::Access(access) = core.model.hart.execute(instruction) else {
-        return Err(Stop::Shared);
-    };
-    if core.model.hart.privilege == Privilege::User {
-        let right = if access.kind.writes() { Right::Write } else { Right::Read };
-        // What may be written may be read too, in memory: one look is enough for atomics.
-        if !core.permissions.allows(access.address, access.bytes, right) {
-            return Err(Stop::Trap(denied(&access)));
-        }
-    }
-    let mut offset = access.address.wrapping_sub(core.l1_base);
-    if offset as usize >= l1.len() {
-        offset = access.address.wrapping_sub(alias);
-    }
-    let start = offset as usize;
-    let Some(bytes) = l1.get_mut(start..start + usize::from(access.bytes)) else {
-        return Err(Stop::Trap(denied(&access)));
-    };
-    let Some(old) = read_value(bytes) else { return Err(Stop::Shared) };
-    let new = match access.kind {
-        MemoryKind::Load => None,
-        MemoryKind::Store => Some(access.data),
-        MemoryKind::Amo(op) => Some(op.apply(old, access.data, access.bytes)),
-        _ => return Err(Stop::Shared),
-    };
-    if let Some(new) = new {
-        write_value(bytes, new);
-    }
-    let grant = banks.serve(now, offset, &access);
-    core.model.stalls.l1 += grant - now;
-    core.model.waited = grant > now;
-    core.model.loaded = if access.kind == MemoryKind::Store { NO_REGISTER } else { access.rd };
-    // A store has no register to put it in.
-    if XPULP {
-        core.model.jumped |= core.model.hart.complete_xpulp(&access, old);
-    } else {
-        core.model.hart.complete_integer(&access, old);
-    }
-    Ok(grant + 1)
-}
-
-/// Makes the exception of an access that is not allowed.
-pub fn denied(access: &Access<u32>) -> Exception<u32> {
-    let cause = if access.kind.writes() { Cause::StoreAccessFault } else { Cause::LoadAccessFault };
-    Exception::new(cause, access.address)
-}
-
-/// Says whether a class of instructions may run in a lane.
-pub const fn is_plain(class: Class) -> bool {
-    matches!(class, Class::Load | Class::Store | Class::Amo | Class::XpulpLoad | Class::XpulpStore)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn serves_the_first_of_those_who_are_due() {
-        let mut lane = Lane::new(16);
-        assert_eq!(lane.next().1, NEVER);
-        for (core, time, order) in [(3, 7, 0), (2, 5, 1), (15, 5, 0), (1, 5, 2), (0, 9, 0)] {
-            lane.enter(core, time, order, (0, 0));
-        }
-        let mut order = Vec::new();
-        while lane.next().1 != NEVER {
-            order.push(lane.next());
-            lane.leave(lane.next().0);
-        }
-        assert_eq!(order, [(15, 5), (2, 5), (1, 5), (3, 7), (0, 9)]);
     }
 }

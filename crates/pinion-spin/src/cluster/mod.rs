@@ -10,6 +10,7 @@ pub mod event_unit;
 pub mod hpu;
 pub mod instruction_cache;
 pub mod lanes;
+mod own_l1;
 pub mod packet_ring;
 pub mod pe_interconnect;
 pub mod peripherals;
@@ -19,7 +20,7 @@ pub mod tcdm_interconnect;
 use std::collections::VecDeque;
 
 use pinion_cores::pulp::Costs;
-use pinion_isa::DecodedProgram;
+use pinion_cores::pulp::code::Code;
 
 use crate::Machine;
 use crate::arbiter::{Requests, RoundRobin};
@@ -123,7 +124,7 @@ pub struct Clusters {
     /// Where cores find their own L1.
     near: NearMemory,
     /// Program memory, decoded.
-    pub program: DecodedProgram<u32>,
+    pub program: Code,
     /// Port of the instruction caches to program memory.
     pub program_port: ProgramPort,
     /// Ports of the DMA engines to L2.
@@ -162,7 +163,7 @@ impl Clusters {
                 machine.core.xpulp,
             ),
             near: NearMemory::new(machine),
-            program: DecodedProgram::new(
+            program: Code::new(
                 machine.program.base,
                 machine.program.bytes as usize,
                 machine.extensions(),

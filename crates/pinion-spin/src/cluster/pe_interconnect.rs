@@ -7,7 +7,8 @@
 use pinion_isa::{Access, Exception, MemoryKind, Privilege};
 
 use super::Clusters;
-use super::lanes::{LOOKAHEAD_CYCLES, denied};
+use super::lanes::LOOKAHEAD_CYCLES;
+use super::own_l1::denied;
 use crate::cluster::hpu::Waiting;
 use crate::cluster::hpu::permissions::Right;
 use crate::listener::{Event, Listener};

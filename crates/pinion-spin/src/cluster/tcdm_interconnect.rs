@@ -14,7 +14,8 @@ use crate::Machine;
 pub struct L1Banks {
     banks: Vec<Bank>,
     mask: u32,
-    amo_cycles: u64,
+    /// Cycles that an access holds its bank, and that an atomic does.
+    hold_cycles: [u64; 2],
     beat_bytes: u32,
     windows: [Window; 2],
     next_window: usize,
@@ -22,11 +23,22 @@ pub struct L1Banks {
     quiet_from: u64,
 }
 
+/// A bank: it serves one word per cycle.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bank {
-    free_at: u64,
+pub struct Bank {
+    /// Cycle from which it is free.
+    pub free_at: u64,
     /// Number of what it served; its bits choose at each level of the arbitration tree.
     served: u64,
+}
+
+impl Bank {
+    /// Gives a core's place among those who wait for it: the arbitration tree takes at each level the
+    /// side that its counter's bit names (RTL: logarithmic interconnect).
+    #[inline]
+    pub fn order(&self, core: usize) -> u64 {
+        (core as u64 ^ self.served) % 16
+    }
 }
 
 /// Says which banks DMA beats use: beat i, in cycle `start + i`, the superbank `first + i`.
@@ -43,7 +55,7 @@ impl L1Banks {
         Self {
             banks: vec![Bank::default(); machine.l1.banks as usize],
             mask: machine.l1.banks - 1,
-            amo_cycles: machine.l1.amo_cycles,
+            hold_cycles: [1, machine.l1.amo_cycles],
             beat_bytes: machine.dma.port_bytes,
             windows: [Window::default(); 2],
             next_window: 0,
@@ -52,33 +64,29 @@ impl L1Banks {
     }
 
     #[inline]
-    fn bank(&self, address: u32) -> usize {
+    fn index(&self, address: u32) -> usize {
         (address >> 2 & self.mask) as usize
     }
 
-    /// Gives a core's place among those who wait for the bank of an address: the arbitration tree
-    /// takes at each level the side that its counter's bit names (RTL: logarithmic interconnect).
+    /// Gives the bank of an address.
     #[inline]
-    pub fn order(&self, address: u32, core: usize) -> u64 {
-        (core as u64 ^ self.banks[self.bank(address)].served) % 16
-    }
-
-    /// Gives the cycle from which the bank of an address is free, and [`Self::order`].
-    #[inline]
-    pub fn look(&self, address: u32, core: usize) -> (u64, u64) {
-        (self.banks[self.bank(address)].free_at, self.order(address, core))
+    pub fn bank(&self, address: u32) -> &Bank {
+        &self.banks[self.index(address)]
     }
 
     /// Gives the cycle at which an access that asks in cycle `now` is served.
     #[inline]
-    pub fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
-        let index = self.bank(offset);
-        let mut grant = now.max(self.banks[index].free_at);
-        if grant < self.quiet_from {
-            grant = self.behind_dma(grant, offset);
-        }
+    fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
+        self.serve_word(now.max(self.bank(offset).free_at), offset, atomic)
+    }
+
+    /// Gives the cycle at which an access to one word is served, whose bank is free in cycle `now`.
+    #[inline]
+    pub fn serve_word(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
+        let grant = if now < self.quiet_from { self.behind_dma(now, offset) } else { now };
+        let index = self.index(offset);
         let bank = &mut self.banks[index];
-        bank.free_at = grant + if atomic { self.amo_cycles } else { 1 };
+        bank.free_at = grant + self.hold_cycles[usize::from(atomic)];
         bank.served += 1;
         grant
     }

@@ -34,11 +34,18 @@ pub struct Permissions {
     count: usize,
     /// Ranges found by the last look-ups, by right.
     found: [(u32, u32); 2],
+    /// By right: the first of those addresses, and how many of them begin a word within the range.
+    words: [(u32, u32); 2],
 }
 
 impl Default for Permissions {
     fn default() -> Self {
-        Self { regions: [Region::default(); REGIONS], count: 0, found: [NOTHING; 2] }
+        Self {
+            regions: [Region::default(); REGIONS],
+            count: 0,
+            found: [NOTHING; 2],
+            words: [(0, 0); 2],
+        }
     }
 }
 
@@ -48,6 +55,7 @@ const OUTPUT_DEVICE: (u32, u32) = (0x1a10_4000, 0x1000);
 const ALL_L1_BYTES: u32 = 16 << 20;
 const PAGE: u32 = 4096;
 const MIB: u32 = 1 << 20;
+const WORD_BYTES: u32 = 4;
 
 /// Describes a task as far as protection is concerned.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +74,7 @@ impl Permissions {
     /// Sets the regions for a task.
     pub fn set(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
         self.count = 0;
-        self.found = [NOTHING; 2];
+        (self.found, self.words) = ([NOTHING; 2], [(0, 0); 2]);
         self.grant(OUTPUT_DEVICE, false, true);
         match machine.protection.pmp {
             PmpPolicy::Context => self.set_context(machine, context, subject),
@@ -140,8 +148,8 @@ impl Permissions {
     /// Says whether the last look-up of this right found the region that holds the word.
     #[inline]
     pub fn found(&self, address: u32, right: Right) -> bool {
-        let (low, high) = self.found[right as usize];
-        low <= address && address <= high && high - address >= 3
+        let (first, words) = self.words[right as usize];
+        address.wrapping_sub(first) < words
     }
 
     /// Says whether the access is allowed.
@@ -165,6 +173,8 @@ impl Permissions {
         });
         let Some(region) = region else { return false };
         self.found[right as usize] = (region.first, region.last);
+        let words = (region.last - region.first).saturating_sub(WORD_BYTES - 2);
+        self.words[right as usize] = (region.first, words);
         true
     }
 

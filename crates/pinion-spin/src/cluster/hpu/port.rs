@@ -7,7 +7,7 @@ use pinion_isa::{Instruction, Op};
 use crate::Machine;
 use crate::cluster::hpu::driver::register;
 use crate::cluster::instruction_cache::InstructionCache;
-use crate::cluster::lanes::is_plain;
+use crate::cluster::own_l1::is_plain;
 use crate::cluster::pe_interconnect::DRIVER;
 use crate::memory::PERIPHERALS;
 
@@ -25,15 +25,15 @@ impl NearMemory {
     }
 }
 
-/// Joins a core to what it may see while it runs ahead. It refers to everything, so that nothing is
-/// looked up before it is needed.
+/// Joins a core to what it may see while it runs ahead.
+#[derive(Clone, Copy)]
 pub struct Port<'a> {
     /// The cluster's instruction cache.
     pub cache: &'a InstructionCache,
     /// The own L1.
     pub near: &'a NearMemory,
     /// Its address.
-    pub l1_base: &'a u32,
+    pub l1_base: u32,
 }
 
 impl HeldLines for Port<'_> {
@@ -51,14 +51,23 @@ impl HeldLines for Port<'_> {
     fn has_with_next(&self, line: u32, now: u64) -> bool {
         self.cache.has_with_next(line, now)
     }
+
+    #[inline(always)]
+    fn changes(&self) -> u64 {
+        self.cache.changes()
+    }
 }
 
 impl Destinations for Port<'_> {
     #[inline(always)]
+    fn is_near(&self, address: u32) -> bool {
+        address.wrapping_sub(self.l1_base) < self.near.bytes
+            || address.wrapping_sub(self.near.alias) < self.near.bytes
+    }
+
+    #[inline(always)]
     fn destination(&self, instruction: &Instruction, address: u32) -> Stop {
-        let own = address.wrapping_sub(*self.l1_base) < self.near.bytes
-            || address.wrapping_sub(self.near.alias) < self.near.bytes;
-        if own && is_plain(instruction.class) {
+        if self.is_near(address) && is_plain(instruction.class) {
             return Stop::Near(address);
         }
         let register = address.wrapping_sub(PERIPHERALS + DRIVER);

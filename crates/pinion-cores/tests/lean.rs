@@ -1,0 +1,275 @@
+//! The lean loop against the interpreter, its reference: random programs, the same state at every stop.
+
+use pinion_cores::port::{Destinations, HeldLines, InstructionPort, Stop};
+use pinion_cores::pulp::code::Code;
+use pinion_cores::pulp::lean::{Start, run_lean};
+use pinion_cores::pulp::prefetch_buffer::Arrival;
+use pinion_cores::pulp::run_ahead::{Unwatched, run_ahead};
+use pinion_cores::pulp::section::{Division, Pipeline};
+use pinion_cores::pulp::{Core, Costs};
+use pinion_isa::{Class, Extensions, HartConfig, Instruction, Outcome};
+use pinion_sim::random::Xorshift64;
+
+const BASE: u32 = 0x1d00_0000;
+const PROGRAM_BYTES: usize = 512;
+const NEAR: u32 = 0x1000_0000;
+const NEAR_BYTES: u32 = 0x1000;
+const LINE_SHIFT: u32 = 4;
+const LINE_BYTES: u32 = 1 << LINE_SHIFT;
+const PROGRAMS: u64 = 400;
+const STOPS: u64 = 400;
+
+/// A cache that has some lines from some cycle on.
+#[derive(Clone)]
+struct Lines {
+    ready: Vec<u64>,
+    changes: u64,
+}
+
+impl HeldLines for Lines {
+    fn line_shift(&self) -> u32 {
+        LINE_SHIFT
+    }
+
+    fn has(&self, line: u32, now: u64) -> bool {
+        let index = line.wrapping_sub(BASE >> LINE_SHIFT) as usize;
+        self.ready.get(index).is_some_and(|&ready| ready <= now)
+    }
+
+    fn changes(&self) -> u64 {
+        self.changes
+    }
+}
+
+impl InstructionPort for Lines {
+    fn is_on(&self) -> bool {
+        true
+    }
+
+    fn request(&mut self, line: u32, now: u64) -> u64 {
+        let index = line.wrapping_sub(BASE >> LINE_SHIFT) as usize;
+        let Some(ready) = self.ready.get_mut(index) else { return now + 1 };
+        if *ready == u64::MAX {
+            *ready = now + 9;
+            self.changes += 1;
+        }
+        (*ready).max(now + 1)
+    }
+
+    fn bypass(&mut self, now: u64) -> u64 {
+        now
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Port<'a>(&'a Lines);
+
+impl HeldLines for Port<'_> {
+    fn line_shift(&self) -> u32 {
+        LINE_SHIFT
+    }
+
+    fn has(&self, line: u32, now: u64) -> bool {
+        self.0.has(line, now)
+    }
+
+    fn changes(&self) -> u64 {
+        self.0.changes
+    }
+}
+
+impl Destinations for Port<'_> {
+    fn is_near(&self, address: u32) -> bool {
+        address.wrapping_sub(NEAR) < NEAR_BYTES
+    }
+
+    fn destination(&self, instruction: &Instruction, address: u32) -> Stop {
+        let plain = matches!(instruction.class, Class::Load | Class::Store | Class::Amo);
+        if self.is_near(address) && plain { Stop::Near(address) } else { Stop::Shared }
+    }
+}
+
+/// A core, its cache and its time.
+#[derive(Clone)]
+struct Bench {
+    core: Core,
+    lines: Lines,
+    time: u64,
+}
+
+fn pipeline(ri5cy: bool) -> Pipeline {
+    Pipeline {
+        load_use_cycles: u64::from(ri5cy),
+        response_cycles: u64::from(!ri5cy),
+        branch_taken_cycles: 3,
+        jump_cycles: 2,
+        jump_behind_access: ri5cy,
+        mul_cycles: if ri5cy { 1 } else { 3 },
+        mulh_cycles: 5,
+        division: if ri5cy { Division::LeadingZeros } else { Division::Fixed },
+        div_base_cycles: 3,
+        csr_cycles: 2,
+        trap_cycles: 4,
+        mret_cycles: 4,
+    }
+}
+
+/// Makes a program: bits at random, with more of what is an instruction, and jumps that stay inside.
+fn program(random: &mut Xorshift64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while bytes.len() < PROGRAM_BYTES {
+        let bits = random.draw() as u32;
+        let (rd, rs1, rs2) = (bits & 7, bits >> 3 & 7, bits >> 6 & 7);
+        let registers = rd << 7 | rs1 << 15 | rs2 << 20;
+        let short = i32::from((bits >> 9 & 63) as i8) - 32;
+        let branch = (short as u32 & 0x1e) << 7
+            | (short as u32 >> 11 & 1) << 7
+            | if short < 0 { 0xfe00_0000 | 0x80 } else { 0 };
+        match bits >> 16 & 15 {
+            0..=3 => bytes.extend((bits as u16 & !3 | 1).to_le_bytes()), // compressed, any
+            4 => bytes.extend(
+                (registers & !0x1f0_0f80 | branch | 0x63 | (bits >> 20 & 7) << 12).to_le_bytes(),
+            ),
+            5 => bytes.extend(
+                (0x6f
+                    | rd << 7
+                    | (short as u32 & 0x1e) << 20
+                    | if short < 0 { 0xfff0_0000 } else { 0 })
+                .to_le_bytes(),
+            ),
+            6 => bytes.extend(
+                (0x03
+                    | rd << 7
+                    | 8 << 15
+                    | [0, 1, 2, 4, 5][bits as usize >> 20 & 3] << 12
+                    | (bits >> 4 & 0x7f0_0000))
+                    .to_le_bytes(),
+            ),
+            7 => bytes.extend(
+                (0x23 | 8 << 15 | rs2 << 20 | [0, 1, 2][bits as usize >> 20 & 1] << 12)
+                    .to_le_bytes(),
+            ),
+            8 => bytes.extend(
+                (0x202f
+                    | rd << 7
+                    | 8 << 15
+                    | rs2 << 20
+                    | [0, 1, 4, 8, 12, 16, 20, 24, 28][(bits >> 20) as usize % 9] << 27)
+                    .to_le_bytes(),
+            ),
+            9 => bytes.extend((0x0200_0033 | registers | (bits >> 20 & 7) << 12).to_le_bytes()),
+            10 => bytes.extend((0xc000_2073 | rd << 7).to_le_bytes()), // csrr cycle
+            11 => bytes.extend(bits.to_le_bytes()),
+            _ => bytes.extend(
+                (0x13 | registers & 0xf_ff80 | (bits >> 20 & 7) << 12 | (bits & 0x1f) << 20)
+                    .to_le_bytes(),
+            ),
+        }
+    }
+    bytes.truncate(PROGRAM_BYTES);
+    bytes
+}
+
+/// Does what the machine does at a stop, the same for both: an access loads a number made of its
+/// address and cycle, an instruction that is not fetched yet is.
+fn go_on(bench: &mut Bench, code: &Code, stop: &Stop) {
+    if !accesses(bench, code, stop) {
+        // Nowhere to go: on with some other instruction.
+        let somewhere = bench.core.hart.instret as u32 * 6 % PROGRAM_BYTES as u32;
+        bench.core.hart.pc = BASE + somewhere;
+        bench.core.jumped = true;
+        bench.time += 2;
+    }
+}
+
+fn accesses(bench: &mut Bench, code: &Code, stop: &Stop) -> bool {
+    let pc = bench.core.hart.pc;
+    match stop {
+        Stop::Trap(_) => return false,
+        Stop::Near(_) | Stop::Private => {}
+        Stop::Shared => {
+            if !bench.core.buffer.covers(pc) && code.get(pc).is_some() {
+                let arrival = Arrival {
+                    pc,
+                    time: bench.time,
+                    left: bench.core.left,
+                    jumped: bench.core.jumped,
+                };
+                bench.time = bench.core.buffer.fetch(&arrival, code, &mut bench.lines);
+                return true;
+            }
+        }
+    }
+    let Some(instruction) = code.get(pc) else { return false };
+    let Outcome::Access(access) = bench.core.hart.execute(instruction) else { return false };
+    let value = access.address.wrapping_mul(0x9e37_79b9) ^ bench.time as u32;
+    bench.core.loaded =
+        if access.kind == pinion_isa::MemoryKind::Store { u8::MAX } else { access.rd };
+    bench.core.hart.complete_integer(&access, value);
+    bench.core.waited = value & 3 == 0;
+    bench.time += 1 + u64::from(value & 3 == 0);
+    true
+}
+
+#[test]
+fn agrees_with_the_interpreter() {
+    let seed = std::env::var("PINION_TEST_SEED").map_or(1, |seed| seed.parse().expect("a number"));
+    println!("replay: PINION_TEST_SEED={seed} cargo test -p pinion-cores --test lean");
+    let mut random = Xorshift64::new(seed);
+    let (mut near, mut shared, mut retired) = (0u64, 0u64, 0u64);
+    for number in 0..PROGRAMS {
+        let costs = Costs::new(&pipeline(number % 2 == 0), LINE_BYTES, false);
+        let mut code = Code::new(BASE, PROGRAM_BYTES, Extensions::PSPIN);
+        code.load(BASE, &program(&mut random));
+        let mut core = Core::new(&HartConfig::default(), BASE);
+        for register in 1..8 {
+            core.hart.x[register] = random.draw() as u32 >> (random.draw() % 32);
+        }
+        core.hart.x[8] = NEAR + (random.draw() as u32 & 0x3ff);
+        let ready = (0..PROGRAM_BYTES as u32 / LINE_BYTES)
+            .map(|_| if random.draw().is_multiple_of(4) { u64::MAX } else { random.draw() % 200 });
+        let lines = Lines { ready: ready.collect(), changes: 0 };
+        let mut reference = Bench { core, lines, time: 10 };
+        let mut lean = reference.clone();
+        for stop_number in 0..STOPS {
+            let port = Port(&reference.lines);
+            let expected = run_ahead::<false, _, _>(
+                &mut reference.core,
+                &port,
+                &costs,
+                &code,
+                &mut reference.time,
+                &mut Unwatched,
+            );
+            let start = Start::of(&mut lean.core, &code);
+            let port = Port(&lean.lines);
+            let got = run_lean(&mut lean.core, port, &costs, &code, start, &mut lean.time);
+            let at = format!("program {number}, stop {stop_number}, pc {:#x}", lean.core.hart.pc);
+            assert_eq!(got, expected, "{at}");
+            assert_eq!(lean.time, reference.time, "{at}");
+            assert_eq!(lean.core.hart, reference.core.hart, "{at}");
+            assert_eq!(lean.core.stalls, reference.core.stalls, "{at}");
+            let rest = |core: &Core| {
+                (core.loaded, core.jumped, core.left, core.waited, core.buffer.line())
+            };
+            assert_eq!(rest(&lean.core), rest(&reference.core), "{at}");
+            near += u64::from(matches!(got, Stop::Near(_)));
+            shared += u64::from(matches!(got, Stop::Shared));
+            go_on(&mut reference, &code, &expected);
+            go_on(&mut lean, &code, &got);
+            if stop_number == STOPS / 2 {
+                // A change of what the cache has, and of the program.
+                let line = random.draw() as usize % reference.lines.ready.len();
+                for bench in [&mut reference, &mut lean] {
+                    bench.lines.ready[line] = u64::MAX;
+                    bench.lines.changes += 1;
+                }
+                let place = (random.draw() as u32 % PROGRAM_BYTES as u32) & !3;
+                code.load(BASE + place, &[0x13, 0x85, 0x15, 0x00]); // addi a0, a1, 1
+            }
+        }
+        retired += reference.core.hart.instret;
+    }
+    println!("{retired} instructions, {near} stops at near memory, {shared} at what is shared");
+    assert!(near > 10_000 && shared > 10_000 && retired > 100_000, "too little was tried");
+}

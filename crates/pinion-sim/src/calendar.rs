@@ -1,0 +1,215 @@
+//! A calendar of a few cores: which of them does something in which cycle.
+//!
+//! In: a core, its cycle, its place among equals (in a bank's round robin). Out: the cores of the next cycle in
+//! which there are any, in the order of their places, then of their numbers. A cycle's cores are a
+//! word of bits: the host can begin with one of them while it still works on the one before, which
+//! it could not if it had to look for the least of all cycles each time.
+
+/// Most cores in a calendar.
+pub const CORES: usize = 16;
+
+/// Stands for no cycle: no core waits for its turn.
+pub const NEVER: u64 = u64::MAX >> 8;
+
+/// Cycles that have a word of bits, one after the other; what is later waits aside.
+const SLOTS: u64 = 64;
+
+/// Bits of a core's place among equals.
+const ORDER_BITS: u32 = 4;
+const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
+
+/// Holds the cycles in which cores are due.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    /// By cycle, modulo their number: a bit per core.
+    due: [u16; SLOTS as usize],
+    /// Bit per slot: somebody is due.
+    occupied: u64,
+    /// No core is due before this cycle; slots are for it and those that follow.
+    base: u64,
+    /// Cores that are due beyond the slots, and their cycles.
+    later: Vec<(usize, u64)>,
+    /// By core, in four bits: what decides among equals.
+    orders: u64,
+    /// Number of cores.
+    cores: usize,
+}
+
+impl Calendar {
+    /// Makes an empty calendar.
+    pub fn new(cores: u32) -> Self {
+        Self {
+            due: [0; SLOTS as usize],
+            occupied: 0,
+            base: 0,
+            later: Vec::with_capacity(CORES),
+            orders: 0,
+            cores: cores as usize,
+        }
+    }
+
+    /// Puts a core in, which is not there, to be served at `time`; `order` decides among equals.
+    #[inline]
+    pub fn enter(&mut self, core: usize, time: u64, order: u64) {
+        self.set_order(core, order);
+        self.place(core, time);
+    }
+
+    #[inline]
+    fn place(&mut self, core: usize, time: u64) {
+        if time.wrapping_sub(self.base) < SLOTS {
+            self.due[(time % SLOTS) as usize] |= 1 << core;
+            self.occupied |= 1 << (time % SLOTS);
+        } else {
+            self.place_elsewhere(core, time);
+        }
+    }
+
+    #[cold]
+    fn place_elsewhere(&mut self, core: usize, time: u64) {
+        self.later.push((core, time));
+        if time < self.base {
+            // Those in the slots may be beyond them now.
+            for slot in 0..SLOTS {
+                let time = self.base + slot.wrapping_sub(self.base) % SLOTS;
+                let due = std::mem::take(&mut self.due[slot as usize]);
+                self.later.extend(
+                    (0..CORES).filter(|core| due >> core & 1 == 1).map(|core| (core, time)),
+                );
+            }
+            (self.base, self.occupied) = (time, 0);
+            self.bring_in();
+        }
+    }
+
+    /// Brings those into the slots that are not beyond them any more.
+    #[cold]
+    fn bring_in(&mut self) {
+        for (core, time) in std::mem::take(&mut self.later) {
+            self.place(core, time);
+        }
+    }
+
+    /// Takes a core out.
+    pub fn leave(&mut self, core: usize) {
+        self.later.retain(|&(other, _)| other != core);
+        for (slot, due) in self.due.iter_mut().enumerate() {
+            *due &= !(1 << core);
+            self.occupied = self.occupied & !(1 << slot) | u64::from(*due != 0) << slot;
+        }
+    }
+
+    /// Gives the next cycle in which somebody is due, [`NEVER`] if nobody is.
+    #[inline]
+    pub fn next_time(&self) -> u64 {
+        if self.occupied != 0 {
+            let ahead = self.occupied.rotate_right((self.base % SLOTS) as u32).trailing_zeros();
+            return self.base + u64::from(ahead);
+        }
+        self.later.iter().map(|&(_, time)| time).min().unwrap_or(NEVER)
+    }
+
+    /// Takes those who are due in a cycle, which is the next one, out of their slot: a bit per core.
+    #[inline]
+    pub fn take(&mut self, time: u64) -> u16 {
+        self.base = time;
+        if !self.later.is_empty() {
+            self.bring_in();
+        }
+        self.occupied &= !(1 << (time % SLOTS));
+        std::mem::take(&mut self.due[(time % SLOTS) as usize])
+    }
+
+    /// Puts those back that were not served.
+    #[inline]
+    pub fn put_back(&mut self, time: u64, due: u16) {
+        self.due[(time % SLOTS) as usize] = due;
+        self.occupied |= u64::from(due != 0) << (time % SLOTS);
+    }
+
+    /// Gives what decides among equals, as it was when the core was put in.
+    #[inline]
+    pub fn order(&self, core: usize) -> u64 {
+        self.orders >> (core as u32 * ORDER_BITS) & ORDER_MASK
+    }
+
+    /// Sets what decides among equals.
+    #[inline]
+    pub fn set_order(&mut self, core: usize, order: u64) {
+        let shift = core as u32 * ORDER_BITS;
+        self.orders = self.orders & !(ORDER_MASK << shift) | order << shift;
+    }
+
+    /// Gives the first of some cores, of which there is one.
+    #[inline]
+    pub fn first(&self, due: u16) -> usize {
+        if due.is_power_of_two() {
+            return due.trailing_zeros() as usize;
+        }
+        // All of them, with no jump that depends on how many there are.
+        let key = |core: usize| match due >> core & 1 {
+            0 => u32::MAX,
+            _ => (self.order(core) << ORDER_BITS) as u32 | core as u32,
+        };
+        let half = |from: usize| (from..from + CORES / 2).map(key).fold(u32::MAX, u32::min);
+        let least = if self.cores > CORES / 2 { half(0).min(half(CORES / 2)) } else { half(0) };
+        least as usize % CORES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes everybody out in order.
+    fn drain(calendar: &mut Calendar) -> Vec<(usize, u64)> {
+        let mut served = Vec::new();
+        loop {
+            let time = calendar.next_time();
+            if time == NEVER {
+                return served;
+            }
+            let mut due = calendar.take(time);
+            while due != 0 {
+                let core = calendar.first(due);
+                due &= !(1 << core);
+                served.push((core, time));
+            }
+        }
+    }
+
+    #[test]
+    fn serves_the_first_of_those_who_are_due() {
+        let mut calendar = Calendar::new(16);
+        assert_eq!(calendar.next_time(), NEVER);
+        for (core, time, order) in [(3, 7, 0), (2, 5, 1), (15, 5, 0), (1, 5, 2), (0, 9, 15)] {
+            calendar.enter(core, time, order);
+        }
+        assert_eq!(drain(&mut calendar), [(15, 5), (2, 5), (1, 5), (3, 7), (0, 9)]);
+    }
+
+    #[test]
+    fn orders_sixteen_cores_by_place_then_number() {
+        let place = |core: usize| (core * 7 % 16 / 2) as u64;
+        let mut calendar = Calendar::new(16);
+        (0..16).for_each(|core| calendar.enter(core, 3, place(core)));
+        let mut expected: Vec<usize> = (0..16).collect();
+        expected.sort_by_key(|&core| (place(core), core));
+        let served: Vec<usize> = drain(&mut calendar).into_iter().map(|(core, _)| core).collect();
+        assert_eq!(served, expected);
+    }
+
+    #[test]
+    fn keeps_what_lies_far_ahead_or_before() {
+        let mut calendar = Calendar::new(16);
+        for (core, time) in [(0, 1_000_000), (1, 63), (2, 64), (3, 65), (4, 1_000_000), (5, 127)] {
+            calendar.enter(core, time, 0);
+        }
+        calendar.leave(4);
+        let due = calendar.take(60);
+        calendar.put_back(60, due);
+        calendar.enter(6, 2, 0); // an earlier cycle, after it began later
+        let served = drain(&mut calendar);
+        assert_eq!(served, [(6, 2), (1, 63), (2, 64), (3, 65), (5, 127), (0, 1_000_000)]);
+    }
+}

@@ -1,0 +1,169 @@
+//! What an access of a core to its own L1 does, and what it costs.
+//!
+//! In: a core whose next instruction is that access, in its turn, when the bank is free. Out: what it
+//! leaves behind for the instruction after it, and the cycle of that. Accesses to one word are most of
+//! what handlers do, and touch L1 at once; what is seldom seen (misaligned, by the alias, in a region
+//! not used last) goes through the hart.
+
+use pinion_cores::pulp::NO_REGISTER;
+use pinion_cores::pulp::code::{AMO_OPS, Code, Kind, MicroOp};
+use pinion_cores::pulp::lean::Start;
+use pinion_cores::pulp::run_ahead::Stop;
+use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege};
+
+use super::hpu::Core;
+use super::hpu::permissions::Right;
+use super::tcdm_interconnect::L1Banks;
+use crate::memory::{read_value, write_value};
+
+/// A cluster's L1 with what serves it.
+pub struct OwnL1<'a> {
+    /// Its bytes.
+    pub bytes: &'a mut [u8],
+    /// Its banks.
+    pub banks: &'a mut L1Banks,
+    /// The address by which every core finds its own.
+    pub alias: u32,
+}
+
+impl OwnL1<'_> {
+    /// Executes a core's next instruction, at `place` in the program, an access to `address` at `now`,
+    /// when its bank is free; gives the cycle of the instruction after it and what the core goes on
+    /// with, or why it cannot. The program counter is not kept up without `XPULP`.
+    #[inline(always)]
+    pub fn access<const XPULP: bool>(
+        &mut self,
+        core: &mut Core,
+        code: &Code,
+        now: u64,
+        (address, place): (u32, u32),
+    ) -> Result<(u64, Start), Stop> {
+        let Some(one) = code.micro().get(place as usize) else { return Err(Stop::Shared) };
+        let hart = &mut core.model.hart;
+        let right = if one.writes { Right::Write } else { Right::Read };
+        let offset = address.wrapping_sub(core.l1_base);
+        let value = if (core.permissions.found(address, right) || hart.privilege != Privilege::User)
+            && offset & u32::from(one.alignment) == 0
+            && let Some(bytes) = self.bytes.get_mut(offset as usize..)
+            && let Some(word) = bytes.first_chunk_mut()
+        {
+            perform(one, word, hart.x[usize::from(one.rs2 & 31)])
+        } else {
+            None
+        };
+        let Some(value) = value else {
+            let next = self.step_any::<XPULP>(core, code, now)?;
+            return Ok((next, Start::of(&mut core.model, code)));
+        };
+        hart.set_x(one.rd, value); // a store's rd is 0
+        hart.instret += 1;
+        let mut place = place + u32::from(one.step);
+        if XPULP {
+            let pc = hart.pc;
+            hart.pc = code.base().wrapping_add(place << 1);
+            if hart.loop_back(pc) {
+                core.model.jumped = true;
+                place = code.place(hart.pc);
+            }
+        }
+        let grant = self.banks.serve_word(now, offset, one.is_atomic);
+        core.model.stalls.l1 += grant - now;
+        let (loaded, stalls, waited) = (one.loads, one.is_used_next, grant > now);
+        Ok((grant + 1, Start { place, loaded, stalls, waited }))
+    }
+
+    /// Executes any access; gives the cycle of the instruction after it.
+    #[inline(never)]
+    fn step_any<const XPULP: bool>(
+        &mut self,
+        core: &mut Core,
+        code: &Code,
+        now: u64,
+    ) -> Result<u64, Stop> {
+        let Some(instruction) = code.get(core.model.hart.pc) else { return Err(Stop::Shared) };
+        let Outcome::Access(access) = core.model.hart.execute(instruction) else {
+            return Err(Stop::Shared);
+        };
+        if core.model.hart.privilege == Privilege::User {
+            let right = if access.kind.writes() { Right::Write } else { Right::Read };
+            // What may be written may be read too, in memory: one look is enough for atomics.
+            if !core.permissions.allows(access.address, access.bytes, right) {
+                return Err(Stop::Trap(denied(&access)));
+            }
+        }
+        let mut offset = access.address.wrapping_sub(core.l1_base);
+        if offset as usize >= self.bytes.len() {
+            offset = access.address.wrapping_sub(self.alias);
+        }
+        let start = offset as usize;
+        let Some(bytes) = self.bytes.get_mut(start..start + usize::from(access.bytes)) else {
+            return Err(Stop::Trap(denied(&access)));
+        };
+        let Some(old) = read_value(bytes) else { return Err(Stop::Shared) };
+        let new = match access.kind {
+            MemoryKind::Load => None,
+            MemoryKind::Store => Some(access.data),
+            MemoryKind::Amo(op) => Some(op.apply(old, access.data, access.bytes)),
+            _ => return Err(Stop::Shared),
+        };
+        if let Some(new) = new {
+            write_value(bytes, new);
+        }
+        let grant = self.banks.serve(now, offset, &access);
+        core.model.stalls.l1 += grant - now;
+        core.model.waited = grant > now;
+        core.model.loaded = if access.kind == MemoryKind::Store { NO_REGISTER } else { access.rd };
+        // A store has no register to put it in.
+        if XPULP {
+            core.model.jumped |= core.model.hart.complete_xpulp(&access, old);
+        } else {
+            core.model.hart.complete_integer(&access, old);
+        }
+        Ok(grant + 1)
+    }
+}
+
+/// Performs an access that lies in the word at the front of `bytes`; gives what its register gets.
+/// `None`: it is no access, and nothing is done.
+#[inline(always)]
+fn perform(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> Option<u32> {
+    let word = u32::from_le_bytes(*bytes);
+    if one.is_sum {
+        // Cores take turns, so that nobody can foresee which of these comes: no choice, no jump.
+        let sum = (word & i32::from(one.keeps) as u32)
+            .wrapping_add(operand & i32::from(one.takes) as u32);
+        *bytes = sum.to_le_bytes();
+        return Some(word);
+    }
+    let write = |bytes: &mut [u8; 4], value: u32| *bytes = value.to_le_bytes();
+    Some(match one.kind {
+        Kind::Lbu => word & 0xff,
+        Kind::Lb => i32::from(word as i8) as u32,
+        Kind::Lhu => word & 0xffff,
+        Kind::Lh => i32::from(word as i16) as u32,
+        Kind::Sb => {
+            write(bytes, word & !0xff | operand & 0xff);
+            0
+        }
+        Kind::Sh => {
+            write(bytes, word & !0xffff | operand & 0xffff);
+            0
+        }
+        Kind::Amo => {
+            write(bytes, AMO_OPS[one.imm as usize % AMO_OPS.len()].apply(word, operand, 4));
+            word
+        }
+        _ => return None,
+    })
+}
+
+/// Makes the exception of an access that is not allowed.
+pub fn denied(access: &Access<u32>) -> Exception<u32> {
+    let cause = if access.kind.writes() { Cause::StoreAccessFault } else { Cause::LoadAccessFault };
+    Exception::new(cause, access.address)
+}
+
+/// Says whether a class of instructions may run in a lane.
+pub const fn is_plain(class: Class) -> bool {
+    matches!(class, Class::Load | Class::Store | Class::Amo | Class::XpulpLoad | Class::XpulpStore)
+}
