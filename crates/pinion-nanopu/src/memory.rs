@@ -10,6 +10,7 @@ pub mod dma_nic;
 pub mod host_interface;
 mod l2;
 mod outer;
+mod pages;
 mod port;
 
 pub use devices::Devices;
@@ -18,20 +19,19 @@ pub use l2::{Grant, L2};
 
 use dma_nic::DmaNic;
 use outer::Outer;
+use pages::Pages;
 use pinion_isa::elf::Image;
 
 use crate::Cycle;
 use crate::machine::memory::MemorySection;
 
 pub use pinion_cores::port::LINE_BYTES;
-/// Bytes kept behind memory so that eight bytes can be read anywhere in it.
-const PADDING: usize = 8;
 
 /// Holds memory, L2 and devices.
 #[derive(Clone, Debug)]
 pub struct Memory {
     base: u64,
-    bytes: Vec<u8>,
+    pages: Pages,
     /// The second-level cache.
     pub l2: L2,
     outer: Outer,
@@ -66,7 +66,7 @@ impl Memory {
     pub fn new(section: &MemorySection, harts: u32) -> Self {
         Self {
             base: section.base_address,
-            bytes: vec![0; section.size.0 as usize + PADDING],
+            pages: Pages::new(section.size.0 as usize),
             l2: L2::new(section.l2_sets, section.l2_ways),
             outer: Outer::new(section),
             devices: Devices::new(harts, section.timebase_cycles),
@@ -77,14 +77,14 @@ impl Memory {
         }
     }
 
-    /// Copies a program into memory.
+    /// Copies a program into memory; clones share it.
     ///
     /// # Errors
     /// When a segment lies outside memory.
     pub fn load(&mut self, image: &Image) -> Result<(), OutsideMemory> {
         for segment in &image.segments {
             let address = segment.load_address;
-            let size = (self.bytes.len() - PADDING) as u64;
+            let size = self.pages.size() as u64;
             let offset = address.wrapping_sub(self.base);
             if offset > size || segment.memory_bytes.max(segment.data.len() as u64) > size - offset
             {
@@ -95,8 +95,7 @@ impl Memory {
                     end: self.base + size,
                 });
             }
-            let at = offset as usize;
-            self.bytes[at..at + segment.data.len()].copy_from_slice(&segment.data);
+            self.pages.copy_in(offset as usize, &segment.data);
             if self.costs.l2_preloaded {
                 let last = address + segment.memory_bytes.max(1) - 1;
                 for line in address / LINE_BYTES..=last / LINE_BYTES {
@@ -104,6 +103,7 @@ impl Memory {
                 }
             }
         }
+        self.pages.share();
         self.host.watch(image);
         Ok(())
     }
@@ -118,43 +118,39 @@ impl Memory {
     #[inline(always)]
     pub fn offset(&self, address: u64, bytes: u8) -> Option<usize> {
         let offset = address.wrapping_sub(self.base) as usize;
-        (offset.wrapping_add(usize::from(bytes)) <= self.bytes.len() - PADDING
-            && offset < self.bytes.len())
-        .then_some(offset)
+        let size = self.pages.size();
+        (offset.wrapping_add(usize::from(bytes)) <= size && offset <= size).then_some(offset)
     }
 
     /// Reads up to eight bytes at an offset that [`Self::offset`] gave; upper bytes are garbage.
     #[inline(always)]
     pub fn read(&self, offset: usize) -> u64 {
-        let mut word = [0; 8];
-        word.copy_from_slice(&self.bytes[offset..offset + 8]);
-        u64::from_le_bytes(word)
+        self.pages.read(offset)
     }
 
     /// Writes the low `bytes` bytes of a value at an offset that [`Self::offset`] gave.
     #[inline(always)]
     pub fn write(&mut self, offset: usize, bytes: u8, value: u64) {
-        match bytes {
-            8 => self.bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes()),
-            4 => self.bytes[offset..offset + 4].copy_from_slice(&(value as u32).to_le_bytes()),
-            2 => self.bytes[offset..offset + 2].copy_from_slice(&(value as u16).to_le_bytes()),
-            _ => self.bytes[offset] = value as u8,
-        }
+        self.pages.write(offset, usize::from(bytes), value);
     }
 
-    /// Gives bytes of memory, as far as they exist.
-    pub fn bytes(&self, address: u64, length: usize) -> Option<&[u8]> {
+    /// Gives bytes of memory, if they exist.
+    pub fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let offset = usize::try_from(address.wrapping_sub(self.base)).ok()?;
-        self.bytes[..self.bytes.len() - PADDING].get(offset..offset.checked_add(length)?)
+        let end = offset.checked_add(length)?;
+        if end > self.pages.size() {
+            return None;
+        }
+        let mut bytes = vec![0; length];
+        self.pages.copy_out(offset, &mut bytes);
+        Some(bytes)
     }
 
     /// Copies bytes into memory, as far as it exists.
     pub fn write_bytes(&mut self, address: u64, bytes: &[u8]) {
         let offset = address.wrapping_sub(self.base) as usize;
-        let end = self.bytes.len() - PADDING;
-        if offset < end {
-            let fits = bytes.len().min(end - offset);
-            self.bytes[offset..offset + fits].copy_from_slice(&bytes[..fits]);
+        if let Some(room) = self.pages.size().checked_sub(offset) {
+            self.pages.copy_in(offset, &bytes[..bytes.len().min(room)]);
         }
     }
 

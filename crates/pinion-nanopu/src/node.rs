@@ -55,6 +55,28 @@ pub enum NodeError {
     Machine(#[from] MachineError),
 }
 
+/// A program in memory and decoded. Nodes share it, and take what they change for themselves.
+#[derive(Clone, Debug)]
+pub struct Program {
+    memory: Memory,
+    code: Code,
+}
+
+impl Program {
+    /// Loads a program for the nodes of a machine.
+    ///
+    /// # Errors
+    /// [`NodeError`]: the program does not fit, or the machine is none.
+    pub fn load(machine: &Machine, image: &Image) -> Result<Self, NodeError> {
+        machine.check_numbers()?;
+        let mut memory = Memory::new(&machine.memory, machine.core.count);
+        memory.load(image)?;
+        let (base, size) = (machine.memory.base_address, machine.memory.size.0);
+        let code = Code::of(image, base, size, pinion_isa::Extensions::RV64GC);
+        Ok(Self { memory, code })
+    }
+}
+
 /// Says how far a node has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -118,24 +140,17 @@ impl Node {
     /// # Errors
     /// [`NodeError`]: the program does not fit, or the machine is none.
     pub fn new(machine: &Machine, address: Address, image: &Image) -> Result<Self, NodeError> {
-        Self::with_code(machine, address, image, &Self::decode(machine, image))
+        Self::with_program(machine, address, &Program::load(machine, image)?)
     }
 
-    /// Decodes a program for the nodes that are going to run it; they share the result.
-    pub fn decode(machine: &Machine, image: &Image) -> Code {
-        let (base, size) = (machine.memory.base_address, machine.memory.size.0);
-        Code::of(image, base, size, pinion_isa::Extensions::RV64GC)
-    }
-
-    /// Makes a node as [`Node::new`] does, with a program that [`Node::decode`] decoded.
+    /// Makes a node as [`Node::new`] does, of a machine whose memory the program was loaded for.
     ///
     /// # Errors
     /// As [`Node::new`].
-    pub fn with_code(
+    pub fn with_program(
         machine: &Machine,
         address: Address,
-        image: &Image,
-        code: &Code,
+        program: &Program,
     ) -> Result<Self, NodeError> {
         machine.check_numbers()?;
         let harts = machine.core.count as usize;
@@ -145,8 +160,6 @@ impl Node {
             data_cache: &machine.data_cache,
         };
         let cores: Vec<Core> = (0..machine.core.count).map(|id| Core::new(id, shape)).collect();
-        let mut memory = Memory::new(&machine.memory, machine.core.count);
-        memory.load(image)?;
         let messages = machine.receive.reassembly.messages();
         let receive =
             Receive::new(&machine.receive, transport::build(&machine.transport, messages), harts)?;
@@ -166,8 +179,8 @@ impl Node {
             cores,
             receive,
             transmit,
-            memory,
-            code: code.clone(),
+            memory: program.memory.clone(),
+            code: program.code.clone(),
             now: 0,
             skew: machine.limits.skew_cycles,
             exited: None,

@@ -40,7 +40,10 @@ impl Run {
 /// Holds one context's words.
 #[derive(Clone, Debug, Default)]
 pub struct ContextQueue {
+    /// Places of words that have come: all that came, until there are `places` of them.
     ring: Vec<u64>,
+    /// Number of places in the end, a power of two, or 0.
+    places: u32,
     /// Number of the word that is read next.
     head: u64,
     /// Number of the word that enters next.
@@ -72,9 +75,14 @@ pub struct LastMessage {
 impl ContextQueue {
     /// Makes room for `words` words, and two that have been read.
     pub fn allocate(&mut self, words: u32) {
-        if self.ring.is_empty() {
-            self.ring = vec![0; (words as usize + 4).next_power_of_two()];
+        if self.places == 0 {
+            self.places = (words + 4).next_power_of_two();
         }
+    }
+
+    /// Gives the place of a word of this number.
+    fn place(&self, number: u64) -> usize {
+        (number & u64::from(self.places - 1)) as usize
     }
 
     /// Counts the words that have been handed over and not read, entered or not.
@@ -85,9 +93,13 @@ impl ContextQueue {
     /// Takes words, the first of which enters in cycle `at`; `begins` marks a message's first word.
     /// Returns how many.
     pub fn push(&mut self, at: Cycle, begins: bool, words: impl Iterator<Item = u64>) -> u32 {
-        let (first, mask) = (self.tail, self.ring.len() as u64 - 1);
+        let first = self.tail;
         for word in words {
-            self.ring[(self.tail & mask) as usize] = word;
+            let place = self.place(self.tail);
+            match self.ring.get_mut(place) {
+                Some(old) => *old = word,
+                None => self.ring.push(word),
+            }
             self.tail += 1;
         }
         let n = (self.tail - first) as u32;
@@ -145,7 +157,7 @@ impl ContextQueue {
         if run.entered(now) <= self.head {
             return None;
         }
-        let word = self.ring[(self.head & (self.ring.len() as u64 - 1)) as usize];
+        let word = self.ring[self.place(self.head)];
         if run.begins && run.first == self.head {
             self.begun += 1;
             self.starts = [(self.head, word), self.starts[0], self.starts[1]];
@@ -202,7 +214,7 @@ impl ContextQueue {
         if self.begun == 0 {
             return None;
         }
-        let size = self.ring.len() as u64;
+        let size = u64::from(self.places);
         let length = u64::from(application_header as u16).div_ceil(8);
         let first = number + 1;
         let end = (first + length.min(words)).min(self.tail);
@@ -210,7 +222,7 @@ impl ContextQueue {
         let held = (first..end).filter(|_| is_there);
         Some(LastMessage {
             application_header,
-            words: held.map(|word| self.ring[(word & (size - 1)) as usize]).collect(),
+            words: held.map(|word| self.ring[self.place(word)]).collect(),
             is_done: self.finished >= self.begun,
         })
     }

@@ -105,7 +105,7 @@ impl DmaNic {
         }
         let complete = first_flit + self.beats(frame.len());
         self.waiting_bytes += frame.len();
-        self.waiting.push_back((complete, self.swapped(frame)));
+        self.waiting.push_back((complete, self.swapped(frame.to_vec())));
     }
 
     /// Reads a register in cycle `now`.
@@ -200,8 +200,7 @@ impl DmaNic {
         (bytes as u64).div_ceil(self.section.beat_bytes)
     }
 
-    fn swapped(&self, frame: &[u8]) -> Vec<u8> {
-        let mut frame = frame.to_vec();
+    fn swapped(&self, mut frame: Vec<u8>) -> Vec<u8> {
         if self.section.swap_words {
             let words = frame.get_mut(HEADER_BYTES..).unwrap_or_default();
             words.as_chunks_mut::<8>().0.iter_mut().for_each(|word| word.reverse());

@@ -127,7 +127,7 @@ impl Memory {
         let result = match call[0] {
             SYS_WRITE => {
                 let length = call[3].min(MOST_WRITTEN_BYTES) as usize;
-                let text = self.bytes(call[2], length).map(<[u8]>::to_vec).unwrap_or_default();
+                let text = self.bytes(call[2], length).unwrap_or_default();
                 self.devices.console.extend_from_slice(&text);
                 text.len() as u64
             }

@@ -3,7 +3,7 @@
 //! In: misses and upgrades of first-level caches. Out: whether it had the line, and which harts have
 //! to give the line up. Replacement is random.
 
-use std::ops::Range;
+use std::sync::Arc;
 
 use pinion_sim::random::Xorshift32;
 
@@ -20,16 +20,33 @@ pub struct Grant {
     pub exclusive: bool,
 }
 
-/// Tag of an empty way: those of lines are one more than their addresses, so that tags of sets that
-/// nothing touches stay zero and need no memory of the host's.
+/// Tag of an empty way: those of lines are one more than their addresses.
 const EMPTY: u64 = 0;
 
-/// Holds the tags and the directory.
+/// Sets whose tags of one way are kept together: small, for a few lines that somebody touches.
+const SETS: usize = 32;
+
+/// One way of neighbouring sets.
+#[derive(Clone, Debug)]
+struct Block {
+    tags: [u64; SETS],
+    /// Harts that may hold each line, one bit each.
+    holders: [u32; SETS],
+}
+
+/// Names a line's place: its set and its way.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    set: usize,
+    way: usize,
+}
+
+/// Holds the tags and the directory, of the sets and ways that lines have come to. Clones share
+/// blocks until one changes them.
 #[derive(Clone, Debug)]
 pub struct L2 {
-    tags: Vec<u64>,
-    /// Harts that may hold each line, one bit each.
-    holders: Vec<u32>,
+    /// By [`SETS`] sets, the ways that were ever used, in order.
+    blocks: Vec<Vec<Arc<Block>>>,
     ways: usize,
     set_mask: u64,
     random: Xorshift32,
@@ -38,26 +55,33 @@ pub struct L2 {
 impl L2 {
     /// Makes an empty cache of `sets` (a power of two) times `ways` lines.
     pub fn new(sets: u32, ways: u32) -> Self {
-        let lines = (sets * ways) as usize;
         Self {
-            tags: vec![EMPTY; lines],
-            holders: vec![0; lines],
+            blocks: vec![Vec::new(); (sets as usize).div_ceil(SETS)],
             ways: ways as usize,
             set_mask: u64::from(sets) - 1,
             random: Xorshift32::new(1),
         }
     }
 
-    fn set(&self, line: u64) -> Range<usize> {
-        let first = (line & self.set_mask) as usize * self.ways;
-        first..first + self.ways
+    fn set(&self, line: u64) -> usize {
+        (line & self.set_mask) as usize
+    }
+
+    /// Gives the block of a place; it is made if no line has come there yet.
+    fn block(&mut self, place: Place) -> &mut Block {
+        let ways = &mut self.blocks[place.set / SETS];
+        while ways.len() <= place.way {
+            ways.reserve_exact(1);
+            ways.push(Arc::new(Block { tags: [EMPTY; SETS], holders: [0; SETS] }));
+        }
+        Arc::make_mut(&mut ways[place.way])
     }
 
     /// Puts a line in that loading the program brought, if there is room.
     pub fn preload(&mut self, line: u64) {
-        let ways = self.set(line);
-        if let Some(free) = self.tags[ways].iter_mut().find(|tag| **tag == EMPTY) {
-            *free = line + 1;
+        let set = self.set(line);
+        if let Some(way) = self.empty(set) {
+            self.block(Place { set, way }).tags[set % SETS] = line + 1;
         }
     }
 
@@ -65,17 +89,14 @@ impl L2 {
     pub fn acquire(&mut self, line: u64, hart: u32, write: bool) -> Grant {
         let found = self.find(line);
         let mut grant = Grant { hit: found.is_some(), ..Grant::default() };
-        let slot = match found {
-            Some(slot) => slot,
-            None => {
-                let slot = self.room(self.set(line));
-                let (tag, holders) = (self.tags[slot], self.holders[slot]);
-                grant.evicted = (tag != EMPTY).then(|| (tag - 1, holders));
-                (self.tags[slot], self.holders[slot]) = (line + 1, 0);
-                slot
-            }
-        };
-        let holders = &mut self.holders[slot];
+        let place = found.unwrap_or_else(|| self.room(self.set(line)));
+        let (hit, within) = (grant.hit, place.set % SETS);
+        let block = self.block(place);
+        let (tag, holders) = (&mut block.tags[within], &mut block.holders[within]);
+        if !hit {
+            grant.evicted = (*tag != EMPTY).then(|| (*tag - 1, *holders));
+            (*tag, *holders) = (line + 1, 0);
+        }
         grant.probe = *holders & !(1 << hart);
         *holders = if write { 1 << hart } else { *holders | 1 << hart };
         grant.exclusive = *holders == 1 << hart;
@@ -84,23 +105,29 @@ impl L2 {
 
     /// Hears that a hart's cache evicted a line.
     pub fn release(&mut self, line: u64, hart: u32) {
-        if let Some(slot) = self.find(line) {
-            self.holders[slot] &= !(1 << hart);
+        if let Some(place) = self.find(line) {
+            self.block(place).holders[place.set % SETS] &= !(1 << hart);
         }
     }
 
-    fn find(&self, line: u64) -> Option<usize> {
-        let ways = self.set(line);
-        let found = self.tags[ways.clone()].iter().position(|&tag| tag == line + 1);
-        found.map(|way| ways.start + way)
+    fn find(&self, line: u64) -> Option<Place> {
+        let set = self.set(line);
+        let holds = |block: &Arc<Block>| block.tags[set % SETS] == line + 1;
+        let way = self.blocks[set / SETS].iter().position(holds)?;
+        Some(Place { set, way })
     }
 
-    fn room(&mut self, ways: Range<usize>) -> usize {
-        if let Some(free) = self.tags[ways.clone()].iter().position(|&tag| tag == EMPTY) {
-            return ways.start + free;
-        }
+    /// Gives the first way of a set in which no line is.
+    fn empty(&self, set: usize) -> Option<usize> {
+        let blocks = &self.blocks[set / SETS];
+        let known = blocks.iter().position(|block| block.tags[set % SETS] == EMPTY);
+        known.or((blocks.len() < self.ways).then_some(blocks.len()))
+    }
+
+    fn room(&mut self, set: usize) -> Place {
         // Any sequence that is the same in every run will do.
-        ways.start + self.random.draw() as usize % self.ways
+        let way = self.empty(set).unwrap_or_else(|| self.random.draw() as usize % self.ways);
+        Place { set, way }
     }
 }
 

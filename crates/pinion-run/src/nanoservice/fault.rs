@@ -60,7 +60,7 @@ fn fault(node: &Node, hart: usize, failure: &Failure, clock: Clock) -> Fault {
             .by_ref()
             .take_while(|length| *length > 0)
             .find_map(|length| node.memory().bytes(address, length));
-        found.unwrap_or(&[]).to_vec()
+        found.unwrap_or_default()
     };
     let stack = registers.stack_pointer();
     let (message, head) = message(node, hart).unzip();

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pinion_nanopu::core::code::Code;
 use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::machine::transport::TransportKind;
-use pinion_nanopu::node::Node;
+use pinion_nanopu::node::{Node, NodeError, Program};
 use pinion_nanopu::transport::{self, Address, Transport};
 use pinion_sim::Clock;
 use pinion_sim::config::Loaded;
@@ -34,8 +33,8 @@ pub struct Setup {
     pub address: Address,
     /// The clock of cores and NIC.
     pub clock: Clock,
-    /// The program as nodes want it, which all of them share.
-    code: Arc<Code>,
+    /// The program in memory and decoded, which all nodes share.
+    program: Arc<Program>,
 }
 
 impl Setup {
@@ -69,8 +68,9 @@ impl Setup {
         let address =
             address.map_err(|(key, text)| wrong(key, format!("`{text}` is no MAC address")))?;
         let clock = Clock::from_hz(machine.value.clock.frequency_mhz * 1_000_000);
-        let code = Arc::new(Node::decode(&machine.value, &service.image));
-        Ok(Self { machine: Arc::new(machine), address, clock, code })
+        let program = Program::load(&machine.value, &service.image);
+        let program = Arc::new(program.map_err(|error| cannot_start(service, error))?);
+        Ok(Self { machine: Arc::new(machine), address, clock, program })
     }
 
     /// Makes the machine wait as long for acknowledgements as peers beyond a kernel take, unless its
@@ -97,10 +97,8 @@ impl Setup {
     /// # Errors
     /// As [`Setup::node`].
     pub fn node_with(&self, service: &Service, arguments: Vec<String>) -> Result<Node> {
-        let node = Node::with_code(&self.machine.value, self.address, &service.image, &self.code);
-        let mut node = node.map_err(|error| {
-            Error::part(format!("cannot start {}", service.built.elf.display()), error)
-        })?;
+        let node = Node::with_program(&self.machine.value, self.address, &self.program);
+        let mut node = node.map_err(|error| cannot_start(service, error))?;
         node.memory_mut().host.arguments = arguments;
         Ok(node)
     }
@@ -108,8 +106,8 @@ impl Setup {
     /// Gives the same machine with another place in the network.
     #[must_use]
     pub fn at(&self, address: Address) -> Self {
-        let (machine, code) = (Arc::clone(&self.machine), Arc::clone(&self.code));
-        Self { machine, address, clock: self.clock, code }
+        let (machine, program) = (Arc::clone(&self.machine), Arc::clone(&self.program));
+        Self { machine, address, clock: self.clock, program }
     }
 
     /// Makes one of the machine's transport, to take frames apart and write them.
@@ -124,4 +122,8 @@ impl Setup {
             _ => 0,
         }
     }
+}
+
+fn cannot_start(service: &Service, error: NodeError) -> Error {
+    Error::part(format!("cannot start {}", service.built.elf.display()), error)
 }

@@ -24,8 +24,8 @@ struct Slot {
     /// Its key; transports that do not reassemble have none.
     key: Option<Key>,
     header: Header,
-    /// First 64-bit word of its buffer.
-    base: u32,
+    /// Number of its buffer.
+    buffer: u16,
     class: u8,
     packets: u8,
     received: Packets,
@@ -38,16 +38,18 @@ struct Slot {
 #[derive(Clone, Debug)]
 struct Class {
     bytes: u16,
-    free: VecDeque<u32>,
+    free: VecDeque<u16>,
 }
 
 /// Holds messages while they are put together.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
+    /// By id, of those that were ever taken.
     slots: Vec<Slot>,
     free_ids: VecDeque<u16>,
     classes: Vec<Class>,
-    memory: Vec<u64>,
+    /// By buffer: its words as far as messages have used it; those behind are zero.
+    buffers: Vec<Vec<u64>>,
     table: MessageTable,
     /// By context: buffers that its messages hold.
     held: Vec<u16>,
@@ -60,19 +62,18 @@ impl Reassembly {
     /// Makes empty buffers.
     pub fn new(section: &ReceiveSection) -> Self {
         let reassembly = &section.reassembly;
-        let mut base = 0;
+        let mut first = 0;
         let class = |class: &crate::machine::transmit::BufferClass| {
-            let words = u32::from(class.bytes) / 8;
-            let free = (0..u32::from(class.count)).map(|n| base + n * words).collect();
-            base += u32::from(class.count) * words;
+            let free = (first..first + class.count).collect();
+            first += class.count;
             Class { bytes: class.bytes, free }
         };
         let classes = reassembly.buffers.iter().map(class).collect();
         Self {
-            slots: vec![Slot::default(); reassembly.messages()],
+            slots: Vec::new(),
             free_ids: (0..reassembly.messages() as u16).collect(),
             classes,
-            memory: vec![0; base as usize],
+            buffers: vec![Vec::new(); usize::from(first)],
             table: MessageTable::new(section),
             held: vec![0; usize::from(section.global.contexts)],
             quota: reassembly.context_buffers.unwrap_or(u16::MAX),
@@ -141,7 +142,9 @@ impl Reassembly {
         }
         let buffer_words = usize::from(self.classes[usize::from(slot.class)].bytes) / 8;
         let start = usize::from(header.pkt_offset) * usize::from(self.packet_bytes) / 8;
-        let buffer = &mut self.memory[slot.base as usize..][..buffer_words];
+        let buffer = &mut self.buffers[usize::from(slot.buffer)];
+        let end = start + payload.len().div_ceil(DATAPATH_BYTES) * WORDS;
+        grow(buffer, end.min(buffer_words));
         let place = buffer.get_mut(start..).unwrap_or_default();
         let (words, rest) = payload.as_chunks::<8>();
         for (to, from) in place.iter_mut().zip(words) {
@@ -176,7 +179,7 @@ impl Reassembly {
     pub fn words(&self, rx_id: u16) -> &[u64] {
         let slot = &self.slots[usize::from(rx_id)];
         let words = usize::from(slot.header.msg_len).div_ceil(8);
-        &self.memory[slot.base as usize..][..words]
+        &self.buffers[usize::from(slot.buffer)][..words]
     }
 
     /// Counts a message's packets that are in its buffer.
@@ -193,14 +196,14 @@ impl Reassembly {
         if let Some(held) = self.held.get_mut(usize::from(slot.header.dst_context)) {
             *held -= 1;
         }
-        self.classes[usize::from(slot.class)].free.push_back(slot.base);
+        self.classes[usize::from(slot.class)].free.push_back(slot.buffer);
         self.free_ids.push_back(rx_id);
     }
 
     /// Counts buffers that are taken.
     #[cfg(test)]
     pub fn taken(&self) -> usize {
-        self.slots.len() - self.free_ids.len()
+        self.buffers.len() - self.free_ids.len()
     }
 
     /// Checks that a packet's lengths make sense; returns how many packets its message has.
@@ -232,20 +235,32 @@ impl Reassembly {
         }
         let fits = |class: &Class| class.bytes >= header.msg_len && !class.free.is_empty();
         let class = self.classes.iter().position(fits).ok_or(Refusal::NoBuffer)?;
-        let base = self.classes[class].free.pop_front().ok_or(Refusal::NoBuffer)?;
+        let buffer = self.classes[class].free.pop_front().ok_or(Refusal::NoBuffer)?;
         let rx_id = self.free_ids.pop_front().ok_or(Refusal::NoBuffer)?;
         held.into_iter().for_each(|held| *held += 1);
         key.into_iter().for_each(|key| self.table.insert(key, header, rx_id));
+        grow(&mut self.buffers[usize::from(buffer)], usize::from(header.msg_len).div_ceil(8));
+        if self.slots.len() <= usize::from(rx_id) {
+            self.slots.resize(usize::from(rx_id) + 1, Slot::default());
+        }
         self.slots[usize::from(rx_id)] = Slot {
             key,
             header: *header,
-            base,
+            buffer,
             class: class as u8,
             packets,
             fingerprint: Fingerprint::new(header),
             ..Slot::default()
         };
         Ok(rx_id)
+    }
+}
+
+/// Lets a buffer have room for `words` words, and no more: many hold none but short messages.
+fn grow(buffer: &mut Vec<u64>, words: usize) {
+    if buffer.len() < words {
+        buffer.reserve_exact(words - buffer.len());
+        buffer.resize(words, 0);
     }
 }
 

@@ -20,47 +20,59 @@ pub struct Buffer {
 /// Holds the memory and the free buffers.
 #[derive(Clone, Debug)]
 pub struct Buffers {
-    memory: Vec<u8>,
-    classes: Vec<(u16, VecDeque<u16>)>,
+    classes: Vec<Class>,
+}
+
+/// Buffers of one size.
+#[derive(Clone, Debug)]
+struct Class {
+    bytes: u16,
+    /// Where the first starts, in words of 64 B.
+    first: u16,
+    /// Where those start that are free.
+    free: VecDeque<u16>,
+    /// The bytes of each as far as messages have used it; those behind are zero.
+    bodies: Vec<Vec<u8>>,
 }
 
 impl Buffers {
     /// Makes buffers of these classes, all free.
     pub fn new(classes: &[BufferClass]) -> Self {
-        let mut pointer = 0usize;
-        let mut free = Vec::new();
-        for class in classes {
-            let words = usize::from(class.bytes) / DATAPATH_BYTES;
-            let count = usize::from(class.count);
-            let pointers = (0..count).map(|n| (pointer + n * words) as u16).collect();
-            pointer += count * words;
-            free.push((class.bytes, pointers));
-        }
-        Self { memory: vec![0; pointer * DATAPATH_BYTES], classes: free }
+        let mut first = 0;
+        let class = |class: &BufferClass| {
+            let words = class.bytes / DATAPATH_BYTES as u16;
+            let free = (0..class.count).map(|n| first + n * words).collect();
+            let made = Class { bytes: class.bytes, first, free, bodies: Vec::new() };
+            first += class.count * words;
+            made
+        };
+        Self { classes: classes.iter().map(class).collect() }
     }
 
     /// Tells whether a buffer of `bytes` is free.
     pub fn has(&self, bytes: u16) -> bool {
-        self.classes.iter().any(|(size, free)| *size >= bytes && !free.is_empty())
+        self.classes.iter().any(|class| class.bytes >= bytes && !class.free.is_empty())
     }
 
     /// Takes a buffer of at least `bytes`.
     pub fn take(&mut self, bytes: u16) -> Option<Buffer> {
-        self.classes.iter_mut().enumerate().find_map(|(class, (size, free))| {
-            let pointer = (*size >= bytes).then(|| free.pop_front()).flatten()?;
-            Some(Buffer { pointer, class: class as u8 })
+        self.classes.iter_mut().enumerate().find_map(|(number, class)| {
+            let pointer = (class.bytes >= bytes).then(|| class.free.pop_front()).flatten()?;
+            let buffer = Buffer { pointer, class: number as u8 };
+            // Whole words are written, and at least one.
+            class.grow(pointer, usize::from(bytes).max(1).next_multiple_of(8));
+            Some(buffer)
         })
     }
 
     /// Gives a buffer back.
     pub fn give_back(&mut self, buffer: Buffer) {
-        self.classes[usize::from(buffer.class)].1.push_back(buffer.pointer);
+        self.classes[usize::from(buffer.class)].free.push_back(buffer.pointer);
     }
 
     /// Writes a word of a message, in network byte order, `offset` bytes into its buffer.
     pub fn write(&mut self, buffer: Buffer, offset: usize, word: u64) {
-        let at = usize::from(buffer.pointer) * DATAPATH_BYTES + offset;
-        self.memory[at..at + 8].copy_from_slice(&word.to_be_bytes());
+        self.body(buffer)[offset..offset + 8].copy_from_slice(&word.to_be_bytes());
     }
 
     /// Gives the places of `words` words, the first `offset` bytes into a buffer.
@@ -70,19 +82,44 @@ impl Buffers {
         offset: usize,
         words: usize,
     ) -> std::slice::ChunksExactMut<'_, u8> {
-        let at = usize::from(buffer.pointer) * DATAPATH_BYTES + offset;
-        self.memory[at..at + 8 * words].chunks_exact_mut(8)
+        self.body(buffer)[offset..offset + 8 * words].chunks_exact_mut(8)
     }
 
     /// Gives `bytes` bytes of a buffer from `offset` on.
     pub fn read(&self, buffer: Buffer, offset: usize, bytes: usize) -> &[u8] {
-        let at = usize::from(buffer.pointer) * DATAPATH_BYTES + offset;
-        &self.memory[at..at + bytes]
+        let class = &self.classes[usize::from(buffer.class)];
+        &class.bodies[class.number(buffer.pointer)][offset..offset + bytes]
+    }
+
+    fn body(&mut self, buffer: Buffer) -> &mut [u8] {
+        let class = &mut self.classes[usize::from(buffer.class)];
+        let number = class.number(buffer.pointer);
+        &mut class.bodies[number]
     }
 
     /// Counts the free buffers of all classes.
     pub fn free(&self) -> usize {
-        self.classes.iter().map(|(_, free)| free.len()).sum()
+        self.classes.iter().map(|class| class.free.len()).sum()
+    }
+}
+
+impl Class {
+    /// Gives the number of the buffer that starts there.
+    fn number(&self, pointer: u16) -> usize {
+        usize::from(pointer - self.first) * DATAPATH_BYTES / usize::from(self.bytes)
+    }
+
+    /// Lets a buffer have room for `bytes` bytes, and no more: many hold none but short messages.
+    fn grow(&mut self, pointer: u16, bytes: usize) {
+        let number = self.number(pointer);
+        if self.bodies.len() <= number {
+            self.bodies.resize(number + 1, Vec::new());
+        }
+        let body = &mut self.bodies[number];
+        if body.len() < bytes {
+            body.reserve_exact(bytes - body.len());
+            body.resize(bytes, 0);
+        }
     }
 }
 

@@ -190,7 +190,7 @@ impl Packetization {
             free_ids: (0..section.message_ids).collect(),
             buffers: Buffers::new(&section.buffers),
             held: vec![0; MOST],
-            queues: std::array::from_fn(|_| VecDeque::with_capacity(section.scheduled_descriptors)),
+            queues: Default::default(),
             job: None,
             job_from: 0,
             idle_from: 0,
