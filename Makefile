@@ -1,5 +1,5 @@
 # The README's two commands are `make demo` and `make test`; both bring what is missing.
-.PHONY: help demo test setup build install calibration figures book clean
+.PHONY: help demo test setup build install calibration figures speed book clean
 
 help:
 	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
@@ -9,6 +9,7 @@ help:
 	@echo "make install      put \`pinion\` into cargo's bin folder, completions and man pages into yours"
 	@echo "make calibration  bring the calibration table and the book's outputs up to date"
 	@echo "make figures      make figures again and put them into the book"
+	@echo "make speed        measure how fast it is, and put that into the book"
 	@echo "make book         build the book (needs mdbook: cargo install mdbook)"
 	@echo "make clean        remove everything that was built; .toolchain stays"
 
@@ -41,6 +42,13 @@ figures:
 	cargo run --release --locked --package pinion -- figure nanopu-fig7 --out docs/src/figures
 	cargo run --release --locked --package pinion -- figure nanopu-chain --out docs/src/figures
 	PINION_BLESS=1 cargo test --locked --package pinion --test figure_pspin
+
+# A quiet computer, with qemu-user and Spike for the rows beside ours. The JSON is kept from release to release.
+speed: VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+speed:
+	cargo build --release --locked --package pinion
+	target/release/pinion bench --markdown --json docs/src/speed/$(VERSION).json >docs/tables/speed.md
+	python3 tests/docs/run.py --pinion target/release/pinion speed.md --write
 
 book:
 	mdbook build docs

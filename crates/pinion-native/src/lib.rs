@@ -46,5 +46,6 @@ mod worker;
 
 pub use engine::{Engine, Incoming, Setup};
 pub use error::NativeError;
+pub use instructions::Counter;
 pub use memory::PROGRAM_LIMIT_BYTES;
 pub use worker::ARITHMETIC_CAUSE;

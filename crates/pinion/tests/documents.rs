@@ -236,6 +236,9 @@ fn speed() {
     assert!(rows.iter().any(|row| row["kind"] == "nanoservice"));
     assert!(rows.iter().filter(|row| row["app"] == "ping_pong").count() > 1, "several machines");
     assert!(rows.iter().all(|row| row["mips"].as_f64() > Some(0.0) && row["packets"] != 0));
+    let energy = repository().join("examples/energy");
+    let apps = ["bench", energy.to_str().unwrap(), "--machine", "pspin", "--seconds", "0.01"];
+    assert_eq!(written("bench", &apps)["left_out"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]

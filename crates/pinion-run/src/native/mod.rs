@@ -9,6 +9,7 @@ mod run;
 pub use live::run as run_live;
 pub use run::{run, run_counted};
 
+pub use pinion_native::Counter;
 use pinion_native::{Engine, Setup};
 
 use pinion_app::app::{App, Options};

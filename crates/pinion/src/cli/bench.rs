@@ -8,8 +8,11 @@ use clap::Args;
 const NOTES: &str = "\
 All times are processor time, of the fastest of several runs on one thread, building the machine
 included; packet handlers get their standard traffic, longer if it is short, or the capture beside
-them, nanoservices the messages beside them. An application that a machine cannot run is named.
-Measure an optimised build (cargo build --release) on a quiet computer.";
+them, nanoservices the messages beside them, unless a bench.toml there says otherwise. What was handled is
+packets whose handlers have ended, or messages that came (or, of programs that only send, went); dropped
+ones do not count. Cycles in which nothing happens are skipped, so cycles/s goes with how busy cores
+were. Host instructions are the processor's own count, where the system lets it be read. What a machine
+cannot run is named. Measure an optimised build (cargo build --release) on a quiet computer.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = NOTES)]
@@ -26,6 +29,9 @@ pub struct BenchArgs {
     /// Write the numbers as JSON; `-` is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+    /// Show what has changed since another bench, whose --json this is
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
     /// Print the tables as Markdown
     #[arg(long)]
     pub markdown: bool,

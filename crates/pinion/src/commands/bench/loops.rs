@@ -1,17 +1,24 @@
-//! Three loops on one core of a nanoPU and, the same program, on QEMU and on Spike: what timing costs.
+//! Three loops on the 32 HPUs of a NIC and on a hart of a nanoPU and, the same instructions, on QEMU and on
+//! Spike: what timing costs.
 //!
-//! The program ends itself as each of them understands: `tohost` for Spike and us, the test device for
-//! QEMU's `virt`.
+//! The same text is compiled for each: as a handler for HPUs, bare for nanoPU and Spike, which end it by
+//! `tohost`, and as a Linux program for QEMU's user mode. Every program but the handler looks afterwards
+//! at what the turns have left behind (a sum that counts them) and fails unless all were made; of
+//! the handler, the instructions of all HPUs are checked.
 
-use std::path::{Path, PathBuf};
+mod programs;
+
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
+use nix::sys::resource::UsageWho;
+use pinion::app::{App, Options};
 use pinion::build::toolchain::{find_gcc, on_path};
 use pinion::build::{Part, Sdk};
 use pinion::error::{Error, Result};
-use pinion::machine;
+use pinion::traffic::Packets;
+use pinion::watch::Unobserved;
+use pinion::{machine, run};
 use pinion_isa::elf::Image;
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::machine::node::Machine;
@@ -19,17 +26,27 @@ use pinion_nanopu::node::{Node, Progress};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What a turn of each loop does, and its instructions.
-const LOOPS: [(&str, &str, u64); 3] = [
-    ("load, add, store", "lw t1, 0(s0)\nadd t1, t1, t0\nsw t1, 0(s0)", 5),
-    ("load, atomic add", "lw t1, 0(s0)\namoadd.w t2, t0, (s1)", 4),
-    ("arithmetic", "add t1, t1, t0\nxor t2, t2, t1\nslli t3, t1, 3\nsub t2, t2, t3", 6),
-];
-/// Turns of a loop for us, and for those who leave timing out.
+use super::host::usage_seconds;
+use super::tables;
+use programs::{Loop, Target};
+
+/// HPUs of the NIC, each with a packet.
+const HPUS: u64 = 32;
+/// Turns of a loop on each HPU, on a hart, and for those who leave timing out.
+const TURNS_ON_HPUS: u64 = 100_000;
 const TURNS: u64 = 2_000_000;
-const TURNS_WITHOUT_TIMING: u64 = 200_000_000;
+const TURNS_WITHOUT_TIMING: u64 = 100_000_000;
 /// More cycles than a turn takes.
 const MOST_CYCLES_A_TURN: u64 = 64;
+/// How far a run of twice the turns may be from twice the time.
+const MOST_APART: f64 = 0.25;
+
+/// Simulators without timing: the command, its options, and what it runs.
+const OTHERS: [(&str, &[&str], Target); 3] = [
+    ("qemu-riscv32", &[], Target::Linux32),
+    ("qemu-riscv64", &[], Target::Linux64),
+    ("spike", &["--isa=rv64gc"], Target::Bare64),
+];
 
 /// A loop on a simulator.
 #[derive(Debug, Serialize)]
@@ -62,19 +79,19 @@ impl Loops {
             let cells = self.rows.iter().map(|row| {
                 vec![row.name.to_owned(), row.simulator.clone(), format!("{:.1}", row.mips)]
             });
-            text = super::aligned(&["loop", "simulator", "MIPS"], cells.collect(), markdown);
+            text = tables::aligned(&["loop", "simulator", "MIPS"], cells.collect(), markdown);
         }
         for why in &self.left_out {
-            text.push_str(&format!("{}{why}\n", super::begins(markdown, "not measured: ")));
+            text.push_str(&tables::below(&format!("not measured: {why}"), markdown));
         }
         text
     }
-}
 
-/// Gives the processor time that somebody has taken.
-pub fn processor_seconds(who: UsageWho) -> f64 {
-    let Ok(usage) = getrusage(who) else { return 0.0 };
-    (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6
+    fn add(&mut self, name: &'static str, simulator: &str, (instructions, seconds): (u64, f64)) {
+        let mips = instructions as f64 / 1e6 / seconds.max(1e-6);
+        let simulator = simulator.to_owned();
+        self.rows.push(Row { name, simulator, instructions, processor_seconds: seconds, mips });
+    }
 }
 
 /// Measures the loops.
@@ -94,64 +111,58 @@ pub fn measure() -> Result<Loops> {
 }
 
 fn all(gcc: &[String], folder: &Path, loops: &mut Loops) -> Result<()> {
-    let others = [
-        ("qemu-system-riscv64", &["-M", "virt", "-bios", "none", "-nographic", "-kernel"][..]),
-        ("spike", &["--isa=rv64gc"][..]),
-    ];
-    for (name, body, a_turn) in LOOPS {
-        let few = compile(gcc, folder, body, 1)?;
-        let ours = on_a_nanopu(&compile(gcc, folder, body, TURNS)?, TURNS)?;
-        let mut row = |simulator: &str, instructions: u64, processor_seconds: f64| {
-            let mips = instructions as f64 / 1e6 / processor_seconds.max(1e-6);
-            let simulator = simulator.to_owned();
-            loops.rows.push(Row { name, simulator, instructions, processor_seconds, mips });
-        };
-        row("pinion", ours.0, ours.1);
-        for (other, options) in others {
+    let absent = OTHERS.iter().filter(|(other, ..)| on_path(other).is_none());
+    loops.left_out.extend(absent.map(|(other, ..)| format!("{other}, which is not installed")));
+    for one in &programs::LOOPS {
+        loops.add(one.name, "pinion, 32 HPUs of pspin", on_hpus(one, folder)?);
+        let ours = on_a_hart(&programs::compile(gcc, folder, one, Target::Bare64, TURNS)?)?;
+        loops.add(one.name, "pinion, a hart of nanopu", ours);
+        for (other, options, target) in OTHERS {
             if on_path(other).is_none() {
                 continue;
             }
-            let many = compile(gcc, folder, body, TURNS_WITHOUT_TIMING)?;
-            // Without the time to start.
-            let seconds = elsewhere(other, options, &many)? - elsewhere(other, options, &few)?;
-            row(other, a_turn * TURNS_WITHOUT_TIMING, seconds);
+            let seconds = |turns: u64| {
+                let elf = programs::compile(gcc, folder, one, target, turns)?;
+                elsewhere(other, options, &elf)
+            };
+            // Without the time to start; twice the turns must take twice the time, or no loop was run.
+            let start = seconds(1)?;
+            let half = seconds(TURNS_WITHOUT_TIMING / 2)? - start;
+            let whole = seconds(TURNS_WITHOUT_TIMING)? - start;
+            if (whole / half.max(1e-6) - 2.0).abs() > 2.0 * MOST_APART {
+                loops.left_out.push(format!(
+                    "{} on {other}: twice the turns take {:.2} times as long",
+                    one.name,
+                    whole / half.max(1e-6)
+                ));
+                continue;
+            }
+            loops.add(one.name, other, (one.a_turn * TURNS_WITHOUT_TIMING, whole));
         }
     }
-    let absent = others.iter().filter(|(other, _)| on_path(other).is_none());
-    loops.left_out.extend(absent.map(|(other, _)| format!("{other}, which is not installed")));
     Ok(())
 }
 
-/// Compiles a loop of so many turns.
-fn compile(gcc: &[String], folder: &Path, body: &str, turns: u64) -> Result<PathBuf> {
-    let source = folder.join("loop.S");
-    let elf = folder.join(format!("{turns}.elf"));
-    let text = format!(
-        ".globl _start, tohost\n.text\n_start: csrr t0, mhartid\n1: bnez t0, 1b\nla s0, data\n\
-         addi s1, s0, 64\nli t0, 1\nli a0, {turns}\n.balign 64\n2: {body}\naddi a0, a0, -1\n\
-         bnez a0, 2b\nla t1, tohost\nsd t0, 0(t1)\nli t1, 0x100000\nli t2, 0x5555\n\
-         sw t2, 0(t1)\n3: j 3b\n.balign 4096\ndata: .zero 128\n.balign 64\ntohost: .dword 0\n\
-         .globl fromhost\nfromhost: .dword 0\n"
-    );
-    let failed = |why: String| Error::Usage(format!("{}: {why}", source.display()));
-    std::fs::write(&source, text).map_err(|error| failed(error.to_string()))?;
-    let options = ["-march=rv64gc", "-mabi=lp64d", "-nostdlib", "-static", "-Wl,-Ttext=0x80000000"];
-    let output = Command::new(&gcc[0])
-        .args(&gcc[1..])
-        .args(options)
-        .args(["-Wl,-N", "-o"])
-        .arg(&elf)
-        .arg(&source)
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    match output.status.success() {
-        true => Ok(elf),
-        false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
+/// Runs a loop on every HPU of a NIC; gives instructions and processor time.
+fn on_hpus(one: &Loop, folder: &Path) -> Result<(u64, f64)> {
+    let folder = programs::handlers(folder, one, TURNS_ON_HPUS)?;
+    let overrides = vec!["protection.watchdog=false".to_owned()];
+    let options = Options { overrides, ..Options::default() };
+    let app = App::load(&folder, &options)?;
+    let spec = format!("udp,size=64,count={HPUS},messages={HPUS}");
+    let packets = Packets::generate(&spec, None, None)?;
+    let begun = usage_seconds(UsageWho::RUSAGE_SELF);
+    let finished = run::run(&app, packets, &Default::default(), &mut Unobserved)?;
+    let seconds = usage_seconds(UsageWho::RUSAGE_SELF) - begun;
+    let instructions = finished.summary.instructions;
+    match instructions >= one.a_turn * TURNS_ON_HPUS * HPUS {
+        true => Ok((instructions, seconds)),
+        false => Err(Error::Usage(format!("{}: the HPUs left turns out", one.name))),
     }
 }
 
-/// Runs a loop on one core of the nanoPU; gives instructions and processor time.
-fn on_a_nanopu(elf: &Path, turns: u64) -> Result<(u64, f64)> {
+/// Runs a loop on one hart of the nanoPU; gives instructions and processor time.
+fn on_a_hart(elf: &Path) -> Result<(u64, f64)> {
     let machine = machine::load::<Machine>("nanopu", &["core.count=1".to_owned()], false)?.value;
     let wrong = |why: String| Error::Usage(format!("{}: {why}", elf.display()));
     let bytes = std::fs::read(elf).map_err(|error| wrong(error.to_string()))?;
@@ -160,10 +171,10 @@ fn on_a_nanopu(elf: &Path, turns: u64) -> Result<(u64, f64)> {
     let address = machine.address.parse().map_err(|_| wrong("no address".to_owned()))?;
     let mut node =
         Node::new(&machine, address, &image).map_err(|error| wrong(error.to_string()))?;
-    let begun = processor_seconds(UsageWho::RUSAGE_SELF);
-    let most = 1_000_000 + turns * MOST_CYCLES_A_TURN;
+    let begun = usage_seconds(UsageWho::RUSAGE_SELF);
+    let most = 1_000_000 + TURNS * MOST_CYCLES_A_TURN;
     let progress = node.run_until(most, &mut |_: u64, _: u64, _: &[u8]| {}, &mut Deaf);
-    let seconds = processor_seconds(UsageWho::RUSAGE_SELF) - begun;
+    let seconds = usage_seconds(UsageWho::RUSAGE_SELF) - begun;
     match progress {
         Progress::Exited { code: 0, .. } => Ok((node.core(0).hart.instret, seconds)),
         other => Err(wrong(format!("it ended as {other:?}"))),
@@ -172,7 +183,7 @@ fn on_a_nanopu(elf: &Path, turns: u64) -> Result<(u64, f64)> {
 
 /// Runs a loop on another simulator; gives its processor time.
 fn elsewhere(program: &str, options: &[&str], elf: &Path) -> Result<f64> {
-    let begun = processor_seconds(UsageWho::RUSAGE_CHILDREN);
+    let begun = usage_seconds(UsageWho::RUSAGE_CHILDREN);
     let run = Command::new(program)
         .args(options)
         .arg(elf)
@@ -181,7 +192,7 @@ fn elsewhere(program: &str, options: &[&str], elf: &Path) -> Result<f64> {
         .stderr(Stdio::null())
         .status();
     match run {
-        Ok(status) if status.success() => Ok(processor_seconds(UsageWho::RUSAGE_CHILDREN) - begun),
+        Ok(status) if status.success() => Ok(usage_seconds(UsageWho::RUSAGE_CHILDREN) - begun),
         Ok(status) => Err(Error::Usage(format!("{program} {}: {status}", elf.display()))),
         Err(error) => Err(Error::Usage(format!("{program}: {error}"))),
     }
