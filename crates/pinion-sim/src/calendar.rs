@@ -27,8 +27,12 @@ pub struct Calendar {
     occupied: u64,
     /// No core is due before this cycle; slots are for it and those that follow.
     base: u64,
-    /// Cores that are due beyond the slots, and their cycles.
-    later: Vec<(usize, u64)>,
+    /// Bit per core: it is due beyond the slots.
+    later: u16,
+    /// The first cycle of those, [`NEVER`] if there are none.
+    later_from: u64,
+    /// By core that is due beyond the slots: its cycle.
+    times: [u64; CORES],
     /// By core, in four bits: what decides among equals.
     orders: u64,
     /// Number of cores.
@@ -42,7 +46,9 @@ impl Calendar {
             due: [0; SLOTS as usize],
             occupied: 0,
             base: 0,
-            later: Vec::with_capacity(CORES),
+            later: 0,
+            later_from: NEVER,
+            times: [NEVER; CORES],
             orders: 0,
             cores: cores as usize,
         }
@@ -67,32 +73,45 @@ impl Calendar {
 
     #[cold]
     fn place_elsewhere(&mut self, core: usize, time: u64) {
-        self.later.push((core, time));
+        self.put_aside(core, time);
         if time < self.base {
             // Those in the slots may be beyond them now.
             for slot in 0..SLOTS {
                 let time = self.base + slot.wrapping_sub(self.base) % SLOTS;
                 let due = std::mem::take(&mut self.due[slot as usize]);
-                self.later.extend(
-                    (0..CORES).filter(|core| due >> core & 1 == 1).map(|core| (core, time)),
-                );
+                for core in (0..CORES).filter(|core| due >> core & 1 == 1) {
+                    self.put_aside(core, time);
+                }
             }
             (self.base, self.occupied) = (time, 0);
             self.bring_in();
         }
     }
 
+    fn put_aside(&mut self, core: usize, time: u64) {
+        self.later |= 1 << core;
+        self.times[core % CORES] = time;
+        self.later_from = self.later_from.min(time);
+    }
+
     /// Brings those into the slots that are not beyond them any more.
     #[cold]
     fn bring_in(&mut self) {
-        for (core, time) in std::mem::take(&mut self.later) {
-            self.place(core, time);
+        let later = std::mem::take(&mut self.later);
+        self.later_from = NEVER;
+        for core in (0..CORES).filter(|core| later >> core & 1 == 1) {
+            let time = self.times[core];
+            if time - self.base < SLOTS {
+                self.place(core, time);
+            } else {
+                self.put_aside(core, time);
+            }
         }
     }
 
     /// Takes a core out.
     pub fn leave(&mut self, core: usize) {
-        self.later.retain(|&(other, _)| other != core);
+        self.later &= !(1 << core); // that `later_from` may be too early does no harm
         for (slot, due) in self.due.iter_mut().enumerate() {
             *due &= !(1 << core);
             self.occupied = self.occupied & !(1 << slot) | u64::from(*due != 0) << slot;
@@ -106,14 +125,15 @@ impl Calendar {
             let ahead = self.occupied.rotate_right((self.base % SLOTS) as u32).trailing_zeros();
             return self.base + u64::from(ahead);
         }
-        self.later.iter().map(|&(_, time)| time).min().unwrap_or(NEVER)
+        let later = (0..CORES).filter(|core| self.later >> core & 1 == 1);
+        later.map(|core| self.times[core]).min().unwrap_or(NEVER)
     }
 
     /// Takes those who are due in a cycle, which is the next one, out of their slot: a bit per core.
     #[inline]
     pub fn take(&mut self, time: u64) -> u16 {
         self.base = time;
-        if !self.later.is_empty() {
+        if self.later_from < time.saturating_add(SLOTS) {
             self.bring_in();
         }
         self.occupied &= !(1 << (time % SLOTS));

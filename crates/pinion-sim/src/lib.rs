@@ -1,5 +1,5 @@
-//! The simulation kernel: time, clocks, the event wheel, the calendar of a few cores, the contract of nodes, the probe,
-//! configuration, random numbers.
+//! The simulation kernel: time, clocks, the event wheel, the calendar of a few cores, the contract of
+//! nodes, the probe, configuration, random numbers.
 
 pub mod calendar;
 pub mod config;

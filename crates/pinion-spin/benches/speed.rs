@@ -105,6 +105,12 @@ fn aggregate_1024(bencher: Bencher) {
     bench(bencher, ("words", "aggregate"), (2_000, 1024, 0));
 }
 
+/// Nothing but registers: cores that run far ahead of each other.
+#[divan::bench]
+fn alu_64(bencher: Bencher) {
+    bench(bencher, ("alu", "ph1000"), (1_000, 64, 0));
+}
+
 /// Nothing but scheduling: few instructions, many packets.
 #[divan::bench]
 fn empty_64(bencher: Bencher) {
