@@ -15,6 +15,11 @@ MPI = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONF
 CASES = {
     "echo": ("cluster_echo", ["--set", "client.count=7"], ["server", "client.3", "client.6"]),
     "rpc": ("cluster_rpc", ["--set", "peer.count=12"], ["peer.0", "peer.7"]),
+    "datacentre": (
+        "cluster_datacentre",
+        ["--set", "server.count=40"],
+        ["server.0", "server.39", "s0-s20"],
+    ),
 }
 
 

@@ -98,6 +98,7 @@ fn a_summary_is_the_same_with_any_number_of_threads_and_ranks() {
         ("cluster_echo", "client.count=5", Some(faults)),
         ("cluster_rpc", "peer.count=9", None),
         ("cluster_rpc", "peer.count=9", Some(faults)),
+        ("cluster_datacentre", "server.count=20", None),
     ] {
         let plan = plan(example, &[change]);
         let alone = summary(&plan, 1, 1, faults);

@@ -24,14 +24,14 @@ pub(super) struct Pages {
     size: usize,
     /// By page of memory: which page of `own` or `shared` holds it; pages behind its end are zero.
     table: Vec<u32>,
-    shared: Arc<Vec<u8>>,
+    shared: Arc<[u8]>,
     own: Vec<u8>,
 }
 
 impl Pages {
     /// Makes `size` zeroed bytes.
     pub fn new(size: usize) -> Self {
-        let zeros = Arc::new(vec![0; PAGE_BYTES + PADDING]);
+        let zeros = vec![0; PAGE_BYTES + PADDING].into();
         Self { size, table: Vec::new(), shared: zeros, own: vec![0; PADDING] }
     }
 
@@ -42,7 +42,7 @@ impl Pages {
 
     /// Makes what is there the program, whose pages clones share.
     pub fn share(&mut self) {
-        let mut shared = self.shared.as_ref().clone();
+        let mut shared = self.shared.to_vec();
         for entry in self.table.iter_mut().filter(|entry| **entry & OWN != 0) {
             let from = ((*entry & !OWN) as usize) << PAGE_SHIFT;
             let number = (shared.len() - PADDING) >> PAGE_SHIFT;
@@ -52,7 +52,7 @@ impl Pages {
             *entry = number as u32;
         }
         self.table.shrink_to_fit();
-        (self.shared, self.own) = (Arc::new(shared), vec![0; PADDING]);
+        (self.shared, self.own) = (shared.into(), vec![0; PADDING]);
     }
 
     /// Reads eight bytes at an offset within memory; those behind its end are garbage.
@@ -63,7 +63,7 @@ impl Pages {
             return self.read_across(offset);
         }
         let entry = self.table.get(offset >> PAGE_SHIFT).copied().unwrap_or(ZEROS);
-        let bytes = if entry & OWN != 0 { &self.own } else { self.shared.as_ref() };
+        let bytes = if entry & OWN != 0 { &self.own[..] } else { &self.shared[..] };
         let at = ((entry & !OWN) as usize) << PAGE_SHIFT | within;
         let mut word = [0; 8];
         word.copy_from_slice(&bytes[at..at + 8]);
@@ -102,7 +102,7 @@ impl Pages {
             let within = offset % PAGE_BYTES;
             let (part, rest) = to.split_at_mut(to.len().min(PAGE_BYTES - within));
             let entry = self.table.get(offset >> PAGE_SHIFT).copied().unwrap_or(ZEROS);
-            let bytes = if entry & OWN != 0 { &self.own } else { self.shared.as_ref() };
+            let bytes = if entry & OWN != 0 { &self.own[..] } else { &self.shared[..] };
             let at = ((entry & !OWN) as usize) << PAGE_SHIFT | within;
             part.copy_from_slice(&bytes[at..at + part.len()]);
             offset += part.len();

@@ -93,9 +93,7 @@ impl<N: Node + Send> Fabric<N> {
                 wires.push(Mutex::new(Wire::new(&cable.link, faults, window_cycles)?));
             }
         }
-        let homes: Vec<usize> = (0..topology.components())
-            .map(|index| home(&topology, topology.place(index), ranks.count()))
-            .collect();
+        let homes = homes(&topology, ranks.count());
         let directory = Arc::new(Directory::new(options.addresses.iter().copied()));
         let mut routes = Routes::of(&topology).into_iter();
         let links = topology.switch_links();
@@ -277,28 +275,32 @@ impl<N: Node + Send> Fabric<N> {
     }
 }
 
-/// Gives the rank a component lives at: nodes in equal blocks, switches with the first node or switch
-/// of a lower number that they are joined to.
+/// Gives the rank a component lives at: nodes in equal blocks, switches with the first node that they
+/// are joined to, those without nodes in equal blocks.
 pub fn home(topology: &Topology, place: Place, ranks: usize) -> usize {
-    let of_node = |node: usize| node * ranks / topology.nodes.max(1);
     match place {
-        Place::Node(node) => of_node(node),
-        Place::Switch(switch) => {
-            let joined = topology.cables.iter().filter_map(|cable| {
-                let [a, b] = cable.ends.map(|jack| jack.place);
-                match (a, b) {
-                    (Place::Node(node), other) | (other, Place::Node(node)) => {
-                        (other == place).then_some(node)
-                    }
-                    _ => None,
-                }
-            });
-            match joined.min() {
-                Some(node) => of_node(node),
-                None => switch * ranks / topology.switches.len().max(1),
-            }
+        Place::Node(node) => node * ranks / topology.nodes.max(1),
+        Place::Switch(_) => homes(topology, ranks)[topology.index(place)],
+    }
+}
+
+/// Gives, by component, the rank it lives at.
+fn homes(topology: &Topology, ranks: usize) -> Vec<usize> {
+    let mut first = vec![None; topology.switches.len()];
+    for cable in &topology.cables {
+        let [a, b] = cable.ends.map(|jack| jack.place);
+        if let (Place::Node(node), Place::Switch(switch))
+        | (Place::Switch(switch), Place::Node(node)) = (a, b)
+        {
+            first[switch] = Some(first[switch].map_or(node, |known: usize| known.min(node)));
         }
     }
+    let of_node = |node: usize| node * ranks / topology.nodes.max(1);
+    let of_switch = |(switch, first): (usize, &Option<usize>)| match first {
+        Some(node) => of_node(*node),
+        None => switch * ranks / topology.switches.len().max(1),
+    };
+    (0..topology.nodes).map(of_node).chain(first.iter().enumerate().map(of_switch)).collect()
 }
 
 /// Leads the run.

@@ -1,17 +1,32 @@
 //! A switch's ways to every node. In: a topology. Out: the ports on the shortest ways. Holds each set
 //! of ports once.
 //!
-//! Nodes at the same switch are equally far from all others, so the ways are searched once for every
-//! switch that has nodes, not for every node.
+//! Nodes at the same switch are equally far from all others, so ways are searched and kept for every
+//! switch that has nodes, not for every node: a fat-tree of 65,536 nodes has 5,120 switches, but only
+//! 2,048 of them have nodes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 
-use crate::topology::{Place, Topology};
+use crate::topology::Topology;
+
+/// Stands for no switch with nodes, and for a switch that no way leads from.
+const NONE: u32 = u32::MAX;
+/// The set without ports.
+const NOWHERE: u32 = 0;
 
 /// Holds a switch's ports towards each node.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    by_node: Vec<u32>,
+    /// By node: which of the switches with nodes it is at.
+    edges: Arc<[u32]>,
+    /// By switch with nodes: the set of ports towards it.
+    by_edge: Vec<u32>,
+    /// This switch's number among those, if it has nodes, their lowest number, and from there on the
+    /// set of each.
+    own_edge: Option<u32>,
+    first: usize,
+    own: Vec<u32>,
     sets: Vec<Vec<u16>>,
 }
 
@@ -19,35 +34,60 @@ impl Routes {
     /// Finds the shortest ways of every switch to every node.
     pub fn of(topology: &Topology) -> Vec<Self> {
         let neighbours = topology.neighbours();
+        let edges = nodes_by_edge(topology, &neighbours);
+        let mut edge_of = vec![NONE; topology.nodes];
+        for (number, (_, nodes)) in edges.iter().enumerate() {
+            nodes.iter().for_each(|&(node, _)| edge_of[node] = number as u32);
+        }
+        let empty = Self {
+            edges: edge_of.into(),
+            by_edge: vec![NOWHERE; edges.len()],
+            sets: vec![Vec::new()],
+            ..Self::default()
+        };
         let count = topology.switches.len();
-        let mut all =
-            vec![Self { by_node: vec![0; topology.nodes], sets: vec![Vec::new()] }; count];
-        let mut known: Vec<HashMap<Vec<u16>, u32>> = vec![HashMap::from([(Vec::new(), 0)]); count];
+        let mut all = vec![empty; count];
+        let mut known: Vec<HashMap<Vec<u16>, u32>> =
+            vec![HashMap::from([(Vec::new(), NOWHERE)]); count];
+        let between = between_switches(topology, &neighbours);
+        let (mut distances, mut queue) = (Vec::new(), VecDeque::new());
         let mut ports = Vec::new();
-        for (edge, nodes) in nodes_by_edge(topology, &neighbours) {
-            let distances = topology.distances_over(&neighbours, edge);
-            for switch in 0..count {
-                let own = topology.index(Place::Switch(switch));
-                if own == edge {
+        for (number, (edge, nodes)) in edges.into_iter().enumerate() {
+            let edge = edge - topology.nodes;
+            measure(&between, edge, &mut distances, &mut queue);
+            for switch in (0..count).filter(|&switch| switch != edge) {
+                let Some(nearer) = distances[switch].checked_sub(1).filter(|at| at + 1 != NONE)
+                else {
                     continue;
-                }
-                let nearer = distances[own].and_then(|own| own.checked_sub(1));
+                };
                 ports.clear();
-                let to = neighbours[own].iter().filter(|(next, _)| {
-                    *next >= topology.nodes && nearer.is_some() && distances[*next] == nearer
-                });
-                ports.extend(to.map(|&(_, port)| port as u16));
-                let set = all[switch].set(&ports, &mut known[switch]);
-                for &(node, _) in &nodes {
-                    all[switch].by_node[node] = set;
-                }
+                let to = between[switch].iter().filter(|(next, _)| distances[*next] == nearer);
+                ports.extend(to.map(|&(_, port)| port));
+                // Mostly the ways are those to the switch looked at before.
+                let last = number.checked_sub(1).map_or(NOWHERE, |last| all[switch].by_edge[last]);
+                let alike = all[switch].sets[last as usize] == ports;
+                all[switch].by_edge[number] =
+                    if alike { last } else { all[switch].set(&ports, &mut known[switch]) };
             }
-            let Some(own) = edge.checked_sub(topology.nodes) else { continue };
-            for (node, port) in nodes {
-                all[own].by_node[node] = all[own].set(&[port as u16], &mut known[own]);
-            }
+            all[edge].has_nodes(number as u32, &nodes, &mut known[edge]);
         }
         all
+    }
+
+    /// Notes the nodes at this switch, and its port towards each.
+    fn has_nodes(
+        &mut self,
+        edge: u32,
+        nodes: &[(usize, usize)],
+        known: &mut HashMap<Vec<u16>, u32>,
+    ) {
+        self.own_edge = Some(edge);
+        self.first = nodes.iter().map(|&(node, _)| node).min().unwrap_or(0);
+        let last = nodes.iter().map(|&(node, _)| node).max().unwrap_or(0);
+        self.own = vec![NOWHERE; last + 1 - self.first];
+        for &(node, port) in nodes {
+            self.own[node - self.first] = self.set(&[port as u16], known);
+        }
     }
 
     /// Gives the number of a set of ports.
@@ -63,7 +103,47 @@ impl Routes {
 
     /// Lists the ports on the shortest ways to a node, in order.
     pub fn ports(&self, node: usize) -> &[u16] {
-        self.by_node.get(node).map_or(&[], |&set| &self.sets[set as usize])
+        let Some(&edge) = self.edges.get(node) else { return &[] };
+        let set = if self.own_edge == Some(edge) {
+            self.own[node - self.first]
+        } else {
+            self.by_edge.get(edge as usize).copied().unwrap_or(NOWHERE)
+        };
+        &self.sets[set as usize]
+    }
+}
+
+/// Lists, by switch, the switches it is cabled to, and its own port towards each.
+fn between_switches(
+    topology: &Topology,
+    neighbours: &[Vec<(usize, usize)>],
+) -> Vec<Vec<(usize, u16)>> {
+    let switches = neighbours[topology.nodes..].iter();
+    let of_one = |own: &Vec<(usize, usize)>| {
+        let others = own.iter().filter(|(next, _)| *next >= topology.nodes);
+        others.map(|&(next, port)| (next - topology.nodes, port as u16)).collect()
+    };
+    switches.map(of_one).collect()
+}
+
+/// Counts, by switch, the cables to the switch `to`; [`NONE`] where no way leads there.
+fn measure(
+    between: &[Vec<(usize, u16)>],
+    to: usize,
+    distances: &mut Vec<u32>,
+    queue: &mut VecDeque<usize>,
+) {
+    distances.clear();
+    distances.resize(between.len(), NONE);
+    distances[to] = 0;
+    queue.push_back(to);
+    while let Some(at) = queue.pop_front() {
+        for &(next, _) in &between[at] {
+            if distances[next] == NONE {
+                distances[next] = distances[at] + 1;
+                queue.push_back(next);
+            }
+        }
     }
 }
 
@@ -87,6 +167,7 @@ fn nodes_by_edge(
 mod tests {
     use super::*;
     use crate::link::Link;
+    use crate::topology::Place;
 
     #[test]
     fn a_thousand_nodes_on_a_fat_tree_are_routed_in_no_time() {
@@ -105,6 +186,16 @@ mod tests {
         assert_eq!((ways(128, 0), ways(128, 63), ways(128, 64)), (1, 1, 8));
         // A core switch has one way to each.
         assert!((0..1024).all(|node| ways(256, node) == 1));
+    }
+
+    #[test]
+    fn tables_grow_with_switches_that_have_nodes_and_not_with_nodes() {
+        let link = Link::new(140);
+        let topology = Topology::fat_tree(1024, 16, link, link).unwrap();
+        for routes in Routes::of(&topology) {
+            assert_eq!((routes.by_edge.len(), routes.edges.len()), (128, 1024));
+            assert!(routes.own.len() <= 8 && routes.sets.len() <= 34, "{}", routes.sets.len());
+        }
     }
 
     #[test]
