@@ -2,35 +2,47 @@
 //!
 //! In: events with the cycle they are due. Out: events in order of cycle and, within a cycle, in the
 //! order they were pushed, so a run is deterministic. The wheel holds one slot per cycle for the
-//! near future; what is due later waits in a heap. Empty cycles are skipped with a bitmap, so idle
-//! time costs nothing, and slots keep their memory, so steady state allocates nothing.
+//! near future, where nearly all events are; what is due later waits in a heap. A word has a bit for
+//! each slot, so that empty cycles cost nothing. Events lie in one arena and are chained by slot: the
+//! same few entries are used again and again, and steady state allocates nothing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const SLOTS: usize = 4096;
+/// Slots of the wheel: as many as a word has bits.
+const SLOTS: usize = 64;
 const MASK: u64 = SLOTS as u64 - 1;
-const WORDS: usize = SLOTS / 64;
 const NONE: u64 = u64::MAX;
-const _: () = assert!(WORDS == 64, "one bit per word fits into a word");
+/// Stands for no entry of the arena.
+const NOBODY: u32 = u32::MAX;
 
 /// Orders events by cycle, then by the order of pushing.
 #[derive(Clone, Debug)]
 pub struct Wheel<E> {
-    slots: Vec<Vec<E>>,
-    /// Bit per slot: has events that were not popped.
-    occupied: [u64; WORDS],
-    /// Bit per word of `occupied`: is not zero.
-    occupied_words: u64,
     /// Cycle of the next event, or [`NONE`].
     next: u64,
     /// Cycle of the last popped event; nothing may be pushed before it.
     now: u64,
-    /// How many events of the current slot were popped.
-    cursor: usize,
+    /// Bit per slot: has events.
+    occupied: u64,
+    /// By slot: its last event, which leads round to its first. Says nothing where the slot is empty.
+    last: [u32; SLOTS],
+    /// Events of all slots, and free entries.
+    entries: Vec<Entry<E>>,
+    /// First free entry, or [`NOBODY`].
+    free: u32,
+    /// Cycle of the heap's first event, or [`NONE`].
+    far_next: u64,
     far: BinaryHeap<Reverse<Far<E>>>,
     pushed: u64,
     len: usize,
+}
+
+/// Holds an event of a slot; the next one is that of the slot's ring, or the next free entry.
+#[derive(Clone, Copy, Debug)]
+struct Entry<E> {
+    next: u32,
+    event: E,
 }
 
 #[derive(Clone, Debug)]
@@ -67,12 +79,13 @@ impl<E: Copy> Wheel<E> {
     /// Makes an empty wheel at cycle 0.
     pub fn new() -> Self {
         Self {
-            slots: (0..SLOTS).map(|_| Vec::new()).collect(),
-            occupied: [0; WORDS],
-            occupied_words: 0,
             next: NONE,
             now: 0,
-            cursor: 0,
+            occupied: 0,
+            last: [NOBODY; SLOTS],
+            entries: Vec::new(),
+            free: NOBODY,
+            far_next: NONE,
             far: BinaryHeap::new(),
             pushed: 0,
             len: 0,
@@ -86,21 +99,23 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Gives the number of waiting events.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Says whether nothing waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Drops all events; the cycle stays.
     pub fn clear(&mut self) {
-        self.slots.iter_mut().for_each(Vec::clear);
+        self.entries.clear();
         self.far.clear();
-        (self.occupied, self.occupied_words) = ([0; WORDS], 0);
-        (self.next, self.cursor, self.len) = (NONE, 0, 0);
+        (self.occupied, self.free, self.len) = (0, NOBODY, 0);
+        (self.next, self.far_next) = (NONE, NONE);
     }
 
     /// Adds an event due at `cycle`; an event due in the past is due now.
@@ -112,17 +127,43 @@ impl<E: Copy> Wheel<E> {
         if at - self.now < SLOTS as u64 {
             self.place(at, event);
         } else {
-            self.pushed += 1;
-            self.far.push(Reverse(Far { at, order: self.pushed, event }));
+            self.push_far(at, event);
         }
+    }
+
+    #[cold]
+    fn push_far(&mut self, at: u64, event: E) {
+        self.pushed += 1;
+        self.far_next = self.far_next.min(at);
+        self.far.push(Reverse(Far { at, order: self.pushed, event }));
     }
 
     #[inline]
     fn place(&mut self, at: u64, event: E) {
         let slot = (at & MASK) as usize;
-        self.slots[slot].push(event);
-        self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.occupied_words |= 1 << (slot / 64);
+        let bit = 1 << slot;
+        let index = match self.entries.get_mut(self.free as usize) {
+            Some(entry) => {
+                entry.event = event;
+                std::mem::replace(&mut self.free, entry.next)
+            }
+            None => self.add_entry(event),
+        };
+        let last = std::mem::replace(&mut self.last[slot], index);
+        let before = if self.occupied & bit == 0 { index } else { last };
+        self.occupied |= bit;
+        // The slot's first event follows its last one: alone, it follows itself.
+        let first = self.entries[before as usize].next;
+        self.entries[before as usize].next = index;
+        if before != index {
+            self.entries[index as usize].next = first;
+        }
+    }
+
+    #[cold]
+    fn add_entry(&mut self, event: E) -> u32 {
+        self.entries.push(Entry { next: NOBODY, event });
+        self.entries.len() as u32 - 1
     }
 
     /// Gives the cycle of the next event.
@@ -131,36 +172,10 @@ impl<E: Copy> Wheel<E> {
         (self.next != NONE).then_some(self.next)
     }
 
-    /// Finds the next occupied slot after the current one, as a cycle.
+    /// Says whether an event is due in the current cycle.
     #[inline]
-    fn next_occupied(&self) -> Option<u64> {
-        let start = ((self.now + 1) & MASK) as usize;
-        let (word, bit) = (start / 64, start % 64);
-        let mut found = word;
-        let mut bits = self.occupied[word] & (u64::MAX << bit);
-        if bits == 0 {
-            // The words behind it, then those before, then its own lower bits.
-            let behind = self.occupied_words & u64::MAX.checked_shl(word as u32 + 1).unwrap_or(0);
-            let words = if behind != 0 { behind } else { self.occupied_words };
-            if words == 0 {
-                return None;
-            }
-            found = words.trailing_zeros() as usize;
-            bits = self.occupied[found];
-        }
-        let slot = (found * 64) as u64 + u64::from(bits.trailing_zeros());
-        let distance = slot.wrapping_sub(self.now) & MASK;
-        // Distance 0 is the current slot, whose events were all popped.
-        (distance != 0).then(|| self.now + distance)
-    }
-
-    /// Computes the cycle of the next event.
-    fn find_next(&self) -> u64 {
-        if self.cursor < self.slots[(self.now & MASK) as usize].len() {
-            return self.now;
-        }
-        let far = self.far.peek().map_or(NONE, |Reverse(far)| far.at);
-        self.next_occupied().map_or(far, |near| near.min(far))
+    pub fn is_due(&self) -> bool {
+        self.next == self.now
     }
 
     /// Takes the next event if it is due at or before `until`.
@@ -169,43 +184,45 @@ impl<E: Copy> Wheel<E> {
         if self.next > until || self.next == NONE {
             return None;
         }
-        if self.next != self.now || self.cursor >= self.current().len() {
-            self.advance(self.next);
+        if self.next != self.now {
+            self.now = self.next;
+            if self.far_next - self.now < SLOTS as u64 {
+                self.bring_near();
+            }
         }
-        let event = self.current()[self.cursor];
-        self.cursor += 1;
+        let slot = (self.now & MASK) as usize;
+        let last = self.last[slot];
+        let first = self.entries[last as usize].next;
+        let entry = &mut self.entries[first as usize];
+        let event = entry.event;
+        let second = std::mem::replace(&mut entry.next, self.free);
+        self.free = first;
         self.len -= 1;
-        if self.cursor >= self.current().len() {
-            self.next = self.find_next();
+        if first != last {
+            self.entries[last as usize].next = second;
+        } else {
+            self.occupied &= !(1 << slot);
+            // The current slot is empty, and what is far is later than what is near.
+            let behind = self.occupied.rotate_right(slot as u32).trailing_zeros();
+            let near = self.now + u64::from(behind);
+            self.next = if self.occupied == 0 { self.far_next } else { near };
         }
         Some((self.now, event))
     }
 
-    #[inline]
-    fn current(&self) -> &[E] {
-        &self.slots[(self.now & MASK) as usize]
-    }
-
-    /// Moves to `cycle`, which must be the next event's or, with no event before it, any later one.
-    fn advance(&mut self, cycle: u64) {
-        let slot = (self.now & MASK) as usize;
-        self.slots[slot].clear();
-        self.occupied[slot / 64] &= !(1 << (slot % 64));
-        if self.occupied[slot / 64] == 0 {
-            self.occupied_words &= !(1 << (slot / 64));
-        }
-        self.cursor = 0;
-        self.now = cycle;
-        // What waited in the heap was pushed before anything that is pushed into the slot from now
-        // on; what stands in the slot already was pushed when the slot was near, hence later still.
+    /// Takes what is near now out of the heap. Its slots have just become near, so that nothing was
+    /// pushed into them yet: what waited in the heap comes first, as it was pushed first.
+    #[cold]
+    fn bring_near(&mut self) {
         while let Some(Reverse(far)) = self.far.peek() {
-            if far.at - cycle >= SLOTS as u64 {
+            if far.at - self.now >= SLOTS as u64 {
                 break;
             }
             if let Some(Reverse(far)) = self.far.pop() {
                 self.place(far.at, far.event);
             }
         }
+        self.far_next = self.far.peek().map_or(NONE, |Reverse(far)| far.at);
     }
 }
 
@@ -273,7 +290,7 @@ mod tests {
         let mut next = 0u64;
         for _ in 0..20_000 {
             if random() % 3 > 0 {
-                let delay = [0, 1, 3, 70, 4_095, 4_096, 9_000][(random() % 7) as usize];
+                let delay = [0, 1, 3, 63, 64, 70, 4_095, 9_000][(random() % 8) as usize];
                 wheel.push(wheel.now() + delay, next);
                 reference.push((wheel.now() + delay, next));
                 next += 1;
