@@ -1,11 +1,40 @@
 //! Builds whole frames with correct lengths and checksums. In: addresses and a payload. Out: bytes.
 
-use super::{ETHERTYPE_EXPERIMENTAL, FrameError};
-use etherparse::{ArpEthIpv4Packet, ArpOperation, EtherType, Ethernet2Header, PacketBuilder};
+use super::{
+    ETHERNET_HEADER_BYTES, ETHERTYPE_EXPERIMENTAL, FrameError, IPV4_HEADER_BYTES, UDP_HEADER_BYTES,
+};
+use etherparse::{
+    ArpEthIpv4Packet, ArpOperation, EtherType, Ethernet2Header, IpNumber, PacketBuilder,
+};
 use std::net::Ipv4Addr;
 
 /// Hops a built packet may take.
 const TIME_TO_LIVE: u8 = 64;
+/// Version and length of an IPv4 header without options.
+const VERSION_4_OF_20_BYTES: u8 = 0x45;
+/// IPv4 flag: routers must not cut the packet.
+const DO_NOT_FRAGMENT: u16 = 0x4000;
+/// Headers of an Ethernet frame with a UDP datagram.
+const UDP_FRAME_HEADER_BYTES: usize = ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
+
+/// Where the fields of such a frame begin.
+mod field {
+    pub const DESTINATION_MAC: usize = 0;
+    pub const SOURCE_MAC: usize = 6;
+    pub const ETHERTYPE: usize = 12;
+    pub const VERSION: usize = 14;
+    pub const IP_BYTES: usize = 16;
+    pub const FRAGMENT: usize = 20;
+    /// The protocol follows.
+    pub const TIME_TO_LIVE: usize = 22;
+    pub const IP_CHECKSUM: usize = 24;
+    pub const SOURCE: usize = 26;
+    pub const DESTINATION: usize = 30;
+    pub const SOURCE_PORT: usize = 34;
+    pub const DESTINATION_PORT: usize = 36;
+    pub const UDP_BYTES: usize = 38;
+    pub const UDP_CHECKSUM: usize = 40;
+}
 
 /// Says who sends to whom. The default is a documentation pair: 10.0.0.1 to 10.0.0.2, with locally
 /// administered hardware addresses that carry the IP address.
@@ -55,10 +84,57 @@ pub fn build_udp_frame(
     dst_port: u16,
     payload: &[u8],
 ) -> Result<Vec<u8>, FrameError> {
-    let builder = ip_packet(ends).udp(src_port, dst_port);
-    let mut frame = Vec::with_capacity(builder.size(payload.len()));
-    builder.write(&mut frame, payload).map_err(|_| too_long(payload))?;
+    let udp_bytes = UDP_HEADER_BYTES + payload.len();
+    let ip_bytes = u16::try_from(IPV4_HEADER_BYTES + udp_bytes).map_err(|_| too_long(payload))?;
+    let udp_bytes = ip_bytes - IPV4_HEADER_BYTES as u16;
+    let mut header = [0; UDP_FRAME_HEADER_BYTES];
+    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
+    put(field::DESTINATION_MAC, &ends.dst_mac);
+    put(field::SOURCE_MAC, &ends.src_mac);
+    put(field::ETHERTYPE, &EtherType::IPV4.0.to_be_bytes());
+    put(field::VERSION, &[VERSION_4_OF_20_BYTES]);
+    put(field::IP_BYTES, &ip_bytes.to_be_bytes());
+    put(field::FRAGMENT, &DO_NOT_FRAGMENT.to_be_bytes());
+    put(field::TIME_TO_LIVE, &[TIME_TO_LIVE, IpNumber::UDP.0]);
+    put(field::SOURCE, &ends.src.octets());
+    put(field::DESTINATION, &ends.dst.octets());
+    put(field::SOURCE_PORT, &src_port.to_be_bytes());
+    put(field::DESTINATION_PORT, &dst_port.to_be_bytes());
+    put(field::UDP_BYTES, &udp_bytes.to_be_bytes());
+    let ip_sum = internet_checksum(sum_of(&header[field::VERSION..field::SOURCE_PORT]));
+    let pseudo_header = sum_of(&header[field::SOURCE..field::SOURCE_PORT])
+        + u64::from(IpNumber::UDP.0)
+        + u64::from(udp_bytes);
+    let datagram = sum_of(&header[field::SOURCE_PORT..]) + sum_of(payload);
+    let udp_sum = match internet_checksum(pseudo_header + datagram) {
+        0 => u16::MAX, // 0 says that there is none (RFC 768)
+        sum => sum,
+    };
+    header[field::IP_CHECKSUM..][..2].copy_from_slice(&ip_sum.to_be_bytes());
+    header[field::UDP_CHECKSUM..][..2].copy_from_slice(&udp_sum.to_be_bytes());
+    let mut frame = Vec::with_capacity(header.len() + payload.len());
+    frame.extend_from_slice(&header);
+    frame.extend_from_slice(payload);
     Ok(frame)
+}
+
+/// Sums up big-endian 16-bit words, the last filled up with a zero; carries are kept.
+fn sum_of(bytes: &[u8]) -> u64 {
+    let mut words = bytes.chunks_exact(4);
+    // A sum of 32-bit words is one of 16-bit words, as 2¹⁶ counts as 1.
+    let sum = words.by_ref().map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+    let sum: u64 = sum.map(u64::from).sum();
+    let mut rest = [0; 4];
+    rest[..words.remainder().len()].copy_from_slice(words.remainder());
+    sum + u64::from(u32::from_be_bytes(rest))
+}
+
+/// Makes the Internet checksum (RFC 1071) of a sum.
+const fn internet_checksum(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
 }
 
 /// Builds an Ethernet frame with an ICMP echo request (a ping).
@@ -142,6 +218,26 @@ fn too_long(payload: &[u8]) -> FrameError {
 mod tests {
     use super::super::{Checksums, Content, parse, verify_checksums};
     use super::*;
+
+    #[test]
+    fn udp_frames_are_those_that_etherparse_builds() {
+        let mut random = pinion_sim::random::SplitMix64::new(11);
+        for _ in 0..2_000 {
+            let (src, dst) = (Ipv4Addr::from(random.draw() as u32), random.draw() as u32);
+            let ends = Endpoints::between(src, Ipv4Addr::from(dst));
+            let [a, b, c, d, ..] = random.draw().to_le_bytes();
+            let (from, to) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+            let payload = vec![random.draw() as u8; random.draw() as usize % 70];
+            let mut expected = Vec::new();
+            ip_packet(&ends).udp(from, to).write(&mut expected, &payload).unwrap();
+            assert_eq!(build_udp_frame(&ends, from, to, &payload).unwrap(), expected);
+        }
+        // The words sum up to 0xffff, whose checksum would be 0.
+        let ends = Endpoints::default();
+        let payload = |word: u16| build_udp_frame(&ends, 1, 2, &word.to_be_bytes()).unwrap();
+        let of_zero = u16::from_be_bytes([payload(0)[40], payload(0)[41]]);
+        assert_eq!(payload(of_zero)[40..42], [0xff, 0xff]);
+    }
 
     #[test]
     fn udp_frames_have_right_sums_and_fields() {
