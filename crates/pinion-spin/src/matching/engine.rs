@@ -10,6 +10,9 @@ use std::collections::HashMap;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+/// Flows that are found without the index, at best; a power of two.
+const RECENT_FLOWS: usize = 1024;
+
 /// Most flows looked at to make room for a new one.
 const MOST_PROBES: usize = 64;
 
@@ -100,6 +103,8 @@ pub struct MatchingEngine {
     /// By flow. Keys come from packets: its hashes cannot be foreseen.
     index: HashMap<FlowKey, u32>,
     flows: Vec<Flow>,
+    /// Slots where flows were found last, by a few bits of their keys: looked at before the index is.
+    recent: Vec<u32>,
     /// Which flow each unfinished message with a number of ours belongs to.
     live: FxHashMap<u32, u32>,
     /// Where the search for a flow to forget goes on.
@@ -132,6 +137,7 @@ impl MatchingEngine {
             disabled: DisabledContext::default(),
             index: HashMap::with_capacity(room),
             flows: Vec::with_capacity(room),
+            recent: vec![0; RECENT_FLOWS],
             live: FxHashMap::with_capacity_and_hasher(room, FxBuildHasher),
             hand: 0,
             next_flow: 0,
@@ -311,7 +317,13 @@ impl MatchingEngine {
     }
 
     fn find_or_add(&mut self, key: FlowKey) -> Option<usize> {
+        let recent = key.scattered() as usize % RECENT_FLOWS;
+        let slot = self.recent[recent] as usize;
+        if self.flows.get(slot).is_some_and(|flow| flow.key == key) {
+            return Some(slot);
+        }
         if let Some(&slot) = self.index.get(&key) {
+            self.recent[recent] = slot;
             return Some(slot as usize);
         }
         let (flow, message) = (self.next_flow, 0);
