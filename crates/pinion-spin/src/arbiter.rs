@@ -8,10 +8,9 @@
 const WORD_LEVELS: u32 = 6;
 
 /// Chooses one of up to 4,096 requesters, given as a set of bits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     pointer: u32,
-    levels: u32,
 }
 
 /// Holds a set of requesters.
@@ -87,34 +86,40 @@ impl Requests {
     }
 }
 
-/// Goes down a tree over the bits of a word, which is not 0: where both sides ask, the pointer's bit leads.
+/// By level of the tree: the left sides of its branches.
+const LEFT: [u64; WORD_LEVELS as usize] = [
+    0x5555_5555_5555_5555,
+    0x3333_3333_3333_3333,
+    0x0f0f_0f0f_0f0f_0f0f,
+    0x00ff_00ff_00ff_00ff,
+    0x0000_ffff_0000_ffff,
+    0x0000_0000_ffff_ffff,
+];
+
+/// Goes down a tree over the bits of a word, which is not 0: where both sides ask, the pointer's bit
+/// leads. So it comes to the requester that differs least from the pointer, the high bits first: the
+/// sides of every level where the pointer's bit is 1 change places, and then the lowest bit is that.
 #[inline]
-fn descend(mut word: u64, pointer: u32, levels: u32) -> u32 {
-    let mut low = 0;
-    for level in (0..levels).rev() {
-        let half = 1 << level;
-        let (left, right) = (word & ((1 << half) - 1), word >> half);
-        let turns_right = right != 0 && (left == 0 || pointer >> level & 1 == 1);
-        low += if turns_right { half } else { 0 };
-        word = if turns_right { right } else { left };
+fn descend(mut word: u64, pointer: u32) -> u32 {
+    if word.is_power_of_two() {
+        return word.trailing_zeros();
     }
-    low
+    for (level, left) in LEFT.iter().enumerate() {
+        if pointer >> level & 1 == 1 {
+            word = (word & left) << (1 << level) | word >> (1 << level) & left;
+        }
+    }
+    word.trailing_zeros() ^ (pointer % 64)
 }
 
 impl RoundRobin {
-    /// Makes an arbiter of `count` requesters.
-    pub const fn new(count: u32) -> Self {
-        Self { pointer: 0, levels: count.next_power_of_two().trailing_zeros() }
-    }
-
     /// Serves one of the requesters and moves on.
     pub fn grant(&mut self, requests: &Requests) -> Option<u32> {
         if requests.is_empty() {
             return None;
         }
-        let (within, above) = (self.levels.min(WORD_LEVELS), self.levels.max(WORD_LEVELS));
-        let index = descend(requests.summary, self.pointer >> WORD_LEVELS, above - WORD_LEVELS);
-        let low = index * 64 + descend(requests.words[index as usize], self.pointer, within);
+        let index = descend(requests.summary, self.pointer >> WORD_LEVELS);
+        let low = index * 64 + descend(requests.words[index as usize], self.pointer);
         self.pointer = requests.first_round(self.pointer + 1).unwrap_or(0);
         Some(low)
     }
@@ -135,7 +140,7 @@ mod tests {
     /// The order in which cluster 0's completions leave in the RTL's log `empty-burst_64`.
     #[test]
     fn serves_as_the_rtl_does() {
-        let mut arbiter = RoundRobin::new(8);
+        let mut arbiter = RoundRobin::default();
         let asks: [&[u32]; 8] = [
             &[0, 1, 2, 4],
             &[1, 2, 4],
@@ -179,7 +184,7 @@ mod tests {
     fn serves_as_the_plain_tree_does() {
         let mut random = pinion_sim::random::SplitMix64::new(7);
         for count in [1, 2, 8, 64, 128, 256, 4096] {
-            let (mut arbiter, mut pointer) = (RoundRobin::new(count), 0);
+            let (mut arbiter, mut pointer) = (RoundRobin::default(), 0);
             let (mut requests, mut asks) = (Requests::new(count), vec![false; count as usize]);
             for _ in 0..2_000 {
                 let (at, asking) = ((random.draw() % u64::from(count)) as u32, random.draw() % 3);
@@ -194,7 +199,7 @@ mod tests {
 
     #[test]
     fn serves_everyone() {
-        let mut arbiter = RoundRobin::new(256);
+        let mut arbiter = RoundRobin::default();
         let mut all = Requests::new(256);
         (0..256).for_each(|requester| all.set(requester, true));
         let mut seen = [0; 256];

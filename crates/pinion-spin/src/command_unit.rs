@@ -39,7 +39,7 @@ impl Frontend {
     /// Makes an idle one.
     fn new(machine: &Machine) -> Self {
         let clusters = machine.cluster.count;
-        Self { arbiter: RoundRobin::new(clusters), requests: Requests::new(clusters), chosen: None }
+        Self { arbiter: RoundRobin::default(), requests: Requests::new(clusters), chosen: None }
     }
 
     /// Notes that a cluster has a command to offer.

@@ -89,7 +89,7 @@ impl MpqEngine {
         Self {
             queues: vec![queue; machine.mpq.count as usize],
             ready: Requests::new(machine.mpq.count),
-            arbiter: RoundRobin::new(machine.mpq.count),
+            arbiter: RoundRobin::default(),
             cells: machine.mpq.shared_cells,
             alias: machine.mpq.alias,
             forgets: machine.mpq.forgets && !machine.mpq.alias,

@@ -49,8 +49,18 @@ pub struct Contexts {
     pub handlers: Vec<Handlers>,
     /// Those that were released: what still runs for them is ended.
     pub released: Vec<bool>,
+    /// How often one was replaced since the start.
+    pub changes: u32,
     /// Host memory that each may touch.
     pub iommu: Iommu,
+}
+
+impl Contexts {
+    /// Names a context as it is now: what was derived from it holds as long as its name is the same.
+    #[inline]
+    pub fn version(&self, context: u32) -> (u32, u32) {
+        (context, self.changes)
+    }
 }
 
 impl Shared {

@@ -49,6 +49,8 @@ pub struct TurnPort {
     last: Side,
     /// By side: the name of its next burst.
     next: [BurstId; 2],
+    /// Cycle of the first start among the bursts that wait.
+    next_start: u64,
 }
 
 impl Default for TurnPort {
@@ -59,6 +61,7 @@ impl Default for TurnPort {
             free_at: 0,
             last: Side::Guest,
             next: [0; 2],
+            next_start: u64::MAX,
         }
     }
 }
@@ -71,8 +74,7 @@ impl TurnPort {
         let id = self.next[side as usize];
         self.next[side as usize] += 1;
         self.bursts[side as usize].push_back(Burst { id, ready, beats, start: 0 });
-        self.arrange(side);
-        (id, self.start(side, id).unwrap_or(ready))
+        (id, self.arrange(side))
     }
 
     /// Gives the cycle a burst starts, as things stand; `None`: it was forgotten.
@@ -90,10 +92,11 @@ impl TurnPort {
     /// Forgets a burst, which has started by cycle `now`, and those before it.
     pub fn forget(&mut self, now: u64, side: Side, id: BurstId) {
         self.settle(now + 1);
-        if let Some(index) = self.find(side, id) {
-            self.bursts[side as usize].drain(..=index);
+        let bursts = &mut self.bursts[side as usize];
+        while bursts.front().is_some_and(|burst| burst.id <= id) {
+            bursts.pop_front();
             let started = &mut self.started[side as usize];
-            *started = started.saturating_sub(index + 1);
+            *started = started.saturating_sub(1);
         }
     }
 
@@ -101,6 +104,7 @@ impl TurnPort {
     pub fn cancel(&mut self, side: Side) {
         self.bursts[side as usize].clear();
         self.started[side as usize] = 0;
+        self.note_next_start();
     }
 
     fn find(&self, side: Side, id: BurstId) -> Option<usize> {
@@ -113,26 +117,33 @@ impl TurnPort {
         self.bursts[side as usize].get(self.started[side as usize])
     }
 
+    fn next_start(&self, side: Side) -> u64 {
+        self.waiting(side).map_or(u64::MAX, |burst| burst.start)
+    }
+
+    fn note_next_start(&mut self) {
+        self.next_start = self.next_start(Side::Stream).min(self.next_start(Side::Guest));
+    }
+
     /// Notes what has started before cycle `now`.
+    #[inline]
     fn settle(&mut self, now: u64) {
-        loop {
-            let start = |side| self.waiting(side).map_or(u64::MAX, |burst| burst.start);
-            let side = match start(Side::Stream) <= start(Side::Guest) {
+        while self.next_start < now {
+            let side = match self.next_start(Side::Stream) <= self.next_start(Side::Guest) {
                 true => Side::Stream,
                 false => Side::Guest,
             };
             let Some(&Burst { start, beats, .. }) = self.waiting(side) else { return };
-            if start >= now {
-                return;
-            }
             self.free_at = start + beats;
             self.last = side;
             self.started[side as usize] += 1;
+            self.note_next_start();
         }
     }
 
-    /// Puts the bursts that have not started in order, after `side` got a new one.
-    fn arrange(&mut self, side: Side) {
+    /// Puts the bursts that have not started in order, after `side` got a new one; gives the start of
+    /// that.
+    fn arrange(&mut self, side: Side) -> u64 {
         let last = self.bursts[side as usize].len() - 1;
         let other = side.other();
         if self.waiting(other).is_none() {
@@ -142,8 +153,10 @@ impl TurnPort {
                 true => own[last - 1].start + own[last - 1].beats,
                 false => self.free_at,
             };
-            own[last].start = own[last].ready.max(before);
-            return;
+            let start = own[last].ready.max(before);
+            own[last].start = start;
+            self.next_start = self.next_start.min(start);
+            return start;
         }
         let (mut free_at, mut went) = (self.free_at, self.last);
         let mut at = self.started;
@@ -156,7 +169,8 @@ impl TurnPort {
             let next = if ready(turn) <= ready(went) { turn } else { went };
             let start = ready(next);
             if start == u64::MAX {
-                return;
+                self.note_next_start();
+                return self.bursts[side as usize][last].start;
             }
             let burst = &mut self.bursts[next as usize][at[next as usize]];
             burst.start = start;

@@ -29,7 +29,7 @@ impl CompletionArbiter {
     /// Makes an idle arbiter of so many clusters.
     pub fn new(clusters: u32) -> Self {
         Self {
-            arbiter: RoundRobin::new(clusters),
+            arbiter: RoundRobin::default(),
             requests: Requests::new(clusters),
             wake: Wake::default(),
         }

@@ -56,7 +56,7 @@ pub struct Outlet<T> {
 impl<T> Outlet<T> {
     fn new(hpus: u32) -> Self {
         Self {
-            arbiter: RoundRobin::new(hpus),
+            arbiter: RoundRobin::default(),
             requests: Requests::new(hpus),
             spill: VecDeque::with_capacity(SPILL_ENTRIES),
             wake: Wake::default(),

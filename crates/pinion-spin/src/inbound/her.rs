@@ -73,7 +73,7 @@ impl InboundEngine {
         if let Some(&(_, burst)) = self.writing.front() {
             self.wake_her(shared, self.written(burst).max(now + 1));
         }
-        self.wake_inbound(shared, now + 1);
+        self.room_came(shared, now);
     }
 
     fn message_timeout(&self, shared: &Shared, context: ContextId) -> u64 {

@@ -64,6 +64,8 @@ pub struct InboundEngine {
     read_burst: (u64, u32),
     /// Reads that the port takes during one write burst.
     reads_per_burst: u32,
+    /// Whether the first frame waits for room.
+    waits: bool,
     /// Whether the source is not asked until `reopen`.
     paused: bool,
     ended: bool,
@@ -84,6 +86,7 @@ impl InboundEngine {
             fifo_limit: (limit > 0).then_some(limit),
             delay: machine.matching.latency_cycles + Crossing::new(machine).in_cycles(),
             reads_per_burst: machine.command.reads_per_inbound_burst,
+            waits: false,
             paused: true,
             buffer: PacketBuffer::new(machine),
             frames_wake: Wake::default(),
@@ -178,7 +181,16 @@ impl InboundEngine {
     #[inline]
     pub fn free(&mut self, shared: &mut Shared, now: u64, address: u32) {
         self.buffer.free(address);
-        self.wake_inbound(shared, now + 1);
+        self.room_came(shared, now);
+    }
+
+    /// Has it look again in the next cycle, after something was freed, unless its frame waits for
+    /// its arrival only. When the last packet has left, time goes on for that cycle all the same.
+    #[inline]
+    fn room_came(&mut self, shared: &mut Shared, now: u64) {
+        if self.waits || self.fifo_limit.is_some() || shared.packets.live() == 0 {
+            self.wake_inbound(shared, now + 1);
+        }
     }
 
     /// Gives the bytes of the packet buffer that are held.
@@ -203,6 +215,7 @@ impl InboundEngine {
         traffic: &mut dyn Traffic,
         listener: &mut dyn Listener,
     ) {
+        self.waits = false;
         loop {
             self.fill_fifo(shared, now, traffic, listener);
             let Some(frame) = self.fifo.front() else {
@@ -224,6 +237,7 @@ impl InboundEngine {
                 },
             };
             if !self.take(shared, now, classification, listener) {
+                self.waits = true;
                 return;
             }
         }

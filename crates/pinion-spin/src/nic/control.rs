@@ -220,6 +220,7 @@ impl Nic {
         self.shared.contexts.handlers[index] = handlers(&context);
         self.shared.contexts.list[index] = context;
         self.shared.contexts.released[index] = false;
+        self.shared.contexts.changes += 1;
         Ok(())
     }
 
@@ -241,6 +242,7 @@ impl Nic {
         self.shared.contexts.list[index] =
             ExecutionContext { watchdog_cycles: Some(1), ..ExecutionContext::default() };
         self.shared.contexts.released[index] = true;
+        self.shared.contexts.changes += 1;
         self.mpq.end_context(now, id);
         self.mpq.wake_at(&mut self.shared, now + 1);
         for core in 0..self.clusters.drivers.len() {

@@ -84,15 +84,30 @@ impl Nic {
     ) -> Outcome {
         self.shared.interest = listener.interest();
         let horizon = until.saturating_add(self.shared.epoch);
-        while let Some(now) = self.step(horizon, traffic, listener) {
+        let outcome = self.take_steps(u64::MAX, horizon, traffic, listener);
+        outcome.unwrap_or(Outcome::TimeReached)
+    }
+
+    /// Takes so many steps, unless the run is over before; `None`: there may be more to do.
+    fn take_steps(
+        &mut self,
+        most: u64,
+        horizon: u64,
+        traffic: &mut dyn Traffic,
+        listener: &mut dyn Listener,
+    ) -> Option<Outcome> {
+        for _ in 0..most {
+            let Some(now) = self.step(horizon, traffic, listener) else {
+                return Some(self.end_of_run());
+            };
             if self.is_stuck(now) {
-                return self.stuck(now);
+                return Some(self.stuck(now));
             }
             if self.clusters.ended {
-                break;
+                return Some(self.end_of_run());
             }
         }
-        self.end_of_run()
+        None
     }
 
     /// Takes one step of a run, for callers that look in between; `None`: there may be more to do.
@@ -105,13 +120,7 @@ impl Nic {
     ) -> Option<Outcome> {
         self.shared.interest = listener.interest();
         let horizon = self.cycle_until(until).saturating_add(self.shared.epoch);
-        let Some(now) = self.step(horizon, traffic, listener) else {
-            return Some(self.end_of_run());
-        };
-        if self.is_stuck(now) {
-            return Some(self.stuck(now));
-        }
-        self.clusters.ended.then(|| self.end_of_run())
+        self.take_steps(1, horizon, traffic, listener)
     }
 
     /// Says whether nothing that counts has moved for too long, or time itself stands still.
@@ -145,7 +154,7 @@ impl Nic {
     }
 
     /// Takes the next step due at or before `until`: an event of the queue, or a cluster's lane.
-    #[inline]
+    #[inline(always)]
     fn step(
         &mut self,
         until: u64,
@@ -155,7 +164,9 @@ impl Nic {
         if self.is_quiet() {
             return None;
         }
-        if let Some((cluster, lane)) = self.clusters.next_lane()
+        // No lane is due before now, and in the same cycle events go first.
+        if !self.shared.wheel.is_due()
+            && let Some((cluster, lane)) = self.clusters.next_lane()
             && self.shared.wheel.next_cycle().is_none_or(|event| event > lane)
         {
             if lane > until {
@@ -195,6 +206,7 @@ impl Nic {
     }
 
     /// Has a unit work.
+    #[inline(always)]
     fn handle(
         &mut self,
         now: u64,

@@ -125,6 +125,7 @@ impl Nic {
         let contexts = Contexts {
             handlers: contexts.iter().map(handlers).collect(),
             released: vec![false; contexts.len()],
+            changes: 0,
             list: contexts,
             iommu,
         };

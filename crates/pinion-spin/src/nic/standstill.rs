@@ -35,7 +35,9 @@ impl Standstill {
             (self.cycle, self.steps) = (cycle, 0);
         }
         self.steps += 1;
-        self.last = Some(step);
+        if self.steps > MOST_STEPS {
+            self.last = Some(step);
+        }
     }
 
     /// Says whether time stands still.

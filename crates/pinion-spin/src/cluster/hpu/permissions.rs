@@ -25,13 +25,36 @@ struct Region {
     write: bool,
 }
 
+impl Region {
+    /// Makes the region of an address and so many bytes; none of them: one that grants nothing.
+    #[inline]
+    fn new((first, bytes): (u32, u32), read: bool, write: bool) -> Self {
+        let any = bytes > 0;
+        let last = first.saturating_add(bytes.saturating_sub(1));
+        Self { first, last, read: any && read, write: any && write }
+    }
+}
+
+/// Gives the aligned range of so many bytes around an address.
+const fn around(address: u32, bytes: u32) -> (u32, u32) {
+    (address & !(bytes - 1), bytes)
+}
+
 const REGIONS: usize = 48;
+
+/// Where a task's packet stands among the regions, in L1 and in L2; behind it stand those that are
+/// the same for all tasks of its context.
+const L1_PACKET: usize = 0;
+const L2_PACKET: usize = 1;
+const FIRST_OF_CONTEXT: usize = 2;
 
 /// Holds the regions of one task.
 #[derive(Clone, Debug)]
 pub struct Permissions {
     regions: [Region; REGIONS],
     count: usize,
+    /// Whose regions stand behind the packet's.
+    owner: Option<Owner>,
     /// Ranges found by the last look-ups, by right.
     found: [(u32, u32); 2],
     /// By right: the first of those addresses, and how many of them begin a word within the range.
@@ -43,6 +66,7 @@ impl Default for Permissions {
         Self {
             regions: [Region::default(); REGIONS],
             count: 0,
+            owner: None,
             found: [NOTHING; 2],
             words: [(0, 0); 2],
         }
@@ -68,25 +92,44 @@ pub struct Subject {
     pub l1_packet: (u32, u32),
     /// Packet in L2 and its bytes.
     pub l2_packet: (u32, u32),
+    /// Its context, as [`crate::shared::Contexts::version`] names it.
+    pub context: (u32, u32),
 }
+
+/// Names the HPU and the context that regions are for.
+type Owner = (u32, u32, (u32, u32));
 
 impl Permissions {
     /// Sets the regions for a task.
     pub fn set(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
-        self.count = 0;
         (self.found, self.words) = ([NOTHING; 2], [(0, 0); 2]);
+        let (l1_packet, l2_packet) = match machine.protection.pmp {
+            PmpPolicy::Context => (subject.l1_packet, subject.l2_packet),
+            PmpPolicy::Rtl => {
+                (around(subject.l1_packet.0, PAGE), around(subject.l2_packet.0, PAGE))
+            }
+        };
+        self.regions[L1_PACKET] = Region::new(l1_packet, true, true);
+        self.regions[L2_PACKET] = Region::new(l2_packet, true, true);
+        let owner = Some((subject.cluster, subject.hpu, subject.context));
+        if self.owner == owner {
+            return;
+        }
+        (self.owner, self.count) = (owner, FIRST_OF_CONTEXT);
         self.grant(OUTPUT_DEVICE, false, true);
         match machine.protection.pmp {
             PmpPolicy::Context => self.set_context(machine, context, subject),
-            PmpPolicy::Rtl => self.set_rtl(machine, context, subject),
+            PmpPolicy::Rtl => self.set_rtl(machine, context),
         }
     }
 
     /// Sets what the runtime needs before the first task: the peripherals and its own stack.
     pub fn set_idle(&mut self, machine: &Machine, cluster: u32, hpu: u32) {
         let packet = (0, 0);
-        let subject = Subject { cluster, hpu, l1_packet: packet, l2_packet: packet };
+        let context = (0, 0);
+        let subject = Subject { cluster, hpu, l1_packet: packet, l2_packet: packet, context };
         self.set(machine, &ExecutionContext::default(), &subject);
+        self.owner = None;
     }
 
     fn set_context(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
@@ -107,8 +150,6 @@ impl Permissions {
             self.grant((base + stack, machine.l1.stack_bytes), true, true);
             self.grant((base + after_stacks, rest), true, true);
         }
-        self.grant(subject.l1_packet, true, true);
-        self.grant(subject.l2_packet, true, true);
         self.grant((context.handler_memory_address, context.handler_memory_bytes), true, true);
         // The program's own data lie at the start of the L2 handler memory.
         self.grant((machine.l2_handler.base, 64 << 10), true, true);
@@ -125,22 +166,18 @@ impl Permissions {
         self.grant((machine.l1.alias + offset, bytes), true, true);
     }
 
-    fn set_rtl(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
-        let around = |address: u32, bytes: u32| (address & !(bytes - 1), bytes);
+    fn set_rtl(&mut self, machine: &Machine, context: &ExecutionContext) {
         self.grant(around(machine.program.base, MIB), true, false);
         let all_l1 = ALL_L1_BYTES.max(machine.cluster.count * machine.l1.stride);
         self.grant((machine.l1.base, all_l1), true, true);
         self.grant((machine.l1.alias, ALL_L1_BYTES), true, true);
-        self.grant(around(subject.l1_packet.0, PAGE), true, true);
-        self.grant(around(subject.l2_packet.0, PAGE), true, true);
         self.grant(around(context.handler_memory_address, MIB), true, true);
         self.grant((machine.l2_handler.base, 64 << 10), true, true);
     }
 
-    fn grant(&mut self, (first, bytes): (u32, u32), read: bool, write: bool) {
-        if bytes > 0 && self.count < REGIONS {
-            let last = first.saturating_add(bytes - 1);
-            self.regions[self.count] = Region { first, last, read, write };
+    fn grant(&mut self, range: (u32, u32), read: bool, write: bool) {
+        if range.1 > 0 && self.count < REGIONS {
+            self.regions[self.count] = Region::new(range, read, write);
             self.count += 1;
         }
     }
@@ -210,6 +247,7 @@ mod tests {
         hpu: 2,
         l1_packet: (0x1040_4400, 64),
         l2_packet: (0x1c40_0000, 1000),
+        context: (0, 0),
     };
 
     #[test]
@@ -229,6 +267,14 @@ mod tests {
         assert!(!may(0x10c1_5400, Right::Write));
         assert!(may(0x1d00_0100, Right::Read));
         assert!(!may(0x1d00_0100, Right::Write), "programs are read only");
+        let next = Subject { l1_packet: (0x1040_4440, 64), ..SUBJECT };
+        permissions.set(&machine(), &context(), &next);
+        assert!(permissions.allows(0x1040_4440, 4, Right::Write), "its context's next packet");
+        assert!(!permissions.allows(0x1040_4400, 4, Right::Read), "no longer its packet");
+        let other = ExecutionContext { handler_memory_address: 0x1c30_1000, ..context() };
+        permissions.set(&machine(), &other, &Subject { context: (0, 1), ..SUBJECT });
+        assert!(permissions.allows(0x1c30_1000, 4, Right::Write), "its context was replaced");
+        assert!(!permissions.allows(0x1c30_0ffc, 4, Right::Write));
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub struct Ring {
     held: VecDeque<Held>,
 }
 
+/// Packets from the oldest on that are looked at before a packet is searched for: mostly it is there.
+const LOOKED_AT: usize = 8;
+
 #[derive(Clone, Copy, Debug)]
 struct Held {
     offset: u32,
@@ -63,11 +66,20 @@ impl Ring {
     /// If no packet lies there: then the machine freed one twice.
     pub fn free(&mut self, address: u32) {
         let offset = address - self.base;
-        let held = self.held.iter_mut().find(|held| held.offset == offset && !held.free);
+        let among_oldest = self.held.iter().take(LOOKED_AT).position(|held| held.offset == offset);
+        let found = among_oldest.or_else(|| self.search(offset));
+        let held = found.map(|index| &mut self.held[index]).filter(|held| !held.free);
         held.expect("a packet is freed once").free = true;
         while self.held.front().is_some_and(|held| held.free) {
             self.held.pop_front();
         }
+    }
+
+    /// Finds a packet by its offset: they lie in the ring as they came.
+    fn search(&self, offset: u32) -> Option<usize> {
+        let oldest = self.held.front()?.offset;
+        let age = |offset: u32| (offset < oldest, offset);
+        self.held.binary_search_by_key(&age(offset), |held| age(held.offset)).ok()
     }
 
     /// Gives the bytes held, gaps and packets freed out of order included.

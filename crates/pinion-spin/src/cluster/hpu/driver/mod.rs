@@ -48,6 +48,12 @@ pub mod register {
 /// Where the wide task begins among the words that the driver keeps.
 const FIRST_WIDE_WORD: u32 = 32;
 
+/// Where a task's packet in L1 stands among its words, behind the handler memory; then its scratchpad
+/// arrays, behind both of them the words of its host memory.
+const PACKET_WORD: usize = 2;
+const SCRATCHPAD_WORD: usize = 4;
+const HOST_WORDS: usize = 3;
+
 /// Holds a task that an HPU has.
 #[derive(Clone, Copy, Debug)]
 pub struct Running {
@@ -143,6 +149,8 @@ pub struct HpuDriver {
     /// DMA front end.
     pub dma: DmaFrontEnd,
     registers: [u32; 80],
+    /// Version of the context that the registers describe.
+    shown: Option<(u32, u32)>,
     wide: u32,
     /// What the task's and the commands' half last answered: the answer where no register is.
     answers: [u32; 2],
@@ -165,6 +173,7 @@ impl HpuDriver {
             queue: VecDeque::with_capacity(machine.command.per_hpu as usize),
             dma: DmaFrontEnd::default(),
             registers: [0; 80],
+            shown: None,
             answers: [0; 2],
             wide: machine.cluster.count.max(4),
         }
@@ -198,7 +207,7 @@ impl HpuDriver {
             && self.commands_pending() == 0
     }
 
-    /// Fills the task registers.
+    /// Fills the task registers. What its context says stays there from one of its tasks to the next.
     pub fn load_task(
         &mut self,
         machine: &Machine,
@@ -206,38 +215,49 @@ impl HpuDriver {
         task: &Task,
         packet: &TaskPacket,
     ) {
-        let handler_bytes = context_handler_bytes(context, task.handler);
+        if self.shown != Some(packet.context) {
+            self.shown = Some(packet.context);
+            self.load_context(machine, context);
+        }
         self.registers[0] = task.handler;
-        self.registers[1] = handler_bytes;
+        self.registers[1] = context_handler_bytes(context, task.handler);
+        let home = task.queue % machine.cluster.count;
+        for (start, entries) in self.layouts() {
+            let (memory, end) =
+                (start + PACKET_WORD, start + SCRATCHPAD_WORD + 2 * entries + HOST_WORDS);
+            self.registers[memory..memory + 2].copy_from_slice(&[task.l1_address, packet.l1_bytes]);
+            self.registers[end..end + 3].copy_from_slice(&[packet.l2_address, home, task.queue]);
+        }
+    }
+
+    /// Gives where the task begins among the words, and the entries of its scratchpad arrays.
+    fn layouts(&self) -> [(usize, usize); 2] {
+        [(2, 4), (FIRST_WIDE_WORD as usize, self.wide as usize)]
+    }
+
+    fn load_context(&mut self, machine: &Machine, context: &ExecutionContext) {
+        let clusters = machine.cluster.count;
         let scratchpad = |cluster: u32| {
-            machine.l1.base
-                + cluster * machine.l1.stride
-                + machine.scratchpad_offset()
-                + context.scratchpad(cluster).0
+            if cluster >= clusters {
+                return (0, 0);
+            }
+            let (offset, bytes) = context.scratchpad(cluster);
+            let l1 = machine.l1.base + cluster * machine.l1.stride;
+            (l1 + machine.scratchpad_offset() + offset, bytes)
         };
-        let (l1_bytes, clusters) = (packet.l1_bytes, machine.cluster.count);
-        for (start, entries) in [(2, 4), (FIRST_WIDE_WORD as usize, self.wide)] {
-            let mut at = start;
-            let mut put = |value: u32| {
-                self.registers[at] = value;
-                at += 1;
-            };
-            put(context.handler_memory_address);
-            put(context.handler_memory_bytes);
-            put(task.l1_address);
-            put(l1_bytes);
+        for (start, entries) in self.layouts() {
+            let words = &mut self.registers[start..];
+            words[0] = context.handler_memory_address;
+            words[1] = context.handler_memory_bytes;
             for cluster in 0..entries {
-                put(if cluster < clusters { scratchpad(cluster) } else { 0 });
+                let (address, bytes) = scratchpad(cluster as u32);
+                words[SCRATCHPAD_WORD + cluster] = address;
+                words[SCRATCHPAD_WORD + entries + cluster] = bytes;
             }
-            for cluster in 0..entries {
-                put(if cluster < clusters { context.scratchpad(cluster).1 } else { 0 });
-            }
-            put((context.host_memory_address >> 32) as u32);
-            put(context.host_memory_address as u32);
-            put(context.host_memory_bytes);
-            put(packet.l2_address);
-            put(task.queue % clusters);
-            put(task.queue);
+            let host = &mut words[SCRATCHPAD_WORD + 2 * entries..];
+            host[0] = (context.host_memory_address >> 32) as u32;
+            host[1] = context.host_memory_address as u32;
+            host[2] = context.host_memory_bytes;
         }
     }
 
@@ -289,6 +309,8 @@ pub struct TaskPacket {
     pub l2_address: u32,
     /// Bytes of it in L1.
     pub l1_bytes: u32,
+    /// Its context, as [`crate::shared::Contexts::version`] names it.
+    pub context: (u32, u32),
 }
 
 fn context_handler_bytes(context: &ExecutionContext, address: u32) -> u32 {

@@ -38,7 +38,8 @@ impl Clusters {
             driver.idle_from = now + 1;
             return self.drain_bounced(shared, now, core);
         }
-        let shown = TaskPacket { l2_address: address, l1_bytes: packet.l1_bytes };
+        let version = shared.contexts.version(context);
+        let shown = TaskPacket { l2_address: address, l1_bytes: packet.l1_bytes, context: version };
         driver.load_task(&shared.machine, &shared.contexts.list[context as usize], &task, &shown);
         driver.running = Some(Running {
             task,
@@ -93,6 +94,7 @@ impl Clusters {
             hpu,
             l1_packet: (task.l1_address, packet.l1_bytes),
             l2_packet: (packet.address, packet.record.bytes),
+            context: shared.contexts.version(context),
         };
         let (message, address) = (packet.record.message, packet.address);
         let context = &shared.contexts.list[context as usize];
