@@ -48,7 +48,7 @@ speed: VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 speed:
 	cargo build --release --locked --package pinion
 	target/release/pinion bench --markdown --json docs/src/speed/$(VERSION).json >docs/tables/speed.md
-	python3 tests/docs/run.py --pinion target/release/pinion speed.md --write
+	python3 tests/docs/run.py --pinion target/release/pinion docs/src/speed.md --write
 
 book:
 	mdbook build docs

@@ -445,6 +445,8 @@ def main():
         report("the figures' columns", column_problems())
         report("the documents' keys", key_problems())
         report("what is quoted from the calibration", quotation_problems(arguments.write))
+    elif arguments.write:
+        report("pages are whole", copy_problems(True))
     return 1 if failures else 0
 
 
