@@ -1,5 +1,6 @@
 //! Builds whole frames with correct lengths and checksums. In: addresses and a payload. Out: bytes.
 
+use super::checksum::{internet_checksum, transport_sum};
 use super::{
     ETHERNET_HEADER_BYTES, ETHERTYPE_EXPERIMENTAL, FrameError, IPV4_HEADER_BYTES, UDP_HEADER_BYTES,
 };
@@ -101,40 +102,19 @@ pub fn build_udp_frame(
     put(field::SOURCE_PORT, &src_port.to_be_bytes());
     put(field::DESTINATION_PORT, &dst_port.to_be_bytes());
     put(field::UDP_BYTES, &udp_bytes.to_be_bytes());
-    let ip_sum = internet_checksum(sum_of(&header[field::VERSION..field::SOURCE_PORT]));
-    let pseudo_header = sum_of(&header[field::SOURCE..field::SOURCE_PORT])
-        + u64::from(IpNumber::UDP.0)
-        + u64::from(udp_bytes);
-    let datagram = sum_of(&header[field::SOURCE_PORT..]) + sum_of(payload);
-    let udp_sum = match internet_checksum(pseudo_header + datagram) {
-        0 => u16::MAX, // 0 says that there is none (RFC 768)
-        sum => sum,
-    };
+    let ip_sum = internet_checksum(&header[field::VERSION..field::SOURCE_PORT]);
+    let addresses = &header[field::SOURCE..field::SOURCE_PORT];
+    let udp_sum = transport_sum(addresses, IpNumber::UDP.0, udp_bytes)
+        .add_slice(&header[field::SOURCE_PORT..])
+        .add_slice(payload)
+        .to_ones_complement_with_no_zero()
+        .to_be();
     header[field::IP_CHECKSUM..][..2].copy_from_slice(&ip_sum.to_be_bytes());
     header[field::UDP_CHECKSUM..][..2].copy_from_slice(&udp_sum.to_be_bytes());
     let mut frame = Vec::with_capacity(header.len() + payload.len());
     frame.extend_from_slice(&header);
     frame.extend_from_slice(payload);
     Ok(frame)
-}
-
-/// Sums up big-endian 16-bit words, the last filled up with a zero; carries are kept.
-fn sum_of(bytes: &[u8]) -> u64 {
-    let mut words = bytes.chunks_exact(4);
-    // A sum of 32-bit words is one of 16-bit words, as 2¹⁶ counts as 1.
-    let sum = words.by_ref().map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
-    let sum: u64 = sum.map(u64::from).sum();
-    let mut rest = [0; 4];
-    rest[..words.remainder().len()].copy_from_slice(words.remainder());
-    sum + u64::from(u32::from_be_bytes(rest))
-}
-
-/// Makes the Internet checksum (RFC 1071) of a sum.
-const fn internet_checksum(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
 }
 
 /// Builds an Ethernet frame with an ICMP echo request (a ping).

@@ -25,6 +25,15 @@ pub fn internet_checksum(bytes: &[u8]) -> u16 {
     Sum16BitWords::new().add_slice(bytes).ones_complement().to_be()
 }
 
+/// Begins the sum of a UDP or TCP part with its pseudo header: the addresses of the IPv4 header, the
+/// protocol, and the part's length; the part itself is to be added.
+pub(super) fn transport_sum(addresses: &[u8], protocol: u8, bytes: u16) -> Sum16BitWords {
+    Sum16BitWords::new()
+        .add_slice(addresses)
+        .add_2bytes([0, protocol])
+        .add_2bytes(bytes.to_be_bytes())
+}
+
 /// Verifies the checksums of an Ethernet frame.
 ///
 /// # Errors
@@ -63,13 +72,10 @@ fn transport_good(protocol: u8, header: &[u8], body: &[u8]) -> bool {
         1 => internet_checksum(body) == 0,
         17 if body.get(6..8) == Some(&[0, 0]) => true,
         6 | 17 => {
-            let length = (body.len() as u16).to_be_bytes();
-            let sum = Sum16BitWords::new()
-                .add_slice(&header[12..20])
-                .add_2bytes([0, protocol])
-                .add_2bytes(length)
-                .add_slice(body);
-            sum.ones_complement() == 0
+            transport_sum(&header[12..20], protocol, body.len() as u16)
+                .add_slice(body)
+                .ones_complement()
+                == 0
         }
         _ => true,
     }
