@@ -13,8 +13,6 @@ const PAGE_BYTES: usize = 1 << PAGE_SHIFT;
 const OWN: u32 = 1 << 31;
 /// Entry of a page that nobody has written: the shared page of zeros.
 const ZEROS: u32 = 0;
-/// Bytes kept behind the last page, so that eight bytes can be read anywhere.
-const PADDING: usize = 8;
 /// Room for own pages grows by an eighth, and at least by so many pages.
 const LEAST_GROWTH: usize = 4;
 
@@ -31,8 +29,8 @@ pub(super) struct Pages {
 impl Pages {
     /// Makes `size` zeroed bytes.
     pub fn new(size: usize) -> Self {
-        let zeros = vec![0; PAGE_BYTES + PADDING].into();
-        Self { size, table: Vec::new(), shared: zeros, own: vec![0; PADDING] }
+        let zeros = vec![0; PAGE_BYTES].into();
+        Self { size, table: Vec::new(), shared: zeros, own: Vec::new() }
     }
 
     /// Counts the bytes.
@@ -45,14 +43,11 @@ impl Pages {
         let mut shared = self.shared.to_vec();
         for entry in self.table.iter_mut().filter(|entry| **entry & OWN != 0) {
             let from = ((*entry & !OWN) as usize) << PAGE_SHIFT;
-            let number = (shared.len() - PADDING) >> PAGE_SHIFT;
-            shared.truncate(number << PAGE_SHIFT);
+            *entry = (shared.len() >> PAGE_SHIFT) as u32;
             shared.extend_from_slice(&self.own[from..from + PAGE_BYTES]);
-            shared.resize(shared.len() + PADDING, 0);
-            *entry = number as u32;
         }
         self.table.shrink_to_fit();
-        (self.shared, self.own) = (shared.into(), vec![0; PADDING]);
+        (self.shared, self.own) = (shared.into(), Vec::new());
     }
 
     /// Reads eight bytes at an offset within memory; those behind its end are garbage.
@@ -62,12 +57,18 @@ impl Pages {
         if within > PAGE_BYTES - 8 {
             return self.read_across(offset);
         }
-        let entry = self.table.get(offset >> PAGE_SHIFT).copied().unwrap_or(ZEROS);
-        let bytes = if entry & OWN != 0 { &self.own[..] } else { &self.shared[..] };
-        let at = ((entry & !OWN) as usize) << PAGE_SHIFT | within;
+        let (bytes, at) = self.look(offset);
         let mut word = [0; 8];
         word.copy_from_slice(&bytes[at..at + 8]);
         u64::from_le_bytes(word)
+    }
+
+    /// Gives the bytes among which an offset lies, and where; they go on to the end of its page.
+    #[inline(always)]
+    fn look(&self, offset: usize) -> (&[u8], usize) {
+        let entry = self.table.get(offset >> PAGE_SHIFT).copied().unwrap_or(ZEROS);
+        let bytes = if entry & OWN != 0 { &self.own[..] } else { &self.shared[..] };
+        (bytes, (((entry & !OWN) as usize) << PAGE_SHIFT) | (offset % PAGE_BYTES))
     }
 
     /// Reads eight bytes that may lie on two pages.
@@ -101,9 +102,7 @@ impl Pages {
         while !to.is_empty() {
             let within = offset % PAGE_BYTES;
             let (part, rest) = to.split_at_mut(to.len().min(PAGE_BYTES - within));
-            let entry = self.table.get(offset >> PAGE_SHIFT).copied().unwrap_or(ZEROS);
-            let bytes = if entry & OWN != 0 { &self.own[..] } else { &self.shared[..] };
-            let at = ((entry & !OWN) as usize) << PAGE_SHIFT | within;
+            let (bytes, at) = self.look(offset);
             part.copy_from_slice(&bytes[at..at + part.len()]);
             offset += part.len();
             to = rest;
@@ -140,13 +139,11 @@ impl Pages {
             self.table.resize(page + 1, ZEROS);
         }
         let from = (self.table[page] as usize) << PAGE_SHIFT;
-        let at = self.own.len() - PADDING;
-        if self.own.capacity() < self.own.len() + PAGE_BYTES {
+        let at = self.own.len();
+        if self.own.capacity() < at + PAGE_BYTES {
             self.own.reserve_exact((at / 8).max(LEAST_GROWTH * PAGE_BYTES));
         }
-        self.own.truncate(at);
         self.own.extend_from_slice(&self.shared[from..from + PAGE_BYTES]);
-        self.own.resize(at + PAGE_BYTES + PADDING, 0);
         self.table[page] = OWN | (at >> PAGE_SHIFT) as u32;
         at
     }
@@ -163,7 +160,7 @@ mod tests {
         const SIZE: usize = 20 * PAGE_BYTES;
         let mut random = Xorshift32::new(7);
         let mut pages = Pages::new(SIZE);
-        let mut flat = vec![0u8; SIZE + PADDING];
+        let mut flat = vec![0u8; SIZE];
         let mut parted = Vec::new();
         for turn in 0..20_000 {
             let bytes = [1, 2, 4, 8][random.draw() as usize % 4];
@@ -197,9 +194,9 @@ mod tests {
         pages.copy_in(5000, &[1; 3000]);
         pages.share();
         let mut other = pages.clone();
-        assert_eq!((pages.own.len(), other.own.len()), (PADDING, PADDING));
+        assert_eq!((pages.own.len(), other.own.len()), (0, 0));
         other.write(5000, 1, 9);
-        assert_eq!(other.own.len(), PAGE_BYTES + PADDING);
+        assert_eq!(other.own.len(), PAGE_BYTES);
         assert_eq!((pages.read(5000) as u8, other.read(5000) as u8), (1, 9));
         assert_eq!((other.read(5001) as u8, other.read((1 << 30) - 8)), (1, 0));
     }

@@ -13,6 +13,7 @@ use pinion_net::frame::lnic::Header;
 use super::message_table::{Fingerprint, Key, MessageTable};
 use crate::Cycle;
 use crate::machine::receive::{DATAPATH_BYTES, ReceiveSection};
+use crate::nic::grow;
 use crate::transport::{DropReason, MAX_PACKETS, MessageInfo, Packets, Refusal};
 
 /// 64-bit words in a word of the datapath.
@@ -253,14 +254,6 @@ impl Reassembly {
             ..Slot::default()
         };
         Ok(rx_id)
-    }
-}
-
-/// Lets a buffer have room for `words` words, and no more: many hold none but short messages.
-fn grow(buffer: &mut Vec<u64>, words: usize) {
-    if buffer.len() < words {
-        buffer.reserve_exact(words - buffer.len());
-        buffer.resize(words, 0);
     }
 }
 

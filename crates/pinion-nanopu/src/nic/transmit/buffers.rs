@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::machine::transmit::{BufferClass, DATAPATH_BYTES};
+use crate::nic::grow;
 
 /// Names a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,11 +116,7 @@ impl Class {
         if self.bodies.len() <= number {
             self.bodies.resize(number + 1, Vec::new());
         }
-        let body = &mut self.bodies[number];
-        if body.len() < bytes {
-            body.reserve_exact(bytes - body.len());
-            body.resize(bytes, 0);
-        }
+        grow(&mut self.bodies[number], bytes);
     }
 }
 
