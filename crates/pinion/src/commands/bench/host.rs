@@ -87,25 +87,9 @@ pub fn today() -> String {
 }
 
 /// Turns days since the first of January 1970 into a date.
-fn date(mut days: u64) -> String {
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    format!("{year}-{month:02}-{:02}", days + 1)
+fn date(days: u64) -> String {
+    let time = chrono::DateTime::from_timestamp((days * SECONDS_A_DAY) as i64, 0);
+    time.unwrap_or_default().format("%F").to_string()
 }
 
 #[cfg(test)]
