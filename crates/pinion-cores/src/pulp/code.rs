@@ -7,10 +7,12 @@
 
 use std::ops::Deref;
 
-use super::NO_REGISTER;
 use pinion_isa::{AmoOp, Class, DecodedProgram, Extensions, Instruction, Op};
 
-/// Names what a micro-operation does; loads come first, then stores, then atomics.
+use super::NO_REGISTER;
+
+/// Names what a micro-operation does: one for each way through the lean loop, so that its table of
+/// jumps has no gaps. Loads come first, then stores, then atomics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the instructions' own names")]
@@ -97,18 +99,16 @@ pub struct MicroOp {
     pub writes: bool,
     /// Whether it is an atomic.
     pub is_atomic: bool,
-    /// Whether memory gets the sum of what it held, masked by `keeps`, and of its operand, masked by
-    /// `takes`: so for a load, a store and an atomic addition of a word, without a choice among them.
+    /// Whether memory gets the sum of what it held, if it `keeps` that, and of its operand, if it
+    /// `writes`: so for a load, a store and an atomic addition of a word, without a choice among them.
     pub is_sum: bool,
-    /// See `is_sum`: 0 or -1.
-    pub keeps: i8,
-    /// See `is_sum`: 0 or -1.
-    pub takes: i8,
+    /// Whether what memory held is part of what it holds then.
+    pub keeps: bool,
     /// Whether the instruction behind it waits for the register that it loads.
     pub is_used_next: bool,
 }
 
-const _: () = assert!(size_of::<MicroOp>() == 20);
+const _: () = assert!(size_of::<MicroOp>() == 16);
 
 /// Stands for an instruction that is not known.
 const UNKNOWN: MicroOp = MicroOp {
@@ -123,8 +123,7 @@ const UNKNOWN: MicroOp = MicroOp {
     writes: false,
     is_atomic: false,
     is_sum: false,
-    keeps: -1,
-    takes: 0,
+    keeps: true,
     is_used_next: false,
 };
 
@@ -222,8 +221,8 @@ impl Code {
         let writes = is_store || is_atomic;
         let micro = MicroOp { imm, kind, rd, loads, rs1, rs2, step, ..UNKNOWN };
         let is_sum = matches!(kind, Kind::Lw | Kind::Sw | Kind::AmoAdd);
-        let (keeps, takes) = (-i8::from(kind != Kind::Sw), -i8::from(writes));
-        Some(MicroOp { alignment, writes, is_atomic, is_sum, keeps, takes, is_used_next, ..micro })
+        let keeps = kind != Kind::Sw;
+        Some(MicroOp { alignment, writes, is_atomic, is_sum, keeps, is_used_next, ..micro })
     }
 
     fn kind(&self, instruction: &Instruction, pc: u32) -> (Kind, u32) {

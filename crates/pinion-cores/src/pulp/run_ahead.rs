@@ -5,6 +5,7 @@
 
 use pinion_isa::{Class, DecodedProgram, Instruction, Outcome};
 
+use super::code::waits_for;
 use super::costs::{Costs, MEMORY};
 use super::{Core, NO_REGISTER};
 pub use crate::port::Stop;
@@ -74,7 +75,7 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
         let Some(instruction) = program.get(pc) else { return Stop::Shared };
         if core.loaded != NO_REGISTER {
             let third = XPULP && core.loaded != 0 && instruction.rs3 == core.loaded;
-            if instruction.reads(core.loaded) || instruction.computes(core.loaded) || third {
+            if waits_for(instruction, core.loaded) || third {
                 *time += costs.load_use;
                 core.stalls.load_use += costs.load_use;
             }

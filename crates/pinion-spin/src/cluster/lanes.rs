@@ -6,16 +6,19 @@
 //! most of what handlers do, cost no event at all. Everything else a core does goes through the
 //! queue at its exact cycle.
 
-use super::Clusters;
-use super::own_l1::OwnL1;
-use crate::cluster::hpu::Waiting;
-use crate::cluster::hpu::port::Port;
-use crate::cluster::hpu::trace::{Before, Traced};
-use crate::listener::Listener;
-use crate::shared::Shared;
+use pinion_cores::pulp::Costs;
+use pinion_cores::pulp::code::Code;
 use pinion_cores::pulp::lean::{Start, run_lean};
 use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
 use pinion_sim::calendar::{CORES, Calendar, NEVER};
+
+use super::Clusters;
+use super::own_l1::OwnL1;
+use crate::cluster::hpu::port::Port;
+use crate::cluster::hpu::trace::{Before, Executed, Traced};
+use crate::cluster::hpu::{Core, Waiting};
+use crate::listener::Listener;
+use crate::shared::Shared;
 
 /// Cycles by which a cluster may run ahead of the others: the way of an access to another cluster's
 /// L1 takes longer (22 cycles in all, row remote_l1).
@@ -169,25 +172,9 @@ impl Clusters {
                     lane.held &= !(1 << index);
                 }
                 let port = Port { cache: &units.cache, near, l1_base: core.l1_base };
-                let stop = if TRACED {
-                    let (cluster, hpu) = (core.cluster, core.index);
-                    let mut watch = Traced { executed: &mut self.executed, cluster, hpu };
-                    start.settle(&mut core.model, code);
-                    run_ahead::<XPULP, _, _>(
-                        &mut core.model,
-                        &port,
-                        costs,
-                        code,
-                        &mut time,
-                        &mut watch,
-                    )
-                } else if XPULP {
-                    start.settle(&mut core.model, code);
-                    let model = &mut core.model;
-                    run_ahead::<XPULP, _, _>(model, &port, costs, code, &mut time, &mut Unwatched)
-                } else {
-                    run_lean(&mut core.model, port, costs, code, start, &mut time)
-                };
+                let executed = &mut self.executed;
+                let stop =
+                    go_on::<TRACED, XPULP>(core, port, costs, code, start, &mut time, executed);
                 match stop {
                     Stop::Near(address) => {
                         let place = code.place(core.model.hart.pc);
@@ -243,17 +230,9 @@ impl Clusters {
         let core = &mut self.cores[id];
         let cache = &self.each[core.cluster as usize].cache;
         let port = Port { cache, near: &self.near, l1_base: core.l1_base };
-        let (costs, program) = (&self.costs, &self.program);
-        if TRACED {
-            let (cluster, hpu) = (core.cluster, core.index);
-            let mut watch = Traced { executed: &mut self.executed, cluster, hpu };
-            run_ahead::<XPULP, _, _>(&mut core.model, &port, costs, program, time, &mut watch)
-        } else if XPULP {
-            run_ahead::<XPULP, _, _>(&mut core.model, &port, costs, program, time, &mut Unwatched)
-        } else {
-            let start = Start::of(&mut core.model, program);
-            run_lean(&mut core.model, port, costs, program, start, time)
-        }
+        let start = Start::of(&mut core.model, &self.program);
+        let (costs, code) = (&self.costs, &self.program);
+        go_on::<TRACED, XPULP>(core, port, costs, code, start, time, &mut self.executed)
     }
 
     /// Puts a core that stopped at `time` where it waits; what only it sees it does at once, for as
@@ -285,5 +264,29 @@ impl Clusters {
             }
             stop = self.go_ahead(shared, id, &mut time, listener);
         }
+    }
+}
+
+/// Lets a core run ahead from where an access has left it; says why it stopped.
+#[inline(always)]
+fn go_on<const TRACED: bool, const XPULP: bool>(
+    core: &mut Core,
+    port: Port,
+    costs: &Costs,
+    code: &Code,
+    start: Start,
+    time: &mut u64,
+    executed: &mut Vec<Executed>,
+) -> Stop {
+    let (cluster, hpu, core) = (core.cluster, core.index, &mut core.model);
+    if !TRACED && !XPULP {
+        return run_lean(core, port, costs, code, start, time);
+    }
+    start.settle(core, code);
+    if TRACED {
+        let mut watch = Traced { executed, cluster, hpu };
+        run_ahead::<XPULP, _, _>(core, &port, costs, code, time, &mut watch)
+    } else {
+        run_ahead::<XPULP, _, _>(core, &port, costs, code, time, &mut Unwatched)
     }
 }

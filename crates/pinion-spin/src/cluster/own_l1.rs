@@ -130,8 +130,8 @@ fn perform(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> Option<u32> {
     let word = u32::from_le_bytes(*bytes);
     if one.is_sum {
         // Cores take turns, so that nobody can foresee which of these comes: no choice, no jump.
-        let sum = (word & i32::from(one.keeps) as u32)
-            .wrapping_add(operand & i32::from(one.takes) as u32);
+        let if_so = |flag: bool| u32::from(flag).wrapping_neg();
+        let sum = (word & if_so(one.keeps)).wrapping_add(operand & if_so(one.writes));
         *bytes = sum.to_le_bytes();
         return Some(word);
     }
