@@ -1,10 +1,10 @@
 //! What can be said of an instruction before it runs: function, line of source, bits, disassembly.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use pinion_isa::elf::Image;
 use pinion_isa::{Instruction, disassemble};
+use rustc_hash::FxHashMap;
 
 use super::SourceLines;
 
@@ -19,13 +19,13 @@ const TEXT_WIDTH: usize = 24;
 pub struct Code<'a> {
     image: &'a Image,
     lines: SourceLines,
-    known: HashMap<(u32, u32), String>,
+    known: FxHashMap<(u32, u32), String>,
 }
 
 impl<'a> Code<'a> {
     /// Describes a program's instructions.
     pub fn new(image: &'a Image, lines: SourceLines) -> Self {
-        Self { image, lines, known: HashMap::new() }
+        Self { image, lines, known: FxHashMap::default() }
     }
 
     /// Gives the columns of an instruction with these bits at `pc`.

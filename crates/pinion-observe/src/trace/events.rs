@@ -1,10 +1,12 @@
 //! What a run's events look like as text; which packet and HPU they belong to.
 
-use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use pinion_sim::{Clock, Time};
 use pinion_spin::{ContextId, Event, UnitEvent, UnitEventKind};
+use rustc_hash::FxHashMap;
 
+use super::digits::Ns;
 use super::filter::{clock, handler_name};
 use super::inside::{Inside, Packets};
 use pinion_app::app::App;
@@ -20,8 +22,6 @@ pub struct Told {
     pub hpu: Option<(u32, u32)>,
     /// Name of the packet it belongs to, if it belongs to one.
     pub packet: Option<(ContextId, u64)>,
-    /// What is written.
-    pub text: String,
 }
 
 /// Names a packet by its context and number.
@@ -35,9 +35,9 @@ pub struct Events<'a> {
     clock: Clock,
     packets: Packets,
     /// What each HPU works at.
-    running: HashMap<(u32, u32), (ContextId, u64)>,
+    running: FxHashMap<(u32, u32), (ContextId, u64)>,
     /// What each HPU's unfinished line of output holds.
-    output: HashMap<(u32, u32), Vec<u8>>,
+    output: FxHashMap<(u32, u32), Vec<u8>>,
 }
 
 impl<'a> Events<'a> {
@@ -47,106 +47,111 @@ impl<'a> Events<'a> {
             app,
             clock: clock(app),
             packets: Packets::new(&app.machine.value),
-            running: HashMap::new(),
-            output: HashMap::new(),
+            running: FxHashMap::default(),
+            output: FxHashMap::default(),
         }
     }
 
-    /// Describes an event, if there is anything to say.
-    pub fn describe(&mut self, event: &Event<'_>) -> Option<Told> {
-        let told = |time, hpu, packet, text| Some(Told { time, hpu, packet, text });
+    /// Describes an event, if there is anything to say: its words are written behind `text`.
+    pub fn describe(&mut self, event: &Event<'_>, text: &mut String) -> Option<Told> {
+        let told = |time, hpu, packet| Some(Told { time, hpu, packet });
         match *event {
             Event::Unmatched { time, frame } => {
-                let text = format!("a packet of {} B matches no context", frame.len());
-                told(time, None, None, text)
+                let _ = write!(text, "a packet of {} B matches no context", frame.len());
+                told(time, None, None)
             }
             Event::Dropped { time, reason, frame } => {
-                let text = format!("a packet of {} B is dropped: {}", frame.len(), reason.name());
-                told(time, None, None, text)
+                let _ = write!(text, "a packet of {} B is dropped: {}", frame.len(), reason.name());
+                told(time, None, None)
             }
             Event::PacketTaken { record, address } => {
                 let packet = (record.context, record.packet);
                 self.packets.insert(record, address);
-                let text = format!(
-                    "packet {} of message {} is written to {address:08x} ({} B, {}), arrived at {:.1} ns",
+                let _ = write!(
+                    text,
+                    "packet {} of message {} is written to {address:08x} ({} B, {}), arrived at {} ns",
                     record.packet,
                     record.message,
                     record.bytes,
                     self.app.contexts[record.context.0 as usize].name,
-                    record.arrival.ns(),
+                    Ns(record.arrival),
                 );
-                told(record.inbound, None, Some(packet), text)
+                told(record.inbound, None, Some(packet))
             }
             Event::HandlerStarted { time, cluster, hpu, task } => {
                 let packet = (task.context, task.packet);
                 self.running.insert((cluster, hpu), packet);
                 let handler = handler_name(self.app, task.context, task.kind);
-                let text = format!("{handler} begins for packet {}", task.packet);
-                told(time, Some((cluster, hpu)), Some(packet), text)
+                let _ = write!(text, "{handler} begins for packet {}", task.packet);
+                told(time, Some((cluster, hpu)), Some(packet))
             }
             Event::HandlerDone(record) => {
                 let handler = handler_name(self.app, record.context, record.kind);
                 let how = if record.failed { "fails" } else { "ends" };
-                let text = format!(
+                let _ = write!(
+                    text,
                     "{handler} {how} for packet {}: {} instructions in {}",
                     record.packet,
                     record.instructions,
                     record.end.since(record.start)
                 );
                 let packet = (record.context, record.packet);
-                told(record.end, Some((record.cluster, record.hpu)), Some(packet), text)
+                told(record.end, Some((record.cluster, record.hpu)), Some(packet))
             }
             Event::Transfer(transfer) => {
                 let packet = match transfer.hpu {
                     Some(hpu) => self.running.get(&(transfer.cluster, hpu)).copied(),
                     None => self.packets.at(transfer.cluster, transfer.from).map(name),
                 };
-                let who = match transfer.hpu {
-                    Some(hpu) => format!("for HPU {}.{hpu}", transfer.cluster),
-                    None => "to bring a packet".to_owned(),
-                };
-                let text = format!(
-                    "cluster {}'s DMA copies {} B from {:08x} to {:08x} {who}, until {:.1} ns",
-                    transfer.cluster,
-                    transfer.bytes,
-                    transfer.from,
-                    transfer.to,
-                    transfer.done.ns()
+                let _ = write!(
+                    text,
+                    "cluster {}'s DMA copies {} B from {:08x} to {:08x} ",
+                    transfer.cluster, transfer.bytes, transfer.from, transfer.to,
                 );
+                let _ = match transfer.hpu {
+                    Some(hpu) => write!(text, "for HPU {}.{hpu}", transfer.cluster),
+                    None => write!(text, "to bring a packet"),
+                };
+                let _ = write!(text, ", until {} ns", Ns(transfer.done));
                 let hpu = transfer.hpu.map(|hpu| (transfer.cluster, hpu));
-                told(transfer.issued, hpu, packet, text)
+                told(transfer.issued, hpu, packet)
             }
             Event::PacketDone(record) => {
                 self.packets.remove(record.packet);
                 let packet = Some((record.context, record.packet));
-                told(record.completion, None, packet, format!("packet {} is done", record.packet))
+                let _ = write!(text, "packet {} is done", record.packet);
+                told(record.completion, None, packet)
             }
             Event::Departed { time, frame, packet } => {
-                let text =
-                    format!("a packet of {} B has left, sent for packet {packet}", frame.len());
-                told(time, None, self.packet(packet), text)
+                let _ = write!(
+                    text,
+                    "a packet of {} B has left, sent for packet {packet}",
+                    frame.len()
+                );
+                told(time, None, self.packet(packet))
             }
             Event::HostWrite { time, address, data, packet } => {
-                let text = format!(
+                let _ = write!(
+                    text,
                     "{} B are written to host {address:#x} for packet {packet}",
                     data.len()
                 );
-                told(time, None, self.packet(packet), text)
+                told(time, None, self.packet(packet))
             }
-            Event::Output { time, cluster, hpu, byte } => self.output(time, (cluster, hpu), byte),
+            Event::Output { time, cluster, hpu, byte } => {
+                self.output(time, (cluster, hpu), byte, text)
+            }
             Event::HandlerFault {
                 time, context, packet, cluster, hpu, fault, pc, address, ..
             } => {
-                let text = format!("fault: {fault:?} at PC {pc:08x}, address {address:08x}");
-                told(time, Some((cluster, hpu)), Some((context, packet)), text)
+                let _ = write!(text, "fault: {fault:?} at PC {pc:08x}, address {address:08x}");
+                told(time, Some((cluster, hpu)), Some((context, packet)))
             }
-            Event::MessageEvicted { time, message, .. } => told(
-                time,
-                None,
-                None,
-                format!("message {message} is given up: its packets stay away"),
-            ),
-            Event::Unit(ref unit) => self.unit(unit),
+            Event::MessageEvicted { time, message, .. } => {
+                let _ = write!(text, "message {message} is given up: its packets stay away");
+                told(time, None, None)
+            }
+            Event::Unit(ref unit) => self.unit(unit, text),
             Event::HostRead { .. } | Event::Instruction(_) => None,
         }
     }
@@ -156,45 +161,55 @@ impl<'a> Events<'a> {
     }
 
     /// Collects what an HPU prints until the line is complete.
-    fn output(&mut self, time: Time, hpu: (u32, u32), byte: u8) -> Option<Told> {
+    fn output(&mut self, time: Time, hpu: (u32, u32), byte: u8, text: &mut String) -> Option<Told> {
         let line = self.output.entry(hpu).or_default();
         if byte != b'\n' {
             line.push(byte);
             return None;
         }
-        let text = format!("prints: {}", String::from_utf8_lossy(line));
+        let _ = write!(text, "prints: {}", String::from_utf8_lossy(line));
         line.clear();
-        Some(Told { time, hpu: Some(hpu), packet: self.running.get(&hpu).copied(), text })
+        Some(Told { time, hpu: Some(hpu), packet: self.running.get(&hpu).copied() })
     }
 
     /// Describes the steps that no other event tells of.
-    fn unit(&mut self, unit: &UnitEvent) -> Option<Told> {
-        let hpu = (unit.cluster, unit.hpu);
-        let known = self.packets.at(unit.cluster, unit.address).map(name);
-        let number = known.map_or_else(|| "?".to_owned(), |(_, packet)| packet.to_string());
-        let (hpu, packet, text) = match unit.kind {
+    fn unit(&mut self, unit: &UnitEvent, text: &mut String) -> Option<Told> {
+        let known = || self.packets.at(unit.cluster, unit.address).map(name);
+        let running = || self.running.get(&(unit.cluster, unit.hpu)).copied();
+        let (is_hpu, packet) = match unit.kind {
             UnitEventKind::HerIn => {
+                let packet = known();
+                push_packet(text, "", packet);
+                text.push_str("'s HER reaches the packet scheduler");
                 self.packets.take_up_to(unit.cluster, unit.address);
-                (None, known, format!("packet {number}'s HER reaches the packet scheduler"))
+                (false, packet)
             }
-            UnitEventKind::TaskOut => (
-                None,
-                known,
-                format!("a task for packet {number} goes to cluster {}", unit.cluster),
-            ),
+            UnitEventKind::TaskOut => {
+                let packet = known();
+                push_packet(text, "a task for ", packet);
+                let _ = write!(text, " goes to cluster {}", unit.cluster);
+                (false, packet)
+            }
             UnitEventKind::CommandIssue => {
                 let kind = INTERFACES[unit.address as usize % INTERFACES.len()];
-                (
-                    Some(hpu),
-                    self.running.get(&hpu).copied(),
-                    format!("command {} ({kind}) issued", unit.id),
-                )
+                let _ = write!(text, "command {} ({kind}) issued", unit.id);
+                (true, running())
             }
             UnitEventKind::CommandResponse => {
-                (Some(hpu), self.running.get(&hpu).copied(), format!("command {} is done", unit.id))
+                let _ = write!(text, "command {} is done", unit.id);
+                (true, running())
             }
             _ => return None,
         };
-        Some(Told { time: self.clock.time(unit.cycle), hpu, packet, text })
+        let hpu = is_hpu.then_some((unit.cluster, unit.hpu));
+        Some(Told { time: self.clock.time(unit.cycle), hpu, packet })
     }
+}
+
+/// Writes which packet it is, by its number where that is known.
+fn push_packet(text: &mut String, before: &str, packet: Option<(ContextId, u64)>) {
+    let _ = match packet {
+        Some((_, number)) => write!(text, "{before}packet {number}"),
+        None => write!(text, "{before}packet ?"),
+    };
 }

@@ -128,8 +128,15 @@ fn handlers(app: &App) -> Vec<(ContextId, HandlerKind, &str)> {
 
 /// Names a handler.
 pub fn handler_name(app: &App, context: ContextId, kind: HandlerKind) -> &str {
-    let found = handlers(app).into_iter().find(|(c, k, _)| (*c, *k) == (context, kind));
-    found.map_or("handler", |(_, _, name)| name)
+    let found = app.contexts.get(context.0 as usize).and_then(|context| {
+        let handler = match kind {
+            HandlerKind::Header => &context.header_handler,
+            HandlerKind::Payload => &context.payload_handler,
+            HandlerKind::Completion => &context.completion_handler,
+        };
+        handler.as_ref()
+    });
+    found.map_or("handler", |handler| handler.name.as_str())
 }
 
 /// Lists the handlers that are chosen by name or by context; `None`: all are.

@@ -1,10 +1,11 @@
 //! The packets inside a NIC, by number and by address: addresses name them in the fine trace, in
 //! each unit's own L2 packet buffer.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use pinion_sim::Time;
 use pinion_spin::{ContextId, Machine, PacketRecord};
+use rustc_hash::FxHashMap;
 
 /// Holds what is known of a packet inside.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +30,8 @@ type Place = (u32, u32);
 pub struct Packets {
     units: u32,
     clusters: u32,
-    by_place: HashMap<Place, Inside>,
-    places: HashMap<u64, Place>,
+    by_place: FxHashMap<Place, Inside>,
+    places: FxHashMap<u64, Place>,
     /// By unit: packets whose HERs have yet to come; they do so in this order.
     before_her: Vec<VecDeque<(u32, Inside)>>,
 }
@@ -41,8 +42,8 @@ impl Packets {
         Self {
             units: machine.units.count.max(1),
             clusters: machine.cluster.count.max(1),
-            by_place: HashMap::new(),
-            places: HashMap::new(),
+            by_place: FxHashMap::default(),
+            places: FxHashMap::default(),
             before_her: vec![VecDeque::new(); machine.units.count.max(1) as usize],
         }
     }

@@ -5,6 +5,7 @@
 //! in runs without a tracer.
 
 mod code;
+mod digits;
 mod events;
 mod filter;
 mod inside;
@@ -19,6 +20,7 @@ use pinion_spin::Listener;
 
 use pinion_app::error::Result;
 
+pub use digits::Ns;
 pub use filter::{Choice, Filter, handler_name};
 pub use lines::SourceLines;
 pub use text::TextTrace;

@@ -1,37 +1,43 @@
 //! What an instruction did: registers written (`a0=…`) and read (`a1:…`), the physical address it
 //! accessed (`PA:…`), the trap it took.
 
-use std::fmt::Write as _;
-
 use pinion_isa::REGISTER_NAMES;
 use pinion_spin::InstructionRecord;
 
-/// Writes what an instruction did.
-pub fn effects(record: &InstructionRecord) -> String {
+use super::digits::{push_number, push_word};
+
+/// Appends what an instruction did, which may end in a space.
+pub fn push_effects(line: &mut Vec<u8>, record: &InstructionRecord) {
     let instruction = &record.instruction;
-    let name = |register: u8| REGISTER_NAMES[usize::from(register & 31)];
-    let mut text = String::new();
     if let Some(cause) = record.trap {
-        let _ = write!(text, "trap:{cause} ");
+        line.extend_from_slice(b"trap:");
+        push_number(line, u64::from(cause), 0);
+        line.push(b' ');
     } else {
         if instruction.rd != 0 {
-            let _ = write!(text, "{}={:08x} ", name(instruction.rd), record.result);
+            push_register(line, instruction.rd, b'=', record.result);
         }
         if let Some(value) = record.increment {
-            let _ = write!(text, "{}={value:08x} ", name(instruction.rs1));
+            push_register(line, instruction.rs1, b'=', value);
         }
     }
     let sources = instruction.sources();
     for (index, (&register, value)) in sources.iter().zip(record.sources).enumerate() {
         if register != 0 && !sources[..index].contains(&register) {
-            let _ = write!(text, "{}:{value:08x} ", name(register));
+            push_register(line, register, b':', value);
         }
     }
     if let Some(address) = record.address {
-        let _ = write!(text, "PA:{address:08x}");
+        line.extend_from_slice(b"PA:");
+        push_word(line, address);
     }
-    text.truncate(text.trim_end().len());
-    text
+}
+
+fn push_register(line: &mut Vec<u8>, register: u8, sign: u8, value: u32) {
+    line.extend_from_slice(REGISTER_NAMES[usize::from(register & 31)].as_bytes());
+    line.push(sign);
+    push_word(line, value);
+    line.push(b' ');
 }
 
 #[cfg(test)]
@@ -56,6 +62,12 @@ mod tests {
             trap: None,
             task: None,
         }
+    }
+
+    fn effects(record: &InstructionRecord) -> String {
+        let mut line = Vec::new();
+        push_effects(&mut line, record);
+        String::from_utf8_lossy(line.trim_ascii_end()).into_owned()
     }
 
     #[test]

@@ -3,13 +3,14 @@
 
 use std::io::{ErrorKind, Write};
 
-use pinion_sim::Time;
+use pinion_sim::{Clock, Time};
 use pinion_spin::{Event, Hears, InstructionRecord, Interest, Spin};
 
 use super::code::Code;
-use super::events::Events;
+use super::digits::{Ns, push_number};
+use super::events::{Events, Told};
 use super::filter::clock;
-use super::registers::effects;
+use super::registers::push_effects;
 use super::{Filter, SourceLines, Tracer};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
@@ -28,18 +29,27 @@ pub struct TextTrace<'a, W> {
     begin: Time,
     /// The time up to which everything is written.
     settled: Time,
-    lines: Vec<(Time, Line)>,
-    /// Number of cycles of a time.
-    cycle_at: Box<dyn Fn(Time) -> u64 + Send>,
+    lines: Vec<Line>,
+    /// The lines' characters, in the order they were heard.
+    text: Vec<u8>,
+    /// An event's words, until its line is known.
+    words: String,
+    clock: Clock,
     out: W,
     has_titles: bool,
     has_lines: bool,
     is_over: bool,
 }
 
-enum Line {
-    Instruction(Box<InstructionRecord>),
-    Event(Option<(u32, u32)>, String),
+/// A line that waits until nothing earlier can come.
+#[derive(Clone, Copy)]
+struct Line {
+    time: Time,
+    /// Events first, then HPU by HPU: the order of a cycle's lines depends on nothing else.
+    rank: u32,
+    /// Where its characters begin, and how many they are.
+    begin: usize,
+    bytes: u32,
 }
 
 impl<'a, W: Write> TextTrace<'a, W> {
@@ -55,7 +65,9 @@ impl<'a, W: Write> TextTrace<'a, W> {
             begin: clock.time(first),
             settled: Time::ZERO,
             lines: Vec::new(),
-            cycle_at: Box::new(move |time| clock.cycle_at(time)),
+            text: Vec::new(),
+            words: String::new(),
+            clock,
             out,
             has_titles: false,
             has_lines: false,
@@ -71,23 +83,77 @@ impl<'a, W: Write> TextTrace<'a, W> {
         writeln!(self.out, "{:>13} {:>12} {:>5} {titles} registers", "time ns", "cycle", "HPU")
     }
 
-    fn write(&mut self, time: Time, line: &Line) -> std::io::Result<()> {
+    /// Begins a line with its time and who it is about.
+    fn begin_line(&mut self, time: Time, hpu: Option<(u32, u32)>) {
+        Ns(time).push(&mut self.text, 13);
+        self.text.push(b' ');
+        push_number(&mut self.text, self.clock.cycle_at(time), 12);
+        self.text.push(b' ');
+        match hpu {
+            // As wide as the title `HPU` is.
+            Some((cluster, hpu)) => {
+                let digits = hpu.checked_ilog10().unwrap_or(0) as usize + 1;
+                push_number(&mut self.text, u64::from(cluster), 4_usize.saturating_sub(digits));
+                self.text.push(b'.');
+                push_number(&mut self.text, u64::from(hpu), 0);
+            }
+            None => self.text.extend_from_slice(b"    -"),
+        }
+        self.text.push(b' ');
+    }
+
+    /// Ends the line that began at `begin`.
+    fn end_line(&mut self, time: Time, rank: u32, begin: usize) {
+        let bytes = self.text[begin..].trim_ascii_end().len();
+        self.text.truncate(begin + bytes);
+        self.text.push(b'\n');
+        self.lines.push(Line { time, rank, begin, bytes: bytes as u32 + 1 });
+    }
+
+    fn instruction(&mut self, record: &InstructionRecord) {
+        let begin = self.text.len();
+        self.begin_line(record.time, Some((record.cluster, record.hpu)));
+        let columns = self.code.columns(record.pc, record.word, &record.instruction);
+        self.text.extend_from_slice(columns.as_bytes());
+        self.text.push(b' ');
+        push_effects(&mut self.text, record);
+        self.end_line(record.time, 1 + (record.cluster << 8 | record.hpu), begin);
+    }
+
+    fn event(&mut self, told: &Told) {
+        let begin = self.text.len();
+        self.begin_line(told.time, told.hpu);
+        self.text.extend_from_slice(b"# ");
+        self.text.extend_from_slice(self.words.as_bytes());
+        self.text.push(b'\n');
+        let bytes = (self.text.len() - begin) as u32;
+        self.lines.push(Line { time: told.time, rank: 0, begin, bytes });
+    }
+
+    fn write_lines(&mut self, count: usize) -> std::io::Result<()> {
         self.write_titles()?;
-        self.has_lines = true;
-        let cycle = (self.cycle_at)(time);
-        write!(self.out, "{:>13.1} {cycle:>12} ", time.ns())?;
-        let name = |(cluster, hpu): (u32, u32)| format!("{cluster}.{hpu}");
-        match line {
-            Line::Instruction(record) => {
-                let at = name((record.cluster, record.hpu));
-                let columns = self.code.columns(record.pc, record.word, &record.instruction);
-                let text = format!("{at:>5} {columns} {}", effects(record));
-                writeln!(self.out, "{}", text.trim_end())
+        for line in &self.lines[..count] {
+            let end = line.begin + line.bytes as usize;
+            self.out.write_all(&self.text[line.begin..end])?;
+        }
+        Ok(())
+    }
+
+    /// Forgets lines that are written, and their characters once most are such.
+    fn forget(&mut self, count: usize) {
+        self.lines.drain(..count);
+        let left: usize = self.lines.iter().map(|line| line.bytes as usize).sum();
+        if left == 0 {
+            self.text.clear();
+        } else if left < self.text.len() / 2 {
+            let mut text = Vec::with_capacity(2 * left);
+            for line in &mut self.lines {
+                let end = line.begin + line.bytes as usize;
+                let begin = text.len();
+                text.extend_from_slice(&self.text[line.begin..end]);
+                line.begin = begin;
             }
-            Line::Event(hpu, text) => {
-                let at = hpu.map_or_else(|| "-".to_owned(), name);
-                writeln!(self.out, "{at:>5} # {text}")
-            }
+            self.text = text;
         }
     }
 
@@ -120,11 +186,13 @@ impl<W: Write> Hears<Spin> for TextTrace<'_, W> {
                 && self.filter.has_hpu(record.cluster, record.hpu)
                 && self.filter.has_task(record.task.as_ref())
             {
-                self.lines.push((record.time, Line::Instruction(Box::new(**record))));
+                self.instruction(record);
             }
             return;
         }
-        let Some(told) = self.events.as_mut().and_then(|events| events.describe(event)) else {
+        self.words.clear();
+        let (events, words) = (self.events.as_mut(), &mut self.words);
+        let Some(told) = events.and_then(|events| events.describe(event, words)) else {
             return;
         };
         let by_hpu = told.hpu.is_none_or(|(cluster, hpu)| self.filter.has_hpu(cluster, hpu));
@@ -133,7 +201,7 @@ impl<W: Write> Hears<Spin> for TextTrace<'_, W> {
             None => self.filter.has_task(None),
         };
         if self.filter.has_time(told.time) && by_hpu && by_packet {
-            self.lines.push((told.time, Line::Event(told.hpu, told.text)));
+            self.event(&told);
         }
     }
 }
@@ -149,20 +217,17 @@ impl<W: Write> Tracer for TextTrace<'_, W> {
 
     fn settle(&mut self, until: Time) -> Result<()> {
         self.settled = until;
-        // Events first, then HPU by HPU: the order of a cycle's lines depends on nothing else.
-        self.lines.sort_by_key(|(time, line)| match line {
-            Line::Event(..) => (*time, 0),
-            Line::Instruction(record) => (*time, 1 + (record.cluster << 8 | record.hpu)),
-        });
-        let settled = self.lines.partition_point(|(time, _)| *time <= until);
-        let lines: Vec<(Time, Line)> = self.lines.drain(..settled).collect();
-        for (time, line) in lines {
-            if self.is_over {
-                break;
-            }
-            let written = self.write(time, &line);
+        self.lines.sort_by_key(|line| (line.time, line.rank));
+        let settled = self.lines.partition_point(|line| line.time <= until);
+        if settled == 0 {
+            return Ok(());
+        }
+        self.has_lines = true;
+        if !self.is_over {
+            let written = self.write_lines(settled);
             self.note(written)?;
         }
+        self.forget(settled);
         Ok(())
     }
 

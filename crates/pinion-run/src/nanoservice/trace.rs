@@ -15,7 +15,7 @@ use pinion_sim::probe::Hears;
 use super::hang::place;
 use super::run::Settling;
 use pinion_app::error::{Error, Result};
-use pinion_observe::trace::SourceLines;
+use pinion_observe::trace::{Ns, SourceLines};
 
 /// Chooses what is traced.
 #[derive(Debug, Clone, Default)]
@@ -73,16 +73,16 @@ impl<'a, W: Write> Trace<'a, W> {
     }
 
     fn write(&mut self, at: Cycle, line: Line) -> std::io::Result<()> {
-        let ns = self.clock.time(at).ns();
+        let ns = Ns(self.clock.time(at));
         match line {
             Line::Instruction { hart, pc } => {
                 let (image, sources) = (self.image, &self.sources);
                 let text = self.code.entry(pc).or_insert_with(|| describe(image, sources, pc));
-                writeln!(self.out, "{at:>12} {ns:>14.1} ns  hart {hart:<2} {text}")
+                writeln!(self.out, "{at:>12} {ns:>14} ns  hart {hart:<2} {text}")
             }
             Line::Event(event) => {
                 let text = event_text(event);
-                writeln!(self.out, "{at:>12} {ns:>14.1} ns  {text}")
+                writeln!(self.out, "{at:>12} {ns:>14} ns  {text}")
             }
         }
     }

@@ -171,6 +171,9 @@ fn when(text: Option<&String>) -> Result<Option<When>> {
     text.map(|text| text.parse()).transpose()
 }
 
+/// Bytes of a trace that are written at once.
+const OUT_BYTES: usize = 1 << 16;
+
 /// What a trace is written to.
 pub type Out = BufWriter<Box<dyn Write + Send>>;
 
@@ -184,7 +187,7 @@ pub fn open(args: &TraceArgs) -> Result<(Out, Option<Partial>)> {
         }
         None => (Box::new(std::io::stdout()), None),
     };
-    Ok((BufWriter::new(out), partial))
+    Ok((BufWriter::with_capacity(OUT_BYTES, out), partial))
 }
 
 /// Watches with a bar when the trace goes to a file.

@@ -1,11 +1,11 @@
 //! Writes a trace packet by packet: tracks, slices, instants and counters come in, Perfetto's bytes
 //! go out. Times are cut to nanoseconds, the format's unit.
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use pinion_sim::Time;
 use prost::Message as _;
+use rustc_hash::FxHashMap;
 
 use super::proto::{
     COUNTER, CounterDescriptor, DebugAnnotation, INSTANT, InternedData, NEEDS_STATE, Name,
@@ -53,7 +53,7 @@ pub struct Writer<W> {
 
 #[derive(Default)]
 struct Names {
-    known: HashMap<String, u64>,
+    known: FxHashMap<String, u64>,
 }
 
 impl Names {
