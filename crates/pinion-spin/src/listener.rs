@@ -68,6 +68,8 @@ pub struct PacketRecord {
     pub arrival: Time,
     /// When the inbound engine took it.
     pub inbound: Time,
+    /// When the whole of it was in the L2 packet buffer.
+    pub written: Time,
     /// When its HER was handed to the packet scheduler.
     pub her: Time,
     /// When its first handler started, if one ran.

@@ -75,6 +75,7 @@ pub(super) fn tell_packet(packet: &Packet, machine: &Machine, listener: &mut dyn
         end_of_message: packet.end_of_message,
         arrival,
         inbound: arrival,
+        written: arrival,
         her: arrival,
         handler_start: packet.start_ns.map(Time::from_ns),
         handler_end: packet.end_ns.map(Time::from_ns),

@@ -56,9 +56,9 @@ impl InboundEngine {
         }
         shared.totals.her_stall_cycles += now.saturating_sub(ready.max(self.her_from));
         self.her_from = now + 1;
-        let time = shared.time(now);
+        let (written, her) = (shared.time(ready), shared.time(now));
         let packet = &mut shared.packets[slot];
-        packet.record.her = time;
+        (packet.record.written, packet.record.her) = (written, her);
         let (message, address) = (packet.record.message, packet.address);
         shared.tell(listener, || unit(UnitEventKind::HerIn, now, 0, 0, message, address));
         to.mpq.wake_at(shared, now + 1);
