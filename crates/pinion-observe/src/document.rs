@@ -23,6 +23,8 @@ pub enum Document {
     Figure,
     /// Several of them.
     Figures,
+    /// Why a packet took so long, or was dropped.
+    Why,
     /// How fast a computer simulates.
     Bench,
     /// What a running NIC says of itself.
@@ -42,6 +44,7 @@ impl Document {
             Self::Calibration => "calibration",
             Self::Figure => "figure",
             Self::Figures => "figures",
+            Self::Why => "why",
             Self::Bench => "bench",
             Self::NicStatus => "nic_status",
             Self::NicLogLine => "nic_log_line",

@@ -8,6 +8,7 @@
 //! | [`fault`] | what went wrong, in words, with lines of source |
 //! | [`load`] | what became of requests, as JSON |
 //! | [`document`] | what JSON documents say of themselves |
+//! | [`why`] | why a packet took so long, or was dropped |
 //! | [`words`] | numbers and names as every report writes them |
 //! | [`plot`] | tables, CSV, SVG, published values beside ours |
 
@@ -17,4 +18,5 @@ pub mod load;
 pub mod plot;
 pub mod report;
 pub mod trace;
+pub mod why;
 pub mod words;

@@ -24,7 +24,7 @@ pub use pinion_calibration as calibration;
 pub use pinion_figures::{area, figure, sweep};
 #[cfg(target_os = "linux")]
 pub use pinion_nicd::{lab, nic};
-pub use pinion_observe::{document, fault, load, report, trace};
+pub use pinion_observe::{document, fault, load, report, trace, why};
 #[cfg(target_os = "linux")]
 pub use pinion_run::live;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

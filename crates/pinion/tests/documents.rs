@@ -242,6 +242,18 @@ fn speed() {
 }
 
 #[test]
+fn why() {
+    if !has_gcc() {
+        return;
+    }
+    let app = example("udp_echo");
+    let asked = |more: &[&'static str]| written("why", &[&["why", app.as_str()], more].concat());
+    assert_eq!(asked(&["--p99"])["packet"]["until"], "departure");
+    let full = ["--dropped", "--set", "inbound.when_full=\"drop\"", "--set", "mpq.count=64"];
+    assert_eq!(asked(&full)["dropped"]["reason"], "no_queue");
+}
+
+#[test]
 fn lines_of_a_nic() {
     let line = pinion::nic::log_line_json(1500, (1, 7), "a line", 3);
     hold_document(&line, "nic_log_line");

@@ -8,6 +8,7 @@ mod experiment;
 mod expression;
 mod reason;
 mod table;
+mod waterfall;
 
 pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows, reasons};
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published, split_overrides};
@@ -15,3 +16,4 @@ pub use experiment::{AxisSpec, BesideSpec, ColumnSpec, RowSpec, RunSpec, SeriesS
 pub use expression::Expression;
 pub use reason::Reason;
 pub use table::{Cell, Column, Row, Table};
+pub use waterfall::{Bar, waterfall};

@@ -14,6 +14,9 @@ use pinion_app::app::App;
 /// Names the command interfaces by their numbers.
 pub const INTERFACES: [&str; 4] = ["HostDirect", "NIC send", "host DMA", "invalid"];
 
+/// The number of the one that sends packets.
+pub const SEND: u32 = 1;
+
 /// Describes one event.
 pub struct Told {
     /// When it happened.

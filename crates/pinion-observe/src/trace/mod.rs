@@ -21,8 +21,12 @@ use pinion_spin::Listener;
 use pinion_app::error::Result;
 
 pub use digits::Ns;
+pub(crate) use events::{INTERFACES, SEND};
+pub(crate) use filter::clock;
 pub use filter::{Choice, Filter, handler_name};
+pub(crate) use inside::Packets;
 pub use lines::SourceLines;
+pub(crate) use text::EARLY_CYCLES;
 pub use text::TextTrace;
 pub use when::When;
 

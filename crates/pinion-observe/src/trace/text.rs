@@ -17,7 +17,7 @@ use pinion_app::error::{Error, Result};
 
 /// Cycles before the first one traced at which close listening begins: by so much at most, and by
 /// far, cores run ahead of the rest (a program without branches and accesses would fill 16,384).
-const EARLY_CYCLES: u64 = 65_536;
+pub const EARLY_CYCLES: u64 = 65_536;
 
 /// Writes a trace as text.
 pub struct TextTrace<'a, W> {

@@ -23,6 +23,7 @@ mod shell;
 mod sweep;
 mod trace;
 mod up;
+mod why;
 
 use pinion::Error;
 use pinion::error::Result;
@@ -76,6 +77,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
     output::keep_for_json(match verb {
         Verb::Run(args) => args.report.json.as_deref(),
         Verb::Trace(args) => args.run.report.json.as_deref(),
+        Verb::Why(args) => args.run.report.json.as_deref(),
         Verb::Up(args) => args.report.json.as_deref(),
         Verb::Nic(args) => args.report.json.as_deref(),
         Verb::Bench(args) => args.json.as_deref(),
@@ -84,6 +86,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
     match verb {
         Verb::Run(args) => run::run(args),
         Verb::Trace(args) => trace::run(args),
+        Verb::Why(args) => why::run(args),
         Verb::Up(args) => up::run(args),
         Verb::Nic(args) => nic::run(args),
         Verb::New(args) => new::run(args),

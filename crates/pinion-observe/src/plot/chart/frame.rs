@@ -25,14 +25,14 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(60, 60, 60),
 ];
 /// Lines of the grid.
-pub(super) const GRID: RGBColor = RGBColor(222, 222, 222);
+pub(in crate::plot) const GRID: RGBColor = RGBColor(222, 222, 222);
 /// Texts, axes and published values.
-pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
+pub(in crate::plot) const INK: RGBColor = RGBColor(40, 40, 40);
 
 /// A surface to draw on.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// What can go wrong while drawing.
-pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
+pub(in crate::plot) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// A line in the legend.
 pub(super) enum Key {
@@ -60,12 +60,12 @@ pub(super) enum Bound {
 }
 
 /// Gives the colour of the n-th curve.
-pub(super) fn colour(index: usize) -> RGBColor {
+pub(in crate::plot) fn colour(index: usize) -> RGBColor {
     COLOURS[index % COLOURS.len()]
 }
 
 /// Makes the font of texts.
-pub(super) fn font(size: u32) -> TextStyle<'static> {
+pub(in crate::plot) fn font(size: u32) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&INK)
 }
 

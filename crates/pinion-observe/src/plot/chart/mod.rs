@@ -6,7 +6,7 @@
 
 mod axis;
 mod bars;
-mod frame;
+pub(super) mod frame;
 mod lines;
 mod stacked;
 #[cfg(test)]

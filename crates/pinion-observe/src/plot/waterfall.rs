@@ -1,0 +1,126 @@
+//! A waterfall: parts of a whole, one below the other, each where it begins.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::chart::frame::{GRID, INK, Problem, colour, font};
+use pinion_app::error::{Error, Result};
+
+/// A part of a waterfall; times in ns.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// What it is.
+    pub name: String,
+    /// When it begins.
+    pub from: f64,
+    /// What it takes.
+    pub length: f64,
+    /// Whether it is spent waiting.
+    pub is_wait: bool,
+    /// What stands behind its number.
+    pub note: String,
+}
+
+const WIDTH: i32 = 1100;
+const TOP: i32 = 96;
+const ROW: i32 = 26;
+/// Where bars begin and end.
+const LEFT: i32 = 400;
+const RIGHT: i32 = 860;
+/// Letters in a line across the picture.
+const LETTERS: usize = 130;
+/// Letters of a note beside its bar.
+const NOTE_LETTERS: usize = 34;
+
+/// Draws a waterfall in SVG.
+///
+/// # Errors
+/// When it cannot be drawn.
+pub fn waterfall(title: &str, text: &str, bars: &[Bar]) -> Result<String> {
+    let mut svg = String::new();
+    draw(&mut svg, title, text, bars)
+        .map_err(|error| Error::Usage(format!("the picture cannot be drawn: {error}")))?;
+    Ok(svg)
+}
+
+fn draw(
+    svg: &mut String,
+    title: &str,
+    text: &str,
+    bars: &[Bar],
+) -> std::result::Result<(), Problem> {
+    let height = TOP + ROW * bars.len() as i32 + 40;
+    let root = SVGBackend::with_string(svg, (WIDTH as u32, height as u32)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let bold = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK);
+    root.draw(&Text::new(title.to_owned(), (20, 16), bold))?;
+    for (line, part) in cut(text, LETTERS).into_iter().take(2).enumerate() {
+        root.draw(&Text::new(part, (20, 46 + 18 * line as i32), font(15)))?;
+    }
+    let end =
+        bars.iter().map(|bar| bar.from + bar.length).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let across = |ns: f64| LEFT + (ns / end * f64::from(RIGHT - LEFT)).round() as i32;
+    for quarter in 0..=4 {
+        let ns = end * f64::from(quarter) / 4.0;
+        let line = vec![(across(ns), TOP), (across(ns), height - 34)];
+        root.draw(&PathElement::new(line, GRID.stroke_width(1)))?;
+        let below = font(13).pos(Pos::new(HPos::Center, VPos::Top));
+        root.draw(&Text::new(format!("{ns:.0} ns"), (across(ns), height - 30), below))?;
+    }
+    for (row, bar) in bars.iter().enumerate() {
+        let middle = TOP + ROW * row as i32 + ROW / 2;
+        let right = font(14).pos(Pos::new(HPos::Right, VPos::Center));
+        root.draw(&Text::new(bar.name.clone(), (LEFT - 10, middle), right))?;
+        let (from, to) = (across(bar.from), across(bar.from + bar.length));
+        let corners = [(from, middle - 8), (to.max(from + 1), middle + 8)];
+        let tint = colour(usize::from(bar.is_wait));
+        root.draw(&Rectangle::new(corners, tint.filled()))?;
+        let mut note = format!("{:.1} ns", bar.length);
+        if !bar.note.is_empty() {
+            let part: String = bar.note.chars().take(NOTE_LETTERS).collect();
+            let more = if part.len() < bar.note.len() { "…" } else { "" };
+            note += &format!(", behind {part}{more}");
+        }
+        let is_left = to + 8 * note.chars().count() as i32 > WIDTH;
+        let place = if is_left { (from - 6, middle) } else { (to + 6, middle) };
+        let side = if is_left { HPos::Right } else { HPos::Left };
+        root.draw(&Text::new(note, place, font(13).pos(Pos::new(side, VPos::Center))))?;
+    }
+    root.present()?;
+    Ok(())
+}
+
+/// Breaks a text at spaces into lines of so many letters.
+fn cut(text: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bar_has_its_name_and_number() {
+        let bar = |name: &str, from, length, is_wait| {
+            let note = if is_wait { "packet 7".to_owned() } else { String::new() };
+            Bar { name: name.to_owned(), from, length, is_wait, note }
+        };
+        let bars = [bar("is copied", 0.0, 12.0, false), bar("waits for an HPU", 12.0, 88.0, true)];
+        let svg = waterfall("echo: packet 3", "It waits.", &bars).unwrap();
+        for text in
+            ["is copied", "12.0 ns", "waits for an HPU", "88.0 ns, behind packet 7", "100 ns"]
+        {
+            assert!(svg.contains(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The answer to why: text, JSON, and what a picture shows.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::cause::{self, reasons};
+use super::census::{Found, Target};
+use super::chain::{Blocker, Chain};
+use super::drop;
+use super::life::{Life, Ran};
+use super::lines::LineShare;
+use super::witness::Witness;
+use crate::document::Document;
+use crate::plot::{Bar, waterfall};
+use crate::trace::handler_name;
+use crate::words::{bytes, count, kind_name, number, written};
+use pinion_app::app::App;
+use pinion_app::error::Result;
+
+/// Lines of source that are named at most.
+const MOST_LINES: usize = 5;
+/// Width of the text's bars.
+const BAR_WIDTH: usize = 24;
+
+/// Says why.
+pub struct Answer {
+    app: String,
+    machine: String,
+    head: Head,
+    sentence: String,
+}
+
+enum Head {
+    Done(Box<Done>),
+    Dropped(Value),
+}
+
+struct Done {
+    target: Target,
+    life: Option<Life>,
+    context: String,
+    chain: Chain,
+    handlers: Vec<(String, Ran, String)>,
+    lines: Vec<LineShare>,
+}
+
+impl Answer {
+    /// Puts together what was found, seen and counted.
+    pub fn new(app: &App, found: &Found, witness: &Witness, lines: Vec<LineShare>) -> Self {
+        let (name, machine) = (app.manifest.app.name.clone(), &app.machine.value);
+        let (head, sentence) = match found {
+            Found::Dropped(dropped) => {
+                let inside = drop::inside(witness);
+                let sentence = drop::sentence(machine, dropped, &inside);
+                let value = json!({
+                    "time_ns": dropped.time.ns(),
+                    "reason": dropped.reason.name(),
+                    "bytes": dropped.bytes,
+                    "all": dropped.all,
+                    "for_this_reason": dropped.same,
+                    "inside": {
+                        "packets": inside.packets,
+                        "bytes": inside.bytes,
+                        "messages": inside.messages,
+                        "handled": inside.handled,
+                    },
+                });
+                (Head::Dropped(value), sentence)
+            }
+            Found::Done(target) => {
+                let life = witness.life().cloned();
+                let chain = Chain::of(app, witness, target);
+                let tasks = life.iter().flat_map(|life| &life.tasks);
+                let ran: Vec<(Ran, String)> = tasks
+                    .filter_map(|task| {
+                        let hpu = task.assigned.map_or(0, |(_, hpu)| hpu);
+                        Some((task.handler?, format!("{}.{hpu}", task.cluster)))
+                    })
+                    .collect();
+                let only: Vec<Ran> = ran.iter().map(|(ran, _)| *ran).collect();
+                let sentence = cause::sentence(&chain, &only, &lines);
+                let context = life.as_ref().map(|life| life.context);
+                let handler = |(ran, hpu): (Ran, String)| {
+                    let name =
+                        context.map_or("handler", |context| handler_name(app, context, ran.kind));
+                    (name.to_owned(), ran, hpu)
+                };
+                let context = context.map(|context| app.contexts[context.0 as usize].name.clone());
+                let done = Done {
+                    target: *target,
+                    life,
+                    context: context.unwrap_or_default(),
+                    chain,
+                    handlers: ran.into_iter().map(handler).collect(),
+                    lines,
+                };
+                (Head::Done(Box::new(done)), sentence)
+            }
+        };
+        Self { app: name, machine: machine.name.clone(), head, sentence }
+    }
+
+    /// Writes it for people.
+    pub fn to_text(&self) -> String {
+        match &self.head {
+            Head::Done(done) => written(|text| done.write(text, &self.sentence)),
+            Head::Dropped(value) => format!(
+                "A packet of {} was dropped at {} ns: {}. {} were dropped in all, {} for this \
+                 reason.\n{}\n",
+                bytes(value["bytes"].as_u64().unwrap_or(0)),
+                number(value["time_ns"].as_f64().unwrap_or(0.0)),
+                value["reason"].as_str().unwrap_or(""),
+                value["all"],
+                value["for_this_reason"],
+                self.sentence
+            ),
+        }
+    }
+
+    /// Writes it for programs.
+    pub fn to_json(&self) -> Value {
+        let (packet, dropped) = match &self.head {
+            Head::Done(done) => (done.to_json(), Value::Null),
+            Head::Dropped(value) => (Value::Null, value.clone()),
+        };
+        json!({
+            "document": Document::Why.head(),
+            "app": self.app,
+            "machine": self.machine,
+            "packet": packet,
+            "dropped": dropped,
+            "cause": self.sentence,
+        })
+    }
+
+    /// Draws the chain as a waterfall, in SVG; `None` of a packet that was dropped.
+    ///
+    /// # Errors
+    /// When it cannot be drawn.
+    pub fn to_svg(&self) -> Result<Option<String>> {
+        let Head::Done(done) = &self.head else { return Ok(None) };
+        let target = &done.target;
+        let bar = |span: &super::Span| Bar {
+            name: span.what.clone(),
+            from: span.from.since(target.arrival).ps() as f64 / 1e3,
+            length: span.ps() as f64 / 1e3,
+            is_wait: span.step.is_wait(),
+            note: span.behind().unwrap_or_default(),
+        };
+        let bars: Vec<Bar> = done.chain.spans.iter().map(bar).collect();
+        let title = format!("{} on {}: packet {}", self.app, self.machine, target.packet);
+        waterfall(&title, &self.sentence, &bars).map(Some)
+    }
+}
+
+impl Done {
+    fn write(&self, text: &mut String, sentence: &str) -> std::fmt::Result {
+        let Target { packet, median_ps, longer, packets, departed, .. } = self.target;
+        let took = self.chain.ps();
+        let (message, size) = self.life.as_ref().map_or((0, 0), |life| (life.message, life.bytes));
+        writeln!(
+            text,
+            "packet {packet}, message {message} of {}, {}: {} ns from arrival to {}",
+            self.context,
+            bytes(u64::from(size)),
+            number(took as f64 / 1e3),
+            if departed { "departure" } else { "completion" }
+        )?;
+        let times = took as f64 / median_ps.max(1) as f64;
+        writeln!(
+            text,
+            "{times:.1} times the median, {} ns; {} of {} packets took longer",
+            number(median_ps as f64 / 1e3),
+            count(longer),
+            count(packets)
+        )?;
+        writeln!(text, "{sentence}\n")?;
+        writeln!(text, "{:>10} {:>10}", "at, ns", "took, ns")?;
+        for span in &self.chain.spans {
+            let at = span.from.since(self.target.arrival).ps();
+            let cell = |ps: u64| (ps as f64 / took.max(1) as f64 * BAR_WIDTH as f64) as usize;
+            let (before, long) = (cell(at).min(BAR_WIDTH - 1), cell(span.ps()).max(1));
+            let mark = if span.step.is_wait() { "." } else { "#" };
+            let bar = " ".repeat(before) + &mark.repeat(long.min(BAR_WIDTH - before));
+            let behind = span.behind().map_or_else(String::new, |who| format!(", behind {who}"));
+            let (at, ns) = (number(at as f64 / 1e3), number(span.ps() as f64 / 1e3));
+            writeln!(text, "{at:>10} {ns:>10}  {bar:<BAR_WIDTH$}  {}{behind}", span.what)?;
+        }
+        for (name, ran, hpu) in &self.handlers {
+            let ns = number(ran.end.since(ran.start).ps() as f64 / 1e3);
+            write!(
+                text,
+                "\n{name} on HPU {hpu}, {ns} ns: {} instructions",
+                count(ran.instructions)
+            )?;
+            for (reason, lost) in reasons(&ran.stalls) {
+                if lost > 0 {
+                    write!(text, ", {} cycles {reason}", count(lost))?;
+                }
+            }
+            writeln!(text, "{}", if ran.failed { "; it failed" } else { "" })?;
+        }
+        let all: u64 = self.lines.iter().map(|line| line.cycles).sum();
+        for line in self.lines.iter().take(MOST_LINES) {
+            let share = line.cycles as f64 * 100.0 / all.max(1) as f64;
+            let (cycles, instructions) = (count(line.cycles), count(line.instructions));
+            let place = &line.place;
+            writeln!(
+                text,
+                "  {share:>4.0} %  {cycles:>9} cycles {instructions:>9} instructions  {place}"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn to_json(&self) -> Value {
+        let target = &self.target;
+        let ns = |ps: u64| ps as f64 / 1e3;
+        let blocker = |blocker: &Blocker| {
+            let hpu = blocker.hpu.map(|(cluster, hpu)| format!("{cluster}.{hpu}"));
+            json!({ "packet": blocker.packet, "hpu": hpu })
+        };
+        let span = |span: &super::Span| {
+            json!({
+                "step": span.step.name(),
+                "is_wait": span.step.is_wait(),
+                "at_ns": ns(span.from.since(target.arrival).ps()),
+                "ns": ns(span.ps()),
+                "what": span.what,
+                "behind": span.behind.iter().map(blocker).collect::<Vec<_>>(),
+                "behind_more": span.more,
+            })
+        };
+        let handler = |(name, ran, hpu): &(String, Ran, String)| {
+            let stalls: serde_json::Map<String, Value> = reasons(&ran.stalls)
+                .into_iter()
+                .map(|(name, n)| (name.to_owned(), n.into()))
+                .collect();
+            json!({
+                "name": name,
+                "kind": kind_name(ran.kind),
+                "hpu": hpu,
+                "at_ns": ns(ran.start.since(target.arrival).ps()),
+                "ns": ns(ran.end.since(ran.start).ps()),
+                "instructions": ran.instructions,
+                "stalls": stalls,
+                "failed": ran.failed,
+            })
+        };
+        let line = |line: &LineShare| json!({ "place": line.place, "cycles": line.cycles, "instructions": line.instructions });
+        json!({
+            "number": target.packet,
+            "message": self.life.as_ref().map_or(0, |life| life.message),
+            "context": self.context,
+            "bytes": self.life.as_ref().map_or(0, |life| life.bytes),
+            "arrival_ns": target.arrival.ns(),
+            "until": if target.departed { "departure" } else { "completion" },
+            "ns": ns(self.chain.ps()),
+            "median_ns": ns(target.median_ps),
+            "longer": target.longer,
+            "packets": target.packets,
+            "spans": self.chain.spans.iter().map(span).collect::<Vec<_>>(),
+            "handlers": self.handlers.iter().map(handler).collect::<Vec<_>>(),
+            "lines": self.lines.iter().map(line).collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! Where the cycles of one packet's handlers went, by line of source.
+//!
+//! Each cycle between a handler's begin and end counts for the instruction that ends it: the one that is
+//! issued then, or whose access is performed. So the lines' cycles add up to the handlers' time.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap as HashMap;
+
+use pinion_sim::{Clock, Time};
+use pinion_spin::{Event, Hears, Interest, Spin};
+
+use super::life::Ran;
+use super::witness::Witness;
+use crate::trace::{EARLY_CYCLES, SourceLines, Tracer, clock};
+use pinion_app::app::App;
+use pinion_app::error::Result;
+
+/// What a line took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineShare {
+    /// File and line; the function, where there are no lines.
+    pub place: String,
+    /// Cycles.
+    pub cycles: u64,
+    /// Instructions.
+    pub instructions: u64,
+}
+
+/// Hears a packet's handlers, instruction by instruction.
+pub struct Lines {
+    clock: Clock,
+    /// Its handlers: the HPU of each, and when it ran, in cycles.
+    ran: Vec<((u32, u32), u64, u64)>,
+    begin: Time,
+    end: Time,
+    settled: Time,
+    /// By handler: the cycle of its last instruction.
+    last: Vec<u64>,
+    /// By address: cycles and instructions.
+    counts: HashMap<u32, (u64, u64)>,
+}
+
+impl Lines {
+    /// Makes a listener for the packet that a witness has kept; `None`: no handler ran for it.
+    pub fn new(app: &App, witness: &Witness) -> Option<Self> {
+        let life = witness.life()?;
+        let clock = clock(app);
+        let tasks = life.tasks.iter();
+        let ran: Vec<((u32, u32), Ran)> = tasks
+            .filter_map(|task| Some(((task.cluster, task.assigned?.1), task.handler?)))
+            .collect();
+        let (first, last) = (ran.first()?.1.start, ran.last()?.1.end);
+        let begin = clock.time(clock.cycle_at(first).saturating_sub(EARLY_CYCLES));
+        let cycle = |time| clock.cycle_at(time);
+        let ran: Vec<_> =
+            ran.iter().map(|(hpu, ran)| (*hpu, cycle(ran.start), cycle(ran.end))).collect();
+        let starts = ran.iter().map(|(_, start, _)| *start).collect();
+        let (end, counts) = (last, HashMap::default());
+        Some(Self { clock, ran, begin, end, settled: Time::ZERO, last: starts, counts })
+    }
+
+    /// Gives what each line took, the longest first.
+    pub fn shares(&self, app: &App) -> Vec<LineShare> {
+        let lines = SourceLines::read(&app.built.elf);
+        let mut by_place: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for (&pc, &(cycles, instructions)) in &self.counts {
+            let place = lines.at(u64::from(pc)).map(str::to_owned);
+            let function = || app.image.symbol_at(u64::from(pc)).map(|symbol| symbol.name.clone());
+            let place = place.or_else(function).unwrap_or_else(|| format!("{pc:#010x}"));
+            let sum = by_place.entry(place).or_default();
+            (sum.0, sum.1) = (sum.0 + cycles, sum.1 + instructions);
+        }
+        let share = |(place, (cycles, instructions))| LineShare { place, cycles, instructions };
+        let mut shares: Vec<LineShare> = by_place.into_iter().map(share).collect();
+        shares.sort_by_key(|share| std::cmp::Reverse(share.cycles));
+        shares
+    }
+}
+
+impl Hears<Spin> for Lines {
+    fn interest(&self) -> Interest {
+        Interest { instructions: self.settled >= self.begin, ..Interest::default() }
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        let Event::Instruction(record) = event else { return };
+        let (hpu, cycle) = ((record.cluster, record.hpu), self.clock.cycle_at(record.time));
+        // The doorbell belongs to no task any more.
+        let own = |(at, start, end): &((u32, u32), u64, u64)| {
+            *at == hpu && (*start..=*end).contains(&cycle)
+        };
+        let Some(handler) = self.ran.iter().position(own) else { return };
+        let sum = self.counts.entry(record.pc).or_default();
+        let last = std::mem::replace(&mut self.last[handler], cycle);
+        (sum.0, sum.1) = (sum.0 + cycle.saturating_sub(last), sum.1 + 1);
+    }
+}
+
+impl Tracer for Lines {
+    fn begin(&self) -> Time {
+        self.begin
+    }
+
+    fn end(&self) -> Time {
+        self.end
+    }
+
+    fn settle(&mut self, until: Time) -> Result<()> {
+        self.settled = until;
+        Ok(())
+    }
+
+    fn finish(&mut self, _: Time) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! Why a packet took as long as it did, or was dropped.
+//!
+//! Runs are the same each time, so nothing need be kept in advance: a [`Census`] hears a run and says
+//! which packet is meant; a [`Witness`] hears the same run again and keeps what concerns that packet,
+//! unit by unit, and who was in its way; [`Lines`] hears its handlers instruction by instruction. Out
+//! comes an [`Answer`]: spans whose durations add up to the packet's latency exactly, as text, JSON or
+//! a picture.
+
+mod answer;
+mod cause;
+mod census;
+mod chain;
+mod drop;
+mod life;
+mod lines;
+mod witness;
+
+pub use answer::Answer;
+pub use census::{Census, Found, Target, Which};
+pub use chain::{Blocker, Chain, Span, Step};
+pub use lines::{LineShare, Lines};
+pub use witness::Witness;

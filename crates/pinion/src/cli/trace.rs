@@ -1,0 +1,90 @@
+//! The command line of `pinion trace`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{RUN_APP, RunArgs};
+
+/// What `pinion trace --help` says at its end.
+const TRACE_NOTES: &str = "\
+A line is an instruction: time, cycle, HPU (cluster.HPU), function, line of source, address, bits,
+disassembly, registers written (a0=...) and read (a1:...), and the physical address of an access
+(PA:...); lines with a # between them tell what else happens. Cycles count from when the machine is
+ready; an access's cycle is the one in which it is performed, after any wait.
+
+With --perfetto, whole packets are traced instead: a file to open in https://ui.perfetto.dev, with
+a track per HPU, scheduler, DMA engine, command interface and link, and arrows that follow a packet;
+of a nanoservice, a track per hart and stage of the NIC.
+
+Of a nanoservice a line has cycle, time, hart, function, source, address and disassembly; turns of a
+loop that only polls for a message are left out when nothing can have come. Of a cluster, one node is
+traced, with the options for what it is.
+
+The run is that of `pinion run` with the same options; it ends at --to. Ctrl-C ends it too.";
+
+/// Those of `pinion run`, of which some are refused with the reason and therefore hidden, and what of
+/// the run is shown.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = TRACE_NOTES,
+    mut_arg("app", |app| app.help(RUN_APP)),
+    mut_args(|arg| {
+        let is_refused = TRACE_REFUSES.contains(&arg.get_id().as_str());
+        if is_refused { arg.hide(true) } else { arg }
+    })
+)]
+pub struct TraceArgs {
+    /// Only these HPUs: CLUSTER.HPU, or CLUSTER for all of its (repeatable)
+    #[arg(
+        long,
+        value_name = "CLUSTER.HPU",
+        value_delimiter = ',',
+        help_heading = "What is traced"
+    )]
+    pub hpu: Vec<String>,
+    /// Only this handler, by its function's name (repeatable)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "What is traced")]
+    pub handler: Vec<String>,
+    /// Only this context (repeatable)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "What is traced")]
+    pub context: Vec<String>,
+    /// Only what is done for this packet, counted from 0 (repeatable)
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is traced")]
+    pub packet: Vec<u64>,
+    /// Only this hart of a nanoservice (repeatable)
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is traced")]
+    pub hart: Vec<u8>,
+    /// This node of a cluster
+    #[arg(long, value_name = "NAME", help_heading = "What is traced")]
+    pub node: Option<String>,
+    /// First cycle, or time such as 1.2us
+    #[arg(long, value_name = "CYCLE|TIME", help_heading = "What is traced")]
+    pub from: Option<String>,
+    /// Cycle or time behind the last one
+    #[arg(long, value_name = "CYCLE|TIME", help_heading = "What is traced")]
+    pub to: Option<String>,
+    /// Leave out the events
+    #[arg(long, help_heading = "What is traced")]
+    pub no_events: bool,
+    /// Leave out the instructions
+    #[arg(long, conflicts_with = "no_events", help_heading = "What is traced")]
+    pub no_instructions: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Write the trace to a file instead of standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Write a trace for ui.perfetto.dev instead of text
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["out", "no_events", "no_instructions", "hpu", "handler"],
+        help_heading = "Output"
+    )]
+    pub perfetto: Option<PathBuf>,
+}
+
+/// Options of `pinion run` that `pinion trace` does not take.
+const TRACE_REFUSES: [&str; 6] =
+    ["engine", "workers", "handlers", "host_dump", "histogram", "curve"];

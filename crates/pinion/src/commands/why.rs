@@ -1,0 +1,107 @@
+//! `pinion why APP`: why a packet took as long as it did, or was dropped.
+
+use pinion::Error;
+use pinion::app::App;
+use pinion::error::Result;
+use pinion::manifest::Manifest;
+use pinion::report::{Ending, Outputs, write_whole};
+use pinion::trace::Tracer;
+use pinion::traffic::Pace;
+use pinion::why::{Answer, Census, Found, Lines, Witness};
+
+use super::run::{Watch, keep_files_apart, packets};
+use super::trace::Quiet;
+use super::{Status, build, engine};
+use crate::cli::WhyArgs;
+use crate::output;
+
+pub fn run(args: &WhyArgs) -> Result<Status> {
+    keep_files_apart(&args.run, &[("--svg", args.svg.as_ref())])?;
+    if pinion::cluster::locate(&args.run.app.app).is_some() {
+        let why = "`pinion why` follows a packet through one NIC; of a cluster's node, `pinion trace \
+                   --node NAME --perfetto FILE` shows every packet's way";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    let manifest = pinion::manifest::load(&args.run.app.app)?;
+    engine::refuse(&args.run.engine, "the way through the simulated machine is told")?;
+    refuse(args, &manifest)?;
+    let mut options = build::options(&args.run.app);
+    options.elf = args.run.elf.clone();
+    let app = App::of(manifest, &options)?;
+    build::show_messages(&app);
+    let mut watch = Quiet(Watch::new(!args.run.quiet));
+    let mut census = Census::default();
+    let Some(found) = hear(args, &app, &mut watch, &mut census)?.then(|| census.find(args.which()))
+    else {
+        return Ok(Status::Interrupted);
+    };
+    let found = found?;
+    let mut witness = Witness::new(&app, &found);
+    hear(args, &app, &mut watch, &mut witness)?;
+    let mut shares = Vec::new();
+    if matches!(found, Found::Done(_))
+        && let Some(mut lines) = Lines::new(&app, &witness)
+    {
+        hear(args, &app, &mut watch, &mut lines)?;
+        shares = lines.shares(&app);
+    }
+    watch.0.clear();
+    conclude(args, &Answer::new(&app, &found, &witness, shares))
+}
+
+fn conclude(args: &WhyArgs, answer: &Answer) -> Result<Status> {
+    output::print(&answer.to_text());
+    if let Some(path) = &args.svg {
+        let drawn = answer.to_svg()?.ok_or_else(|| {
+            Error::Usage(
+                "--svg goes with packets that got through: a dropped one has no way".into(),
+            )
+        })?;
+        write_whole(path, drawn.as_bytes())?;
+    }
+    if let Some(path) = &args.run.report.json {
+        output::write_json(path, &format!("{:#}", answer.to_json()))?;
+    }
+    Ok(Status::Success)
+}
+
+/// Runs the application, heard by `tracer`; `false`: somebody interrupted the run.
+fn hear(args: &WhyArgs, app: &App, watch: &mut Quiet, tracer: &mut dyn Tracer) -> Result<bool> {
+    let pace = args.run.pace.as_deref().map(str::parse::<Pace>).transpose()?;
+    let packets = packets(&args.run, &app.manifest, pace)?;
+    let end = tracer.end();
+    let finished = pinion::run::trace(app, packets, &Outputs::default(), watch, tracer)?;
+    let reached = finished.summary.simulated >= end;
+    Ok(finished.summary.ending != Ending::Interrupted || reached)
+}
+
+/// Refuses what has nothing to do with packet handlers, or with why.
+fn refuse(args: &WhyArgs, manifest: &Manifest) -> Result<()> {
+    let name = &manifest.app.name;
+    if manifest.nanoservice().is_some() {
+        return Err(Error::Usage(format!(
+            "`pinion why` follows packets of handlers; {name} is a nanoservice, of which `pinion \
+             trace` shows every message"
+        )));
+    }
+    let other = args.run.service.given().or_else(|| args.run.cluster.given());
+    if let Some(option) = other {
+        return Err(Error::Usage(format!(
+            "{option} goes with nanoservices and clusters; {name} has packet handlers"
+        )));
+    }
+    let report = &args.run.report;
+    let outputs = [
+        ("--pcap-out", report.pcap_out.is_some()),
+        ("--unmatched-out", report.unmatched_out.is_some()),
+        ("--packets", report.packets.is_some()),
+        ("--handlers", report.handlers),
+        ("--host-dump", !args.run.host_dump.is_empty()),
+    ];
+    match outputs.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Error::Usage(format!(
+            "{option} goes with `pinion run`: why tells of one packet, and writes --json and --svg"
+        ))),
+    }
+}

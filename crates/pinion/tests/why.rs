@@ -1,0 +1,183 @@
+//! Why a packet took so long: its way has no gap and no overlap, whatever the run, and what cannot be
+//! asked is said plainly.
+
+#[allow(dead_code)]
+mod outside;
+
+use std::path::{Path, PathBuf};
+
+use outside::Folder;
+use pinion::app::{App, Options};
+use pinion::report::Outputs;
+use pinion::trace::Tracer;
+use pinion::traffic::Packets;
+use pinion::watch::Unobserved;
+use pinion::why::{Answer, Census, Found, Lines, Which, Witness};
+use pinion_sim::random::Xorshift64;
+use serde_json::Value;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Makes an application of a calibration program.
+fn calibration(folder: &Folder, program: &str, handler: &str) -> PathBuf {
+    let manifest = format!(
+        "[app]\nname = \"{program}\"\nelf = \"{program}.elf\"\n\n[[context]]\nname = \"all\"\n\
+         match = [\"udp\"]\npayload = \"{handler}\"\nhost_memory = \"1MiB\"\n\
+         scratchpad = \"16KiB\"\nhandler_memory = \"64KiB\"\n"
+    );
+    let elf = repository().join(format!("tests/calibration/pspin/elf/{program}.elf"));
+    folder.write(&format!("{program}-{handler}/{program}.elf"), std::fs::read(elf).unwrap());
+    folder.write(&format!("{program}-{handler}/app.toml"), manifest);
+    folder.0.join(format!("{program}-{handler}"))
+}
+
+fn hear(app: &App, spec: &str, tracer: &mut dyn Tracer) {
+    let packets = Packets::generate(spec, None, None).unwrap();
+    pinion::run::trace(app, packets, &Outputs::default(), &mut Unobserved, tracer).unwrap();
+}
+
+fn census(app: &App, spec: &str) -> Census {
+    let mut census = Census::default();
+    hear(app, spec, &mut census);
+    census
+}
+
+/// Asks why, as the command does; gives the document.
+fn why(app: &App, spec: &str, found: &Found) -> Value {
+    let mut witness = Witness::new(app, found);
+    hear(app, spec, &mut witness);
+    let mut shares = Vec::new();
+    if let Some(mut lines) = Lines::new(app, &witness) {
+        hear(app, spec, &mut lines);
+        shares = lines.shares(app);
+    }
+    Answer::new(app, found, &witness, shares).to_json()
+}
+
+fn ps(value: &Value) -> u64 {
+    (value.as_f64().expect("a number") * 1e3).round() as u64
+}
+
+/// The parts follow each other from arrival to end, and so add up; the lines' cycles are the handlers'.
+fn check(document: &Value, found: &Found, what: &str) {
+    let Found::Done(target) = found else { panic!("{what}: it got through") };
+    let packet = &document["packet"];
+    let mut at = 0;
+    for span in packet["spans"].as_array().unwrap() {
+        assert_eq!(ps(&span["at_ns"]), at, "{what}: {packet:#}");
+        assert!(ps(&span["ns"]) > 0, "{what}: {packet:#}");
+        at += ps(&span["ns"]);
+    }
+    assert_eq!(at, target.end.since(target.arrival).ps(), "{what}: {packet:#}");
+    assert_eq!(ps(&packet["ns"]), at, "{what}");
+    let handlers = packet["handlers"].as_array().unwrap();
+    let ran: u64 = handlers.iter().map(|handler| ps(&handler["ns"])).sum();
+    let lines = packet["lines"].as_array().unwrap();
+    let cycles: u64 = lines.iter().map(|line| line["cycles"].as_u64().unwrap()).sum();
+    assert_eq!(cycles * 1000, ran, "{what}: at 1 GHz a cycle is 1 ns: {packet:#}");
+    let all: u64 = handlers.iter().map(|handler| handler["instructions"].as_u64().unwrap()).sum();
+    let of_lines: u64 = lines.iter().map(|line| line["instructions"].as_u64().unwrap()).sum();
+    assert!(of_lines >= all, "{what}: {of_lines} of {all}");
+}
+
+#[test]
+fn the_parts_of_any_packet_add_up() {
+    let folder = Folder::new("why-sums");
+    let programs = [("empty", "ph"), ("words", "reduce"), ("words", "aggregate"), ("move", "ph")];
+    let programs = programs.map(|(program, handler)| calibration(&folder, program, handler));
+    let seed = std::env::var("PINION_WHY_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or(0x5eed_0042);
+    let mut random = Xorshift64::new(seed);
+    for round in 0..16 {
+        let path = &programs[round % programs.len()];
+        let (size, count) = (64 + random.draw() % 960, 1 + random.draw() % 60);
+        let overrides = vec![
+            format!("cluster.count={}", 1 << (random.draw() % 3)),
+            format!("mpq.count={}", 8 << (random.draw() % 3)),
+        ];
+        let options = Options { overrides, ..Options::default() };
+        let app = App::load(path, &options).unwrap();
+        let spec = format!("udp,size={size},count={count},seed={}", random.draw() % 1000);
+        let census = census(&app, &spec);
+        let packet = random.draw() % count;
+        for which in [Which::Packet(packet), Which::Slowest, Which::Percentile99] {
+            let found = census.find(which).unwrap();
+            let what = format!(
+                "{}, {spec}, {:?}, {which:?}; again with PINION_WHY_SEED={seed}",
+                path.display(),
+                options.overrides
+            );
+            check(&why(&app, &spec, &found), &found, &what);
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_an_hpu_names_who_has_it() {
+    let folder = Folder::new("why-behind");
+    let path = calibration(&folder, "words", "reduce");
+    let overrides = vec!["cluster.count=1".to_owned()];
+    let options = Options { overrides, ..Options::default() };
+    let app = App::load(&path, &options).unwrap();
+    let spec = "udp,size=1024,count=40";
+    let found = census(&app, spec).find(Which::Slowest).unwrap();
+    let document = why(&app, spec, &found);
+    let spans = document["packet"]["spans"].as_array().unwrap();
+    let waits = spans.iter().find(|span| span["step"] == "hpu_wait").expect("it waits");
+    let behind = waits["behind"].as_array().unwrap();
+    assert!(!behind.is_empty() && behind.iter().all(|who| who["hpu"].is_string()), "{waits:#}");
+    let longest = spans.iter().max_by_key(|span| ps(&span["ns"])).unwrap();
+    let cause = document["cause"].as_str().unwrap();
+    assert!(cause.contains(longest["what"].as_str().unwrap()), "{cause}");
+}
+
+#[test]
+fn a_dropped_packet_has_one_cause() {
+    let folder = Folder::new("why-dropped");
+    let path = calibration(&folder, "words", "reduce");
+    let app = path.display().to_string();
+    let run = ["--generate", "udp,size=1024,count=60", "--set", "inbound.when_full=\"drop\""];
+    let small =
+        ["--set", "mpq.count=4", "--set", "mpq.static_cells=1", "--set", "mpq.shared_cells=4"];
+    let arguments =
+        [&["why", &app, "--dropped", "--json", "why.json"], &run[..], &small[..]].concat();
+    let output = folder.pinion(&arguments);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let problem = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{problem}");
+    let document: Value =
+        serde_json::from_slice(&std::fs::read(folder.0.join("why.json")).unwrap()).unwrap();
+    let dropped = &document["dropped"];
+    assert!(document["packet"].is_null() && dropped["all"].as_u64() > Some(0), "{document:#}");
+    assert!(text.contains(dropped["reason"].as_str().unwrap()), "{text}");
+    assert!(dropped["inside"]["packets"].as_u64() > Some(0), "{document:#}");
+    folder.refuses(
+        &[&["why", &app, "--dropped", "9999"], &run[..], &small[..]].concat(),
+        &["--dropped 9999", "were dropped"],
+    );
+}
+
+#[test]
+fn what_cannot_be_asked_is_said() {
+    let folder = Folder::new("why-refused");
+    let path = calibration(&folder, "empty", "ph");
+    let app = path.display().to_string();
+    let run = ["--generate", "udp,size=64,count=5"];
+    let ask = |more: &[&'static str]| [&["why", app.as_str()], more, &run[..]].concat();
+    folder.refuses(&ask(&["--packet", "5"]), &["--packet 5", "packets 0 to 4"]);
+    folder.refuses(&ask(&["--message", "77777"]), &["--message 77777"]);
+    folder.refuses(&ask(&["--dropped"]), &["no packet was dropped"]);
+    folder.refuses(&ask(&["--engine", "native"]), &["--engine native"]);
+    folder.refuses(&ask(&["--pcap-out", "out.pcap"]), &["--pcap-out goes with `pinion run`"]);
+    folder.refuses(&ask(&["--threads", "2"]), &["--threads"]);
+    let cluster = outside::example("cluster_echo");
+    folder.refuses(&["why", &cluster], &["pinion trace"]);
+    let service = outside::example("nanopu_echo");
+    folder.refuses(&["why", &service], &["is a nanoservice"]);
+    let output = folder.pinion(&ask(&["--packet", "3", "--svg", "way.svg"]));
+    assert_eq!(output.status.code(), Some(0));
+    let picture = std::fs::read_to_string(folder.0.join("way.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("ph runs"), "{picture}");
+}
