@@ -6,8 +6,8 @@
 //! that has one; a word of another message than the one before waits a cycle for that message's
 //! state, unless it is a header word, which has none.
 //!
-//! Each context's words are kept apart, so that with the fix `head_of_line` a context that waits
-//! for a buffer does not hold up the others; otherwise a hart's words go in the order written.
+//! Each context's words are kept apart, so that with the fix `head_of_line` a context that waits for
+//! a buffer does not hold up the others; otherwise a hart's words go in the order written.
 
 use std::collections::VecDeque;
 
@@ -92,7 +92,7 @@ pub struct GlobalTransmit {
     capacity: usize,
     contexts: usize,
     latency: u64,
-    words: Vec<VecDeque<Word>>,
+    words: Vec<Vec<VecDeque<Word>>>,
     /// Words that wait, by hart.
     waiting: Vec<usize>,
     /// By hart: contexts that have words.
@@ -140,7 +140,7 @@ impl GlobalTransmit {
             capacity,
             contexts,
             latency,
-            words: vec![VecDeque::new(); harts * MOST],
+            words: vec![Vec::new(); harts],
             waiting: vec![0; harts],
             ready: vec![0; harts],
             harts_ready: 0,
@@ -174,7 +174,9 @@ impl GlobalTransmit {
             return Err(NotQueued::Full);
         }
         let stream = Stream::new(h, c);
-        let queue = &mut self.words[stream.index()];
+        let known = self.words[h].len();
+        self.words[h].resize_with(known.max(c + 1), VecDeque::new);
+        let queue = &mut self.words[h][c];
         queue.push_back(word);
         let waiting = queue.len();
         self.waiting[h] += 1;
@@ -199,12 +201,12 @@ impl GlobalTransmit {
 
     /// Gives the first word of a stream.
     pub fn front(&self, stream: Stream) -> Option<&Word> {
-        self.words[stream.index()].front()
+        self.words[stream.hart()].get(stream.context())?.front()
     }
 
     /// Gives the word `ahead` places behind a stream's first.
     pub fn peek(&self, stream: Stream, ahead: usize) -> Option<&Word> {
-        self.words[stream.index()].get(ahead)
+        self.words[stream.hart()].get(stream.context())?.get(ahead)
     }
 
     /// Lists the streams that have words.
@@ -266,14 +268,14 @@ impl GlobalTransmit {
         let alone = self.harts_ready == 1 << hart;
         let mut taken = 0;
         while taken < most
-            && let Some(&word) = self.words[stream.index()].front()
+            && let Some(&word) = self.words[stream.hart()][stream.context()].front()
         {
             let soonest = self.decided + 1;
             let at = soonest.max(word.at + self.latency);
             if at > until || at > soonest && !alone {
                 break;
             }
-            self.words[stream.index()].pop_front();
+            self.words[stream.hart()][stream.context()].pop_front();
             self.decided = at;
             taken += 1;
             if self.unlimited {
@@ -299,7 +301,7 @@ impl GlobalTransmit {
 
     /// Removes the first word of a stream in cycle `at`.
     fn pop(&mut self, stream: Stream, at: Cycle) {
-        self.words[stream.index()].pop_front();
+        self.words[stream.hart()][stream.context()].pop_front();
         let hart = stream.hart();
         self.waiting[hart] -= 1;
         self.note_empty(stream);
@@ -312,7 +314,7 @@ impl GlobalTransmit {
     /// Notes if a stream has no more words.
     fn note_empty(&mut self, stream: Stream) {
         let hart = stream.hart();
-        if self.words[stream.index()].is_empty() {
+        if self.words[stream.hart()][stream.context()].is_empty() {
             self.ready[hart] &= !(1 << stream.context());
             if self.ready[hart] == 0 {
                 self.harts_ready &= !(1 << hart);
@@ -358,7 +360,7 @@ impl GlobalTransmit {
     fn oldest(&self, hart: usize, mask: u64) -> Option<(Stream, Word)> {
         let front = |context| {
             let stream = Stream::new(hart, context);
-            (stream, self.words[stream.index()][0])
+            (stream, self.words[stream.hart()][stream.context()][0])
         };
         if mask.is_power_of_two() {
             return Some(front(mask.trailing_zeros() as usize));
@@ -370,7 +372,7 @@ impl GlobalTransmit {
     fn first_after(&self, at: Cycle) -> Option<Cycle> {
         let mut first = None;
         for stream in self.streams() {
-            let there = self.words[stream.index()][0].at + self.latency;
+            let there = self.words[stream.hart()][stream.context()][0].at + self.latency;
             if there <= at + 1 {
                 return Some(at + 1);
             }
@@ -382,7 +384,7 @@ impl GlobalTransmit {
     /// Finds the first cycle after `at` in which a word becomes a stream's first.
     fn first_written_after(&self, at: Cycle) -> Option<Cycle> {
         self.streams()
-            .map(|stream| self.words[stream.index()][0].at + self.latency)
+            .map(|stream| self.words[stream.hart()][stream.context()][0].at + self.latency)
             .filter(|&there| there > at)
             .min()
     }

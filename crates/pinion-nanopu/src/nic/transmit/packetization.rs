@@ -149,6 +149,8 @@ pub struct Packetization {
     rules: SendRules,
     window: u16,
     streams: Vec<Writing>,
+    message_ids: u16,
+    /// By id, as far as ids have been in use: most nodes use few.
     messages: Vec<Message>,
     free_ids: VecDeque<u16>,
     buffers: Buffers,
@@ -186,7 +188,8 @@ impl Packetization {
             rules,
             window: rules.initial_credit.unwrap_or(rtt_packets),
             streams: vec![Writing::Nothing; harts * MOST],
-            messages: vec![Message::default(); section.message_ids.into()],
+            message_ids: section.message_ids,
+            messages: Vec::new(),
             free_ids: (0..section.message_ids).collect(),
             buffers: Buffers::new(&section.buffers),
             held: vec![0; MOST],
@@ -308,6 +311,7 @@ impl Packetization {
             unreachable!("the gate lets a header word in only if a buffer and an id are free")
         };
         self.held[context] += 1;
+        self.grow_to(id);
         let message = &mut self.messages[usize::from(id)];
         let generation = message.generation.checked_add(1).unwrap_or(1);
         *message = Message {
@@ -335,6 +339,18 @@ impl Packetization {
         let words_left = words.max(1);
         self.streams[stream.index()] = Writing::Message { id, words_left, bytes: 0 };
         Written::Began(id)
+    }
+
+    /// Makes the table of messages reach as far as `id`.
+    fn grow_to(&mut self, id: u16) {
+        let length = self.messages.len().max(usize::from(id) + 1);
+        self.messages.resize_with(length, Message::default);
+    }
+
+    /// Gives what is known of an id that a peer names, unless there is no such id.
+    fn message(&mut self, id: u16) -> Option<&mut Message> {
+        (id < self.message_ids).then(|| self.grow_to(id))?;
+        self.messages.get_mut(usize::from(id))
     }
 
     /// Sends a packet whose last word was written in cycle `at`, or lets it wait for credit.
@@ -375,11 +391,11 @@ impl Packetization {
     /// Checks that every id is either free or under way, and every buffer free or held.
     pub fn conserves(&self) -> bool {
         let live = self.messages.iter().filter(|message| message.live).count();
-        let mut ids = vec![false; self.messages.len()];
+        let mut ids = vec![false; self.message_ids.into()];
         let unique =
             self.free_ids.iter().all(|&id| !std::mem::replace(&mut ids[usize::from(id)], true));
         let held: u16 = self.held.iter().sum();
-        unique && live + self.free_ids.len() == self.messages.len() && usize::from(held) == live
+        unique && live + self.free_ids.len() == ids.len() && usize::from(held) == live
     }
 }
 

@@ -9,7 +9,8 @@ use crate::transport::{Credit, Delivered, Packets};
 impl Packetization {
     /// Takes an acknowledgement.
     pub fn delivered(&mut self, notice: &Delivered, counters: &mut Counters) -> Acknowledged {
-        let Some(message) = self.messages.get_mut(usize::from(notice.tx_msg_id)) else {
+        let fixes = self.fixes;
+        let Some(message) = self.message(notice.tx_msg_id) else {
             counters.stray_acknowledgements += 1;
             return Acknowledged::Nothing;
         };
@@ -18,8 +19,8 @@ impl Packetization {
         let stray = !message.live || (bit | before) & !message.sent != 0 || bit == 0;
         // One for an earlier use of the id, which came late, would lose this use's packet.
         let is_late =
-            self.fixes.message_generation && ![0, message.generation].contains(&notice.generation);
-        if self.fixes.double_ack && stray || is_late {
+            fixes.message_generation && ![0, message.generation].contains(&notice.generation);
+        if fixes.double_ack && stray || is_late {
             counters.stray_acknowledgements += 1;
             return Acknowledged::Nothing;
         }
@@ -50,32 +51,32 @@ impl Packetization {
     /// Takes credit, or the wish to get a packet again, in cycle `at`. Gives false if the queue of
     /// descriptors was full.
     pub fn credit(&mut self, notice: &Credit, at: Cycle, counters: &mut Counters) -> bool {
-        let double_ack = self.fixes.double_ack;
-        let Some(message) = self.messages.get_mut(usize::from(notice.tx_msg_id)) else {
+        let (fixes, nack_resends) = (self.fixes, self.rules.nack_resends);
+        let Some(message) = self.message(notice.tx_msg_id) else {
             counters.stray_credits += 1;
             return true;
         };
-        if double_ack && !message.live {
+        if fixes.double_ack && !message.live {
             // The PULL that comes with a message's last acknowledgement; or one too late.
             counters.stray_credits += u64::from(notice.retransmit.is_some());
             return true;
         }
         if let Some(packet) = notice.retransmit {
             let bit = 1u64.checked_shl(packet.into()).unwrap_or(0);
-            if double_ack && bit & message.sent == 0 {
+            if fixes.double_ack && bit & message.sent == 0 {
                 counters.stray_credits += 1;
             } else {
                 message.waiting |= bit & all_packets(message.packets);
             }
         }
         if let Some(credit) = notice.credit {
-            let stale = self.fixes.stale_credit && credit < message.credit;
+            let stale = fixes.stale_credit && credit < message.credit;
             if !stale {
                 message.credit = credit;
                 message.outgoing.granted_priority = Some(notice.priority);
             }
         }
-        let resend = self.rules.nack_resends && notice.retransmit.is_some();
+        let resend = nack_resends && notice.retransmit.is_some();
         if notice.credit.is_none() && !resend {
             return true;
         }
