@@ -172,6 +172,7 @@ fn what_cannot_be_asked_is_said() {
     folder.refuses(&ask(&["--engine", "native"]), &["--engine native"]);
     folder.refuses(&ask(&["--pcap-out", "out.pcap"]), &["--pcap-out goes with `pinion run`"]);
     folder.refuses(&ask(&["--threads", "2"]), &["--threads"]);
+    folder.refuses(&ask(&["--dropped", "--svg", "way.svg"]), &["--svg", "has none"]);
     let cluster = outside::example("cluster_echo");
     folder.refuses(&["why", &cluster], &["pinion trace"]);
     let service = outside::example("nanopu_echo");

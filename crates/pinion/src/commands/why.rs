@@ -30,39 +30,43 @@ pub fn run(args: &WhyArgs) -> Result<Status> {
     let app = App::of(manifest, &options)?;
     build::show_messages(&app);
     let mut watch = Quiet(Watch::new(!args.run.quiet));
-    let mut census = Census::default();
-    let Some(found) = hear(args, &app, &mut watch, &mut census)?.then(|| census.find(args.which()))
-    else {
+    let answer = ask(args, &app, &mut watch)?;
+    watch.0.clear();
+    let Some(answer) = answer else {
+        output::notice("interrupted before the packet's way was known");
         return Ok(Status::Interrupted);
     };
-    let found = found?;
-    let mut witness = Witness::new(&app, &found);
-    hear(args, &app, &mut watch, &mut witness)?;
-    let mut shares = Vec::new();
-    if matches!(found, Found::Done(_))
-        && let Some(mut lines) = Lines::new(&app, &witness)
-    {
-        hear(args, &app, &mut watch, &mut lines)?;
-        shares = lines.shares(&app);
-    }
-    watch.0.clear();
-    conclude(args, &Answer::new(&app, &found, &witness, shares))
-}
-
-fn conclude(args: &WhyArgs, answer: &Answer) -> Result<Status> {
     output::print(&answer.to_text());
-    if let Some(path) = &args.svg {
-        let drawn = answer.to_svg()?.ok_or_else(|| {
-            Error::Usage(
-                "--svg goes with packets that got through: a dropped one has no way".into(),
-            )
-        })?;
+    if let Some((path, drawn)) = args.svg.as_ref().zip(answer.to_svg()?) {
         write_whole(path, drawn.as_bytes())?;
     }
     if let Some(path) = &args.run.report.json {
         output::write_json(path, &format!("{:#}", answer.to_json()))?;
     }
     Ok(Status::Success)
+}
+
+/// Runs the application as often as it takes to tell why; `None`: somebody interrupted it.
+fn ask(args: &WhyArgs, app: &App, watch: &mut Quiet) -> Result<Option<Answer>> {
+    let mut census = Census::default();
+    if !hear(args, app, watch, &mut census)? {
+        return Ok(None);
+    }
+    let found = census.find(args.which())?;
+    let mut witness = Witness::new(app, &found);
+    if !hear(args, app, watch, &mut witness)? {
+        return Ok(None);
+    }
+    let mut shares = Vec::new();
+    if matches!(found, Found::Done(_))
+        && let Some(mut lines) = Lines::new(app, &witness)
+    {
+        if !hear(args, app, watch, &mut lines)? {
+            return Ok(None);
+        }
+        shares = lines.shares(app);
+    }
+    Ok(Some(Answer::new(app, &found, &witness, shares)))
 }
 
 /// Runs the application, heard by `tracer`; `false`: somebody interrupted the run.
@@ -89,6 +93,10 @@ fn refuse(args: &WhyArgs, manifest: &Manifest) -> Result<()> {
         return Err(Error::Usage(format!(
             "{option} goes with nanoservices and clusters; {name} has packet handlers"
         )));
+    }
+    if args.dropped.is_some() && args.svg.is_some() {
+        let why = "--svg draws a packet's way through the machine, and a dropped one has none";
+        return Err(Error::Usage(why.to_owned()));
     }
     let report = &args.run.report;
     let outputs = [
