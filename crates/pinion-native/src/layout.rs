@@ -92,13 +92,8 @@ impl ContextLayout {
         task.push(context.host_memory_address as u32);
         task.push(context.host_memory_bytes);
         task.resize(TASK_WORDS, 0);
-        let handler = |kind: HandlerKind| match kind {
-            HandlerKind::Header => &context.header_handler,
-            HandlerKind::Payload => &context.payload_handler,
-            HandlerKind::Completion => &context.completion_handler,
-        };
         let kinds = [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion];
-        let address = |kind| handler(kind).as_ref().map_or(0, |handler| handler.address);
+        let address = |kind| context.handler(kind).map_or(0, |handler| handler.address);
         let limit_cycles = watchdog_cycles(machine, context);
         Self {
             task: task.try_into().unwrap_or([0; TASK_WORDS]),

@@ -59,6 +59,15 @@ pub struct ExecutionContext {
 }
 
 impl ExecutionContext {
+    /// Gives its handler of a kind.
+    pub const fn handler(&self, kind: HandlerKind) -> Option<&Handler> {
+        match kind {
+            HandlerKind::Header => self.header_handler.as_ref(),
+            HandlerKind::Payload => self.payload_handler.as_ref(),
+            HandlerKind::Completion => self.completion_handler.as_ref(),
+        }
+    }
+
     /// Gives offset and bytes of its scratchpad in a cluster.
     pub fn scratchpad(&self, cluster: u32) -> (u32, u32) {
         let own = self.scratchpad_by_cluster.get(cluster as usize);

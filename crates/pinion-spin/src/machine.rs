@@ -427,6 +427,15 @@ pub struct Protection {
     pub no_progress_cycles: u64,
 }
 
+impl Inbound {
+    /// Gives the cycles for which a packet's bytes keep the packet buffer's port.
+    #[inline]
+    pub fn port_cycles(&self, bytes: u32) -> u64 {
+        let beats = u64::from(bytes.div_ceil(self.port_bytes)).max(1);
+        (beats * self.beat_sixteenths).div_ceil(16)
+    }
+}
+
 impl Machine {
     /// Gives the number of HPUs in all units.
     pub const fn hpus_of_all_units(&self) -> u32 {

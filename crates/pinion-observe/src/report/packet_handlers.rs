@@ -260,12 +260,7 @@ impl Section for Handlers {
 
 /// Names a context's handler of a kind.
 fn symbol(context: &ExecutionContext, kind: HandlerKind) -> &str {
-    let handler = match kind {
-        HandlerKind::Header => &context.header_handler,
-        HandlerKind::Payload => &context.payload_handler,
-        HandlerKind::Completion => &context.completion_handler,
-    };
-    handler.as_ref().map_or("", |handler| &handler.name)
+    context.handler(kind).map_or("", |handler| &handler.name)
 }
 
 fn cycles(machine: &Machine, time: Time) -> u64 {

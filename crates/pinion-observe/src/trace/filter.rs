@@ -113,13 +113,8 @@ fn find_hpus(app: &App, text: &str) -> Result<Vec<(u32, u32)>> {
 fn handlers(app: &App) -> Vec<(ContextId, HandlerKind, &str)> {
     let mut all = Vec::new();
     for (index, context) in app.contexts.iter().enumerate() {
-        let kinds = [
-            (HandlerKind::Header, &context.header_handler),
-            (HandlerKind::Payload, &context.payload_handler),
-            (HandlerKind::Completion, &context.completion_handler),
-        ];
-        for (kind, handler) in kinds {
-            let named = handler.as_ref().map(|found| found.name.as_str());
+        for kind in [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion] {
+            let named = context.handler(kind).map(|found| found.name.as_str());
             all.extend(named.map(|name| (ContextId(index as u32), kind, name)));
         }
     }
@@ -128,14 +123,7 @@ fn handlers(app: &App) -> Vec<(ContextId, HandlerKind, &str)> {
 
 /// Names a handler.
 pub fn handler_name(app: &App, context: ContextId, kind: HandlerKind) -> &str {
-    let found = app.contexts.get(context.0 as usize).and_then(|context| {
-        let handler = match kind {
-            HandlerKind::Header => &context.header_handler,
-            HandlerKind::Payload => &context.payload_handler,
-            HandlerKind::Completion => &context.completion_handler,
-        };
-        handler.as_ref()
-    });
+    let found = app.contexts.get(context.0 as usize).and_then(|context| context.handler(kind));
     found.map_or("handler", |handler| handler.name.as_str())
 }
 

@@ -235,9 +235,7 @@ impl Builder<'_> {
     /// Gives what it takes to match a packet and to write it where nothing is in the way, in ps.
     fn writing_ps(&self, bytes: u32) -> u64 {
         let inbound = &self.app.machine.value.inbound;
-        let beats = u64::from(bytes.div_ceil(inbound.port_bytes)).max(1);
-        let cycles = inbound.latency_cycles + (beats * inbound.beat_sixteenths).div_ceil(16);
-        clock(self.app).time(cycles).ps()
+        clock(self.app).time(inbound.latency_cycles + inbound.port_cycles(bytes)).ps()
     }
 
     /// Follows a task until its handler begins.

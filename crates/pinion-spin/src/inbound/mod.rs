@@ -377,8 +377,7 @@ impl InboundEngine {
         shared.totals.matched += 1;
         shared.last_progress = now;
         shared.memories.write(address, &frame.bytes[skip..]);
-        let beats = u64::from(bytes.div_ceil(shared.machine.inbound.port_bytes)).max(1);
-        let beats = (beats * shared.machine.inbound.beat_sixteenths).div_ceil(16);
+        let beats = shared.machine.inbound.port_cycles(bytes);
         let ready = now + shared.machine.inbound.latency_cycles;
         let (burst, start) = self.port.book(now, Side::Stream, ready, beats);
         self.take_from = now + 1;
