@@ -209,6 +209,11 @@ impl GlobalTransmit {
         self.words[stream.hart()].get(stream.context())?.get(ahead)
     }
 
+    /// Gives the first words of all streams that have any.
+    fn fronts(&self) -> impl Iterator<Item = &Word> {
+        self.streams().filter_map(|stream| self.front(stream))
+    }
+
     /// Lists the streams that have words.
     pub fn streams(&self) -> impl Iterator<Item = Stream> + '_ {
         bits(self.harts_ready)
@@ -268,14 +273,14 @@ impl GlobalTransmit {
         let alone = self.harts_ready == 1 << hart;
         let mut taken = 0;
         while taken < most
-            && let Some(&word) = self.words[stream.hart()][stream.context()].front()
+            && let Some(&word) = self.front(stream)
         {
             let soonest = self.decided + 1;
             let at = soonest.max(word.at + self.latency);
             if at > until || at > soonest && !alone {
                 break;
             }
-            self.words[stream.hart()][stream.context()].pop_front();
+            self.words[hart][context].pop_front();
             self.decided = at;
             taken += 1;
             if self.unlimited {
@@ -301,8 +306,8 @@ impl GlobalTransmit {
 
     /// Removes the first word of a stream in cycle `at`.
     fn pop(&mut self, stream: Stream, at: Cycle) {
-        self.words[stream.hart()][stream.context()].pop_front();
         let hart = stream.hart();
+        self.words[hart][stream.context()].pop_front();
         self.waiting[hart] -= 1;
         self.note_empty(stream);
         if self.unlimited {
@@ -314,7 +319,7 @@ impl GlobalTransmit {
     /// Notes if a stream has no more words.
     fn note_empty(&mut self, stream: Stream) {
         let hart = stream.hart();
-        if self.words[stream.hart()][stream.context()].is_empty() {
+        if self.front(stream).is_none() {
             self.ready[hart] &= !(1 << stream.context());
             if self.ready[hart] == 0 {
                 self.harts_ready &= !(1 << hart);
@@ -360,7 +365,7 @@ impl GlobalTransmit {
     fn oldest(&self, hart: usize, mask: u64) -> Option<(Stream, Word)> {
         let front = |context| {
             let stream = Stream::new(hart, context);
-            (stream, self.words[stream.hart()][stream.context()][0])
+            (stream, self.words[hart][context][0])
         };
         if mask.is_power_of_two() {
             return Some(front(mask.trailing_zeros() as usize));
@@ -370,23 +375,13 @@ impl GlobalTransmit {
 
     /// Finds the first cycle after `at` in which a word is there.
     fn first_after(&self, at: Cycle) -> Option<Cycle> {
-        let mut first = None;
-        for stream in self.streams() {
-            let there = self.words[stream.hart()][stream.context()][0].at + self.latency;
-            if there <= at + 1 {
-                return Some(at + 1);
-            }
-            first = Some(first.map_or(there, |first: Cycle| first.min(there)));
-        }
-        first
+        let first = self.fronts().map(|word| word.at + self.latency).min()?;
+        Some(first.max(at + 1))
     }
 
     /// Finds the first cycle after `at` in which a word becomes a stream's first.
     fn first_written_after(&self, at: Cycle) -> Option<Cycle> {
-        self.streams()
-            .map(|stream| self.words[stream.hart()][stream.context()][0].at + self.latency)
-            .filter(|&there| there > at)
-            .min()
+        self.fronts().map(|word| word.at + self.latency).filter(|&there| there > at).min()
     }
 }
 
