@@ -279,6 +279,12 @@ pub struct RunArgs {
     pub quiet: bool,
 }
 
+/// Hides an option of `pinion run` that another verb refuses with the reason.
+fn hide(arg: clap::Arg, refused: &[&str]) -> clap::Arg {
+    let is_refused = refused.contains(&arg.get_id().as_str());
+    if is_refused { arg.hide(true) } else { arg }
+}
+
 /// What `pinion run` takes for APP.
 const RUN_APP: &str =
     "Folder with an app.toml or, of a cluster, a cluster.toml; or the file itself";

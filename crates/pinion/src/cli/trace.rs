@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{RUN_APP, RunArgs};
+use super::{RUN_APP, RunArgs, hide};
 
 /// What `pinion trace --help` says at its end.
 const TRACE_NOTES: &str = "\
@@ -29,10 +29,7 @@ The run is that of `pinion run` with the same options; it ends at --to. Ctrl-C e
 #[command(
     after_long_help = TRACE_NOTES,
     mut_arg("app", |app| app.help(RUN_APP)),
-    mut_args(|arg| {
-        let is_refused = TRACE_REFUSES.contains(&arg.get_id().as_str());
-        if is_refused { arg.hide(true) } else { arg }
-    })
+    mut_args(|arg| hide(arg, &TRACE_REFUSES))
 )]
 pub struct TraceArgs {
     /// Only these HPUs: CLUSTER.HPU, or CLUSTER for all of its (repeatable)

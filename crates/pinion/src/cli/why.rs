@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use pinion::why::Which;
 
-use super::{RUN_APP, RunArgs};
+use super::{RUN_APP, RunArgs, hide};
 
 /// What `pinion why --help` says at its end.
 const WHY_NOTES: &str = "\
@@ -44,10 +44,7 @@ const WHY_REFUSES: [&str; 18] = [
 #[command(
     after_long_help = WHY_NOTES,
     mut_arg("app", |app| app.help(RUN_APP)),
-    mut_args(|arg| {
-        let is_refused = WHY_REFUSES.contains(&arg.get_id().as_str());
-        if is_refused { arg.hide(true) } else { arg }
-    })
+    mut_args(|arg| hide(arg, &WHY_REFUSES))
 )]
 pub struct WhyArgs {
     /// This packet, counted from 0
