@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::frame::{GRID, INK, Problem, colour, font};
+use super::chart::frame::{GRID, INK, Problem, colour, font, wrapped};
 use pinion_app::error::{Error, Result};
 
 /// A part of a waterfall; times in ns.
@@ -54,7 +54,7 @@ fn draw(
     root.fill(&WHITE)?;
     let bold = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK);
     root.draw(&Text::new(title.to_owned(), (20, 16), bold))?;
-    for (line, part) in cut(text, LETTERS).into_iter().take(2).enumerate() {
+    for (line, part) in wrapped(text, LETTERS).into_iter().take(2).enumerate() {
         root.draw(&Text::new(part, (20, 46 + 18 * line as i32), font(15)))?;
     }
     let end =
@@ -88,21 +88,6 @@ fn draw(
     }
     root.present()?;
     Ok(())
-}
-
-/// Breaks a text at spaces into lines of so many letters.
-fn cut(text: &str, letters: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

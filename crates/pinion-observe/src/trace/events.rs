@@ -182,14 +182,15 @@ impl<'a> Events<'a> {
         let (is_hpu, packet) = match unit.kind {
             UnitEventKind::HerIn => {
                 let packet = known();
-                push_packet(text, "", packet);
+                push_packet(text, packet);
                 text.push_str("'s HER reaches the packet scheduler");
                 self.packets.take_up_to(unit.cluster, unit.address);
                 (false, packet)
             }
             UnitEventKind::TaskOut => {
                 let packet = known();
-                push_packet(text, "a task for ", packet);
+                text.push_str("a task for ");
+                push_packet(text, packet);
                 let _ = write!(text, " goes to cluster {}", unit.cluster);
                 (false, packet)
             }
@@ -210,9 +211,9 @@ impl<'a> Events<'a> {
 }
 
 /// Writes which packet it is, by its number where that is known.
-fn push_packet(text: &mut String, before: &str, packet: Option<(ContextId, u64)>) {
+fn push_packet(text: &mut String, packet: Option<(ContextId, u64)>) {
     let _ = match packet {
-        Some((_, number)) => write!(text, "{before}packet {number}"),
-        None => write!(text, "{before}packet ?"),
+        Some((_, number)) => write!(text, "packet {number}"),
+        None => write!(text, "packet ?"),
     };
 }

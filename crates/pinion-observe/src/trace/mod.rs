@@ -46,13 +46,17 @@ pub trait Tracer: Listener {
     ///
     /// # Errors
     /// When the trace cannot be written.
-    fn settle(&mut self, until: Time) -> Result<()>;
+    fn settle(&mut self, _until: Time) -> Result<()> {
+        Ok(())
+    }
 
     /// Completes the trace of a run that ended at `now`.
     ///
     /// # Errors
     /// When the trace cannot be written.
-    fn finish(&mut self, now: Time) -> Result<()>;
+    fn finish(&mut self, _now: Time) -> Result<()> {
+        Ok(())
+    }
 
     /// Tells that there was nothing to write.
     fn is_empty(&self) -> bool {

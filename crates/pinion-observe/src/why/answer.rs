@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use pinion_spin::{HandlerRecord, PacketRecord};
 use serde_json::{Value, json};
 
 use super::cause::{self, reasons};
-use super::census::{Found, Target};
+use super::census::{DroppedTarget, Found, Target};
 use super::chain::{Blocker, Chain};
-use super::drop;
-use super::life::{Life, Ran};
+use super::drop::{self, Inside};
+use super::life::Life;
 use super::lines::LineShare;
 use super::witness::Witness;
 use crate::document::Document;
@@ -33,15 +34,16 @@ pub struct Answer {
 
 enum Head {
     Done(Box<Done>),
-    Dropped(Value),
+    Dropped(DroppedTarget, Inside),
 }
 
 struct Done {
     target: Target,
-    life: Option<Life>,
+    record: PacketRecord,
     context: String,
     chain: Chain,
-    handlers: Vec<(String, Ran, String)>,
+    /// The handlers and their functions.
+    handlers: Vec<(String, HandlerRecord)>,
     lines: Vec<LineShare>,
 }
 
@@ -53,46 +55,23 @@ impl Answer {
             Found::Dropped(dropped) => {
                 let inside = drop::inside(witness);
                 let sentence = drop::sentence(machine, dropped, &inside);
-                let value = json!({
-                    "time_ns": dropped.time.ns(),
-                    "reason": dropped.reason.name(),
-                    "bytes": dropped.bytes,
-                    "all": dropped.all,
-                    "for_this_reason": dropped.same,
-                    "inside": {
-                        "packets": inside.packets,
-                        "bytes": inside.bytes,
-                        "messages": inside.messages,
-                        "handled": inside.handled,
-                    },
-                });
-                (Head::Dropped(value), sentence)
+                (Head::Dropped(*dropped, inside), sentence)
             }
             Found::Done(target) => {
-                let life = witness.life().cloned();
+                let life = witness.life();
+                let record = life.map(|life| life.record.clone()).unwrap_or_default();
                 let chain = Chain::of(app, witness, target);
-                let tasks = life.iter().flat_map(|life| &life.tasks);
-                let ran: Vec<(Ran, String)> = tasks
-                    .filter_map(|task| {
-                        let hpu = task.assigned.map_or(0, |(_, hpu)| hpu);
-                        Some((task.handler?, format!("{}.{hpu}", task.cluster)))
-                    })
-                    .collect();
-                let only: Vec<Ran> = ran.iter().map(|(ran, _)| *ran).collect();
-                let sentence = cause::sentence(&chain, &only, &lines);
-                let context = life.as_ref().map(|life| life.context);
-                let handler = |(ran, hpu): (Ran, String)| {
-                    let name =
-                        context.map_or("handler", |context| handler_name(app, context, ran.kind));
-                    (name.to_owned(), ran, hpu)
-                };
-                let context = context.map(|context| app.contexts[context.0 as usize].name.clone());
+                let handlers: Vec<HandlerRecord> =
+                    life.into_iter().flat_map(Life::handlers).cloned().collect();
+                let sentence = cause::sentence(&chain, &handlers, &lines);
+                let named =
+                    |ran: HandlerRecord| (handler_name(app, ran.context, ran.kind).to_owned(), ran);
                 let done = Done {
                     target: *target,
-                    life,
-                    context: context.unwrap_or_default(),
+                    context: app.contexts[record.context.0 as usize].name.clone(),
+                    record,
                     chain,
-                    handlers: ran.into_iter().map(handler).collect(),
+                    handlers: handlers.into_iter().map(named).collect(),
                     lines,
                 };
                 (Head::Done(Box::new(done)), sentence)
@@ -105,14 +84,14 @@ impl Answer {
     pub fn to_text(&self) -> String {
         match &self.head {
             Head::Done(done) => written(|text| done.write(text, &self.sentence)),
-            Head::Dropped(value) => format!(
+            Head::Dropped(dropped, _) => format!(
                 "A packet of {} was dropped at {} ns: {}. {} were dropped in all, {} for this \
                  reason.\n{}\n",
-                bytes(value["bytes"].as_u64().unwrap_or(0)),
-                number(value["time_ns"].as_f64().unwrap_or(0.0)),
-                value["reason"].as_str().unwrap_or(""),
-                value["all"],
-                value["for_this_reason"],
+                bytes(dropped.bytes as u64),
+                number(dropped.time.ns()),
+                dropped.reason.name(),
+                dropped.all,
+                dropped.same,
                 self.sentence
             ),
         }
@@ -122,7 +101,7 @@ impl Answer {
     pub fn to_json(&self) -> Value {
         let (packet, dropped) = match &self.head {
             Head::Done(done) => (done.to_json(), Value::Null),
-            Head::Dropped(value) => (Value::Null, value.clone()),
+            Head::Dropped(dropped, inside) => (Value::Null, dropped_json(dropped, inside)),
         };
         json!({
             "document": Document::Why.head(),
@@ -158,7 +137,7 @@ impl Done {
     fn write(&self, text: &mut String, sentence: &str) -> std::fmt::Result {
         let Target { packet, median_ps, longer, packets, departed, .. } = self.target;
         let took = self.chain.ps();
-        let (message, size) = self.life.as_ref().map_or((0, 0), |life| (life.message, life.bytes));
+        let (message, size) = (self.record.message, self.record.bytes);
         writeln!(
             text,
             "packet {packet}, message {message} of {}, {}: {} ns from arrival to {}",
@@ -187,11 +166,13 @@ impl Done {
             let (at, ns) = (number(at as f64 / 1e3), number(span.ps() as f64 / 1e3));
             writeln!(text, "{at:>10} {ns:>10}  {bar:<BAR_WIDTH$}  {}{behind}", span.what)?;
         }
-        for (name, ran, hpu) in &self.handlers {
+        for (name, ran) in &self.handlers {
             let ns = number(ran.end.since(ran.start).ps() as f64 / 1e3);
             write!(
                 text,
-                "\n{name} on HPU {hpu}, {ns} ns: {} instructions",
+                "\n{name} on HPU {}.{}, {ns} ns: {} instructions",
+                ran.cluster,
+                ran.hpu,
                 count(ran.instructions)
             )?;
             for (reason, lost) in reasons(&ran.stalls) {
@@ -232,7 +213,7 @@ impl Done {
                 "behind_more": span.more,
             })
         };
-        let handler = |(name, ran, hpu): &(String, Ran, String)| {
+        let handler = |(name, ran): &(String, HandlerRecord)| {
             let stalls: serde_json::Map<String, Value> = reasons(&ran.stalls)
                 .into_iter()
                 .map(|(name, n)| (name.to_owned(), n.into()))
@@ -240,7 +221,7 @@ impl Done {
             json!({
                 "name": name,
                 "kind": kind_name(ran.kind),
-                "hpu": hpu,
+                "hpu": format!("{}.{}", ran.cluster, ran.hpu),
                 "at_ns": ns(ran.start.since(target.arrival).ps()),
                 "ns": ns(ran.end.since(ran.start).ps()),
                 "instructions": ran.instructions,
@@ -248,12 +229,15 @@ impl Done {
                 "failed": ran.failed,
             })
         };
-        let line = |line: &LineShare| json!({ "place": line.place, "cycles": line.cycles, "instructions": line.instructions });
+        let line = |line: &LineShare| {
+            let LineShare { place, cycles, instructions } = line;
+            json!({ "place": place, "cycles": cycles, "instructions": instructions })
+        };
         json!({
             "number": target.packet,
-            "message": self.life.as_ref().map_or(0, |life| life.message),
+            "message": self.record.message,
             "context": self.context,
-            "bytes": self.life.as_ref().map_or(0, |life| life.bytes),
+            "bytes": self.record.bytes,
             "arrival_ns": target.arrival.ns(),
             "until": if target.departed { "departure" } else { "completion" },
             "ns": ns(self.chain.ps()),
@@ -265,4 +249,20 @@ impl Done {
             "lines": self.lines.iter().map(line).collect::<Vec<_>>(),
         })
     }
+}
+
+fn dropped_json(dropped: &DroppedTarget, inside: &Inside) -> Value {
+    json!({
+        "time_ns": dropped.time.ns(),
+        "reason": dropped.reason.name(),
+        "bytes": dropped.bytes,
+        "all": dropped.all,
+        "for_this_reason": dropped.same,
+        "inside": {
+            "packets": inside.packets,
+            "bytes": inside.bytes,
+            "messages": inside.messages,
+            "handled": inside.handled,
+        },
+    })
 }

@@ -1,9 +1,8 @@
 //! One sentence that says what a packet's latency comes from.
 
-use pinion_spin::Stalls;
+use pinion_spin::{HandlerRecord, Stalls};
 
 use super::chain::{Chain, Span, Step};
-use super::life::Ran;
 use super::lines::LineShare;
 use crate::words::number;
 
@@ -34,7 +33,7 @@ fn waited_for(reason: &str) -> &'static str {
 }
 
 /// Says what a chain's longest part is, and why.
-pub fn sentence(chain: &Chain, handlers: &[Ran], lines: &[LineShare]) -> String {
+pub fn sentence(chain: &Chain, handlers: &[HandlerRecord], lines: &[LineShare]) -> String {
     let total = chain.ps().max(1);
     let Some(longest) = chain.spans.iter().max_by_key(|span| span.ps()) else {
         return "It took no time.".to_owned();
@@ -46,11 +45,7 @@ pub fn sentence(chain: &Chain, handlers: &[Ran], lines: &[LineShare]) -> String 
         _ => String::new(),
     };
     let ns = number(longest.ps() as f64 / 1e3);
-    let it = match longest.step {
-        Step::Arrival | Step::PortWait | Step::Inbound | Step::Mpq | Step::ClusterRoom => "it ",
-        Step::DmaWait | Step::Copy | Step::HpuWait => "it ",
-        _ => "",
-    };
+    let it = if longest.step.is_of_packet() { "it " } else { "" };
     format!("{share:.0} % of it, {ns} ns: {it}{}{why}.", longest.what)
 }
 
@@ -58,7 +53,7 @@ fn blocked(span: &Span) -> String {
     span.behind().map_or_else(String::new, |who| format!(", behind {who}"))
 }
 
-fn running(handlers: &[Ran], lines: &[LineShare]) -> String {
+fn running(handlers: &[HandlerRecord], lines: &[LineShare]) -> String {
     let mut stalls = Stalls::default();
     handlers.iter().for_each(|ran| stalls.add(&ran.stalls));
     let instructions: u64 = handlers.iter().map(|ran| ran.instructions).sum();

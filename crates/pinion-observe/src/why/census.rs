@@ -113,15 +113,7 @@ impl Hears<Spin> for Census {
     }
 }
 
-impl Tracer for Census {
-    fn settle(&mut self, _: Time) -> Result<()> {
-        Ok(())
-    }
-
-    fn finish(&mut self, _: Time) -> Result<()> {
-        Ok(())
-    }
-}
+impl Tracer for Census {}
 
 impl Census {
     /// Finds the packet that is meant.

@@ -75,6 +75,22 @@ impl Step {
         }
     }
 
+    /// Says whether what happens is said of the packet, and not of something else that is under way.
+    pub(super) const fn is_of_packet(self) -> bool {
+        matches!(
+            self,
+            Self::Arrival
+                | Self::PortWait
+                | Self::Inbound
+                | Self::Mpq
+                | Self::ClusterRoom
+                | Self::DmaWait
+                | Self::Copy
+                | Self::HpuWait
+                | Self::CommandsWait
+        )
+    }
+
     /// Says whether the packet waits for others, and nothing is done for it.
     pub const fn is_wait(self) -> bool {
         matches!(
@@ -210,18 +226,20 @@ impl Builder<'_> {
     fn follow(&mut self, life: &Life, departed: bool) {
         let (from, others) = (self.at, self.others);
         let before =
-            || named(others.inbound.iter().filter(|deed| within(deed, from, life.inbound)));
-        self.step(life.inbound, Step::Arrival, "waits for the inbound engine", before);
+            || named(others.inbound.iter().filter(|deed| within(deed, from, life.record.inbound)));
+        self.step(life.record.inbound, Step::Arrival, "waits for the inbound engine", before);
         let taken = self.at;
-        let begun = Time::from_ps(life.written.ps().saturating_sub(self.writing_ps(life.bytes)));
+        let begun = Time::from_ps(
+            life.record.written.ps().saturating_sub(self.writing_ps(life.record.bytes)),
+        );
         let before = || named(others.inbound.iter().filter(|deed| within(deed, from, taken)));
         self.step(begun, Step::PortWait, "waits for the L2 packet buffer's port", before);
         let what = "is matched and written to the L2 packet buffer";
-        self.step(life.written, Step::Inbound, what, nobody);
+        self.step(life.record.written, Step::Inbound, what, nobody);
         let from = self.at;
-        let gone = others.dispatched.iter().filter(|deed| within(deed, from, life.her));
+        let gone = others.dispatched.iter().filter(|deed| within(deed, from, life.record.her));
         let what = "its HER waits for room in the MPQ engine";
-        self.step(life.her, Step::HerWait, what, || named(gone));
+        self.step(life.record.her, Step::HerWait, what, || named(gone));
         for task in &life.tasks {
             self.follow_to_hpu(life, task);
             let sent = task.commands.iter().find(|command| command.interface == SEND);
@@ -241,14 +259,15 @@ impl Builder<'_> {
     /// Follows a task until its handler begins.
     fn follow_to_hpu(&mut self, life: &Life, task: &Task) {
         let (from, others, cluster) = (self.at, self.others, task.cluster);
-        let own = |deed: &&Deed| deed.message == life.message && within(deed, from, task.out);
+        let own =
+            |deed: &&Deed| deed.message == life.record.message && within(deed, from, task.out);
         let before = || {
             let ran = named(others.ran.iter().filter(own));
             let dispatched =
                 || named(others.dispatched.iter().filter(|d| within(d, from, task.out)));
             if ran.0.is_empty() { dispatched() } else { ran }
         };
-        let what = format!("waits in the MPQ of message {}", life.message);
+        let what = format!("waits in the MPQ of message {}", life.record.message);
         self.step(task.out, Step::Mpq, &what, before);
         let here = |deed: &&Deed| deed.place == cluster;
         let from = self.at;
@@ -272,7 +291,7 @@ impl Builder<'_> {
             let ran = others.ran.iter().filter(here);
             let before = || named(ran.filter(|deed| within(deed, from, assigned)));
             self.step(assigned, Step::HpuWait, &what, before);
-            if let Some(ran) = task.handler {
+            if let Some(ran) = &task.handler {
                 self.step(ran.start, Step::Take, &format!("HPU {cluster}.{hpu} takes it"), nobody);
             }
         }
@@ -280,8 +299,8 @@ impl Builder<'_> {
 
     /// Follows a task from its handler's begin to its completion's leaving.
     fn run(&mut self, life: &Life, task: &Task) {
-        if let Some(ran) = task.handler {
-            let handler = handler_name(self.app, life.context, ran.kind);
+        if let Some(ran) = &task.handler {
+            let handler = handler_name(self.app, life.record.context, ran.kind);
             self.step(ran.end, Step::Run, &format!("{handler} runs"), nobody);
         }
         if let Some(pushed) = task.pushed {
@@ -293,8 +312,10 @@ impl Builder<'_> {
     /// Follows the first frame that a handler sends until it has left.
     fn send(&mut self, life: &Life, task: &Task, command: &super::life::Command) {
         let others = self.others;
-        let handler =
-            task.handler.map_or("handler", |ran| handler_name(self.app, life.context, ran.kind));
+        let handler = task
+            .handler
+            .as_ref()
+            .map_or("handler", |ran| handler_name(self.app, life.record.context, ran.kind));
         self.step(command.issued, Step::Run, &format!("{handler} runs until it sends"), nobody);
         if let Some(out) = command.out {
             self.step(out, Step::CommandOut, "the command leaves its cluster", nobody);

@@ -21,17 +21,16 @@ pub struct Inside {
 
 /// Counts what a witness saw inside.
 pub fn inside(witness: &Witness) -> Inside {
-    let lives = || witness.lives.values().filter(|life| life.completion.is_none());
+    let lives = || witness.lives.values().filter(|life| !life.is_done);
     let mut messages: Vec<(u32, u32)> =
-        lives().map(|life| (life.context.0, life.message)).collect();
+        lives().map(|life| (life.record.context.0, life.record.message)).collect();
     messages.sort_unstable();
     messages.dedup();
     Inside {
         packets: lives().count() as u64,
-        bytes: lives().map(|life| u64::from(life.bytes)).sum(),
+        bytes: lives().map(|life| u64::from(life.record.bytes)).sum(),
         messages: messages.len() as u64,
-        handled: lives().filter(|life| life.tasks.iter().any(|task| task.handler.is_some())).count()
-            as u64,
+        handled: lives().filter(|life| life.handlers().next().is_some()).count() as u64,
     }
 }
 

@@ -1,27 +1,24 @@
 //! A packet's life as the units tell it.
 
 use pinion_sim::Time;
-use pinion_spin::{ContextId, HandlerKind, Stalls};
+use pinion_spin::{HandlerRecord, PacketRecord};
 
 /// What is known of a packet.
 #[derive(Clone, Debug)]
 pub struct Life {
-    /// Its message id.
-    pub message: u32,
-    /// Its context.
-    pub context: ContextId,
-    /// Its bytes.
-    pub bytes: u32,
-    /// When the inbound engine took it.
-    pub inbound: Time,
-    /// When the whole of it was in the L2 packet buffer; zero until its completion is back.
-    pub written: Time,
-    /// When its HER was handed to the packet scheduler; zero until then.
-    pub her: Time,
-    /// When its completion came back.
-    pub completion: Option<Time>,
+    /// What its record says: until it is done, no more than when it was taken.
+    pub record: PacketRecord,
+    /// Whether its completion is back.
+    pub is_done: bool,
     /// Its tasks, one after the other.
     pub tasks: Vec<Task>,
+}
+
+impl Life {
+    /// Gives its handlers that have ended, one after the other.
+    pub fn handlers(&self) -> impl Iterator<Item = &HandlerRecord> {
+        self.tasks.iter().filter_map(|task| task.handler.as_ref())
+    }
 }
 
 /// What is known of a task: one handler of a packet.
@@ -38,28 +35,11 @@ pub struct Task {
     /// When an HPU got it, and which.
     pub assigned: Option<(Time, u32)>,
     /// What its handler did.
-    pub handler: Option<Ran>,
+    pub handler: Option<HandlerRecord>,
     /// When its completion left the HPU.
     pub pushed: Option<Time>,
     /// Commands that its handler issued.
     pub commands: Vec<Command>,
-}
-
-/// What a handler did.
-#[derive(Clone, Copy, Debug)]
-pub struct Ran {
-    /// Its kind.
-    pub kind: HandlerKind,
-    /// When the HPU took it.
-    pub start: Time,
-    /// When it rang the doorbell.
-    pub end: Time,
-    /// Instructions.
-    pub instructions: u64,
-    /// Cycles lost, by reason.
-    pub stalls: Stalls,
-    /// Whether it went wrong.
-    pub failed: bool,
 }
 
 /// What is known of a command.

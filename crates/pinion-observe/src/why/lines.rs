@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use pinion_sim::{Clock, Time};
-use pinion_spin::{Event, Hears, Interest, Spin};
+use pinion_sim::Time;
+use pinion_spin::{Event, HandlerRecord, Hears, Interest, Spin};
 
-use super::life::Ran;
 use super::witness::Witness;
 use crate::trace::{EARLY_CYCLES, SourceLines, Tracer, clock};
 use pinion_app::app::App;
@@ -29,7 +28,6 @@ pub struct LineShare {
 
 /// Hears a packet's handlers, instruction by instruction.
 pub struct Lines {
-    clock: Clock,
     /// Its handlers: the HPU of each, and when it ran, in cycles.
     ran: Vec<((u32, u32), u64, u64)>,
     begin: Time,
@@ -46,18 +44,15 @@ impl Lines {
     pub fn new(app: &App, witness: &Witness) -> Option<Self> {
         let life = witness.life()?;
         let clock = clock(app);
-        let tasks = life.tasks.iter();
-        let ran: Vec<((u32, u32), Ran)> = tasks
-            .filter_map(|task| Some(((task.cluster, task.assigned?.1), task.handler?)))
-            .collect();
-        let (first, last) = (ran.first()?.1.start, ran.last()?.1.end);
+        let (first, last) = (life.handlers().next()?.start, life.handlers().last()?.end);
         let begin = clock.time(clock.cycle_at(first).saturating_sub(EARLY_CYCLES));
-        let cycle = |time| clock.cycle_at(time);
-        let ran: Vec<_> =
-            ran.iter().map(|(hpu, ran)| (*hpu, cycle(ran.start), cycle(ran.end))).collect();
+        let ran = |one: &HandlerRecord| {
+            ((one.cluster, one.hpu), clock.cycle_at(one.start), clock.cycle_at(one.end))
+        };
+        let ran: Vec<_> = life.handlers().map(ran).collect();
         let starts = ran.iter().map(|(_, start, _)| *start).collect();
         let (end, counts) = (last, HashMap::default());
-        Some(Self { clock, ran, begin, end, settled: Time::ZERO, last: starts, counts })
+        Some(Self { ran, begin, end, settled: Time::ZERO, last: starts, counts })
     }
 
     /// Gives what each line took, the longest first.
@@ -85,7 +80,7 @@ impl Hears<Spin> for Lines {
 
     fn hear(&mut self, event: &Event<'_>) {
         let Event::Instruction(record) = event else { return };
-        let (hpu, cycle) = ((record.cluster, record.hpu), self.clock.cycle_at(record.time));
+        let (hpu, cycle) = ((record.cluster, record.hpu), record.cycle);
         // The doorbell belongs to no task any more.
         let own = |(at, start, end): &((u32, u32), u64, u64)| {
             *at == hpu && (*start..=*end).contains(&cycle)
@@ -108,10 +103,6 @@ impl Tracer for Lines {
 
     fn settle(&mut self, until: Time) -> Result<()> {
         self.settled = until;
-        Ok(())
-    }
-
-    fn finish(&mut self, _: Time) -> Result<()> {
         Ok(())
     }
 }

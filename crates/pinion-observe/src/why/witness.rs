@@ -7,10 +7,9 @@ use pinion_sim::{Clock, Time};
 use pinion_spin::{Event, Hears, Interest, Spin, UnitEvent, UnitEventKind};
 
 use super::census::Found;
-use super::life::{Command, Life, Ran, Task};
+use super::life::{Command, Life, Task};
 use crate::trace::{Packets, Tracer, clock};
 use pinion_app::app::App;
-use pinion_app::error::Result;
 
 /// Something that another packet did.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +39,7 @@ pub struct Others {
     pub copied: Vec<Deed>,
     /// Handlers that ran.
     pub ran: Vec<Deed>,
-    /// Commands that their interfaces took, until those were done.
+    /// Commands that their interfaces were done with.
     pub commands: Vec<Deed>,
 }
 
@@ -89,28 +88,45 @@ impl Witness {
         self.lives.get(&self.packet?)
     }
 
-    /// Notes what a packet did until `to`, if that counts and it is not the one that is meant.
-    fn note(&mut self, list: fn(&mut Others) -> &mut Vec<Deed>, deed: Deed) {
-        if deed.to >= self.from && Some(deed.packet) != self.packet {
-            list(&mut self.others).push(deed);
-        }
+    /// Tells what a packet did between two moments, if that counts and it is not the one that is meant.
+    fn deed(
+        &self,
+        packet: u64,
+        (place, hpu): (u32, Option<u32>),
+        (from, to): (Time, Time),
+    ) -> Option<Deed> {
+        let message = self.lives.get(&packet).map_or(0, |life| life.record.message);
+        let deed = Deed { packet, message, place, hpu, from, to };
+        (to >= self.from && Some(packet) != self.packet).then_some(deed)
     }
 
     fn hear_unit(&mut self, event: &UnitEvent) {
         let UnitEvent { kind, cluster, hpu, id, address, .. } = *event;
         let time = self.clock.time(event.cycle);
         match kind {
+            UnitEventKind::TaskOut => {
+                let Some(inside) = self.inside.at(cluster, address) else { return };
+                let deed = self.deed(inside.packet, (cluster, None), (time, time));
+                self.others.dispatched.extend(deed);
+                if let Some(life) = self.lives.get_mut(&inside.packet) {
+                    life.tasks.push(Task { cluster, out: time, ..Task::default() });
+                }
+            }
+            UnitEventKind::ClusterTask => {
+                self.task_at(cluster, address, |task| task.accepted = Some(time));
+            }
+            UnitEventKind::HpuTask => {
+                self.task_at(cluster, address, |task| task.assigned = Some((time, hpu)));
+            }
+            UnitEventKind::HpuFeedback => {
+                self.task_at(cluster, address, |task| task.pushed = Some(time));
+            }
             UnitEventKind::CommandIssue => {
                 let Some(&packet) = self.running.get(&(cluster, hpu)) else { return };
                 self.commands.insert((cluster, hpu, id), packet);
-                let command = Command {
-                    id,
-                    interface: address,
-                    issued: time,
-                    out: None,
-                    taken: None,
-                    done: None,
-                };
+                let interface = address;
+                let command =
+                    Command { id, interface, issued: time, out: None, taken: None, done: None };
                 if let Some(task) = self.task(packet) {
                     task.commands.push(command);
                 }
@@ -124,46 +140,24 @@ impl Witness {
             UnitEventKind::InterfaceResponse => {
                 self.command(cluster, hpu, id, |command| command.done = Some(time));
                 let Some(&packet) = self.commands.get(&(cluster, hpu, id)) else { return };
-                let message = self.lives.get(&packet).map_or(0, |life| life.message);
-                let deed =
-                    Deed { packet, message, place: address, hpu: None, from: time, to: time };
-                self.note(|others| &mut others.commands, deed);
+                let deed = self.deed(packet, (address, None), (time, time));
+                self.others.commands.extend(deed);
             }
-            _ => self.hear_packet(event, time),
+            _ => {}
         }
     }
 
-    /// Hears an event that names a packet by its address.
-    fn hear_packet(&mut self, event: &UnitEvent, time: Time) {
-        let UnitEvent { kind, cluster, hpu, address, .. } = *event;
-        let named = matches!(
-            kind,
-            UnitEventKind::TaskOut
-                | UnitEventKind::ClusterTask
-                | UnitEventKind::HpuTask
-                | UnitEventKind::HpuFeedback
-        );
-        let Some(inside) = self.inside.at(cluster, address).filter(|_| named) else { return };
-        if kind == UnitEventKind::TaskOut {
-            let (packet, message) = (inside.packet, inside.message);
-            let deed = Deed { packet, message, place: cluster, hpu: None, from: time, to: time };
-            self.note(|others| &mut others.dispatched, deed);
-        }
-        let Some(life) = self.lives.get_mut(&inside.packet) else { return };
-        if kind == UnitEventKind::TaskOut {
-            life.tasks.push(Task { cluster, out: time, ..Task::default() });
-            return;
-        }
-        let Some(task) = life.tasks.last_mut() else { return };
-        match kind {
-            UnitEventKind::ClusterTask => task.accepted = Some(time),
-            UnitEventKind::HpuTask => task.assigned = Some((time, hpu)),
-            _ => task.pushed = Some(time),
-        }
-    }
-
+    /// Gives the task that a packet is at.
     fn task(&mut self, packet: u64) -> Option<&mut Task> {
         self.lives.get_mut(&packet)?.tasks.last_mut()
+    }
+
+    /// Changes the task that the packet at an address is at.
+    fn task_at(&mut self, cluster: u32, address: u32, change: impl FnOnce(&mut Task)) {
+        let packet = self.inside.at(cluster, address).map(|inside| inside.packet);
+        if let Some(task) = packet.and_then(|packet| self.task(packet)) {
+            change(task);
+        }
     }
 
     fn command(&mut self, cluster: u32, hpu: u32, id: u32, change: impl FnOnce(&mut Command)) {
@@ -185,62 +179,30 @@ impl Hears<Spin> for Witness {
         match *event {
             Event::PacketTaken { record, address } => {
                 self.inside.insert(record, address);
-                let (packet, message) = (record.packet, record.message);
-                let to = record.inbound;
-                let deed = Deed { packet, message, place: 0, hpu: None, from: to, to };
-                self.note(|others| &mut others.inbound, deed);
-                let life = Life {
-                    message,
-                    context: record.context,
-                    bytes: record.bytes,
-                    inbound: record.inbound,
-                    written: Time::ZERO,
-                    her: Time::ZERO,
-                    completion: None,
-                    tasks: Vec::new(),
-                };
-                self.lives.insert(packet, life);
+                let life = Life { record: record.clone(), is_done: false, tasks: Vec::new() };
+                self.lives.insert(record.packet, life);
+                let deed = self.deed(record.packet, (0, None), (record.inbound, record.inbound));
+                self.others.inbound.extend(deed);
             }
             Event::HandlerStarted { cluster, hpu, task, .. } => {
                 self.running.insert((cluster, hpu), task.packet);
             }
             Event::HandlerDone(record) => {
+                let (place, hpu) = (record.cluster, Some(record.hpu));
                 self.running.remove(&(record.cluster, record.hpu));
-                let message = self.lives.get(&record.packet).map_or(0, |life| life.message);
-                let deed = Deed {
-                    packet: record.packet,
-                    message,
-                    place: record.cluster,
-                    hpu: Some(record.hpu),
-                    from: record.start,
-                    to: record.end,
-                };
-                self.note(|others| &mut others.ran, deed);
-                let ran = Ran {
-                    kind: record.kind,
-                    start: record.start,
-                    end: record.end,
-                    instructions: record.instructions,
-                    stalls: record.stalls,
-                    failed: record.failed,
-                };
+                let deed = self.deed(record.packet, (place, hpu), (record.start, record.end));
+                self.others.ran.extend(deed);
                 if let Some(task) = self.task(record.packet) {
-                    task.handler = Some(ran);
+                    task.handler = Some(record.clone());
                 }
             }
             Event::Transfer(transfer) if transfer.hpu.is_none() => {
                 let Some(inside) = self.inside.at(transfer.cluster, transfer.from) else { return };
-                let deed = Deed {
-                    packet: inside.packet,
-                    message: inside.message,
-                    place: transfer.cluster,
-                    hpu: None,
-                    from: transfer.issued,
-                    to: transfer.done,
-                };
-                self.note(|others| &mut others.copied, deed);
+                let copied = (transfer.issued, transfer.done);
+                let deed = self.deed(inside.packet, (transfer.cluster, None), copied);
+                self.others.copied.extend(deed);
                 if let Some(task) = self.task(inside.packet) {
-                    task.copied = Some((transfer.issued, transfer.done));
+                    task.copied = Some(copied);
                 }
             }
             Event::PacketDone(record) => {
@@ -248,8 +210,7 @@ impl Hears<Spin> for Witness {
                 if record.completion < self.from {
                     self.lives.remove(&record.packet);
                 } else if let Some(life) = self.lives.get_mut(&record.packet) {
-                    (life.written, life.her) = (record.written, record.her);
-                    life.completion = Some(record.completion);
+                    (life.record, life.is_done) = (record.clone(), true);
                 }
             }
             Event::Unit(ref event) => self.hear_unit(event),
@@ -261,13 +222,5 @@ impl Hears<Spin> for Witness {
 impl Tracer for Witness {
     fn end(&self) -> Time {
         self.to
-    }
-
-    fn settle(&mut self, _: Time) -> Result<()> {
-        Ok(())
-    }
-
-    fn finish(&mut self, _: Time) -> Result<()> {
-        Ok(())
     }
 }

@@ -128,7 +128,7 @@ fn draw_legend(area: &Area<'_>, keys: &[Key]) -> Result<(), Problem> {
                 name
             }
         };
-        for line in wrapped(name) {
+        for line in wrapped(name, LEGEND_LETTERS) {
             let style = font(15).pos(Pos::new(HPos::Left, VPos::Center));
             area.draw(&Text::new(line, (46, y), style))?;
             y += LINE_HEIGHT;
@@ -153,12 +153,12 @@ fn stretches(line: Line, left: i32, right: i32) -> Vec<[i32; 2]> {
     }
 }
 
-/// Breaks a text at spaces into lines of the legend.
-fn wrapped(text: &str) -> Vec<String> {
+/// Breaks a text at spaces into lines of so many letters.
+pub(in crate::plot) fn wrapped(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= LEGEND_LETTERS => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -205,8 +205,8 @@ mod tests {
 
     #[test]
     fn long_names_are_broken_at_spaces() {
-        assert_eq!(wrapped("hardware, high"), ["hardware, high"]);
-        let lines = wrapped("hardware scheduler, high priority thread");
+        assert_eq!(wrapped("hardware, high", LEGEND_LETTERS), ["hardware, high"]);
+        let lines = wrapped("hardware scheduler, high priority thread", LEGEND_LETTERS);
         assert_eq!(lines, ["hardware scheduler, high", "priority thread"]);
     }
 }
