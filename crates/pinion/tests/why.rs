@@ -152,7 +152,18 @@ fn a_dropped_packet_has_one_cause() {
     let dropped = &document["dropped"];
     assert!(document["packet"].is_null() && dropped["all"].as_u64() > Some(0), "{document:#}");
     assert!(text.contains(dropped["reason"].as_str().unwrap()), "{text}");
-    assert!(dropped["inside"]["packets"].as_u64() > Some(0), "{document:#}");
+    let inside = dropped["inside"]["packets"].as_u64().unwrap();
+    assert!((1..60).contains(&inside), "{document:#}");
+    let all = dropped["all"].as_u64().unwrap();
+    // The last one: none of those that were dropped before it, nor itself, is inside.
+    let last = (all - 1).to_string();
+    let mut arguments = arguments;
+    arguments.insert(3, &last);
+    assert_eq!(folder.pinion(&arguments).status.code(), Some(0));
+    let document: Value =
+        serde_json::from_slice(&std::fs::read(folder.0.join("why.json")).unwrap()).unwrap();
+    let inside = document["dropped"]["inside"]["packets"].as_u64().unwrap();
+    assert!(inside + all <= 60, "{inside} inside, {all} dropped");
     folder.refuses(
         &[&["why", &app, "--dropped", "9999"], &run[..], &small[..]].concat(),
         &["--dropped 9999", "were dropped"],

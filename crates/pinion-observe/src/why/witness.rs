@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use pinion_sim::{Clock, Time};
-use pinion_spin::{Event, Hears, Interest, Spin, UnitEvent, UnitEventKind};
+use pinion_spin::{DropReason, Event, Hears, Interest, Spin, UnitEvent, UnitEventKind};
 
 use super::census::Found;
 use super::life::{Command, Life, Task};
@@ -104,6 +104,12 @@ impl Witness {
         let UnitEvent { kind, cluster, hpu, id, address, .. } = *event;
         let time = self.clock.time(event.cycle);
         match kind {
+            UnitEventKind::HerIn => {
+                // Those before it were dropped.
+                let mut gone = self.inside.take_up_to(cluster, address);
+                gone.pop();
+                gone.iter().for_each(|inside| self.forget(inside.packet));
+            }
             UnitEventKind::TaskOut => {
                 let Some(inside) = self.inside.at(cluster, address) else { return };
                 let deed = self.deed(inside.packet, (cluster, None), (time, time));
@@ -145,6 +151,12 @@ impl Witness {
             }
             _ => {}
         }
+    }
+
+    /// Forgets a packet that was dropped.
+    fn forget(&mut self, packet: u64) {
+        self.inside.remove(packet);
+        self.lives.remove(&packet);
     }
 
     /// Gives the task that a packet is at.
@@ -211,6 +223,11 @@ impl Hears<Spin> for Witness {
                     self.lives.remove(&record.packet);
                 } else if let Some(life) = self.lives.get_mut(&record.packet) {
                     (life.record, life.is_done) = (record.clone(), true);
+                }
+            }
+            Event::Dropped { reason: DropReason::NoQueue, .. } => {
+                if let Some(inside) = self.inside.take_next() {
+                    self.forget(inside.packet);
                 }
             }
             Event::Unit(ref event) => self.hear_unit(event),
