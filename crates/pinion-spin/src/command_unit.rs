@@ -8,7 +8,6 @@
 //! sees the answer two cycles after the interface gives it. (Paper §III-A, §III-B2; RTL: command
 //! frontend.)
 
-use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::hpu::driver::{Port, Turn};
 use crate::cluster::{Clusters, SPILL_ENTRIES};
 use crate::command::interface::{Slots, Taken};
@@ -20,9 +19,10 @@ use crate::memory::Place;
 use crate::off_cluster_dma::OffClusterDma;
 use crate::outbound::OutboundEngine;
 use crate::shared::{Shared, unit};
-use crate::turn_port::{Side, TurnPort};
 use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
+use pinion_sim::arbiter::{Requests, RoundRobin};
+use pinion_sim::turn_port::{Side, TurnPort};
 
 /// Chooses whose command goes to its interface: one in a cycle. A command that was chosen and whose
 /// interface is full holds up those behind it, whatever they are for. (That one arbiter stands before

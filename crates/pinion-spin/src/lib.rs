@@ -30,7 +30,6 @@
 //!
 //! Every unit owns its state and its wake-ups; [`nic`] only says who stands next to whom.
 
-mod arbiter;
 mod cluster;
 mod command;
 mod command_unit;
@@ -56,7 +55,6 @@ mod task;
 mod testing;
 mod totals;
 pub mod traffic;
-mod turn_port;
 pub mod units;
 mod wake;
 

@@ -8,12 +8,12 @@
 
 use super::{Clusters, SPILL_ENTRIES};
 use crate::UnitEventKind;
-use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::hpu::Waiting;
 use crate::listener::Listener;
 use crate::shared::{Shared, unit};
 use crate::task::Task;
 use crate::wake::{Due, Wake};
+use pinion_sim::arbiter::{Requests, RoundRobin};
 
 /// Holds the arbiter over the clusters.
 #[derive(Clone, Debug)]

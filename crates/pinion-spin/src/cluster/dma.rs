@@ -11,9 +11,9 @@ use crate::listener::Listener;
 use crate::machine::DmaReach;
 use crate::memory::Place;
 use crate::shared::{Shared, unit};
-use crate::turn_port::{BurstId, Side, TurnPort};
 use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
+use pinion_sim::turn_port::{BurstId, Side, TurnPort};
 
 /// What the error slave answers that stands where an engine does not reach (measured).
 pub const ERROR_WORD: u32 = 0xbadc_ab1e;

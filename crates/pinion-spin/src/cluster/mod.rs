@@ -23,13 +23,13 @@ use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
 
 use crate::Machine;
-use crate::arbiter::{Requests, RoundRobin};
 use crate::cluster::hpu::port::NearMemory;
 use crate::cluster::hpu::{Core, HpuDriver, fault, trace};
 use crate::shared::Shared;
 use crate::task::Task;
-use crate::turn_port::TurnPort;
 use crate::wake::{Due, Wake};
+use pinion_sim::arbiter::{Requests, RoundRobin};
+use pinion_sim::turn_port::TurnPort;
 
 use completions::CompletionArbiter;
 use dma::SharedPorts;

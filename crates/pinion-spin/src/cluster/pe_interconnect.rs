@@ -15,7 +15,7 @@ use crate::listener::{Event, Listener};
 use crate::machine::RemoteAmo;
 use crate::memory::Place;
 use crate::shared::Shared;
-use crate::turn_port::Side;
+use pinion_sim::turn_port::Side;
 
 /// Says what became of an access.
 pub enum Performed {

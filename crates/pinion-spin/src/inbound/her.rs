@@ -8,9 +8,9 @@ use crate::machine::WhenFull;
 use crate::matching::MatchingEngine;
 use crate::mpq_engine::{MpqEngine, Refusal};
 use crate::shared::{Shared, unit};
-use crate::turn_port::Side;
 use crate::wake::Due;
 use crate::{ContextId, UnitEventKind};
+use pinion_sim::turn_port::Side;
 
 /// Names whom a HER meets: the MPQ engine, and the matching engine, which hears of messages that are evicted.
 pub struct HerPath<'a> {

@@ -18,9 +18,9 @@ use crate::machine::WhenFull;
 use crate::matching::{MatchingEngine, Verdict};
 use crate::shared::Shared;
 use crate::task::{NO_PACKET, Packet};
-use crate::turn_port::{BurstId, Side, TurnPort};
 use crate::wake::{Due, Wake};
 use crate::{Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traffic};
+use pinion_sim::turn_port::{BurstId, Side, TurnPort};
 
 pub use her::HerPath;
 

@@ -5,7 +5,7 @@ use pinion_isa::{Access, HartConfig, Reservation};
 
 use super::Permissions;
 use crate::Machine;
-use crate::turn_port::BurstId;
+use pinion_sim::turn_port::BurstId;
 
 /// Says what a core waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 
 use crate::command::CommandWords;
 use crate::task::Task;
-use crate::turn_port::{BurstId, Side};
 use crate::{ExecutionContext, Machine};
+use pinion_sim::turn_port::{BurstId, Side};
 
 /// Names the registers by their offset.
 pub mod register {

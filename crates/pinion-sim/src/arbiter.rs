@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn serves_as_the_plain_tree_does() {
-        let mut random = pinion_sim::random::SplitMix64::new(7);
+        let mut random = crate::random::SplitMix64::new(7);
         for count in [1, 2, 8, 64, 128, 256, 4096] {
             let (mut arbiter, mut pointer) = (RoundRobin::default(), 0);
             let (mut requests, mut asks) = (Requests::new(count), vec![false; count as usize]);

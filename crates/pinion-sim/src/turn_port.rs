@@ -209,7 +209,7 @@ mod tests {
     /// Bursts never overlap, keep their side's order and start no earlier than they are ready.
     #[test]
     fn random_bursts_keep_the_rules() {
-        let mut stream = pinion_sim::random::SplitMix64::new(1);
+        let mut stream = crate::random::SplitMix64::new(1);
         let mut random = |below: u64| stream.draw() % below;
         let (mut port, mut now) = (TurnPort::default(), 0);
         let mut booked = Vec::new();
