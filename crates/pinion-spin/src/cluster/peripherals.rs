@@ -163,6 +163,7 @@ impl Clusters {
                     return Performed::Wait(Waiting::Dma);
                 }
                 let front = *front;
+                self.count_wait(id, now);
                 return self.launch(shared, id, &front, now, listener);
             }
             _ => 0,

@@ -57,6 +57,7 @@ impl Clusters {
                 Performed::Wait(Waiting::Completion)
             }
             register::DOORBELL => {
+                self.count_wait(id, now);
                 self.end_task(shared, now, id, listener);
                 done(self.drivers[id].answer(offset, Some(0)), now)
             }
@@ -67,6 +68,12 @@ impl Clusters {
                 done(self.drivers[id].task_register(offset), now)
             }
         }
+    }
+
+    /// Counts what a core has waited for its driver, whose answer it gets at cycle `now`.
+    pub fn count_wait(&mut self, id: usize, now: u64) {
+        let core = &mut self.cores[id];
+        core.model.stalls.command += now - core.since;
     }
 
     /// Reports what the runtime's trap handler writes.
@@ -98,7 +105,10 @@ impl Clusters {
         let driver = &mut self.drivers[id];
         let value = match word {
             register::ISSUE if !writes => match self.issue_command(shared, now, id, listener) {
-                Some(command) => Some(command),
+                Some(command) => {
+                    self.count_wait(id, now);
+                    Some(command)
+                }
                 None if self.drivers[id].running.is_none() => return fault(access),
                 None => return Performed::Wait(Waiting::Issue),
             },
@@ -106,6 +116,7 @@ impl Clusters {
                 if let Some(slot) = driver.busy_slot(data) {
                     return Performed::Wait(Waiting::Command(slot));
                 }
+                self.count_wait(id, now);
                 None
             }
             register::TEST if writes => {
