@@ -4,6 +4,7 @@ use pinion_sim::probe::{Interest, Vocabulary};
 
 use crate::Cycle;
 
+pub use pinion_cores::rocket::Waits;
 pub use pinion_sim::probe::{Deaf, Hears};
 
 /// Names what happened; the names are those of the calibration set's event tables.
@@ -123,6 +124,8 @@ pub enum Told<'a> {
         at: Cycle,
         /// The instruction's address.
         pc: u64,
+        /// What the hart has waited for.
+        waits: Waits,
     },
     /// A frame arrives, of a node at a cable.
     Arrived {
@@ -175,8 +178,8 @@ pub trait Listener: Hears<NanoPu> {
 
     /// Says that `hart` retired the instruction at `pc` in cycle `at`.
     #[inline]
-    fn retired(&mut self, hart: u8, at: Cycle, pc: u64) {
-        self.hear(&Told::Retired { hart, at, pc });
+    fn retired(&mut self, hart: u8, at: Cycle, pc: u64, waits: Waits) {
+        self.hear(&Told::Retired { hart, at, pc, waits });
     }
 }
 

@@ -371,6 +371,9 @@ pub struct InstructionRecord {
     pub trap: Option<u32>,
     /// What its HPU works at; `None` between tasks.
     pub task: Option<RunningTask>,
+    /// Cycles that its HPU has lost since it took its last task, by reason: of the instruction those
+    /// before it is issued or its access is performed, of an access far away its way as well.
+    pub stalls: Stalls,
 }
 
 /// Says what a listener wants to hear beside packets, faults and output.

@@ -154,7 +154,7 @@ impl Hears<NanoPu> for Ears {
     fn hear(&mut self, told: &Told<'_>) {
         match *told {
             Told::Event { at, event } => self.event(at, event),
-            Told::Retired { hart, at, pc } => self.retired(hart, at, pc),
+            Told::Retired { hart, at, pc, .. } => self.retired(hart, at, pc),
             Told::Arrived { .. } | Told::Left { .. } => {}
         }
     }

@@ -70,7 +70,7 @@ impl Core {
                 self.effects += 1;
             }
         }
-        network.retired(now, pc);
+        network.retired(now, pc, self.waits());
         true
     }
 
@@ -166,7 +166,7 @@ impl Core {
             }
             _ => {}
         }
-        network.retired(t + RETIRE, pc);
+        network.retired(t + RETIRE, pc, self.waits());
         true
     }
 }

@@ -34,7 +34,7 @@ use pinion_isa::{Hart, HartConfig, Reservation};
 use crate::Cycle;
 use crate::port::LINE_BYTES;
 use cache::Cache;
-pub use network::Network;
+pub use network::{Network, Waits};
 use predictor::Predictor;
 pub use section::{CacheSection, CoreSection};
 
@@ -215,6 +215,8 @@ pub struct Core {
     stalled: Cycle,
     /// Turns of polling loops that were left out: cycles and instructions.
     polled: (Cycle, u64),
+    /// Cycles that the instruction in decode waited for its operands, while somebody hears of it.
+    operand_wait: Cycle,
     /// Number of what a polling loop must not do: stores, pops, words sent, commands but idle.
     effects: u64,
     poll: Poll,
@@ -293,6 +295,7 @@ impl Core {
             behind: 0,
             ahead: None,
             stalled: 0,
+            operand_wait: 0,
             polled: (0, 0),
             effects: 0,
             poll: Poll {
@@ -319,6 +322,12 @@ impl Core {
     /// Gives the cycle before which it will not act; `None` while only the network can wake it.
     pub fn key(&self) -> Option<Cycle> {
         matches!(self.activity, Activity::Running).then_some(self.key)
+    }
+
+    /// Says what it has waited for.
+    #[inline]
+    fn waits(&self) -> Waits {
+        Waits { operands: self.operand_wait, idle: self.stalled + self.polled.0 }
     }
 
     /// Gives the cycle in which its last instruction was in decode.

@@ -36,6 +36,15 @@ pub const fn is_network_csr(number: u16) -> bool {
     matches!(number, 0x052..=0x061)
 }
 
+/// What a core has waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Cycles that this instruction waited for its operands; 0 where nobody hears of instructions.
+    pub operands: Cycle,
+    /// Cycles since reset in which the core slept or polled in vain, as far as they were left out.
+    pub idle: Cycle,
+}
+
 /// What a core sees of the network. All cycles are the core's own; `known_until` says how much of
 /// the network's future is settled.
 pub trait Network {
@@ -57,9 +66,9 @@ pub trait Network {
     fn hears_retired(&self) -> bool {
         true
     }
-    /// Hears that an instruction retired, if somebody wants to know.
-    fn retired(&mut self, at: Cycle, pc: u64) {
-        let _ = (at, pc);
+    /// Hears that an instruction retired, and what the core has waited for, if somebody wants to know.
+    fn retired(&mut self, at: Cycle, pc: u64, waits: Waits) {
+        let _ = (at, pc, waits);
     }
     /// Hears that a trap was taken.
     fn trapped(&mut self, at: Cycle);

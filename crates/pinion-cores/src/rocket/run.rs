@@ -62,6 +62,9 @@ impl Core {
             };
             let arrival = self.arrive(pc, &slot.instruction, memory);
             let t = self.operands(&slot.instruction, arrival);
+            if !leaves_out {
+                self.operand_wait = t - arrival;
+            }
             if t >= self.limit {
                 self.key = t;
                 return;
@@ -155,7 +158,7 @@ impl Core {
                 network.send(self.hart.x[usize::from(NET_TX)], t + RETIRE);
                 self.effects += 1;
             }
-            network.retired(t + RETIRE, pc);
+            network.retired(t + RETIRE, pc, self.waits());
             return true;
         }
         self.issue_other(slot, pc, t, memory, network)
@@ -324,7 +327,7 @@ impl Core {
         if slot.writes_net {
             self.send_late(i, done, network);
         }
-        network.retired(done + RETIRE, pc);
+        network.retired(done + RETIRE, pc, self.waits());
     }
 
     #[inline]

@@ -52,7 +52,7 @@ impl Network for Stub {
     fn hears_retired(&self) -> bool {
         !self.deaf
     }
-    fn retired(&mut self, _: Cycle, _: u64) {
+    fn retired(&mut self, _: Cycle, _: u64, _: Waits) {
         self.retired += 1;
     }
     fn trapped(&mut self, _: Cycle) {}

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::Cycle;
-use crate::core::Network;
+use crate::core::{Network, Waits};
 use crate::event::{Event, Listener};
 use crate::hart_interface::HartInterface;
 
@@ -94,8 +94,8 @@ impl<L: Listener> Network for Port<'_, L> {
         self.hears_retired
     }
 
-    fn retired(&mut self, at: Cycle, pc: u64) {
-        self.listener.retired(self.hart, at, pc);
+    fn retired(&mut self, at: Cycle, pc: u64, waits: Waits) {
+        self.listener.retired(self.hart, at, pc, waits);
     }
 
     fn trapped(&mut self, at: Cycle) {

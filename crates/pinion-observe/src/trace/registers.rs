@@ -61,6 +61,7 @@ mod tests {
             address: None,
             trap: None,
             task: None,
+            stalls: pinion_spin::Stalls::default(),
         }
     }
 

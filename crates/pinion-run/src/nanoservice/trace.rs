@@ -100,7 +100,7 @@ impl<W: Write> Hears<NanoPu> for Trace<'_, W> {
             {
                 self.lines.push((at, Line::Event(event)));
             }
-            Told::Retired { hart, at, pc }
+            Told::Retired { hart, at, pc, .. }
                 if !self.filter.no_instructions && self.filter.has(Some(hart), at) =>
             {
                 self.lines.push((at, Line::Instruction { hart, pc }));

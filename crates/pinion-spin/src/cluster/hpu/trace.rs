@@ -2,8 +2,8 @@
 //!
 //! The loops that execute instructions exist twice: with `TRACED` false nothing of this is in them.
 
-use pinion_cores::pulp;
 use pinion_cores::pulp::run_ahead::Watch;
+use pinion_cores::pulp::{self, Stalls};
 use pinion_isa::{Exception, Instruction};
 
 use crate::cluster::Clusters;
@@ -32,6 +32,7 @@ pub struct Executed {
     increment: Option<u32>,
     address: Option<u32>,
     trap: Option<u32>,
+    stalls: Stalls,
 }
 
 impl Before {
@@ -57,6 +58,7 @@ impl Before {
             increment: changed.then_some(base),
             address: None,
             trap: None,
+            stalls: core.stalls,
         }
     }
 
@@ -176,6 +178,7 @@ impl Clusters {
             address: one.address.map(|address| self.physical(shared, cluster, address)),
             trap: one.trap,
             task: self.running_task(shared, self.core_id(cluster, hpu)),
+            stalls: one.stalls,
         }
     }
 
