@@ -25,6 +25,8 @@ pub enum Document {
     Figures,
     /// Why a packet took so long, or was dropped.
     Why,
+    /// Where every cycle of every hart went.
+    Profile,
     /// How fast a computer simulates.
     Bench,
     /// What a running NIC says of itself.
@@ -45,6 +47,7 @@ impl Document {
             Self::Figure => "figure",
             Self::Figures => "figures",
             Self::Why => "why",
+            Self::Profile => "profile",
             Self::Bench => "bench",
             Self::NicStatus => "nic_status",
             Self::NicLogLine => "nic_log_line",

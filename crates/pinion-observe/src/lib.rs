@@ -9,6 +9,7 @@
 //! | [`load`] | what became of requests, as JSON |
 //! | [`document`] | what JSON documents say of themselves |
 //! | [`why`] | why a packet took so long, or was dropped |
+//! | [`profile`] | where every cycle of every hart went |
 //! | [`words`] | numbers and names as every report writes them |
 //! | [`plot`] | tables, CSV, SVG, published values beside ours |
 
@@ -16,6 +17,7 @@ pub mod document;
 pub mod fault;
 pub mod load;
 pub mod plot;
+pub mod profile;
 pub mod report;
 pub mod trace;
 pub mod why;

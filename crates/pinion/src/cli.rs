@@ -4,6 +4,7 @@ mod bench;
 mod figure;
 mod lab;
 mod nic;
+mod profile;
 mod pspin;
 mod shell;
 mod sweep;
@@ -18,6 +19,7 @@ pub use bench::BenchArgs;
 pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
+pub use profile::ProfileArgs;
 pub use pspin::{PspinArgs, PspinCompileArgs, PspinVerb};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sweep::SweepArgs;
@@ -46,6 +48,8 @@ pub enum Verb {
     Trace(Box<TraceArgs>),
     /// Tell why a packet took so long, or was dropped
     Why(Box<WhyArgs>),
+    /// Show where every cycle of every core went, by handler, function, line and cause
+    Profile(Box<ProfileArgs>),
     /// Run an application live on a TAP device, until Ctrl-C
     Up(UpArgs),
     /// Run a NIC that host programs use, until Ctrl-C

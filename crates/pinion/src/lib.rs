@@ -14,7 +14,7 @@
 //! An [`app::App`] is a manifest, a machine and a program that fit each other, a
 //! [`service::Service`] the same for a nanoPU; [`traffic::Packets`]
 //! supply frames; [`run::run`] gives a [`report::Summary`]; [`calibration`] compares with the
-//! hardware; [`trace`] tells what happens within a run; [`figure`] makes published figures again; [`live`] runs on a TAP device.
+//! hardware; [`trace`] tells what happens within a run, [`profile`] where its cycles go; [`figure`] makes published figures again; [`live`] runs on a TAP device.
 
 pub use pinion_app::{
     Error, Result, app, assets, build, driver_library, error, fpspin_project, machine, manifest,
@@ -24,7 +24,7 @@ pub use pinion_calibration as calibration;
 pub use pinion_figures::{area, figure, sweep};
 #[cfg(target_os = "linux")]
 pub use pinion_nicd::{lab, nic};
-pub use pinion_observe::{document, fault, load, report, trace, why};
+pub use pinion_observe::{document, fault, load, profile, report, trace, why};
 #[cfg(target_os = "linux")]
 pub use pinion_run::live;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -254,6 +254,18 @@ fn why() {
 }
 
 #[test]
+fn profiles() {
+    if !has_gcc() {
+        return;
+    }
+    let (handlers, service) = (example("udp_echo"), example("nanopu_echo"));
+    let few = ["profile", handlers.as_str(), "--generate", "udp,dport=9500,size=128,count=40"];
+    assert!(written("profile", &few)["packets"][0]["packets"].is_u64());
+    let load = ["profile", service.as_str(), "--load", "requests=20"];
+    assert_eq!(written("profile", &load)["packets"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
 fn lines_of_a_nic() {
     let line = pinion::nic::log_line_json(1500, (1, 7), "a line", 3);
     hold_document(&line, "nic_log_line");

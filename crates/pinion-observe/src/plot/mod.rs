@@ -6,6 +6,8 @@ mod compare;
 mod definition;
 mod experiment;
 mod expression;
+mod flame;
+mod panels;
 mod reason;
 mod table;
 mod waterfall;
@@ -14,6 +16,8 @@ pub use compare::{Comparison, TOLERANCE, Verdict, compare, comparison_rows, reas
 pub use definition::{Definition, Drawn, Parameter, Parameters, Published, split_overrides};
 pub use experiment::{AxisSpec, BesideSpec, ColumnSpec, RowSpec, RunSpec, SeriesSpec};
 pub use expression::Expression;
+pub use flame::{Frame, flame_graph};
+pub use panels::{Panel, panels};
 pub use reason::Reason;
 pub use table::{Cell, Column, Row, Table};
 pub use waterfall::{Bar, waterfall};

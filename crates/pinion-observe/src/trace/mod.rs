@@ -16,7 +16,8 @@ mod text;
 mod when;
 
 use pinion_sim::Time;
-use pinion_spin::Listener;
+use pinion_sim::probe::Both;
+use pinion_spin::{Listener, Spin};
 
 use pinion_app::error::Result;
 
@@ -66,5 +67,59 @@ pub trait Tracer: Listener {
     /// Tells that nobody reads any more what it writes.
     fn is_over(&self) -> bool {
         false
+    }
+}
+
+impl<T: Tracer + ?Sized> Tracer for &mut T {
+    fn begin(&self) -> Time {
+        (**self).begin()
+    }
+
+    fn end(&self) -> Time {
+        (**self).end()
+    }
+
+    fn settle(&mut self, until: Time) -> Result<()> {
+        (**self).settle(until)
+    }
+
+    fn finish(&mut self, now: Time) -> Result<()> {
+        (**self).finish(now)
+    }
+
+    fn is_empty(&self) -> bool {
+        (**self).is_empty()
+    }
+
+    fn is_over(&self) -> bool {
+        (**self).is_over()
+    }
+}
+
+impl<A: Tracer, B: Tracer> Tracer for Both<Spin, A, B> {
+    fn begin(&self) -> Time {
+        self.first.begin().min(self.second.begin())
+    }
+
+    fn end(&self) -> Time {
+        self.first.end().max(self.second.end())
+    }
+
+    fn settle(&mut self, until: Time) -> Result<()> {
+        self.first.settle(until)?;
+        self.second.settle(until)
+    }
+
+    fn finish(&mut self, now: Time) -> Result<()> {
+        self.first.finish(now)?;
+        self.second.finish(now)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.second.is_empty()
+    }
+
+    fn is_over(&self) -> bool {
+        self.first.is_over() && self.second.is_over()
     }
 }

@@ -135,6 +135,16 @@ pub trait Settling: Listener {
 
 impl Settling for pinion_nanopu::event::Deaf {}
 
+impl<L: Settling + ?Sized> Settling for &mut L {
+    fn settle(&mut self, cycle: Cycle) -> Result<()> {
+        (**self).settle(cycle)
+    }
+
+    fn is_over(&self) -> bool {
+        (**self).is_over()
+    }
+}
+
 impl<L: Settling + ?Sized> Settling for Box<L> {
     fn settle(&mut self, cycle: Cycle) -> Result<()> {
         (**self).settle(cycle)

@@ -71,7 +71,6 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
 /// Traces one node of the cluster that a file describes.
 pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     let run = &args.run;
-    refuse(run)?;
     let given = [
         ("--queue", !run.cluster.queue.is_empty()),
         ("--histogram", !run.cluster.histogram.is_empty()),
@@ -80,19 +79,14 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
         return Err(Error::Usage(format!("{option} goes with `pinion run`; a trace shows a node")));
     }
-    if ranks::started() > 1 {
-        let why = "a cluster is traced by one process: leave mpirun out";
-        return Err(Error::Usage(why.to_owned()));
-    }
     let captures = named_files("--pcap", &run.cluster.pcap)?;
     let mut outputs = files::reports(&run.report);
     outputs.extend(captures.iter().map(|(_, file)| ("--pcap", file.clone())));
     outputs.extend(args.out.iter().map(|file| ("--out", file.clone())));
     outputs.extend(args.perfetto.iter().map(|file| ("--perfetto", file.clone())));
     files::keep_apart(&[], &outputs)?;
-    let plan = Plan::load(file, &options(run))?;
-    plan.built().for_each(build::show);
-    let node = find_node(&plan, args.node.as_deref())?;
+    let plan = plan_for_a_node(run, file)?;
+    let node = find_node(&plan, args.node.as_deref(), "traced")?;
     let (group, _) = plan.group_of(node).expect("every node is in a group");
     let name = &plan.names[node];
     let mut to = None;
@@ -131,8 +125,20 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     summary.map_or(Ok(Status::Success), |summary| report::write(&run.report, &summary))
 }
 
-/// Finds the node to trace.
-fn find_node(plan: &Plan, name: Option<&str>) -> Result<usize> {
+/// Reads a cluster of which one node is looked into.
+pub fn plan_for_a_node(run: &RunArgs, file: &Path) -> Result<Plan> {
+    refuse(run)?;
+    if ranks::started() > 1 {
+        let why = "a cluster is looked into by one process: leave mpirun out";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    let plan = Plan::load(file, &options(run))?;
+    plan.built().for_each(build::show);
+    Ok(plan)
+}
+
+/// Finds the node that is meant; `done` says what becomes of it.
+pub fn find_node(plan: &Plan, name: Option<&str>, done: &str) -> Result<usize> {
     let found = name.and_then(|name| plan.names.iter().position(|known| known == name));
     found.ok_or_else(|| {
         let known = plan.names.iter().take(SHOWN_NAMES).map(String::as_str);
@@ -140,13 +146,13 @@ fn find_node(plan: &Plan, name: Option<&str>) -> Result<usize> {
         let known = known.collect::<Vec<_>>().join(", ");
         Error::Usage(match name {
             Some(name) => format!("--node {name}: there is no such node; there are {known}{more}"),
-            None => format!("say with --node NAME which node is traced: {known}{more}"),
+            None => format!("say with --node NAME which node is {done}: {known}{more}"),
         })
     })
 }
 
 /// Turns the arguments into those of a run.
-fn run_options(args: &RunArgs, captures: Vec<(String, PathBuf)>) -> Result<RunOptions> {
+pub fn run_options(args: &RunArgs, captures: Vec<(String, PathBuf)>) -> Result<RunOptions> {
     Ok(RunOptions {
         threads: args.cluster.threads.map_or(0, usize::from),
         cycles: args.service.cycles,

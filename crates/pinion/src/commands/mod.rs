@@ -15,6 +15,7 @@ mod link;
 mod machine;
 mod new;
 mod nic;
+mod profile;
 mod pspin;
 mod report;
 mod run;
@@ -78,6 +79,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
         Verb::Run(args) => args.report.json.as_deref(),
         Verb::Trace(args) => args.run.report.json.as_deref(),
         Verb::Why(args) => args.run.report.json.as_deref(),
+        Verb::Profile(args) => args.run.report.json.as_deref(),
         Verb::Up(args) => args.report.json.as_deref(),
         Verb::Nic(args) => args.report.json.as_deref(),
         Verb::Bench(args) => args.json.as_deref(),
@@ -87,6 +89,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
         Verb::Run(args) => run::run(args),
         Verb::Trace(args) => trace::run(args),
         Verb::Why(args) => why::run(args),
+        Verb::Profile(args) => profile::run(args),
         Verb::Up(args) => up::run(args),
         Verb::Nic(args) => nic::run(args),
         Verb::New(args) => new::run(args),

@@ -1,0 +1,247 @@
+//! Hears a sPIN NIC, instruction by instruction, and keeps the account of its HPUs' cycles.
+//!
+//! Between two instructions of an HPU lie the earlier one's cycle, what the core lost, by reason, and, in
+//! the runtime's loop, the wait for a task. Each reason is on the account of the instruction that is to
+//! blame: branches and arithmetic of the earlier one, waits for an instruction, an operand, a bank or a
+//! command of the later; the way of an access far away of the access.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap as HashMap;
+
+use pinion_isa::Extensions;
+use pinion_sim::{Clock, Time};
+use pinion_spin::{
+    ContextId, Event, HandlerKind, HandlerRecord, Hears, InstructionRecord, Interest, PacketRecord,
+    RunningTask, Spin, Stalls,
+};
+
+use super::cause::{Cause, Cycles};
+use super::code::CodeMap;
+use super::ledger::{At, BEFORE, Gap, Key, Ledger};
+use super::stacks::ROOT;
+use super::{Class, Hart, PacketRow, Profile};
+use crate::trace::{Tracer, clock, handler_name};
+use crate::words::kind_name;
+use pinion_app::app::App;
+use pinion_app::error::Result;
+
+/// Number of the class of what HPUs do between tasks.
+const RUNTIME: u32 = BEFORE;
+
+/// Keeps the account of a NIC's HPUs.
+pub struct HpuProfile<'a> {
+    app: &'a App,
+    clock: Clock,
+    /// HPUs of a cluster.
+    cores: u32,
+    code: CodeMap<'a>,
+    ledger: Ledger,
+    /// By HPU: what it had lost by its last instruction, and what of it no cycle was found for yet.
+    lost: Vec<(Stalls, Cycles)>,
+    runs: HashMap<(ContextId, HandlerKind), (u64, u64)>,
+    /// Cycles of handlers, by the packet they ran for.
+    handled: HashMap<u64, u64>,
+    packets: BTreeMap<(ContextId, u32), PacketRow>,
+    cycles: u64,
+}
+
+impl<'a> HpuProfile<'a> {
+    /// Makes a listener for an application's machine.
+    pub fn new(app: &'a App) -> Self {
+        let machine = &app.machine.value;
+        let cores = machine.cluster.cores;
+        let harts = (machine.units.count.max(1) * machine.cluster.count * cores) as usize;
+        let extensions = match machine.core.xpulp {
+            true => Extensions::PSPIN.with(Extensions::XPULP),
+            false => Extensions::PSPIN,
+        };
+        Self {
+            app,
+            clock: clock(app),
+            cores,
+            code: CodeMap::new(&app.image, extensions),
+            ledger: Ledger::new(harts),
+            lost: vec![(Stalls::default(), [0; Cause::COUNT]); harts],
+            runs: HashMap::default(),
+            handled: HashMap::default(),
+            packets: BTreeMap::new(),
+            cycles: 0,
+        }
+    }
+
+    fn instruction(&mut self, record: &InstructionRecord) {
+        let hart = (record.cluster * self.cores + record.hpu) as usize;
+        let class = record.task.map_or(RUNTIME, |task| class_of(&task));
+        let slot = self.code.number(u64::from(record.pc));
+        let at = At { class, slot, cycle: record.cycle };
+        let last = self.ledger.last(hart);
+        let since = record.cycle.saturating_sub(last.map_or(0, |last| last.cycle));
+        let gap = self.gap(hart, last, at, (since, &record.stalls));
+        self.ledger.step(&self.code, hart, at, &gap);
+    }
+
+    /// Says what the cycles since an HPU's last instruction went by.
+    fn gap(
+        &mut self,
+        hart: usize,
+        last: Option<At>,
+        at: At,
+        (mut left, lost): (u64, &Stalls),
+    ) -> Gap {
+        let (before, open) = &mut self.lost[hart];
+        if is_reset(before, lost) {
+            (*before, *open) = (Stalls::default(), [0; Cause::COUNT]);
+        }
+        let mut gap = Gap::default();
+        // An access far away has lost its cycles before it is told: an instruction's own come first.
+        let issue = if last.is_some() { left.min(1) } else { 0 };
+        left -= issue;
+        let is_far = last.is_some_and(|last| self.code.slot(last.slot).is_access);
+        for (cause, now, then) in reasons(lost, before) {
+            open[cause as usize] += now.saturating_sub(then);
+            let spent = open[cause as usize].min(left);
+            open[cause as usize] -= spent;
+            left -= spent;
+            let is_earlier = match cause {
+                Cause::Branch | Cause::Arithmetic => true,
+                Cause::Remote => is_far && !self.code.slot(at.slot).is_access,
+                _ => false,
+            };
+            let side = if is_earlier { &mut gap.earlier } else { &mut gap.later };
+            side[cause as usize] += spent;
+        }
+        *before = *lost;
+        let Some(last) = last else {
+            gap.later[Cause::Idle as usize] = left; // the machine was ready: the HPU waited
+            return gap;
+        };
+        gap.earlier[Cause::Issue as usize] = issue;
+        let cause = if last.class == RUNTIME { Cause::Idle } else { Cause::Other };
+        gap.later[cause as usize] = left;
+        gap
+    }
+
+    fn handler(&mut self, record: &HandlerRecord) {
+        let cycles = self.clock.cycle_at(record.end) - self.clock.cycle_at(record.start);
+        let run = self.runs.entry((record.context, record.kind)).or_default();
+        (run.0, run.1) = (run.0 + 1, run.1 + cycles);
+        *self.handled.entry(record.packet).or_default() += cycles;
+    }
+
+    fn packet(&mut self, record: &PacketRecord) {
+        let handler = self.handled.remove(&record.packet).unwrap_or(0);
+        let to = record.bytes.max(1).next_power_of_two();
+        let context = &self.app.contexts[record.context.0 as usize].name;
+        let row = self.packets.entry((record.context, to)).or_insert_with(|| PacketRow {
+            context: context.clone(),
+            to_bytes: to,
+            ..PacketRow::default()
+        });
+        row.packets += 1;
+        row.count.instructions += record.instructions;
+        row.count.cycles[Cause::Issue as usize] += record.instructions;
+        for (cause, lost, _) in reasons(&record.stalls, &Stalls::default()) {
+            row.count.cycles[cause as usize] += lost;
+        }
+        let known = record.instructions + record.stalls.total();
+        row.count.cycles[Cause::Other as usize] += handler.saturating_sub(known);
+    }
+
+    /// Puts the profile together.
+    pub fn profile(self) -> Profile<'a> {
+        let machine = &self.app.machine.value;
+        let mut classes = vec![Class { name: "runtime, between tasks".into(), ..Class::default() }];
+        for (index, context) in self.app.contexts.iter().enumerate() {
+            let id = ContextId(index as u32);
+            for kind in KINDS {
+                let (runs, cycles) = self.runs.get(&(id, kind)).copied().unwrap_or_default();
+                classes.push(Class {
+                    name: handler_name(self.app, id, kind).to_owned(),
+                    context: Some(context.name.clone()),
+                    kind: Some(kind_name(kind)),
+                    runs,
+                    cycles,
+                });
+            }
+        }
+        let name = |hart: u32| format!("{}.{}", hart / self.cores, hart % self.cores);
+        let harts = (0..self.ledger.harts() as u32).map(|hart| Hart { name: name(hart) });
+        Profile {
+            app: self.app.manifest.app.name.clone(),
+            elf: self.app.built.elf.clone(),
+            machine: machine.name.clone(),
+            hart_word: "HPU",
+            cycles: self.cycles,
+            harts: harts.collect(),
+            classes,
+            packets: self.packets.into_values().collect(),
+            code: self.code,
+            ledger: self.ledger,
+        }
+    }
+}
+
+/// Every kind of handler, in the order of their classes.
+const KINDS: [HandlerKind; 3] =
+    [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion];
+
+fn class_of(task: &RunningTask) -> u32 {
+    let kind = match task.kind {
+        HandlerKind::Header => 0,
+        HandlerKind::Payload => 1,
+        HandlerKind::Completion => 2,
+    };
+    1 + task.context.0 * KINDS.len() as u32 + kind
+}
+
+/// Names what was lost, and what had been before.
+fn reasons(now: &Stalls, then: &Stalls) -> [(Cause, u64, u64); 7] {
+    [
+        (Cause::Fetch, now.fetch, then.fetch),
+        (Cause::L1, now.l1, then.l1),
+        (Cause::Remote, now.remote, then.remote),
+        (Cause::Command, now.command, then.command),
+        (Cause::LoadUse, now.load_use, then.load_use),
+        (Cause::Branch, now.branch, then.branch),
+        (Cause::Arithmetic, now.arithmetic, then.arithmetic),
+    ]
+}
+
+/// Tells whether the count began anew: the HPU has taken a task.
+fn is_reset(then: &Stalls, now: &Stalls) -> bool {
+    reasons(now, then).iter().any(|(_, now, then)| now < then)
+}
+
+impl Hears<Spin> for HpuProfile<'_> {
+    fn interest(&self) -> Interest {
+        Interest { handlers: true, instructions: true, ..Interest::default() }
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Instruction(record) => self.instruction(record),
+            Event::HandlerDone(record) => self.handler(record),
+            Event::PacketDone(record) => self.packet(record),
+            _ => {}
+        }
+    }
+}
+
+impl Tracer for HpuProfile<'_> {
+    fn finish(&mut self, now: Time) -> Result<()> {
+        let harts = 0..self.ledger.harts();
+        // An HPU may be a little ahead of the NIC's clock.
+        let last = harts.clone().filter_map(|hart| Some(self.ledger.last(hart)?.cycle)).max();
+        self.cycles = self.clock.cycle_at(now).max(last.unwrap_or(0));
+        for hart in harts {
+            let last = self.ledger.last(hart);
+            let left = self.cycles - last.map_or(0, |last| last.cycle);
+            let is_idle = last.is_none_or(|last| last.class == RUNTIME);
+            let cause = if is_idle { Cause::Idle } else { Cause::Other };
+            let none = Key { class: RUNTIME, chain: ROOT, slot: self.code.number(0) };
+            self.ledger.close(hart, left, cause, none);
+        }
+        Ok(())
+    }
+}

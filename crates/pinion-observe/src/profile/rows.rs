@@ -1,0 +1,79 @@
+//! Sums by function and by line of source.
+
+use std::collections::BTreeMap;
+
+use super::{Count, Profile};
+use crate::fault::program::{Code, Place, Program};
+
+/// What a function took, without those that it calls.
+#[derive(Clone, Debug)]
+pub struct FunctionRow {
+    /// Name of it; one that was inlined counts for itself.
+    pub name: String,
+    /// What it took.
+    pub count: Count,
+}
+
+/// What a line took.
+#[derive(Clone, Debug)]
+pub struct LineRow {
+    /// Its file, with the folder; the function, where the program tells no lines.
+    pub file: String,
+    /// Number of it; 0 where the program tells none.
+    pub line: u32,
+    /// Name of the function that it is part of.
+    pub function: String,
+    /// What it took.
+    pub count: Count,
+}
+
+impl LineRow {
+    /// Names the line, without its folder.
+    pub fn place(&self) -> String {
+        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
+        if self.line == 0 { name.to_owned() } else { format!("{name}:{}", self.line) }
+    }
+}
+
+/// Where the program's instructions came from, and the sums of it.
+#[derive(Debug)]
+pub struct Rows {
+    /// By instruction's number: the innermost inlined function first.
+    pub places: Vec<Vec<Place>>,
+    /// By function, the longest first.
+    pub functions: Vec<FunctionRow>,
+    /// By line, the longest first.
+    pub lines: Vec<LineRow>,
+}
+
+impl Rows {
+    /// Reads the program's debug information and adds up.
+    pub fn of(profile: &Profile<'_>) -> Self {
+        let bytes = std::fs::read(&profile.elf).unwrap_or_default();
+        let program =
+            Program::new(profile.code.image(), bytes, Code::RiscV(profile.code.extensions()));
+        let debug = program.debug();
+        let places: Vec<Vec<Place>> =
+            profile.code.slots().iter().map(|slot| debug.places(slot.pc)).collect();
+        let mut functions: BTreeMap<String, Count> = BTreeMap::new();
+        let mut lines: BTreeMap<(String, u32, String), Count> = BTreeMap::new();
+        for (key, count) in profile.ledger.cells() {
+            let place = places[key.slot as usize].first();
+            let symbol = || profile.code.function(profile.code.slot(key.slot).function).to_owned();
+            let function = place.and_then(|place| place.function.clone()).unwrap_or_else(symbol);
+            let (file, line) = match place.and_then(|place| place.file.clone().zip(place.line)) {
+                Some(known) => known,
+                None => (function.clone(), 0),
+            };
+            functions.entry(function.clone()).or_default().add(count);
+            lines.entry((file, line, function)).or_default().add(count);
+        }
+        let mut functions: Vec<FunctionRow> =
+            functions.into_iter().map(|(name, count)| FunctionRow { name, count }).collect();
+        functions.sort_by_key(|row| std::cmp::Reverse(row.count.busy()));
+        let row = |((file, line, function), count)| LineRow { file, line, function, count };
+        let mut lines: Vec<LineRow> = lines.into_iter().map(row).collect();
+        lines.sort_by_key(|row| std::cmp::Reverse(row.count.busy()));
+        Self { places, functions, lines }
+    }
+}

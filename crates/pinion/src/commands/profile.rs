@@ -1,0 +1,214 @@
+//! `pinion profile APP`: where every cycle of handlers, a nanoservice or a node of a cluster went.
+
+use std::path::Path;
+
+use pinion::Error;
+use pinion::app::App;
+use pinion::cluster::{self, NodeTracer, Target, Tracing};
+use pinion::error::Result;
+use pinion::manifest::Manifest;
+use pinion::nanoservice::{self, HartProfile, run};
+use pinion::profile::{HpuProfile, Listing, Occupancy, Profile, Rows};
+use pinion::report::{Ending, Outputs, write_whole};
+use pinion::traffic::Pace;
+use pinion_isa::elf::Image;
+use pinion_net::fabric::Alone;
+use pinion_sim::probe::Both;
+
+use super::run::{Watch, keep_files_apart, packets};
+use super::trace::Quiet;
+use super::{Status, build, engine, service};
+use crate::cli::ProfileArgs;
+use crate::output;
+
+pub fn run(args: &ProfileArgs) -> Result<Status> {
+    let table = args.occupancy.as_ref().map(|path| path.with_extension("csv"));
+    let files = [
+        ("--occupancy", args.occupancy.as_ref()),
+        ("the table beside --occupancy", table.as_ref()),
+        ("--flame", args.flame.as_ref()),
+        ("--speedscope", args.speedscope.as_ref()),
+        ("--lcov", args.lcov.as_ref()),
+    ];
+    keep_files_apart(&args.run, &files)?;
+    refuse(args)?;
+    if let Some(file) = cluster::locate(&args.run.app.app) {
+        return profile_node(args, &file);
+    }
+    let manifest = pinion::manifest::load(&args.run.app.app)?;
+    let name = &manifest.app.name;
+    if args.node.is_some() {
+        return Err(Error::Usage(format!("--node goes with clusters; {name} is one application")));
+    }
+    if let Some(option) = args.run.cluster.given() {
+        let why = format!("{option} goes with clusters; {name} is one application");
+        return Err(Error::Usage(why));
+    }
+    engine::refuse(&args.run.engine, "a profile counts the simulated machine's cycles")?;
+    if manifest.nanoservice().is_some() {
+        return profile_service(args, manifest);
+    }
+    profile_handlers(args, manifest)
+}
+
+/// Profiles packet handlers.
+fn profile_handlers(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
+    if let Some(option) = args.run.service.given() {
+        return Err(Error::Usage(format!(
+            "{option} goes with nanoservices; {} has packet handlers",
+            manifest.app.name
+        )));
+    }
+    let pace = args.run.pace.as_deref().map(str::parse::<Pace>).transpose()?;
+    let packets = packets(&args.run, &manifest, pace)?;
+    let mut options = build::options(&args.run.app);
+    options.elf = args.run.elf.clone();
+    let app = App::of(manifest, &options)?;
+    build::show_messages(&app);
+    check(args, &app.image, &app.built.elf)?;
+    let mut watch = Quiet(Watch::new(!args.run.quiet));
+    let mut ears = HpuProfile::new(&app);
+    let outputs = Outputs::default();
+    let finished = match &args.occupancy {
+        None => pinion::run::trace(&app, packets, &outputs, &mut watch, &mut ears)?,
+        Some(path) => {
+            let mut units = Occupancy::new(&app);
+            let mut both = Both::new(&mut ears, &mut units);
+            let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, &mut both)?;
+            write_whole(path, units.to_svg()?.as_bytes())?;
+            write_whole(&path.with_extension("csv"), units.to_csv()?.as_bytes())?;
+            finished
+        }
+    };
+    watch.0.clear();
+    let summary = &finished.summary;
+    let errors = summary.section.totals.faults;
+    if errors > 0 {
+        output::notice(&format!("{errors} handler errors, which `pinion run` explains"));
+    }
+    show(args, &ears.profile(), summary.ending.clone())
+}
+
+/// Refuses a chart of units that only a sPIN NIC has.
+fn refuse_occupancy(args: &ProfileArgs, name: &str) -> Result<()> {
+    if args.occupancy.is_none() {
+        return Ok(());
+    }
+    let why = format!(
+        "--occupancy goes with packet handlers; {name} runs on a nanoPU, whose units `pinion trace \
+         --perfetto FILE` shows"
+    );
+    Err(Error::Usage(why))
+}
+
+/// Profiles a nanoservice.
+fn profile_service(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
+    refuse_occupancy(args, &manifest.app.name)?;
+    let (service, setup) = service::prepare(&args.run, manifest)?;
+    let options = service::run_options(&args.run, &service, &setup)?;
+    check(args, &service.image, &service.built.elf)?;
+    let mut watch = Quiet(Watch::new(!args.run.quiet));
+    let mut ears = HartProfile::new(&service, &setup);
+    let outputs = nanoservice::Outputs::default();
+    let summary = run::run(&service, &setup, options, &outputs, &mut watch, &mut ears)?;
+    watch.0.clear();
+    show(args, &ears.profile(summary.cycles), summary.ending)
+}
+
+/// Profiles a node of the cluster that a file describes.
+fn profile_node(args: &ProfileArgs, file: &Path) -> Result<Status> {
+    let plan = super::cluster::plan_for_a_node(&args.run, file)?;
+    let node = super::cluster::find_node(&plan, args.node.as_deref(), "profiled")?;
+    if args.occupancy.is_some() {
+        let why = "--occupancy goes with one application's packet handlers; of a cluster's node, \
+                   `pinion trace --node NAME --perfetto FILE` shows its units";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    let (group, _) = plan.group_of(node).expect("every node is in a group");
+    let options = super::cluster::run_options(&args.run, Vec::new())?;
+    let mut watch = Quiet(Watch::new(!args.run.quiet));
+    let mut run = |tracer: NodeTracer<'_>| {
+        let tracing = Some(Tracing { node, tracer });
+        let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
+        watch.0.clear();
+        Ok::<_, Error>(summary.map_or((Ending::Interrupted, 0), |end| (end.ending, end.cycles)))
+    };
+    match &group.target {
+        Target::Nanoservice { service, setup, .. } => {
+            check(args, &service.image, &service.built.elf)?;
+            let mut ears = HartProfile::new(service, setup);
+            let (ending, cycles) = run(NodeTracer::Nano(Box::new(&mut ears)))?;
+            show(args, &ears.profile(cycles), ending)
+        }
+        Target::Handlers { app } => {
+            check(args, &app.image, &app.built.elf)?;
+            let mut ears = HpuProfile::new(app);
+            let (ending, _) = run(NodeTracer::Spin(Box::new(&mut ears)))?;
+            show(args, &ears.profile(), ending)
+        }
+        Target::Load { .. } | Target::Frames { .. } => Err(Error::Usage(format!(
+            "--node {}: it runs no program; profile a node that its packets are for",
+            plan.names[node]
+        ))),
+    }
+}
+
+/// Says what is listed beneath the tables.
+fn listings(args: &ProfileArgs) -> Vec<Listing> {
+    let source = args.source.then_some(Listing::Source);
+    source.into_iter().chain(args.disassembly.iter().cloned().map(Listing::Function)).collect()
+}
+
+/// Checks that a program has what is to be listed.
+fn check(args: &ProfileArgs, image: &Image, elf: &Path) -> Result<()> {
+    listings(args).iter().try_for_each(|listing| listing.check(image, elf))
+}
+
+/// Shows a profile and writes the files that are asked for.
+fn show(args: &ProfileArgs, profile: &Profile<'_>, ending: Ending) -> Result<Status> {
+    let rows = Rows::of(profile);
+    output::print(&profile.to_text(&rows, args.top, args.harts));
+    for listing in listings(args) {
+        output::print(&format!("\n{}", profile.listing(&rows, &listing)?));
+    }
+    if let Some(path) = &args.flame {
+        write_whole(path, profile.to_flame_graph(&rows)?.as_bytes())?;
+    }
+    if let Some(path) = &args.speedscope {
+        write_whole(path, format!("{}\n", profile.to_speedscope(&rows)).as_bytes())?;
+    }
+    if let Some(path) = &args.lcov {
+        write_whole(path, profile.to_lcov(&rows).as_bytes())?;
+    }
+    if let Some(path) = &args.run.report.json {
+        output::write_json(path, &format!("{:#}", profile.to_json(&rows)))?;
+    }
+    if ending == Ending::Interrupted {
+        output::notice("interrupted: the profile is of the cycles until then");
+        return Ok(Status::Interrupted);
+    }
+    Ok(Status::Success)
+}
+
+/// Refuses what goes with runs.
+fn refuse(args: &ProfileArgs) -> Result<()> {
+    let (report, cluster) = (&args.run.report, &args.run.cluster);
+    let outputs = [
+        ("--pcap-out", report.pcap_out.is_some()),
+        ("--unmatched-out", report.unmatched_out.is_some()),
+        ("--packets", report.packets.is_some()),
+        ("--handlers", report.handlers),
+        ("--host-dump", !args.run.host_dump.is_empty()),
+        ("--pcap", !cluster.pcap.is_empty()),
+        ("--queue", !cluster.queue.is_empty()),
+        ("--histogram", !cluster.histogram.is_empty()),
+        ("--curve", cluster.curve.is_some()),
+    ];
+    match outputs.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Error::Usage(format!(
+            "{option} goes with `pinion run`: a profile is shown as text, and written by --json, \
+             --flame, --speedscope and --lcov"
+        ))),
+    }
+}
