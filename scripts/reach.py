@@ -31,6 +31,7 @@ TABLE = [
     ("crates/pinion-assets/*", [*RUST, *SIMULATED]),
     ("crates/pinion-app/*", [*RUST, *SIMULATED, "pspinsim", "sdk"]),
     ("crates/pinion-calibration/*", [*RUST, "golden", "docs"]),
+    ("crates/pinion-debug/*", [*RUST, "docs"]),
     ("crates/pinion-figures/*", [*RUST, "golden", "docs"]),
     ("crates/pinion-nicd/*", [*RUST, "fpspin", "docs"]),
     ("crates/pinion-observe/*", [*RUST, *SIMULATED]),

@@ -367,6 +367,9 @@ pub struct InstructionRecord {
     pub increment: Option<u32>,
     /// Physical address that it accessed: own L1 by its address outside the alias.
     pub address: Option<u32>,
+    /// What was there before it, of the NIC's memory: eight bytes, little-endian, from the address
+    /// rounded down to words on. Who goes back before a store puts it there again.
+    pub found: u64,
     /// `mcause`, if it was not executed but trapped.
     pub trap: Option<u32>,
     /// What its HPU works at; `None` between tasks.

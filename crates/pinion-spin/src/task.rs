@@ -81,6 +81,17 @@ impl Packets {
         self.free = Some(slot);
     }
 
+    /// Gives the packets inside.
+    pub fn inside(&self) -> impl Iterator<Item = &Packet> {
+        let mut is_free = vec![false; self.slots.len()];
+        let mut free = self.free;
+        while let Some(slot) = free {
+            is_free[slot as usize] = true;
+            free = Some(self.slots[slot as usize].next).filter(|&next| next != NO_PACKET);
+        }
+        self.slots.iter().zip(is_free).filter(|(_, free)| !free).map(|(packet, _)| packet)
+    }
+
     /// Gives the number of a context's packets inside.
     pub fn live_of(&self, context: ContextId) -> u32 {
         self.by_context.get(context.0 as usize).copied().unwrap_or(0)

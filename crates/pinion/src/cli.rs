@@ -1,6 +1,7 @@
 //! The command line: every verb and option, with the text `--help` shows.
 
 mod bench;
+mod debug;
 mod figure;
 mod lab;
 mod nic;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use bench::BenchArgs;
+pub use debug::DebugArgs;
 pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
@@ -50,6 +52,8 @@ pub enum Verb {
     Why(Box<WhyArgs>),
     /// Show where every cycle of every core went, by handler, function, line and cause
     Profile(Box<ProfileArgs>),
+    /// Stop an application's handlers in gdb, step them, and go back
+    Debug(Box<DebugArgs>),
     /// Run an application live on a TAP device, until Ctrl-C
     Up(UpArgs),
     /// Run a NIC that host programs use, until Ctrl-C

@@ -59,6 +59,7 @@ mod tests {
             result: 9,
             increment: None,
             address: None,
+            found: 0,
             trap: None,
             task: None,
             stalls: pinion_spin::Stalls::default(),

@@ -153,6 +153,7 @@ impl Clusters {
                 }
                 let instruction = if TRACED { code.at(access.1) } else { None };
                 let before = instruction.map(|instruction| Before::new(&core.model, instruction));
+                let found = if TRACED { l1.found(core, access.0) } else { 0 };
                 let (mut time, mut start) = match l1.access::<XPULP>(core, code, now, access) {
                     Ok(next) => next,
                     Err(stop) => {
@@ -161,7 +162,7 @@ impl Clusters {
                     }
                 };
                 if let Some(before) = before {
-                    self.executed.push(before.accessed(core, time - 1, access.0));
+                    self.executed.push(before.accessed(core, time - 1, access.0, found));
                 }
                 if costs.response > 0 {
                     core.model.stalls.load_use += costs.response;

@@ -138,6 +138,8 @@ pub struct Clusters {
     reservations: bool,
     /// Instructions that have yet to be told to a listener that wants them.
     pub executed: Vec<trace::Executed>,
+    /// What the access being performed found in memory, for them.
+    found: u64,
     /// Registers of cores that trapped, by core.
     pub trapped: Vec<fault::Trapped>,
     /// Whether a core has ended the run.
@@ -174,6 +176,7 @@ impl Clusters {
             completions: CompletionArbiter::new(clusters),
             reservations: false,
             executed: Vec::new(),
+            found: 0,
             trapped: Vec::new(),
             ended: false,
         }

@@ -13,6 +13,7 @@ use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege
 
 use super::hpu::Core;
 use super::hpu::permissions::Right;
+use super::hpu::trace::found_at;
 use super::tcdm_interconnect::L1Banks;
 use crate::memory::{read_value, write_value};
 
@@ -70,6 +71,14 @@ impl OwnL1<'_> {
         core.model.stalls.l1 += grant - now;
         let (loaded, stalls, waited) = (one.loads, one.is_used_next, grant > now);
         Ok((grant + 1, Start { place, loaded, stalls, waited }))
+    }
+
+    /// Gives what an access of a core finds, for a trace.
+    #[cold]
+    pub fn found(&self, core: &Core, address: u32) -> u64 {
+        let offset = address.wrapping_sub(core.l1_base);
+        let is_there = (offset as usize) < self.bytes.len();
+        found_at(self.bytes, if is_there { offset } else { address.wrapping_sub(self.alias) })
     }
 
     /// Executes any access; gives the cycle of the instruction after it.

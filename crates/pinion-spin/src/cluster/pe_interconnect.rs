@@ -46,6 +46,9 @@ impl Clusters {
         now: u64,
         listener: &mut dyn Listener,
     ) -> Performed {
+        if shared.interest.instructions {
+            self.look_at(shared, id, access.address);
+        }
         let core = &mut self.cores[id];
         let writes = access.kind.writes();
         if core.model.hart.privilege == Privilege::User {

@@ -10,6 +10,7 @@
 
 mod contexts;
 mod control;
+mod look;
 mod report;
 mod setup;
 mod standstill;

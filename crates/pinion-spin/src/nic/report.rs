@@ -130,7 +130,7 @@ impl Nic {
     }
 }
 
-fn describe(waiting: Waiting) -> String {
+pub(super) fn describe(waiting: Waiting) -> String {
     match waiting {
         Waiting::Nothing => "runs".to_owned(),
         Waiting::Event => "sleeps in the event unit".to_owned(),

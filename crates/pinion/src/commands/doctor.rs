@@ -52,6 +52,13 @@ pub fn run() -> Result<Status> {
             why: "compiles handlers for this computer (--engine native)",
         },
         Finding {
+            what: "gdb",
+            state: pinion::debug::gdb::find()
+                .map(|path| path.display().to_string())
+                .ok_or_else(|| apt("gdb-multiarch")),
+            why: "`pinion debug`",
+        },
+        Finding {
             what: "qemu",
             state: program("qemu-system-riscv32", "qemu-system-misc"),
             why: "the differential tests of the cores",

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 pub const STATUS: u8 = 130;
 
 static WATCHED: AtomicBool = AtomicBool::new(false);
+static LEFT_ALONE: AtomicBool = AtomicBool::new(false);
 static HAPPENED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 fn happened_flag() -> &'static Arc<AtomicBool> {
@@ -21,6 +22,9 @@ pub fn listen() {
     let is_ignored = signals::is_ignored(signals::HANGUP);
     // Without a handler an interruption just ends the process: no reason not to go on.
     let _ = ctrlc::set_handler(|| {
+        if LEFT_ALONE.load(Ordering::Relaxed) {
+            return;
+        }
         let is_second = happened_flag().swap(true, Ordering::Relaxed);
         if is_second || !WATCHED.load(Ordering::Relaxed) {
             pinion::report::remove_partials();
@@ -30,6 +34,11 @@ pub fn listen() {
     if is_ignored {
         signals::ignore_hangup();
     }
+}
+
+/// Lets interruptions pass: somebody else on this terminal has them, and says when it is over.
+pub fn leave_alone() {
+    LEFT_ALONE.store(true, Ordering::Relaxed);
 }
 
 /// Makes interruptions end the process at once, without the thread that [`listen`] has: what enters

@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod calibrate;
 mod cluster;
+mod debug;
 mod doctor;
 pub mod engine;
 mod figure;
@@ -90,6 +91,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
         Verb::Trace(args) => trace::run(args),
         Verb::Why(args) => why::run(args),
         Verb::Profile(args) => profile::run(args),
+        Verb::Debug(args) => debug::run(args),
         Verb::Up(args) => up::run(args),
         Verb::Nic(args) => nic::run(args),
         Verb::New(args) => new::run(args),

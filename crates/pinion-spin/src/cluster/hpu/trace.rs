@@ -31,6 +31,7 @@ pub struct Executed {
     result: u32,
     increment: Option<u32>,
     address: Option<u32>,
+    found: u64,
     trap: Option<u32>,
     stalls: Stalls,
 }
@@ -57,16 +58,24 @@ impl Before {
             result: value(rd),
             increment: changed.then_some(base),
             address: None,
+            found: 0,
             trap: None,
             stalls: core.stalls,
         }
     }
 
-    /// Notes that its access to `address` was performed in `cycle`.
-    pub fn accessed(self, core: &Core, cycle: u64, address: u32) -> Executed {
+    /// Notes that its access to `address` was performed in `cycle` and found these bytes there.
+    pub fn accessed(self, core: &Core, cycle: u64, address: u32, found: u64) -> Executed {
         let place = (core.cluster, core.index);
-        Executed { address: Some(address), ..self.executed(&core.model, place, cycle) }
+        Executed { address: Some(address), found, ..self.executed(&core.model, place, cycle) }
     }
+}
+
+/// Gives what a memory has from the word on in which an offset lies, as [`InstructionRecord::found`]
+/// tells it.
+pub fn found_at(memory: &[u8], offset: u32) -> u64 {
+    let from = memory.get((offset & !3) as usize..).unwrap_or(&[]);
+    from.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 /// Keeps what a core executes while it runs ahead.
@@ -123,7 +132,15 @@ impl Clusters {
         // What is near answers in the cycle before the next instruction; what is far was reached in
         // the turn that this event is.
         let cycle = if is_far { shared.wheel.now() } else { next - 1 };
-        self.executed.push(before.accessed(core, cycle, address));
+        self.executed.push(before.accessed(core, cycle, address, self.found));
+    }
+
+    /// Looks at what an access finds in memory.
+    #[cold]
+    pub fn look_at(&mut self, shared: &Shared, id: usize, address: u32) {
+        let place = shared.memories.place(address & !3, self.cores[id].cluster);
+        let bytes = |bytes| place.and_then(|place| shared.memories.slice(place, bytes));
+        self.found = bytes(8).or_else(|| bytes(4)).map_or(0, |bytes| found_at(bytes, 0));
     }
 
     /// Tells of an instruction that traps.
@@ -176,6 +193,7 @@ impl Clusters {
             result: one.result,
             increment: one.increment,
             address: one.address.map(|address| self.physical(shared, cluster, address)),
+            found: one.found,
             trap: one.trap,
             task: self.running_task(shared, self.core_id(cluster, hpu)),
             stalls: one.stalls,
@@ -190,7 +208,7 @@ impl Clusters {
     }
 
     /// Says what a core works at.
-    fn running_task(&self, shared: &Shared, core: usize) -> Option<RunningTask> {
+    pub fn running_task(&self, shared: &Shared, core: usize) -> Option<RunningTask> {
         let running = self.drivers[core].running.as_ref()?;
         running.started?;
         let record = &shared.packets[running.task.packet].record;

@@ -287,6 +287,18 @@ impl HpuDriver {
         self.answers[0]
     }
 
+    /// Looks at a register that holds part of the task, without reading it; `None`: none is there.
+    pub fn look_at_task(&self, offset: u32) -> Option<u32> {
+        let index = match offset {
+            register::WIDE_TASK..register::SPAN => {
+                (offset - register::WIDE_TASK) / 4 + FIRST_WIDE_WORD
+            }
+            ..register::DOORBELL => offset / 4,
+            _ => return None,
+        };
+        self.registers.get(index as usize).copied()
+    }
+
     /// Answers an access to the doorbell or to the commands' half: with this value, or with what
     /// that half answered before.
     pub fn answer(&mut self, offset: u32, value: Option<u32>) -> u32 {

@@ -1,0 +1,136 @@
+//! What stops a run: what gdb asks for, breakpoints and watchpoints, and what `monitor break` does.
+
+use std::fmt;
+
+use pinion_spin::ContextId;
+
+use crate::harts::{Step, Touch};
+
+/// Names the kinds of accesses that a watchpoint stops at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Writes.
+    Write,
+    /// Reads.
+    Read,
+    /// Both.
+    Any,
+}
+
+/// Watches a range of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watchpoint {
+    /// Its address as it was given.
+    pub given: u32,
+    /// Bytes.
+    pub bytes: u32,
+    /// Accesses that stop.
+    pub access: Access,
+    /// Where these bytes lie, by the address that all HPUs have in common: several places if the
+    /// address means each cluster's own.
+    pub places: Vec<u32>,
+}
+
+/// Watches a range of host memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRange {
+    /// Host address.
+    pub address: u64,
+    /// Bytes.
+    pub bytes: u32,
+}
+
+/// Names what `monitor break` stops at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A handler begins for this packet.
+    Packet(u64),
+    /// A handler begins for a packet of this message.
+    Message(u32),
+    /// A handler of this context begins.
+    Context(ContextId),
+    /// A handler goes wrong.
+    Fault,
+    /// A packet is dropped.
+    Drop,
+    /// Host memory changes.
+    Host(HostRange),
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packet(packet) => write!(f, "packet {packet}"),
+            Self::Message(message) => write!(f, "message {message}"),
+            Self::Context(ContextId(context)) => write!(f, "context {context}"),
+            Self::Fault => f.write_str("fault"),
+            Self::Drop => f.write_str("drop"),
+            Self::Host(range) => write!(f, "host {:#x} {}", range.address, range.bytes),
+        }
+    }
+}
+
+/// Everything that stops a run.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// Addresses of instructions.
+    pub breakpoints: Vec<u32>,
+    /// Memory that is watched.
+    pub watchpoints: Vec<Watchpoint>,
+    /// Events.
+    pub events: Vec<Event>,
+}
+
+impl Default for Conditions {
+    /// Stops where a handler goes wrong, as gdb does at a signal.
+    fn default() -> Self {
+        Self { breakpoints: Vec::new(), watchpoints: Vec::new(), events: vec![Event::Fault] }
+    }
+}
+
+impl Watchpoint {
+    /// Tells whether an access is one that it stops at.
+    fn stops_at(&self, touch: &Touch) -> bool {
+        let by_kind = match self.access {
+            Access::Write => touch.writes,
+            Access::Read => touch.reads,
+            Access::Any => true,
+        };
+        by_kind && self.is_met(touch)
+    }
+
+    /// Tells whether an access touches it.
+    pub fn is_met(&self, touch: &Touch) -> bool {
+        self.places.iter().any(|place| touch.meets(*place, self.bytes))
+    }
+}
+
+impl Conditions {
+    /// Tells whether there is one of an event.
+    pub fn has(&self, event: &Event) -> bool {
+        self.events.contains(event)
+    }
+
+    /// Gives the event that an instruction is, if one was asked for: a handler's first one.
+    pub fn event_of(&self, step: &Step) -> Option<&Event> {
+        let task = step.task.filter(|_| step.enters)?;
+        self.events.iter().find(|event| match event {
+            Event::Packet(packet) => *packet == task.packet,
+            Event::Message(message) => *message == task.message,
+            Event::Context(context) => *context == task.context,
+            _ => false,
+        })
+    }
+
+    /// Gives the watchpoint that an instruction stops at.
+    pub fn watchpoint_of(&self, step: &Step) -> Option<&Watchpoint> {
+        let touch = step.touch.as_ref()?;
+        self.watchpoints.iter().find(|watchpoint| watchpoint.stops_at(touch))
+    }
+
+    /// Tells whether memory has to be compared cycle by cycle: units write it, too.
+    pub fn compare_memory(&self) -> bool {
+        self.watchpoints.iter().any(|watchpoint| watchpoint.access != Access::Read)
+            || self.events.iter().any(|event| matches!(event, Event::Host(_)))
+    }
+}

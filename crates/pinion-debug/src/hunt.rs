@@ -1,0 +1,326 @@
+//! The hunt for the next stop: in come instructions and events as a run is repeated, out goes the one
+//! to stop at: the first behind a position or, backwards, the last before it.
+
+use std::collections::{HashMap, VecDeque};
+
+use pinion_sim::Clock;
+use pinion_spin::{DropReason, Event as NicEvent, Fault, Hears, Interest, RunningTask, Spin};
+
+use crate::Position;
+use crate::conditions::{Access, Conditions, Event};
+use crate::harts::{Harts, Step};
+use crate::words::{self, Wrong};
+
+/// Says why a run stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It was to go so far.
+    Stepped,
+    /// A breakpoint.
+    Breakpoint,
+    /// A watchpoint.
+    Watchpoint {
+        /// Its address as it was given.
+        address: u32,
+        /// The accesses it stops at.
+        access: Access,
+        /// Whether a unit wrote, and no HPU.
+        by_unit: bool,
+    },
+    /// A handler begins that was asked for.
+    Entered(RunningTask),
+    /// A handler went wrong.
+    Fault(Wrong),
+    /// A packet was dropped.
+    Dropped(DropReason),
+    /// Host memory changed that is watched.
+    HostChanged {
+        /// Its address.
+        address: u64,
+    },
+    /// The run begins here.
+    Begin,
+    /// It ends here.
+    End,
+}
+
+/// Where a run could stop, and why.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Where.
+    pub position: Position,
+    /// The HPU it is about, if it is about one.
+    pub hart: Option<u32>,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Says how far a run is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// To a condition.
+    Condition,
+    /// An instruction of a hart; of a range that is not empty, until it is left.
+    Step {
+        /// The hart.
+        hart: u32,
+        /// The range.
+        range: (u32, u32),
+    },
+    /// To a position.
+    Position(Position),
+}
+
+/// Looks for a stop.
+#[derive(Clone, Debug)]
+pub struct Hunt {
+    /// What stops.
+    pub conditions: Conditions,
+    /// Whether forward.
+    pub forward: bool,
+    /// Behind it, or before it.
+    pub bound: Position,
+    /// The hart whose stops alone count.
+    pub only: Option<u32>,
+    /// The hart that steps, and the range it is to leave.
+    pub step: Option<(u32, (u32, u32))>,
+    /// Whether its first instruction was heard.
+    pub begun: bool,
+    /// A breakpoint that is out so that one hart gets past it; others stop at it.
+    pub past: Option<(u32, u32)>,
+    /// The best so far.
+    pub best: Option<Candidate>,
+    /// Watchpoints that instructions wrote, a bit each.
+    pub written: u64,
+}
+
+impl Hunt {
+    fn offer(&mut self, position: Position, hart: Option<u32>, reason: impl FnOnce() -> Reason) {
+        if self.only.is_none() || hart == self.only {
+            self.offer_any(position, hart, reason);
+        }
+    }
+
+    /// Does the same though it may be another hart than the one whose stops count.
+    fn offer_any(
+        &mut self,
+        position: Position,
+        hart: Option<u32>,
+        reason: impl FnOnce() -> Reason,
+    ) {
+        let best = self.best.as_ref().map(|best| best.position);
+        let is_better = match self.forward {
+            true => position > self.bound && best.is_none_or(|best| position < best),
+            false => position < self.bound && best.is_none_or(|best| position > best),
+        };
+        if is_better {
+            self.best = Some(Candidate { position, hart, reason: reason() });
+        }
+    }
+
+    /// Considers an instruction of a hart.
+    pub fn consider(&mut self, hart: u32, step: &Step) {
+        let before = Position::before(step.cycle, hart);
+        let after = Position::after(step.cycle, hart);
+        if self.past.is_some_and(|(other, pc)| other != hart && pc == step.pc) {
+            self.offer_any(before, Some(hart), || Reason::Breakpoint);
+        }
+        if self.conditions.breakpoints.contains(&step.pc) {
+            self.offer(before, Some(hart), || Reason::Breakpoint);
+        }
+        if let Some(mcause) = step.trap
+            && step.task.is_some()
+            && self.conditions.has(&Event::Fault)
+        {
+            self.offer(before, Some(hart), || Reason::Fault(Wrong::Exception(mcause)));
+        }
+        if step.enters
+            && let Some(task) = step.task
+            && self.conditions.event_of(step).is_some()
+        {
+            self.offer(before, Some(hart), || Reason::Entered(task));
+        }
+        if let Some(touch) = &step.touch {
+            for (number, watchpoint) in self.conditions.watchpoints.iter().enumerate() {
+                self.written |=
+                    u64::from(touch.writes && watchpoint.is_met(touch)) << (number & 63);
+            }
+            if let Some(watchpoint) = self.conditions.watchpoint_of(step) {
+                let (address, access) = (watchpoint.given, watchpoint.access);
+                // What an access did is seen behind it, and undone before it.
+                let position = if self.forward { after } else { before };
+                let reason = || Reason::Watchpoint { address, access, by_unit: false };
+                self.offer(position, Some(hart), reason);
+            }
+        }
+        if let Some((stepping, (start, end))) = self.step
+            && stepping == hart
+        {
+            match self.forward {
+                false => self.offer(before, Some(hart), || Reason::Stepped),
+                true if before < self.bound => {}
+                true if start == end => self.offer(after, Some(hart), || Reason::Stepped),
+                true if !self.begun => self.begun = true,
+                true if (start..end).contains(&step.pc) => {}
+                true => self.offer(before, Some(hart), || Reason::Stepped),
+            }
+        }
+    }
+
+    /// Considers what a unit did.
+    pub fn consider_note(&mut self, note: &Note) {
+        let is_wanted = match note.reason {
+            Reason::Fault(_) => self.conditions.has(&Event::Fault),
+            Reason::Dropped(_) => self.conditions.has(&Event::Drop),
+            _ => true,
+        };
+        if is_wanted {
+            self.offer(Position::of_units(note.cycle), note.hart, || note.reason.clone());
+        }
+    }
+
+    /// Considers that watched memory changed in a cycle and no instruction did it.
+    pub fn consider_change(&mut self, cycle: u64, reason: Reason) {
+        let position = match self.forward {
+            true => Position::of_units(cycle),
+            false => Position::end(cycle.saturating_sub(1)),
+        };
+        self.offer(position, None, || reason);
+    }
+}
+
+/// Something that a unit did and that a run can stop at.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// When.
+    pub cycle: u64,
+    /// The HPU it is about.
+    pub hart: Option<u32>,
+    /// What.
+    pub reason: Reason,
+}
+
+/// What of the machine a listener has to know.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The clock.
+    pub clock: Clock,
+    /// HPUs in a cluster.
+    pub cores: u32,
+    /// Clusters in a unit.
+    pub clusters: u32,
+    /// Addresses at which handlers begin, in order.
+    pub entries: Vec<u32>,
+}
+
+impl Shape {
+    /// Numbers an HPU among all.
+    pub fn hart(&self, cluster: u32, hpu: u32) -> u32 {
+        cluster * self.cores + hpu
+    }
+
+    /// Gives cluster and HPU, clusters counted through all units.
+    pub fn place(&self, hart: u32) -> (u32, u32) {
+        (hart / self.cores, hart % self.cores)
+    }
+}
+
+/// What handlers print, once, however often a run is repeated.
+#[derive(Clone, Debug, Default)]
+pub struct Printed {
+    /// The last cycle whose output is known.
+    pub until: Option<u64>,
+    /// By HPU: its unfinished line.
+    lines: Vec<Vec<u8>>,
+    /// Whole lines that nobody has seen yet.
+    pub whole: String,
+}
+
+impl Printed {
+    fn hear(&mut self, shape: &Shape, cycle: u64, (cluster, hpu): (u32, u32), byte: u8) {
+        if self.until.is_some_and(|until| cycle <= until) {
+            return;
+        }
+        let hart = shape.hart(cluster, hpu) as usize;
+        if self.lines.len() <= hart {
+            self.lines.resize(hart + 1, Vec::new());
+        }
+        if byte != b'\n' {
+            return self.lines[hart].push(byte);
+        }
+        let line = std::mem::take(&mut self.lines[hart]);
+        self.whole += &format!("[{cluster}.{hpu}] {}\n", words::printable(&line));
+    }
+}
+
+/// Where the first handler of each packet begins that was heard of: by packet.
+pub type Starts = HashMap<u64, Candidate>;
+
+/// Listens to a run that is repeated.
+pub struct Ears<'a> {
+    /// The machine.
+    pub shape: &'a Shape,
+    /// Hears instructions.
+    pub harts: &'a mut Harts,
+    /// Keeps what units did.
+    pub notes: &'a mut VecDeque<Note>,
+    /// Keeps what handlers print.
+    pub printed: &'a mut Printed,
+    /// Keeps where packets' first handlers begin.
+    pub starts: &'a mut Starts,
+    /// Looks for a stop.
+    pub hunt: Option<&'a mut Hunt>,
+}
+
+impl Ears<'_> {
+    fn note(&mut self, cycle: u64, hart: Option<u32>, reason: Reason) {
+        let note = Note { cycle, hart, reason };
+        if let Some(hunt) = &mut self.hunt {
+            hunt.consider_note(&note);
+        }
+        self.notes.push_back(note);
+    }
+}
+
+impl Hears<Spin> for Ears<'_> {
+    fn interest(&self) -> Interest {
+        Interest { instructions: true, ..Interest::default() }
+    }
+
+    fn hear(&mut self, event: &NicEvent<'_>) {
+        match *event {
+            NicEvent::Instruction(record) => {
+                let hart = self.shape.hart(record.cluster, record.hpu);
+                let is_entry = self.shape.entries.binary_search(&record.pc).is_ok();
+                let step = self.harts.hear(hart, record, is_entry);
+                if let Some(task) = step.task.filter(|_| step.enters) {
+                    let position = Position::before(step.cycle, hart);
+                    let reason = Reason::Entered(task);
+                    let start = Candidate { position, hart: Some(hart), reason };
+                    self.starts.entry(task.packet).or_insert(start);
+                }
+                if let Some(hunt) = &mut self.hunt {
+                    hunt.consider(hart, &step);
+                }
+            }
+            NicEvent::Dropped { time, reason, .. } => {
+                self.note(self.shape.clock.cycle_at(time), None, Reason::Dropped(reason));
+            }
+            NicEvent::HandlerFault { time, cluster, hpu, fault, pc, .. } => {
+                let hart = self.shape.hart(cluster, hpu);
+                // Where it trapped it was heard of already: the report comes from the trap handler.
+                let is_known = matches!(fault, Fault::Exception { .. } | Fault::HpuLost)
+                    && self.harts.has_trapped_at(hart, pc);
+                if !is_known {
+                    let cycle = self.shape.clock.cycle_at(time);
+                    self.note(cycle, Some(hart), Reason::Fault(Wrong::Other(fault)));
+                }
+            }
+            NicEvent::Output { time, cluster, hpu, byte } => {
+                let cycle = self.shape.clock.cycle_at(time);
+                self.printed.hear(self.shape, cycle, (cluster, hpu), byte);
+            }
+            _ => {}
+        }
+    }
+}

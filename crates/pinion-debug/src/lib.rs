@@ -1,0 +1,35 @@
+//! A debugger for handlers: a run that can be stopped anywhere and gone back in, and gdb's remote
+//! protocol on it.
+//!
+//! The simulator does the same every time, so a place in a run is a [`Position`]: a cycle, and in it
+//! whose turn it is. To go there is to run there, from the last snapshot before it; to go back is
+//! to go to an earlier place. Nothing of the machine is changed: what a debugged run does is what
+//! any run does, and a run that is not debugged has nothing of this in it.
+//!
+//! | part | file |
+//! |---|---|
+//! | a place in a run | `position.rs` |
+//! | packets that are given again | `tape.rs` |
+//! | harts' registers at a position, though cores run ahead | `harts.rs` |
+//! | what stops a run: breakpoints, watchpoints, packets, faults | `conditions.rs`, `hunt.rs` |
+//! | forward and back | `timeline/` |
+//! | memory and names at a position | `view.rs`, `words.rs` |
+//! | gdb's protocol | `stub/`, `session.rs` |
+//! | gdb itself | `gdb.rs` |
+
+mod conditions;
+pub mod gdb;
+mod harts;
+mod hunt;
+mod position;
+pub mod session;
+mod stub;
+mod tape;
+mod timeline;
+mod view;
+mod words;
+
+pub use conditions::{Access, Conditions, Event, Watchpoint};
+pub use hunt::{Goal, Reason};
+pub use position::Position;
+pub use timeline::{Arrival, Timeline};

@@ -1,0 +1,144 @@
+//! gdb's remote protocol on a run: what the crate `gdbstub` asks of a target.
+//!
+//! Harts are threads, numbered from 1. All of them stop together. Nothing can be written: a debugged
+//! run is the run.
+//!
+//! | part | file |
+//! |---|---|
+//! | registers and memory | `base.rs` |
+//! | registers' names and numbers | `description.rs` |
+//! | continue and step, forward and back | `resume.rs` |
+//! | breakpoints and watchpoints | `breakpoints.rs` |
+//! | `monitor` | `monitor.rs` |
+//! | the connection | `wire.rs` |
+
+mod base;
+mod breakpoints;
+mod description;
+pub mod monitor;
+mod resume;
+pub mod wire;
+
+use std::num::NonZeroUsize;
+
+use gdbstub::common::{Signal, Tid};
+use gdbstub::stub::MultiThreadStopReason;
+use gdbstub::target::Target;
+use gdbstub::target::ext::base::BaseOps;
+use gdbstub::target::ext::breakpoints::BreakpointsOps;
+use gdbstub::target::ext::monitor_cmd::MonitorCmdOps;
+use gdbstub::target::ext::target_description_xml_override::TargetDescriptionXmlOverrideOps;
+use gdbstub_arch::riscv::Riscv32;
+use pinion_app::app::App;
+use pinion_app::error::Error;
+use pinion_spin::ContextId;
+
+use crate::{Arrival, Position, Timeline};
+use resume::Order;
+
+/// Why gdb is told that a run stopped.
+pub type StopReason = MultiThreadStopReason<u32>;
+
+/// A run as gdb sees it.
+pub struct Debugged<'a> {
+    app: &'a App,
+    /// The run.
+    pub timeline: Timeline,
+    /// The hart that gdb looks at.
+    focus: u32,
+    /// What gdb orders next.
+    order: Order,
+    /// The breakpoint at which it stopped last, and the hart.
+    stopped_at: Option<(u32, u32)>,
+    /// Where the next order leads, whatever it is.
+    goal: Option<Position>,
+    /// The packet at which the next order leads to, whatever it is.
+    wanted: Option<u64>,
+    /// What gdb is told beside the stop.
+    said: String,
+}
+
+impl<'a> Debugged<'a> {
+    /// Shows a run to gdb.
+    pub fn new(app: &'a App, timeline: Timeline) -> Self {
+        Self {
+            app,
+            timeline,
+            focus: 0,
+            order: Order::default(),
+            stopped_at: None,
+            goal: None,
+            wanted: None,
+            said: String::new(),
+        }
+    }
+
+    /// Takes what gdb is to be told beside the stop.
+    pub fn take_said(&mut self) -> String {
+        let printed = self.timeline.take_printed();
+        printed + &std::mem::take(&mut self.said)
+    }
+
+    fn context(&self, ContextId(context): ContextId) -> &str {
+        self.app.contexts.get(context as usize).map_or("?", |context| &context.name)
+    }
+
+    /// Names an HPU and what it works at.
+    fn describe(&self, hart: u32) -> String {
+        let (cluster, hpu) = self.timeline.shape().place(hart);
+        let doing = match self.timeline.task(hart) {
+            Some(task) => {
+                format!("packet {} of context {}", task.packet, self.context(task.context))
+            }
+            None => "idle".to_owned(),
+        };
+        format!("cluster {cluster} HPU {hpu}: {doing}")
+    }
+}
+
+/// Numbers a hart as gdb does.
+fn tid(hart: u32) -> Tid {
+    NonZeroUsize::MIN.saturating_add(hart as usize)
+}
+
+/// Gives the hart of gdb's number.
+fn hart(tid: Tid) -> u32 {
+    (tid.get() - 1) as u32
+}
+
+impl Target for Debugged<'_> {
+    type Arch = Riscv32;
+    type Error = Error;
+
+    fn base_ops(&mut self) -> BaseOps<'_, Riscv32, Error> {
+        BaseOps::MultiThread(self)
+    }
+
+    fn support_breakpoints(&mut self) -> Option<BreakpointsOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_monitor_cmd(&mut self) -> Option<MonitorCmdOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_target_description_xml_override(
+        &mut self,
+    ) -> Option<TargetDescriptionXmlOverrideOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl Debugged<'_> {
+    /// Turns an arrival into what gdb is told.
+    pub fn report(&mut self, arrival: &Arrival) -> StopReason {
+        resume::report(self, arrival)
+    }
+
+    /// Stops the run wherever it is.
+    pub fn interrupt(&mut self, signal: Signal) -> StopReason {
+        self.timeline.stop();
+        self.wanted = None;
+        StopReason::SignalWithThread { tid: tid(self.focus), signal }
+    }
+}

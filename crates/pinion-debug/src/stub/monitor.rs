@@ -1,0 +1,249 @@
+//! `monitor`: what gdb has no commands for.
+
+use gdbstub::target::ext::monitor_cmd::{ConsoleOutput, MonitorCmd, outputln};
+use pinion_app::error::Error;
+use pinion_spin::ContextId;
+
+use super::Debugged;
+use crate::conditions::{Event, HostRange};
+use crate::{Position, words};
+
+/// What `monitor help` says.
+pub const HELP: &str = "\
+monitor cycle                   where the run is
+monitor units                   what each HPU does
+monitor queues                  what waits where
+monitor packets                 the packets inside
+monitor host CONTEXT[+OFFSET] BYTES
+                                bytes of a context's host memory
+monitor break packet N          stop where a handler begins for packet N, counted from 0
+monitor break message M         ... for a packet of message M
+monitor break context NAME      ... in this context
+monitor break fault             stop where a handler goes wrong (set from the beginning)
+monitor break drop              stop where a packet is dropped
+monitor break host CONTEXT[+OFFSET] BYTES
+                                stop where these bytes of host memory change
+monitor break                   list these
+monitor delete EVENT            take one out; `monitor delete all`: all of them
+monitor goto packet N           let the next `continue` lead to its first handler, ahead or behind
+monitor goto cycle N            ... to a cycle";
+
+/// Packets that wait and are listed; of more, the number.
+const WAITING_SHOWN: usize = 16;
+
+impl MonitorCmd for Debugged<'_> {
+    fn handle_monitor_cmd(
+        &mut self,
+        command: &[u8],
+        mut out: ConsoleOutput<'_>,
+    ) -> Result<(), Error> {
+        let command = String::from_utf8_lossy(command).into_owned();
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let said = match self.obey(&words) {
+            Ok(said) | Err(said) => said,
+        };
+        outputln!(out, "{}", said.trim_end());
+        Ok(())
+    }
+}
+
+impl Debugged<'_> {
+    /// Does what a command says; gives what there is to say, or what is wrong with it.
+    fn obey(&mut self, words: &[&str]) -> Result<String, String> {
+        match words {
+            [] | ["help"] => Ok(HELP.to_owned()),
+            ["cycle"] => Ok(self.whereabouts()),
+            ["units"] => Ok(self.units()),
+            ["queues"] => Ok(self.queues()),
+            ["packets"] => Ok(self.packets()),
+            ["host", place, bytes] => self.host(place, bytes),
+            ["break"] => Ok(self.list()),
+            ["break", event @ ..] => {
+                let event = self.event(event)?;
+                let conditions = &mut self.timeline.conditions;
+                if !conditions.has(&event) {
+                    conditions.events.push(event.clone());
+                }
+                Ok(format!("stops at: {}", self.name(&event)))
+            }
+            ["delete", "all"] => {
+                self.timeline.conditions.events.clear();
+                Ok("stops at no event".to_owned())
+            }
+            ["delete", event @ ..] if !event.is_empty() => {
+                let event = self.event(event)?;
+                let events = &mut self.timeline.conditions.events;
+                let count = events.len();
+                events.retain(|known| *known != event);
+                match events.len() == count {
+                    true => Err(format!("it does not stop at: {}", self.name(&event))),
+                    false => Ok(format!("stops no more at: {}", self.name(&event))),
+                }
+            }
+            ["goto", "packet", packet] => {
+                let packet = number(packet)?;
+                (self.wanted, self.goal) = (Some(packet), None);
+                Ok(format!("`continue` goes to the first handler of packet {packet}"))
+            }
+            ["goto", "cycle", cycle] => {
+                let cycle = number(cycle)?;
+                (self.wanted, self.goal) = (None, Some(Position::of_units(cycle)));
+                Ok(format!("`continue` goes to cycle {cycle}"))
+            }
+            _ => Err(format!("`{}`: no such command\n{HELP}", words.join(" "))),
+        }
+    }
+
+    fn event(&self, words: &[&str]) -> Result<Event, String> {
+        match words {
+            ["packet", packet] => Ok(Event::Packet(number(packet)?)),
+            ["message", message] => {
+                let message = number(message)?;
+                let message = u32::try_from(message);
+                message.map(Event::Message).map_err(|_| "messages have 32 bits".to_owned())
+            }
+            ["context", name] => {
+                let (index, _) = self.find_context(name)?;
+                Ok(Event::Context(ContextId(index)))
+            }
+            ["fault"] => Ok(Event::Fault),
+            ["drop"] => Ok(Event::Drop),
+            ["host", place, bytes] => {
+                let (address, bytes) = self.range(place, bytes)?;
+                Ok(Event::Host(HostRange { address, bytes }))
+            }
+            _ => Err(format!(
+                "`{}`: write packet N, message M, context NAME, fault, drop or host \
+                 CONTEXT[+OFFSET] BYTES",
+                words.join(" ")
+            )),
+        }
+    }
+
+    fn find_context(&self, name: &str) -> Result<(u32, u64), String> {
+        let mut contexts = (0..).zip(&self.app.contexts);
+        match contexts.find(|(_, context)| context.name == name) {
+            Some((index, context)) => Ok((index, context.host_memory_address)),
+            None => Err(format!(
+                "there is no context `{name}`, but {}",
+                self.app.context_names().join(", ")
+            )),
+        }
+    }
+
+    /// Reads a range of host memory.
+    fn range(&self, place: &str, bytes: &str) -> Result<(u64, u32), String> {
+        let (name, offset) = place.split_once('+').unwrap_or((place, "0"));
+        let (index, address) = self.find_context(name)?;
+        let window = u64::from(self.app.contexts[index as usize].host_memory_bytes);
+        let (offset, bytes) = (number(offset)?, number(bytes)?);
+        match offset.checked_add(bytes).is_some_and(|end| end <= window) && bytes > 0 {
+            true => Ok((address + offset, bytes as u32)),
+            false => Err(format!("context {name} has {window} bytes of host memory")),
+        }
+    }
+
+    fn name(&self, event: &Event) -> String {
+        match event {
+            Event::Context(context) => format!("context {}", self.context(*context)),
+            event => event.to_string(),
+        }
+    }
+
+    fn list(&self) -> String {
+        let events = &self.timeline.conditions.events;
+        match events.is_empty() {
+            true => "stops at no event".to_owned(),
+            false => {
+                let names: Vec<_> = events.iter().map(|event| self.name(event)).collect();
+                format!("stops at: {}", names.join("; "))
+            }
+        }
+    }
+
+    fn whereabouts(&self) -> String {
+        let cycle = self.timeline.position().cycle;
+        let time = self.timeline.shape().clock.time(cycle);
+        format!("cycle {cycle} ({time}); {}", self.describe(self.focus))
+    }
+
+    fn units(&self) -> String {
+        let line = |hart| {
+            let (place, pc) = (self.describe(hart), self.timeline.pc(hart));
+            format!("{place}; {} at {pc:#010x}", self.timeline.doing(hart))
+        };
+        (0..self.timeline.harts()).map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn queues(&self) -> String {
+        let mut text = String::new();
+        self.timeline.state().nic.state(&mut |name, value| {
+            let is_register = name.split('.').any(|part| part == "core");
+            if !is_register && value > 0 {
+                text += &format!("{name} {value}\n");
+            }
+        });
+        text
+    }
+
+    fn packets(&self) -> String {
+        let harts = 0..self.timeline.harts();
+        let tasks: Vec<_> =
+            harts.filter_map(|hart| Some((hart, self.timeline.task(hart)?))).collect();
+        let mut waiting = 0;
+        let mut text = String::new();
+        let units = self.timeline.state().nic.nics();
+        for (unit, nic) in (0..).zip(units) {
+            for record in nic.packets() {
+                let packet = record.packet * units.len() as u64 + unit;
+                let at = tasks.iter().filter(|(_, task)| task.packet == packet);
+                let at: Vec<_> = at
+                    .map(|(hart, _)| self.timeline.shape().place(*hart))
+                    .map(|(cluster, hpu)| format!("on HPU {cluster}.{hpu}"))
+                    .collect();
+                waiting += usize::from(at.is_empty());
+                if at.is_empty() && waiting > WAITING_SHOWN {
+                    continue;
+                }
+                let place = if at.is_empty() { "waits".to_owned() } else { at.join(", ") };
+                text += &format!(
+                    "packet {packet} of context {}: message {}, {} B, arrived at {}, {place}\n",
+                    self.context(record.context),
+                    record.message,
+                    record.bytes,
+                    record.arrival
+                );
+            }
+        }
+        if waiting > WAITING_SHOWN {
+            text += &format!("and {} more wait\n", waiting - WAITING_SHOWN);
+        }
+        if text.is_empty() { "no packet is inside".to_owned() } else { text }
+    }
+
+    fn host(&self, place: &str, bytes: &str) -> Result<String, String> {
+        /// Bytes of a line, and at most.
+        const LINE: usize = 16;
+        const MOST: u32 = 4096;
+        let (address, bytes) = self.range(place, bytes)?;
+        let mut data = vec![0; bytes.min(MOST) as usize];
+        self.timeline.read_host(address, &mut data);
+        let mut text = String::new();
+        for (number, line) in data.chunks(LINE).enumerate() {
+            let hex: String = line.iter().map(|byte| format!(" {byte:02x}")).collect();
+            let at = address + (number * LINE) as u64;
+            text += &format!("{at:#x}:{hex}  {}\n", words::printable(line));
+        }
+        Ok(text)
+    }
+}
+
+/// Reads a number, decimal or hexadecimal.
+fn number(text: &str) -> Result<u64, String> {
+    let digits = text.replace(['_', ','], "");
+    let value = match digits.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    value.map_err(|_| format!("`{text}` is no number"))
+}

@@ -1,0 +1,238 @@
+//! Continue and step, forward and back; and what gdb is told when the run has stopped.
+
+use gdbstub::common::{Signal, Tid};
+use gdbstub::target::ext::base::multithread::{
+    MultiThreadRangeStepping, MultiThreadRangeSteppingOps, MultiThreadResume,
+    MultiThreadSchedulerLocking, MultiThreadSchedulerLockingOps, MultiThreadSingleStep,
+    MultiThreadSingleStepOps,
+};
+use gdbstub::target::ext::base::reverse_exec::{
+    ReplayLogPosition, ReverseCont, ReverseContOps, ReverseStep, ReverseStepOps,
+};
+use gdbstub::target::ext::breakpoints::WatchKind;
+use pinion_app::error::Error;
+use pinion_spin::{Fault, Outcome};
+
+use super::{Debugged, StopReason, hart, tid};
+use crate::conditions::Access;
+use crate::hunt::Reason;
+use crate::words::{self, Wrong};
+use crate::{Arrival, Goal};
+
+/// What gdb orders: which thread steps, and whether others' stops count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Order {
+    step: Option<(u32, (u32, u32))>,
+    /// A thread that was named to go on.
+    named: Option<u32>,
+    is_locked: bool,
+    /// Backwards: begun once it is known which thread gdb has named.
+    back: Option<Back>,
+}
+
+/// What gdb orders backwards.
+#[derive(Clone, Copy, Debug)]
+enum Back {
+    Step,
+    Continue,
+}
+
+impl Debugged<'_> {
+    /// Begins to go back, if that is the order; gdb has named a thread, or none.
+    pub fn turn_back(&mut self, named: Option<usize>) {
+        let named = named.filter(|number| *number <= self.timeline.harts() as usize);
+        let named = named.map(|number| number as u32 - 1);
+        let step = match self.order.back {
+            None => return,
+            Some(Back::Step) => Some((named.unwrap_or(self.focus), (0, 0))),
+            Some(Back::Continue) => None,
+        };
+        let is_locked = named.is_some() || step.is_some();
+        self.order = Order { step, named, is_locked, back: None };
+        self.set_out(false);
+    }
+
+    /// Begins to go.
+    fn set_out(&mut self, forward: bool) {
+        let Order { step, named, is_locked, .. } = std::mem::take(&mut self.order);
+        let stopped_at = self.stopped_at.take();
+        if let Some(position) = self.goal.take() {
+            return self.timeline.begin(true, Goal::Position(position), None, None);
+        }
+        if let Some(packet) = self.wanted {
+            return self.timeline.begin_for_packet(packet);
+        }
+        let stepping = step.map(|(hart, _)| hart);
+        self.focus = stepping.or(named).unwrap_or(self.focus);
+        let only = if is_locked { stepping.or(named) } else { None };
+        // gdb takes the breakpoint out under a thread that it moves past it; others stop there.
+        let breakpoints = &self.timeline.conditions.breakpoints;
+        let past =
+            stopped_at.filter(|(hart, pc)| stepping == Some(*hart) && !breakpoints.contains(pc));
+        let goal = step.map_or(Goal::Condition, |(hart, range)| Goal::Step { hart, range });
+        self.timeline.begin(forward, goal, only, past);
+    }
+}
+
+impl MultiThreadResume for Debugged<'_> {
+    fn resume(&mut self) -> Result<(), Error> {
+        self.set_out(true);
+        Ok(())
+    }
+
+    fn clear_resume_actions(&mut self) -> Result<(), Error> {
+        self.order = Order::default();
+        Ok(())
+    }
+
+    fn set_resume_action_continue(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), Error> {
+        self.order.named = Some(hart(tid));
+        Ok(())
+    }
+
+    fn support_single_step(&mut self) -> Option<MultiThreadSingleStepOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_range_step(&mut self) -> Option<MultiThreadRangeSteppingOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_reverse_step(&mut self) -> Option<ReverseStepOps<'_, Tid, Self>> {
+        Some(self)
+    }
+
+    fn support_reverse_cont(&mut self) -> Option<ReverseContOps<'_, Tid, Self>> {
+        Some(self)
+    }
+
+    fn support_scheduler_locking(&mut self) -> Option<MultiThreadSchedulerLockingOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl MultiThreadSingleStep for Debugged<'_> {
+    fn set_resume_action_step(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), Error> {
+        self.order.step = Some((hart(tid), (0, 0)));
+        Ok(())
+    }
+}
+
+impl MultiThreadRangeStepping for Debugged<'_> {
+    fn set_resume_action_range_step(
+        &mut self,
+        tid: Tid,
+        start: u32,
+        end: u32,
+    ) -> Result<(), Error> {
+        self.order.step = Some((hart(tid), (start, end)));
+        Ok(())
+    }
+}
+
+impl MultiThreadSchedulerLocking for Debugged<'_> {
+    fn set_resume_action_scheduler_lock(&mut self) -> Result<(), Error> {
+        self.order.is_locked = true;
+        Ok(())
+    }
+}
+
+impl ReverseCont<Tid> for Debugged<'_> {
+    fn reverse_cont(&mut self) -> Result<(), Error> {
+        self.order = Order { back: Some(Back::Continue), ..Order::default() };
+        Ok(())
+    }
+}
+
+impl ReverseStep<Tid> for Debugged<'_> {
+    fn reverse_step(&mut self, _: Tid) -> Result<(), Error> {
+        self.order = Order { back: Some(Back::Step), ..Order::default() };
+        Ok(())
+    }
+}
+
+/// Turns an arrival into what gdb is told; what gdb has no words for is said beside it.
+pub fn report(debugged: &mut Debugged<'_>, arrival: &Arrival) -> StopReason {
+    if let Some(hart) = arrival.hart {
+        debugged.focus = hart;
+    }
+    let focus = debugged.focus;
+    let thread = tid(focus);
+    let wanted = debugged.wanted.take();
+    let signal = |signal| StopReason::SignalWithThread { tid: thread, signal };
+    match &arrival.reason {
+        Reason::Stepped => signal(Signal::SIGTRAP),
+        Reason::Breakpoint => {
+            debugged.stopped_at = Some((focus, debugged.timeline.pc(focus)));
+            StopReason::SwBreak(thread)
+        }
+        Reason::Watchpoint { address, access, by_unit } => {
+            if *by_unit {
+                debugged.said += "a unit of the NIC wrote it, not an HPU\n";
+            }
+            StopReason::Watch { tid: thread, kind: kind(*access), addr: *address }
+        }
+        Reason::Entered(task) => {
+            let place = debugged.describe(focus);
+            debugged.said +=
+                &format!("{place}: message {}, {:?} handler\n", task.message, task.kind);
+            signal(Signal::SIGINT)
+        }
+        Reason::Fault(wrong) => {
+            let place = debugged.describe(focus);
+            debugged.said += &format!("{place}: {}\n", words::wrong(wrong));
+            signal(signal_of(wrong))
+        }
+        Reason::Dropped(reason) => {
+            debugged.said += &format!("a packet is dropped: {}\n", reason.name());
+            signal(Signal::SIGINT)
+        }
+        Reason::HostChanged { address } => {
+            debugged.said += &format!("host memory at {address:#x} has changed\n");
+            signal(Signal::SIGINT)
+        }
+        Reason::Begin => StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::Begin },
+        Reason::End => {
+            if let Some(packet) = wanted {
+                debugged.said += &format!("no handler runs for packet {packet}\n");
+            }
+            debugged.said += &ending(debugged.timeline.ended());
+            StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::End }
+        }
+    }
+}
+
+/// Says how a run has ended.
+fn ending(outcome: Option<&Outcome>) -> String {
+    match outcome {
+        Some(Outcome::Stuck(report)) => format!("the run ends here: {report}\n"),
+        _ => "the run ends here: all packets are through\n".to_owned(),
+    }
+}
+
+/// Names accesses as gdb does.
+fn kind(access: Access) -> WatchKind {
+    match access {
+        Access::Write => WatchKind::Write,
+        Access::Read => WatchKind::Read,
+        Access::Any => WatchKind::ReadWrite,
+    }
+}
+
+/// Gives the signal that a program on a computer would get.
+fn signal_of(wrong: &Wrong) -> Signal {
+    match wrong {
+        Wrong::Exception(mcause) | Wrong::Other(Fault::Exception { cause: mcause }) => match mcause
+        {
+            2 => Signal::SIGILL,
+            3 => Signal::SIGABRT,
+            4 | 6 => Signal::SIGBUS,
+            8 => Signal::SIGSYS,
+            _ => Signal::SIGSEGV,
+        },
+        Wrong::Other(Fault::Watchdog { .. }) => Signal::SIGXCPU,
+        Wrong::Other(Fault::BadCommand { .. }) => Signal::SIGSYS,
+        Wrong::Other(Fault::Released) => Signal::SIGTERM,
+        Wrong::Other(Fault::HpuLost) => Signal::SIGSEGV,
+    }
+}

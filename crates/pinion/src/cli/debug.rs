@@ -1,0 +1,68 @@
+//! The command line of `pinion debug`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{RUN_APP, RunArgs, hide};
+
+/// What `pinion debug --help` says at its end.
+const DEBUG_NOTES: &str = "\
+gdb's threads are the HPUs; all of them stop together. Beside break, watch, step and continue it knows
+reverse-step, reverse-next, reverse-continue and reverse-finish: the run is the same each time, so it can
+be gone back in. `monitor help` lists what gdb has no commands for: stops at a packet, a message, a
+context, a fault or a drop, the queues, the packets inside, the way to a packet. Ctrl-C stops the run.
+
+The run is that of `pinion run` with the same options, and stays it: registers and memory cannot be
+written. gdb is gdb-multiarch or another one that knows RISC-V; compile with -g (app.toml, flags) for lines
+and variables.";
+
+/// Options of `pinion run` that `pinion debug` does not take.
+const DEBUG_REFUSES: [&str; 20] = [
+    "engine",
+    "workers",
+    "handlers",
+    "host_dump",
+    "histogram",
+    "curve",
+    "pcap_out",
+    "unmatched_out",
+    "packets",
+    "json",
+    "quiet",
+    "load",
+    "messages",
+    "peer",
+    "start",
+    "cycles",
+    "patience",
+    "threads",
+    "pcap",
+    "queue",
+];
+
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = DEBUG_NOTES,
+    mut_arg("app", |app| app.help(RUN_APP)),
+    mut_args(|arg| hide(arg, &DEBUG_REFUSES))
+)]
+pub struct DebugArgs {
+    /// Wait for a debugger that connects, instead of starting one; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "gdb", help_heading = "Debugger")]
+    pub listen: Option<String>,
+    /// The gdb to start [default: gdb-multiarch, or another one that knows RISC-V]
+    #[arg(long, value_name = "PATH", help_heading = "Debugger")]
+    pub gdb: Option<PathBuf>,
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Further arguments of gdb, as in -- -batch -x commands.gdb
+    #[arg(
+        last = true,
+        index = 2,
+        value_name = "GDB ARGUMENTS",
+        conflicts_with = "listen",
+        help_heading = "Debugger"
+    )]
+    pub more: Vec<String>,
+}
