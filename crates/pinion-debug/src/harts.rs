@@ -42,6 +42,8 @@ pub struct Step {
     pub touch: Option<Touch>,
     /// `mcause`, if it trapped instead.
     pub trap: Option<u32>,
+    /// The address it was to access then.
+    pub denied: Option<u32>,
     /// What its HPU worked at.
     pub task: Option<RunningTask>,
     /// Whether it is the first one of a handler.
@@ -104,6 +106,7 @@ impl Harts {
             increment: record.increment.map(|value| (instruction.rs1, value)),
             touch: touch(record),
             trap: record.trap,
+            denied: record.trap.and_then(|_| denied(record)),
             task: record.task,
             enters,
             touches_csr: record.trap.is_some()
@@ -194,6 +197,16 @@ fn touch(record: &InstructionRecord) -> Option<Touch> {
         _ => (true, false),
     };
     Some(Touch { address, bytes, reads, writes, found: record.found })
+}
+
+/// Gives the address that a load, store or atomic was to access.
+fn denied(record: &InstructionRecord) -> Option<u32> {
+    let offset = match record.instruction.class {
+        Class::Load | Class::Store => record.instruction.imm,
+        Class::Amo | Class::LoadReserved | Class::StoreConditional => 0,
+        _ => return None,
+    };
+    Some(record.sources[0].wrapping_add_signed(offset))
 }
 
 impl Touch {

@@ -132,7 +132,9 @@ impl Hunt {
             && step.task.is_some()
             && self.conditions.has(&Event::Fault)
         {
-            self.offer(before, Some(hart), || Reason::Fault(Wrong::Exception(mcause)));
+            self.offer(before, Some(hart), || {
+                Reason::Fault(Wrong::Exception { mcause, address: step.denied })
+            });
         }
         if step.enters
             && let Some(task) = step.task

@@ -33,3 +33,4 @@ pub use conditions::{Access, Conditions, Event, Watchpoint};
 pub use hunt::{Goal, Reason};
 pub use position::Position;
 pub use timeline::{Arrival, Timeline};
+pub use words::Wrong;

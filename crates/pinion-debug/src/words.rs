@@ -5,8 +5,13 @@ use pinion_spin::Fault;
 /// Says how a handler went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// By an exception with this `mcause`.
-    Exception(u32),
+    /// By an exception.
+    Exception {
+        /// Its `mcause`.
+        mcause: u32,
+        /// The address it was to access.
+        address: Option<u32>,
+    },
     /// Otherwise.
     Other(Fault),
 }
@@ -20,7 +25,10 @@ pub fn printable(bytes: &[u8]) -> String {
 /// Says how a handler went wrong.
 pub fn wrong(wrong: &Wrong) -> String {
     match wrong {
-        Wrong::Exception(mcause) => exception(*mcause),
+        Wrong::Exception { mcause, address: None } => exception(*mcause),
+        Wrong::Exception { mcause, address: Some(address) } => {
+            format!("{}: {address:#010x}", exception(*mcause))
+        }
         Wrong::Other(Fault::Exception { cause }) => exception(*cause),
         Wrong::Other(Fault::Watchdog { limit_cycles }) => {
             format!("the watchdog ends it after {limit_cycles} cycles")

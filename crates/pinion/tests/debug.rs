@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use client::Session;
 use outside::Folder;
 use pinion::app::{App, Options};
-use pinion::debug::{Event, Goal, Position, Reason, Timeline};
+use pinion::debug::{Event, Goal, Position, Reason, Timeline, Wrong};
 use pinion::report::Outputs;
 use pinion::trace::Tracer;
 use pinion::traffic::Packets;
@@ -185,6 +185,37 @@ fn stops_are_the_same_in_both_directions() {
 }
 
 #[test]
+fn a_fault_stops_before_the_instruction_in_both_directions() {
+    let folder = Folder::new("debug-fault");
+    let path = calibration(&folder, "memory", "handler_l2_st");
+    let manifest = std::fs::read_to_string(path.join("app.toml")).unwrap();
+    // Its handler stores to handler memory, and has none.
+    let manifest = manifest.replace("handler_memory = \"64KiB\"", "handler_memory = 0");
+    std::fs::write(path.join("app.toml"), manifest).unwrap();
+    let app = App::load(&path, &Options::default()).unwrap();
+    let mut timeline = Timeline::new(&app, packets()).unwrap();
+    let arrival = timeline.go(true, Goal::Condition).unwrap();
+    let fault = Reason::Fault(Wrong::Exception { mcause: 7, address: Some(0x1c30_0000) });
+    assert_eq!(arrival.reason, fault);
+    let (position, hart) = (timeline.position(), arrival.hart.unwrap());
+    let there = (timeline.pc(hart), timeline.registers(hart));
+    let store = app.image.symbol("handler_l2_st").unwrap();
+    assert!((store.address..store.address + store.size.max(64)).contains(&u64::from(there.0)));
+    assert!(timeline.csr(hart, 0x342).is_none(), "mcause is that of the trap to come");
+    let mut stops = vec![position];
+    while let Reason::Fault(_) = timeline.go(true, Goal::Condition).unwrap().reason {
+        stops.push(timeline.position());
+    }
+    assert_eq!(stops.len(), 60, "each packet's handler, once");
+    while let Some(stop) = stops.pop() {
+        timeline.go(false, Goal::Condition).unwrap();
+        assert_eq!(timeline.position(), stop);
+    }
+    assert_eq!(timeline.position(), position);
+    assert_eq!((timeline.pc(hart), timeline.registers(hart)), there);
+}
+
+#[test]
 fn a_debugged_run_is_the_run() {
     let folder = Folder::new("debug-same");
     let app = App::load(&calibration(&folder, "words", "reduce"), &Options::default()).unwrap();
@@ -271,7 +302,9 @@ fn gdb_sets_out_and_turns_back() {
     assert!(gdb.monitor("break context none").contains("there is no context `none`, but all"));
     assert!(gdb.monitor("frobnicate").contains("no such command"));
     assert_eq!(gdb.ask("D"), "OK");
-    assert_eq!(session.end(), (Some(0), String::new()));
+    let (status, said) = session.end();
+    assert_eq!(status, Some(0));
+    assert!(said.contains("has no debug information"), "{said}");
 }
 
 #[test]
@@ -302,7 +335,7 @@ fn watchpoints_stop_behind_writes_and_before_them() {
     assert_eq!(gdb.word(address), store.found as u32, "it is not written yet");
     assert_eq!(gdb.registers()[32], store.pc);
     gdb.send("k");
-    assert_eq!(session.end(), (Some(0), String::new()));
+    assert_eq!(session.end().0, Some(0));
 }
 
 #[test]

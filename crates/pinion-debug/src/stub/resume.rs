@@ -222,14 +222,15 @@ fn kind(access: Access) -> WatchKind {
 /// Gives the signal that a program on a computer would get.
 fn signal_of(wrong: &Wrong) -> Signal {
     match wrong {
-        Wrong::Exception(mcause) | Wrong::Other(Fault::Exception { cause: mcause }) => match mcause
-        {
-            2 => Signal::SIGILL,
-            3 => Signal::SIGABRT,
-            4 | 6 => Signal::SIGBUS,
-            8 => Signal::SIGSYS,
-            _ => Signal::SIGSEGV,
-        },
+        Wrong::Exception { mcause, .. } | Wrong::Other(Fault::Exception { cause: mcause }) => {
+            match mcause {
+                2 => Signal::SIGILL,
+                3 => Signal::SIGABRT,
+                4 | 6 => Signal::SIGBUS,
+                8 => Signal::SIGSYS,
+                _ => Signal::SIGSEGV,
+            }
+        }
         Wrong::Other(Fault::Watchdog { .. }) => Signal::SIGXCPU,
         Wrong::Other(Fault::BadCommand { .. }) => Signal::SIGSYS,
         Wrong::Other(Fault::Released) => Signal::SIGTERM,

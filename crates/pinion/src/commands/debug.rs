@@ -44,7 +44,7 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
     };
     let app = App::of(manifest, &options)?;
     build::show_messages(&app);
-    tell_symbols(&app);
+    tell_symbols(&app)?;
     let timeline = Timeline::new(&app, packets)?;
     let address = listener.local_addr().map_err(|error| Error::part("cannot listen", error))?;
     match chosen {
@@ -109,13 +109,17 @@ fn conclude(ended: Ended) -> Result<Status> {
 }
 
 /// Says what gdb will not find in the program.
-fn tell_symbols(app: &App) {
-    if app.image.symbols.is_empty() {
-        output::notice(
-            "the program has no symbols (it was stripped): gdb shows addresses; break there with \
-             `break *0x1d000000`",
-        );
+fn tell_symbols(app: &App) -> Result<()> {
+    let elf = &app.built.elf;
+    let bytes = std::fs::read(elf).map_err(|error| Error::file("read", elf, error))?;
+    if pinion_isa::elf::section_data(&bytes, ".debug_info").is_none_or(<[u8]>::is_empty) {
+        output::notice(&format!(
+            "{} has no debug information (it was stripped, or compiled without -g): gdb knows \
+             functions and addresses, but no lines and variables",
+            elf.display()
+        ));
     }
+    Ok(())
 }
 
 /// Refuses what has nothing to do with packet handlers, or with a debugger.
