@@ -300,6 +300,8 @@ fn gdb_sets_out_and_turns_back() {
     assert_eq!(gdb.ask("vCont;c"), at_packet);
     assert!(gdb.monitor("packets").contains("packet 30 of context all"));
     assert!(gdb.monitor("break context none").contains("there is no context `none`, but all"));
+    assert!(gdb.monitor("host all+16 4").ends_with(": 00 00 00 00  ....\n"));
+    assert!(gdb.monitor("host all+1048576 4").contains("has 1048576 bytes of host memory"));
     assert!(gdb.monitor("frobnicate").contains("no such command"));
     assert_eq!(gdb.ask("D"), "OK");
     let (status, said) = session.end();

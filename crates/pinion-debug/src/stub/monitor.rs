@@ -5,8 +5,8 @@ use pinion_app::error::Error;
 use pinion_spin::ContextId;
 
 use super::Debugged;
+use crate::Position;
 use crate::conditions::{Event, HostRange};
-use crate::{Position, words};
 
 /// What `monitor help` says.
 pub const HELP: &str = "\
@@ -232,7 +232,10 @@ impl Debugged<'_> {
         for (number, line) in data.chunks(LINE).enumerate() {
             let hex: String = line.iter().map(|byte| format!(" {byte:02x}")).collect();
             let at = address + (number * LINE) as u64;
-            text += &format!("{at:#x}:{hex}  {}\n", words::printable(line));
+            let letter =
+                |byte: &u8| if matches!(byte, b' '..=b'~') { char::from(*byte) } else { '.' };
+            let letters: String = line.iter().map(letter).collect();
+            text += &format!("{at:#x}:{hex}  {letters}\n");
         }
         Ok(text)
     }
