@@ -29,7 +29,7 @@ LAYERS = [
     ["pinion-native", "pinion-pspinsim"],
     ["pinion-app"],
     ["pinion-calibration", "pinion-observe"],
-    ["pinion-debug", "pinion-run"],
+    ["pinion-check", "pinion-debug", "pinion-run"],
     ["pinion-figures", "pinion-nicd"],
     ["pinion"],
 ]

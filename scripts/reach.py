@@ -35,6 +35,7 @@ TABLE = [
     ("crates/pinion-figures/*", [*RUST, "golden", "docs"]),
     ("crates/pinion-nicd/*", [*RUST, "fpspin", "docs"]),
     ("crates/pinion-observe/*", [*RUST, *SIMULATED]),
+    ("crates/pinion-check/*", [*RUST, "docs"]),
     ("crates/pinion-run/*", [*RUST, *SIMULATED]),
     ("crates/pinion/*", [*RUST, *SIMULATED, "pspinsim", "sdk"]),
     ("Cargo.toml", ALL),

@@ -38,17 +38,19 @@ __handler__ void aes_decrypt_hh(handler_args_t *args)
     scratchpad_t *own = task->scratchpad[args->cluster_id];
     spin_dma_t copy = 0;
 
-    if (own->ready)
+    if (own->ready) /* pinion: synchronises */
         return;
+    /* pinion: intended: what another message's handler may write meanwhile is the same */
     memcpy(own->counter, secret->counter, sizeof(own->counter));
-    spin_aes128_init(&own->cipher, secret->key);
+    spin_aes128_init(&own->cipher, secret->key); /* pinion: intended */
     for (uint32_t other = 1; other < NB_CLUSTERS; other++)
+        /* pinion: intended */
         spin_dma(own, task->scratchpad[(args->cluster_id + other) % NB_CLUSTERS],
                  offsetof(scratchpad_t, ready), SPIN_DMA_LOC2EXT, 0, &copy);
     if (copy)
         spin_dma_wait(copy);
     for (uint32_t cluster = 0; cluster < NB_CLUSTERS; cluster++)
-        ((scratchpad_t *)task->scratchpad[cluster])->ready = 1;
+        ((scratchpad_t *)task->scratchpad[cluster])->ready = 1; /* pinion: synchronises */
 }
 
 /* Bytes of the message in a packet: what its IP header says, as far as they are there. */

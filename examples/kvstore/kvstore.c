@@ -69,6 +69,7 @@ static inline void fetch(const set_t *set, set_t *copy)
 {
     spin_dma_t transfer;
 
+    /* pinion: intended: ways are words, read and written whole */
     spin_dma((void *)set, copy, sizeof(copy->way), SPIN_DMA_EXT2LOC, 0, &transfer);
     spin_dma_wait(transfer);
 }
@@ -79,6 +80,7 @@ static inline void put(set_t *set, set_t *copy, int way, uint32_t key, uint32_t 
     spin_dma_t transfer;
 
     copy->way[way] = (way_t){ key, value };
+    /* pinion: intended: as above */
     spin_dma(&copy->way[way], &set->way[way], sizeof(way_t), SPIN_DMA_LOC2EXT, 0, &transfer);
     spin_dma_wait(transfer);
 }

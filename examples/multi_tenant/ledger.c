@@ -42,9 +42,10 @@ __handler__ void ledger_ph(handler_args_t *args)
     uint32_t seal;
     spin_cmd_t command;
 
-    if (!own->is_there) {
+    if (!own->is_there) { /* pinion: synchronises */
+        /* pinion: intended: who comes at the same time writes the same */
         memcpy(own->secret, task->handler_mem, sizeof(own->secret));
-        own->is_there = 1;
+        own->is_there = 1; /* pinion: synchronises */
     }
     seal = seal_of(own->secret, task->pkt_mem, bytes / 4);
     host += ntohs(headers->udp_hdr.src_port) % SLOTS * SLOT_BYTES;

@@ -88,13 +88,13 @@ static inline void prepare(task_t *task, vector_t *own)
     uint32_t use = use_of(task);
     spin_dma_t copy;
 
-    if (own->use == use)
+    if (own->use == use) /* pinion: synchronises */
         return;
     spin_lock_lock(&own->clearing);
     if (own->use != use) {
         spin_dma((void *)&zero, own, offsetof(vector_t, use), SPIN_DMA_EXT2LOC, 0, &copy);
         spin_dma_wait(copy);
-        own->use = use;
+        own->use = use; /* pinion: synchronises */
     }
     spin_lock_unlock(&own->clearing);
 }

@@ -10,9 +10,11 @@
 //! | [`document`] | what JSON documents say of themselves |
 //! | [`why`] | why a packet took so long, or was dropped |
 //! | [`profile`] | where every cycle of every hart went |
+//! | [`check`] | what a checker says of handlers' memory |
 //! | [`words`] | numbers and names as every report writes them |
 //! | [`plot`] | tables, CSV, SVG, published values beside ours |
 
+pub mod check;
 pub mod document;
 pub mod fault;
 pub mod load;

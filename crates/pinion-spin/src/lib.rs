@@ -61,7 +61,7 @@ mod wake;
 pub use context::{ContextId, ExecutionContext, Handler};
 pub use listener::{
     DropReason, Event, Fault, HandlerKind, HandlerRecord, InstructionRecord, Interest, Listener,
-    PacketRecord, RunningTask, Spin, Stalls, TransferRecord, UnitEvent, UnitEventKind,
+    PacketPlace, PacketRecord, RunningTask, Spin, Stalls, TransferRecord, UnitEvent, UnitEventKind,
 };
 pub use machine::Machine;
 pub use message_state::MessageState;

@@ -175,6 +175,8 @@ pub enum Event<'a> {
         hpu: u32,
         /// The task.
         task: RunningTask,
+        /// Where its packet lies.
+        place: PacketPlace,
     },
     /// A handler ended.
     HandlerDone(&'a HandlerRecord),
@@ -339,6 +341,17 @@ pub struct RunningTask {
     pub context: ContextId,
     /// Its handler's kind.
     pub kind: HandlerKind,
+}
+
+/// Says where the packet of a task lies, and which queue it came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketPlace {
+    /// Address in its cluster's L1, and how many of its bytes are there.
+    pub l1: (u32, u32),
+    /// Address in the L2 packet buffer, and its bytes.
+    pub l2: (u32, u32),
+    /// Its message's queue, as handlers see it.
+    pub queue: u32,
 }
 
 /// Describes an instruction that a core executed.

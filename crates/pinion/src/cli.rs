@@ -282,6 +282,10 @@ pub struct RunArgs {
     /// Write a context's host memory at the end of the run (repeatable)
     #[arg(long, value_name = "CONTEXT=FILE", help_heading = "Output")]
     pub host_dump: Vec<String>,
+    /// Check every access of handlers: memory that was never written or is not theirs, buffers of
+    /// commands that are not done, data races
+    #[arg(long, help_heading = "Output")]
+    pub check: bool,
     /// No progress bar
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,

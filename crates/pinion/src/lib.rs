@@ -21,6 +21,7 @@ pub use pinion_app::{
     pspin_project, service, traffic,
 };
 pub use pinion_calibration as calibration;
+pub use pinion_check as check;
 pub use pinion_debug as debug;
 pub use pinion_figures::{area, figure, sweep};
 #[cfg(target_os = "linux")]

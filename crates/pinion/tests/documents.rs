@@ -156,6 +156,17 @@ fn packet_handlers() {
     let faulty = ["--generate", "udp,size=128,dport=9600,count=8"];
     let document = check("packet_handlers", "tests/faults/handlers", &faulty);
     assert!(!document["faults"].as_array().unwrap().is_empty());
+    let folder = Folder::new("document-of-a-check");
+    let source = "#include <handler.h>\n__handler__ void count_ph(handler_args_t *args)\n{\n    \
+                  *(volatile uint32_t *)args->task->handler_mem += 1;\n}\n";
+    folder.write("count/count.c", source);
+    let manifest = "[app]\nname = \"count\"\nsources = [\"count.c\"]\n[[context]]\n\
+                    name = \"all\"\nmatch = [\"udp\"]\npayload = \"count_ph\"\n\
+                    handler_memory = \"4KiB\"\n";
+    folder.write("count/app.toml", manifest);
+    let packets = ["--generate", "udp,size=128,count=64", "--check"];
+    let document = check("packet_handlers", folder.0.join("count").to_str().unwrap(), &packets);
+    assert_eq!(document["check"]["findings"][0]["kind"], "lost_update");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use pinion_spin::listener::DropReason;
 use pinion_spin::{ExecutionContext, HandlerKind, Machine, Totals};
 use serde_json::{Map, Value, json};
 
+use crate::check::Verdict;
 use crate::document::Document;
 use crate::fault::{self, Explained, Fault};
 use pinion_app::app::App;
@@ -51,6 +52,8 @@ pub struct Handlers {
     pub handlers: Vec<HandlerRow>,
     /// Describes the native engine, of a run by it.
     pub native: Option<Native>,
+    /// Says what the checker found, of a run that it heard.
+    pub check: Option<Verdict>,
 }
 
 /// Names what a summary is about.
@@ -128,6 +131,7 @@ impl Summary<Handlers> {
             handlers: handlers.collect(),
             totals,
             native: None,
+            check: None,
         };
         let spent = (simulated, cycles(machine, simulated));
         let mut summary = Self {
@@ -212,8 +216,14 @@ impl Section for Handlers {
         ("handler errors", run.section.totals.faults)
     }
 
+    fn write_trouble(run: &Summary<Self>, out: &mut String) -> std::fmt::Result {
+        run.section.check.iter().for_each(|check| out.push_str(&check.to_text()));
+        Ok(())
+    }
+
     fn has_failures(run: &Summary<Self>) -> bool {
-        run.section.totals.faults > 0
+        let found = run.section.check.as_ref().is_some_and(|check| !check.findings.is_empty());
+        run.section.totals.faults > 0 || found
     }
 
     fn keys(run: &Summary<Self>) -> Map<String, Value> {
@@ -253,6 +263,9 @@ impl Section for Handlers {
             keys["workers"] = json!(native.workers);
             keys["engine_seconds"] = json!(native.engine.as_secs_f64());
             keys["packets_per_second"] = json!(section.packets_per_second());
+        }
+        if let Some(check) = &section.check {
+            keys["check"] = check.to_json();
         }
         as_keys(keys)
     }

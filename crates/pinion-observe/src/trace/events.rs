@@ -81,7 +81,7 @@ impl<'a> Events<'a> {
                 );
                 told(record.inbound, None, Some(packet))
             }
-            Event::HandlerStarted { time, cluster, hpu, task } => {
+            Event::HandlerStarted { time, cluster, hpu, task, .. } => {
                 let packet = (task.context, task.packet);
                 self.running.insert((cluster, hpu), packet);
                 let handler = handler_name(self.app, task.context, task.kind);

@@ -23,8 +23,7 @@ use pinion_app::error::Result;
 
 pub use digits::Ns;
 pub(crate) use events::{INTERFACES, SEND};
-pub(crate) use filter::clock;
-pub use filter::{Choice, Filter, handler_name};
+pub use filter::{Choice, Filter, clock, handler_name};
 pub(crate) use inside::Packets;
 pub use lines::SourceLines;
 pub(crate) use text::EARLY_CYCLES;

@@ -116,9 +116,9 @@ impl Hears<Spin> for Outward<'_> {
                     scene,
                 });
             }
-            Event::HandlerStarted { time, cluster, hpu, task } => {
+            Event::HandlerStarted { time, cluster, hpu, task, place } => {
                 let (cluster, task) = (first + cluster, self.task(task));
-                self.listener.hear(&Event::HandlerStarted { time, cluster, hpu, task });
+                self.listener.hear(&Event::HandlerStarted { time, cluster, hpu, task, place });
             }
             Event::PacketTaken { record, address } => {
                 let packet = self.packet(record.packet);

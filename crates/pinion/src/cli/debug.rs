@@ -18,8 +18,9 @@ written. gdb is gdb-multiarch or another one that knows RISC-V; compile with -g 
 and variables.";
 
 /// Options of `pinion run` that `pinion debug` does not take.
-const DEBUG_REFUSES: [&str; 20] = [
+const DEBUG_REFUSES: [&str; 21] = [
     "engine",
+    "check",
     "workers",
     "handlers",
     "host_dump",

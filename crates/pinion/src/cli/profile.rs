@@ -17,8 +17,9 @@ a task or message, are in no table but that of the whole. Shares are of the cycl
 The run is that of `pinion run` with the same options.";
 
 /// Options of `pinion run` that `pinion profile` does not take.
-const PROFILE_REFUSES: [&str; 11] = [
+const PROFILE_REFUSES: [&str; 12] = [
     "engine",
+    "check",
     "workers",
     "handlers",
     "host_dump",

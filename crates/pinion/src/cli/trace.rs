@@ -83,5 +83,5 @@ pub struct TraceArgs {
 }
 
 /// Options of `pinion run` that `pinion trace` does not take.
-const TRACE_REFUSES: [&str; 6] =
-    ["engine", "workers", "handlers", "host_dump", "histogram", "curve"];
+const TRACE_REFUSES: [&str; 7] =
+    ["engine", "workers", "handlers", "host_dump", "histogram", "curve", "check"];

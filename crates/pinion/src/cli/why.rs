@@ -19,8 +19,9 @@ The run is that of `pinion run` with the same options, run several times: it is 
 Packets are counted from 0 among those that matched a context, as in --packets of `pinion run`.";
 
 /// Options of `pinion run` that `pinion why` does not take.
-const WHY_REFUSES: [&str; 18] = [
+const WHY_REFUSES: [&str; 19] = [
     "engine",
+    "check",
     "workers",
     "handlers",
     "host_dump",

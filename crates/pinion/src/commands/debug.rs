@@ -145,6 +145,7 @@ fn refuse(args: &DebugArgs, manifest: &Manifest) -> Result<()> {
         ("--json", report.json.is_some()),
         ("--handlers", report.handlers),
         ("--host-dump", !args.run.host_dump.is_empty()),
+        ("--check", args.run.check),
     ];
     match outputs.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),

@@ -199,6 +199,7 @@ fn refuse(args: &ProfileArgs) -> Result<()> {
         ("--packets", report.packets.is_some()),
         ("--handlers", report.handlers),
         ("--host-dump", !args.run.host_dump.is_empty()),
+        ("--check", args.run.check),
         ("--pcap", !cluster.pcap.is_empty()),
         ("--queue", !cluster.queue.is_empty()),
         ("--histogram", !cluster.histogram.is_empty()),

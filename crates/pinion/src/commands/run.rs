@@ -9,6 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinion::Error;
 use pinion::app::App;
+use pinion::check::Checker;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::report::{Outputs, Sink, write_whole};
@@ -28,6 +29,7 @@ const BAR_AFTER: Duration = Duration::from_secs(1);
 pub fn run(args: &RunArgs) -> Result<Status> {
     keep_files_apart(args, &[])?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
+        refuse_check(args, "a cluster")?;
         return cluster::run(args, &file);
     }
     if let Some(option) = args.cluster.given() {
@@ -38,6 +40,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     }
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
+        refuse_check(args, "a nanoservice")?;
         engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
         return service::run(args, manifest);
     }
@@ -52,6 +55,9 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     let packets = packets(args, &manifest, pace)?;
     let mut options = build::options(&args.app);
     options.elf = args.elf.clone();
+    if args.check {
+        engine::refuse(&args.engine, "--check looks at the accesses of the simulated HPUs")?;
+    }
     let workers = engine::choose(&args.engine, &manifest, &mut options)?;
     if workers.is_some() && pace.is_some() {
         return Err(Error::Usage(
@@ -62,9 +68,39 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     build::show_messages(&app);
     let dumps = dumps(&args.host_dump, &app)?;
     let mut watch = Watch::new(!args.quiet);
-    let finished = go(&app, packets, workers, &outputs(&args.report), &mut watch)?;
+    let outputs = outputs(&args.report);
+    let finished = match args.check {
+        true => check(&app, packets, &outputs, &mut watch)?,
+        false => go(&app, packets, workers, &outputs, &mut watch)?,
+    };
     watch.clear();
     conclude(&args.report, &app, &finished, &dumps)
+}
+
+/// Runs on the simulator, and checks every access.
+fn check(app: &App, packets: Packets, outputs: &Outputs, watch: &mut Watch) -> Result<Finished> {
+    let machine = &app.machine.value;
+    if machine.units.count > 1 {
+        return Err(Error::Usage(format!(
+            "--check follows one PsPIN unit, and {} has {}: add --set units.count=1",
+            machine.name, machine.units.count
+        )));
+    }
+    let mut checker = Checker::new(app);
+    let mut finished = run::trace(app, packets, outputs, watch, &mut checker)?;
+    finished.summary.section.check = Some(checker.verdict(app));
+    Ok(finished)
+}
+
+/// Refuses to check what has no packet handlers.
+fn refuse_check(args: &RunArgs, what: &str) -> Result<()> {
+    match args.check {
+        false => Ok(()),
+        true => Err(Error::Usage(format!(
+            "--check looks at the memory of packet handlers on one NIC; {} is {what}",
+            args.app.app.display()
+        ))),
+    }
 }
 
 /// Runs on the simulator, or on the native engine with so many workers.

@@ -26,6 +26,10 @@ use crate::output;
 pub fn run(args: &TraceArgs) -> Result<Status> {
     let files = [("--out", args.out.as_ref()), ("--perfetto", args.perfetto.as_ref())];
     keep_files_apart(&args.run, &files)?;
+    if args.run.check {
+        let why = "--check goes with `pinion run`: a trace shows what happens, right or wrong";
+        return Err(Error::Usage(why.to_owned()));
+    }
     let to_stdout = args.out.is_none() && args.perfetto.is_none();
     if to_stdout && args.run.report.json.as_deref().is_some_and(output::is_stdout) {
         let why = "--json - and the trace would both go to standard output: add --out FILE";

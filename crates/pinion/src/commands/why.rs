@@ -105,6 +105,7 @@ fn refuse(args: &WhyArgs, manifest: &Manifest) -> Result<()> {
         ("--packets", report.packets.is_some()),
         ("--handlers", report.handlers),
         ("--host-dump", !args.run.host_dump.is_empty()),
+        ("--check", args.run.check),
     ];
     match outputs.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),

@@ -260,7 +260,7 @@ impl<W: Write> Hears<Spin> for NicTrace<'_, W> {
         match *event {
             Event::PacketTaken { record, address } => self.taken(record, address),
             Event::Transfer(transfer) => self.transfer(transfer),
-            Event::HandlerStarted { time, cluster, hpu, task } => {
+            Event::HandlerStarted { time, cluster, hpu, task, .. } => {
                 self.started(time, (cluster, hpu), task);
             }
             Event::HandlerDone(record) => self.ended(record),

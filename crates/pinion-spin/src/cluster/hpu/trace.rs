@@ -9,7 +9,9 @@ use pinion_isa::{Exception, Instruction};
 use crate::cluster::Clusters;
 use crate::cluster::dma::{Issued, Requester};
 use crate::cluster::hpu::Core;
-use crate::listener::{Event, InstructionRecord, Listener, RunningTask, TransferRecord};
+use crate::listener::{
+    Event, InstructionRecord, Listener, PacketPlace, RunningTask, TransferRecord,
+};
 use crate::memory::Place;
 use crate::shared::Shared;
 
@@ -233,8 +235,20 @@ impl Clusters {
         {
             let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
             let time = shared.time(now);
-            listener.hear(&Event::HandlerStarted { time, cluster, hpu, task });
+            let place = self.packet_place(shared, core).unwrap_or_default();
+            listener.hear(&Event::HandlerStarted { time, cluster, hpu, task, place });
         }
+    }
+
+    /// Says where the packet lies that a core works at.
+    fn packet_place(&self, shared: &Shared, core: usize) -> Option<PacketPlace> {
+        let task = &self.drivers[core].running.as_ref()?.task;
+        let packet = &shared.packets[task.packet];
+        Some(PacketPlace {
+            l1: (task.l1_address, packet.l1_bytes),
+            l2: (packet.address, packet.record.bytes),
+            queue: task.queue,
+        })
     }
 
     /// Tells of a transfer that a cluster's DMA engine issues.

@@ -1,0 +1,357 @@
+//! Accesses to memory: what they say of bits that nobody wrote, and whether something orders them with
+//! the accesses of others.
+
+use pinion_spin::InstructionRecord;
+
+use super::{Checker, deed};
+use crate::cells::{Cell, ENGINES, Slot, words};
+use crate::defined;
+use crate::map::{Area, Asker};
+use crate::operations::{Engine, Operation, overlap};
+use pinion_observe::check::{Deed, Kind, Seen};
+
+impl Checker {
+    pub(super) fn asker(&self, id: usize) -> Asker {
+        let hart = &self.harts[id];
+        let context = hart.task.map_or(pinion_spin::ContextId(0), |task| task.context);
+        Asker { cluster: hart.cluster, hpu: hart.hpu, context, place: hart.place }
+    }
+
+    /// Finds the flat bytes of an access to memory, and what they are of. What is not the handler's is
+    /// reported.
+    #[inline]
+    pub(super) fn locate(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        (address, bytes): (u32, u32),
+    ) -> Option<(u32, Area)> {
+        for range in &self.harts[id].ranges {
+            if let Some(flat) = range.flat(address, bytes) {
+                return Some((flat, range.kind));
+            }
+        }
+        self.find(id, record, (address, bytes))
+    }
+
+    #[cold]
+    fn find(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        (address, bytes): (u32, u32),
+    ) -> Option<(u32, Area)> {
+        self.map.flat(address)?;
+        let asker = self.asker(id);
+        let range = match self.map.range(address, &asker) {
+            Ok(range) => range,
+            Err(crate::map::Foreign::Nobody) => return None,
+            Err(foreign) => {
+                self.foreign(id, record, deed(&record.instruction), (address, bytes), foreign);
+                return None;
+            }
+        };
+        let Some(flat) = range.flat(address, bytes) else {
+            let end = address + bytes - 1;
+            let deed = deed(&record.instruction);
+            if let Err(foreign) = self.map.range(end, &asker) {
+                self.foreign(id, record, deed, (end, bytes), foreign);
+            }
+            return None;
+        };
+        self.harts[id].keep_range(range);
+        Some((flat, range.kind))
+    }
+
+    pub(super) fn load(&mut self, id: usize, record: &InstructionRecord) {
+        let i = &record.instruction;
+        let Some(address) = record.address else { return self.define(id, i.rd) };
+        let bytes = u32::from(i.access_bytes());
+        let Some((flat, area)) = self.locate(id, record, (address, bytes)) else {
+            self.define(id, i.rd);
+            return self.device_read(id, record, address);
+        };
+        let register = usize::from(i.rd & 63);
+        let undefined = self.undefined_at(flat, bytes);
+        let pc = self.line_of(id, record.pc);
+        let hart = &mut self.harts[id];
+        let is_whole = bytes == 4 && flat.is_multiple_of(4);
+        hart.undefined[register] = 0;
+        hart.depends[register] = if area == Area::Shared && is_whole { flat / 4 + 1 } else { 0 };
+        if undefined != 0 && i.rd < 32 {
+            hart.undefined[register] = defined::of_load(i.op, bytes, undefined);
+            hart.origin[register] = pc;
+        }
+        self.meets_pending(id, record, Deed::Read, (address, bytes));
+        if area == Area::Shared {
+            if is_whole && self.map.is_packet(record.result) && !self.is_own(id, record.result) {
+                self.harts[id].keep_stale(record.result);
+            }
+            self.share(id, record, (flat, bytes), false);
+        }
+    }
+
+    fn is_own(&self, id: usize, address: u32) -> bool {
+        let place = &self.harts[id].place;
+        [place.l1, place.l2].iter().any(|(first, bytes)| address.wrapping_sub(*first) < *bytes)
+    }
+
+    pub(super) fn store(&mut self, id: usize, record: &InstructionRecord, undefined: u32) {
+        let i = &record.instruction;
+        let Some(address) = record.address else { return };
+        let bytes = u32::from(i.access_bytes());
+        let Some((flat, area)) = self.locate(id, record, (address, bytes)) else {
+            return self.device_written(id, record, address, undefined);
+        };
+        self.set_undefined(flat, bytes, undefined);
+        self.meets_pending(id, record, Deed::Write, (address, bytes));
+        if area == Area::Shared {
+            self.share(id, record, (flat, bytes), true);
+        }
+    }
+
+    #[inline]
+    pub(super) fn undefined_at(&self, flat: u32, bytes: u32) -> u32 {
+        let at = flat as usize;
+        let word: [u8; 4] = self.undefined[at..at + 4].try_into().unwrap_or([0; 4]);
+        let word = u32::from_le_bytes(word);
+        if bytes >= 4 { word } else { word & ((1 << (8 * bytes)) - 1) }
+    }
+
+    #[inline]
+    pub(super) fn set_undefined(&mut self, flat: u32, bytes: u32, undefined: u32) {
+        let at = flat as usize;
+        let count = bytes.min(4) as usize;
+        self.undefined[at..at + count].copy_from_slice(&undefined.to_le_bytes()[..count]);
+    }
+
+    /// Looks at a load or store of memory that handlers share.
+    #[inline]
+    fn share(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        (flat, bytes): (u32, u32),
+        is_write: bool,
+    ) {
+        if self.lines.synchronises(record.pc) {
+            let word = flat / 4;
+            self.acquire(id, word);
+            if is_write {
+                self.release(id, record, word);
+            }
+            return;
+        }
+        if flat % 4 + bytes <= 4 {
+            let mask = (((1u32 << bytes) - 1) << (flat % 4)) as u8;
+            return self.share_word(id, record, (flat / 4, mask), is_write);
+        }
+        for part in words(flat, bytes) {
+            self.share_word(id, record, part, is_write);
+        }
+    }
+
+    #[inline]
+    fn share_word(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        (word, mask): (u32, u8),
+        is_write: bool,
+    ) {
+        let who = id as u16 * ENGINES;
+        let slot = Slot {
+            clock: self.clocks.own(id),
+            pc: self.line_of(id, record.pc),
+            cycle: record.cycle as u32,
+            who,
+            mask,
+            is_atomic: false,
+        };
+        let cell = self.cells.word(word);
+        if cell.atomics != 0 && mask == 0b1111 {
+            return self.share_atomic_word(id, record, word, is_write, slot);
+        }
+        let is_alone = |other: &Slot| other.mask == 0 || other.who == who;
+        let write_is_own = is_alone(&cell.write);
+        if !is_write {
+            let [first, second] = &mut cell.reads;
+            if write_is_own && is_alone(first) {
+                *first = slot;
+                return;
+            }
+            if write_is_own && is_alone(second) {
+                *second = slot;
+                return;
+            }
+        } else if write_is_own && cell.reads.iter().all(is_alone) {
+            cell.write = slot;
+            return;
+        }
+        self.share_contended(id, record, word, is_write, slot);
+    }
+
+    /// Looks at an access to a word that others touched, too.
+    fn share_contended(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        word: u32,
+        is_write: bool,
+        slot: Slot,
+    ) {
+        let cell = *self.cells.word(word);
+        let deed = if is_write { Deed::Write } else { Deed::Read };
+        self.collide(id, record, deed, word, (slot.mask, cell.write));
+        if is_write {
+            for read in cell.reads {
+                self.collide(id, record, deed, word, (slot.mask, read));
+            }
+        }
+        let new = self.taken_up(id, cell, is_write, slot);
+        *self.cells.word(word) = new;
+    }
+
+    /// Gives a word's cell after an access.
+    pub(super) fn taken_up(&self, id: usize, mut cell: Cell, is_write: bool, slot: Slot) -> Cell {
+        if is_write {
+            cell.write = slot;
+            for read in &mut cell.reads {
+                if self.is_ordered(id, read) {
+                    *read = Slot::default();
+                }
+            }
+            return cell;
+        }
+        let same = cell.reads.iter().position(|read| read.who == slot.who && read.mask != 0);
+        let free =
+            || cell.reads.iter().position(|read| read.mask == 0 || self.is_ordered(id, read));
+        let place = same.or_else(free).unwrap_or((slot.cycle & 1) as usize);
+        cell.reads[place] = slot;
+        cell
+    }
+
+    /// Tells whether an HPU's next access comes after an earlier one, whatever the timing.
+    pub(super) fn is_ordered(&self, id: usize, earlier: &Slot) -> bool {
+        let hpu = earlier.hpu();
+        if hpu == id {
+            return true; // what its own commands and copies may still do is looked at elsewhere
+        }
+        if !earlier.is_operation() {
+            return self.clocks.knows(id, hpu, earlier.clock);
+        }
+        let operation = self.harts[hpu].operations.get(earlier.clock);
+        operation.is_none_or(|one| one.done != u32::MAX && self.clocks.knows(id, hpu, one.done))
+    }
+
+    /// Reports an access if nothing orders it with an earlier one of the same bytes.
+    pub(super) fn collide(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        deed: Deed,
+        word: u32,
+        (mask, earlier): (u8, Slot),
+    ) {
+        if earlier.mask & mask == 0 || self.is_ordered(id, &earlier) {
+            return;
+        }
+        self.race(id, record, deed, word, &earlier);
+    }
+
+    #[cold]
+    fn race(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        deed: Deed,
+        word: u32,
+        earlier: &Slot,
+    ) {
+        let cell = self.cells.word(word);
+        let is_read = *earlier != cell.write;
+        let rewrites = deed == Deed::Write
+            && self.harts[id].depends[usize::from(record.instruction.rs2 & 63)] == word + 1;
+        let seen = self.seen(id, deed, record);
+        let other = self.earlier(earlier, is_read, record.cycle);
+        let kind = if rewrites && !is_read { Kind::LostUpdate } else { Kind::DataRace };
+        let address = self.address_of(record, word);
+        self.found(kind, Some((address, 4)), seen, Some(other), || None);
+    }
+
+    /// Gives a word's address, of an access that touched it.
+    pub(super) fn address_of(&self, record: &InstructionRecord, word: u32) -> u32 {
+        let address = record.address.filter(|address| {
+            self.map.flat(*address).is_some_and(|flat| flat.abs_diff(word * 4) < 8)
+        });
+        address.or_else(|| self.map.address(word * 4)).unwrap_or(0)
+    }
+
+    /// Describes an earlier access; the finding is made in `cycle`.
+    fn earlier(&self, slot: &Slot, is_read: bool, cycle: u64) -> Seen {
+        let hart = &self.harts[slot.hpu()];
+        let operation = slot.is_operation().then(|| hart.operations.get(slot.clock)).flatten();
+        let (deed, clock) = match operation {
+            Some(one) if is_read => (Deed::OperationReads, one.clock),
+            Some(one) => (Deed::OperationWrites, one.clock),
+            None if is_read => (Deed::Read, slot.clock),
+            None if slot.is_atomic => (Deed::Atomic, slot.clock),
+            None => (Deed::Write, slot.clock),
+        };
+        let cycle = whole_cycle(slot.cycle, cycle);
+        let (cluster, hpu, task) = (hart.cluster, hart.hpu, hart.task_at(clock));
+        Seen { deed, pc: slot.pc, cycle, cluster, hpu, task }
+    }
+
+    /// Reports an access to bytes that a command or copy of the same HPU may still use.
+    #[inline]
+    pub(super) fn meets_pending(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        deed: Deed,
+        range: (u32, u32),
+    ) {
+        if !self.harts[id].operations.are_awaited() {
+            self.meets(id, record, deed, range, None);
+        }
+    }
+
+    /// Does the same of what an engine does.
+    pub(super) fn meets(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        deed: Deed,
+        range: (u32, u32),
+        engine: Option<Engine>,
+    ) {
+        let writes = !matches!(deed, Deed::Read | Deed::OperationReads);
+        let hit = |one: &&Operation| {
+            Some(one.engine) != engine
+                && (overlap(one.writes, range) || writes && overlap(one.reads, range))
+        };
+        let hart = &self.harts[id];
+        let Some(one) = hart.operations.pending().find(hit) else { return };
+        let is_written = overlap(one.writes, range);
+        let (kind, done) = match is_written {
+            true => (Kind::UnfinishedTransfer, Deed::OperationWrites),
+            false => (Kind::ReusedBuffer, Deed::OperationReads),
+        };
+        let other = Seen {
+            deed: done,
+            pc: one.pc,
+            cycle: whole_cycle(one.cycle, record.cycle),
+            cluster: hart.cluster,
+            hpu: hart.hpu,
+            task: hart.task_at(one.clock),
+        };
+        let seen = self.seen(id, deed, record);
+        self.found(kind, Some(range), seen, Some(other), || None);
+    }
+}
+
+/// Gives the last cycle up to `now` whose lower half is known.
+pub(super) const fn whole_cycle(low: u32, now: u64) -> u64 {
+    now - (now as u32).wrapping_sub(low) as u64
+}

@@ -1,0 +1,7 @@
+//! What a checker says of handlers' memory: findings as they were seen, and what is told of them.
+
+mod finding;
+mod verdict;
+
+pub use finding::{Deed, Kind, Seen};
+pub use verdict::{Access, Told, Verdict};
