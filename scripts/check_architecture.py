@@ -29,7 +29,8 @@ LAYERS = [
     ["pinion-native", "pinion-pspinsim"],
     ["pinion-app"],
     ["pinion-calibration", "pinion-observe"],
-    ["pinion-check", "pinion-debug", "pinion-run"],
+    ["pinion-check"],
+    ["pinion-debug", "pinion-run"],
     ["pinion-figures", "pinion-nicd"],
     ["pinion"],
 ]

@@ -122,6 +122,14 @@ def run_standard_traffic(pinion, folder, compiler):
                 raise Difference(f"packets {key}: {packets[key]} of {packets['in']}")
 
 
+def run_tests(pinion, folder, compiler):
+    """Has the command compare the same; raises Difference."""
+    command = [str(pinion), "test", str(folder), "--cc", compiler]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS)
+    if done.returncode:
+        raise Difference(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
 def title_of(folder):
     """An application by its folder, as somebody would give it: icmp_echo, icmp_echo/fpspin."""
     examples = REPOSITORY / "examples"
@@ -157,6 +165,7 @@ def main():
                 (expected["input"], lambda expected=expected: run(pinion, folder, compiler, expected))
                 for expected in expectation["run"]
             ]
+            runs.append(("pinion test", lambda: run_tests(pinion, folder, compiler)))
             if "traffic" in manifest:
                 standard = lambda: run_standard_traffic(pinion, folder, compiler)  # noqa: E731
                 runs.append(("standard traffic", standard))

@@ -34,6 +34,7 @@ pub struct Packets {
 enum Origin {
     Capture(Box<CaptureReader>),
     Generator(Box<Generator>),
+    List(std::vec::IntoIter<TimedFrame>),
 }
 
 /// Tells when packets arrive.
@@ -122,6 +123,11 @@ impl Packets {
         Ok(Self::new(Origin::Capture(Box::new(reader)), link, pacing))
     }
 
+    /// Takes packets as they are, in the order of their times.
+    pub fn list(frames: Vec<TimedFrame>, link: LinkType) -> Self {
+        Self::new(Origin::List(frames.into_iter()), link, Pacing::AsRecorded)
+    }
+
     /// Makes packets by a specification; a pace replaces the specification's rate.
     ///
     /// # Errors
@@ -199,6 +205,7 @@ impl Packets {
         match &self.origin {
             Origin::Capture(_) => None,
             Origin::Generator(generator) => Some(generator.total_frames()),
+            Origin::List(frames) => Some(self.given + frames.len() as u64),
         }
     }
 
@@ -235,6 +242,7 @@ impl Packets {
         match &mut self.origin {
             Origin::Capture(reader) => Ok(reader.next_frame()?),
             Origin::Generator(generator) => Ok(generator.next()),
+            Origin::List(frames) => Ok(frames.next()),
         }
     }
 }

@@ -27,6 +27,8 @@ pub enum Document {
     Why,
     /// Where every cycle of every hart went.
     Profile,
+    /// What came of an application's tests.
+    Test,
     /// How fast a computer simulates.
     Bench,
     /// What a running NIC says of itself.
@@ -48,6 +50,7 @@ impl Document {
             Self::Figures => "figures",
             Self::Why => "why",
             Self::Profile => "profile",
+            Self::Test => "test",
             Self::Bench => "bench",
             Self::NicStatus => "nic_status",
             Self::NicLogLine => "nic_log_line",

@@ -9,6 +9,7 @@ mod profile;
 mod pspin;
 mod shell;
 mod sweep;
+mod test;
 mod trace;
 mod why;
 
@@ -25,6 +26,7 @@ pub use profile::ProfileArgs;
 pub use pspin::{PspinArgs, PspinCompileArgs, PspinVerb};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sweep::SweepArgs;
+pub use test::TestArgs;
 pub use trace::TraceArgs;
 pub use why::WhyArgs;
 
@@ -54,6 +56,8 @@ pub enum Verb {
     Profile(Box<ProfileArgs>),
     /// Stop an application's handlers in gdb, step them, and go back
     Debug(Box<DebugArgs>),
+    /// Run an application's tests: packets in, what must come of them
+    Test(TestArgs),
     /// Run an application live on a TAP device, until Ctrl-C
     Up(UpArgs),
     /// Run a NIC that host programs use, until Ctrl-C

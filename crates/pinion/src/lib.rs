@@ -31,4 +31,4 @@ pub use pinion_observe::{document, fault, load, profile, report, trace, why};
 pub use pinion_run::live;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use pinion_run::native;
-pub use pinion_run::{cluster, cosim, nanoservice, ranks, run, watch};
+pub use pinion_run::{cluster, cosim, expect, nanoservice, ranks, run, watch};

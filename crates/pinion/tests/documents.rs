@@ -277,6 +277,15 @@ fn profiles() {
 }
 
 #[test]
+fn tests_of_an_application() {
+    if !has_gcc() {
+        return;
+    }
+    let app = example("udp_echo");
+    assert_eq!(written("test", &["test", app.as_str()])["tests"][0]["passed"], true);
+}
+
+#[test]
 fn lines_of_a_nic() {
     let line = pinion::nic::log_line_json(1500, (1, 7), "a line", 3);
     hold_document(&line, "nic_log_line");

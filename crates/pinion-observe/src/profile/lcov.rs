@@ -14,23 +14,23 @@ use crate::words::written;
 /// Lines of a file, and how often each was executed.
 type Lines = BTreeMap<u32, u64>;
 
+/// Writes a file's record.
+pub fn lcov(name: &str, file: &str, lines: &Lines) -> String {
+    written(|text| {
+        writeln!(text, "TN:{name}\nSF:{file}")?;
+        for (line, times) in lines {
+            writeln!(text, "DA:{line},{times}")?;
+        }
+        let hit = lines.values().filter(|times| **times > 0).count();
+        writeln!(text, "LF:{}\nLH:{hit}\nend_of_record", lines.len())
+    })
+}
+
 impl Profile<'_> {
     /// Writes which lines were executed: those of the application's own files.
     pub fn to_lcov(&self, rows: &Rows) -> String {
         let files = self.coverage(rows);
-        written(|text| {
-            for (file, lines) in &files {
-                writeln!(text, "TN:{}", self.app)?;
-                writeln!(text, "SF:{file}")?;
-                for (line, times) in lines {
-                    writeln!(text, "DA:{line},{times}")?;
-                }
-                writeln!(text, "LF:{}", lines.len())?;
-                writeln!(text, "LH:{}", lines.values().filter(|times| **times > 0).count())?;
-                writeln!(text, "end_of_record")?;
-            }
-            Ok(())
-        })
+        files.iter().map(|(file, lines)| lcov(&self.app, file, lines)).collect()
     }
 
     /// Counts how often each line of the application's own files was executed.

@@ -31,6 +31,7 @@ use std::path::PathBuf;
 pub use cause::{Cause, Cycles};
 pub use code::{CodeMap, Slot};
 pub use hpus::HpuProfile;
+pub use lcov::lcov;
 pub use ledger::{At, BEFORE, Count, Gap, Key, Ledger};
 pub use listing::Listing;
 pub use occupancy::Occupancy;

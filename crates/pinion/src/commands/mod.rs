@@ -23,6 +23,7 @@ mod run;
 mod service;
 mod shell;
 mod sweep;
+mod test;
 mod trace;
 mod up;
 mod why;
@@ -81,6 +82,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
         Verb::Trace(args) => args.run.report.json.as_deref(),
         Verb::Why(args) => args.run.report.json.as_deref(),
         Verb::Profile(args) => args.run.report.json.as_deref(),
+        Verb::Test(args) => args.json.as_deref(),
         Verb::Up(args) => args.report.json.as_deref(),
         Verb::Nic(args) => args.report.json.as_deref(),
         Verb::Bench(args) => args.json.as_deref(),
@@ -92,6 +94,7 @@ fn run_verb(verb: &Verb) -> Result<Status> {
         Verb::Why(args) => why::run(args),
         Verb::Profile(args) => profile::run(args),
         Verb::Debug(args) => debug::run(args),
+        Verb::Test(args) => test::run(args),
         Verb::Up(args) => up::run(args),
         Verb::Nic(args) => nic::run(args),
         Verb::New(args) => new::run(args),

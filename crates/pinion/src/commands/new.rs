@@ -24,9 +24,14 @@ struct Template {
 const HANDLERS: Template = Template {
     option: "",
     what: "packet handlers for a sPIN NIC: counts UDP packets and sends each back",
-    files: &[("app.toml", "app.toml"), ("@SYMBOL@.c", "handlers.c"), ("README.md", "README.md")],
+    files: &[
+        ("app.toml", "app.toml"),
+        ("@SYMBOL@.c", "handlers.c"),
+        ("expect.toml", "expect.toml"),
+        ("README.md", "README.md"),
+    ],
     next: &[
-        "pinion build @FOLDER@",
+        "pinion test @FOLDER@",
         "pinion run @FOLDER@ --generate 'udp,size=512,count=10000,rate=400g'",
     ],
 };
