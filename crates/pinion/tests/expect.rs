@@ -45,7 +45,11 @@ fn what_came_otherwise_is_named() {
             "byte 4",
         ),
         ("out = [{ udp = '10.0.0.2:9 > 10.0.0.1:4001' }]\nin_order = true", "expected UDP"),
-        ("out = [{ echo_reply = '10.0.0.2 > 10.0.0.1' }]", "did not come"),
+        ("out = [{ echo_reply = '10.0.0.2 > 10.0.0.1' }]", "expected echo reply"),
+        (
+            "out = [{ udp = '10.0.0.2:9 > 10.0.0.1:4000' }, { echo_reply = '10.0.0.2 > 10.0.0.1' }]",
+            "packet 2 out did not come",
+        ),
         ("out = []", "not expected: UDP 10.0.0.2:9 > 10.0.0.1:4000 with 68 65 6c 6c 6f"),
         ("latency_at_most = '1ns'", "pinion why"),
         ("packets = { out = 2 }", "packets.out is 1, 2 expected"),

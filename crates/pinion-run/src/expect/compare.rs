@@ -32,14 +32,23 @@ fn lists<W>(
     }
     if !in_order {
         let mut left: Vec<&Vec<u8>> = got.iter().collect();
+        let mut missing = Vec::new();
         for (index, wanted) in wanted.iter().enumerate() {
             match left.iter().position(|got| difference(wanted, got).is_none()) {
                 Some(found) => drop(left.remove(found)),
-                None => said.push(format!("packet {} of those expected did not come", index + 1)),
+                None => missing.push((index + 1, wanted)),
             }
         }
-        let extra = left.into_iter().map(|got| format!("not expected: {}", describe(got)));
-        said.extend(extra);
+        // One for another is most likely the same packet, and its difference says more than both.
+        let pairs = missing.len().min(left.len());
+        for ((number, wanted), got) in missing.iter().zip(&left) {
+            let one = difference(wanted, got);
+            said.extend(one.map(|one| format!("packet {number} {what}: {one}")));
+        }
+        let lost = missing.iter().skip(pairs);
+        said.extend(lost.map(|(number, _)| format!("packet {number} {what} did not come")));
+        let extra = left.iter().skip(pairs);
+        said.extend(extra.map(|got| format!("not expected: {}", describe(got))));
     } else {
         for (index, (wanted, got)) in wanted.iter().zip(got).enumerate() {
             let one = difference(wanted, got);
