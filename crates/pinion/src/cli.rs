@@ -7,6 +7,7 @@ mod lab;
 mod nic;
 mod profile;
 mod pspin;
+mod run;
 mod shell;
 mod sweep;
 mod test;
@@ -22,8 +23,11 @@ pub use debug::DebugArgs;
 pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
-pub use profile::ProfileArgs;
+pub use profile::{PROFILE_REFUSES, ProfileArgs};
 pub use pspin::{PspinArgs, PspinCompileArgs, PspinVerb};
+pub use run::{
+    CLUSTER, ENGINE, EngineArgs, EngineKind, OUTPUTS, PeerKind, RUN_APP, RunArgs, SERVICE, hide,
+};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sweep::SweepArgs;
 pub use test::TestArgs;
@@ -119,27 +123,6 @@ pub struct AppArgs {
     pub untrusted: bool,
 }
 
-/// Chooses what runs the handlers.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Program and machine")]
-pub struct EngineArgs {
-    /// What runs the handlers: the simulated machine, or this computer
-    #[arg(long, value_name = "simulator|native", default_value = "simulator")]
-    pub engine: EngineKind,
-    /// Worker threads of the native engine; each stands for an HPU [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub workers: Option<u32>,
-}
-
-/// Says what runs handlers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum EngineKind {
-    /// The machine, at cycle level.
-    Simulator,
-    /// This computer, at its speed.
-    Native,
-}
-
 /// Chooses what is written beside the summary.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -160,150 +143,6 @@ pub struct ReportArgs {
     #[arg(long)]
     pub handlers: bool,
 }
-
-/// What goes with nanoservices alone.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Nanoservices")]
-pub struct ServiceArgs {
-    /// Requests to order, answers measured, for example requests=1000,gap=exp:900,service=500
-    #[arg(long, value_name = "SPEC", conflicts_with_all = ["pcap_in", "generate", "messages"])]
-    pub load: Option<String>,
-    /// Messages and the answers that must come [default: messages.toml beside app.toml]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pcap_in", "generate"])]
-    pub messages: Option<PathBuf>,
-    /// Whether the other end acknowledges what the node sends [default: ack]
-    #[arg(long, value_name = "ack|none")]
-    pub peer: Option<PeerKind>,
-    /// Begin requests in this cycle [default: when the program is ready]
-    #[arg(long, value_name = "CYCLE")]
-    pub start: Option<u64>,
-    /// End the run after so many cycles
-    #[arg(long, value_name = "N", help_heading = "Nanoservices and clusters")]
-    pub cycles: Option<u64>,
-    /// End it when no message has moved for so many cycles [default: 10000000]
-    #[arg(long, value_name = "CYCLES", help_heading = "Nanoservices and clusters")]
-    pub patience: Option<u64>,
-}
-
-impl ServiceArgs {
-    /// Names an option that was given, if one was.
-    pub fn given(&self) -> Option<&'static str> {
-        [
-            ("--load", self.load.is_some()),
-            ("--messages", self.messages.is_some()),
-            ("--peer", self.peer.is_some()),
-            ("--start", self.start.is_some()),
-            ("--cycles", self.cycles.is_some()),
-            ("--patience", self.patience.is_some()),
-        ]
-        .into_iter()
-        .find_map(|(name, is_given)| is_given.then_some(name))
-    }
-}
-
-/// What goes with clusters alone.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Clusters")]
-pub struct ClusterArgs {
-    /// Threads that run the nodes; results are the same with any number [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// Write what passes a cable to a pcap file: a node's name, or two switches' such as s0-s3
-    /// (repeatable)
-    #[arg(long, value_name = "CABLE=FILE")]
-    pub pcap: Vec<String>,
-    /// Write how much waits in a switch's queue in front of a cable, over time, as CSV (repeatable)
-    #[arg(long, value_name = "CABLE=FILE")]
-    pub queue: Vec<String>,
-    /// Write a load generator's percentiles of response times as CSV, or in HdrHistogram's format to
-    /// a file that ends in .hgrm (repeatable)
-    #[arg(long, value_name = "LOAD=FILE")]
-    pub histogram: Vec<String>,
-    /// Run the cluster once for each of the gaps of its [[load]]s; write response times over load to
-    /// a CSV file and a chart beside it (.svg)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pcap", "queue", "histogram"])]
-    pub curve: Option<PathBuf>,
-}
-
-impl ClusterArgs {
-    /// Names an option that was given, if one was.
-    pub fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("--threads", self.threads.is_some()),
-            ("--pcap", !self.pcap.is_empty()),
-            ("--queue", !self.queue.is_empty()),
-            ("--histogram", !self.histogram.is_empty()),
-            ("--curve", self.curve.is_some()),
-        ];
-        given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
-    }
-}
-
-/// Says what the other end of a nanoservice's link does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum PeerKind {
-    /// It acknowledges packets and lets the node send on.
-    Ack,
-    /// It is silent.
-    None,
-}
-
-/// What an application is run on, and what is written about it. Every option has its heading: without,
-/// it would stand under the one before.
-#[derive(Debug, Args)]
-#[command(mut_arg("app", |app| app.help(RUN_APP)))]
-pub struct RunArgs {
-    #[command(flatten)]
-    pub app: AppArgs,
-    #[command(flatten)]
-    pub engine: EngineArgs,
-    /// Run this ELF instead of building the sources
-    #[arg(long, value_name = "FILE", conflicts_with = "cc", help_heading = "Program and machine")]
-    pub elf: Option<PathBuf>,
-    /// Packets from a pcap or pcapng file
-    #[arg(long, value_name = "FILE", conflicts_with = "generate", help_heading = "Packets")]
-    pub pcap_in: Option<PathBuf>,
-    /// Packets made to order, for example udp,size=512,count=10000,rate=400g
-    /// [default: [traffic] of app.toml]
-    #[arg(long, value_name = "SPEC", help_heading = "Packets")]
-    pub generate: Option<String>,
-    /// When packets arrive: recorded, max or a rate such as 100g [default: recorded for a capture]
-    #[arg(long, value_name = "recorded|max|RATE", help_heading = "Packets")]
-    pub pace: Option<String>,
-    /// Seed of the generator, or of a cluster
-    #[arg(long, value_name = "N", conflicts_with = "pcap_in", help_heading = "Packets")]
-    pub seed: Option<u64>,
-    /// Faults of the link, for example loss=1%,dup=1%,reorder=5%,corrupt=0.1%,seed=7; of a
-    /// nanoservice, the link's latency in cycles [default: 140, the published evaluation's]
-    #[arg(long, value_name = "FAULTS|CYCLES", help_heading = "Packets")]
-    pub link: Option<String>,
-    #[command(flatten)]
-    pub service: ServiceArgs,
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-    #[command(flatten)]
-    pub report: ReportArgs,
-    /// Write a context's host memory at the end of the run (repeatable)
-    #[arg(long, value_name = "CONTEXT=FILE", help_heading = "Output")]
-    pub host_dump: Vec<String>,
-    /// Check every access of handlers: memory that was never written or is not theirs, buffers of
-    /// commands that are not done, data races
-    #[arg(long, help_heading = "Output")]
-    pub check: bool,
-    /// No progress bar
-    #[arg(long, help_heading = "Output")]
-    pub quiet: bool,
-}
-
-/// Hides an option of `pinion run` that another verb refuses with the reason.
-fn hide(arg: clap::Arg, refused: &[&str]) -> clap::Arg {
-    let is_refused = refused.contains(&arg.get_id().as_str());
-    if is_refused { arg.hide(true) } else { arg }
-}
-
-/// What `pinion run` takes for APP.
-const RUN_APP: &str =
-    "Folder with an app.toml or, of a cluster, a cluster.toml; or the file itself";
 
 /// What `pinion up --help` says at its end.
 const UP_NOTES: &str = "\

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{RUN_APP, RunArgs, hide};
+use super::{CLUSTER, ENGINE, OUTPUTS, RUN_APP, RunArgs, SERVICE, hide};
 
 /// What `pinion debug --help` says at its end.
 const DEBUG_NOTES: &str = "\
@@ -18,29 +18,7 @@ written. gdb is gdb-multiarch or another one that knows RISC-V; compile with -g 
 and variables.";
 
 /// Options of `pinion run` that `pinion debug` does not take.
-const DEBUG_REFUSES: [&str; 21] = [
-    "engine",
-    "check",
-    "workers",
-    "handlers",
-    "host_dump",
-    "histogram",
-    "curve",
-    "pcap_out",
-    "unmatched_out",
-    "packets",
-    "json",
-    "quiet",
-    "load",
-    "messages",
-    "peer",
-    "start",
-    "cycles",
-    "patience",
-    "threads",
-    "pcap",
-    "queue",
-];
+const DEBUG_REFUSES: [&[&str]; 5] = [&ENGINE, &SERVICE, &CLUSTER, &OUTPUTS, &["--json", "--quiet"]];
 
 #[derive(Debug, Args)]
 #[command(

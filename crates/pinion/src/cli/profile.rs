@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{RUN_APP, RunArgs, hide};
+use super::{ENGINE, OUTPUTS, RUN_APP, RunArgs, hide};
 
 /// What `pinion profile --help` says at its end.
 const PROFILE_NOTES: &str = "\
@@ -17,20 +17,8 @@ a task or message, are in no table but that of the whole. Shares are of the cycl
 The run is that of `pinion run` with the same options.";
 
 /// Options of `pinion run` that `pinion profile` does not take.
-const PROFILE_REFUSES: [&str; 12] = [
-    "engine",
-    "check",
-    "workers",
-    "handlers",
-    "host_dump",
-    "histogram",
-    "curve",
-    "pcap_out",
-    "unmatched_out",
-    "packets",
-    "pcap",
-    "queue",
-];
+pub const PROFILE_REFUSES: [&[&str]; 3] =
+    [&ENGINE, &OUTPUTS, &["--pcap", "--queue", "--histogram", "--curve"]];
 
 #[derive(Debug, Args)]
 #[command(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{RUN_APP, RunArgs, hide};
+use super::{ENGINE, RUN_APP, RunArgs, hide};
 
 /// What `pinion trace --help` says at its end.
 const TRACE_NOTES: &str = "\
@@ -83,5 +83,5 @@ pub struct TraceArgs {
 }
 
 /// Options of `pinion run` that `pinion trace` does not take.
-const TRACE_REFUSES: [&str; 7] =
-    ["engine", "workers", "handlers", "host_dump", "histogram", "curve", "check"];
+const TRACE_REFUSES: [&[&str]; 2] =
+    [&ENGINE, &["--handlers", "--host-dump", "--histogram", "--curve", "--check"]];

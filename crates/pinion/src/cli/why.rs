@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use pinion::why::Which;
 
-use super::{RUN_APP, RunArgs, hide};
+use super::{CLUSTER, ENGINE, OUTPUTS, RUN_APP, RunArgs, SERVICE, hide};
 
 /// What `pinion why --help` says at its end.
 const WHY_NOTES: &str = "\
@@ -19,27 +19,7 @@ The run is that of `pinion run` with the same options, run several times: it is 
 Packets are counted from 0 among those that matched a context, as in --packets of `pinion run`.";
 
 /// Options of `pinion run` that `pinion why` does not take.
-const WHY_REFUSES: [&str; 19] = [
-    "engine",
-    "check",
-    "workers",
-    "handlers",
-    "host_dump",
-    "histogram",
-    "curve",
-    "pcap_out",
-    "unmatched_out",
-    "packets",
-    "load",
-    "messages",
-    "peer",
-    "start",
-    "cycles",
-    "patience",
-    "threads",
-    "pcap",
-    "queue",
-];
+const WHY_REFUSES: [&[&str]; 4] = [&ENGINE, &SERVICE, &CLUSTER, &OUTPUTS];
 
 #[derive(Debug, Args)]
 #[command(

@@ -13,6 +13,7 @@ use pinion::trace::Filter;
 use pinion_net::fabric::Alone;
 use pinion_sim::Time;
 
+use super::look::Quiet;
 use super::run::Watch;
 use super::{Status, build, files, link, report, trace};
 use crate::cli::{EngineArgs, EngineKind, ReportArgs, RunArgs, TraceArgs};
@@ -117,7 +118,7 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     };
     let mut options = run_options(run, captures)?;
     options.cycles = [options.cycles, to].into_iter().flatten().min();
-    let mut watch = trace::Quiet(trace::watch(args));
+    let mut watch = Quiet(trace::watch(args));
     let tracing = Some(Tracing { node, tracer });
     let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
     watch.0.clear();

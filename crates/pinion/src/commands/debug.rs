@@ -10,11 +10,10 @@ use pinion::debug::session::{self, Ended};
 use pinion::debug::{Timeline, gdb};
 use pinion::error::Result;
 use pinion::manifest::Manifest;
-use pinion::traffic::Pace;
 
 use super::run::packets;
-use super::{Status, build, engine, interrupt};
-use crate::cli::DebugArgs;
+use super::{Status, engine, interrupt, look};
+use crate::cli::{DebugArgs, OUTPUTS};
 use crate::output;
 
 /// Where gdb finds the run that it is started on: any port that is free.
@@ -34,16 +33,12 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
                computer's own code, for which its gdb serves";
     engine::refuse(&args.run.engine, why)?;
     refuse(args, &manifest)?;
-    let mut options = build::options(&args.run.app);
-    options.elf = args.run.elf.clone();
-    let pace = args.run.pace.as_deref().map(str::parse::<Pace>).transpose()?;
-    let packets = packets(&args.run, &manifest, pace)?;
+    let packets = packets(&args.run, &manifest)?;
     let (listener, chosen) = match &args.listen {
         Some(address) => (session::listen(address)?, None),
         None => (session::listen(OWN_GDB)?, Some(gdb::choose(args.gdb.as_deref())?)),
     };
-    let app = App::of(manifest, &options)?;
-    build::show_messages(&app);
+    let app = look::app(&args.run, manifest)?;
     tell_symbols(&app)?;
     let timeline = Timeline::new(&app, packets)?;
     let address = listener.local_addr().map_err(|error| Error::part("cannot listen", error))?;
@@ -131,27 +126,8 @@ fn refuse(args: &DebugArgs, manifest: &Manifest) -> Result<()> {
              shows every instruction"
         )));
     }
-    let other = args.run.service.given().or_else(|| args.run.cluster.given());
-    if let Some(option) = other {
-        return Err(Error::Usage(format!(
-            "{option} goes with nanoservices and clusters; {name} has packet handlers"
-        )));
-    }
-    let report = &args.run.report;
-    let outputs = [
-        ("--pcap-out", report.pcap_out.is_some()),
-        ("--unmatched-out", report.unmatched_out.is_some()),
-        ("--packets", report.packets.is_some()),
-        ("--json", report.json.is_some()),
-        ("--handlers", report.handlers),
-        ("--host-dump", !args.run.host_dump.is_empty()),
-        ("--check", args.run.check),
-    ];
-    match outputs.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Error::Usage(format!(
-            "{option} goes with `pinion run`: a debugged run goes back and forth and has no end to \
-             sum up"
-        ))),
-    }
+    look::refuse_for_handlers(&args.run, manifest)?;
+    let with = "with `pinion run`: a debugged run goes back and forth and has no end to sum up";
+    look::refuse(&args.run, &OUTPUTS, with)?;
+    look::refuse(&args.run, &["--json"], with)
 }

@@ -13,6 +13,7 @@ mod fpspin;
 mod interrupt;
 mod lab;
 mod link;
+mod look;
 mod machine;
 mod new;
 mod nic;

@@ -3,22 +3,20 @@
 use std::path::Path;
 
 use pinion::Error;
-use pinion::app::App;
 use pinion::cluster::{self, NodeTracer, Target, Tracing};
 use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::nanoservice::{self, HartProfile, run};
 use pinion::profile::{HpuProfile, Listing, Occupancy, Profile, Rows};
 use pinion::report::{Ending, Outputs, write_whole};
-use pinion::traffic::Pace;
 use pinion_isa::elf::Image;
 use pinion_net::fabric::Alone;
 use pinion_sim::probe::Both;
 
+use super::look::{self, Quiet};
 use super::run::{Watch, keep_files_apart, packets};
-use super::trace::Quiet;
-use super::{Status, build, engine, service};
-use crate::cli::ProfileArgs;
+use super::{Status, engine, service};
+use crate::cli::{PROFILE_REFUSES, ProfileArgs};
 use crate::output;
 
 pub fn run(args: &ProfileArgs) -> Result<Status> {
@@ -36,14 +34,8 @@ pub fn run(args: &ProfileArgs) -> Result<Status> {
         return profile_node(args, &file);
     }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
-    let name = &manifest.app.name;
-    if args.node.is_some() {
-        return Err(Error::Usage(format!("--node goes with clusters; {name} is one application")));
-    }
-    if let Some(option) = args.run.cluster.given() {
-        let why = format!("{option} goes with clusters; {name} is one application");
-        return Err(Error::Usage(why));
-    }
+    look::refuse_node(args.node.as_ref(), &manifest)?;
+    look::refuse_for_one(&args.run, &manifest)?;
     engine::refuse(&args.run.engine, "a profile counts the simulated machine's cycles")?;
     if manifest.nanoservice().is_some() {
         return profile_service(args, manifest);
@@ -53,18 +45,9 @@ pub fn run(args: &ProfileArgs) -> Result<Status> {
 
 /// Profiles packet handlers.
 fn profile_handlers(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
-    if let Some(option) = args.run.service.given() {
-        return Err(Error::Usage(format!(
-            "{option} goes with nanoservices; {} has packet handlers",
-            manifest.app.name
-        )));
-    }
-    let pace = args.run.pace.as_deref().map(str::parse::<Pace>).transpose()?;
-    let packets = packets(&args.run, &manifest, pace)?;
-    let mut options = build::options(&args.run.app);
-    options.elf = args.run.elf.clone();
-    let app = App::of(manifest, &options)?;
-    build::show_messages(&app);
+    look::refuse_for_handlers(&args.run, &manifest)?;
+    let packets = packets(&args.run, &manifest)?;
+    let app = look::app(&args.run, manifest)?;
     check(args, &app.image, &app.built.elf)?;
     let mut watch = Quiet(Watch::new(!args.run.quiet));
     let mut ears = HpuProfile::new(&app);
@@ -192,24 +175,7 @@ fn show(args: &ProfileArgs, profile: &Profile<'_>, ending: Ending) -> Result<Sta
 
 /// Refuses what goes with runs.
 fn refuse(args: &ProfileArgs) -> Result<()> {
-    let (report, cluster) = (&args.run.report, &args.run.cluster);
-    let outputs = [
-        ("--pcap-out", report.pcap_out.is_some()),
-        ("--unmatched-out", report.unmatched_out.is_some()),
-        ("--packets", report.packets.is_some()),
-        ("--handlers", report.handlers),
-        ("--host-dump", !args.run.host_dump.is_empty()),
-        ("--check", args.run.check),
-        ("--pcap", !cluster.pcap.is_empty()),
-        ("--queue", !cluster.queue.is_empty()),
-        ("--histogram", !cluster.histogram.is_empty()),
-        ("--curve", cluster.curve.is_some()),
-    ];
-    match outputs.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Error::Usage(format!(
-            "{option} goes with `pinion run`: a profile is shown as text, and written by --json, \
-             --flame, --speedscope and --lcov"
-        ))),
-    }
+    let with = "with `pinion run`: a profile is shown as text, and written by --json, --flame, \
+                --speedscope and --lcov";
+    PROFILE_REFUSES[1..].iter().try_for_each(|options| look::refuse(&args.run, options, with))
 }

@@ -19,8 +19,8 @@ use pinion::watch::{Observer, Progress};
 use pinion_sim::Time;
 
 use super::Status;
-use super::{build, cluster, engine, files, interrupt, link, report, service};
-use crate::cli::{ReportArgs, RunArgs};
+use super::{build, cluster, engine, files, interrupt, link, look, report, service};
+use crate::cli::{CLUSTER, ReportArgs, RunArgs, SERVICE};
 use crate::output;
 
 /// Shows the progress bar on runs longer than this.
@@ -32,34 +32,24 @@ pub fn run(args: &RunArgs) -> Result<Status> {
         refuse_check(args, "a cluster")?;
         return cluster::run(args, &file);
     }
-    if let Some(option) = args.cluster.given() {
-        return Err(Error::Usage(format!(
-            "{option} goes with clusters; {} is none: it has no cluster.toml",
-            args.app.app.display()
-        )));
-    }
+    let with = format!("with clusters; {} is none: it has no cluster.toml", args.app.app.display());
+    look::refuse(args, &CLUSTER, &with)?;
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
         refuse_check(args, "a nanoservice")?;
         engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
         return service::run(args, manifest);
     }
-    if let Some(option) = args.service.given() {
-        return Err(Error::Usage(format!(
-            "{option} goes with nanoservices; {} has packet handlers, which take --pcap-in or \
-             --generate",
-            manifest.app.name
-        )));
-    }
-    let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
-    let packets = packets(args, &manifest, pace)?;
-    let mut options = build::options(&args.app);
-    options.elf = args.elf.clone();
+    let name = &manifest.app.name;
+    let with = "has packet handlers, which take --pcap-in or --generate";
+    look::refuse(args, &SERVICE, &format!("with nanoservices; {name} {with}"))?;
+    let packets = packets(args, &manifest)?;
+    let mut options = look::options(args);
     if args.check {
         engine::refuse(&args.engine, "--check looks at the accesses of the simulated HPUs")?;
     }
     let workers = engine::choose(&args.engine, &manifest, &mut options)?;
-    if workers.is_some() && pace.is_some() {
+    if workers.is_some() && args.pace.is_some() {
         return Err(Error::Usage(
             "--pace: the native engine takes packets as fast as it can".to_owned(),
         ));
@@ -133,7 +123,8 @@ pub fn keep_files_apart(args: &RunArgs, more: &[(&'static str, Option<&PathBuf>)
 }
 
 /// Opens the packets that the arguments ask for.
-pub fn packets(args: &RunArgs, manifest: &Manifest, pace: Option<Pace>) -> Result<Packets> {
+pub fn packets(args: &RunArgs, manifest: &Manifest) -> Result<Packets> {
+    let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
     let packets = match (&args.pcap_in, &args.generate) {
         (Some(path), _) => Packets::from_capture(path, pace),
         (None, Some(spec)) => Packets::generate(spec, args.seed, pace),

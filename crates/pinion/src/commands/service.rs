@@ -13,7 +13,7 @@ use pinion_nanopu::machine::transport::TransportKind;
 use pinion_net::link::Link;
 
 use super::run::Watch;
-use super::{Status, build, report};
+use super::{Status, build, look, report};
 use crate::cli::{PeerKind, ReportArgs, RunArgs};
 
 pub fn run(args: &RunArgs, manifest: Manifest) -> Result<Status> {
@@ -28,9 +28,7 @@ pub fn run(args: &RunArgs, manifest: Manifest) -> Result<Status> {
 /// Checks the options, builds the program and loads its machine.
 pub fn prepare(args: &RunArgs, manifest: Manifest) -> Result<(Service, Setup)> {
     refuse(args)?;
-    let mut options = build::options(&args.app);
-    options.elf = args.elf.clone();
-    load(manifest, &options)
+    load(manifest, &look::options(args))
 }
 
 /// Turns the arguments about outputs into the library's.

@@ -7,8 +7,8 @@ use pinion::error::Result;
 use pinion::expect::{self, Coverage, FILE_NAME, Results, Suite};
 use pinion::report::write_whole;
 
+use super::look::Quiet;
 use super::run::Watch;
-use super::trace::Quiet;
 use super::{Status, build, files};
 use crate::cli::TestArgs;
 use crate::output;

@@ -10,26 +10,25 @@ use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, Settling};
 use pinion::nanoservice::{self, NodeTrace, Setup, Trace};
-use pinion::report::{Ending, Partial, Sink};
+use pinion::report::{Ending, Partial};
 use pinion::service::Service;
 use pinion::trace::perfetto::NicTrace;
 use pinion::trace::{Choice, Filter, SourceLines, TextTrace, Tracer, When};
-use pinion::traffic::{Pace, Packets};
-use pinion::watch::{Observer, Progress};
+use pinion::traffic::Packets;
+use pinion::watch::Observer as _;
 use pinion_net::capture::CaptureReader;
 
+use super::look::{self, Quiet};
 use super::run::{Watch, keep_files_apart, outputs, packets};
-use super::{Status, build, cluster, engine, report, service};
+use super::{Status, cluster, engine, report, service};
 use crate::cli::TraceArgs;
 use crate::output;
 
 pub fn run(args: &TraceArgs) -> Result<Status> {
     let files = [("--out", args.out.as_ref()), ("--perfetto", args.perfetto.as_ref())];
     keep_files_apart(&args.run, &files)?;
-    if args.run.check {
-        let why = "--check goes with `pinion run`: a trace shows what happens, right or wrong";
-        return Err(Error::Usage(why.to_owned()));
-    }
+    let with = "with `pinion run`: a trace shows what happens, right or wrong";
+    look::refuse(&args.run, &["--check"], with)?;
     let to_stdout = args.out.is_none() && args.perfetto.is_none();
     if to_stdout && args.run.report.json.as_deref().is_some_and(output::is_stdout) {
         let why = "--json - and the trace would both go to standard output: add --out FILE";
@@ -39,17 +38,9 @@ pub fn run(args: &TraceArgs) -> Result<Status> {
         return cluster::trace(args, &file);
     }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
-    if args.node.is_some() {
-        let why = format!("--node goes with clusters; {} is one application", manifest.app.name);
-        return Err(Error::Usage(why));
-    }
+    look::refuse_node(args.node.as_ref(), &manifest)?;
     engine::refuse(&args.run.engine, "a trace shows the simulated machine")?;
-    if let Some(option) = args.run.cluster.given() {
-        return Err(Error::Usage(format!(
-            "{option} goes with clusters; {} is one application",
-            manifest.app.name
-        )));
-    }
+    look::refuse_for_one(&args.run, &manifest)?;
     if manifest.nanoservice().is_some() {
         return trace_service(args, manifest);
     }
@@ -58,28 +49,17 @@ pub fn run(args: &TraceArgs) -> Result<Status> {
 
 /// Traces packet handlers.
 fn trace_handlers(args: &TraceArgs, manifest: Manifest) -> Result<Status> {
-    if let Some(option) = args.run.service.given() {
-        return Err(Error::Usage(format!(
-            "{option} goes with nanoservices; {} has packet handlers",
-            manifest.app.name
-        )));
-    }
+    look::refuse_for_handlers(&args.run, &manifest)?;
     refuse_for_handlers(args, &manifest.app.name)?;
-    if !args.run.host_dump.is_empty() {
-        let why = "--host-dump goes with pinion run; a trace shows writes to host memory";
-        return Err(Error::Usage(why.to_owned()));
-    }
+    let with = "with pinion run; a trace shows writes to host memory";
+    look::refuse(&args.run, &["--host-dump"], with)?;
     if args.run.report.handlers && args.run.report.json.is_none() {
         let why = "--handlers goes with --json here: a trace prints no summary";
         return Err(Error::Usage(why.to_owned()));
     }
-    let pace = args.run.pace.as_deref().map(str::parse::<Pace>).transpose()?;
-    let packets = packets(&args.run, &manifest, pace)?;
+    let packets = packets(&args.run, &manifest)?;
     check_packets(args, &packets)?;
-    let mut options = build::options(&args.run.app);
-    options.elf = args.run.elf.clone();
-    let app = App::of(manifest, &options)?;
-    build::show_messages(&app);
+    let app = look::app(&args.run, manifest)?;
     let filter = Filter::new(&app, &choice(args)?)?;
     let (file, partial) = open(args)?;
     let mut tracer = handler_tracer(args, &app, filter, file)?;
@@ -273,19 +253,4 @@ pub fn service_filter(args: &TraceArgs, setup: &Setup) -> Result<nanoservice::Fi
         no_instructions: args.no_instructions,
         no_events: args.no_events,
     })
-}
-
-/// Passes nothing on that would stand between the trace's lines.
-pub struct Quiet(pub Watch);
-
-impl Sink for Quiet {}
-
-impl Observer for Quiet {
-    fn goes_on(&mut self, progress: &Progress) -> bool {
-        self.0.goes_on(progress)
-    }
-
-    fn notice(&mut self, text: &str) {
-        self.0.notice(text);
-    }
 }

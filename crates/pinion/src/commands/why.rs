@@ -6,13 +6,12 @@ use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::report::{Ending, Outputs, write_whole};
 use pinion::trace::Tracer;
-use pinion::traffic::Pace;
 use pinion::why::{Answer, Census, Found, Lines, Witness};
 
+use super::look::{self, Quiet};
 use super::run::{Watch, keep_files_apart, packets};
-use super::trace::Quiet;
-use super::{Status, build, engine};
-use crate::cli::WhyArgs;
+use super::{Status, engine};
+use crate::cli::{OUTPUTS, WhyArgs};
 use crate::output;
 
 pub fn run(args: &WhyArgs) -> Result<Status> {
@@ -25,10 +24,7 @@ pub fn run(args: &WhyArgs) -> Result<Status> {
     let manifest = pinion::manifest::load(&args.run.app.app)?;
     engine::refuse(&args.run.engine, "the way through the simulated machine is told")?;
     refuse(args, &manifest)?;
-    let mut options = build::options(&args.run.app);
-    options.elf = args.run.elf.clone();
-    let app = App::of(manifest, &options)?;
-    build::show_messages(&app);
+    let app = look::app(&args.run, manifest)?;
     let mut watch = Quiet(Watch::new(!args.run.quiet));
     let answer = ask(args, &app, &mut watch)?;
     watch.0.clear();
@@ -71,8 +67,7 @@ fn ask(args: &WhyArgs, app: &App, watch: &mut Quiet) -> Result<Option<Answer>> {
 
 /// Runs the application, heard by `tracer`; `false`: somebody interrupted the run.
 fn hear(args: &WhyArgs, app: &App, watch: &mut Quiet, tracer: &mut dyn Tracer) -> Result<bool> {
-    let pace = args.run.pace.as_deref().map(str::parse::<Pace>).transpose()?;
-    let packets = packets(&args.run, &app.manifest, pace)?;
+    let packets = packets(&args.run, &app.manifest)?;
     let end = tracer.end();
     let finished = pinion::run::trace(app, packets, &Outputs::default(), watch, tracer)?;
     let reached = finished.summary.simulated >= end;
@@ -88,29 +83,11 @@ fn refuse(args: &WhyArgs, manifest: &Manifest) -> Result<()> {
              trace` shows every message"
         )));
     }
-    let other = args.run.service.given().or_else(|| args.run.cluster.given());
-    if let Some(option) = other {
-        return Err(Error::Usage(format!(
-            "{option} goes with nanoservices and clusters; {name} has packet handlers"
-        )));
-    }
+    look::refuse_for_handlers(&args.run, manifest)?;
     if args.dropped.is_some() && args.svg.is_some() {
         let why = "--svg draws a packet's way through the machine, and a dropped one has none";
         return Err(Error::Usage(why.to_owned()));
     }
-    let report = &args.run.report;
-    let outputs = [
-        ("--pcap-out", report.pcap_out.is_some()),
-        ("--unmatched-out", report.unmatched_out.is_some()),
-        ("--packets", report.packets.is_some()),
-        ("--handlers", report.handlers),
-        ("--host-dump", !args.run.host_dump.is_empty()),
-        ("--check", args.run.check),
-    ];
-    match outputs.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Error::Usage(format!(
-            "{option} goes with `pinion run`: why tells of one packet, and writes --json and --svg"
-        ))),
-    }
+    let with = "with `pinion run`: why tells of one packet, and writes --json and --svg";
+    look::refuse(&args.run, &OUTPUTS, with)
 }

@@ -1,0 +1,222 @@
+//! The command line of `pinion run`, which other verbs take and add to.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{AppArgs, ReportArgs};
+
+/// Chooses what runs the handlers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Program and machine")]
+pub struct EngineArgs {
+    /// What runs the handlers: the simulated machine, or this computer
+    #[arg(long, value_name = "simulator|native", default_value = "simulator")]
+    pub engine: EngineKind,
+    /// Worker threads of the native engine; each stands for an HPU [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub workers: Option<u32>,
+}
+
+/// Says what runs handlers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum EngineKind {
+    /// The machine, at cycle level.
+    Simulator,
+    /// This computer, at its speed.
+    Native,
+}
+
+/// What goes with nanoservices alone.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Nanoservices")]
+pub struct ServiceArgs {
+    /// Requests to order, answers measured, for example requests=1000,gap=exp:900,service=500
+    #[arg(long, value_name = "SPEC", conflicts_with_all = ["pcap_in", "generate", "messages"])]
+    pub load: Option<String>,
+    /// Messages and the answers that must come [default: messages.toml beside app.toml]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pcap_in", "generate"])]
+    pub messages: Option<PathBuf>,
+    /// Whether the other end acknowledges what the node sends [default: ack]
+    #[arg(long, value_name = "ack|none")]
+    pub peer: Option<PeerKind>,
+    /// Begin requests in this cycle [default: when the program is ready]
+    #[arg(long, value_name = "CYCLE")]
+    pub start: Option<u64>,
+    /// End the run after so many cycles
+    #[arg(long, value_name = "N", help_heading = "Nanoservices and clusters")]
+    pub cycles: Option<u64>,
+    /// End it when no message has moved for so many cycles [default: 10000000]
+    #[arg(long, value_name = "CYCLES", help_heading = "Nanoservices and clusters")]
+    pub patience: Option<u64>,
+}
+
+/// What goes with clusters alone.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Clusters")]
+pub struct ClusterArgs {
+    /// Threads that run the nodes; results are the same with any number [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Write what passes a cable to a pcap file: a node's name, or two switches' such as s0-s3
+    /// (repeatable)
+    #[arg(long, value_name = "CABLE=FILE")]
+    pub pcap: Vec<String>,
+    /// Write how much waits in a switch's queue in front of a cable, over time, as CSV (repeatable)
+    #[arg(long, value_name = "CABLE=FILE")]
+    pub queue: Vec<String>,
+    /// Write a load generator's percentiles of response times as CSV, or in HdrHistogram's format to
+    /// a file that ends in .hgrm (repeatable)
+    #[arg(long, value_name = "LOAD=FILE")]
+    pub histogram: Vec<String>,
+    /// Run the cluster once for each of the gaps of its [[load]]s; write response times over load to
+    /// a CSV file and a chart beside it (.svg)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pcap", "queue", "histogram"])]
+    pub curve: Option<PathBuf>,
+}
+
+/// Says what the other end of a nanoservice's link does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PeerKind {
+    /// It acknowledges packets and lets the node send on.
+    Ack,
+    /// It is silent.
+    None,
+}
+
+/// What an application is run on, and what is written about it. Every option has its heading: without,
+/// it would stand under the one before.
+#[derive(Debug, Args)]
+#[command(mut_arg("app", |app| app.help(RUN_APP)))]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub app: AppArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Run this ELF instead of building the sources
+    #[arg(long, value_name = "FILE", conflicts_with = "cc", help_heading = "Program and machine")]
+    pub elf: Option<PathBuf>,
+    /// Packets from a pcap or pcapng file
+    #[arg(long, value_name = "FILE", conflicts_with = "generate", help_heading = "Packets")]
+    pub pcap_in: Option<PathBuf>,
+    /// Packets made to order, for example udp,size=512,count=10000,rate=400g
+    /// [default: [traffic] of app.toml]
+    #[arg(long, value_name = "SPEC", help_heading = "Packets")]
+    pub generate: Option<String>,
+    /// When packets arrive: recorded, max or a rate such as 100g [default: recorded for a capture]
+    #[arg(long, value_name = "recorded|max|RATE", help_heading = "Packets")]
+    pub pace: Option<String>,
+    /// Seed of the generator, or of a cluster
+    #[arg(long, value_name = "N", conflicts_with = "pcap_in", help_heading = "Packets")]
+    pub seed: Option<u64>,
+    /// Faults of the link, for example loss=1%,dup=1%,reorder=5%,corrupt=0.1%,seed=7; of a
+    /// nanoservice, the link's latency in cycles [default: 140, the published evaluation's]
+    #[arg(long, value_name = "FAULTS|CYCLES", help_heading = "Packets")]
+    pub link: Option<String>,
+    #[command(flatten)]
+    pub service: ServiceArgs,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
+    /// Write a context's host memory at the end of the run (repeatable)
+    #[arg(long, value_name = "CONTEXT=FILE", help_heading = "Output")]
+    pub host_dump: Vec<String>,
+    /// Check every access of handlers: memory that was never written or is not theirs, buffers of
+    /// commands that are not done, data races
+    #[arg(long, help_heading = "Output")]
+    pub check: bool,
+    /// No progress bar
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// Options that choose what runs handlers.
+pub const ENGINE: [&str; 2] = ["--engine", "--workers"];
+
+/// Options that go with nanoservices, and with clusters where they are said to.
+pub const SERVICE: [&str; 6] =
+    ["--load", "--messages", "--peer", "--start", "--cycles", "--patience"];
+
+/// Options that go with clusters alone.
+pub const CLUSTER: [&str; 5] = ["--threads", "--pcap", "--queue", "--histogram", "--curve"];
+
+/// What only `pinion run` writes and shows, beside its summary.
+pub const OUTPUTS: [&str; 6] =
+    ["--pcap-out", "--unmatched-out", "--packets", "--handlers", "--host-dump", "--check"];
+
+impl RunArgs {
+    /// Names the first of these options that was given.
+    pub fn given(&self, options: &[&'static str]) -> Option<&'static str> {
+        options.iter().copied().find(|option| self.is_given(option))
+    }
+
+    /// Tells whether one of the options was given that another verb may refuse.
+    fn is_given(&self, option: &str) -> bool {
+        let (service, cluster, report) = (&self.service, &self.cluster, &self.report);
+        match option {
+            "--engine" => self.engine.engine != EngineKind::Simulator,
+            "--workers" => self.engine.workers.is_some(),
+            "--load" => service.load.is_some(),
+            "--messages" => service.messages.is_some(),
+            "--peer" => service.peer.is_some(),
+            "--start" => service.start.is_some(),
+            "--cycles" => service.cycles.is_some(),
+            "--patience" => service.patience.is_some(),
+            "--threads" => cluster.threads.is_some(),
+            "--pcap" => !cluster.pcap.is_empty(),
+            "--queue" => !cluster.queue.is_empty(),
+            "--histogram" => !cluster.histogram.is_empty(),
+            "--curve" => cluster.curve.is_some(),
+            "--pcap-out" => report.pcap_out.is_some(),
+            "--unmatched-out" => report.unmatched_out.is_some(),
+            "--packets" => report.packets.is_some(),
+            "--handlers" => report.handlers,
+            "--json" => report.json.is_some(),
+            "--host-dump" => !self.host_dump.is_empty(),
+            "--check" => self.check,
+            "--quiet" => self.quiet,
+            _ => unreachable!("{option} is in no list of options that are refused"),
+        }
+    }
+}
+
+/// Hides an option of `pinion run` that another verb refuses with the reason.
+pub fn hide(arg: clap::Arg, refused: &[&[&str]]) -> clap::Arg {
+    let long = arg.get_long().unwrap_or_default();
+    let is_refused = refused.iter().flat_map(|list| list.iter()).any(|option| option[2..] == *long);
+    if is_refused { arg.hide(true) } else { arg }
+}
+
+/// What `pinion run` takes for APP.
+pub const RUN_APP: &str =
+    "Folder with an app.toml or, of a cluster, a cluster.toml; or the file itself";
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, Parser};
+
+    use super::*;
+
+    #[test]
+    fn every_option_that_may_be_refused_is_one_and_is_seen() {
+        let mut command = crate::cli::Cli::command();
+        command.build();
+        let run = command.find_subcommand("run").expect("a verb");
+        let others = ["--json", "--quiet"];
+        for option in ENGINE.iter().chain(&SERVICE).chain(&CLUSTER).chain(&OUTPUTS).chain(&others) {
+            let arg = run.get_arguments().find(|arg| arg.get_long() == Some(&option[2..]));
+            let arg = arg.unwrap_or_else(|| panic!("{option} is no option of pinion run"));
+            let value = match *option {
+                "--engine" => "native",
+                "--peer" => "ack",
+                _ => "1",
+            };
+            let value = arg.get_action().takes_values().then_some(value);
+            let line = ["pinion", "run", "app", option].into_iter().chain(value);
+            let cli = crate::cli::Cli::try_parse_from(line).expect("a command line");
+            let crate::cli::Verb::Run(args) = &cli.command else { panic!("another verb") };
+            assert_eq!(args.given(&[option]), Some(*option));
+        }
+    }
+}
