@@ -3,8 +3,9 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::frame::{INK, Problem, colour, font};
-use pinion_app::error::{Error, Result};
+use super::chart::frame::{colour, font};
+use super::picture::{self, Area, Problem, picture};
+use pinion_app::error::Result;
 
 const WIDTH: i32 = 1200;
 const TOP: i32 = 74;
@@ -53,10 +54,7 @@ impl Frame {
 /// # Errors
 /// When it cannot be drawn.
 pub fn flame_graph(title: &str, text: &str, root: &Frame) -> Result<String> {
-    let mut svg = String::new();
-    draw(&mut svg, title, text, root)
-        .map_err(|error| Error::Usage(format!("the picture cannot be drawn: {error}")))?;
-    Ok(svg)
+    picture(|svg| draw(svg, title, text, root))
 }
 
 fn draw(
@@ -66,18 +64,13 @@ fn draw(
     root: &Frame,
 ) -> std::result::Result<(), Problem> {
     let height = TOP + ROW * root.depth() as i32 + 2 * MARGIN;
-    let area = SVGBackend::with_string(svg, (WIDTH as u32, height as u32)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let bold = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK);
-    area.draw(&Text::new(title.to_owned(), (20, 14), bold))?;
+    let area = picture::sheet(svg, (WIDTH, height), title)?;
     area.draw(&Text::new(text.to_owned(), (20, 44), font(15)))?;
     let scale = f64::from(WIDTH - 2 * MARGIN) / root.weight.max(1) as f64;
     draw_frame(&area, root, (f64::from(MARGIN), 0), (scale, root.weight))?;
     area.present()?;
     Ok(())
 }
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 fn draw_frame(
     area: &Area<'_>,

@@ -8,6 +8,7 @@ mod experiment;
 mod expression;
 mod flame;
 mod panels;
+mod picture;
 mod reason;
 mod table;
 mod waterfall;

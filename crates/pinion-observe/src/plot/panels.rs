@@ -3,8 +3,9 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::frame::{GRID, INK, Problem, colour, font};
-use pinion_app::error::{Error, Result};
+use super::chart::frame::{GRID, colour, font};
+use super::picture::{self, Problem, picture};
+use pinion_app::error::Result;
 
 /// One of the panels.
 #[derive(Clone, Debug)]
@@ -30,10 +31,7 @@ const MARKS: i32 = 10;
 /// # Errors
 /// When they cannot be drawn.
 pub fn panels(title: &str, time: &str, end: f64, all: &[Panel]) -> Result<String> {
-    let mut svg = String::new();
-    draw(&mut svg, title, time, end, all)
-        .map_err(|error| Error::Usage(format!("the picture cannot be drawn: {error}")))?;
-    Ok(svg)
+    picture(|svg| draw(svg, title, time, end, all))
 }
 
 fn draw(
@@ -44,10 +42,7 @@ fn draw(
     all: &[Panel],
 ) -> std::result::Result<(), Problem> {
     let height = TOP + HEIGHT * all.len() as i32 + 50;
-    let area = SVGBackend::with_string(svg, (WIDTH as u32, height as u32)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let bold = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK);
-    area.draw(&Text::new(title.to_owned(), (20, 14), bold))?;
+    let area = picture::sheet(svg, (WIDTH, height), title)?;
     let end = if end > 0.0 { end } else { 1.0 };
     let x = |at: f64| LEFT + (at / end * f64::from(RIGHT - LEFT)).round() as i32;
     let bottom = TOP + HEIGHT * all.len() as i32;

@@ -3,8 +3,9 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::frame::{GRID, INK, Problem, colour, font, wrapped};
-use pinion_app::error::{Error, Result};
+use super::chart::frame::{GRID, colour, font, wrapped};
+use super::picture::{self, Problem, picture};
+use pinion_app::error::Result;
 
 /// A part of a waterfall; times in ns.
 #[derive(Clone, Debug)]
@@ -37,10 +38,7 @@ const NOTE_LETTERS: usize = 34;
 /// # Errors
 /// When it cannot be drawn.
 pub fn waterfall(title: &str, text: &str, bars: &[Bar]) -> Result<String> {
-    let mut svg = String::new();
-    draw(&mut svg, title, text, bars)
-        .map_err(|error| Error::Usage(format!("the picture cannot be drawn: {error}")))?;
-    Ok(svg)
+    picture(|svg| draw(svg, title, text, bars))
 }
 
 fn draw(
@@ -50,10 +48,7 @@ fn draw(
     bars: &[Bar],
 ) -> std::result::Result<(), Problem> {
     let height = TOP + ROW * bars.len() as i32 + 40;
-    let root = SVGBackend::with_string(svg, (WIDTH as u32, height as u32)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let bold = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK);
-    root.draw(&Text::new(title.to_owned(), (20, 16), bold))?;
+    let root = picture::sheet(svg, (WIDTH, height), title)?;
     for (line, part) in wrapped(text, LETTERS).into_iter().take(2).enumerate() {
         root.draw(&Text::new(part, (20, 46 + 18 * line as i32), font(15)))?;
     }

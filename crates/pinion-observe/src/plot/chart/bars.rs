@@ -6,8 +6,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::super::Drawn;
 use super::axis::{Spread, plain};
-use super::frame::{self, Area, Bound, GRID, INK, Key, Problem};
+use super::frame::{self, Bound, GRID, INK, Key};
 use super::{Chart, Sheet};
+use crate::plot::picture::{Area, Problem};
 
 /// The share of a group's width that its bars have.
 const FILLED: f64 = 0.8;

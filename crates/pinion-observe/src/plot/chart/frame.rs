@@ -1,13 +1,13 @@
 //! What every chart has around its data: title, source, legend, colours and markers.
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Line, Sheet};
+use crate::plot::picture::{self, Area, Problem};
 
 /// Size of a chart in pixels.
-const SIZE: (u32, u32) = (980, 560);
+const SIZE: (i32, i32) = (980, 560);
 /// Width of the legend.
 const LEGEND_WIDTH: i32 = 230;
 /// Letters in a line of the legend.
@@ -28,11 +28,6 @@ const COLOURS: [RGBColor; 7] = [
 pub(in crate::plot) const GRID: RGBColor = RGBColor(222, 222, 222);
 /// Texts, axes and published values.
 pub(in crate::plot) const INK: RGBColor = RGBColor(40, 40, 40);
-
-/// A surface to draw on.
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// What can go wrong while drawing.
-pub(in crate::plot) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// A line in the legend.
 pub(super) enum Key {
@@ -75,13 +70,10 @@ pub(super) fn begin<'a>(
     sheet: &Sheet<'_>,
     keys: &[Key],
 ) -> Result<Area<'a>, Problem> {
-    let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
-    let title = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK);
-    root.draw(&Text::new(sheet.title.to_owned(), (20, 16), title))?;
+    let root = picture::sheet(svg, SIZE, sheet.title)?;
     root.draw(&Text::new(sheet.source.to_owned(), (20, 44), font(15)))?;
     let (_, below) = root.split_vertically(64);
-    let (data, legend) = below.split_horizontally(SIZE.0 as i32 - LEGEND_WIDTH);
+    let (data, legend) = below.split_horizontally(SIZE.0 - LEGEND_WIDTH);
     draw_legend(&legend, keys)?;
     Ok(data)
 }

@@ -5,8 +5,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Spread;
-use super::frame::{self, Bound, GRID, INK, Key, Problem};
+use super::frame::{self, Bound, GRID, INK, Key};
 use super::{Line, Sheet};
+use crate::plot::picture::Problem;
 
 /// A curve.
 struct Curve {

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Comparison, Definition, Published, Table};
+use crate::plot::picture::picture;
 pub use axis::{Axis, Scale};
 use pinion_app::error::{Error, Result};
 
@@ -183,12 +184,9 @@ fn draw_one(
     let published = definition.published.iter().zip(comparisons).filter(|(one, _)| here(one));
     let sheet =
         Sheet { title, source: &definition.source, chart, table, published: published.collect() };
-    let mut svg = String::new();
-    let drawn = match chart.kind {
-        Kind::Lines => lines::draw(&mut svg, &sheet),
-        Kind::Bars => bars::draw(&mut svg, &sheet),
-        Kind::Stacked => stacked::draw(&mut svg, &sheet),
-    };
-    drawn.map_err(|problem| Error::part("cannot draw the chart", problem))?;
-    Ok(svg)
+    picture(|svg| match chart.kind {
+        Kind::Lines => lines::draw(svg, &sheet),
+        Kind::Bars => bars::draw(svg, &sheet),
+        Kind::Stacked => stacked::draw(svg, &sheet),
+    })
 }

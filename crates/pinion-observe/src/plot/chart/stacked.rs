@@ -8,7 +8,8 @@ use super::super::Drawn;
 use super::Sheet;
 use super::axis::plain;
 use super::bars::{axes_of_groups, name_groups};
-use super::frame::{self, INK, Key, Problem};
+use super::frame::{self, INK, Key};
+use crate::plot::picture::Problem;
 
 /// The share of a group's width that its bar has.
 const FILLED: f64 = 0.6;
