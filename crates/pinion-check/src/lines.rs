@@ -7,7 +7,8 @@
 
 use std::path::Path;
 
-use pinion_isa::{Class, Extensions, decode};
+use pinion_isa::elf::Image;
+use pinion_isa::{Class, Extensions};
 use rustc_hash::FxHashMap;
 
 use pinion_app::app::App;
@@ -39,9 +40,7 @@ impl Lines {
         let program = &app.machine.value.program;
         let known = vec![0; program.bytes as usize / 2];
         let mut lines = Self { first: program.base, known };
-        for segment in app.image.segments.iter().filter(|segment| segment.flags.execute) {
-            lines.find_fences(segment.address as u32, &segment.data);
-        }
+        lines.find_fences(&app.image);
         lines.read_lines(app);
         lines
     }
@@ -77,21 +76,19 @@ impl Lines {
     }
 
     /// Marks a load in front of a fence, and a store behind one.
-    fn find_fences(&mut self, base: u32, code: &[u8]) {
-        let mut before: Option<(u32, Class)> = None;
-        let mut at = 0;
-        while let Some(half) = code.get(at..at + 2) {
-            let rest = code.get(at + 2..at + 4).unwrap_or(&[0, 0]);
-            let word = u32::from_le_bytes([half[0], half[1], rest[0], rest[1]]);
-            let instruction = decode(word, Extensions::PSPIN.with(Extensions::XPULP));
-            let pc = base + at as u32;
+    fn find_fences(&mut self, image: &Image) {
+        let mut before: Option<(u64, Class)> = None;
+        for (pc, instruction) in image.instructions(Extensions::PSPIN.with(Extensions::XPULP)) {
             match (before, instruction.class) {
-                (Some((load, Class::Load)), Class::Fence) => self.mark(load, known::SYNCHRONISES),
-                (Some((_, Class::Fence)), Class::Store) => self.mark(pc, known::SYNCHRONISES),
+                (Some((load, Class::Load)), Class::Fence) => {
+                    self.mark(load as u32, known::SYNCHRONISES);
+                }
+                (Some((_, Class::Fence)), Class::Store) => {
+                    self.mark(pc as u32, known::SYNCHRONISES)
+                }
                 _ => {}
             }
             before = Some((pc, instruction.class));
-            at += usize::from(instruction.length.max(2));
         }
     }
 

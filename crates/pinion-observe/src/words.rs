@@ -22,6 +22,18 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// Writes numbers in ascending order, those that follow each other as a range: `3, 7-9`.
+pub fn ranges(mut numbers: Vec<u32>) -> String {
+    numbers.sort_unstable();
+    numbers.dedup();
+    let runs = numbers.chunk_by(|number, next| number + 1 == *next);
+    let text = |run: &[u32]| match run {
+        [only] => only.to_string(),
+        _ => format!("{}-{}", run[0], run[run.len() - 1]),
+    };
+    runs.map(text).collect::<Vec<_>>().join(", ")
+}
+
 /// Writes a number of bytes.
 pub fn bytes(bytes: u64) -> String {
     format!("{} B", count(bytes))
@@ -61,5 +73,12 @@ mod tests {
         assert_eq!(count(7), "7");
         assert_eq!(count(1_000), "1,000");
         assert_eq!(count(12_345_678), "12,345,678");
+    }
+
+    #[test]
+    fn numbers_beside_each_other_are_a_range() {
+        assert_eq!(ranges(vec![7, 5, 6, 7, 12]), "5-7, 12");
+        assert_eq!(ranges(vec![3]), "3");
+        assert_eq!(ranges(Vec::new()), "");
     }
 }

@@ -157,7 +157,7 @@ fn an_unlocked_loop_shows_where_it_waits() {
         let rows = Rows::of(profile);
         let first = &rows.lines[0];
         assert!(first.count.cycles[Cause::Remote as usize] > first.count.busy() / 2, "{first:?}");
-        let lcov = profile.to_lcov(&rows);
+        let lcov = profile.to_lcov();
         assert!(lcov.contains("to_host.c\n"), "{lcov}");
         assert!(!lcov.contains("handler.h"), "the SDK is not the application's: {lcov}");
         let hit = lcov.lines().filter(|line| line.starts_with("DA:") && !line.ends_with(",0"));

@@ -31,29 +31,16 @@ pub struct Violation {
 
 /// Finds the instructions that break the rule, in order of address.
 pub fn violations(image: &Image) -> Vec<Violation> {
-    let code = image.segments.iter().filter(|segment| segment.flags.execute);
-    code.flat_map(|segment| sweep(image, segment.address, &segment.data)).collect()
-}
-
-fn sweep(image: &Image, start: u64, bytes: &[u8]) -> Vec<Violation> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at + 2 <= bytes.len() {
-        let halves =
-            |at: usize| bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
-        let word = u32::from(halves(at)) | u32::from(halves(at + 2)) << 16;
-        let instruction = pinion_isa::decode(word, Extensions::RV64GC);
-        let address = start + at as u64;
-        if instruction.rd == NET_RX || instruction.sources().contains(&NET_TX) {
-            found.push(Violation {
-                address,
-                instruction: disassemble(&instruction, address),
-                function: image.symbol_at(address).map(|symbol| symbol.name.clone()),
-            });
-        }
-        at += usize::from(instruction.length);
-    }
-    found
+    let all = image.instructions(Extensions::RV64GC);
+    let broken = all.filter(|(_, instruction)| {
+        instruction.rd == NET_RX || instruction.sources().contains(&NET_TX)
+    });
+    let violation = |(address, instruction)| Violation {
+        address,
+        instruction: disassemble(&instruction, address),
+        function: image.symbol_at(address).map(|symbol| symbol.name.clone()),
+    };
+    broken.map(violation).collect()
 }
 
 /// Checks the ELF in `file`; errors call it `shown`.

@@ -4,6 +4,7 @@
 //! what is wrong and what to do. Anything may be in the bytes; nothing panics, and nothing is
 //! allocated beyond a few times their length.
 
+mod code;
 mod debug;
 mod error;
 mod parse;

@@ -3,9 +3,10 @@
 //! place, from there or behind it.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use pinion_isa::{Class, Extensions, Instruction, decode};
+use pinion_isa::{Class, Instruction};
+
+use crate::words::ranges;
 
 use super::program::{Code, Debug, Program};
 
@@ -22,7 +23,7 @@ pub struct Loop {
 pub fn around(program: &Program<'_>, debug: &Debug<'_>, address: u64) -> Option<Loop> {
     let Code::RiscV(extensions) = program.code else { return None };
     let function = debug.function(address)?;
-    let all = instructions(debug, function.clone(), extensions);
+    let all: Vec<_> = program.image.instructions_in(function.clone(), extensions).collect();
     let back = all.iter().filter_map(|(at, instruction)| {
         let target = target(*at, instruction)?;
         let is_around = target <= address && address <= *at && target >= function.start;
@@ -55,23 +56,6 @@ pub fn walked(program: &Program<'_>, debug: &Debug<'_>, trail: &[u32]) -> Vec<Lo
     each.collect()
 }
 
-fn instructions(
-    debug: &Debug<'_>,
-    function: Range<u64>,
-    extensions: Extensions,
-) -> Vec<(u64, Instruction)> {
-    let mut all = Vec::new();
-    let mut at = function.start;
-    while at < function.end {
-        let Some(bytes) = debug.code(at).filter(|bytes| bytes.len() >= 2) else { break };
-        let word = bytes.iter().take(4).rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-        let instruction = decode(word, extensions);
-        all.push((at, instruction));
-        at += u64::from(instruction.length);
-    }
-    all
-}
-
 /// Gives where a branch or a jump that is no call goes.
 fn target(at: u64, instruction: &Instruction) -> Option<u64> {
     let goes = match instruction.class {
@@ -98,33 +82,4 @@ fn lines(debug: &Debug<'_>, addresses: impl Iterator<Item = u64>) -> Option<Stri
     let each = chosen.into_iter().map(|(file, lines)| format!("{file}:{}", ranges(lines)));
     let text = each.collect::<Vec<_>>().join(", ");
     (!text.is_empty()).then_some(text)
-}
-
-/// Writes numbers, those that follow each other as a range.
-fn ranges(mut numbers: Vec<u32>) -> String {
-    numbers.sort_unstable();
-    numbers.dedup();
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => parts.push((number, number)),
-        }
-    }
-    let text = |(first, last): (u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    parts.into_iter().map(text).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_written_as_ranges() {
-        assert_eq!(ranges(vec![7, 5, 6, 7, 12]), "5-7, 12");
-        assert_eq!(ranges(vec![3]), "3");
-    }
 }

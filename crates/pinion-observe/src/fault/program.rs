@@ -106,12 +106,6 @@ impl Debug<'_> {
         self.image.segment_at(address).is_some_and(|segment| segment.flags.execute)
     }
 
-    /// Gives the code's bytes from an address on.
-    pub fn code(&self, address: u64) -> Option<&[u8]> {
-        let segment = self.image.segment_at(address).filter(|segment| segment.flags.execute)?;
-        segment.data.get(usize::try_from(address - segment.address).ok()?..)
-    }
-
     /// Gives the bounds of the function that an address lies in.
     pub fn function(&self, address: u64) -> Option<Range<u64>> {
         let symbol = self.image.symbol_at(address)?;

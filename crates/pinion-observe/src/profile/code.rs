@@ -62,9 +62,7 @@ impl<'a> CodeMap<'a> {
         let function = self.function_number(name);
         let instruction = self.instruction(pc);
         let (length, flow, is_access) = match &instruction {
-            Some(instruction) => {
-                (instruction.length, flow(instruction), is_access(instruction.class))
-            }
+            Some(instruction) => (instruction.length, flow(instruction), instruction.is_memory()),
             None => (4, Flow::Straight, false),
         };
         self.slots.push(Slot { pc, length, function, flow, is_access });
@@ -83,7 +81,7 @@ impl<'a> CodeMap<'a> {
 
     /// Decodes the instruction at an address as the program's file has it.
     pub fn instruction(&self, pc: u64) -> Option<Instruction> {
-        word_at(self.image, pc).map(|word| decode(word, self.extensions))
+        self.image.word_at(pc).map(|word| decode(word, self.extensions))
     }
 
     /// Gives an instruction by its number.
@@ -113,16 +111,6 @@ impl<'a> CodeMap<'a> {
     }
 }
 
-/// Reads the bits at an address; where only two bytes are left, these.
-pub fn word_at(image: &Image, pc: u64) -> Option<u32> {
-    let segment = image.segment_at(pc)?;
-    let from = usize::try_from(pc - segment.address).ok()?;
-    let bytes = segment.data.get(from..)?;
-    let half =
-        |at: usize| Some(u32::from(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?])));
-    Some(half(0)? | half(2).unwrap_or(0) << 16)
-}
-
 fn flow(instruction: &Instruction) -> Flow {
     let links = |register: u8| register == RA || register == T0;
     match instruction.class {
@@ -130,17 +118,4 @@ fn flow(instruction: &Instruction) -> Flow {
         Class::JumpRegister if instruction.rd == 0 && links(instruction.rs1) => Flow::Return,
         _ => Flow::Straight,
     }
-}
-
-fn is_access(class: Class) -> bool {
-    matches!(
-        class,
-        Class::Load
-            | Class::Store
-            | Class::LoadReserved
-            | Class::StoreConditional
-            | Class::Amo
-            | Class::FloatLoad
-            | Class::FloatStore
-    )
 }

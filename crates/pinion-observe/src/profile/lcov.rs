@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::Profile;
-use super::rows::Rows;
-use crate::fault::program::{Code, Place, Program};
+use crate::fault::program::{Code, Program};
 use crate::words::written;
 
 /// Lines of a file, and how often each was executed.
@@ -28,38 +27,31 @@ pub fn lcov(name: &str, file: &str, lines: &Lines) -> String {
 
 impl Profile<'_> {
     /// Writes which lines were executed: those of the application's own files.
-    pub fn to_lcov(&self, rows: &Rows) -> String {
-        let files = self.coverage(rows);
+    pub fn to_lcov(&self) -> String {
+        let files = self.coverage();
         files.iter().map(|(file, lines)| lcov(&self.app, file, lines)).collect()
     }
 
     /// Counts how often each line of the application's own files was executed.
-    pub fn coverage(&self, rows: &Rows) -> BTreeMap<String, Lines> {
-        let mut times = vec![0u64; rows.places.len()];
+    pub fn coverage(&self) -> BTreeMap<String, Lines> {
+        let mut times: BTreeMap<u64, u64> = BTreeMap::new();
         for (key, count) in self.ledger.cells() {
-            times[key.slot as usize] += count.instructions;
+            *times.entry(self.code.slot(key.slot).pc).or_default() += count.instructions;
         }
+        // What never ran is in the program too.
+        let (image, extensions) = (self.code.image(), self.code.extensions());
+        for (pc, _) in image.instructions(extensions) {
+            times.entry(pc).or_default();
+        }
+        let bytes = std::fs::read(&self.elf).unwrap_or_default();
+        let program = Program::new(image, bytes, Code::RiscV(extensions));
+        let debug = program.debug();
         let mut files: BTreeMap<String, Lines> = BTreeMap::new();
-        let mut note = |places: &[Place], times: u64| {
-            for place in places.iter().filter(|place| !place.is_of_sdk()) {
+        for (pc, times) in times {
+            for place in debug.places(pc).iter().filter(|place| !place.is_of_sdk()) {
                 let (Some(file), Some(line)) = (&place.file, place.line) else { continue };
                 let all = files.entry(file.clone()).or_default().entry(line).or_default();
                 *all = times.max(*all);
-            }
-        };
-        for (places, times) in rows.places.iter().zip(times) {
-            note(places, times);
-        }
-        // What never ran is in the program too.
-        let bytes = std::fs::read(&self.elf).unwrap_or_default();
-        let image = self.code.image();
-        let program = Program::new(image, bytes, Code::RiscV(self.code.extensions()));
-        let debug = program.debug();
-        for segment in image.segments.iter().filter(|segment| segment.flags.execute) {
-            let mut pc = segment.address;
-            while pc < segment.address + segment.data.len() as u64 {
-                note(&debug.places(pc), 0);
-                pc += self.code.instruction(pc).map_or(2, |found| u64::from(found.length.max(2)));
             }
         }
         files

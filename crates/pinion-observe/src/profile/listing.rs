@@ -65,7 +65,7 @@ impl Profile<'_> {
         for row in rows.lines.iter().filter(|row| row.line > 0) {
             counts.entry((&row.file, row.line)).or_default().add(&row.count);
         }
-        let covered = self.coverage(rows);
+        let covered = self.coverage();
         let busy = self.sum().busy();
         let mut text = String::new();
         for (file, lines) in &covered {
@@ -98,13 +98,11 @@ impl Profile<'_> {
         let busy = self.sum().busy();
         written(|text| {
             writeln!(text, "{name}\n{}", head("times"))?;
-            let mut pc = symbol.address;
-            while pc < end {
-                let Some(instruction) = self.code.instruction(pc) else { break };
+            let code = image.instructions_in(symbol.address..end, self.code.extensions());
+            for (pc, instruction) in code {
                 let own = counts.get(&pc).copied().unwrap_or_default();
                 let row = columns(&own, busy, &count(own.instructions));
                 writeln!(text, "{row} {pc:#010x}  {}", disassemble(&instruction, pc))?;
-                pc += u64::from(instruction.length.max(2));
             }
             Ok(())
         })

@@ -146,7 +146,7 @@ fn describe(image: &Image, sources: &SourceLines, pc: u64) -> String {
     let function = place(image, pc).unwrap_or_else(|| "?".to_owned());
     let source = sources.at(pc).unwrap_or("-");
     let mut text = format!("{function:<32} {source:<20} {pc:#012x}  ");
-    match word_at(image, pc) {
+    match image.word_at(pc) {
         Some(word) => {
             let instruction = decode(word, Extensions::RV64GC);
             let _ = write!(text, "{}", disassemble(&instruction, pc));
@@ -154,18 +154,6 @@ fn describe(image: &Image, sources: &SourceLines, pc: u64) -> String {
         None => text.push_str("(not in the program's file)"),
     }
     text
-}
-
-fn word_at(image: &Image, pc: u64) -> Option<u32> {
-    let segment = image.segment_at(pc)?;
-    let offset = usize::try_from(pc - segment.address).ok()?;
-    let half = |at: usize| {
-        segment
-            .data
-            .get(at..at + 2)
-            .map(|bytes| u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
-    };
-    Some(half(offset)? | half(offset + 2).unwrap_or(0) << 16)
 }
 
 pub(super) fn hart_of(event: Event) -> Option<u8> {

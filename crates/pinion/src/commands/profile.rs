@@ -161,7 +161,7 @@ fn show(args: &ProfileArgs, profile: &Profile<'_>, ending: Ending) -> Result<Sta
         write_whole(path, format!("{}\n", profile.to_speedscope(&rows)).as_bytes())?;
     }
     if let Some(path) = &args.lcov {
-        write_whole(path, profile.to_lcov(&rows).as_bytes())?;
+        write_whole(path, profile.to_lcov().as_bytes())?;
     }
     if let Some(path) = &args.run.report.json {
         output::write_json(path, &format!("{:#}", profile.to_json(&rows)))?;
