@@ -1,5 +1,6 @@
 //! One decoded instruction: twelve bytes, made once per program word.
 
+use crate::xpulp::Fields;
 use crate::{Class, Op};
 
 /// Number of the first floating-point register: f0 to f31 are 32 to 63, so that one number names a
@@ -89,5 +90,18 @@ impl Instruction {
     #[inline(always)]
     pub const fn is_memory(&self) -> bool {
         self.class.is_memory()
+    }
+
+    /// Gives the bytes that it reads or writes in memory, 0 if it does not go there.
+    pub fn access_bytes(&self) -> u8 {
+        match self.op {
+            Op::Lb | Op::Lbu | Op::Sb => 1,
+            Op::Lh | Op::Lhu | Op::Sh => 2,
+            Op::Ld | Op::Sd | Op::Fld | Op::Fsd => 8,
+            Op::Xpulp if self.is_memory() => Fields::of(self).op.access_bytes(),
+            _ if !self.is_memory() => 0,
+            _ if self.op.mnemonic().ends_with(".d") => 8,
+            _ => 4,
+        }
     }
 }

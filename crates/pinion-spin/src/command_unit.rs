@@ -8,6 +8,9 @@
 //! sees the answer two cycles after the interface gives it. (Paper §III-A, §III-B2; RTL: command
 //! frontend.)
 
+use pinion_sim::arbiter::{Requests, RoundRobin};
+use pinion_sim::turn_port::{Side, TurnPort};
+
 use crate::cluster::hpu::driver::{Port, Turn};
 use crate::cluster::{Clusters, SPILL_ENTRIES};
 use crate::command::interface::{Slots, Taken};
@@ -21,8 +24,6 @@ use crate::outbound::OutboundEngine;
 use crate::shared::{Shared, unit};
 use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
-use pinion_sim::arbiter::{Requests, RoundRobin};
-use pinion_sim::turn_port::{Side, TurnPort};
 
 /// Chooses whose command goes to its interface: one in a cycle. A command that was chosen and whose
 /// interface is full holds up those behind it, whatever they are for. (That one arbiter stands before

@@ -9,13 +9,14 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use pinion_sim::arbiter::{Requests, RoundRobin};
+
 use crate::context::Handlers;
 use crate::message_state::MessageState;
 use crate::shared::Shared;
 use crate::task::{NO_PACKET, Packets, Task};
 use crate::wake::{Due, Wake};
 use crate::{ContextId, HandlerKind, Machine};
-use pinion_sim::arbiter::{Requests, RoundRobin};
 
 #[derive(Clone, Debug)]
 struct Queue {

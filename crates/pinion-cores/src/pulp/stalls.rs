@@ -20,6 +20,19 @@ pub struct Stalls {
 }
 
 impl Stalls {
+    /// Lists the reasons by name, as tables and files have them.
+    pub const fn reasons(&self) -> [(&'static str, u64); 7] {
+        [
+            ("load_use", self.load_use),
+            ("branch", self.branch),
+            ("arithmetic", self.arithmetic),
+            ("fetch", self.fetch),
+            ("l1", self.l1),
+            ("remote", self.remote),
+            ("command", self.command),
+        ]
+    }
+
     /// Adds up all reasons.
     pub const fn total(&self) -> u64 {
         self.load_use

@@ -57,21 +57,6 @@ impl Fields {
     }
 }
 
-impl Instruction {
-    /// Gives the bytes that it reads or writes in memory, 0 if it does not go there.
-    pub fn access_bytes(&self) -> u8 {
-        match self.op {
-            Op::Lb | Op::Lbu | Op::Sb => 1,
-            Op::Lh | Op::Lhu | Op::Sh => 2,
-            Op::Ld | Op::Sd | Op::Fld | Op::Fsd => 8,
-            Op::Xpulp if self.is_memory() => Fields::of(self).op.access_bytes(),
-            _ if !self.is_memory() => 0,
-            _ if self.op.mnemonic().ends_with(".d") => 8,
-            _ => 4,
-        }
-    }
-}
-
 /// Makes an instruction of an operation and its immediates.
 const fn instruction(op: XpulpOp, registers: [u8; 4], immediates: (i32, u32)) -> Instruction {
     let [rd, rs1, rs2, rs3] = registers;

@@ -127,18 +127,11 @@ impl Handlers {
             )?;
             let total = row.stalls.total().max(1) as f64;
             let stalls = &row.stalls;
-            let kinds = [
-                ("load-use", stalls.load_use),
-                ("branch", stalls.branch),
-                ("arithmetic", stalls.arithmetic),
-                ("fetch", stalls.fetch),
-                ("L1", stalls.l1),
-                ("remote", stalls.remote),
-                ("command", stalls.command),
-            ];
-            let some = kinds.iter().filter(|(_, cycles)| *cycles > 0);
-            let parts = some
-                .map(|(name, cycles)| format!("{name} {:.0} %", *cycles as f64 / total * 100.0));
+            let some = stalls.reasons().into_iter().filter(|(_, cycles)| *cycles > 0);
+            let parts = some.map(|(name, cycles)| {
+                let name = if name == "l1" { "L1" } else { name }.replace('_', "-");
+                format!("{name} {:.0} %", cycles as f64 / total * 100.0)
+            });
             let parts: Vec<String> = parts.collect();
             if !parts.is_empty() {
                 writeln!(out, "      waits: {}", parts.join(", "))?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pinion_spin::{HandlerRecord, PacketRecord};
 use serde_json::{Value, json};
 
-use super::cause::{self, reasons};
+use super::cause;
 use super::census::{DroppedTarget, Found, Target};
 use super::chain::{Blocker, Chain};
 use super::drop::{self, Inside};
@@ -175,7 +175,7 @@ impl Done {
                 ran.hpu,
                 count(ran.instructions)
             )?;
-            for (reason, lost) in reasons(&ran.stalls) {
+            for (reason, lost) in ran.stalls.reasons() {
                 if lost > 0 {
                     write!(text, ", {} cycles {reason}", count(lost))?;
                 }
@@ -214,7 +214,9 @@ impl Done {
             })
         };
         let handler = |(name, ran): &(String, HandlerRecord)| {
-            let stalls: serde_json::Map<String, Value> = reasons(&ran.stalls)
+            let stalls: serde_json::Map<String, Value> = ran
+                .stalls
+                .reasons()
                 .into_iter()
                 .map(|(name, n)| (name.to_owned(), n.into()))
                 .collect();

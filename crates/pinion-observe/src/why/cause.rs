@@ -6,19 +6,6 @@ use super::chain::{Chain, Span, Step};
 use super::lines::LineShare;
 use crate::words::number;
 
-/// Names the reasons for which a core does not issue, with what they mean for a handler.
-pub fn reasons(stalls: &Stalls) -> [(&'static str, u64); 7] {
-    [
-        ("load_use", stalls.load_use),
-        ("branch", stalls.branch),
-        ("arithmetic", stalls.arithmetic),
-        ("fetch", stalls.fetch),
-        ("l1", stalls.l1),
-        ("remote", stalls.remote),
-        ("command", stalls.command),
-    ]
-}
-
 /// Says in words what a core waited for.
 fn waited_for(reason: &str) -> &'static str {
     match reason {
@@ -58,7 +45,7 @@ fn running(handlers: &[HandlerRecord], lines: &[LineShare]) -> String {
     handlers.iter().for_each(|ran| stalls.add(&ran.stalls));
     let instructions: u64 = handlers.iter().map(|ran| ran.instructions).sum();
     let mut why = String::new();
-    let worst = reasons(&stalls).into_iter().max_by_key(|(_, cycles)| *cycles);
+    let worst = stalls.reasons().into_iter().max_by_key(|(_, cycles)| *cycles);
     if let Some((reason, cycles)) = worst.filter(|(_, cycles)| *cycles > 0) {
         let all = instructions + stalls.total();
         let share = cycles as f64 * 100.0 / all.max(1) as f64;

@@ -6,6 +6,8 @@
 //! and they their cores. (Paper §III-B2; RTL scheduler: a spill register per cluster,
 //! and a round robin over them.)
 
+use pinion_sim::arbiter::{Requests, RoundRobin};
+
 use super::{Clusters, SPILL_ENTRIES};
 use crate::UnitEventKind;
 use crate::cluster::hpu::Waiting;
@@ -13,7 +15,6 @@ use crate::listener::Listener;
 use crate::shared::{Shared, unit};
 use crate::task::Task;
 use crate::wake::{Due, Wake};
-use pinion_sim::arbiter::{Requests, RoundRobin};
 
 /// Holds the arbiter over the clusters.
 #[derive(Clone, Debug)]

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use pinion_sim::turn_port::{BurstId, Side, TurnPort};
+
 use super::Clusters;
 use crate::listener::Listener;
 use crate::machine::DmaReach;
@@ -13,7 +15,6 @@ use crate::memory::Place;
 use crate::shared::{Shared, unit};
 use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
-use pinion_sim::turn_port::{BurstId, Side, TurnPort};
 
 /// What the error slave answers that stands where an engine does not reach (measured).
 pub const ERROR_WORD: u32 = 0xbadc_ab1e;

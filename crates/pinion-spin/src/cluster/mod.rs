@@ -21,6 +21,8 @@ use std::collections::VecDeque;
 
 use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
+use pinion_sim::arbiter::{Requests, RoundRobin};
+use pinion_sim::turn_port::TurnPort;
 
 use crate::Machine;
 use crate::cluster::hpu::port::NearMemory;
@@ -28,8 +30,6 @@ use crate::cluster::hpu::{Core, HpuDriver, fault, trace};
 use crate::shared::Shared;
 use crate::task::Task;
 use crate::wake::{Due, Wake};
-use pinion_sim::arbiter::{Requests, RoundRobin};
-use pinion_sim::turn_port::TurnPort;
 
 use completions::CompletionArbiter;
 use dma::SharedPorts;

@@ -5,6 +5,7 @@
 //! core, and share their ports. (Paper §III-A; cycles measured on the RTL, in the machine file.)
 
 use pinion_isa::{Access, Exception, MemoryKind, Privilege};
+use pinion_sim::turn_port::Side;
 
 use super::Clusters;
 use super::lanes::LOOKAHEAD_CYCLES;
@@ -15,7 +16,6 @@ use crate::listener::{Event, Listener};
 use crate::machine::RemoteAmo;
 use crate::memory::Place;
 use crate::shared::Shared;
-use pinion_sim::turn_port::Side;
 
 /// Says what became of an access.
 pub enum Performed {

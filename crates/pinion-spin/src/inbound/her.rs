@@ -2,6 +2,8 @@
 //! order, one a cycle, to the MPQ engine. One that finds no cell and no queue waits here, and the
 //! inbound engine's packets behind it.
 
+use pinion_sim::turn_port::Side;
+
 use super::InboundEngine;
 use crate::listener::{DropReason, Event, Listener};
 use crate::machine::WhenFull;
@@ -10,7 +12,6 @@ use crate::mpq_engine::{MpqEngine, Refusal};
 use crate::shared::{Shared, unit};
 use crate::wake::Due;
 use crate::{ContextId, UnitEventKind};
-use pinion_sim::turn_port::Side;
 
 /// Names whom a HER meets: the MPQ engine, and the matching engine, which hears of messages that are evicted.
 pub struct HerPath<'a> {

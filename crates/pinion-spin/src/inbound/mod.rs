@@ -12,6 +12,8 @@ mod packet_buffer;
 
 use std::collections::VecDeque;
 
+use pinion_sim::turn_port::{BurstId, Side, TurnPort};
+
 use crate::crossing::Crossing;
 use crate::listener::{DropReason, Event, Listener};
 use crate::machine::WhenFull;
@@ -20,7 +22,6 @@ use crate::shared::Shared;
 use crate::task::{NO_PACKET, Packet};
 use crate::wake::{Due, Wake};
 use crate::{Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traffic};
-use pinion_sim::turn_port::{BurstId, Side, TurnPort};
 
 pub use her::HerPath;
 

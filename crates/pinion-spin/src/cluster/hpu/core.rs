@@ -2,10 +2,10 @@
 
 use pinion_cores::pulp;
 use pinion_isa::{Access, HartConfig, Reservation};
+use pinion_sim::turn_port::BurstId;
 
 use super::Permissions;
 use crate::Machine;
-use pinion_sim::turn_port::BurstId;
 
 /// Says what a core waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

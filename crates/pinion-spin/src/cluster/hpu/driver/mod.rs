@@ -16,10 +16,11 @@ mod task;
 
 use std::collections::VecDeque;
 
+use pinion_sim::turn_port::{BurstId, Side};
+
 use crate::command::CommandWords;
 use crate::task::Task;
 use crate::{ExecutionContext, Machine};
-use pinion_sim::turn_port::{BurstId, Side};
 
 /// Names the registers by their offset.
 pub mod register {
