@@ -1,5 +1,6 @@
 //! The command from outside: every mistake gives one paragraph, status 2 and no output file.
 
+#[allow(dead_code)]
 mod outside;
 
 use std::fs;

@@ -6,7 +6,7 @@ mod client;
 #[allow(dead_code)]
 mod outside;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use client::Session;
 use outside::Folder;
@@ -19,23 +19,6 @@ use pinion::watch::Unobserved;
 use pinion_isa::Class;
 use pinion_sim::random::Xorshift64;
 use pinion_spin::{Hears, InstructionRecord, Interest, Spin};
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Makes an application of a calibration program.
-fn calibration(folder: &Folder, program: &str, handler: &str) -> PathBuf {
-    let manifest = format!(
-        "[app]\nname = \"{program}\"\nelf = \"{program}.elf\"\n\n[[context]]\nname = \"all\"\n\
-         match = [\"udp\"]\npayload = \"{handler}\"\nhost_memory = \"1MiB\"\n\
-         scratchpad = \"16KiB\"\nhandler_memory = \"64KiB\"\n"
-    );
-    let elf = repository().join(format!("tests/calibration/pspin/elf/{program}.elf"));
-    folder.write(&format!("{program}/{program}.elf"), std::fs::read(elf).unwrap());
-    folder.write(&format!("{program}/app.toml"), manifest);
-    folder.0.join(program)
-}
 
 const SPEC: &str = "udp,size=512,count=60,seed=4";
 
@@ -80,7 +63,7 @@ fn seed() -> u64 {
 #[test]
 fn registers_and_memory_are_those_of_the_instructions() {
     let folder = Folder::new("debug-truth");
-    let app = App::load(&calibration(&folder, "words", "reduce"), &Options::default()).unwrap();
+    let app = App::load(&folder.calibration("words", "reduce"), &Options::default()).unwrap();
     let records = instructions(&app);
     let seed = seed();
     let mut random = Xorshift64::new(seed);
@@ -117,7 +100,7 @@ fn registers_and_memory_are_those_of_the_instructions() {
 #[test]
 fn steps_forward_and_back_meet() {
     let folder = Folder::new("debug-steps");
-    let app = App::load(&calibration(&folder, "words", "reduce"), &Options::default()).unwrap();
+    let app = App::load(&folder.calibration("words", "reduce"), &Options::default()).unwrap();
     let records = instructions(&app);
     let seed = seed();
     let mut random = Xorshift64::new(seed);
@@ -146,7 +129,7 @@ fn steps_forward_and_back_meet() {
 #[test]
 fn stops_are_the_same_in_both_directions() {
     let folder = Folder::new("debug-both");
-    let app = App::load(&calibration(&folder, "words", "reduce"), &Options::default()).unwrap();
+    let app = App::load(&folder.calibration("words", "reduce"), &Options::default()).unwrap();
     let entry = app.contexts[0].payload_handler.as_ref().unwrap().address;
     let mut timeline = Timeline::new(&app, packets()).unwrap();
     timeline.conditions.breakpoints.push(entry);
@@ -187,7 +170,7 @@ fn stops_are_the_same_in_both_directions() {
 #[test]
 fn a_fault_stops_before_the_instruction_in_both_directions() {
     let folder = Folder::new("debug-fault");
-    let path = calibration(&folder, "memory", "handler_l2_st");
+    let path = folder.calibration("memory", "handler_l2_st");
     let manifest = std::fs::read_to_string(path.join("app.toml")).unwrap();
     // Its handler stores to handler memory, and has none.
     let manifest = manifest.replace("handler_memory = \"64KiB\"", "handler_memory = 0");
@@ -218,7 +201,7 @@ fn a_fault_stops_before_the_instruction_in_both_directions() {
 #[test]
 fn a_debugged_run_is_the_run() {
     let folder = Folder::new("debug-same");
-    let app = App::load(&calibration(&folder, "words", "reduce"), &Options::default()).unwrap();
+    let app = App::load(&folder.calibration("words", "reduce"), &Options::default()).unwrap();
     let outputs = Outputs::default();
     let plain = pinion::run::run(&app, packets(), &outputs, &mut Unobserved).unwrap();
     let mut timeline = Timeline::new(&app, packets()).unwrap();
@@ -241,7 +224,7 @@ fn thread_of(stop: &str) -> String {
 #[test]
 fn gdb_sets_out_and_turns_back() {
     let folder = Folder::new("debug-gdb");
-    let app = calibration(&folder, "words", "reduce").display().to_string();
+    let app = folder.calibration("words", "reduce").display().to_string();
     let session = Session::start(&[&app, "--generate", SPEC]);
     let mut gdb = session.connect();
     let supported = gdb.ask("qSupported:swbreak+;hwbreak+;vContSupported+");
@@ -312,7 +295,7 @@ fn gdb_sets_out_and_turns_back() {
 #[test]
 fn watchpoints_stop_behind_writes_and_before_them() {
     let folder = Folder::new("debug-watch");
-    let app = calibration(&folder, "words", "reduce");
+    let app = folder.calibration("words", "reduce");
     let loaded = App::load(&app, &Options::default()).unwrap();
     let records = instructions(&loaded);
     let store = records.iter().find(|record| {
@@ -343,7 +326,7 @@ fn watchpoints_stop_behind_writes_and_before_them() {
 #[test]
 fn an_interruption_stops_and_a_lost_connection_ends() {
     let folder = Folder::new("debug-lost");
-    let app = calibration(&folder, "words", "reduce").display().to_string();
+    let app = folder.calibration("words", "reduce").display().to_string();
     let many = "udp,size=512,count=400000";
     let session = Session::start(&[&app, "--generate", many]);
     let mut gdb = session.connect();
@@ -363,7 +346,7 @@ fn an_interruption_stops_and_a_lost_connection_ends() {
 #[test]
 fn what_cannot_be_debugged_is_said() {
     let folder = Folder::new("debug-refused");
-    let app = calibration(&folder, "words", "reduce").display().to_string();
+    let app = folder.calibration("words", "reduce").display().to_string();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap().to_string();
     let asked = |more: &[&str]| {

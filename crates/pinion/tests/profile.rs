@@ -55,27 +55,19 @@ fn check(profile: &Profile<'_>, what: &str) {
 #[test]
 fn every_cycle_of_every_hpu_is_counted_once() {
     let folder = Folder::new("profile-sums");
-    let elf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/calibration/pspin/elf");
     let seed = std::env::var("PINION_PROFILE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or(0x5eed_0043);
     let mut random = Xorshift64::new(seed);
     let programs = [("empty", "ph"), ("words", "reduce"), ("words", "aggregate"), ("move", "ph")];
     for round in 0..12 {
         let (program, handler) = programs[round % programs.len()];
-        let manifest = format!(
-            "[app]\nname = \"{program}\"\nelf = \"{program}.elf\"\n\n[[context]]\nname = \"all\"\n\
-             match = [\"udp\"]\npayload = \"{handler}\"\nhost_memory = \"1MiB\"\n\
-             scratchpad = \"16KiB\"\nhandler_memory = \"64KiB\"\n"
-        );
-        let bytes = std::fs::read(elf.join(format!("{program}.elf"))).unwrap();
-        folder.write(&format!("{program}/{program}.elf"), bytes);
-        folder.write(&format!("{program}/app.toml"), manifest);
+        let path = folder.calibration(program, handler);
         let overrides = vec![
             format!("cluster.count={}", 1 << (random.draw() % 3)),
             format!("units.count={}", 1 + random.draw() % 2),
         ];
         let options = Options { overrides, ..Options::default() };
-        let app = App::load(&folder.0.join(program), &options).unwrap();
+        let app = App::load(&path, &options).unwrap();
         let (size, count) = (64 + random.draw() % 960, 1 + random.draw() % 80);
         let spec = format!("udp,size={size},count={count},seed={}", random.draw() % 1000);
         let what = format!(

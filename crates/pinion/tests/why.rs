@@ -4,8 +4,6 @@
 #[allow(dead_code)]
 mod outside;
 
-use std::path::{Path, PathBuf};
-
 use outside::Folder;
 use pinion::app::{App, Options};
 use pinion::report::Outputs;
@@ -15,23 +13,6 @@ use pinion::watch::Unobserved;
 use pinion::why::{Answer, Census, Found, Lines, Which, Witness};
 use pinion_sim::random::Xorshift64;
 use serde_json::Value;
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Makes an application of a calibration program.
-fn calibration(folder: &Folder, program: &str, handler: &str) -> PathBuf {
-    let manifest = format!(
-        "[app]\nname = \"{program}\"\nelf = \"{program}.elf\"\n\n[[context]]\nname = \"all\"\n\
-         match = [\"udp\"]\npayload = \"{handler}\"\nhost_memory = \"1MiB\"\n\
-         scratchpad = \"16KiB\"\nhandler_memory = \"64KiB\"\n"
-    );
-    let elf = repository().join(format!("tests/calibration/pspin/elf/{program}.elf"));
-    folder.write(&format!("{program}-{handler}/{program}.elf"), std::fs::read(elf).unwrap());
-    folder.write(&format!("{program}-{handler}/app.toml"), manifest);
-    folder.0.join(format!("{program}-{handler}"))
-}
 
 fn hear(app: &App, spec: &str, tracer: &mut dyn Tracer) {
     let packets = Packets::generate(spec, None, None).unwrap();
@@ -86,7 +67,7 @@ fn check(document: &Value, found: &Found, what: &str) {
 fn the_parts_of_any_packet_add_up() {
     let folder = Folder::new("why-sums");
     let programs = [("empty", "ph"), ("words", "reduce"), ("words", "aggregate"), ("move", "ph")];
-    let programs = programs.map(|(program, handler)| calibration(&folder, program, handler));
+    let programs = programs.map(|(program, handler)| folder.calibration(program, handler));
     let seed = std::env::var("PINION_WHY_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or(0x5eed_0042);
     let mut random = Xorshift64::new(seed);
@@ -117,7 +98,7 @@ fn the_parts_of_any_packet_add_up() {
 #[test]
 fn who_waits_for_an_hpu_names_who_has_it() {
     let folder = Folder::new("why-behind");
-    let path = calibration(&folder, "words", "reduce");
+    let path = folder.calibration("words", "reduce");
     let overrides = vec!["cluster.count=1".to_owned()];
     let options = Options { overrides, ..Options::default() };
     let app = App::load(&path, &options).unwrap();
@@ -136,7 +117,7 @@ fn who_waits_for_an_hpu_names_who_has_it() {
 #[test]
 fn a_dropped_packet_has_one_cause() {
     let folder = Folder::new("why-dropped");
-    let path = calibration(&folder, "words", "reduce");
+    let path = folder.calibration("words", "reduce");
     let app = path.display().to_string();
     let run = ["--generate", "udp,size=1024,count=60", "--set", "inbound.when_full=\"drop\""];
     let small =
@@ -173,7 +154,7 @@ fn a_dropped_packet_has_one_cause() {
 #[test]
 fn what_cannot_be_asked_is_said() {
     let folder = Folder::new("why-refused");
-    let path = calibration(&folder, "empty", "ph");
+    let path = folder.calibration("empty", "ph");
     let app = path.display().to_string();
     let run = ["--generate", "udp,size=64,count=5"];
     let ask = |more: &[&'static str]| [&["why", app.as_str()], more, &run[..]].concat();

@@ -1,5 +1,6 @@
 //! What the command says: of runs that came to nothing, of what it can do, in colour or without.
 
+#[allow(dead_code)]
 mod outside;
 
 use std::fs;

@@ -29,6 +29,21 @@ impl Folder {
         self.0.join("app")
     }
 
+    /// An application of a calibration program: its payload handler takes every UDP packet.
+    pub fn calibration(&self, program: &str, handler: &str) -> PathBuf {
+        let manifest = format!(
+            "[app]\nname = \"{program}\"\nelf = \"{program}.elf\"\n\n[[context]]\nname = \"all\"\n\
+             match = [\"udp\"]\npayload = \"{handler}\"\nhost_memory = \"1MiB\"\n\
+             scratchpad = \"16KiB\"\nhandler_memory = \"64KiB\"\n"
+        );
+        let elves = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/calibration/pspin/elf");
+        let name = format!("{program}-{handler}");
+        let elf = fs::read(elves.join(format!("{program}.elf"))).unwrap();
+        self.write(&format!("{name}/{program}.elf"), elf);
+        self.write(&format!("{name}/app.toml"), manifest);
+        self.0.join(name)
+    }
+
     pub fn pinion(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_pinion"))
             .args(arguments)
