@@ -4,6 +4,7 @@ mod bench;
 mod debug;
 mod figure;
 mod lab;
+mod later;
 mod nic;
 mod profile;
 mod pspin;
@@ -22,6 +23,7 @@ pub use bench::BenchArgs;
 pub use debug::DebugArgs;
 pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
+use later::Later;
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
 pub use profile::{PROFILE_REFUSES, ProfileArgs};
 pub use pspin::{PspinArgs, PspinCompileArgs, PspinVerb};
@@ -51,33 +53,33 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run an application on a capture or on generated packets
-    Run(RunArgs),
+    Run(Later<RunArgs>),
     /// Show what handlers or a nanoservice do, instruction by instruction or as tracks
-    Trace(Box<TraceArgs>),
+    Trace(Later<TraceArgs>),
     /// Tell why a packet took so long, or was dropped
-    Why(Box<WhyArgs>),
+    Why(Later<WhyArgs>),
     /// Show where every cycle of every core went, by handler, function, line and cause
-    Profile(Box<ProfileArgs>),
+    Profile(Later<ProfileArgs>),
     /// Stop an application's handlers in gdb, step them, and go back
-    Debug(Box<DebugArgs>),
+    Debug(Later<DebugArgs>),
     /// Run an application's tests: packets in, what must come of them
-    Test(TestArgs),
+    Test(Later<TestArgs>),
     /// Run an application live on a TAP device, until Ctrl-C
-    Up(UpArgs),
+    Up(Later<UpArgs>),
     /// Run a NIC that host programs use, until Ctrl-C
-    Nic(NicArgs),
+    Nic(Box<NicArgs>),
     /// Make a new application: a folder with a small, complete example
-    New(NewArgs),
+    New(Later<NewArgs>),
     /// Compile an application and check it
-    Build(BuildArgs),
+    Build(Later<BuildArgs>),
     /// Run an application over a grid of settings: a table and a chart
-    Sweep(SweepArgs),
+    Sweep(Later<SweepArgs>),
     /// Compare this model's cycles with the hardware's, row by row
-    Calibrate(CalibrateArgs),
+    Calibrate(Later<CalibrateArgs>),
     /// Make a published figure or table again, with the published values beside
-    Figure(FigureArgs),
+    Figure(Later<FigureArgs>),
     /// Measure how fast this computer simulates
-    Bench(BenchArgs),
+    Bench(Later<BenchArgs>),
     /// Show machines
     Machine(MachineArgs),
     /// Run projects written for PsPIN's published model as they are
@@ -89,9 +91,9 @@ pub enum Verb {
     /// Tell what is installed, what is missing and how to get it
     Doctor,
     /// Print what completes this command's words in a shell
-    Completions(CompletionsArgs),
+    Completions(Later<CompletionsArgs>),
     /// Print the manual page, or write one for each command
-    Man(ManArgs),
+    Man(Later<ManArgs>),
 }
 
 /// Chooses the application and how it is built.
