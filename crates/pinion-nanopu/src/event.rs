@@ -3,6 +3,7 @@
 use pinion_sim::probe::{Interest, Vocabulary};
 
 use crate::Cycle;
+use crate::waypoint::Waypoint;
 
 pub use pinion_cores::rocket::Waits;
 pub use pinion_sim::probe::{Deaf, Hears};
@@ -116,6 +117,13 @@ pub enum Told<'a> {
         /// What.
         event: Event,
     },
+    /// Something happened to a frame or a message.
+    Waypoint {
+        /// The cycle.
+        at: Cycle,
+        /// What.
+        waypoint: Waypoint,
+    },
     /// A hart retired an instruction; these are in order within a hart.
     Retired {
         /// The hart.
@@ -150,21 +158,30 @@ impl Vocabulary for NanoPu {
     type Interest = Retirements;
 }
 
-/// What a listener wants to hear beside what is always said: the instructions that retire. Without, turns
-/// of loops that only count are left out of the simulation.
+/// What a listener wants to hear beside what is always said: the instructions that retire, without which
+/// turns of loops that only count are left out of the simulation, and what becomes of each message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retirements {
-    /// It hears them.
+    /// It hears instructions.
     pub retired: bool,
+    /// It hears of each frame and message by its number.
+    pub waypoints: bool,
 }
 
 impl Interest<NanoPu> for Retirements {
     fn with(self, other: Self) -> Self {
-        Self { retired: self.retired || other.retired }
+        Self {
+            retired: self.retired || other.retired,
+            waypoints: self.waypoints || other.waypoints,
+        }
     }
 
     fn wants(&self, told: &Told<'_>) -> bool {
-        self.retired || !matches!(told, Told::Retired { .. })
+        match told {
+            Told::Retired { .. } => self.retired,
+            Told::Waypoint { .. } => self.waypoints,
+            _ => true,
+        }
     }
 }
 
@@ -174,6 +191,14 @@ pub trait Listener: Hears<NanoPu> {
     #[inline]
     fn event(&mut self, at: Cycle, event: Event) {
         self.hear(&Told::Event { at, event });
+    }
+
+    /// Says what happened to a frame or a message in cycle `at`, if anybody asked for it.
+    #[inline]
+    fn waypoint(&mut self, at: Cycle, waypoint: Waypoint) {
+        if self.interest().waypoints {
+            self.hear(&Told::Waypoint { at, waypoint });
+        }
     }
 
     /// Says that `hart` retired the instruction at `pc` in cycle `at`.

@@ -45,6 +45,7 @@ pub mod nic;
 pub mod node;
 mod packets;
 pub mod transport;
+pub mod waypoint;
 
 pub use pinion_cores::rocket as core;
 

@@ -33,6 +33,7 @@ use crate::nic::receive::{Receive, Requests};
 use crate::nic::transmit::Transmit;
 use crate::transport::{self, Address};
 use crate::transport::{ControlRequest, Credit, Delivered};
+use crate::waypoint::Waypoint;
 use port::{Port, Post, PostKind};
 
 pub(crate) use end::tell_core;
@@ -327,10 +328,12 @@ impl Node {
             };
             match interface.write_csr(csr, value, post.at) {
                 Some(Command::Bind { context }) => {
+                    listener.waypoint(post.at, Waypoint::Bound { hart: hart as u8, context });
                     self.receive.bind(hart as u8, context, post.at);
                 }
                 Some(Command::MessageDone { context }) => {
                     listener.event(post.at, Event::MessageDone { hart: hart as u8 });
+                    listener.waypoint(post.at, Waypoint::Ended { hart: hart as u8, context });
                     self.receive.message_done(hart as u8, context, post.at);
                 }
                 _ => {}

@@ -148,14 +148,14 @@ impl Ears {
 
 impl Hears<NanoPu> for Ears {
     fn interest(&self) -> Retirements {
-        Retirements { retired: true }
+        Retirements { retired: true, ..Retirements::default() }
     }
 
     fn hear(&mut self, told: &Told<'_>) {
         match *told {
             Told::Event { at, event } => self.event(at, event),
             Told::Retired { hart, at, pc, .. } => self.retired(hart, at, pc),
-            Told::Arrived { .. } | Told::Left { .. } => {}
+            Told::Waypoint { .. } | Told::Arrived { .. } | Told::Left { .. } => {}
         }
     }
 }

@@ -167,6 +167,12 @@ impl ContextQueue {
         Some(word)
     }
 
+    /// Counts the messages that were begun, if the word that was read last, in `now`, began one.
+    pub fn has_just_begun(&self, now: Cycle) -> Option<u64> {
+        let is_first = self.reads[0] == now && self.starts[0].0 + 1 == self.head;
+        (is_first && self.begun > 0).then_some(self.begun)
+    }
+
     /// Gives the last `words` words (at most two) back.
     pub fn unread(&mut self, words: u64) {
         for _ in 0..words.min(self.head) {

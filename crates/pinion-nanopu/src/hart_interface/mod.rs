@@ -195,6 +195,12 @@ impl HartInterface {
         word
     }
 
+    /// Counts the messages that the running context has begun, if it has begun one with the word that it
+    /// read last, in `now`.
+    pub fn has_just_begun(&self, now: Cycle) -> Option<u64> {
+        self.queues.get(usize::from(self.context()))?.has_just_begun(now)
+    }
+
     /// Gives the last `words` words read (at most two) back: the pipeline was flushed.
     pub fn unread(&mut self, words: u32) {
         let context = self.context();

@@ -6,6 +6,7 @@ use crate::Cycle;
 use crate::core::{Network, Waits};
 use crate::event::{Event, Listener};
 use crate::hart_interface::HartInterface;
+use crate::waypoint::Waypoint;
 
 /// Something a core wrote, which the network sees in its cycle.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +74,14 @@ impl<L: Listener> Network for Port<'_, L> {
 
     fn pop(&mut self, now: Cycle) -> Option<u64> {
         self.listener.event(now, Event::ReceivePop { hart: self.hart });
-        self.interface.pop(now)
+        let word = self.interface.pop(now);
+        if self.listener.interest().waypoints
+            && let Some(count) = self.interface.has_just_begun(now)
+        {
+            let (hart, context) = (self.hart, self.interface.context());
+            self.listener.waypoint(now, Waypoint::Begun { hart, context, count });
+        }
+        word
     }
 
     fn send(&mut self, word: u64, now: Cycle) {

@@ -109,7 +109,7 @@ impl<'a> HartProfile<'a> {
 
 impl Hears<NanoPu> for HartProfile<'_> {
     fn interest(&self) -> Retirements {
-        Retirements { retired: true }
+        Retirements { retired: true, ..Retirements::default() }
     }
 
     fn hear(&mut self, told: &Told<'_>) {

@@ -90,7 +90,7 @@ impl<'a, W: Write> Trace<'a, W> {
 
 impl<W: Write> Hears<NanoPu> for Trace<'_, W> {
     fn interest(&self) -> Retirements {
-        Retirements { retired: !self.filter.no_instructions }
+        Retirements { retired: !self.filter.no_instructions, ..Retirements::default() }
     }
 
     fn hear(&mut self, told: &Told<'_>) {

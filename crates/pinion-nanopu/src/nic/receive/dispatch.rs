@@ -20,10 +20,15 @@ use crate::Cycle;
 use crate::event::{Event, Listener};
 use crate::hart_interface::HartInterface;
 use crate::machine::receive::GlobalReceiveSection;
+use crate::waypoint::Waypoint;
 
 /// A message on its way to a hart.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
+    /// The message's number.
+    message: u64,
+    /// When its hart was chosen.
+    chosen: Cycle,
     hart: u8,
     lane: Lane,
     context: u16,
@@ -144,6 +149,8 @@ impl Dispatcher {
     fn start(&mut self, hart: u8, lane: Lane, context: u16, global: &GlobalReceive, now: Cycle) {
         let Some(message) = global.head(lane) else { return };
         self.current = Some(Transfer {
+            message: message.number,
+            chosen: now,
             hart,
             lane,
             context,
@@ -218,6 +225,11 @@ impl Dispatcher {
             }
             let begins = transfer.done == 0;
             let header = begins.then_some(transfer.application_header);
+            if begins {
+                let Transfer { message, hart, context, .. } = transfer;
+                let waypoint = Waypoint::Chosen { message, hart, context, enters: at };
+                listener.waypoint(transfer.chosen, waypoint);
+            }
             let words = global.take(transfer.lane, n as usize - usize::from(begins));
             send(&mut transfer, at, header.into_iter().chain(words), &mut harts[hart], listener);
         }

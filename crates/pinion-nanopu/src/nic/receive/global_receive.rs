@@ -21,6 +21,8 @@ pub const NARROW_CYCLES: Cycle = WORDS as Cycle;
 /// A message in a lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Queued {
+    /// Its number.
+    pub number: u64,
     /// The word an application reads first.
     pub application_header: u64,
     /// 64-bit words of payload.
@@ -176,7 +178,7 @@ mod tests {
     }
 
     fn message(words: u32) -> Queued {
-        Queued { application_header: 1, words, stored: 0, packets: 1 }
+        Queued { number: 0, application_header: 1, words, stored: 0, packets: 1 }
     }
 
     #[test]

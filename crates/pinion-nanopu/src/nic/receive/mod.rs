@@ -35,6 +35,7 @@ use crate::event::{Event, Listener};
 use crate::hart_interface::HartInterface;
 use crate::machine::receive::{ReceiveSection, ReceiveSectionError};
 use crate::transport::{Transport, Verdict};
+use crate::waypoint::Waypoint;
 
 /// Takes the receive side's requests to the transmit side; `at` in each says when it takes effect,
 /// some cycles after the call.
@@ -244,7 +245,11 @@ impl Receive {
         self.ingress.trace_in(&frame, listener);
         self.books.frames += 1;
         match self.transport.parse(&frame.bytes) {
-            Err(reason) => self.books.drop_packet(reason),
+            Err(reason) => {
+                let frame = self.books.frames - 1;
+                listener.waypoint(at, Waypoint::Dropped { frame, reason });
+                self.books.drop_packet(reason);
+            }
             Ok((header, payload)) => {
                 let gate = &mut Gate {
                     reassembly: &mut self.reassembly,
@@ -266,19 +271,36 @@ impl Receive {
                     Verdict::Consume => Err(None),
                     Verdict::Drop(reason) => Err(Some(reason)),
                 };
+                let number = self.books.frames - 1;
                 match taken {
                     Ok(rx_id) => {
                         self.books.resident_packets += 1;
                         let header_bytes = frame.bytes.len() - payload.len();
                         let out = self.ingress.payload_out(&frame, header_bytes, listener);
-                        if self.reassembly.write(rx_id, &header, payload) {
+                        let complete = self.reassembly.write(rx_id, &header, payload);
+                        let waypoint = Waypoint::Packet {
+                            frame: number,
+                            message: self.reassembly.number(rx_id),
+                            packet: header.pkt_offset,
+                            stored: out,
+                            complete,
+                        };
+                        listener.waypoint(at, waypoint);
+                        if complete {
                             let ready = out + self.section.reassembly.deliver_cycles;
                             self.assembled.push_back((ready, rx_id));
                         }
                     }
-                    Err(Some(reason)) => self.books.drop_packet(reason),
-                    Err(None) if is_data(&header) => self.books.trimmed += 1,
-                    Err(None) => self.books.control += 1,
+                    Err(Some(reason)) => {
+                        listener.waypoint(at, Waypoint::Dropped { frame: number, reason });
+                        self.books.drop_packet(reason);
+                    }
+                    Err(None) => {
+                        let trimmed = is_data(&header);
+                        listener.waypoint(at, Waypoint::Consumed { frame: number, trimmed });
+                        self.books.trimmed += u64::from(trimmed);
+                        self.books.control += u64::from(!trimmed);
+                    }
                 }
             }
         }
@@ -322,7 +344,10 @@ impl Receive {
             return;
         }
         if delivery.done == 0 {
+            let number = self.reassembly.number(delivery.rx_id);
+            listener.waypoint(at, Waypoint::Queued { message: number, context });
             let queued = Queued {
+                number,
                 application_header: self.reassembly.application_header(delivery.rx_id),
                 words: words.len() as u32,
                 stored: 0,

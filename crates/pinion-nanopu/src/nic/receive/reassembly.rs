@@ -22,6 +22,8 @@ pub const WORDS: usize = DATAPATH_BYTES / 8;
 /// A message that is incomplete or waits for delivery.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
+    /// Number of the message, for those who follow it.
+    number: u64,
     /// Its key; transports that do not reassemble have none.
     key: Option<Key>,
     header: Header,
@@ -45,6 +47,8 @@ struct Class {
 /// Holds messages while they are put together.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
+    /// Number of messages that have begun.
+    begun: u64,
     /// By id, of those that were ever taken.
     slots: Vec<Slot>,
     free_ids: VecDeque<u16>,
@@ -71,6 +75,7 @@ impl Reassembly {
         };
         let classes = reassembly.buffers.iter().map(class).collect();
         Self {
+            begun: 0,
             slots: Vec::new(),
             free_ids: (0..reassembly.messages() as u16).collect(),
             classes,
@@ -163,6 +168,11 @@ impl Reassembly {
         slot.received.count_ones() == u32::from(slot.packets)
     }
 
+    /// Gives a message's number: messages are counted from 0 as they begin.
+    pub fn number(&self, rx_id: u16) -> u64 {
+        self.slots[usize::from(rx_id)].number
+    }
+
     /// Gives the header of a message's first packet.
     pub fn header(&self, rx_id: u16) -> &Header {
         &self.slots[usize::from(rx_id)].header
@@ -244,7 +254,9 @@ impl Reassembly {
         if self.slots.len() <= usize::from(rx_id) {
             self.slots.resize(usize::from(rx_id) + 1, Slot::default());
         }
+        self.begun += 1;
         self.slots[usize::from(rx_id)] = Slot {
+            number: self.begun - 1,
             key,
             header: *header,
             buffer,

@@ -12,6 +12,7 @@ use super::egress::Passage;
 use super::packet_generator::Control;
 use crate::Cycle;
 use crate::event::Listener;
+use crate::waypoint::{Departing, Waypoint};
 
 impl Transmit {
     /// Tells when the arbiter can choose a frame.
@@ -28,11 +29,14 @@ impl Transmit {
         out: &mut impl FnMut(Cycle, Cycle, &[u8]),
         listener: &mut impl Listener,
     ) {
+        let frame = self.counters.frames();
         let passage = match self.generator.take(at) {
-            Some(control) => self.pass_control(at, &control, listener),
-            None => self.pass_data(at, listener),
+            Some(control) => self.pass_control(at, &control, listener).map(|gone| (gone, None)),
+            None => self.pass_data(at, listener).map(|(gone, packet)| (gone, Some(packet))),
         };
-        if let Some(passage) = passage {
+        if let Some((passage, packet)) = passage {
+            let first_flit = passage.first_flit;
+            listener.waypoint(at, Waypoint::Leaves { frame, packet, first_flit });
             out(passage.first_flit, passage.last_flit, &self.frame);
         }
     }
@@ -56,7 +60,11 @@ impl Transmit {
     }
 
     /// Builds the next data packet and sends it on its way.
-    pub(super) fn pass_data(&mut self, at: Cycle, listener: &mut impl Listener) -> Option<Passage> {
+    pub(super) fn pass_data(
+        &mut self,
+        at: Cycle,
+        listener: &mut impl Listener,
+    ) -> Option<(Passage, Departing)> {
         let packet = self.packetization.packet()?;
         let header = self.transport.data(&packet.outgoing, packet.number, packet.again, &self.own);
         self.frame.clear();
@@ -71,6 +79,6 @@ impl Transmit {
         if self.packetization.packet_sent(passage.last_word) {
             self.sent.push_back((passage.last_word, packet.outgoing.tx_msg_id));
         }
-        Some(passage)
+        Some((passage, packet.departing))
     }
 }

@@ -49,6 +49,13 @@ pub struct Counters {
     pub control_frames_dropped: u64,
 }
 
+impl Counters {
+    /// Counts the frames sent, whatever is in them.
+    pub fn frames(&self) -> u64 {
+        self.packets + self.packets_again + self.control_frames
+    }
+}
+
 /// Describes a message that is still in packetization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resident {

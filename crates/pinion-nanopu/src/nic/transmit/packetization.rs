@@ -21,6 +21,7 @@ use super::global_transmit::{Gate, MOST, Stream};
 use crate::Cycle;
 use crate::machine::transmit::{TransmitFixes, TransmitSection};
 use crate::transport::{Outgoing, Packets, SendRules};
+use crate::waypoint::{Cause, Departing};
 
 /// Holds what is written of a stream's current message.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +38,8 @@ enum Writing {
 /// Holds a message under way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Message {
+    /// Number of it, for those who follow it.
+    number: u64,
     /// It has been taken and not been freed.
     live: bool,
     /// Number of the messages that had this id, from 1 and without 0.
@@ -62,21 +65,11 @@ struct Message {
 /// Names packets of a message that are to go.
 #[derive(Clone, Copy, Debug)]
 struct Descriptor {
+    cause: Cause,
     id: u16,
     generation: u16,
     packets: Packets,
     from: Cycle,
-}
-
-/// Names the queues of descriptors, most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// The packet has just been written.
-    First,
-    /// Credit released it.
-    Credit,
-    /// It timed out.
-    Timeout,
 }
 
 /// Says what the next packet is.
@@ -90,6 +83,8 @@ pub struct Packet {
     pub again: bool,
     /// Where its payload starts in the message's buffer.
     offset: usize,
+    /// How it came to go.
+    pub departing: Departing,
     /// Bytes of payload.
     pub bytes: usize,
     buffer: Buffer,
@@ -315,6 +310,7 @@ impl Packetization {
         let message = &mut self.messages[usize::from(id)];
         let generation = message.generation.checked_add(1).unwrap_or(1);
         *message = Message {
+            number: counters.messages - 1,
             live: true,
             generation,
             hart: stream.hart() as u8,

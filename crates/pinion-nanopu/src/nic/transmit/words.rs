@@ -10,6 +10,7 @@ use super::global_transmit::{Step, Stream, Word};
 use super::packetization::Written;
 use crate::Cycle;
 use crate::event::{Event, Listener};
+use crate::waypoint::Waypoint;
 
 impl Transmit {
     /// Notes when a word that was written can make a packet complete; `waiting` words of its stream
@@ -98,8 +99,19 @@ impl Transmit {
         self.wanted[stream.index()] = 0;
         match self.packetization.write(stream, word.value, at, &mut self.counters) {
             Written::Inside => return true,
-            Written::Began(id) if self.timed => self.timers.set(id, at + 1),
-            Written::Began(_) | Written::Packet => {}
+            Written::Began(id) => {
+                let waypoint = Waypoint::Sends {
+                    message: self.counters.messages - 1,
+                    hart: stream.hart() as u8,
+                    context: stream.context() as u16,
+                    written: word.at,
+                };
+                listener.waypoint(at, waypoint);
+                if self.timed {
+                    self.timers.set(id, at + 1);
+                }
+            }
+            Written::Packet => {}
             Written::Overflow => self.full_schedule(at),
         }
         false

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Cause, Descriptor, Packet, Packetization, all_packets};
+use super::{Descriptor, Packet, Packetization, all_packets};
 use crate::Cycle;
 use crate::transport::Packets;
+use crate::waypoint::{Cause, Departing};
 
 impl Packetization {
     /// Queues packets of a message; they may be taken from cycle `from` on. Gives false if the
@@ -21,7 +22,7 @@ impl Packetization {
         let queue = &mut self.queues[cause as usize];
         let full = queue.len() >= self.queue_limit;
         if !full {
-            queue.push_back(Descriptor { id, generation, packets, from });
+            queue.push_back(Descriptor { cause, id, generation, packets, from });
         } else if let Some(same) =
             queue.iter_mut().find(|d| (d.id, d.generation) == (id, generation))
         {
@@ -73,8 +74,15 @@ impl Packetization {
             .saturating_sub(offset)
             .min(self.packet_bytes.into());
         let again = message.sent >> number & 1 != 0;
-        let outgoing = message.outgoing;
-        Some(Packet { outgoing, number, again, offset, bytes, buffer: message.buffer })
+        let (outgoing, buffer) = (message.outgoing, message.buffer);
+        let departing = Departing {
+            message: message.number,
+            packet: number,
+            cause: job.cause,
+            ready: job.from,
+            offered: self.job_from,
+        };
+        Some(Packet { outgoing, number, again, offset, departing, bytes, buffer })
     }
 
     /// Gives a packet's payload.
