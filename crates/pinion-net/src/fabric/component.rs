@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
 
+use super::journal::{Arrived, Journal, Sent};
 use super::shared::Shared;
 use crate::middleware::Tapped;
 use crate::switch::Switch;
@@ -27,6 +28,8 @@ pub(super) struct Component<N> {
     /// By port: the wires that lead out of it and into it.
     pub ports: Vec<Option<Port>>,
     pub error: Option<Trouble>,
+    /// What happened in the last window, if somebody follows frames.
+    pub journal: Option<Box<Journal>>,
 }
 
 /// Joins a component to its wires.
@@ -42,19 +45,33 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl<N: Node> Component<N> {
     pub fn new(kind: Kind<N>, ports: Vec<Option<Port>>) -> Self {
-        Self { node: Tapped::new(kind), ports, error: None }
+        Self { node: Tapped::new(kind), ports, error: None, journal: None }
     }
 
     /// Does everything before cycle `end`.
     pub fn window(&mut self, own: usize, end: u64, shared: &Shared) {
+        self.note_damaged(end, shared);
         self.collect(end, shared);
-        let Self { node, ports, error } = self;
-        node.run(end, &mut Out { ports, end, shared });
+        let Self { node, ports, error, journal } = self;
+        node.run(end, &mut Out { ports, end, shared, journal: journal.as_deref_mut() });
+        if let (Some(journal), Kind::Switch(switch)) = (journal, node.inner_mut()) {
+            journal.steps = switch.take_steps();
+        }
         shared.note(own, node);
         shared.acts(own, node.next_cycle());
         if let Some(trouble) = node.trouble() {
             error.get_or_insert(trouble);
             shared.troubled.store(true, Ordering::Release);
+        }
+    }
+
+    /// Notes damaged frames that came before `end`, if somebody follows frames.
+    pub fn note_damaged(&mut self, end: u64, shared: &Shared) {
+        let Some(journal) = &mut self.journal else { return };
+        for port in self.ports.iter().flatten() {
+            while let Some((at, number)) = lock(&shared.wires[port.into]).take_damaged(end) {
+                journal.damaged.push((at, port.into, number));
+            }
         }
     }
 
@@ -67,7 +84,12 @@ impl<N: Node> Component<N> {
             }
             let mut wire = lock(&shared.wires[port.into]);
             wire.settle_before(end);
-            while let Some((first, frame)) = wire.take_before(end) {
+            while let Some((first, count, frame)) = wire.take_before(end) {
+                if let Some(journal) = &mut self.journal {
+                    let (wire, bytes) = (port.into, frame.len());
+                    let (number, first_flit) = (count, first);
+                    journal.arrived.push(Arrived { wire, number, first_flit, bytes });
+                }
                 self.node.arrive(number, first, frame);
             }
             shared.announce(port.into, wire.next());
@@ -80,13 +102,18 @@ struct Out<'a> {
     ports: &'a [Option<Port>],
     end: u64,
     shared: &'a Shared,
+    journal: Option<&'a mut Journal>,
 }
 
 impl Ports for Out<'_> {
     fn send(&mut self, port: usize, first_flit: u64, last_flit: u64, frame: Vec<u8>) {
         let Some(Some(port)) = self.ports.get(port) else { return };
         let mut wire = lock(&self.shared.wires[port.out]);
-        wire.send(first_flit, last_flit, self.end, frame);
+        let bytes = frame.len();
+        let onto = wire.send(first_flit, last_flit, self.end, frame);
+        if let Some(journal) = &mut self.journal {
+            journal.sent.push(Sent { wire: port.out, onto, first_flit, last_flit, bytes });
+        }
         self.shared.announce(port.out, wire.next());
     }
 }

@@ -11,6 +11,8 @@ mod barrier;
 mod component;
 mod crew;
 mod error;
+mod homes;
+mod journal;
 mod parcel;
 mod ranks;
 mod run;
@@ -21,7 +23,9 @@ mod shared;
 mod tests;
 
 pub use error::FabricError;
+pub use homes::home;
+pub use journal::{Arrived, Journal, Sent, WireNumber};
 pub use ranks::{Alone, Ranks, Status};
-pub use run::{Fabric, Options, Outcome, Watcher, home};
+pub use run::{Fabric, Options, Outcome, Watcher};
 
 pub use crate::link::WireCounts;

@@ -9,9 +9,10 @@ use pinion_sim::node::Node;
 
 use super::component::{Component, Kind, Port, lock};
 use super::crew::Crew;
+use super::homes::homes;
 use super::ranks::{Ranks, Status};
 use super::shared::{FAILED, OPEN, Shared};
-use super::{FabricError, parcel};
+use super::{FabricError, Journal, parcel};
 use crate::fault::{FaultLane, FaultSpec, FaultyWay};
 use crate::link::{Wire, WireCounts};
 use crate::middleware::PortTap;
@@ -37,6 +38,10 @@ pub trait Watcher {
     fn stops(&mut self) -> bool {
         false
     }
+
+    /// Hears, after a window, what happened to frames at one place, if the fabric
+    /// [follows](Fabric::follow) them: places come in the order of their numbers, nodes first.
+    fn passed(&mut self, _place: Place, _journal: &Journal) {}
 
     /// Tells, after a window, whether the run goes on. It must depend on nothing but what it is
     /// given, so that all ranks answer the same.
@@ -65,6 +70,7 @@ pub struct Fabric<N> {
     window_cycles: u64,
     pub(super) now: u64,
     pub(super) windows: u64,
+    is_followed: bool,
 }
 
 impl<N: Node + Send> Fabric<N> {
@@ -139,7 +145,18 @@ impl<N: Node + Send> Fabric<N> {
             components.into_iter().map(|(kind, ports)| Mutex::new(Component::new(kind, ports)));
         let components = components.collect();
         let threads = options.threads.max(1);
-        Ok(Self { topology, components, shared, homes, threads, window_cycles, now: 0, windows: 0 })
+        let (now, windows, is_followed) = (0, 0, false);
+        Ok(Self {
+            topology,
+            components,
+            shared,
+            homes,
+            threads,
+            window_cycles,
+            now,
+            windows,
+            is_followed,
+        })
     }
 
     /// Writes down what passes a cable, at its first end: when frames leave there and when they
@@ -149,6 +166,18 @@ impl<N: Node + Send> Fabric<N> {
         let component = &mut self.components[self.topology.index(jack.place)];
         let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
         component.node.tap(jack.port, tap);
+    }
+
+    /// Has every component of this rank tell the run's watcher what happens to each frame.
+    pub fn follow(&mut self) {
+        for component in &mut self.components {
+            let component = component.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            component.journal.get_or_insert_default();
+            if let Kind::Switch(switch) = component.node.inner_mut() {
+                switch.follow();
+            }
+        }
+        self.is_followed = true;
     }
 
     /// Runs until nothing happens any more, the watcher has seen enough, or before cycle `until`.
@@ -164,6 +193,7 @@ impl<N: Node + Send> Fabric<N> {
         let crew = Crew::new(&self.components, &self.shared, self.threads);
         let mut leader = Leader {
             components: &self.components,
+            topology: self.is_followed.then_some(&self.topology),
             shared: &self.shared,
             homes: &self.homes,
             window_cycles: self.window_cycles,
@@ -186,6 +216,12 @@ impl<N: Node + Send> Fabric<N> {
             outcome
         });
         (self.now, self.windows) = (leader.now, self.windows + leader.windows);
+        // Behind the last frame that arrived, damaged ones may have come.
+        leader.active = (0..self.components.len() as u32).collect();
+        leader.active.iter().for_each(|&index| {
+            lock(&self.components[index as usize]).note_damaged(leader.now, &self.shared);
+        });
+        leader.tell_passed(watcher);
         outcome
     }
 
@@ -275,37 +311,11 @@ impl<N: Node + Send> Fabric<N> {
     }
 }
 
-/// Gives the rank a component lives at: nodes in equal blocks, switches with the first node that they
-/// are joined to, those without nodes in equal blocks.
-pub fn home(topology: &Topology, place: Place, ranks: usize) -> usize {
-    match place {
-        Place::Node(node) => node * ranks / topology.nodes.max(1),
-        Place::Switch(_) => homes(topology, ranks)[topology.index(place)],
-    }
-}
-
-/// Gives, by component, the rank it lives at.
-fn homes(topology: &Topology, ranks: usize) -> Vec<usize> {
-    let mut first = vec![None; topology.switches.len()];
-    for cable in &topology.cables {
-        let [a, b] = cable.ends.map(|jack| jack.place);
-        if let (Place::Node(node), Place::Switch(switch))
-        | (Place::Switch(switch), Place::Node(node)) = (a, b)
-        {
-            first[switch] = Some(first[switch].map_or(node, |known: usize| known.min(node)));
-        }
-    }
-    let of_node = |node: usize| node * ranks / topology.nodes.max(1);
-    let of_switch = |(switch, first): (usize, &Option<usize>)| match first {
-        Some(node) => of_node(*node),
-        None => switch * ranks / topology.switches.len().max(1),
-    };
-    (0..topology.nodes).map(of_node).chain(first.iter().enumerate().map(of_switch)).collect()
-}
-
 /// Leads the run.
 struct Leader<'a, N> {
     components: &'a [Mutex<Component<N>>],
+    /// Where components are, if their frames are followed.
+    topology: Option<&'a Topology>,
     shared: &'a Shared,
     homes: &'a [usize],
     window_cycles: u64,
@@ -355,6 +365,7 @@ impl<N: Node + Send> Leader<'_, N> {
             self.shared.list_active(end, &mut self.active);
             crew.window(end, &self.active);
             (self.now, self.windows) = (end, self.windows + 1);
+            self.tell_passed(watcher);
             self.note_active();
             status = self.exchange(ranks, watcher)?;
             if !watcher.goes_on(self.now, &status) {
@@ -387,6 +398,20 @@ impl<N: Node + Send> Leader<'_, N> {
                 let change = |total: u64, bit| total + count(standing, bit) - count(before, bit);
                 self.status.open = change(self.status.open, OPEN);
                 self.status.failed = change(self.status.failed, FAILED);
+            }
+        }
+    }
+
+    /// Tells the watcher what happened to frames in the last window.
+    fn tell_passed(&self, watcher: &mut dyn Watcher) {
+        let Some(topology) = self.topology else { return };
+        for &index in &self.active {
+            let index = index as usize;
+            if let Some(journal) = &mut lock(&self.components[index]).journal {
+                if !journal.is_empty() {
+                    watcher.passed(topology.place(index), journal);
+                }
+                journal.clear();
             }
         }
     }

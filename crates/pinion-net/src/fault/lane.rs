@@ -14,8 +14,15 @@ pub struct FaultLane {
     spec: FaultSpec,
     random: Pcg64Mcg,
     held: VecDeque<Held>,
-    ready: VecDeque<(u64, Vec<u8>)>,
+    ready: VecDeque<(u64, Numbered)>,
     counts: FaultCounts,
+}
+
+#[derive(Debug, Clone)]
+struct Numbered {
+    /// Number of frames that were taken before it.
+    number: u64,
+    bytes: Vec<u8>,
 }
 
 #[derive(Debug, Clone)]
@@ -23,7 +30,7 @@ struct Held {
     /// Frames that still have to overtake it.
     left: u32,
     deadline_ps: u64,
-    bytes: Vec<u8>,
+    frame: Numbered,
 }
 
 /// Counts what a lane did.
@@ -57,6 +64,7 @@ impl FaultLane {
     /// Takes a frame that comes at `now_ps`.
     pub fn push(&mut self, now_ps: u64, frame: &[u8]) {
         self.release_due(now_ps);
+        let number = self.counts.frames;
         self.counts.frames += 1;
         // Always the same draws, so that one probability does not change what another one hits.
         let is_lost = self.happens(self.spec.loss);
@@ -74,17 +82,18 @@ impl FaultLane {
             let bit = place % (bytes.len() as u64 * 8);
             bytes[(bit / 8) as usize] ^= 1 << (bit % 8);
         }
+        let frame = Numbered { number, bytes };
         if is_repeated {
             self.counts.duplicated += 1;
-            self.pass(now_ps, bytes.clone());
+            self.pass(now_ps, frame.clone());
         }
         if is_late {
             self.counts.reordered += 1;
             let left = 1 + distance % self.spec.distance;
             let deadline_ps = now_ps.saturating_add(self.spec.hold_ps);
-            self.held.push_back(Held { left, deadline_ps, bytes });
+            self.held.push_back(Held { left, deadline_ps, frame });
         } else {
-            self.pass(now_ps, bytes);
+            self.pass(now_ps, frame);
         }
     }
 
@@ -93,7 +102,7 @@ impl FaultLane {
         // All are held equally long: the first to come is the first due.
         while self.next_deadline_ps().is_some_and(|deadline_ps| deadline_ps <= now_ps) {
             let Some(held) = self.held.pop_front() else { return };
-            self.ready.push_back((held.deadline_ps, held.bytes));
+            self.ready.push_back((held.deadline_ps, held.frame));
         }
     }
 
@@ -109,7 +118,14 @@ impl FaultLane {
 
     /// Takes the next frame that arrives, with its time.
     pub fn take(&mut self) -> Option<(u64, Vec<u8>)> {
-        self.ready.pop_front()
+        self.take_numbered().map(|(ps, _, bytes)| (ps, bytes))
+    }
+
+    /// Takes the next frame that arrives, with its time and the number of frames that were put in before
+    /// it.
+    pub fn take_numbered(&mut self) -> Option<(u64, u64, Vec<u8>)> {
+        let (ps, Numbered { number, bytes }) = self.ready.pop_front()?;
+        Some((ps, number, bytes))
     }
 
     /// Gives what the lane did so far.
@@ -123,12 +139,13 @@ impl FaultLane {
     }
 
     /// Lets a frame through, and those behind it that it was the last to overtake.
-    fn pass(&mut self, now_ps: u64, bytes: Vec<u8>) {
-        self.ready.push_back((now_ps, bytes));
+    fn pass(&mut self, now_ps: u64, frame: Numbered) {
+        self.ready.push_back((now_ps, frame));
         for held in &mut self.held {
             held.left -= 1;
             if held.left == 0 {
-                self.ready.push_back((now_ps, std::mem::take(&mut held.bytes)));
+                let bytes = std::mem::take(&mut held.frame.bytes);
+                self.ready.push_back((now_ps, Numbered { bytes, ..held.frame }));
             }
         }
         self.held.retain(|held| held.left > 0);

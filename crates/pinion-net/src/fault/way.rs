@@ -55,14 +55,16 @@ impl FaultyWay {
         }
     }
 
-    /// Takes a frame that went through, if one did, with the cycle of its first flit.
-    pub fn take(&mut self) -> Option<(u64, Through)> {
-        let (ps, mut frame) = self.lane.take()?;
+    /// Takes a frame that went through, if one did, with the cycle of its first flit and the number of
+    /// frames that were put in before it.
+    pub fn take(&mut self) -> Option<(u64, u64, Through)> {
+        let (ps, number, mut frame) = self.lane.take_numbered()?;
         let check = frame.split_off(frame.len() - CHECK_BYTES);
         let arrival = self.cycle_from(ps).max(self.free);
         self.free = arrival + flits(frame.len());
         let is_whole = check == crc32fast::hash(&frame).to_le_bytes();
-        Some((arrival, if is_whole { Through::Whole(frame) } else { Through::Damaged }))
+        let through = if is_whole { Through::Whole(frame) } else { Through::Damaged };
+        Some((arrival, number, through))
     }
 
     /// Counts the frames that it was given and nobody has taken yet.

@@ -144,7 +144,7 @@ impl<A: Node, B: Node> Pair<A, B> {
 }
 
 fn deliver(wire: &mut Wire, to: &mut impl Node, end: u64) {
-    while let Some((first, frame)) = wire.take_before(end) {
+    while let Some((first, _, frame)) = wire.take_before(end) {
         to.arrive(0, first, frame);
     }
 }

@@ -14,11 +14,14 @@ use crate::fault::{FaultCounts, FaultyWay, Through};
 pub(crate) struct Wire {
     lane: Lane,
     faults: Option<FaultyWay>,
-    under_way: VecDeque<(u64, Vec<u8>)>,
+    /// When each arrives, and its number: frames that found room are counted from 0.
+    under_way: VecDeque<(u64, u64, Vec<u8>)>,
     window_cycles: u64,
     taken: u64,
-    /// Cycles in which damaged frames arrive.
-    damaged: Vec<u64>,
+    /// Cycles in which damaged frames arrive, and their numbers.
+    damaged: Vec<(u64, u64)>,
+    /// How many of them were asked for.
+    damage_told: usize,
     /// Cycles in which frames arrive that went to another rank before that.
     ahead: VecDeque<u64>,
 }
@@ -60,31 +63,43 @@ impl Wire {
             window_cycles,
             taken: 0,
             damaged: Vec::new(),
+            damage_told: 0,
             ahead: VecDeque::new(),
         })
     }
 
-    /// Takes a frame; it arrives in `not_before` at the earliest.
-    pub(crate) fn send(&mut self, first: u64, last: u64, not_before: u64, frame: Vec<u8>) {
-        let Some(arrival) = self.lane.send(first, last, not_before, frame.len()) else { return };
-        match &mut self.faults {
-            None => self.under_way.push_back((arrival, frame)),
-            Some(faults) => {
-                faults.push(arrival, frame);
-                self.settle();
-            }
-        }
+    /// Takes a frame; it arrives in `not_before` at the earliest. Gives its number and how many of it will
+    /// arrive, damaged or not, or nothing when it finds no room.
+    pub(crate) fn send(
+        &mut self,
+        first: u64,
+        last: u64,
+        not_before: u64,
+        frame: Vec<u8>,
+    ) -> Option<(u64, u8)> {
+        let number = self.lane.counts().frames;
+        let arrival = self.lane.send(first, last, not_before, frame.len())?;
+        let Some(faults) = &mut self.faults else {
+            self.under_way.push_back((arrival, number, frame));
+            return Some((number, 1));
+        };
+        let before = faults.counts();
+        faults.push(arrival, frame);
+        let now = faults.counts();
+        self.settle();
+        let copies = 1 + (now.duplicated - before.duplicated) - (now.lost - before.lost);
+        Some((number, copies as u8))
     }
 
     /// Takes a frame whose arrival is known: another rank's end sent it.
     pub(crate) fn put(&mut self, arrival: u64, frame: Vec<u8>) {
-        self.under_way.push_back((arrival, frame));
+        self.under_way.push_back((arrival, 0, frame));
     }
 
     /// Gives the cycle in which the next window must have begun: that of the earliest arrival, or a
     /// window before a held frame goes on, for its receiver may be another rank's.
     pub(crate) fn next(&self) -> Option<u64> {
-        let front = self.under_way.front().map(|(arrival, _)| *arrival);
+        let front = self.under_way.front().map(|(arrival, ..)| *arrival);
         let held = self.faults.as_ref().and_then(FaultyWay::next_cycle);
         let held = held.map(|cycle| cycle.saturating_sub(self.window_cycles));
         front.into_iter().chain(held).min()
@@ -98,8 +113,8 @@ impl Wire {
         }
     }
 
-    /// Takes the next frame that arrives before a cycle; held ones must have been let go.
-    pub(crate) fn take_before(&mut self, until: u64) -> Option<(u64, Vec<u8>)> {
+    /// Takes the next frame that arrives before a cycle, and its number; held ones must have been let go.
+    pub(crate) fn take_before(&mut self, until: u64) -> Option<(u64, u64, Vec<u8>)> {
         if self.under_way.front()?.0 >= until {
             return None;
         }
@@ -113,18 +128,25 @@ impl Wire {
         while self.ahead.front().is_some_and(|arrival| *arrival < now) {
             self.ahead.pop_front();
         }
-        let taken = self.take_before(u64::MAX)?;
-        self.ahead.push_back(taken.0);
-        Some(taken)
+        let (arrival, _, frame) = self.take_before(u64::MAX)?;
+        self.ahead.push_back(arrival);
+        Some((arrival, frame))
+    }
+
+    /// Gives the next damaged frame that arrived before a cycle, with its number, once.
+    pub(crate) fn take_damaged(&mut self, until: u64) -> Option<(u64, u64)> {
+        let next = self.damaged.get(self.damage_told).filter(|(arrival, _)| *arrival < until)?;
+        self.damage_told += 1;
+        Some(*next)
     }
 
     /// Moves what faults let through to the frames under way; drops damaged ones.
     fn settle(&mut self) {
         let Some(faults) = &mut self.faults else { return };
-        while let Some((arrival, through)) = faults.take() {
+        while let Some((arrival, number, through)) = faults.take() {
             match through {
-                Through::Whole(frame) => self.under_way.push_back((arrival, frame)),
-                Through::Damaged => self.damaged.push(arrival),
+                Through::Whole(frame) => self.under_way.push_back((arrival, number, frame)),
+                Through::Damaged => self.damaged.push((arrival, number)),
             }
         }
     }
@@ -133,7 +155,7 @@ impl Wire {
     pub(crate) fn counts(&self, now: u64) -> WireCounts {
         let held = self.faults.as_ref().map_or(0, FaultyWay::held);
         let ahead = self.ahead.len() - self.ahead.partition_point(|arrival| *arrival < now);
-        let damaged = self.damaged.partition_point(|arrival| *arrival < now);
+        let damaged = self.damaged.partition_point(|(arrival, _)| *arrival < now);
         let damaged_later = self.damaged.len() - damaged;
         WireCounts {
             sent: self.lane.counts(),

@@ -68,7 +68,7 @@ impl<N: Node> Faulty<N> {
     fn let_in(&mut self, number: usize) {
         let Self { inner, ports, .. } = self;
         let port = &mut ports[number];
-        while let Some((first, through)) = port.inward.take() {
+        while let Some((first, _, through)) = port.inward.take() {
             match through {
                 Through::Whole(frame) => inner.arrive(number, first, frame),
                 Through::Damaged => port.damaged += 1,
@@ -79,7 +79,7 @@ impl<N: Node> Faulty<N> {
     /// Sends what came through a port's way out.
     fn let_out(&mut self, number: usize, ports: &mut dyn Ports) {
         let port = &mut self.ports[number];
-        while let Some((first, through)) = port.outward.take() {
+        while let Some((first, _, through)) = port.outward.take() {
             match through {
                 Through::Whole(frame) => {
                     ports.send(number, first, first + flits(frame.len()) - 1, frame);

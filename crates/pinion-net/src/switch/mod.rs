@@ -21,6 +21,7 @@ mod frames;
 mod paths;
 mod port;
 mod routes;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ pub use directory::{Directory, Unroutable};
 pub use paths::Paths;
 pub use port::Occupancy;
 pub use routes::Routes;
+pub use steps::{DropCause, Enqueued, Step};
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -103,6 +105,8 @@ pub struct Switch {
     /// Frames that are coming in, and the places in there that are empty.
     incoming: Vec<Vec<u8>>,
     vacant: Vec<u32>,
+    /// What happened to frames since it was asked last, once it is to be told.
+    steps: Option<Vec<Step>>,
 }
 
 impl Switch {
@@ -125,27 +129,50 @@ impl Switch {
             events: BinaryHeap::new(),
             incoming: Vec::new(),
             vacant: Vec::new(),
+            steps: None,
         })
     }
 
     /// Puts a frame into the queue of the port it leaves by.
-    fn forward(&mut self, cycle: u64, from: usize, frame: Vec<u8>) {
+    fn forward(&mut self, cycle: u64, (from, slot): (usize, u32), frame: Vec<u8>) {
         let ways = self.directory.destination(&frame).and_then(|node| {
             let ways = self.routes.ports(node);
             if ways.is_empty() { Err(Unroutable::NoWay) } else { Ok(ways) }
         });
         match ways {
-            Err(reason) => self.ports[from].counts.drop_unroutable(reason),
+            Err(reason) => {
+                self.ports[from].counts.drop_unroutable(reason);
+                let how = Enqueued::Dropped(DropCause::Unroutable(reason));
+                self.note_waits(cycle, slot, from, how);
+            }
             Ok(ways) => {
                 let choice = match ways.len() {
                     1 => 0,
                     count => self.spec.paths.choose(self.spec.seed, cycle, from, &frame, count),
                 };
                 let to = usize::from(ways[choice]);
-                self.ports[to].enqueue(cycle, frame, &self.spec);
+                let how = self.ports[to].enqueue(cycle, frame, &self.spec);
+                self.note_waits(cycle, slot, to, how);
                 self.schedule(cycle, to);
             }
         }
+    }
+
+    fn note_waits(&mut self, at: u64, slot: u32, port: usize, how: Enqueued) {
+        if let Some(steps) = &mut self.steps {
+            let waiting = self.ports[port].bytes_waiting();
+            steps.push(Step::Waits { at, slot, port, how, waiting });
+        }
+    }
+
+    /// Has it tell from now on what happens to each frame.
+    pub fn follow(&mut self) {
+        self.steps.get_or_insert_default();
+    }
+
+    /// Gives what happened to frames since it was asked last.
+    pub fn take_steps(&mut self) -> Vec<Step> {
+        self.steps.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Sees to it that a port sends what waits in it, once.
@@ -204,6 +231,9 @@ impl Node for Switch {
                 self.incoming.len() as u32 - 1
             }
         };
+        if let Some(steps) = &mut self.steps {
+            steps.push(Step::In { slot });
+        }
         self.events.push(Reverse((ready, Event::Arrives { port: port as u32, slot })));
     }
 
@@ -217,12 +247,17 @@ impl Node for Switch {
                 Event::Arrives { port, slot } => {
                     let frame = std::mem::take(&mut self.incoming[slot as usize]);
                     self.vacant.push(slot);
-                    self.forward(cycle, port as usize, frame);
+                    self.forward(cycle, (port as usize, slot), frame);
                 }
                 Event::Leaves { port } => {
                     let number = port as usize;
                     let port = &mut self.ports[number];
+                    let control = port.control_is_next();
                     if let Some((frame, last)) = port.send(cycle) {
+                        if let Some(steps) = &mut self.steps {
+                            let waiting = port.bytes_waiting();
+                            steps.push(Step::Out { at: cycle, port: number, control, waiting });
+                        }
                         ports.send(number, cycle, last, frame);
                     }
                     self.schedule(cycle, number);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::counts::PortCounts;
 use super::frames::{self, Kind, TRIMMED_BYTES};
+use super::steps::{DropCause, Enqueued};
 use super::{Overflow, SwitchSpec};
 use crate::link::{Link, LinkError};
 use pinion_sim::node::flits;
@@ -45,36 +46,54 @@ impl Port {
         })
     }
 
-    /// Takes a frame into a queue, trims it or drops it.
-    pub(super) fn enqueue(&mut self, now: u64, mut frame: Vec<u8>, spec: &SwitchSpec) {
+    /// Takes a frame into a queue, trims it or drops it; tells which.
+    pub(super) fn enqueue(&mut self, now: u64, mut frame: Vec<u8>, spec: &SwitchSpec) -> Enqueued {
         let kind = Kind::of(&frame);
         let (data, control) = (spec.data_queue_bytes, spec.control_queue_bytes);
         if kind == Kind::Control {
             if !self.control.has_room(frame.len(), control) {
                 self.counts.dropped_control += 1;
-                return;
+                return Enqueued::Dropped(DropCause::ControlFull);
             }
             self.control.push(frame);
+            self.enqueued(now, Enqueued::Control)
         } else if self.data.has_room(frame.len(), data) {
-            if spec.ecn_bytes.is_some_and(|least| self.data.bytes >= least) {
-                self.counts.marked += u64::from(frames::mark(&mut frame));
-            }
+            let marked = spec.ecn_bytes.is_some_and(|least| self.data.bytes >= least)
+                && frames::mark(&mut frame);
+            self.counts.marked += u64::from(marked);
             self.data.push(frame);
+            self.enqueued(now, Enqueued::Data { marked })
         } else if kind == Kind::Other || spec.overflow == Overflow::Drop {
             self.counts.dropped_data += 1;
-            return;
+            Enqueued::Dropped(DropCause::DataFull)
         } else if self.control.has_room(TRIMMED_BYTES, control) {
             frames::trim(&mut frame);
             self.counts.trimmed += 1;
             self.control.push(frame);
+            self.enqueued(now, Enqueued::Trimmed)
         } else {
             self.counts.dropped_trimmed += 1;
-            return;
+            Enqueued::Dropped(DropCause::TrimmedFull)
         }
+    }
+
+    /// Notes that a frame waits.
+    fn enqueued(&mut self, now: u64, how: Enqueued) -> Enqueued {
         let counts = &mut self.counts;
         counts.largest_data_bytes = counts.largest_data_bytes.max(self.data.bytes);
         counts.largest_control_bytes = counts.largest_control_bytes.max(self.control.bytes);
         self.note(now);
+        how
+    }
+
+    /// Gives the bytes that wait, of data and of control frames.
+    pub(super) fn bytes_waiting(&self) -> (u64, u64) {
+        (self.data.bytes, self.control.bytes)
+    }
+
+    /// Tells whether the next frame to leave is a control frame.
+    pub(super) fn control_is_next(&self) -> bool {
+        !self.control.frames.is_empty()
     }
 
     /// Sends the next frame in this cycle, for which it was scheduled; gives it with the cycle of
@@ -202,7 +221,8 @@ mod tests {
             let (mut least, mut most) = (100.0, 102.0);
             for index in 0..9_999 {
                 let bytes = [1088, 72, 65][index % 3];
-                port.enqueue(next, vec![0; bytes], &SwitchSpec::default());
+                let how = port.enqueue(next, vec![0; bytes], &SwitchSpec::default());
+                assert_eq!(how, Enqueued::Data { marked: false });
                 next = port.schedule(next).unwrap();
                 let (frame, last) = port.send(next).unwrap();
                 arrived = lane.send(next, last, 0, frame.len()).expect("room") + flits(bytes);
