@@ -12,7 +12,7 @@ ALL = ["*"]
 RUST = ["format", "architecture", "clippy", "cargo", "rustdoc"]
 SIMULATED = [
     *("speed", "examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures"),
-    *("golden", "docs"),
+    *("tracks", "golden", "docs"),
 ]
 # Whose tests read files there without compiling them.
 EMBEDDED = ["clippy", "cargo"]
@@ -21,7 +21,7 @@ EMBEDDED = ["clippy", "cargo"]
 TABLE = [
     ("crates/pinion-pspinsim/*", [*RUST, "pspinsim", "fpspin"]),
     ("crates/pinion-native/*", [*RUST, "native", "datatypes", "faults", "fpspin", "golden", "docs"]),
-    ("crates/pinion-nanopu/*", [*RUST, "speed", "cluster", "golden", "faults", "docs"]),
+    ("crates/pinion-nanopu/*", [*RUST, "speed", "cluster", "tracks", "golden", "faults", "docs"]),
     ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-cores/*", [*RUST, *SIMULATED, "pspinsim"]),
@@ -48,8 +48,8 @@ TABLE = [
     ("machines/*", [*SIMULATED, "pspinsim", *EMBEDDED]),
     ("figures/*", ["golden", "docs", *EMBEDDED]),
     ("examples/*.md", ["docs"]),
-    ("examples/cluster_*", ["speed", "cluster", "golden", "docs", *EMBEDDED]),
-    ("examples/nanopu_*", ["speed", "cluster", "golden", "docs", *EMBEDDED]),
+    ("examples/cluster_*", ["speed", "cluster", "tracks", "golden", "docs", *EMBEDDED]),
+    ("examples/nanopu_*", ["speed", "cluster", "tracks", "golden", "docs", *EMBEDDED]),
     ("examples/*", ["sdk", *SIMULATED, *EMBEDDED]),
     ("tests/calibration/*", ["golden", "cargo", "docs"]),
     ("tests/common.py", ["tools", "sdk", "pspinsim", *SIMULATED]),
@@ -62,6 +62,7 @@ TABLE = [
     ("tests/faults/*", ["faults", "docs"]),
     ("tests/fpspin/*", ["fpspin"]),
     ("tests/captures/*", ["captures"]),
+    ("tests/tracks/*", ["tracks"]),
     ("tests/golden/*", ["golden", "tools"]),
     ("tests/speed/*", ["tools", "speed"]),
     ("tests/docs/*", ["docs"]),

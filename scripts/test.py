@@ -71,6 +71,7 @@ STEPS = {
     "faults": [PYTHON, "tests/faults/run.py", "--pinion", PINION],
     "fpspin": [PYTHON, "tests/fpspin/run.py", "--pinion", PINION],
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],
+    "tracks": [PYTHON, "tests/tracks/run.py", "--pinion", PINION],
     "golden": [PYTHON, "tests/golden/run.py", "--pinion", PINION],
     "docs": [PYTHON, "tests/docs/run.py", "--pinion", PINION],
 }
@@ -78,10 +79,10 @@ STEPS = {
 # Steps that only want what `cargo` has built, and run side by side.
 RUNNERS = [
     *("sdk", "pspinsim", "examples", "cluster", "datatypes", "native", "faults", "fpspin"),
-    *("captures", "golden", "docs"),
+    *("captures", "tracks", "golden", "docs"),
 ]
 # Those that compile in the examples' own folders, each in its way: one at a time.
-IN_EXAMPLES = {"examples", "cluster", "datatypes", "native", "captures"}
+IN_EXAMPLES = {"examples", "cluster", "datatypes", "native", "captures", "tracks"}
 # Which begin first: the longest, so that none is left over at the end.
 LONGEST = ["fpspin", "docs", "examples", "sdk", "cluster", "datatypes", "golden", "native", "pspinsim"]
 

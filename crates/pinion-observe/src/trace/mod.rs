@@ -42,6 +42,9 @@ pub trait Tracer: Listener {
         Time::MAX
     }
 
+    /// Takes note of a frame that comes by a cable, and when it is whole.
+    fn comes_by_cable(&mut self, _whole: Time) {}
+
     /// Takes note that nothing earlier than `until`, or then, comes any more.
     ///
     /// # Errors
@@ -78,6 +81,10 @@ impl<T: Tracer + ?Sized> Tracer for &mut T {
         (**self).end()
     }
 
+    fn comes_by_cable(&mut self, whole: Time) {
+        (**self).comes_by_cable(whole);
+    }
+
     fn settle(&mut self, until: Time) -> Result<()> {
         (**self).settle(until)
     }
@@ -102,6 +109,11 @@ impl<A: Tracer, B: Tracer> Tracer for Both<Spin, A, B> {
 
     fn end(&self) -> Time {
         self.first.end().max(self.second.end())
+    }
+
+    fn comes_by_cable(&mut self, whole: Time) {
+        self.first.comes_by_cable(whole);
+        self.second.comes_by_cable(whole);
     }
 
     fn settle(&mut self, until: Time) -> Result<()> {

@@ -35,7 +35,7 @@ pub fn run(
     let nodes = [0, outside_node - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));
     let device = Device::open(live, false)?.for_nodes(nodes);
     // Slices are short: threads would begin and end all the time.
-    let mut fabric = build(plan, options, 1, &Alone, None)?;
+    let mut fabric = build(plan, options, 1, &Alone, Vec::new())?;
     if let Some(end) = fabric.node_mut(outside_node) {
         *end = End::Frames(Box::new(FramesEnd::of_device(device.mac())));
     }

@@ -16,6 +16,7 @@ mod nano_end;
 mod network;
 mod nothing;
 mod observe;
+mod perfetto;
 mod plan;
 mod rows;
 mod run;
@@ -24,6 +25,7 @@ mod spin_end;
 mod summary;
 mod text;
 mod tracing;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -33,12 +35,14 @@ pub use end::End;
 pub use frames_end::FramesEnd;
 pub use load_end::LoadEnd;
 pub use network::Network;
+pub use perfetto::ClusterTrace;
 pub use plan::{FramesFrom, Group, OUTSIDE, OtherSide, Plan, Target};
 pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 pub use run::{RunOptions, run, trace};
 pub use spin_end::SpinEnd;
 pub use summary::{Cluster, Summary};
-pub use tracing::{NodeTracer, Tracing};
+pub use tracing::{NetworkTracer, NodeTracer, Tracing};
+pub use words::drop_words;
 
 use std::path::{Path, PathBuf};
 

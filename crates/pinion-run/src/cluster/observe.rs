@@ -3,10 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use pinion_net::fabric::{Status, Watcher};
+use pinion_net::fabric::{Journal, Status, Watcher};
+use pinion_net::topology::Place;
 use pinion_sim::Clock;
 
+use super::tracing::NetworkTracer;
 use crate::watch::{Observer, Progress};
+use pinion_app::error::Error;
 use pinion_observe::report::Ending;
 
 /// Tells the observer about this often.
@@ -23,6 +26,10 @@ pub(super) struct Observed<'a> {
     pub patience: u64,
     /// How the run ended, once it has.
     pub ending: Option<Ending>,
+    /// Who hears what happens to frames.
+    pub network: Option<Box<dyn NetworkTracer + 'a>>,
+    /// The error that ended the run.
+    pub error: Option<Error>,
     begun: Instant,
     last: Instant,
     windows: u32,
@@ -39,6 +46,8 @@ impl<'a> Observed<'a> {
             waits,
             patience,
             ending: None,
+            network: None,
+            error: None,
             begun,
             last: begun,
             windows: 0,
@@ -70,8 +79,18 @@ impl Watcher for Observed<'_> {
         self.stops
     }
 
+    fn passed(&mut self, place: Place, journal: &Journal) {
+        if let Some(network) = &mut self.network {
+            network.passed(place, journal);
+        }
+    }
+
     fn goes_on(&mut self, now: u64, status: &Status) -> bool {
         self.now = now;
+        if let Some(Err(error)) = self.network.as_mut().map(|network| network.settle(now)) {
+            self.error = Some(error);
+            return false;
+        }
         let patience_is_over = now.saturating_sub(status.moved) >= self.patience;
         let stuck = || patience_is_over.then(|| Ending::Stuck(String::new()));
         self.ending = ended(status, self.waits).or_else(stuck);

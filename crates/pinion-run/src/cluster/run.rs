@@ -1,6 +1,7 @@
 //! A run of a cluster: a plan comes in; this rank's nodes are made, joined and run with those of all
 //! ranks; a summary goes out at rank 0.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -55,10 +56,10 @@ pub fn run(
     ranks: &mut dyn Ranks,
     observer: &mut dyn Observer,
 ) -> Result<Option<Summary>> {
-    trace(plan, options, ranks, observer, None)
+    trace(plan, options, ranks, observer, Tracing::default())
 }
 
-/// Does the same, and has one node traced, if any is to be.
+/// Does the same, and has nodes and the network traced.
 ///
 /// # Errors
 /// As [`run`], and when the trace cannot be written.
@@ -67,20 +68,26 @@ pub fn trace(
     options: &RunOptions,
     ranks: &mut dyn Ranks,
     observer: &mut dyn Observer,
-    tracing: Option<Tracing<'_>>,
+    tracing: Tracing<'_>,
 ) -> Result<Option<Summary>> {
     let begun = Instant::now();
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let mut fabric = build(plan, options, threads, ranks, tracing)?;
+    let mut fabric = build(plan, options, threads, ranks, tracing.nodes)?;
+    if tracing.network.is_some() {
+        fabric.follow();
+    }
     let waits = plan.groups.iter().any(|group| group.ends);
     let patience = options.patience.unwrap_or(plan.patience);
     let mut watcher = Observed::new(observer, plan.clock, waits, patience);
+    watcher.network = tracing.network;
     let until = options.cycles.unwrap_or(u64::MAX);
     let outcome = fabric.run(until, ranks, &mut watcher).map_err(failed)?;
-    let ending = match (outcome, watcher.ending) {
+    watcher.error.take().map_or(Ok(()), Err)?;
+    let (ending, network) = (watcher.ending, watcher.network);
+    let ending = match (outcome, ending) {
         (Outcome::Stopped, Some(ending)) => ending,
         (Outcome::Stopped, None) => Ending::Interrupted,
         (Outcome::Reached, _) => Ending::CycleLimit,
@@ -90,6 +97,7 @@ pub fn trace(
     let now = fabric.now();
     let ended = Ended { ending, rests: outcome == Outcome::Rests, at: now };
     let share = share(plan, options, fabric, &ended)?;
+    network.map_or(Ok(()), |mut network| network.finish())?;
     let Some(share) = gather(ranks, share)? else { return Ok(None) };
     let workers = (threads, ranks.count());
     Ok(Some(sum_up(plan, options, share, &ended, begun.elapsed(), workers)))
@@ -122,15 +130,15 @@ pub(super) fn build<'a>(
     options: &RunOptions,
     threads: usize,
     ranks: &dyn Ranks,
-    mut tracing: Option<Tracing<'a>>,
+    tracers: Vec<(usize, NodeTracer<'a>)>,
 ) -> Result<Fabric<End<'a>>> {
     let topology = plan.network.topology.clone();
     let is_ours = |node| home(&topology, Place::Node(node), ranks.count()) == ranks.rank();
+    let mut tracers: BTreeMap<usize, NodeTracer<'a>> = tracers.into_iter().collect();
     let mut nodes = Vec::new();
     for node in 0..plan.nodes() {
         nodes.push(if is_ours(node) {
-            let own = tracing.take_if(|tracing| tracing.node == node);
-            Some(end(plan, node, own.map(|own| own.tracer))?)
+            Some(end(plan, node, tracers.remove(&node))?)
         } else {
             None
         });

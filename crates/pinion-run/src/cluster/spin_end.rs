@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinion_net::capture::LinkType;
-use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
+use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble, flits};
 use pinion_sim::{Clock, Time};
 use pinion_spin::{Cabling, Event, Hears, Interest, NicNode, Spin};
 
@@ -158,6 +158,9 @@ impl<'a> SpinEnd<'a> {
 
 impl Node for SpinEnd<'_> {
     fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
+        if let Some(tracer) = &mut self.end.ears.tracer {
+            tracer.comes_by_cable(self.clock.time(first_flit + flits(frame.len())));
+        }
         self.end.arrive(port, first_flit, frame);
     }
 

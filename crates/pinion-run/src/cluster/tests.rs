@@ -199,8 +199,8 @@ fn a_node_that_is_traced_does_the_same() {
     let out = std::fs::File::create(&path).unwrap();
     let lines = SourceLines::read(&service.built.elf);
     let tracer = Trace::new(&service.image, lines, setup.clock, Filter::default(), out);
-    let tracing = Tracing { node: 1, tracer: NodeTracer::Nano(Box::new(tracer)) };
-    let traced = trace(&plan, &options, &mut Alone, &mut Unobserved, Some(tracing));
+    let tracing = Tracing { nodes: vec![(1, NodeTracer::Nano(Box::new(tracer)))], network: None };
+    let traced = trace(&plan, &options, &mut Alone, &mut Unobserved, tracing);
     let traced = traced.unwrap().unwrap();
     assert_eq!(traced.to_json(), run_plan(&plan, &options).to_json());
     let text = std::fs::read_to_string(&path).unwrap();
@@ -228,9 +228,10 @@ fn traced_handlers(plan: &Plan, from: Option<u64>) -> Vec<(u64, String)> {
     let out = std::fs::File::create(&path).unwrap();
     let choice = Choice { from: from.map(When::Cycle), ..Choice::default() };
     let tracer = TextTrace::new(app, Filter::new(app, &choice).unwrap(), (true, true), out);
-    let tracing = Tracing { node, tracer: NodeTracer::Spin(Box::new(tracer)) };
+    let tracing =
+        Tracing { nodes: vec![(node, NodeTracer::Spin(Box::new(tracer)))], network: None };
     let options = RunOptions::default();
-    trace(plan, &options, &mut Alone, &mut Unobserved, Some(tracing)).unwrap();
+    trace(plan, &options, &mut Alone, &mut Unobserved, tracing).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let cycle = |line: &str| line.split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -301,9 +302,10 @@ fn a_tracer_that_begins_within_a_window_hears_all_of_it() {
     let heard_from = |begin: Time| {
         let heard = std::sync::Arc::default();
         let tracer = Exact { begin, settled: Time::ZERO, heard: std::sync::Arc::clone(&heard) };
-        let tracing = Tracing { node, tracer: NodeTracer::Spin(Box::new(tracer)) };
+        let tracing =
+            Tracing { nodes: vec![(node, NodeTracer::Spin(Box::new(tracer)))], network: None };
         let options = RunOptions::default();
-        trace(&plan, &options, &mut Alone, &mut Unobserved, Some(tracing)).unwrap();
+        trace(&plan, &options, &mut Alone, &mut Unobserved, tracing).unwrap();
         std::mem::take(&mut *heard.lock().unwrap())
     };
     let whole = heard_from(Time::ZERO);

@@ -1,14 +1,19 @@
-//! A trace of one node of a cluster: who hears that node, and which one it is.
+//! A trace of nodes of a cluster, and of the network between them: who hears what.
+
+use pinion_net::fabric::Journal;
+use pinion_net::topology::Place;
 
 use crate::nanoservice::run::Settling;
+use pinion_app::error::Result;
 use pinion_observe::trace::Tracer;
 
-/// Says which node is traced, and by whom.
+/// Says what is traced, and by whom.
+#[derive(Default)]
 pub struct Tracing<'a> {
-    /// The node's number.
-    pub node: usize,
-    /// Who hears it.
-    pub tracer: NodeTracer<'a>,
+    /// Who hears nodes, by their numbers.
+    pub nodes: Vec<(usize, NodeTracer<'a>)>,
+    /// Who hears what happens to frames between nodes.
+    pub network: Option<Box<dyn NetworkTracer + 'a>>,
 }
 
 /// Hears everything that happens in a node.
@@ -17,4 +22,40 @@ pub enum NodeTracer<'a> {
     Nano(Box<dyn Settling + Send + 'a>),
     /// In a sPIN NIC.
     Spin(Box<dyn Tracer + Send + 'a>),
+}
+
+/// Hears what happens to frames between nodes.
+pub trait NetworkTracer {
+    /// Hears what happened at a place in a window; places come in order.
+    fn passed(&mut self, place: Place, journal: &Journal);
+
+    /// Hears that everything before a cycle has happened.
+    ///
+    /// # Errors
+    /// When what it writes cannot be written.
+    fn settle(&mut self, _now: u64) -> Result<()> {
+        Ok(())
+    }
+
+    /// Hears that the run is over, and all who hear nodes have written what they had.
+    ///
+    /// # Errors
+    /// When what it writes cannot be written.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<T: NetworkTracer + ?Sized> NetworkTracer for &mut T {
+    fn passed(&mut self, place: Place, journal: &Journal) {
+        (**self).passed(place, journal);
+    }
+
+    fn settle(&mut self, now: u64) -> Result<()> {
+        (**self).settle(now)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        (**self).finish()
+    }
 }

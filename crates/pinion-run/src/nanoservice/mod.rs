@@ -5,6 +5,7 @@
 
 pub mod ears;
 mod fault;
+mod flows;
 pub mod frames;
 pub mod hang;
 mod json;

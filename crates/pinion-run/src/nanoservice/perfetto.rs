@@ -1,19 +1,22 @@
 //! A node's run as a trace for Perfetto: what the node says comes in, a track per hart and stage of
-//! the NIC goes out. The NIC's events do not tell which message a word belongs to, so nothing follows
-//! messages; times are cut to nanoseconds, of which a cycle is a third.
+//! the NIC goes out, and flows that follow messages from frame to hart and into the frames that carry the
+//! answer. Times are cut to nanoseconds, of which a cycle is a third.
 
 use std::io::Write;
 
 use pinion_nanopu::Cycle;
+use pinion_nanopu::event::Retirements;
 use pinion_nanopu::event::{Event, NanoPu, Told};
+use pinion_nanopu::waypoint::Waypoint;
 use pinion_sim::Clock;
 use pinion_sim::probe::Hears;
 
 use super::Filter;
+use super::flows::Flows;
 use super::run::Settling;
 use super::trace::hart_of;
 use pinion_app::error::Result;
-use pinion_observe::trace::perfetto::{Slice, Track, UNIT_COUNT, Value, Writer};
+use pinion_observe::trace::perfetto::{Corner, Slice, Track, UNIT_COUNT, Value, Writer};
 
 /// Writes a node's run as a trace for Perfetto.
 pub struct NodeTrace<W> {
@@ -23,8 +26,16 @@ pub struct NodeTrace<W> {
     stages: Vec<Stage>,
     transport: Track,
     harts: Vec<Hart>,
-    events: Vec<(Cycle, Event)>,
+    flows: Flows,
+    events: Vec<(Cycle, Said)>,
     last: Cycle,
+}
+
+/// What the node said.
+#[derive(Clone, Copy)]
+enum Said {
+    Event(Event),
+    Waypoint(Waypoint),
 }
 
 /// A stage of the NIC: words pass one after the other, frames or messages of several words.
@@ -33,6 +44,8 @@ struct Stage {
     what: &'static str,
     /// When the first word passed of what is passing, and how many words have.
     open: Option<(Cycle, u64)>,
+    /// How many have passed.
+    passed: u64,
 }
 
 /// A hart and its local receive queue.
@@ -61,22 +74,22 @@ impl<W: Write> NodeTrace<W> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn new(clock: Clock, filter: Filter, harts: u32, out: W) -> Result<Self> {
-        let mut writer = Writer::new(out);
-        let root = writer.track(None, 0, "Node");
+    pub fn new(clock: Clock, filter: Filter, harts: u32, corner: Corner, out: W) -> Result<Self> {
+        let mut writer = Writer::new(out, &corner);
+        let root = writer.track(None, 0, &corner.title("Node"));
         let stages = STAGES.iter().zip(0..);
         let stages = stages
             .map(|((name, what), index)| {
                 // The way in stands above the harts, the way out below.
                 let rank = if index < 3 { index } else { 1000 + index };
-                Stage { track: writer.track(Some(root), rank, name), what, open: None }
+                Stage { track: writer.track(Some(root), rank, name), what, open: None, passed: 0 }
             })
             .collect();
         let harts = (0..harts).map(|hart| Hart::new(&mut writer, root, hart)).collect();
         let transport = writer.track(Some(root), 2000, "Transport");
         writer.check()?;
-        let events = Vec::new();
-        Ok(Self { clock, filter, writer, stages, transport, harts, events, last: 0 })
+        let (flows, events) = (Flows::new(corner), Vec::new());
+        Ok(Self { clock, filter, writer, stages, transport, harts, flows, events, last: 0 })
     }
 
     fn tell(&mut self, at: Cycle, event: Event) {
@@ -99,14 +112,19 @@ impl<W: Write> NodeTrace<W> {
 
     fn tell_hart(&mut self, at: Cycle, event: Event) {
         let Some(number) = hart_of(event).map(usize::from) else { return };
+        let shown = self.filter.has(hart_of(event), at);
         let (clock, writer) = (self.clock, &mut self.writer);
         let Some(hart) = self.harts.get_mut(number) else { return };
         let track = hart.track;
         match event {
-            Event::GlobalReceiveOut { last, .. } => hart.delivery.pass(writer, clock, at, last),
-            Event::ReceiveWord { .. } => hart.count(writer, clock, at, hart.queued + 1),
+            Event::GlobalReceiveOut { last, .. } => {
+                let flows = &mut self.flows;
+                let delivery = &mut hart.delivery;
+                delivery.pass(writer, (clock, shown), at, last, || flows.delivered(number as u8));
+            }
+            Event::ReceiveWord { .. } => hart.count(writer, (clock, shown), at, hart.queued + 1),
             Event::ReceivePop { .. } => {
-                hart.count(writer, clock, at, hart.queued.saturating_sub(1));
+                hart.count(writer, (clock, shown), at, hart.queued.saturating_sub(1));
                 hart.open.get_or_insert((at, 0, 0)).1 += 1;
             }
             Event::TransmitWord { .. } | Event::PacketizeIn { .. } => {
@@ -114,31 +132,58 @@ impl<W: Write> NodeTrace<W> {
                     open.2 += 1;
                 }
             }
-            Event::MessageDone { .. } => hart.done(writer, clock, at),
-            Event::Trap { .. } => self.happen(track, at, "trap"),
-            Event::ThreadInterrupt { .. } => self.happen(track, at, "interrupt: another context"),
+            Event::MessageDone { .. } => {
+                hart.done(writer, (clock, shown), at, self.flows.done(number as u8));
+            }
+            Event::Trap { .. } if shown => self.happen(track, at, "trap"),
+            Event::ThreadInterrupt { .. } if shown => {
+                self.happen(track, at, "interrupt: another context")
+            }
             _ => {}
         }
     }
 
     fn pass(&mut self, stage: usize, at: Cycle, last: bool) {
-        self.stages[stage].pass(&mut self.writer, self.clock, at, last);
+        let shown = self.filter.has(None, at);
+        let Self { stages, writer, clock, flows, .. } = self;
+        let number = stages[stage].passed;
+        stages[stage].pass(writer, (*clock, shown), at, last, || match stage {
+            0 => flows.frame_in(number),
+            2 => flows.reassembled(),
+            3 => flows.packet_out(),
+            5 => flows.frame_out(number),
+            _ => Vec::new(),
+        });
     }
 
     fn happen(&mut self, track: Track, at: Cycle, name: &str) {
+        if !self.filter.has(None, at) {
+            return;
+        }
         let time = self.clock.time(at);
         self.writer.instant(track, Slice { name, begin: time, end: time, ..Slice::default() });
     }
 }
 
 impl Stage {
-    fn pass<W: Write>(&mut self, writer: &mut Writer<W>, clock: Clock, at: Cycle, last: bool) {
+    fn pass<W: Write>(
+        &mut self,
+        writer: &mut Writer<W>,
+        (clock, shown): (Clock, bool),
+        at: Cycle,
+        last: bool,
+        flows: impl FnOnce() -> Vec<u64>,
+    ) {
         self.open.get_or_insert((at, 0)).1 += 1;
         if let Some((begin, words)) = self.open.take_if(|_| last) {
             let notes = vec![("words", Value::Count(words))];
             let (begin, end) = (clock.time(begin), clock.time(at));
-            let slice = Slice { name: self.what, begin, end, notes, ..Slice::default() };
-            writer.slice(self.track, slice);
+            self.passed += 1;
+            let (flows, ends) = (flows(), Vec::new());
+            let slice = Slice { name: self.what, begin, end, flows, ends, notes };
+            if shown {
+                writer.slice(self.track, slice);
+            }
         }
     }
 }
@@ -152,31 +197,53 @@ impl Hart {
             queue: writer.counter(track, 1, "Words in the receive queue", UNIT_COUNT),
             queued: 0,
             open: None,
-            delivery: Stage { track: delivery, what: "message", open: None },
+            delivery: Stage { track: delivery, what: "message", open: None, passed: 0 },
         }
     }
 
-    fn count<W: Write>(&mut self, writer: &mut Writer<W>, clock: Clock, at: Cycle, queued: u64) {
+    fn count<W: Write>(
+        &mut self,
+        writer: &mut Writer<W>,
+        (clock, shown): (Clock, bool),
+        at: Cycle,
+        queued: u64,
+    ) {
         self.queued = queued;
-        writer.count(self.queue, clock.time(at), queued);
+        if shown {
+            writer.count(self.queue, clock.time(at), queued);
+        }
     }
 
     /// Writes the message that the hart has worked at.
-    fn done<W: Write>(&mut self, writer: &mut Writer<W>, clock: Clock, at: Cycle) {
+    fn done<W: Write>(
+        &mut self,
+        writer: &mut Writer<W>,
+        (clock, shown): (Clock, bool),
+        at: Cycle,
+        flows: Vec<u64>,
+    ) {
         let Some((begin, read, written)) = self.open.take() else { return };
         let (begin, end) = (clock.time(begin), clock.time(at));
         let notes =
             vec![("words read", Value::Count(read)), ("words written", Value::Count(written))];
-        writer.slice(self.track, Slice { name: "message", begin, end, notes, ..Slice::default() });
+        let (name, ends) = ("message", Vec::new());
+        if shown {
+            writer.slice(self.track, Slice { name, begin, end, flows, ends, notes });
+        }
     }
 }
 
 impl<W: Write> Hears<NanoPu> for NodeTrace<W> {
+    fn interest(&self) -> Retirements {
+        Retirements { waypoints: true, ..Retirements::default() }
+    }
+
     fn hear(&mut self, told: &Told<'_>) {
-        if let Told::Event { at, event } = *told
-            && self.filter.has(hart_of(event), at)
-        {
-            self.events.push((at, event));
+        match *told {
+            // Messages are counted from the first on, whatever is shown of them.
+            Told::Event { at, event } => self.events.push((at, Said::Event(event))),
+            Told::Waypoint { at, waypoint } => self.events.push((at, Said::Waypoint(waypoint))),
+            _ => {}
         }
     }
 }
@@ -185,14 +252,22 @@ impl<W: Write> Settling for NodeTrace<W> {
     fn settle(&mut self, cycle: Cycle) -> Result<()> {
         self.events.sort_by_key(|(at, _)| *at);
         let settled = self.events.partition_point(|(at, _)| *at < cycle);
-        let events: Vec<(Cycle, Event)> = self.events.drain(..settled).collect();
-        for (at, event) in events {
-            self.tell(at, event);
+        let events: Vec<(Cycle, Said)> = self.events.drain(..settled).collect();
+        // What a stage passes on in the settled cycles may have become of earlier frames: these first.
+        for (at, said) in &events {
+            if let Said::Waypoint(waypoint) = said {
+                self.flows.hear(*at, waypoint);
+            }
+        }
+        for (at, said) in events {
+            if let Said::Event(event) = said {
+                self.tell(at, event);
+            }
         }
         if cycle == Cycle::MAX {
             let last = self.last;
             for hart in &mut self.harts {
-                hart.done(&mut self.writer, self.clock, last);
+                hart.done(&mut self.writer, (self.clock, true), last, Vec::new());
             }
             return self.writer.flush();
         }

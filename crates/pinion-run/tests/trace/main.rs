@@ -1,5 +1,6 @@
 //! Traces of whole runs.
 
+mod cluster;
 mod nanoservice;
 mod perfetto;
 mod reading;

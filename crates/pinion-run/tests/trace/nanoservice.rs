@@ -2,6 +2,7 @@
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::{Event, Listener as _};
+use pinion_observe::trace::perfetto::Corner;
 use pinion_run::nanoservice::run::Settling as _;
 use pinion_run::nanoservice::{Filter, NodeTrace};
 use pinion_sim::Clock;
@@ -12,7 +13,8 @@ use crate::reading::read;
 fn a_message_is_a_slice_of_its_hart() {
     let mut bytes = Vec::new();
     let clock = Clock::from_hz(3_200_000_000);
-    let mut trace = NodeTrace::new(clock, Filter::default(), 2, &mut bytes).unwrap();
+    let mut trace =
+        NodeTrace::new(clock, Filter::default(), 2, Corner::only(), &mut bytes).unwrap();
     let last = |last| Event::EgressOut { last };
     let word = Event::ReceiveWord { hart: 1, context: 0, last: false };
     // Out of order, as units tell.

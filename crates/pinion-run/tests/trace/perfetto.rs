@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pinion_app::app::App;
-use pinion_observe::trace::perfetto::NicTrace;
+use pinion_observe::trace::perfetto::{Corner, NicTrace};
 use pinion_observe::trace::{Choice, Filter, When, handler_name};
 
 use crate::reading::{Read, Slice, read};
@@ -15,7 +15,7 @@ fn trace<'a>(
     out: &'a mut Vec<u8>,
 ) -> Spy<NicTrace<'a, &'a mut Vec<u8>>> {
     let filter = Filter::new(app, choice).unwrap();
-    Spy::run(app, NicTrace::new(app, filter, out).unwrap()).0
+    Spy::run(app, NicTrace::new(app, filter, Corner::only(), out).unwrap()).0
 }
 
 /// Traces a run to its end and checks it against what the NIC reported.

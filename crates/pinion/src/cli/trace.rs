@@ -15,7 +15,8 @@ ready; an access's cycle is the one in which it is performed, after any wait.
 
 With --perfetto, whole packets are traced instead: a file to open in https://ui.perfetto.dev, with
 a track per HPU, scheduler, DMA engine, command interface and link, and arrows that follow a packet;
-of a nanoservice, a track per hart and stage of the NIC.
+of a nanoservice, a track per hart and stage of the NIC; of a cluster without --node, all of its
+nodes, cables and switches, with arrows that follow a frame from node to node.
 
 Of a nanoservice a line has cycle, time, hart, function, source, address and disassembly; turns of a
 loop that only polls for a message are left out when nothing can have come. Of a cluster, one node is
@@ -52,7 +53,7 @@ pub struct TraceArgs {
     /// Only this hart of a nanoservice (repeatable)
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is traced")]
     pub hart: Vec<u8>,
-    /// This node of a cluster
+    /// This node of a cluster (with --perfetto all, unless one is named)
     #[arg(long, value_name = "NAME", help_heading = "What is traced")]
     pub node: Option<String>,
     /// First cycle, or time such as 1.2us

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use pinion::Error;
 use pinion::app::Options;
-use pinion::cluster::{self, Curve, NodeTracer, Plan, RunOptions, Summary, Target, Tracing};
+use pinion::cluster::{
+    self, ClusterTrace, Curve, NodeTracer, Plan, RunOptions, Summary, Target, Tracing,
+};
 use pinion::error::Result;
 use pinion::ranks;
 use pinion::report::{Partial, Report as _, write_whole};
@@ -69,7 +71,7 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     report::write(&args.report, &summary)
 }
 
-/// Traces one node of the cluster that a file describes.
+/// Traces one node of the cluster that a file describes, or with `--perfetto` all of it.
 pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     let run = &args.run;
     let given = [
@@ -87,6 +89,9 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     outputs.extend(args.perfetto.iter().map(|file| ("--perfetto", file.clone())));
     files::keep_apart(&[], &outputs)?;
     let plan = plan_for_a_node(run, file)?;
+    if args.node.is_none() && args.perfetto.is_some() {
+        return trace_all(args, &plan, captures);
+    }
     let node = find_node(&plan, args.node.as_deref(), "traced")?;
     let (group, _) = plan.group_of(node).expect("every node is in a group");
     let name = &plan.names[node];
@@ -119,11 +124,38 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     let mut options = run_options(run, captures)?;
     options.cycles = [options.cycles, to].into_iter().flatten().min();
     let mut watch = Quiet(trace::watch(args));
-    let tracing = Some(Tracing { node, tracer });
+    let tracing = Tracing { nodes: vec![(node, tracer)], network: None };
     let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
     watch.0.clear();
     partial.map_or(Ok(()), Partial::keep)?;
     summary.map_or(Ok(Status::Success), |summary| report::write(&run.report, &summary))
+}
+
+/// Traces all nodes of a cluster, and the network between them.
+fn trace_all(args: &TraceArgs, plan: &Plan, captures: Vec<(String, PathBuf)>) -> Result<Status> {
+    let of_one = [
+        ("--hpu", !args.hpu.is_empty()),
+        ("--handler", !args.handler.is_empty()),
+        ("--context", !args.context.is_empty()),
+        ("--packet", !args.packet.is_empty()),
+        ("--hart", !args.hart.is_empty()),
+    ];
+    if let Some((option, _)) = of_one.into_iter().find(|(_, given)| *given) {
+        let why = format!("{option} goes with one node: say with --node NAME with which");
+        return Err(Error::Usage(why));
+    }
+    let span = (trace::when(args.from.as_ref())?, trace::when(args.to.as_ref())?);
+    let (out, partial) = trace::open(args)?;
+    let (nodes, network) = ClusterTrace::begin(plan, span, out)?;
+    let mut options = run_options(&args.run, captures)?;
+    let to = span.1.map(|to| to.cycle(plan.clock));
+    options.cycles = [options.cycles, to].into_iter().flatten().min();
+    let mut watch = Quiet(trace::watch(args));
+    let tracing = Tracing { nodes, network: Some(Box::new(network)) };
+    let summary = cluster::trace(plan, &options, &mut Alone, &mut watch, tracing)?;
+    watch.0.clear();
+    partial.map_or(Ok(()), Partial::keep)?;
+    summary.map_or(Ok(Status::Success), |summary| report::write(&args.run.report, &summary))
 }
 
 /// Reads a cluster of which one node is looked into.

@@ -111,7 +111,7 @@ fn profile_node(args: &ProfileArgs, file: &Path) -> Result<Status> {
     let options = super::cluster::run_options(&args.run, Vec::new())?;
     let mut watch = Quiet(Watch::new(!args.run.quiet));
     let mut run = |tracer: NodeTracer<'_>| {
-        let tracing = Some(Tracing { node, tracer });
+        let tracing = Tracing { nodes: vec![(node, tracer)], network: None };
         let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
         watch.0.clear();
         Ok::<_, Error>(summary.map_or((Ending::Interrupted, 0), |end| (end.ending, end.cycles)))

@@ -12,7 +12,7 @@ use pinion::nanoservice::run::{self, Settling};
 use pinion::nanoservice::{self, NodeTrace, Setup, Trace};
 use pinion::report::{Ending, Partial};
 use pinion::service::Service;
-use pinion::trace::perfetto::NicTrace;
+use pinion::trace::perfetto::{Corner, NicTrace};
 use pinion::trace::{Choice, Filter, SourceLines, TextTrace, Tracer, When};
 use pinion::traffic::Packets;
 use pinion::watch::Observer as _;
@@ -102,7 +102,7 @@ pub fn handler_tracer<'a>(
     out: Out,
 ) -> Result<Box<dyn Tracer + Send + 'a>> {
     if args.perfetto.is_some() {
-        return Ok(Box::new(NicTrace::new(app, filter, out)?));
+        return Ok(Box::new(NicTrace::new(app, filter, Corner::only(), out)?));
     }
     let wants = (!args.no_instructions, !args.no_events);
     Ok(Box::new(TextTrace::new(app, filter, wants, out)))
@@ -151,7 +151,7 @@ pub fn choice(args: &TraceArgs) -> Result<Choice> {
     })
 }
 
-fn when(text: Option<&String>) -> Result<Option<When>> {
+pub fn when(text: Option<&String>) -> Result<Option<When>> {
     text.map(|text| text.parse()).transpose()
 }
 
@@ -206,7 +206,7 @@ pub fn service_tracer<'a>(
 ) -> Result<Box<dyn Settling + Send + 'a>> {
     if args.perfetto.is_some() {
         let harts = setup.machine.value.core.count;
-        return Ok(Box::new(NodeTrace::new(setup.clock, filter, harts, out)?));
+        return Ok(Box::new(NodeTrace::new(setup.clock, filter, harts, Corner::only(), out)?));
     }
     let lines = SourceLines::read(&service.built.elf);
     Ok(Box::new(Trace::new(&service.image, lines, setup.clock, filter, out)))

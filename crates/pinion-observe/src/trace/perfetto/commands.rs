@@ -20,8 +20,10 @@ type Key = (u32, u32, u32);
 pub struct Commands {
     open: BTreeMap<Key, Command>,
     count: u64,
-    /// When the packet has left whose command is done next, and its bytes.
-    departed: Option<(Time, u64)>,
+    /// When the packet has left whose command is done next, its bytes, and its number among those that
+    /// left.
+    departed: Option<(Time, u64, u64)>,
+    left: u64,
 }
 
 struct Command {
@@ -38,21 +40,25 @@ struct Command {
 }
 
 impl Commands {
-    /// Notes a command that an HPU issued for a packet; gives the number of its flow.
+    /// Gives the number of the next command.
+    pub fn next(&self) -> u64 {
+        self.count
+    }
+
+    /// Notes a command that an HPU issued for a packet, and that a flow follows.
     pub fn issue<W: Write>(
         &mut self,
         writer: &mut Writer<W>,
         lanes: &mut Lanes,
         key: Key,
+        flow: u64,
         (issued, kind, packet, unit): (Time, usize, Inside, usize),
-    ) -> u64 {
-        let flow = 2 * self.count + 1; // packets' flows are even
+    ) {
         self.count += 1;
         let lane = lanes.open(writer, issued);
         let taken = None;
         let command = Command { flow, packet, unit, kind, issued, lane, taken, is_ended: false };
         self.open.insert(key, command);
-        flow
     }
 
     /// Notes that an interface took a command.
@@ -71,7 +77,8 @@ impl Commands {
 
     /// Notes a packet that leaves: its command is done in this very moment.
     pub fn depart(&mut self, left: Time, bytes: u64) {
-        self.departed = Some((left, bytes));
+        self.departed = Some((left, bytes, self.left));
+        self.left += 1;
     }
 
     /// Writes that an interface is done with a command, and the packet it sent.
@@ -85,12 +92,15 @@ impl Commands {
         let departed = self.departed.take();
         let Some(command) = self.open.get_mut(&key) else { return };
         command.finish_interface(writer, tracks, time, departed.is_none());
-        if let Some((left, bytes)) = departed {
+        if let Some((left, bytes, frame)) = departed {
             command.is_ended = true;
             let mut notes = notes(&command.packet);
             notes[2] = ("bytes", Value::Count(bytes));
             let ends = vec![command.flow];
-            let slice = Slice { name: "packet", end: left, ends, notes, ..Slice::default() };
+            let corner = &tracks.corner;
+            let onto = corner.has_cable().then(|| corner.leaving(frame));
+            let flows = onto.into_iter().collect();
+            let slice = Slice { name: "packet", end: left, flows, ends, notes, ..Slice::default() };
             tracks.units[command.unit].egress.pass(writer, bytes, slice);
         }
     }

@@ -5,12 +5,15 @@
 //! cut to its nanosecond.
 
 mod commands;
+mod corner;
 mod lanes;
 mod nic;
 pub mod proto;
 mod tracks;
 mod writer;
 
+pub use corner::Corner;
+pub use lanes::Lanes;
 pub use nic::NicTrace;
-pub use proto::{UNIT_COUNT, Value};
+pub use proto::{UNIT_BYTES, UNIT_COUNT, Value};
 pub use writer::{Slice, Track, Writer};

@@ -1,6 +1,6 @@
 //! Hears a NIC and writes its tracks: what each unit does for a packet becomes a slice, when it ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 
 use pinion_sim::{Clock, Time};
@@ -8,10 +8,12 @@ use pinion_spin::{
     DropReason, Event, HandlerRecord, Hears, Interest, PacketRecord, RunningTask, Spin,
     TransferRecord, UnitEvent, UnitEventKind,
 };
+use rustc_hash::FxHashMap;
 
 use super::commands::Commands;
+use super::corner::Corner;
 use super::proto::Value;
-use super::tracks::{Tracks, flow_of, notes};
+use super::tracks::{Tracks, notes};
 use super::writer::{Slice, Writer};
 use crate::trace::filter::{clock, handler_name};
 use crate::trace::inside::{Inside, Packets};
@@ -45,6 +47,12 @@ pub struct NicTrace<'a, W> {
     /// Bytes in the packet buffer, of all packets.
     buffered: u64,
     busy: u64,
+    /// Frames that came by a cable and were not taken: their numbers, and when each was whole.
+    coming: VecDeque<(Time, u64)>,
+    /// Frames that came by a cable.
+    came: u64,
+    /// By packet: the flow that brought it along its cable, until its HER is handed over.
+    brought: FxHashMap<u64, u64>,
 }
 
 /// Holds what an HPU works at.
@@ -60,9 +68,9 @@ impl<'a, W: Write> NicTrace<'a, W> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn new(app: &'a App, filter: Filter, out: W) -> Result<Self> {
-        let mut writer = Writer::new(out);
-        let tracks = Tracks::new(&mut writer, &app.machine.value);
+    pub fn new(app: &'a App, filter: Filter, corner: Corner, out: W) -> Result<Self> {
+        let mut writer = Writer::new(out, &corner);
+        let tracks = Tracks::new(&mut writer, &app.machine.value, corner);
         writer.check()?;
         Ok(Self {
             app,
@@ -76,6 +84,9 @@ impl<'a, W: Write> NicTrace<'a, W> {
             running: BTreeMap::new(),
             buffered: 0,
             busy: 0,
+            coming: VecDeque::new(),
+            came: 0,
+            brought: FxHashMap::default(),
         })
     }
 
@@ -89,11 +100,25 @@ impl<'a, W: Write> NicTrace<'a, W> {
         let inside = self.packets.insert(record, address);
         self.buffered += self.room(record.bytes);
         self.writer.count(self.tracks.buffered, record.inbound, self.buffered);
+        if let Some(flow) = self.came_by_cable(record.arrival) {
+            self.brought.insert(inside.packet, flow);
+        }
         if self.is_traced(&inside) {
-            let (name, flows, notes) = ("packet", vec![flow_of(inside.packet)], notes(&inside));
+            let (name, flows) = ("packet", vec![self.tracks.flow_of(inside.packet)]);
+            let notes = notes(&inside);
             let slice = Slice { name, end: record.arrival, flows, notes, ..Slice::default() };
             self.tracks.ingress.pass(&mut self.writer, u64::from(record.bytes), slice);
         }
+    }
+
+    /// Gives the flow of the frame that came by a cable and was whole at a time, and forgets those before.
+    fn came_by_cable(&mut self, whole: Time) -> Option<u64> {
+        let mut last = None;
+        while let Some((_, frame)) = self.coming.front().filter(|(time, _)| *time <= whole) {
+            last = Some(self.tracks.corner.arriving(*frame));
+            self.coming.pop_front();
+        }
+        last
     }
 
     /// Counts the bytes that a packet takes in the packet buffer.
@@ -107,12 +132,15 @@ impl<'a, W: Write> NicTrace<'a, W> {
         let her = inside.pop();
         for dropped in inside {
             self.packets.remove(dropped.packet);
+            self.brought.remove(&dropped.packet);
             self.gone(time, &dropped, "packet is dropped");
         }
+        let brought = her.and_then(|inside| self.brought.remove(&inside.packet));
         if let Some(inside) = her.filter(|inside| self.is_traced(inside)) {
-            let (begin, flows) = (inside.inbound, vec![flow_of(inside.packet)]);
+            let (begin, flows) = (inside.inbound, vec![self.tracks.flow_of(inside.packet)]);
             let (name, notes) = ("packet to L2, HER", notes(&inside));
-            let slice = Slice { name, begin, end: time, flows, ends: vec![], notes };
+            let slice =
+                Slice { name, begin, end: time, flows, ends: brought.into_iter().collect(), notes };
             let unit = self.packets.unit_of(cluster) as usize;
             self.tracks.units[unit].inbound.slice(&mut self.writer, slice);
         }
@@ -128,7 +156,7 @@ impl<'a, W: Write> NicTrace<'a, W> {
     }
 
     fn end_flow(&mut self, time: Time, inside: &Inside, what: &str) {
-        let (ends, notes) = (vec![flow_of(inside.packet)], notes(inside));
+        let (ends, notes) = (vec![self.tracks.flow_of(inside.packet)], notes(inside));
         let slice = Slice { name: what, begin: time, end: time, flows: vec![], ends, notes };
         let unit = (inside.packet % self.tracks.units.len() as u64) as usize;
         self.writer.instant(self.tracks.units[unit].completions, slice);
@@ -153,7 +181,7 @@ impl<'a, W: Write> NicTrace<'a, W> {
             begin: transfer.issued,
             end: transfer.done,
             // A handler's transfer is part of what the HPU does, not of the packet's way.
-            flows: if is_copy { vec![flow_of(inside.packet)] } else { Vec::new() },
+            flows: if is_copy { vec![self.tracks.flow_of(inside.packet)] } else { Vec::new() },
             ends: Vec::new(),
             notes,
         };
@@ -198,7 +226,7 @@ impl<'a, W: Write> NicTrace<'a, W> {
         }
         let name = handler_name(self.app, record.context, record.kind);
         let flows = running.map_or_else(Vec::new, |running| running.flows);
-        let flows = [vec![flow_of(record.packet)], flows].concat();
+        let flows = [vec![self.tracks.flow_of(record.packet)], flows].concat();
         let (begin, end) = (record.start, record.end);
         let slice = Slice { name, begin, end, flows, ends: vec![], notes };
         self.writer.slice(self.tracks.hpu(hpu), slice);
@@ -230,9 +258,10 @@ impl<'a, W: Write> NicTrace<'a, W> {
         let packet = self.running.get(&(unit.cluster, unit.hpu)).map(|running| running.task.packet);
         let inside = packet.and_then(|packet| self.packets.number(packet));
         let Some(inside) = inside.filter(|inside| self.is_traced(inside)) else { return };
-        let lanes = &mut self.tracks.clusters[unit.cluster as usize].commands;
         let what = (time, unit.address as usize, inside, owner);
-        let flow = self.commands.issue(&mut self.writer, lanes, key, what);
+        let flow = self.tracks.flow_of_command(self.commands.next());
+        let lanes = &mut self.tracks.clusters[unit.cluster as usize].commands;
+        self.commands.issue(&mut self.writer, lanes, key, flow, what);
         if let Some(running) = self.running.get_mut(&(unit.cluster, unit.hpu)) {
             running.flows.push(flow);
         }
@@ -245,7 +274,7 @@ impl<'a, W: Write> NicTrace<'a, W> {
         let mut notes = notes(&inside);
         notes.push(("cluster", Value::Count(u64::from(unit.cluster))));
         let name = TASKS[state as usize % TASKS.len()];
-        let flows = vec![flow_of(inside.packet)];
+        let flows = vec![self.tracks.flow_of(inside.packet)];
         let slice = Slice { name, begin, end: time, flows, ends: vec![], notes };
         self.writer.slice(self.tracks.units[owner].scheduler, slice);
     }
@@ -287,6 +316,11 @@ impl<W: Write> Tracer for NicTrace<'_, W> {
         self.filter.to
     }
 
+    fn comes_by_cable(&mut self, whole: Time) {
+        self.coming.push_back((whole, self.came));
+        self.came += 1;
+    }
+
     fn settle(&mut self, _: Time) -> Result<()> {
         self.writer.check()
     }
@@ -296,7 +330,7 @@ impl<W: Write> Tracer for NicTrace<'_, W> {
             let inside = self.packets.number(running.task.packet);
             let Some(inside) = inside.filter(|inside| self.is_traced(inside)) else { continue };
             let name = handler_name(self.app, running.task.context, running.task.kind);
-            let flows = [vec![flow_of(inside.packet)], running.flows].concat();
+            let flows = [vec![self.tracks.flow_of(inside.packet)], running.flows].concat();
             let mut notes = notes(&inside);
             notes.push(("unfinished", Value::Text("the trace ends before it".to_owned())));
             let (begin, end) = (running.since, now.max(running.since));

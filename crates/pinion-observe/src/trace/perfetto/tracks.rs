@@ -5,13 +5,14 @@ use std::io::Write;
 use pinion_sim::Time;
 use pinion_spin::Machine;
 
+use super::corner::Corner;
 use super::lanes::Lanes;
 use super::proto::{UNIT_BYTES, UNIT_COUNT, Value};
 use super::writer::{Slice, Track, Writer};
 use crate::trace::inside::Inside;
 
 /// Numbers the flow that follows a packet: these are even, those of commands odd.
-pub const fn flow_of(packet: u64) -> u64 {
+const fn flow_of(packet: u64) -> u64 {
     2 * packet + 2
 }
 
@@ -26,6 +27,8 @@ pub fn notes(inside: &Inside) -> Vec<(&'static str, Value)> {
 
 /// Holds a machine's tracks.
 pub struct Tracks {
+    /// Which of a trace's machines this is.
+    pub corner: Corner,
     /// Packets on the wire, on their way in.
     pub ingress: Link,
     /// PsPIN units.
@@ -91,8 +94,9 @@ impl Link {
 
 impl Tracks {
     /// Describes a machine's tracks.
-    pub fn new<W: Write>(writer: &mut Writer<W>, machine: &Machine) -> Self {
-        let root = writer.track(None, 0, &format!("NIC ({})", machine.name));
+    pub fn new<W: Write>(writer: &mut Writer<W>, machine: &Machine, corner: Corner) -> Self {
+        let title = corner.title(&format!("NIC ({})", machine.name));
+        let root = writer.track(None, 0, &title);
         let ingress = Link::new(writer, root, "Ingress link", machine);
         let counters = writer.track(Some(root), u32::MAX >> 1, "Occupancy");
         let (mut units, mut clusters) = (Vec::new(), Vec::new());
@@ -109,12 +113,23 @@ impl Tracks {
             units.push(UnitTracks::new(writer, parent, machine));
         }
         Self {
+            corner,
             ingress,
             units,
             clusters,
             buffered: writer.counter(counters, 0, "Packet buffer", UNIT_BYTES),
             busy: writer.counter(counters, 1, "Busy HPUs", UNIT_COUNT),
         }
+    }
+
+    /// Numbers the flow that follows a packet.
+    pub fn flow_of(&self, packet: u64) -> u64 {
+        self.corner.flow(flow_of(packet))
+    }
+
+    /// Numbers the flow that follows a command.
+    pub fn flow_of_command(&self, command: u64) -> u64 {
+        self.corner.flow(2 * command + 1)
     }
 
     /// Gives an HPU's track.

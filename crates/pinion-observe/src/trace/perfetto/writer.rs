@@ -7,6 +7,7 @@ use pinion_sim::Time;
 use prost::Message as _;
 use rustc_hash::FxHashMap;
 
+use super::corner::Corner;
 use super::proto::{
     COUNTER, CounterDescriptor, DebugAnnotation, INSTANT, InternedData, NEEDS_STATE, Name,
     ORDER_EXPLICIT, SLICE_BEGIN, SLICE_END, STATE_CLEARED, TracePacket, TrackDescriptor,
@@ -14,14 +15,18 @@ use super::proto::{
 };
 use pinion_app::error::{Error, Result};
 
-/// The number of the one sequence of packets that a trace has.
-const SEQUENCE: u32 = 1;
 /// Begins every packet in a file: field 1 of the trace, with a length.
 const PACKET_KEY: u8 = 1 << 3 | 2;
 
 /// Names a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Track(u64);
+
+impl Track {
+    pub(super) const fn of_number(number: u64) -> Self {
+        Self(number)
+    }
+}
 
 /// Describes something that takes time, or an instant if it takes none.
 #[derive(Debug, Default)]
@@ -43,6 +48,7 @@ pub struct Slice<'a> {
 /// Writes a trace.
 pub struct Writer<W> {
     out: W,
+    sequence: u32,
     tracks: u64,
     event_names: Names,
     note_names: Names,
@@ -70,11 +76,12 @@ impl Names {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace.
-    pub fn new(out: W) -> Self {
+    /// Begins a trace, or one machine's part of it.
+    pub fn new(out: W, corner: &Corner) -> Self {
         Self {
             out,
-            tracks: 0,
+            sequence: corner.sequence,
+            tracks: corner.tracks(),
             event_names: Names::default(),
             note_names: Names::default(),
             buffer: Vec::new(),
@@ -172,7 +179,7 @@ impl<W: Write> Writer<W> {
         if self.error.is_some() {
             return;
         }
-        packet.trusted_packet_sequence_id = Some(SEQUENCE);
+        packet.trusted_packet_sequence_id = Some(self.sequence);
         packet.sequence_flags = Some(match self.is_begun {
             true => NEEDS_STATE,
             false => STATE_CLEARED | NEEDS_STATE,
@@ -183,6 +190,13 @@ impl<W: Write> Writer<W> {
         let encoded = packet.encode_length_delimited(&mut self.buffer);
         debug_assert!(encoded.is_ok(), "a vector has room");
         self.error = self.out.write_all(&self.buffer).err();
+    }
+
+    /// Takes what another writer of the same trace has written.
+    pub fn append(&mut self, bytes: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.out.write_all(bytes).err();
+        }
     }
 
     /// Tells whether everything could be written so far.
