@@ -10,8 +10,8 @@
 //! |---|---|
 //! | which bits a result has from nobody | `defined.rs` |
 //! | whose an address is | `map.rs`, `packets.rs` |
-//! | who knows of what | `clocks.rs`, `checker/tasks.rs`, `checker/atomics.rs` |
-//! | who touched a word last | `cells.rs` |
+//! | who knows of what, who touched a word last | `shared.rs`, `clocks.rs`, `cells.rs` |
+//! | what orders handlers | `checker/tasks.rs`, `checker/atomics.rs` |
 //! | commands and copies | `operations.rs`, `checker/devices.rs` |
 //! | instructions, one by one | `checker/mod.rs`, `checker/memory.rs`, `hart.rs` |
 //! | what the lines of source say | `lines.rs` |
@@ -27,6 +27,7 @@ mod lines;
 mod map;
 mod operations;
 mod packets;
+mod shared;
 
 pub use checker::Checker;
 pub use lines::{INTENDED, SYNCHRONISES};

@@ -6,27 +6,9 @@ use pinion_observe::check::{Deed, Kind, Seen};
 use pinion_spin::InstructionRecord;
 
 use super::Checker;
-use super::memory::whole_cycle;
+use super::memory::ended;
 use crate::cells::Slot;
-use crate::clocks::Knowledge;
-
-/// What whoever changed a word last by an atomic knew.
-pub struct Known {
-    hpu: usize,
-    /// The number of its clock.
-    clock: u32,
-    pc: u32,
-    cycle: u32,
-    knowledge: Knowledge,
-    /// An HPU that has loaded the word since, without knowing of the atomic: and whether.
-    loaded: (usize, bool),
-}
-
-/// Holds that of all words that atomics changed.
-#[derive(Default)]
-pub struct Atomics {
-    list: Vec<Known>,
-}
+use crate::shared::{Change, WHOLE, whole_cycle};
 
 impl Checker {
     /// Looks at an atomic: whoever comes later to the word knows what its HPU knew.
@@ -57,9 +39,8 @@ impl Checker {
         let deed = if is_load { Deed::Read } else { Deed::Atomic };
         self.meets_pending(id, record, deed, (address, 4));
         let word = flat / 4;
-        self.acquire(id, word);
-        let cell = *self.cells.word(word);
-        self.collide(id, record, deed, word, (0b1111, cell.write));
+        self.shared.acquire(id, word);
+        self.meets_write(id, record, deed, word, WHOLE);
         if is_load || failed {
             return;
         }
@@ -67,41 +48,25 @@ impl Checker {
         self.release(id, record, word);
     }
 
-    /// Lets an HPU know what whoever changed the word last by an atomic knew.
-    #[inline]
-    pub(super) fn acquire(&mut self, id: usize, word: u32) {
-        let number = self.cells.word(word).atomics;
-        let Some(index) = (number as usize).checked_sub(1) else { return };
-        let known = &self.atomics.list[index];
-        if !self.clocks.knows(id, known.hpu, known.clock) {
-            self.clocks.learn(id, &known.knowledge);
+    /// Reports an access to a word if nothing orders it with the last write.
+    fn meets_write(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        deed: Deed,
+        word: u32,
+        mask: u8,
+    ) {
+        let harts = &self.harts;
+        if let Some(met) = self.shared.meets_write(id, word, mask, |slot| ended(harts, slot)) {
+            self.race(id, record, deed, word, met);
         }
     }
 
     /// Lets those who come to a word later know what an HPU knows.
     pub(super) fn release(&mut self, id: usize, record: &InstructionRecord, word: u32) {
-        let clock = self.clocks.own(id);
-        let (pc, cycle) = (self.line_of(id, record.pc), record.cycle as u32);
-        let cell = self.cells.word(word);
-        cell.reads = Default::default();
-        if cell.write.mask == 0b1111 {
-            cell.write = Slot::default();
-        }
-        match (cell.atomics as usize).checked_sub(1) {
-            Some(index) => {
-                let known = &mut self.atomics.list[index];
-                (known.hpu, known.clock, known.pc, known.cycle) = (id, clock, pc, cycle);
-                known.knowledge.copy_from_slice(self.clocks.of(id));
-                known.loaded = (id, false);
-            }
-            None => {
-                let knowledge = self.clocks.of(id).into();
-                let loaded = (id, false);
-                self.atomics.list.push(Known { hpu: id, clock, pc, cycle, knowledge, loaded });
-                cell.atomics = self.atomics.list.len() as u32;
-            }
-        }
-        self.clocks.tick(id);
+        let pc = self.line_of(id, record.pc);
+        self.shared.release(id, word, pc, record.cycle);
     }
 
     /// Looks at a plain access to a word that atomics change. A load lets know, as an atomic would. A
@@ -114,68 +79,58 @@ impl Checker {
         is_write: bool,
         slot: Slot,
     ) {
-        let cell = *self.cells.word(word);
-        let known = &mut self.atomics.list[cell.atomics as usize - 1];
-        let last = (known.hpu, known.clock, known.pc, known.cycle);
-        let is_known = known.hpu == id || self.clocks.knows(id, known.hpu, known.clock);
         if !is_write {
-            if known.loaded.0 != id || !is_known {
-                known.loaded = (id, !is_known);
-            }
-            self.collide(id, record, Deed::Read, word, (slot.mask, cell.write));
-            return self.acquire(id, word);
+            self.meets_write(id, record, Deed::Read, word, slot.mask);
+            return self.shared.load_atomic(id, word);
         }
         if self.harts[id].has_changed(word) {
             return self.release(id, record, word);
         }
-        let register = usize::from(record.instruction.rs2 & 63);
-        let rewrites = self.harts[id].depends[register] == word + 1;
-        let was_unknown = known.loaded == (id, true) || !is_known;
-        if was_unknown {
+        if let Some(change) = self.shared.unknown_change(id, word) {
+            let register = usize::from(record.instruction.rs2 & 63);
+            let rewrites = self.harts[id].depends[register] == word + 1;
             let kind = if rewrites { Kind::LostUpdate } else { Kind::DataRace };
-            let seen = self.seen(id, Deed::Write, record);
-            let (hpu, clock, pc, cycle) = last;
-            let hart = &self.harts[hpu];
-            let other = Seen {
-                deed: Deed::Atomic,
-                pc,
-                cycle: whole_cycle(cycle, record.cycle),
-                cluster: hart.cluster,
-                hpu: hart.hpu,
-                task: hart.task_at(clock),
-            };
             let address = self.address_of(record, word);
-            self.found(kind, Some((address, 4)), seen, Some(other), || None);
+            self.meets_change(id, record, Deed::Write, kind, address, change);
         }
-        self.collide(id, record, Deed::Write, word, (slot.mask, cell.write));
-        self.cells.word(word).write = slot;
+        self.meets_write(id, record, Deed::Write, word, slot.mask);
+        self.shared.cells.word(word).write = slot;
     }
 
-    /// Reports a command or copy that touches a word whose last atomic it does not know of.
+    /// Reports an access that collides with the last change of a word by an atomic.
+    fn meets_change(
+        &mut self,
+        id: usize,
+        record: &InstructionRecord,
+        deed: Deed,
+        kind: Kind,
+        address: u32,
+        change: Change,
+    ) {
+        let hart = &self.harts[change.who];
+        let other = Seen {
+            deed: Deed::Atomic,
+            pc: change.pc,
+            cycle: whole_cycle(change.cycle, record.cycle),
+            cluster: hart.cluster,
+            hpu: hart.hpu,
+            task: hart.task_at(change.clock),
+        };
+        let seen = self.seen(id, deed, record);
+        self.found(kind, Some((address, 4)), seen, Some(other), || None);
+    }
+
+    /// Reports a command or copy that writes a word whose last atomic it does not know of.
     pub(super) fn meets_atomics(
         &mut self,
         id: usize,
         record: &InstructionRecord,
         deed: Deed,
         word: u32,
-        is_write: bool,
     ) {
-        let number = self.cells.word(word).atomics;
-        let Some(known) = self.atomics.list.get((number as usize).wrapping_sub(1)) else { return };
-        if known.hpu == id || self.clocks.knows(id, known.hpu, known.clock) || !is_write {
-            return;
+        if let Some(change) = self.shared.unknown_atomic(id, word) {
+            let address = self.map.address(word * 4).unwrap_or(0);
+            self.meets_change(id, record, deed, Kind::DataRace, address, change);
         }
-        let hart = &self.harts[known.hpu];
-        let other = Seen {
-            deed: Deed::Atomic,
-            pc: known.pc,
-            cycle: whole_cycle(known.cycle, record.cycle),
-            cluster: hart.cluster,
-            hpu: hart.hpu,
-            task: hart.task_at(known.clock),
-        };
-        let seen = self.seen(id, deed, record);
-        let address = self.map.address(word * 4).unwrap_or(0);
-        self.found(Kind::DataRace, Some((address, 4)), seen, Some(other), || None);
     }
 }

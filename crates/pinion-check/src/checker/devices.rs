@@ -5,10 +5,10 @@
 use pinion_spin::InstructionRecord;
 
 use super::Checker;
-use super::memory::whole_cycle;
 use crate::cells::{ENGINES, Slot, words};
 use crate::map::Area;
 use crate::operations::{Engine, Operation, overlap};
+use crate::shared::{WHOLE, whole_cycle};
 use pinion_observe::check::{Deed, Kind, Seen};
 
 /// Offsets in a cluster's peripherals.
@@ -63,7 +63,7 @@ impl Checker {
 
     /// Looks at a load from a register.
     pub(super) fn device_read(&mut self, id: usize, record: &InstructionRecord, address: u32) {
-        let clock = self.clocks.own(id);
+        let clock = self.shared.clocks.own(id);
         match self.register(address) {
             Register::Driver(driver::ISSUE) => self.issue(id, record),
             Register::Driver(driver::TEST) if record.result == 1 => {
@@ -123,7 +123,7 @@ impl Checker {
 
     /// Notes that an HPU knows a command to be done.
     fn command_done(&mut self, id: usize, handle: u32) {
-        let clock = self.clocks.own(id);
+        let clock = self.shared.clocks.own(id);
         let is_done = |one: &Operation| one.engine != Engine::Copy && one.handle == handle;
         self.harts[id].operations.awaited(clock, is_done);
     }
@@ -174,7 +174,7 @@ impl Checker {
         self.meets(id, record, Deed::OperationReads, reads, Some(engine));
         self.meets(id, record, Deed::OperationWrites, writes, Some(engine));
         let (pc, cycle) = (self.line_of(id, record.pc), record.cycle as u32);
-        let clock = self.clocks.own(id);
+        let clock = self.shared.clocks.own(id);
         let hart = &mut self.harts[id];
         let number = hart.operations.add(Operation {
             engine,
@@ -290,21 +290,13 @@ impl Checker {
         let is_write = deed == Deed::OperationWrites;
         for (word, mask) in words(flat, bytes) {
             let slot = Slot { mask, ..slot };
-            let cell = *self.cells.word(word);
-            if cell.atomics != 0 {
-                self.meets_atomics(id, record, deed, word, is_write);
-            }
-            self.collide(id, record, deed, word, (mask, cell.write));
             if is_write {
-                for read in cell.reads {
-                    self.collide(id, record, deed, word, (mask, read));
-                }
+                self.meets_atomics(id, record, deed, word);
             }
-            let mut new = self.taken_up(id, cell, is_write, slot);
-            if is_write && mask == 0b1111 {
-                new.atomics = 0; // what it was before is gone
+            self.touch(id, record, deed, word, slot);
+            if is_write && mask == WHOLE {
+                self.shared.cells.word(word).atomics = 0; // what it was before is gone
             }
-            *self.cells.word(word) = new;
         }
     }
 

@@ -4,10 +4,12 @@
 use pinion_spin::InstructionRecord;
 
 use super::{Checker, deed};
-use crate::cells::{Cell, ENGINES, Slot, words};
+use crate::cells::{Slot, words};
 use crate::defined;
+use crate::hart::Hart;
 use crate::map::{Area, Asker};
 use crate::operations::{Engine, Operation, overlap};
+use crate::shared::{Met, WHOLE, whole_cycle};
 use pinion_observe::check::{Deed, Kind, Seen};
 
 impl Checker {
@@ -136,7 +138,7 @@ impl Checker {
     ) {
         if self.lines.synchronises(record.pc) {
             let word = flat / 4;
-            self.acquire(id, word);
+            self.shared.acquire(id, word);
             if is_write {
                 self.release(id, record, word);
             }
@@ -159,122 +161,46 @@ impl Checker {
         (word, mask): (u32, u8),
         is_write: bool,
     ) {
-        let who = id as u16 * ENGINES;
-        let slot = Slot {
-            clock: self.clocks.own(id),
-            pc: self.line_of(id, record.pc),
-            cycle: record.cycle as u32,
-            who,
-            mask,
-            is_atomic: false,
-        };
-        let cell = self.cells.word(word);
-        if cell.atomics != 0 && mask == 0b1111 {
+        let pc = self.line_of(id, record.pc);
+        let slot = self.shared.slot(id, pc, record.cycle, mask);
+        if mask == WHOLE && self.shared.has_atomics(word) {
             return self.share_atomic_word(id, record, word, is_write, slot);
         }
-        let is_alone = |other: &Slot| other.mask == 0 || other.who == who;
-        let write_is_own = is_alone(&cell.write);
-        if !is_write {
-            let [first, second] = &mut cell.reads;
-            if write_is_own && is_alone(first) {
-                *first = slot;
-                return;
-            }
-            if write_is_own && is_alone(second) {
-                *second = slot;
-                return;
-            }
-        } else if write_is_own && cell.reads.iter().all(is_alone) {
-            cell.write = slot;
-            return;
+        if !self.shared.touch_alone(word, slot, is_write) {
+            let deed = if is_write { Deed::Write } else { Deed::Read };
+            self.touch(id, record, deed, word, slot);
         }
-        self.share_contended(id, record, word, is_write, slot);
     }
 
     /// Looks at an access to a word that others touched, too.
-    fn share_contended(
-        &mut self,
-        id: usize,
-        record: &InstructionRecord,
-        word: u32,
-        is_write: bool,
-        slot: Slot,
-    ) {
-        let cell = *self.cells.word(word);
-        let deed = if is_write { Deed::Write } else { Deed::Read };
-        self.collide(id, record, deed, word, (slot.mask, cell.write));
-        if is_write {
-            for read in cell.reads {
-                self.collide(id, record, deed, word, (slot.mask, read));
-            }
-        }
-        let new = self.taken_up(id, cell, is_write, slot);
-        *self.cells.word(word) = new;
-    }
-
-    /// Gives a word's cell after an access.
-    pub(super) fn taken_up(&self, id: usize, mut cell: Cell, is_write: bool, slot: Slot) -> Cell {
-        if is_write {
-            cell.write = slot;
-            for read in &mut cell.reads {
-                if self.is_ordered(id, read) {
-                    *read = Slot::default();
-                }
-            }
-            return cell;
-        }
-        let same = cell.reads.iter().position(|read| read.who == slot.who && read.mask != 0);
-        let free =
-            || cell.reads.iter().position(|read| read.mask == 0 || self.is_ordered(id, read));
-        let place = same.or_else(free).unwrap_or((slot.cycle & 1) as usize);
-        cell.reads[place] = slot;
-        cell
-    }
-
-    /// Tells whether an HPU's next access comes after an earlier one, whatever the timing.
-    pub(super) fn is_ordered(&self, id: usize, earlier: &Slot) -> bool {
-        let hpu = earlier.hpu();
-        if hpu == id {
-            return true; // what its own commands and copies may still do is looked at elsewhere
-        }
-        if !earlier.is_operation() {
-            return self.clocks.knows(id, hpu, earlier.clock);
-        }
-        let operation = self.harts[hpu].operations.get(earlier.clock);
-        operation.is_none_or(|one| one.done != u32::MAX && self.clocks.knows(id, hpu, one.done))
-    }
-
-    /// Reports an access if nothing orders it with an earlier one of the same bytes.
-    pub(super) fn collide(
+    pub(super) fn touch(
         &mut self,
         id: usize,
         record: &InstructionRecord,
         deed: Deed,
         word: u32,
-        (mask, earlier): (u8, Slot),
+        slot: Slot,
     ) {
-        if earlier.mask & mask == 0 || self.is_ordered(id, &earlier) {
-            return;
-        }
-        self.race(id, record, deed, word, &earlier);
+        let is_write = !matches!(deed, Deed::Read | Deed::OperationReads);
+        let harts = &self.harts;
+        let met = self.shared.touch(id, word, slot, is_write, |slot| ended(harts, slot));
+        met.into_iter().flatten().for_each(|met| self.race(id, record, deed, word, met));
     }
 
     #[cold]
-    fn race(
+    pub(super) fn race(
         &mut self,
         id: usize,
         record: &InstructionRecord,
         deed: Deed,
         word: u32,
-        earlier: &Slot,
+        met: Met,
     ) {
-        let cell = self.cells.word(word);
-        let is_read = *earlier != cell.write;
         let rewrites = deed == Deed::Write
             && self.harts[id].depends[usize::from(record.instruction.rs2 & 63)] == word + 1;
         let seen = self.seen(id, deed, record);
-        let other = self.earlier(earlier, is_read, record.cycle);
-        let kind = if rewrites && !is_read { Kind::LostUpdate } else { Kind::DataRace };
+        let other = self.earlier(&met.slot, met.is_read, record.cycle);
+        let kind = if rewrites && !met.is_read { Kind::LostUpdate } else { Kind::DataRace };
         let address = self.address_of(record, word);
         self.found(kind, Some((address, 4)), seen, Some(other), || None);
     }
@@ -351,7 +277,11 @@ impl Checker {
     }
 }
 
-/// Gives the last cycle up to `now` whose lower half is known.
-pub(super) const fn whole_cycle(low: u32, now: u64) -> u64 {
-    now - (now as u32).wrapping_sub(low) as u64
+/// Gives the number of an HPU's clock at which an access of it had ended: of a command or copy, that at
+/// which the HPU knew.
+pub(super) fn ended(harts: &[Hart], slot: &Slot) -> u32 {
+    if !slot.is_operation() {
+        return slot.clock;
+    }
+    harts[slot.hpu()].operations.get(slot.clock).map_or(0, |one| one.done)
 }

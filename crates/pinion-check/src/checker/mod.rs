@@ -14,15 +14,13 @@ use pinion_sim::Clock;
 use pinion_spin::{ContextId, Event, Hears, InstructionRecord, Interest, Spin};
 use rustc_hash::FxHashMap;
 
-use crate::cells::Cells;
-use crate::clocks::Clocks;
 use crate::defined::{self, Source};
 use crate::findings::{Finding, Findings};
 use crate::hart::{FP, Hart, RA, SP, Stage};
 use crate::lines::Lines;
 use crate::map::{Foreign, Map};
 use crate::packets::Places;
-use atomics::Atomics;
+use crate::shared::Shared;
 use pinion_app::app::App;
 use pinion_observe::check::{Deed, Kind, Seen};
 use pinion_observe::trace::{Tracer, clock};
@@ -44,9 +42,7 @@ pub struct Checker {
     harts: Vec<Hart>,
     /// By byte: its bits that nobody has written.
     undefined: Vec<u8>,
-    cells: Cells,
-    clocks: Clocks,
-    atomics: Atomics,
+    shared: Shared,
     lines: Lines,
     messages: FxHashMap<(ContextId, u32), Message>,
     message_count: u32,
@@ -79,9 +75,7 @@ impl Checker {
             cores,
             handlers: handlers.collect(),
             undefined: vec![0; map.total() + 8],
-            cells: Cells::new(map.total()),
-            clocks: Clocks::new(harts.len()),
-            atomics: Atomics::default(),
+            shared: Shared::new(map.total(), harts.len()),
             lines: Lines::of(app),
             messages: FxHashMap::default(),
             message_count: 0,

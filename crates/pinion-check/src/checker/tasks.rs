@@ -33,7 +33,7 @@ impl Checker {
         let begins = task.kind == HandlerKind::Header || !self.messages.contains_key(&key);
         if begins {
             self.message_count += 1;
-            let (number, all) = (self.message_count, self.clocks.nothing());
+            let (number, all) = (self.message_count, self.shared.clocks.nothing());
             self.messages.insert(key, Message { number, header: None, all });
         }
         let message = &self.messages[&key];
@@ -43,11 +43,11 @@ impl Checker {
             HandlerKind::Completion => Some(&message.all),
         };
         if let Some(known) = known {
-            self.clocks.learn(id, known);
+            self.shared.clocks.learn(id, known);
             self.harts[id].operations.learned(known[id]);
         }
         let number = message.number;
-        let nothing = || self.clocks.nothing();
+        let nothing = || self.shared.clocks.nothing();
         let queue = self.queues.entry(place.queue).or_insert_with(|| Queue {
             message: number,
             before: nothing(),
@@ -64,8 +64,8 @@ impl Checker {
         };
         let handlers = self.handlers.get(task.context.0 as usize);
         let entry = handlers.map_or(0, |handlers| handlers[kind]);
-        self.clocks.tick(id);
-        let clock = self.clocks.own(id);
+        self.shared.clocks.tick(id);
+        let clock = self.shared.clocks.own(id);
         self.places.take(task.packet, place.l1);
         if task.packet != self.harts[id].last_packet {
             self.harts[id].operations.place_given(clock, place.l1);
@@ -77,7 +77,7 @@ impl Checker {
     /// Ends a task: the message's handlers after it will know what its HPU knows.
     pub(super) fn task_ends(&mut self, record: &HandlerRecord) {
         let id = (record.cluster * self.cores + record.hpu) as usize;
-        let clock = self.clocks.own(id);
+        let clock = self.shared.clocks.own(id);
         let hart = &mut self.harts[id];
         let Some(task) = hart.task.take() else { return };
         hart.leave();
@@ -86,7 +86,7 @@ impl Checker {
         let l1 = hart.place.l1.0;
         let queue = hart.place.queue;
         self.places.give_back(task.packet, |first| first == l1);
-        let known = self.clocks.of(id);
+        let known = self.shared.clocks.of(id);
         let key = (task.context, task.message);
         if let Some(message) = self.messages.get_mut(&key) {
             join(&mut message.all, known);
@@ -97,14 +97,14 @@ impl Checker {
         if let Some(queue) = self.queues.get_mut(&queue) {
             join(&mut queue.all, known);
         }
-        self.clocks.tick(id);
+        self.shared.clocks.tick(id);
     }
 
     /// Lets an HPU that asks for its queue's number know of the messages that the queue had before:
     /// what lies at the number's place is theirs no more.
     pub(super) fn queue_named(&mut self, id: usize) {
         if let Some(queue) = self.queues.get(&self.harts[id].place.queue) {
-            self.clocks.learn(id, &queue.before);
+            self.shared.clocks.learn(id, &queue.before);
             self.harts[id].operations.learned(queue.before[id]);
         }
     }
