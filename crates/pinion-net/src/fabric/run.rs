@@ -74,8 +74,8 @@ pub struct Fabric<N> {
 }
 
 impl<N: Node + Send> Fabric<N> {
-    /// Builds a fabric. `nodes` are this rank's, `None` for those of others; [`home`] says which
-    /// rank's each is.
+    /// Builds a fabric. `nodes` are this rank's, `None` for those of others; [`super::home`] says
+    /// which rank's each is.
     ///
     /// # Errors
     /// When the topology or a cable is none.
