@@ -8,6 +8,7 @@ mod later;
 mod nic;
 mod profile;
 mod pspin;
+mod replay;
 mod run;
 mod shell;
 mod sweep;
@@ -27,8 +28,10 @@ use later::Later;
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
 pub use profile::{PROFILE_REFUSES, ProfileArgs};
 pub use pspin::{PspinArgs, PspinCompileArgs, PspinVerb};
+pub use replay::{REPLAY_REFUSES, ReplayArgs};
 pub use run::{
-    CLUSTER, ENGINE, EngineArgs, EngineKind, OUTPUTS, PeerKind, RUN_APP, RunArgs, SERVICE, hide,
+    CHANGES, CLUSTER, ENGINE, EngineArgs, EngineKind, OUTPUTS, PACKETS, PROGRAM, PeerKind, RUN_APP,
+    RunArgs, SERVICE, hide,
 };
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sweep::SweepArgs;
@@ -54,6 +57,8 @@ pub struct Cli {
 pub enum Verb {
     /// Run an application on a capture or on generated packets
     Run(Later<RunArgs>),
+    /// Repeat a recorded run, and compare what comes of it
+    Replay(Later<ReplayArgs>),
     /// Show what handlers or a nanoservice do, instruction by instruction or as tracks
     Trace(Later<TraceArgs>),
     /// Tell why a packet took so long, or was dropped

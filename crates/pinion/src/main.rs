@@ -18,7 +18,7 @@ use pinion::Error;
 
 fn main() -> ExitCode {
     let (status, error) = match cli::Cli::try_parse() {
-        Ok(cli) => commands::dispatch(&cli.command),
+        Ok(mut cli) => commands::dispatch(&mut cli.command),
         Err(answer) => {
             // Help and version are for standard output, mistakes for standard error.
             output::note(answer.print());

@@ -244,6 +244,11 @@ impl Manifest {
         }
     }
 
+    /// Gives the manifest's text.
+    pub fn text(&self) -> &str {
+        self.loaded.texts().0
+    }
+
     /// Makes an error that points at a key of the manifest (`app.sources`, `context[0].payload`).
     pub fn error_at(&self, key: &str, problem: impl Into<String>) -> ConfigError {
         self.loaded.error_at(key, problem)

@@ -91,6 +91,11 @@ impl<T> Loaded<T> {
         ConfigError::Invalid { at: Box::new(at), key: key.to_owned(), problem: problem.into() }
     }
 
+    /// Gives the file's text, and that of the file that it builds on.
+    pub fn texts(&self) -> (&str, Option<&str>) {
+        (&self.text, self.base.as_ref().map(|(_, text)| text.as_str()))
+    }
+
     /// Replaces the value, keeping how the file was written.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Loaded<U> {
         Loaded {

@@ -1,6 +1,6 @@
 //! Options of a verb that are put together only when the verb is given.
 
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use clap::builder::{Resettable, StyledStr};
 use clap::error::Error;
@@ -17,6 +17,12 @@ impl<T> Deref for Later<T> {
 
     fn deref(&self) -> &T {
         &self.0
+    }
+}
+
+impl<T> DerefMut for Later<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
     }
 }
 

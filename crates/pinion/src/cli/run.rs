@@ -28,7 +28,7 @@ pub enum EngineKind {
 }
 
 /// What goes with nanoservices alone.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Nanoservices")]
 pub struct ServiceArgs {
     /// Requests to order, answers measured, for example requests=1000,gap=exp:900,service=500
@@ -91,6 +91,9 @@ pub enum PeerKind {
 pub struct RunArgs {
     #[command(flatten)]
     pub app: AppArgs,
+    /// The recording that stood in the application's place.
+    #[arg(skip)]
+    pub recording: Option<PathBuf>,
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Run this ELF instead of building the sources
@@ -126,6 +129,9 @@ pub struct RunArgs {
     /// commands that are not done, data races
     #[arg(long, help_heading = "Output")]
     pub check: bool,
+    /// Keep everything that the run reads in one file, and what came of it, for `pinion replay`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub record: Option<PathBuf>,
     /// No progress bar
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -142,8 +148,24 @@ pub const SERVICE: [&str; 6] =
 pub const CLUSTER: [&str; 5] = ["--threads", "--pcap", "--queue", "--histogram", "--curve"];
 
 /// What only `pinion run` writes and shows, beside its summary.
-pub const OUTPUTS: [&str; 6] =
-    ["--pcap-out", "--unmatched-out", "--packets", "--handlers", "--host-dump", "--check"];
+pub const OUTPUTS: [&str; 7] = [
+    "--pcap-out",
+    "--unmatched-out",
+    "--packets",
+    "--handlers",
+    "--host-dump",
+    "--check",
+    "--record",
+];
+
+/// Options that choose the program and how it is built.
+pub const PROGRAM: [&str; 3] = ["--elf", "--cc", "--build-dir"];
+
+/// Options that choose packets.
+pub const PACKETS: [&str; 5] = ["--pcap-in", "--generate", "--pace", "--seed", "--link"];
+
+/// Options that change the machine.
+pub const CHANGES: [&str; 3] = ["--machine", "--set", "--faithful"];
 
 impl RunArgs {
     /// Names the first of these options that was given.
@@ -175,6 +197,18 @@ impl RunArgs {
             "--json" => report.json.is_some(),
             "--host-dump" => !self.host_dump.is_empty(),
             "--check" => self.check,
+            "--record" => self.record.is_some(),
+            "--elf" => self.elf.is_some(),
+            "--cc" => self.app.cc.is_some(),
+            "--build-dir" => self.app.build_dir.is_some(),
+            "--pcap-in" => self.pcap_in.is_some(),
+            "--generate" => self.generate.is_some(),
+            "--pace" => self.pace.is_some(),
+            "--seed" => self.seed.is_some(),
+            "--link" => self.link.is_some(),
+            "--machine" => self.app.machine.is_some(),
+            "--set" => !self.app.set.is_empty(),
+            "--faithful" => self.app.faithful,
             "--quiet" => self.quiet,
             _ => unreachable!("{option} is in no list of options that are refused"),
         }
@@ -190,7 +224,7 @@ pub fn hide(arg: clap::Arg, refused: &[&[&str]]) -> clap::Arg {
 
 /// What `pinion run` takes for APP.
 pub const RUN_APP: &str =
-    "Folder with an app.toml or, of a cluster, a cluster.toml; or the file itself";
+    "Folder with an app.toml or, of a cluster, a cluster.toml; or the file itself; or a recording";
 
 #[cfg(test)]
 mod tests {
@@ -204,7 +238,8 @@ mod tests {
         command.build();
         let run = command.find_subcommand("run").expect("a verb");
         let others = ["--json", "--quiet"];
-        for option in ENGINE.iter().chain(&SERVICE).chain(&CLUSTER).chain(&OUTPUTS).chain(&others) {
+        let lists = ENGINE.iter().chain(&SERVICE).chain(&CLUSTER).chain(&OUTPUTS).chain(&others);
+        for option in lists.chain(&PROGRAM).chain(&PACKETS).chain(&CHANGES) {
             let arg = run.get_arguments().find(|arg| arg.get_long() == Some(&option[2..]));
             let arg = arg.unwrap_or_else(|| panic!("{option} is no option of pinion run"));
             let value = match *option {

@@ -10,12 +10,14 @@ use pinion::cluster::{
 };
 use pinion::error::Result;
 use pinion::ranks;
+use pinion::record::Subject;
 use pinion::report::{Partial, Report as _, write_whole};
 use pinion::trace::Filter;
 use pinion_net::fabric::Alone;
 use pinion_sim::Time;
 
-use super::look::Quiet;
+use super::look::{self, Quiet};
+use super::recorded::Keep;
 use super::run::Watch;
 use super::{Status, build, files, link, report, trace};
 use crate::cli::{EngineArgs, EngineKind, ReportArgs, RunArgs, TraceArgs};
@@ -25,20 +27,24 @@ use crate::output;
 const SHOWN_NAMES: usize = 8;
 
 /// Runs the cluster that a file describes.
-pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
+pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     refuse(args)?;
     let captures = named_files("--pcap", &args.cluster.pcap)?;
     let queues = named_files("--queue", &args.cluster.queue)?;
     let mut outputs = files::reports(&args.report);
     outputs.extend(captures.iter().map(|(_, file)| ("--pcap", file.clone())));
+    let recording = args.recording.iter().map(|file| ("APP", file.clone()));
+    outputs.extend(args.record.iter().map(|file| ("--record", file.clone())));
     outputs.extend(queues.iter().map(|(_, file)| ("--queue", file.clone())));
-    files::keep_apart(&[], &outputs)?;
+    files::keep_apart(&recording.collect::<Vec<_>>(), &outputs)?;
     let mut plan = Plan::load(file, &options(args))?;
     plan.built().for_each(build::show);
     let histograms = histograms(args, &plan)?;
     let mut options = run_options(args, captures)?;
     options.queues = queues.iter().map(|(cable, _)| cable.clone()).collect();
     if let Some(file) = &args.cluster.curve {
+        let with = "with one run; --curve makes several: with --set, a recording is run for each";
+        look::refuse(args, &["--record"], with)?;
         let done = ranks::with(|ranks| {
             let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
             let done = Curve::run(&mut plan, &options, ranks, &mut watch);
@@ -48,6 +54,7 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
         let Some((curve, failed)) = done else { return Ok(Status::Success) };
         return conclude_curve(args, file, &curve, &failed);
     }
+    keep.begin(args, Subject::Cluster(&plan, file))?;
     let summary = ranks::with(|ranks| {
         let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
         let summary = cluster::run(&plan, &options, ranks, &mut watch);
@@ -68,7 +75,9 @@ pub fn run(args: &RunArgs, file: &Path) -> Result<Status> {
     for (trace, (_, file)) in summary.section.queues.iter().zip(&queues) {
         write_whole(file, summary.section.queue_csv(trace).as_bytes())?;
     }
-    report::write(&args.report, &summary)
+    let status = report::write(&args.report, &summary)?;
+    keep.end(&summary)?;
+    Ok(status)
 }
 
 /// Traces one node of the cluster that a file describes, or with `--perfetto` all of it.

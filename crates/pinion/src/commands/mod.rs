@@ -19,6 +19,8 @@ mod new;
 mod nic;
 mod profile;
 mod pspin;
+mod recorded;
+mod replay;
 mod report;
 mod run;
 mod service;
@@ -64,7 +66,7 @@ impl Status {
 }
 
 /// Runs one verb; gives its exit status, and what went wrong.
-pub fn dispatch(verb: &Verb) -> (Status, Option<Error>) {
+pub fn dispatch(verb: &mut Verb) -> (Status, Option<Error>) {
     match verb {
         Verb::Lab(_) => interrupt::end_at_once(),
         _ => interrupt::listen(),
@@ -77,9 +79,10 @@ pub fn dispatch(verb: &Verb) -> (Status, Option<Error>) {
     (if interrupt::happened() { Status::Interrupted } else { status }, error)
 }
 
-fn run_verb(verb: &Verb) -> Result<Status> {
+fn run_verb(verb: &mut Verb) -> Result<Status> {
     output::keep_for_json(match verb {
         Verb::Run(args) => args.report.json.as_deref(),
+        Verb::Replay(args) => args.run.report.json.as_deref(),
         Verb::Trace(args) => args.run.report.json.as_deref(),
         Verb::Why(args) => args.run.report.json.as_deref(),
         Verb::Profile(args) => args.run.report.json.as_deref(),
@@ -89,8 +92,17 @@ fn run_verb(verb: &Verb) -> Result<Status> {
         Verb::Bench(args) => args.json.as_deref(),
         _ => None,
     });
+    if let Verb::Replay(args) = verb {
+        replay::refuse(args)?;
+    }
+    // Its files are there until the verb has ended.
+    let recording = recorded::open(verb)?;
     match verb {
         Verb::Run(args) => run::run(args),
+        Verb::Replay(args) => match &recording {
+            Some(recording) => replay::run(args, recording),
+            None => unreachable!("what is no recording has been refused"),
+        },
         Verb::Trace(args) => trace::run(args),
         Verb::Why(args) => why::run(args),
         Verb::Profile(args) => profile::run(args),

@@ -12,6 +12,7 @@ use pinion::app::App;
 use pinion::check::Checker;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
+use pinion::record::Subject;
 use pinion::report::{Outputs, Sink, write_whole};
 use pinion::run::{self, Finished};
 use pinion::traffic::{self, Pace, Packets};
@@ -19,6 +20,7 @@ use pinion::watch::{Observer, Progress};
 use pinion_sim::Time;
 
 use super::Status;
+use super::recorded::Keep;
 use super::{build, cluster, engine, files, interrupt, link, look, report, service};
 use crate::cli::{CLUSTER, ReportArgs, RunArgs, SERVICE};
 use crate::output;
@@ -27,10 +29,15 @@ use crate::output;
 const BAR_AFTER: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RunArgs) -> Result<Status> {
+    keeping(args, &mut Keep::of(args))
+}
+
+/// Does the same, and keeps what is run and what comes of it.
+pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     keep_files_apart(args, &[])?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
         refuse_check(args, "a cluster")?;
-        return cluster::run(args, &file);
+        return cluster::run(args, &file, keep);
     }
     let with = format!("with clusters; {} is none: it has no cluster.toml", args.app.app.display());
     look::refuse(args, &CLUSTER, &with)?;
@@ -38,7 +45,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     if manifest.nanoservice().is_some() {
         refuse_check(args, "a nanoservice")?;
         engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
-        return service::run(args, manifest);
+        return service::run(args, manifest, keep);
     }
     let name = &manifest.app.name;
     let with = "has packet handlers, which take --pcap-in or --generate";
@@ -47,6 +54,9 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     let mut options = look::options(args);
     if args.check {
         engine::refuse(&args.engine, "--check looks at the accesses of the simulated HPUs")?;
+    }
+    if args.record.is_some() {
+        engine::refuse(&args.engine, "--record keeps a run that is the same each time")?;
     }
     let workers = engine::choose(&args.engine, &manifest, &mut options)?;
     if workers.is_some() && args.pace.is_some() {
@@ -57,6 +67,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
     let app = App::of(manifest, &options)?;
     build::show_messages(&app);
     let dumps = dumps(&args.host_dump, &app)?;
+    keep.begin(args, Subject::Handlers(&app))?;
     let mut watch = Watch::new(!args.quiet);
     let outputs = outputs(&args.report);
     let finished = match args.check {
@@ -64,7 +75,9 @@ pub fn run(args: &RunArgs) -> Result<Status> {
         false => go(&app, packets, workers, &outputs, &mut watch)?,
     };
     watch.clear();
-    conclude(&args.report, &app, &finished, &dumps)
+    let status = conclude(&args.report, &app, &finished, &dumps)?;
+    keep.end(&finished.summary)?;
+    Ok(status)
 }
 
 /// Runs on the simulator, and checks every access.
@@ -112,12 +125,14 @@ fn go(
 /// Checks that no output overwrites an input or another output.
 pub fn keep_files_apart(args: &RunArgs, more: &[(&'static str, Option<&PathBuf>)]) -> Result<()> {
     let messages = ("--messages", &args.service.messages);
-    let inputs = [("--pcap-in", &args.pcap_in), ("--elf", &args.elf), messages];
+    let recording = ("APP", &args.recording);
+    let inputs = [recording, ("--pcap-in", &args.pcap_in), ("--elf", &args.elf), messages];
     let inputs: Vec<_> =
         inputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect();
     let dumps = args.host_dump.iter().filter_map(|text| text.split_once('='));
     let mut outputs = files::reports(&args.report);
     outputs.extend(more.iter().filter_map(|(option, file)| Some((*option, file.cloned()?))));
+    outputs.extend(args.record.iter().map(|file| ("--record", file.clone())));
     outputs.extend(dumps.map(|(_, file)| ("--host-dump", PathBuf::from(file))));
     files::keep_apart(&inputs, &outputs)
 }

@@ -6,23 +6,28 @@ use pinion::error::Result;
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, RunOptions};
 use pinion::nanoservice::{Outputs, Script, Setup, Traffic};
+use pinion::record::Subject;
 use pinion::service::Service;
 use pinion::traffic::{Pace, Packets};
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::machine::transport::TransportKind;
 use pinion_net::link::Link;
 
+use super::recorded::Keep;
 use super::run::Watch;
 use super::{Status, build, look, report};
 use crate::cli::{PeerKind, ReportArgs, RunArgs};
 
-pub fn run(args: &RunArgs, manifest: Manifest) -> Result<Status> {
+pub fn run(args: &RunArgs, manifest: Manifest, keep: &mut Keep) -> Result<Status> {
     let (service, setup) = prepare(args, manifest)?;
     let run = run_options(args, &service, &setup)?;
+    keep.begin(args, Subject::Nanoservice(&service, &setup))?;
     let mut watch = Watch::new(!args.quiet);
     let summary = run::run(&service, &setup, run, &outputs(&args.report), &mut watch, Deaf)?;
     watch.clear();
-    report::conclude(&args.report, &summary)
+    let status = report::conclude(&args.report, &summary)?;
+    keep.end(&summary)?;
+    Ok(status)
 }
 
 /// Checks the options, builds the program and loads its machine.

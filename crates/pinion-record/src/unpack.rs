@@ -1,0 +1,182 @@
+//! A recording comes in; a folder with everything that its run reads goes out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinion_app::error::{Error, Result};
+use pinion_app::manifest::CLUSTER_FILE_NAME;
+use serde_json::Value as Json;
+use tempfile::TempDir;
+use toml::{Table, Value};
+
+use crate::archive;
+use crate::head::{self, FORMAT, Head, Kind};
+use crate::pack::{APP, MACHINE, MACHINE_BASE, OUTCOME, read, written};
+
+/// Where a tar header's first entry has its magic, and which.
+const MAGIC: (usize, &[u8]) = (257, b"ustar");
+
+/// Tells whether a file is a recording, by its beginning.
+pub fn is_recording(path: &Path) -> bool {
+    let name = head::FILE_NAME.as_bytes();
+    let begins = |bytes: &[u8]| bytes.starts_with(name) && bytes.get(name.len()) == Some(&0);
+    path.is_file()
+        && archive::beginning(path, MAGIC.0 + MAGIC.1.len())
+            .is_some_and(|bytes| begins(&bytes) && bytes[MAGIC.0.min(bytes.len())..] == *MAGIC.1)
+}
+
+/// A recording that is open: its files lie in a folder of their own, until this is dropped.
+#[derive(Debug)]
+pub struct Recording {
+    head: Head,
+    folder: TempDir,
+    path: PathBuf,
+}
+
+impl Recording {
+    /// Opens a recording.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, is of a later format, or holds what a recording does not.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("pinion-recording-").tempdir();
+        let folder = folder.map_err(|error| {
+            Error::part(
+                "cannot make a folder for the recording's files (TMPDIR chooses where)",
+                error,
+            )
+        })?;
+        archive::unpack(path, folder.path())?;
+        let text = text_of(&folder.path().join(head::FILE_NAME))?;
+        let head = read_head(path, &text)?;
+        let recording = Self { head, folder, path: path.to_owned() };
+        match recording.head.kind {
+            Kind::Handlers | Kind::Nanoservice => recording.place_application(APP)?,
+            Kind::Cluster => recording.place_cluster()?,
+        }
+        Ok(recording)
+    }
+
+    /// Gives what the recording says of itself.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Gives the application's folder, or the cluster's.
+    pub fn app(&self) -> PathBuf {
+        match self.head.kind {
+            Kind::Handlers | Kind::Nanoservice => self.folder.path().join(APP),
+            Kind::Cluster => self.folder.path().to_owned(),
+        }
+    }
+
+    /// Gives the file that an option named.
+    pub fn file(&self, option: &str) -> Option<PathBuf> {
+        let name = self.head.files.get(option)?;
+        Some(self.folder.path().join(name))
+    }
+
+    /// Gives what came of the recorded run.
+    ///
+    /// # Errors
+    /// When it is missing or damaged.
+    pub fn outcome(&self) -> Result<Json> {
+        let text = text_of(&self.folder.path().join(OUTCOME))?;
+        serde_json::from_str(&text).map_err(|error| self.damaged(OUTCOME, &error))
+    }
+
+    /// Lets an application's manifest name its machine where it lies now.
+    fn place_application(&self, name: &str) -> Result<()> {
+        let folder = self.folder.path().join(name);
+        let file = folder.join("app.toml");
+        let mut table = self.table(&file, &format!("{name}/app.toml"))?;
+        let app = table.get_mut("app").and_then(Value::as_table_mut);
+        let elf = app.as_ref().and_then(|app| app.get("elf"));
+        if elf.is_none() || app.as_ref().is_some_and(|app| app.contains_key("sources")) {
+            let why = "it names no program";
+            return Err(self.damaged(&format!("{name}/app.toml"), &why));
+        }
+        let machine = folder.join(MACHINE);
+        if let Some(app) = app {
+            app.insert("machine".to_owned(), text(&machine));
+        }
+        write(&file, &written(&table)?)?;
+        let base = folder.join(MACHINE_BASE);
+        if base.is_file() {
+            write(&machine, &with_base(&text_of(&machine)?, &base))?;
+        }
+        Ok(())
+    }
+
+    /// Lets a cluster's file name machines where they lie now.
+    fn place_cluster(&self) -> Result<()> {
+        let file = self.folder.path().join(CLUSTER_FILE_NAME);
+        let mut table = self.table(&file, CLUSTER_FILE_NAME)?;
+        let nodes = table.get_mut("node").and_then(Value::as_array_mut);
+        for (number, node) in nodes.into_iter().flatten().enumerate() {
+            let Some(node) = node.as_table_mut() else { continue };
+            let name = format!("apps/{number}");
+            self.place_application(&name)?;
+            node.insert("app".to_owned(), name.clone().into());
+            let machine = self.folder.path().join(name).join(MACHINE);
+            node.insert("machine".to_owned(), text(&machine));
+        }
+        write(&file, &written(&table)?)
+    }
+
+    fn table(&self, file: &Path, name: &str) -> Result<Table> {
+        read(&text_of(file)?, name).map_err(|error| self.damaged(name, &error))
+    }
+
+    fn damaged(&self, name: &str, why: &dyn std::fmt::Display) -> Error {
+        let path = self.path.display();
+        Error::Usage(format!("the recording {path} is damaged: {name}: {why}"))
+    }
+}
+
+fn read_head(path: &Path, text: &str) -> Result<Head> {
+    let path = path.display();
+    let damaged = |error: toml::de::Error| {
+        let why = error.message();
+        Error::Usage(format!("the recording {path} is damaged: {}: {why}", head::FILE_NAME))
+    };
+    // The version first: a later one may say more than this one knows.
+    let table: Table = text.parse().map_err(damaged)?;
+    let format = table.get("format").and_then(Value::as_integer).unwrap_or(0);
+    if format != i64::from(FORMAT) {
+        let made = table.get("pinion").and_then(Value::as_str).unwrap_or("unknown");
+        return Err(Error::Usage(format!(
+            "the recording {path} has format {format}, made by pinion {made}; this one, {}, reads \
+             format {FORMAT}",
+            env!("CARGO_PKG_VERSION")
+        )));
+    }
+    table.try_into().map_err(damaged)
+}
+
+/// Lets a machine's file build on the file beside it.
+fn with_base(machine: &str, base: &Path) -> String {
+    let mut is_top = true;
+    let lines = machine.lines().map(|line| {
+        is_top &= !line.trim_start().starts_with('[');
+        let is_base = is_top
+            && line.strip_prefix("base").is_some_and(|rest| rest.trim_start().starts_with('='));
+        if is_base { format!("base = {}\n", text(base)) } else { format!("{line}\n") }
+    });
+    lines.collect()
+}
+
+fn text(path: &Path) -> Value {
+    path.display().to_string().into()
+}
+
+fn text_of(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| {
+        let name = path.file_name().unwrap_or_default().display();
+        Error::part(format!("the recording is damaged: its {name} cannot be read"), error)
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|error| Error::file("write", path, error))
+}

@@ -1,0 +1,142 @@
+//! Recordings: what `--record` keeps, and a recording in an application's place.
+
+use std::path::{Path, PathBuf};
+
+use clap::Parser as _;
+use pinion::Error;
+use pinion::error::Result;
+use pinion::record::{Recorder, Recording, Subject, is_recording};
+use pinion::report::Report;
+use serde_json::Value;
+
+use super::look;
+use crate::cli::{Cli, PACKETS, PROGRAM, PeerKind, RunArgs, SERVICE, Verb};
+
+/// Keys of a cluster's file that name files: what they name is in the recording.
+const FILES: [&str; 3] = [".app", ".machine", ".pcap"];
+
+/// Keeps a run: in a file, or to be compared with another.
+#[derive(Default)]
+pub struct Keep {
+    target: Option<PathBuf>,
+    recorder: Option<Recorder>,
+    /// What came of the run, if it is over.
+    pub outcome: Option<Value>,
+}
+
+impl Keep {
+    /// Keeps a run in the file that `--record` names, if it does.
+    pub fn of(args: &RunArgs) -> Self {
+        Self { target: args.record.clone(), ..Self::default() }
+    }
+
+    /// Keeps what a run is going to read.
+    pub fn begin(&mut self, args: &RunArgs, subject: Subject<'_>) -> Result<()> {
+        let Some(target) = &self.target else { return Ok(()) };
+        let named = [("--pcap-in", &args.pcap_in), ("--messages", &args.service.messages)];
+        let inputs: Vec<(&str, &Path)> =
+            named.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
+        let is_cluster = matches!(subject, Subject::Cluster(..));
+        self.recorder = Some(Recorder::begin(target, subject, words(args, is_cluster), &inputs)?);
+        Ok(())
+    }
+
+    /// Keeps what came of it.
+    pub fn end(&mut self, summary: &dyn Report) -> Result<()> {
+        let outcome = summary.to_json();
+        self.recorder.take().map_or(Ok(()), |recorder| recorder.finish(&outcome))?;
+        self.outcome = Some(outcome);
+        Ok(())
+    }
+}
+
+/// Gives the words of the command line that change what is run, and name no file.
+fn words(args: &RunArgs, is_cluster: bool) -> Vec<String> {
+    let service = &args.service;
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
+    let peer = service.peer.map(|peer| match peer {
+        PeerKind::Ack => "ack".to_owned(),
+        PeerKind::None => "none".to_owned(),
+    });
+    let with_values = [
+        ("--generate", args.generate.clone()),
+        ("--pace", args.pace.clone()),
+        ("--seed", number(args.seed)),
+        ("--link", args.link.clone()),
+        ("--load", service.load.clone()),
+        ("--peer", peer),
+        ("--start", number(service.start)),
+        ("--cycles", number(service.cycles)),
+        ("--patience", number(service.patience)),
+    ];
+    let names_file = |text: &str| {
+        let key = text.split('=').next().unwrap_or_default();
+        is_cluster && FILES.iter().any(|end| key.ends_with(end))
+    };
+    let set = args.app.set.iter().filter(|text| !names_file(text));
+    let mut words: Vec<String> = set.map(|text| format!("--set={text}")).collect();
+    words.extend(args.app.faithful.then(|| "--faithful".to_owned()));
+    let given = with_values.into_iter().filter_map(|(option, value)| Some((option, value?)));
+    words.extend(given.map(|(option, value)| format!("{option}={value}")));
+    words
+}
+
+/// Opens the recording that stands in an application's place, and lets the arguments name what is in it.
+pub fn open(verb: &mut Verb) -> Result<Option<Recording>> {
+    let (args, must) = match verb {
+        Verb::Run(args) => (&mut **args, false),
+        Verb::Replay(args) => (&mut args.run, true),
+        Verb::Trace(args) => (&mut args.run, false),
+        Verb::Why(args) => (&mut args.run, false),
+        Verb::Profile(args) => (&mut args.run, false),
+        Verb::Debug(args) => (&mut args.run, false),
+        _ => return Ok(None),
+    };
+    let path = args.app.app.clone();
+    if !is_recording(&path) {
+        let why = if path.exists() { "is no recording" } else { "does not exist" };
+        return match must {
+            false => Ok(None),
+            true => Err(Error::Usage(format!(
+                "{} {why}; `pinion run APP --record FILE` makes one",
+                path.display()
+            ))),
+        };
+    }
+    let with = "with an application; a recording has its program and its packets";
+    for list in [&PROGRAM[..], &PACKETS, &SERVICE] {
+        look::refuse(args, list, with)?;
+    }
+    let recording = Recording::open(&path)?;
+    args.recording = Some(path);
+    place(args, &recording)?;
+    Ok(Some(recording))
+}
+
+/// Lets arguments name what is in a recording.
+fn place(args: &mut RunArgs, recording: &Recording) -> Result<()> {
+    let app = recording.app().display().to_string();
+    let words = ["pinion", "run", &app].map(str::to_owned);
+    let words = words.into_iter().chain(recording.head().arguments.iter().cloned());
+    let recorded = match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(Verb::Run(recorded)) => recorded,
+        Ok(_) => return Err(foreign("they are another verb's")),
+        Err(error) => return Err(foreign(error.to_string().lines().next().unwrap_or_default())),
+    };
+    let RunArgs { app, generate, pace, seed, link, service, .. } = &*recorded;
+    args.app.app = recording.app();
+    args.app.set = app.set.iter().chain(&args.app.set).cloned().collect();
+    args.app.faithful |= app.faithful;
+    // It may be anybody's.
+    args.app.untrusted = true;
+    args.pcap_in = recording.file("--pcap-in");
+    (args.generate, args.pace) = (generate.clone(), pace.clone());
+    (args.seed, args.link) = (*seed, link.clone());
+    args.service = service.clone();
+    args.service.messages = recording.file("--messages");
+    Ok(())
+}
+
+fn foreign(why: &str) -> Error {
+    Error::Usage(format!("the recording's arguments are none of this pinion's: {why}"))
+}

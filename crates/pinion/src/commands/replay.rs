@@ -1,0 +1,59 @@
+//! `pinion replay FILE`: a recorded run again, and whether the same came of it.
+
+use pinion::error::Result;
+use pinion::record::{Recording, outcome};
+use serde_json::Value;
+
+use super::recorded::Keep;
+use super::{Status, look, run};
+use crate::cli::{REPLAY_REFUSES, ReplayArgs};
+use crate::output;
+
+/// Differences that are shown at most.
+const MOST_SHOWN: usize = 8;
+
+pub fn run(args: &ReplayArgs, recording: &Recording) -> Result<Status> {
+    let mut keep = Keep::default();
+    let status = run::keeping(&args.run, &mut keep)?;
+    let Some(now) = &keep.outcome else { return Ok(status) };
+    let recorded = recording.outcome()?;
+    if recorded.get("ending") == Some(&Value::from("interrupted")) {
+        output::print(
+            "  the recorded run was interrupted: this one goes on, and is not compared\n",
+        );
+        return Ok(status);
+    }
+    let found = outcome::differences(&recorded, &outcome::of_the_run(now));
+    if found.is_empty() {
+        output::print("  replay                   the same as recorded\n");
+        return Ok(status);
+    }
+    let head = recording.head();
+    let mut text = format!(
+        "  replay        {:>12}  {} recorded otherwise, by pinion {}\n",
+        found.len(),
+        if found.len() == 1 { "number was" } else { "numbers were" },
+        head.pinion
+    );
+    let value =
+        |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), Value::to_string);
+    for one in found.iter().take(MOST_SHOWN) {
+        text += &format!(
+            "    {}: recorded {}, now {}\n",
+            one.key,
+            value(&one.first),
+            value(&one.second)
+        );
+    }
+    if found.len() > MOST_SHOWN {
+        text += &format!("    and {} more\n", found.len() - MOST_SHOWN);
+    }
+    output::print(&text);
+    Ok(if status == Status::Success { Status::Mismatch } else { status })
+}
+
+/// Refuses what would make it another run.
+pub fn refuse(args: &ReplayArgs) -> Result<()> {
+    let with = "with `pinion run`, which takes a recording for APP; a replay repeats it as it was";
+    REPLAY_REFUSES.iter().try_for_each(|list| look::refuse(&args.run, list, with))
+}

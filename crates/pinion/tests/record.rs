@@ -1,0 +1,194 @@
+//! Recordings: a run is repeated exactly from its file alone, and a file that is damaged, foreign or of
+//! another version is refused with what and where.
+
+#[allow(dead_code)]
+mod outside;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use outside::{Folder, example};
+
+const GENERATE: &str = "udp,size=64:3/1024:1,messages=8,packets=25,seed=3";
+
+/// Everything that a command said.
+fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr]
+        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        .concat()
+}
+
+/// Files of an archive, by name: read here without the code under test, as `tar` would.
+fn files(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let bytes = fs::read(path).unwrap();
+    let (mut at, mut files) = (0, Vec::new());
+    while bytes[at] != 0 {
+        let field = |from: usize, long: usize| {
+            let field = &bytes[at + from..at + from + long];
+            let end = field.iter().position(|byte| *byte == 0).unwrap_or(long);
+            String::from_utf8(field[..end].to_vec()).unwrap()
+        };
+        let size = usize::from_str_radix(field(124, 12).trim(), 8).unwrap();
+        files.push((field(0, 100), bytes[at + 512..at + 512 + size].to_vec()));
+        at += 512 + size.next_multiple_of(512);
+    }
+    files
+}
+
+/// Writes an archive, as `tar` would.
+fn pack(path: &Path, files: &[(String, Vec<u8>)]) {
+    let mut all = Vec::new();
+    for (name, bytes) in files {
+        let mut head = [0; 512];
+        head[..name.len()].copy_from_slice(name.as_bytes());
+        head[100..108].copy_from_slice(b"0000644\0");
+        head[124..136].copy_from_slice(format!("{:011o}\0", bytes.len()).as_bytes());
+        head[148..156].copy_from_slice(b"        ");
+        head[156] = b'0';
+        head[257..265].copy_from_slice(b"ustar\x0000");
+        let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
+        head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        all.extend(head);
+        all.extend(bytes);
+        all.resize(all.len().next_multiple_of(512), 0);
+    }
+    all.resize(all.len() + 1024, 0);
+    fs::write(path, all).unwrap();
+}
+
+/// Changes a file of a recording, and gives the changed recording.
+fn changed(path: &Path, name: &str, change: impl Fn(&str) -> String) -> PathBuf {
+    let mut all = files(path);
+    let (_, bytes) = all.iter_mut().find(|(found, _)| found == name).unwrap();
+    *bytes = change(std::str::from_utf8(bytes).unwrap()).into_bytes();
+    let out = path.with_extension("changed");
+    pack(&out, &all);
+    out
+}
+
+fn recorded(folder: &Folder) -> PathBuf {
+    let app = folder.calibration("words", "reduce");
+    let app = app.display().to_string();
+    let output = folder.pinion(&["run", &app, "--generate", GENERATE, "--record", "run.rec"]);
+    assert!(output.status.success(), "{}", text(&output));
+    folder.0.join("run.rec")
+}
+
+#[test]
+fn a_run_is_repeated_from_its_file_alone() {
+    let folder = Folder::new("record-handlers");
+    let path = recorded(&folder);
+    let again = fs::read(&path).unwrap();
+    recorded(&folder);
+    assert_eq!(again, fs::read(&path).unwrap(), "the same run gives the same file");
+    let app = folder.0.join("words-reduce").display().to_string();
+    let arguments = ["--generate", GENERATE, "--packets", "first.csv"];
+    folder.pinion(&[&["run", &app][..], &arguments].concat());
+    fs::remove_dir_all(&app).unwrap();
+    let output = folder.pinion(&["replay", "run.rec", "--packets", "second.csv"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("the same as recorded"), "{}", text(&output));
+    let read = |name: &str| fs::read(folder.0.join(name)).unwrap();
+    assert_eq!(read("first.csv"), read("second.csv"));
+    // Whatever looks into runs takes it, and `pinion run` takes it changed.
+    let output = folder.pinion(&["why", "run.rec", "--slowest"]);
+    assert!(text(&output).contains("from arrival to"), "{}", text(&output));
+    let output =
+        folder.pinion(&["run", "run.rec", "--set", "cluster.count=1", "--json", "one.json"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let cycles = |bytes: &[u8]| {
+        serde_json::from_slice::<serde_json::Value>(bytes).unwrap()["cycles"].as_u64().unwrap()
+    };
+    let outcome = files(&path).into_iter().find(|(name, _)| name == "outcome.json").unwrap().1;
+    assert!(cycles(&read("one.json")) > cycles(&outcome));
+}
+
+#[test]
+fn captures_machines_images_nanoservices_and_clusters_are_repeated() {
+    let folder = Folder::new("record-kinds");
+    let ping = example("icmp_echo/ping.pcap");
+    let cases: [(&str, &[&str]); 6] = [
+        ("icmp_echo", &["--machine", "fpspin", "--pcap-in", &ping, "--set", "cluster.count=1"]),
+        ("icmp_echo", &["--pcap-in", &ping, "--link", "loss=5%,dup=5%,seed=7", "--faithful"]),
+        (
+            "nanopu_service",
+            &["--load", "requests=500,gap=exp:900,service=500", "--set", "core.count=8"],
+        ),
+        ("nanopu_echo", &[]),
+        ("cluster_echo", &["--seed", "9"]),
+        ("cluster_rpc", &["--link", "loss=1%,seed=4", "--threads", "2"]),
+    ];
+    for (number, (name, options)) in cases.into_iter().enumerate() {
+        let (app, file) = (example(name), format!("{number}.rec"));
+        let output = folder.pinion(&[&["run", &app, "--record", &file][..], options].concat());
+        assert!(output.status.success(), "{name}: {}", text(&output));
+        let output = folder.pinion(&["replay", &file]);
+        assert!(output.status.success(), "{name}: {}", text(&output));
+        assert!(text(&output).contains("the same as recorded"), "{name}: {}", text(&output));
+    }
+}
+
+#[test]
+fn what_came_otherwise_is_told() {
+    let folder = Folder::new("record-otherwise");
+    let path = recorded(&folder);
+    let one_more = |text: &str| text.replace("\"cycles\": ", "\"cycles\": 1");
+    let other = changed(&path, "outcome.json", one_more);
+    let output = folder.pinion(&["replay", &other.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("cycles: recorded 1"), "{}", text(&output));
+    // Another program is another run.
+    let app = example("udp_echo");
+    let run = ["run", &app, "--generate", "udp,dport=9500,count=20", "--record", "echo.rec"];
+    assert!(folder.pinion(&run).status.success());
+    let output = folder.pinion(&["replay", "echo.rec"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let fewer = changed(&folder.0.join("echo.rec"), "recording.toml", |text| {
+        text.replace("count=20", "count=19")
+    });
+    let output = folder.pinion(&["replay", &fewer.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("bytes.in: recorded 10240, now 9728"), "{}", text(&output));
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    let folder = Folder::new("record-refused");
+    let path = recorded(&folder);
+    let refuses = |arguments: &[&str], part: &str| folder.refuses(arguments, &[part]);
+    refuses(&["replay", "none.rec"], "does not exist");
+    folder.write("text.rec", "words");
+    refuses(&["replay", "text.rec"], "is no recording");
+    let whole = fs::read(&path).unwrap();
+    for end in [513, 2000, whole.len() / 2] {
+        folder.write("cut.rec", &whole[..end]);
+        refuses(&["replay", "cut.rec"], "the recording");
+    }
+    for (file, from, to, part) in [
+        ("recording.toml", "format = 1", "format = 2", "reads format 1"),
+        ("recording.toml", "name = ", "nom = ", "damaged: recording.toml"),
+        ("recording.toml", "--generate=", "--engine=native --generate=", "none of this pinion's"),
+        ("app/app.toml", "elf = \"program.elf\"", "sources = [\"evil.c\"]", "names no program"),
+        ("app/app.toml", "elf = \"program.elf\"", "elf = \"../../../bin/sh\"", "--untrusted"),
+        ("app/machine.toml", "frequency_mhz =", "frequency_mhx =", "frequency_mhx"),
+        ("outcome.json", "{", "", "damaged: outcome.json"),
+    ] {
+        let other = changed(&path, file, |text| text.replacen(from, to, 1));
+        let other = other.display().to_string();
+        let output = folder.pinion(&["replay", &other]);
+        assert_eq!(output.status.code(), Some(2), "{file}: {}", text(&output));
+        assert!(text(&output).contains(part), "{file}: {}", text(&output));
+    }
+    let mut all = files(&path);
+    all.push(("../evil".to_owned(), b"evil".to_vec()));
+    pack(&folder.0.join("evil.rec"), &all);
+    refuses(&["replay", "evil.rec"], "no plain file of its own");
+    refuses(&["replay", "run.rec", "--set", "cluster.count=1"], "--set goes with `pinion run`");
+    refuses(&["run", "run.rec", "--generate", "udp"], "--generate goes with an application");
+    refuses(&["run", "run.rec", "--pcap-out", "run.rec"], "would overwrite");
+    let app = folder.0.join("words-reduce").display().to_string();
+    let run = ["run", &app, "--generate", GENERATE, "--record", "no/such/folder.rec"];
+    refuses(&run, "cannot write");
+    refuses(&["why", &app, "--record", "x.rec"], "--record goes with `pinion run`");
+}
