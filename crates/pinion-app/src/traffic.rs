@@ -15,6 +15,7 @@ use pinion_spin::{Frame, Offer, Traffic};
 
 use crate::error::{Error, Result};
 use crate::manifest::Manifest;
+use crate::tape::Played;
 
 /// Counts the bytes of an Ethernet header.
 pub const ETHERNET_HEADER_BYTES: usize = 14;
@@ -35,6 +36,7 @@ enum Origin {
     Capture(Box<CaptureReader>),
     Generator(Box<Generator>),
     List(std::vec::IntoIter<TimedFrame>),
+    Live(Box<Played>),
 }
 
 /// Tells when packets arrive.
@@ -128,6 +130,25 @@ impl Packets {
         Self::new(Origin::List(frames.into_iter()), link, Pacing::AsRecorded)
     }
 
+    /// Takes the packets of a live run again, slice by slice.
+    pub fn live(played: Played) -> Self {
+        Self::new(Origin::Live(Box::new(played)), LinkType::Ethernet, Pacing::AsRecorded)
+    }
+
+    /// Gives the end of the present slice, of a live run's packets that has not ended.
+    pub fn until(&self) -> Option<Time> {
+        let Origin::Live(played) = &self.origin else { return None };
+        played.until().map(Time::from_ps)
+    }
+
+    /// Goes on to the next slice of a live run; `false`: there is none.
+    pub fn turn(&mut self) -> bool {
+        match &mut self.origin {
+            Origin::Live(played) => played.turn(),
+            _ => false,
+        }
+    }
+
     /// Makes packets by a specification; a pace replaces the specification's rate.
     ///
     /// # Errors
@@ -206,6 +227,7 @@ impl Packets {
             Origin::Capture(_) => None,
             Origin::Generator(generator) => Some(generator.total_frames()),
             Origin::List(frames) => Some(self.given + frames.len() as u64),
+            Origin::Live(played) => Some(played.count),
         }
     }
 
@@ -221,6 +243,10 @@ impl Packets {
 
     /// Gives the next frame that arrives, with the picosecond of its arrival.
     fn next_arrival(&mut self) -> Result<Option<(u64, Vec<u8>)>> {
+        if let Origin::Live(played) = &mut self.origin {
+            let frame = played.frame()?;
+            return Ok(frame.map(|(arrival, bytes)| (arrival.ps(), bytes)));
+        }
         loop {
             if let Some(arrived) = self.faults.as_mut().and_then(FaultLane::take) {
                 return Ok(Some(arrived));
@@ -243,6 +269,7 @@ impl Packets {
             Origin::Capture(reader) => Ok(reader.next_frame()?),
             Origin::Generator(generator) => Ok(generator.next()),
             Origin::List(frames) => Ok(frames.next()),
+            Origin::Live(_) => Ok(None),
         }
     }
 }
@@ -264,6 +291,8 @@ impl Traffic for Packets {
                     tag,
                 })
             }
+            // What comes in the next slice was not there yet.
+            Ok(None) if self.until().is_some() => Offer::Nothing,
             Ok(None) => Offer::End,
             Err(error) => {
                 self.error = Some(error);

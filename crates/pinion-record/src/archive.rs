@@ -31,10 +31,7 @@ impl Writer {
     /// # Errors
     /// When it cannot be written.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        let mut header = Header::new_ustar();
-        header.set_size(bytes.len() as u64);
-        header.set_mode(0o644);
-        header.set_mtime(0);
+        let mut header = header(bytes.len() as u64);
         self.builder.append_data(&mut header, name, bytes).map_err(|error| self.failed(error))
     }
 
@@ -43,8 +40,13 @@ impl Writer {
     /// # Errors
     /// When it cannot be read or written.
     pub fn add_file(&mut self, name: &str, path: &Path) -> Result<()> {
-        let bytes = std::fs::read(path).map_err(|error| Error::file("read", path, error))?;
-        self.add(name, &bytes)
+        let unread = |error| Error::file("read", path, error);
+        let file = File::open(path).map_err(unread)?;
+        let bytes = file.metadata().map_err(unread)?.len();
+        let mut header = header(bytes);
+        // Whoever writes to it meanwhile makes it no longer than it was.
+        let added = self.builder.append_data(&mut header, name, file.take(bytes));
+        added.map_err(|error| self.failed(error))
     }
 
     /// Ends the archive and gives the file its name.
@@ -61,6 +63,15 @@ impl Writer {
     fn failed(&self, error: std::io::Error) -> Error {
         Error::file("write", &self.target, error)
     }
+}
+
+/// Describes a file of so many bytes.
+fn header(bytes: u64) -> Header {
+    let mut header = Header::new_ustar();
+    header.set_size(bytes);
+    header.set_mode(0o644);
+    header.set_mtime(0);
+    header
 }
 
 /// Puts the files of an archive into a folder; only plain files with plain names.

@@ -38,4 +38,14 @@ pub struct Head {
     /// Files of the recording that options name, by option.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// What a live run had outside; without, it was none.
+    pub live: Option<Live>,
+}
+
+/// Says what a live run had outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Live {
+    /// The host's address on the wire, if it had one.
+    pub address: Option<String>,
 }

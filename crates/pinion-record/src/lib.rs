@@ -11,6 +11,6 @@ pub mod outcome;
 mod pack;
 mod unpack;
 
-pub use head::{Head, Kind};
+pub use head::{Head, Kind, Live};
 pub use pack::{Input, Recorder, Subject};
 pub use unpack::{Recording, is_recording};

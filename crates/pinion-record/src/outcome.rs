@@ -14,6 +14,18 @@ pub fn of_the_run(summary: &Value) -> Value {
     outcome
 }
 
+/// Gives a live run's summary without what tells of the computer, the kernel and the pace.
+pub fn of_a_live_run(summary: &Value) -> Value {
+    let mut outcome = of_the_run(summary);
+    if let Some(keys) = outcome.as_object_mut() {
+        keys.remove("remarks");
+        if let Some(packets) = keys.get_mut("packets").and_then(Value::as_object_mut) {
+            packets.remove("dropped_by_kernel");
+        }
+    }
+    outcome
+}
+
 /// A key that two summaries have differently.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {

@@ -7,6 +7,7 @@ use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_app::manifest::Manifest;
 use pinion_app::service::Service;
+use pinion_app::tape;
 use pinion_run::cluster::{Plan, Target};
 use pinion_run::nanoservice::Setup;
 use pinion_sim::config::Loaded;
@@ -14,7 +15,7 @@ use serde_json::Value as Json;
 use toml::{Table, Value};
 
 use crate::archive::Writer;
-use crate::head::{self, FORMAT, Head, Kind};
+use crate::head::{self, FORMAT, Head, Kind, Live};
 
 /// Names the document of what came of the run.
 pub const OUTCOME: &str = "outcome.json";
@@ -58,6 +59,7 @@ impl Recorder {
         subject: Subject<'_>,
         arguments: Vec<String>,
         inputs: &[Input<'_>],
+        live: Option<Live>,
     ) -> Result<Self> {
         let mut archive = Writer::create(target)?;
         let (kind, name) = match subject {
@@ -77,6 +79,7 @@ impl Recorder {
             name: name.clone(),
             arguments,
             files: inputs.iter().map(stored).collect(),
+            live,
         };
         let text = toml::to_string(&head)
             .map_err(|error| Error::part("cannot describe the run", error))?;
@@ -97,12 +100,21 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Ends the recording with what came of the run.
+    /// Adds what came in during a live run, out of the folder of its tape.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub fn live(&mut self, folder: &Path) -> Result<()> {
+        let names = [tape::FRAMES, tape::STEPS];
+        names.iter().try_for_each(|name| self.archive.add_file(name, &folder.join(name)))
+    }
+
+    /// Ends the recording with what came of the run, as [`outcome`](crate::outcome) has it.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn finish(mut self, outcome: &Json) -> Result<()> {
-        let text = format!("{:#}\n", crate::outcome::of_the_run(outcome));
+        let text = format!("{outcome:#}\n");
         self.archive.add(OUTCOME, text.as_bytes())?;
         self.archive.finish()
     }

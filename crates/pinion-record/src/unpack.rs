@@ -70,6 +70,11 @@ impl Recording {
         }
     }
 
+    /// Gives the folder where all its files lie.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Gives the file that an option named.
     pub fn file(&self, option: &str) -> Option<PathBuf> {
         let name = self.head.files.get(option)?;

@@ -198,6 +198,8 @@ pub(crate) fn execute<E: Executor>(
     let mut reached = Time::ZERO;
     let ending = loop {
         let until = Time::from_ps(executor.now().ps().saturating_add(slice.begin()));
+        // A live run is repeated slice by slice.
+        let until = packets.until().unwrap_or(until);
         let mut ears = collector.ears(observer);
         let (until, outcome) = match &mut tracer {
             None => (until, executor.advance(until, &mut packets, &mut ears)),
@@ -216,14 +218,22 @@ pub(crate) fn execute<E: Executor>(
         {
             return Err(too_large(app, time, bytes));
         }
-        if outcome != Outcome::TimeReached {
+        let is_through = outcome != Outcome::TimeReached;
+        let is_stuck = matches!(outcome, Outcome::Stuck(_));
+        if let Some(end) = packets.until().filter(|_| !is_stuck) {
+            if (until >= end || is_through) && !packets.turn() {
+                break Ending::Finished;
+            }
+        } else if is_through {
             break Ending::from(outcome);
         }
         reached = until;
         if let Some(tracer) = &mut tracer {
             tracer.settle(until)?;
             if until >= tracer.end() || tracer.is_over() {
-                break Ending::Interrupted;
+                // Between the slices of a live run there may be nothing to interrupt.
+                let goes_on = outcome == Outcome::TimeReached;
+                break if goes_on { Ending::Interrupted } else { Ending::Finished };
             }
         }
         slice.end();

@@ -30,8 +30,8 @@ pub use profile::{PROFILE_REFUSES, ProfileArgs};
 pub use pspin::{PspinArgs, PspinCompileArgs, PspinVerb};
 pub use replay::{REPLAY_REFUSES, ReplayArgs};
 pub use run::{
-    CHANGES, CLUSTER, ENGINE, EngineArgs, EngineKind, OUTPUTS, PACKETS, PROGRAM, PeerKind, RUN_APP,
-    RunArgs, SERVICE, hide,
+    CHANGES, CLUSTER, ENGINE, EngineArgs, EngineKind, LiveRun, OUTPUTS, PACKETS, PROGRAM, PeerKind,
+    RUN_APP, RunArgs, SERVICE, hide,
 };
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sweep::SweepArgs;
@@ -208,6 +208,9 @@ pub struct UpArgs {
     pub link: Option<String>,
     #[command(flatten)]
     pub report: ReportArgs,
+    /// Keep what comes in in one file, and what came of it, for `pinion replay`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub record: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

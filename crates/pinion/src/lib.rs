@@ -18,7 +18,7 @@
 
 pub use pinion_app::{
     Error, Result, app, assets, build, driver_library, error, fpspin_project, machine, manifest,
-    pspin_project, service, traffic,
+    pspin_project, service, tape, traffic,
 };
 pub use pinion_calibration as calibration;
 pub use pinion_check as check;

@@ -39,6 +39,26 @@ impl Drop for Running {
     }
 }
 
+/// Repeats a recorded live run, twice: the same comes of it, packet by packet, without the device.
+fn repeats(recording: &Path, per_packet: bool) {
+    let csv = recording.with_extension("csv");
+    let replay = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pinion"));
+        command.arg("replay").arg(recording).env("PINION_SDK", repository().join("sdk"));
+        if per_packet {
+            command.arg("--packets").arg(&csv);
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}{why}");
+        assert!(said.contains("the same as recorded"), "{said}{why}");
+        per_packet.then(|| std::fs::read(&csv).unwrap())
+    };
+    assert_eq!(replay(), replay());
+    let _ = std::fs::remove_file(csv);
+}
+
 /// Starts a live run and waits until it says that the device is there; `None`: none can be made here,
 /// which must be said with exit status 2.
 fn start(app: &Path, arguments: &[&str]) -> Option<(Running, BufReader<ChildStdout>, String)> {
@@ -71,7 +91,9 @@ fn start(app: &Path, arguments: &[&str]) -> Option<(Running, BufReader<ChildStdo
 fn up(elf: &Path) -> Option<(Running, BufReader<ChildStdout>)> {
     let app = repository().join("examples/icmp_echo");
     let device = ["--tap", DEVICE, "--address", "10.254.77.1/24"];
-    let arguments = [&device[..], &["--elf", elf.to_str().unwrap()]].concat();
+    let recording = elf.with_extension("rec");
+    let program = ["--elf", elf.to_str().unwrap(), "--record", recording.to_str().unwrap()];
+    let arguments = [&device[..], &program].concat();
     let (running, output, greeting) = start(&app, &arguments)?;
     assert_eq!(greeting.lines().count(), 1, "{greeting}");
     Some((running, output))
@@ -102,7 +124,14 @@ fn the_kernel_pings_the_nic() {
     let mut summary = String::new();
     output.read_to_string(&mut summary).unwrap();
     let status = running.0.wait().unwrap();
-    for suffix in ["elf", "ld", "stamp"] {
+    repeats(&elf.with_extension("rec"), true);
+    let why = Command::new(env!("CARGO_BIN_EXE_pinion"))
+        .args(["why", "--packet", "5"])
+        .arg(elf.with_extension("rec"))
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&why.stdout).starts_with("packet 5, "), "{why:?}");
+    for suffix in ["elf", "ld", "stamp", "rec"] {
         let _ = std::fs::remove_file(elf.with_extension(suffix));
     }
     let ping = String::from_utf8_lossy(&ping.stdout).into_owned();
@@ -132,6 +161,8 @@ fn a_nanoservice_answers_datagrams() {
         .args(["--tap", "pinion-test1", "--address", "10.254.78.1/24", "--duration", "20s"])
         .args(["--set", "transport.kind=udp", "--json"])
         .arg(&json)
+        .arg("--record")
+        .arg(folder.join("live.rec"))
         .env("PINION_SDK", repository.join("sdk"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -165,6 +196,7 @@ fn a_nanoservice_answers_datagrams() {
     let summary = std::fs::read_to_string(&json).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
     assert_eq!(summary["messages"]["in"], 20, "{summary}");
+    repeats(&folder.join("live.rec"), true);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -248,7 +280,7 @@ fn a_nanoservice_that_fails_ends_its_run_and_says_why() {
 /// nodes.
 const PING_A_CLUSTER: &str = r#"
 "$PINION" up "$FOLDER" --tap pinion-test4 --address 10.0.0.1/24 --duration 60s \
-    --json "$FOLDER/summary.json" > "$FOLDER/said" 2>&1 &
+    --json "$FOLDER/summary.json" --record "$FOLDER/live.rec" > "$FOLDER/said" 2>&1 &
 for turn in $(seq 300); do
     grep -q 'Ctrl-C ends' "$FOLDER/said" && break
     kill -0 $! 2> /dev/null || break
@@ -302,6 +334,7 @@ fn the_kernel_pings_the_nodes_of_a_cluster() {
         assert_eq!(summary["nodes"][node]["messages_out"], 5, "{summary:#}");
     }
     assert_eq!(summary["nodes"][2]["name"], "outside");
+    repeats(&folder.join("live.rec"), false);
     std::fs::remove_dir_all(folder).unwrap();
 }
 

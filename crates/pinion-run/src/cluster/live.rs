@@ -3,6 +3,7 @@
 //! the host's address goes to the device.
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use pinion_net::fabric::{Alone, Fabric, Outcome, Status, Watcher};
 
@@ -16,6 +17,7 @@ use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, drive};
 use crate::nanoservice::said::whole_lines;
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
+use pinion_app::tape::Played;
 use pinion_observe::report::Ending;
 
 /// Runs a cluster on a device until the observer stops it, the time is over, all programs have ended that
@@ -34,25 +36,51 @@ pub fn run(
     };
     let nodes = [0, outside_node - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));
     let device = Device::open(live, false)?.for_nodes(nodes);
-    // Slices are short: threads would begin and end all the time.
-    let mut fabric = build(plan, options, 1, &Alone, Vec::new())?;
-    if let Some(end) = fabric.node_mut(outside_node) {
-        *end = End::Frames(Box::new(FramesEnd::of_device(device.mac())));
-    }
+    let inside = Live::new(plan, options, (outside_node, device.mac()))?;
     let mut outside = Outside::new(device, live, 0);
-    let waits = plan.groups.iter().any(|group| group.ends && !is_load(&group.target));
-    let watch = Watch { waits, status: Status::NONE };
-    let printed = vec![0; plan.nodes()];
-    let inside = Live { plan, fabric, outside_node, watch, rests: false, printed };
+    if let Some(tape) = &live.tape {
+        tape.peer(outside.device.mac());
+    }
     let mut cycles = Cycles::boot(inside, plan.clock, &mut outside, observer)?;
+    if let Some(tape) = &live.tape {
+        tape.ready(cycles.ready);
+    }
     let host = drive(&mut cycles, &mut outside, live, observer)?;
+    let mut summary = sum_up_live(plan, options, cycles, host)?;
+    summary.remarks.extend(outside.remarks());
+    Ok(summary)
+}
+
+/// Runs a cluster as it ran live. The plan is one of [`Plan::load_live`].
+///
+/// # Errors
+/// When the recording is damaged, a node cannot be made, or an output fails.
+pub fn replay(
+    plan: &Plan,
+    mut played: Played,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let Some(outside_node) = plan.outside() else {
+        return Err(Error::Usage("the cluster was not loaded for a live run".to_owned()));
+    };
+    let inside = Live::new(plan, options, (outside_node, played.peer))?;
+    let (cycles, host) = Cycles::play(inside, plan.clock, &mut played, observer)?;
+    sum_up_live(plan, options, cycles, host)
+}
+
+/// Sums up a live run, apart from how it went outside.
+fn sum_up_live(
+    plan: &Plan,
+    options: &RunOptions,
+    cycles: Cycles<Live<'_>>,
+    host: Duration,
+) -> Result<Summary> {
     let Live { fabric, watch, rests, .. } = cycles.inside;
     let ending = watch.ended().unwrap_or(Ending::Finished);
     let ended = Ended { ending, rests, at: cycles.now };
     let share = share(plan, options, fabric, &ended)?;
-    let mut summary = sum_up(plan, options, share, &ended, host, (1, 1));
-    summary.remarks.extend(outside.remarks());
-    Ok(summary)
+    Ok(sum_up(plan, options, share, &ended, host, (1, 1)))
 }
 
 fn is_load(target: &Target) -> bool {
@@ -91,7 +119,24 @@ impl Watcher for Watch {
     }
 }
 
-impl Live<'_> {
+impl<'a> Live<'a> {
+    /// Makes a cluster behind a wire, at a node of its network, whose other side has a hardware address.
+    fn new(
+        plan: &'a Plan,
+        options: &RunOptions,
+        (outside_node, peer): (usize, [u8; 6]),
+    ) -> Result<Self> {
+        // Slices are short: threads would begin and end all the time.
+        let mut fabric = build(plan, options, 1, &Alone, Vec::new())?;
+        if let Some(end) = fabric.node_mut(outside_node) {
+            *end = End::Frames(Box::new(FramesEnd::of_device(peer)));
+        }
+        let waits = plan.groups.iter().any(|group| group.ends && !is_load(&group.target));
+        let watch = Watch { waits, status: Status::NONE };
+        let printed = vec![0; plan.nodes()];
+        Ok(Self { plan, fabric, outside_node, watch, rests: false, printed })
+    }
+
     fn outside(&mut self) -> Option<&mut FramesEnd> {
         match self.fabric.node_mut(self.outside_node) {
             Some(End::Frames(end)) => Some(end),

@@ -2,14 +2,15 @@
 //! behind the other; simulated time never runs ahead of the host's, and falls behind while there is more
 //! work than the simulation can do in time.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pinion_sim::node::flits;
 use pinion_sim::{Clock, Time};
 
 use super::{Outside, SHORT_WAIT, Standing, Subject};
-use crate::watch::Observer;
+use crate::watch::{Observer, Progress};
 use pinion_app::error::Result;
+use pinion_app::tape::Played;
 
 /// Cycles after which the device is looked at again while there is work.
 const SLICE_CYCLES: u64 = 64_000;
@@ -97,6 +98,40 @@ impl<I: Inside> Cycles<I> {
         Ok(cycles)
     }
 
+    /// Runs nodes as they ran live: with the same frames, slice by slice; what they send goes nowhere.
+    ///
+    /// # Errors
+    /// When the recording is damaged, or an output fails.
+    pub fn play(
+        inside: I,
+        clock: Clock,
+        played: &mut Played,
+        observer: &mut dyn Observer,
+    ) -> Result<(Self, Duration)> {
+        let start = Instant::now();
+        let mut cycles = Self { inside, clock, now: 0, ready: played.ready, wire_free: 0 };
+        while let Some(until) = played.until() {
+            while let Some((_, frame)) = played.frame()? {
+                cycles.arrive(frame);
+            }
+            cycles.inside.run(until, &mut |_| {})?;
+            cycles.now = cycles.now.max(until);
+            cycles.inside.pass_on(observer);
+            let progress = Progress::live(clock.time(cycles.now), start);
+            if !observer.goes_on(&progress) || !played.turn() {
+                break;
+            }
+        }
+        Ok((cycles, start.elapsed()))
+    }
+
+    /// Lets a frame arrive behind those before.
+    fn arrive(&mut self, frame: Vec<u8>) {
+        let first = self.wire_free.max(self.now + 1);
+        self.wire_free = first + flits(frame.len());
+        self.inside.arrive(first, frame);
+    }
+
     /// Tells whether nothing has moved for a while.
     fn is_still(&mut self) -> bool {
         self.now > self.inside.moved() + SETTLED_CYCLES
@@ -105,6 +140,7 @@ impl<I: Inside> Cycles<I> {
     fn run(&mut self, until: u64, outside: &mut Outside) -> Result<()> {
         self.inside.run(until, &mut |frame| outside.device.send(frame))?;
         self.now = self.now.max(until);
+        outside.queue.ran(until);
         outside.device.take_error()
     }
 }
@@ -138,9 +174,7 @@ impl<I: Inside> Subject for Cycles<I> {
             self.run(host.max(self.now), outside)?;
         }
         while let Some((_, frame)) = outside.queue.take() {
-            let first = self.wire_free.max(self.now + 1);
-            self.wire_free = first + flits(frame.len());
-            self.inside.arrive(first, frame);
+            self.arrive(frame);
         }
         let standing = self.standing();
         if standing == Standing::Works || standing == Standing::Waits {

@@ -69,6 +69,7 @@ impl Subject for Handlers<'_> {
         let slice = slices.next(queue, nic.now(), |until, queue| {
             let mut passing = Passing { device, faults, app, observer };
             let outcome = nic.run(until, queue, &mut collector.ears(&mut passing));
+            queue.ran(until.ps());
             device.take_error()?;
             collector.take_error().map_or(Ok(()), Err)?;
             Ok((outcome, nic.now(), nic.totals().resident))

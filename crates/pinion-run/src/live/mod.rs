@@ -27,6 +27,7 @@ use pinion_sim::Time;
 
 use crate::watch::{Observer, Progress};
 use pinion_app::error::Result;
+use pinion_app::tape::Tape;
 use pinion_observe::report::Summary;
 
 use clock::Clock;
@@ -62,6 +63,8 @@ pub struct Options {
     pub duration: Option<Duration>,
     /// Makes the wire faulty.
     pub faults: Option<FaultSpec>,
+    /// Keeps what comes in.
+    pub tape: Option<Tape>,
 }
 
 /// Tells how what is simulated stands.
@@ -108,7 +111,8 @@ pub struct Outside {
 impl Outside {
     /// Puts a queue and a clock behind a device; handlers do not see the first `skip` bytes of frames.
     pub fn new(device: Device, options: &Options, skip: u32) -> Self {
-        let (queue, clock) = (Queue::new(options.bound, skip), Clock::new());
+        let (mut queue, clock) = (Queue::new(options.bound, skip), Clock::new());
+        queue.record(options.tape.clone());
         Self { device, queue, clock, pace: Pace::default(), bound: options.bound }
     }
 

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use pinion_app::tape::Tape;
 use pinion_sim::Time;
 use pinion_spin::{Frame, Offer, Traffic};
 
@@ -26,6 +27,8 @@ pub struct Queue {
     bound: Duration,
     skip: u32,
     last_arrival: Time,
+    /// Keeps what the simulation takes.
+    tape: Option<Tape>,
     /// Number of frames taken by the NIC.
     pub given: u64,
     /// Number of frames dropped because they waited too long.
@@ -48,12 +51,25 @@ impl Queue {
             bound,
             skip,
             last_arrival: Time::ZERO,
+            tape: None,
             given: 0,
             late: 0,
             overflowed: 0,
             longest_wait: Duration::ZERO,
             recent_wait: Duration::ZERO,
             first_given: None,
+        }
+    }
+
+    /// Keeps frames that are taken from now on, and up to when the simulation ran with them.
+    pub fn record(&mut self, tape: Option<Tape>) {
+        self.tape = tape;
+    }
+
+    /// Notes that the simulation ran up to a moment with the frames that it had taken.
+    pub fn ran(&self, until: u64) {
+        if let Some(tape) = &self.tape {
+            tape.ran(until);
         }
     }
 
@@ -80,6 +96,9 @@ impl Queue {
             self.last_arrival = self.last_arrival.max(arrival);
             self.first_given.get_or_insert(self.last_arrival);
             self.given += 1;
+            if let Some(tape) = &self.tape {
+                tape.frame(self.last_arrival, &bytes);
+            }
             return Some((self.last_arrival, bytes));
         }
         None

@@ -2,6 +2,7 @@
 //! own but come from whoever is beyond the device.
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Deaf;
@@ -21,6 +22,7 @@ use crate::live::{Cycles, Device, Holds, Inside, NIC_MAC, Options, Outside, driv
 use crate::watch::Observer;
 use pinion_app::error::Result;
 use pinion_app::service::Service;
+use pinion_app::tape::Played;
 use pinion_observe::report::Ending;
 
 /// Gives the node's address on a network: the machine's if it lies there, else the first that is
@@ -51,30 +53,45 @@ pub fn run(
 ) -> Result<Summary> {
     let ip = node_ip(&setup, options.address);
     let device = Device::open(options, false)?.for_nodes([ip, ip]);
-    setup.address.ip = ip.to_bits();
-    setup.address.mac = NIC_MAC;
-    setup.address.next_hop_mac = device.mac();
-    setup.wait_for_peers();
-    let frames = Frames::new(outputs, Wire::new(&setup, PEER_IP), Matching::Oldest, setup.clock)?;
-    let node = setup.node(service)?;
-    let ears = Ears::new(node.harts(), frames, Deaf);
-    let live = Live {
-        said: Said::new(node.harts()),
-        end: NodeEnd::new(node, ears),
-        service,
-        contexts: setup.machine.value.hart_interface.contexts,
-    };
+    let live = Live::new(service, &mut setup, (ip, device.mac()), outputs)?;
     let mut outside = Outside::new(device, options, 0);
     let mut cycles = Cycles::boot(live, setup.clock, &mut outside, observer)?;
+    if let Some(tape) = &options.tape {
+        tape.peer(setup.address.next_hop_mac);
+        tape.ready(cycles.ready);
+    }
     let host = drive(&mut cycles, &mut outside, options, observer)?;
+    let mut summary = sum_up_live(cycles, &setup, host)?;
+    outside.tell(&mut summary);
+    Ok(summary)
+}
+
+/// Runs a nanoservice as it ran live, with the kernel's side at an address.
+///
+/// # Errors
+/// When the recording is damaged, or an output fails.
+pub fn replay(
+    service: &Service,
+    mut setup: Setup,
+    (mut played, kernel): (Played, Option<InterfaceAddress>),
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let ip = node_ip(&setup, kernel);
+    let live = Live::new(service, &mut setup, (ip, played.peer), outputs)?;
+    let (cycles, host) = Cycles::play(live, setup.clock, &mut played, observer)?;
+    sum_up_live(cycles, &setup, host)
+}
+
+/// Sums up a live run, apart from how it went outside.
+fn sum_up_live(cycles: Cycles<Live<'_>>, setup: &Setup, host: Duration) -> Result<Summary> {
     let ended = (cycles.now, Some(cycles.ready));
     let live = cycles.inside;
     let ending = live.ending();
     let mut end = live.end;
     let (counts, latency) = end.ears.frames.finish()?;
-    let mut summary = sum_up(service, &setup, &end, ending, ended, (counts, &latency));
+    let mut summary = sum_up(live.service, setup, &end, ending, ended, (counts, &latency));
     summary.host = host;
-    outside.tell(&mut summary);
     Ok(summary)
 }
 
@@ -86,7 +103,30 @@ struct Live<'a> {
     said: Said,
 }
 
-impl Live<'_> {
+impl<'a> Live<'a> {
+    /// Makes a node with an address of its own, behind a wire whose other side has a hardware address.
+    fn new(
+        service: &'a Service,
+        setup: &mut Setup,
+        (ip, peer): (Ipv4Addr, [u8; 6]),
+        outputs: &Outputs,
+    ) -> Result<Self> {
+        setup.address.ip = ip.to_bits();
+        setup.address.mac = NIC_MAC;
+        setup.address.next_hop_mac = peer;
+        setup.wait_for_peers();
+        let wire = Wire::new(setup, PEER_IP);
+        let frames = Frames::new(outputs, wire, Matching::Oldest, setup.clock)?;
+        let node = setup.node(service)?;
+        let ears = Ears::new(node.harts(), frames, Deaf);
+        Ok(Self {
+            said: Said::new(node.harts()),
+            end: NodeEnd::new(node, ears),
+            service,
+            contexts: setup.machine.value.hart_interface.contexts,
+        })
+    }
+
     fn ending(&self) -> Ending {
         match self.end.progress {
             NodeProgress::Exited { code, at } => Ending::Exited { code, at },

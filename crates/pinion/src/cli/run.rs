@@ -84,6 +84,15 @@ pub enum PeerKind {
     None,
 }
 
+/// Says where the tape of a live run lies, and what it had outside.
+#[derive(Debug, Clone)]
+pub struct LiveRun {
+    /// The tape's folder.
+    pub folder: PathBuf,
+    /// The host's address on the wire, if it had one.
+    pub address: Option<String>,
+}
+
 /// What an application is run on, and what is written about it. Every option has its heading: without,
 /// it would stand under the one before.
 #[derive(Debug, Args)]
@@ -94,6 +103,9 @@ pub struct RunArgs {
     /// The recording that stood in the application's place.
     #[arg(skip)]
     pub recording: Option<PathBuf>,
+    /// What came in during the live run that it recorded.
+    #[arg(skip)]
+    pub live: Option<LiveRun>,
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Run this ELF instead of building the sources

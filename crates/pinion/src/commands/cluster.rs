@@ -6,21 +6,23 @@ use std::path::{Path, PathBuf};
 use pinion::Error;
 use pinion::app::Options;
 use pinion::cluster::{
-    self, ClusterTrace, Curve, NodeTracer, Plan, RunOptions, Summary, Target, Tracing,
+    self, ClusterTrace, Curve, NodeTracer, OtherSide, Plan, RunOptions, Summary, Target, Tracing,
 };
 use pinion::error::Result;
 use pinion::ranks;
 use pinion::record::Subject;
 use pinion::report::{Partial, Report as _, write_whole};
+use pinion::tape::Played;
 use pinion::trace::Filter;
 use pinion_net::fabric::Alone;
+use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 
 use super::look::{self, Quiet};
-use super::recorded::Keep;
+use super::recorded::{self, Keep, LIVE_LOOKS};
 use super::run::Watch;
 use super::{Status, build, files, link, report, trace};
-use crate::cli::{EngineArgs, EngineKind, ReportArgs, RunArgs, TraceArgs};
+use crate::cli::{EngineArgs, EngineKind, LiveRun, ReportArgs, RunArgs, TraceArgs};
 use crate::output;
 
 /// Names at most so many nodes in an error.
@@ -37,6 +39,9 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     outputs.extend(args.record.iter().map(|file| ("--record", file.clone())));
     outputs.extend(queues.iter().map(|(_, file)| ("--queue", file.clone())));
     files::keep_apart(&recording.collect::<Vec<_>>(), &outputs)?;
+    if let Some(live) = &args.live {
+        return replay(args, file, live, keep);
+    }
     let mut plan = Plan::load(file, &options(args))?;
     plan.built().for_each(build::show);
     let histograms = histograms(args, &plan)?;
@@ -76,6 +81,22 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
         write_whole(file, summary.section.queue_csv(trace).as_bytes())?;
     }
     let status = report::write(&args.report, &summary)?;
+    keep.end(&summary)?;
+    Ok(status)
+}
+
+/// Runs as a live run ran.
+fn replay(args: &RunArgs, file: &Path, live: &LiveRun, keep: &mut Keep) -> Result<Status> {
+    let address = live.address.as_deref().unwrap_or_default();
+    let kernel = address.parse::<InterfaceAddress>()?;
+    let kernel = OtherSide { address: kernel.address, prefix: kernel.prefix };
+    let plan = Plan::load_live(file, &options(args), kernel)?;
+    let played = Played::open(&live.folder)?;
+    let run = run_options(args, Vec::new())?;
+    let mut watch = Watch::new(!args.quiet);
+    let summary = cluster::live::replay(&plan, played, &run, &mut watch)?;
+    watch.clear();
+    let status = report::conclude(&args.report, &summary)?;
     keep.end(&summary)?;
     Ok(status)
 }
@@ -170,6 +191,7 @@ fn trace_all(args: &TraceArgs, plan: &Plan, captures: Vec<(String, PathBuf)>) ->
 /// Reads a cluster of which one node is looked into.
 pub fn plan_for_a_node(run: &RunArgs, file: &Path) -> Result<Plan> {
     refuse(run)?;
+    recorded::refuse_live(run, "a cluster", LIVE_LOOKS)?;
     if ranks::started() > 1 {
         let why = "a cluster is looked into by one process: leave mpirun out";
         return Err(Error::Usage(why.to_owned()));

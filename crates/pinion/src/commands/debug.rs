@@ -12,7 +12,7 @@ use pinion::error::Result;
 use pinion::manifest::Manifest;
 
 use super::run::packets;
-use super::{Status, engine, interrupt, look};
+use super::{Status, engine, interrupt, look, recorded};
 use crate::cli::{DebugArgs, OUTPUTS};
 use crate::output;
 
@@ -33,6 +33,8 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
                computer's own code, for which its gdb serves";
     engine::refuse(&args.run.engine, why)?;
     refuse(args, &manifest)?;
+    let but = "`pinion trace`, `why` and `profile` look into it";
+    recorded::refuse_live(&args.run, "packet handlers", but)?;
     let packets = packets(&args.run, &manifest)?;
     let (listener, chosen) = match &args.listen {
         Some(address) => (session::listen(address)?, None),

@@ -43,6 +43,7 @@ fn serve(args: &NicArgs) -> Result<Status> {
             bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
             duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
             faults: link::faults(args.link.as_deref())?,
+            tape: None,
         },
         machine: machine.value,
         device: args.device.clone(),

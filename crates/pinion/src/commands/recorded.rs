@@ -5,12 +5,19 @@ use std::path::{Path, PathBuf};
 use clap::Parser as _;
 use pinion::Error;
 use pinion::error::Result;
-use pinion::record::{Recorder, Recording, Subject, is_recording};
+use pinion::record::{Live, Recorder, Recording, Subject, is_recording, outcome};
 use pinion::report::Report;
+use pinion::tape::Tape;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::look;
-use crate::cli::{Cli, PACKETS, PROGRAM, PeerKind, RunArgs, SERVICE, Verb};
+use crate::cli::{
+    AppArgs, Cli, LiveRun, PACKETS, PROGRAM, PeerKind, RunArgs, SERVICE, UpArgs, Verb,
+};
+
+/// What looks into recordings of live runs are for.
+pub const LIVE_LOOKS: &str = "of live runs, looks go into those of packet handlers";
 
 /// Keys of a cluster's file that name files: what they name is in the recording.
 const FILES: [&str; 3] = [".app", ".machine", ".pcap"];
@@ -20,6 +27,8 @@ const FILES: [&str; 3] = [".app", ".machine", ".pcap"];
 pub struct Keep {
     target: Option<PathBuf>,
     recorder: Option<Recorder>,
+    /// Of a live run: what comes in, and the folder where it is kept meanwhile.
+    tape: Option<(Tape, TempDir)>,
     /// What came of the run, if it is over.
     pub outcome: Option<Value>,
 }
@@ -37,17 +46,56 @@ impl Keep {
         let inputs: Vec<(&str, &Path)> =
             named.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
         let is_cluster = matches!(subject, Subject::Cluster(..));
-        self.recorder = Some(Recorder::begin(target, subject, words(args, is_cluster), &inputs)?);
+        let words = words(args, is_cluster);
+        self.recorder = Some(Recorder::begin(target, subject, words, &inputs, None)?);
         Ok(())
+    }
+
+    /// Keeps what a live run is; gives what keeps what comes in.
+    pub fn begin_live(args: &UpArgs, subject: Subject<'_>) -> Result<(Self, Option<Tape>)> {
+        let mut keep = Self::default();
+        let Some(target) = &args.record else { return Ok((keep, None)) };
+        let is_cluster = matches!(subject, Subject::Cluster(..));
+        let mut words = of_the_machine(&args.app, is_cluster);
+        // Elsewhere what a faulty wire did to frames has been done before they are kept.
+        let link = args.link.as_ref().filter(|_| is_cluster);
+        words.extend(link.map(|link| format!("--link={link}")));
+        let live = Some(Live { address: args.address.clone() });
+        keep.recorder = Some(Recorder::begin(target, subject, words, &[], live)?);
+        let folder = tempfile::Builder::new().prefix("pinion-live-").tempdir();
+        let folder = folder.map_err(|error| {
+            Error::part("cannot make a folder for what comes in (TMPDIR chooses where)", error)
+        })?;
+        let tape = Tape::create(folder.path())?;
+        keep.tape = Some((tape.clone(), folder));
+        Ok((keep, Some(tape)))
     }
 
     /// Keeps what came of it.
     pub fn end(&mut self, summary: &dyn Report) -> Result<()> {
-        let outcome = summary.to_json();
+        let all = summary.to_json();
+        let mut outcome = outcome::of_the_run(&all);
+        if let Some((tape, folder)) = self.tape.take() {
+            outcome = outcome::of_a_live_run(&all);
+            tape.finish()?;
+            self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.live(folder.path()))?;
+        }
         self.recorder.take().map_or(Ok(()), |recorder| recorder.finish(&outcome))?;
-        self.outcome = Some(outcome);
+        self.outcome = Some(all);
         Ok(())
     }
+}
+
+/// Gives the words of the command line that change the machine, and name no file.
+fn of_the_machine(args: &AppArgs, is_cluster: bool) -> Vec<String> {
+    let names_file = |text: &str| {
+        let key = text.split('=').next().unwrap_or_default();
+        is_cluster && FILES.iter().any(|end| key.ends_with(end))
+    };
+    let set = args.set.iter().filter(|text| !names_file(text));
+    let mut words: Vec<String> = set.map(|text| format!("--set={text}")).collect();
+    words.extend(args.faithful.then(|| "--faithful".to_owned()));
+    words
 }
 
 /// Gives the words of the command line that change what is run, and name no file.
@@ -69,13 +117,7 @@ fn words(args: &RunArgs, is_cluster: bool) -> Vec<String> {
         ("--cycles", number(service.cycles)),
         ("--patience", number(service.patience)),
     ];
-    let names_file = |text: &str| {
-        let key = text.split('=').next().unwrap_or_default();
-        is_cluster && FILES.iter().any(|end| key.ends_with(end))
-    };
-    let set = args.app.set.iter().filter(|text| !names_file(text));
-    let mut words: Vec<String> = set.map(|text| format!("--set={text}")).collect();
-    words.extend(args.app.faithful.then(|| "--faithful".to_owned()));
+    let mut words = of_the_machine(&args.app, is_cluster);
     let given = with_values.into_iter().filter_map(|(option, value)| Some((option, value?)));
     words.extend(given.map(|(option, value)| format!("{option}={value}")));
     words
@@ -125,6 +167,10 @@ fn place(args: &mut RunArgs, recording: &Recording) -> Result<()> {
     };
     let RunArgs { app, generate, pace, seed, link, service, .. } = &*recorded;
     args.app.app = recording.app();
+    args.live = recording.head().live.as_ref().map(|live| {
+        let folder = recording.folder().to_owned();
+        LiveRun { folder, address: live.address.clone() }
+    });
     args.app.set = app.set.iter().chain(&args.app.set).cloned().collect();
     args.app.faithful |= app.faithful;
     // It may be anybody's.
@@ -139,4 +185,14 @@ fn place(args: &mut RunArgs, recording: &Recording) -> Result<()> {
 
 fn foreign(why: &str) -> Error {
     Error::Usage(format!("the recording's arguments are none of this pinion's: {why}"))
+}
+
+/// Refuses the recording of a live run, which only a replay repeats.
+pub fn refuse_live(args: &RunArgs, what: &str, but: &str) -> Result<()> {
+    match &args.live {
+        None => Ok(()),
+        Some(_) => Err(Error::Usage(format!(
+            "the recording is that of a live run of {what}, which `pinion replay` repeats; {but}"
+        ))),
+    }
 }

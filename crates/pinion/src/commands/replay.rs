@@ -23,7 +23,11 @@ pub fn run(args: &ReplayArgs, recording: &Recording) -> Result<Status> {
         );
         return Ok(status);
     }
-    let found = outcome::differences(&recorded, &outcome::of_the_run(now));
+    let now = match recording.head().live {
+        None => outcome::of_the_run(now),
+        Some(_) => outcome::of_a_live_run(now),
+    };
+    let found = outcome::differences(&recorded, &now);
     if found.is_empty() {
         output::print("  replay                   the same as recorded\n");
         return Ok(status);

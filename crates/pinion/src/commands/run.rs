@@ -15,6 +15,7 @@ use pinion::manifest::Manifest;
 use pinion::record::Subject;
 use pinion::report::{Outputs, Sink, write_whole};
 use pinion::run::{self, Finished};
+use pinion::tape::Played;
 use pinion::traffic::{self, Pace, Packets};
 use pinion::watch::{Observer, Progress};
 use pinion_sim::Time;
@@ -140,6 +141,9 @@ pub fn keep_files_apart(args: &RunArgs, more: &[(&'static str, Option<&PathBuf>)
 /// Opens the packets that the arguments ask for.
 pub fn packets(args: &RunArgs, manifest: &Manifest) -> Result<Packets> {
     let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
+    if let Some(live) = &args.live {
+        return Ok(Packets::live(Played::open(&live.folder)?));
+    }
     let packets = match (&args.pcap_in, &args.generate) {
         (Some(path), _) => Packets::from_capture(path, pace),
         (None, Some(spec)) => Packets::generate(spec, args.seed, pace),

@@ -13,19 +13,23 @@ use pinion::error::Result;
 use pinion::live::{self, Options, WireName};
 use pinion::manifest::Manifest;
 use pinion::nanoservice;
-use pinion::report::{Outputs, Sink, Summary};
+use pinion::record::Subject;
+use pinion::report::{Outputs, Report, Sink, Summary};
 use pinion::watch::{Observer, Progress};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 use pinion_sim::config;
 
+use super::recorded::Keep;
 use super::run::outputs;
 use super::{Status, build, cluster, engine, files, interrupt, link, report, service};
 use crate::cli::UpArgs;
 use crate::output;
 
 pub fn run(args: &UpArgs) -> Result<Status> {
-    files::keep_apart(&[], &files::reports(&args.report))?;
+    let mut files = files::reports(&args.report);
+    files.extend(args.record.iter().map(|file| ("--record", file.clone())));
+    files::keep_apart(&[], &files)?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
         return run_cluster(args, &file);
     }
@@ -33,9 +37,12 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     if manifest.nanoservice().is_some() {
         return run_service(args, manifest);
     }
-    let options = options(args)?;
+    let mut options = options(args)?;
     let mut load = build::options(&args.app);
     load.elf = args.elf.clone();
+    if args.record.is_some() {
+        engine::refuse(&args.engine, "--record keeps a run that is the same each time")?;
+    }
     let workers = engine::choose(&args.engine, &manifest, &mut load)?;
     if workers.is_some() && args.bound.is_some() {
         return Err(Error::Usage(
@@ -44,9 +51,11 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     }
     let app = App::of(manifest, &load)?;
     build::show_messages(&app);
+    let (mut keep, tape) = Keep::begin_live(args, Subject::Handlers(&app))?;
+    options.tape = tape;
     let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args, &app) };
     let summary = go(&app, &options, workers, &outputs(&args.report), &mut watch)?;
-    report::conclude(&args.report, &summary)
+    conclude(args, &summary, &mut keep)
 }
 
 /// Turns the arguments into the library's.
@@ -61,6 +70,7 @@ fn options(args: &UpArgs) -> Result<Options> {
         bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
         duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
         faults: link::faults(args.link.as_deref())?,
+        tape: None,
     })
 }
 
@@ -106,8 +116,17 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
         plan.names[nodes - 1]
     );
     let mut watch = Watch { interrupted: interrupt::flag(), greeting };
+    let (mut keep, tape) = Keep::begin_live(args, Subject::Cluster(&plan, file))?;
+    options.tape = tape;
     let summary = pinion::cluster::live::run(&plan, &options, &run, &mut watch)?;
-    report::conclude(&args.report, &summary)
+    conclude(args, &summary, &mut keep)
+}
+
+/// Prints and writes a summary, then what was recorded; gives the exit status.
+fn conclude(args: &UpArgs, summary: &dyn Report, keep: &mut Keep) -> Result<Status> {
+    let status = report::conclude(&args.report, summary)?;
+    keep.end(summary)?;
+    Ok(status)
 }
 
 /// Refuses what goes with a NIC that is in a host.
@@ -134,7 +153,7 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     service::refuse_reports(&args.report)?;
     engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
     refuse_for_nodes(args, "a nanoservice's node")?;
-    let options = options(args)?;
+    let mut options = options(args)?;
     let mut load = build::options(&args.app);
     load.elf = args.elf.clone();
     let (service, setup) = service::load(manifest, &load)?;
@@ -151,8 +170,10 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     );
     let mut watch = Watch { interrupted: interrupt::flag(), greeting };
     let outputs = service::outputs(&args.report);
+    let (mut keep, tape) = Keep::begin_live(args, Subject::Nanoservice(&service, &setup))?;
+    options.tape = tape;
     let summary = nanoservice::live::run(&service, setup, &options, &outputs, &mut watch)?;
-    report::conclude(&args.report, &summary)
+    conclude(args, &summary, &mut keep)
 }
 
 fn greeting(args: &UpArgs, app: &App) -> String {
