@@ -25,6 +25,8 @@ pub enum Document {
     Figures,
     /// Why a packet took so long, or was dropped.
     Why,
+    /// What two runs differ in.
+    Diff,
     /// Where every cycle of every hart went.
     Profile,
     /// What came of an application's tests.
@@ -49,6 +51,7 @@ impl Document {
             Self::Figure => "figure",
             Self::Figures => "figures",
             Self::Why => "why",
+            Self::Diff => "diff",
             Self::Profile => "profile",
             Self::Test => "test",
             Self::Bench => "bench",

@@ -3,9 +3,10 @@
 //! another computer and in years.
 //!
 //! A recording is a tar archive of plain files that `tar` and a text editor show. [`Recorder`] writes
-//! one, [`Recording`] opens one, [`outcome`] tells where two runs' summaries differ.
+//! one, [`Recording`] opens one, [`outcome`] tells where two runs' summaries differ, [`diff`] where two runs part.
 
 mod archive;
+pub mod diff;
 mod head;
 pub mod outcome;
 mod pack;

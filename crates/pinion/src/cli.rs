@@ -2,6 +2,7 @@
 
 mod bench;
 mod debug;
+mod diff;
 mod figure;
 mod lab;
 mod later;
@@ -22,6 +23,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use bench::BenchArgs;
 pub use debug::DebugArgs;
+pub use diff::DiffArgs;
 pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
 use later::Later;
@@ -59,6 +61,8 @@ pub enum Verb {
     Run(Later<RunArgs>),
     /// Repeat a recorded run, and compare what comes of it
     Replay(Later<ReplayArgs>),
+    /// Tell where two runs part, and what came of it
+    Diff(Later<DiffArgs>),
     /// Show what handlers or a nanoservice do, instruction by instruction or as tracks
     Trace(Later<TraceArgs>),
     /// Tell why a packet took so long, or was dropped
@@ -102,7 +106,7 @@ pub enum Verb {
 }
 
 /// Chooses the application and how it is built.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Program and machine")]
 pub struct AppArgs {
     /// Folder with an app.toml, or the file itself
@@ -131,7 +135,7 @@ pub struct AppArgs {
 }
 
 /// Chooses what is written beside the summary.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct ReportArgs {
     /// Write the packets that left the NIC to a pcap file

@@ -265,6 +265,31 @@ fn why() {
 }
 
 #[test]
+fn differences() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("documents-diff");
+    let (handlers, service) = (example("udp_echo"), example("nanopu_service"));
+    let diff = |arguments: &[&str], status: i32| {
+        let output = folder.pinion(&[&["diff"], arguments, &["--json", "diff.json"]].concat());
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {output:?}");
+        let text = std::fs::read_to_string(folder.0.join("diff.json")).unwrap();
+        let document = serde_json::from_str(&text).unwrap();
+        hold_document(&document, "diff");
+        document
+    };
+    let few = [handlers.as_str(), "--generate", "udp,dport=9500,count=100"];
+    let same: Value = diff(&few, 0);
+    assert_eq!(same["events"]["parting"], Value::Null);
+    let other = diff(&[&few[..], &["--other-set", "cluster.count=1"]].concat(), 1);
+    assert!(other["packets"]["furthest"]["packet"].is_u64());
+    assert_ne!(other["states"].as_array().map(Vec::len), Some(0));
+    let load = ["--load", "requests=20", "--other-set", "core.count=8"];
+    diff(&[&[service.as_str()], &load[..]].concat(), 1);
+}
+
+#[test]
 fn profiles() {
     if !has_gcc() {
         return;

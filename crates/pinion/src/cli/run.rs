@@ -7,7 +7,7 @@ use clap::Args;
 use super::{AppArgs, ReportArgs};
 
 /// Chooses what runs the handlers.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Program and machine")]
 pub struct EngineArgs {
     /// What runs the handlers: the simulated machine, or this computer
@@ -52,7 +52,7 @@ pub struct ServiceArgs {
 }
 
 /// What goes with clusters alone.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Clusters")]
 pub struct ClusterArgs {
     /// Threads that run the nodes; results are the same with any number [default: one per core]
@@ -95,7 +95,7 @@ pub struct LiveRun {
 
 /// What an application is run on, and what is written about it. Every option has its heading: without,
 /// it would stand under the one before.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(mut_arg("app", |app| app.help(RUN_APP)))]
 pub struct RunArgs {
     #[command(flatten)]

@@ -5,6 +5,7 @@ mod build;
 mod calibrate;
 mod cluster;
 mod debug;
+mod diff;
 mod doctor;
 pub mod engine;
 mod figure;
@@ -83,6 +84,7 @@ fn run_verb(verb: &mut Verb) -> Result<Status> {
     output::keep_for_json(match verb {
         Verb::Run(args) => args.report.json.as_deref(),
         Verb::Replay(args) => args.run.report.json.as_deref(),
+        Verb::Diff(args) => args.run.report.json.as_deref(),
         Verb::Trace(args) => args.run.report.json.as_deref(),
         Verb::Why(args) => args.run.report.json.as_deref(),
         Verb::Profile(args) => args.run.report.json.as_deref(),
@@ -103,6 +105,7 @@ fn run_verb(verb: &mut Verb) -> Result<Status> {
             Some(recording) => replay::run(args, recording),
             None => unreachable!("what is no recording has been refused"),
         },
+        Verb::Diff(args) => diff::run(args),
         Verb::Trace(args) => trace::run(args),
         Verb::Why(args) => why::run(args),
         Verb::Profile(args) => profile::run(args),

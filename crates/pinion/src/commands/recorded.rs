@@ -134,6 +134,11 @@ pub fn open(verb: &mut Verb) -> Result<Option<Recording>> {
         Verb::Debug(args) => (&mut args.run, false),
         _ => return Ok(None),
     };
+    open_one(args, must)
+}
+
+/// Opens the recording that stands in an application's place of a run; `must`: nothing else may.
+pub fn open_one(args: &mut RunArgs, must: bool) -> Result<Option<Recording>> {
     let path = args.app.app.clone();
     if !is_recording(&path) {
         let why = if path.exists() { "is no recording" } else { "does not exist" };
@@ -160,27 +165,35 @@ fn place(args: &mut RunArgs, recording: &Recording) -> Result<()> {
     let app = recording.app().display().to_string();
     let words = ["pinion", "run", &app].map(str::to_owned);
     let words = words.into_iter().chain(recording.head().arguments.iter().cloned());
-    let recorded = match Cli::try_parse_from(words).map(|cli| cli.command) {
+    let mut recorded = match Cli::try_parse_from(words).map(|cli| cli.command) {
         Ok(Verb::Run(recorded)) => recorded,
         Ok(_) => return Err(foreign("they are another verb's")),
         Err(error) => return Err(foreign(error.to_string().lines().next().unwrap_or_default())),
     };
-    let RunArgs { app, generate, pace, seed, link, service, .. } = &*recorded;
     args.app.app = recording.app();
     args.live = recording.head().live.as_ref().map(|live| {
         let folder = recording.folder().to_owned();
         LiveRun { folder, address: live.address.clone() }
     });
-    args.app.set = app.set.iter().chain(&args.app.set).cloned().collect();
-    args.app.faithful |= app.faithful;
+    let own = &recorded.app;
+    args.app.set = own.set.iter().chain(&args.app.set).cloned().collect();
+    args.app.faithful |= own.faithful;
     // It may be anybody's.
     args.app.untrusted = true;
-    args.pcap_in = recording.file("--pcap-in");
-    (args.generate, args.pace) = (generate.clone(), pace.clone());
-    (args.seed, args.link) = (*seed, link.clone());
-    args.service = service.clone();
-    args.service.messages = recording.file("--messages");
+    recorded.pcap_in = recording.file("--pcap-in");
+    recorded.service.messages = recording.file("--messages");
+    recorded.live.clone_from(&args.live);
+    share_packets(&recorded, args);
     Ok(())
+}
+
+/// Lets a run have another's packets, which is of a recording.
+pub fn share_packets(from: &RunArgs, to: &mut RunArgs) {
+    to.pcap_in.clone_from(&from.pcap_in);
+    (to.generate, to.pace) = (from.generate.clone(), from.pace.clone());
+    (to.seed, to.link) = (from.seed, from.link.clone());
+    to.service = from.service.clone();
+    to.live.clone_from(&from.live);
 }
 
 fn foreign(why: &str) -> Error {
