@@ -31,7 +31,7 @@ LAYERS = [
     ["pinion-calibration", "pinion-observe"],
     ["pinion-check"],
     ["pinion-debug", "pinion-run"],
-    ["pinion-figures", "pinion-nicd", "pinion-record"],
+    ["pinion-figures", "pinion-nicd", "pinion-record", "pinion-why"],
     ["pinion"],
 ]
 

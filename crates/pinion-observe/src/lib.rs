@@ -8,7 +8,6 @@
 //! | [`fault`] | what went wrong, in words, with lines of source |
 //! | [`load`] | what became of requests, as JSON |
 //! | [`document`] | what JSON documents say of themselves |
-//! | [`why`] | why a packet took so long, or was dropped |
 //! | [`profile`] | where every cycle of every hart went |
 //! | [`check`] | what a checker says of handlers' memory |
 //! | [`words`] | numbers and names as every report writes them |
@@ -22,5 +21,4 @@ pub mod plot;
 pub mod profile;
 pub mod report;
 pub mod trace;
-pub mod why;
 pub mod words;

@@ -26,10 +26,11 @@ pub use pinion_debug as debug;
 pub use pinion_figures::{area, figure, sweep};
 #[cfg(target_os = "linux")]
 pub use pinion_nicd::{lab, nic};
-pub use pinion_observe::{document, fault, load, profile, report, trace, why};
+pub use pinion_observe::{document, fault, load, profile, report, trace};
 pub use pinion_record as record;
 #[cfg(target_os = "linux")]
 pub use pinion_run::live;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use pinion_run::native;
+pub use pinion_why as why;
 pub use pinion_run::{cluster, cosim, expect, nanoservice, ranks, run, watch};

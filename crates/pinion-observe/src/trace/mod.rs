@@ -22,12 +22,11 @@ use pinion_spin::{Listener, Spin};
 use pinion_app::error::Result;
 
 pub use digits::Ns;
-pub(crate) use events::{INTERFACES, SEND};
+pub use events::{INTERFACES, SEND};
 pub use filter::{Choice, Filter, clock, handler_name};
-pub(crate) use inside::Packets;
+pub use inside::{Inside, Packets};
 pub use lines::SourceLines;
-pub(crate) use text::EARLY_CYCLES;
-pub use text::TextTrace;
+pub use text::{EARLY_CYCLES, TextTrace};
 pub use when::When;
 
 /// Hears a run and writes what it hears.

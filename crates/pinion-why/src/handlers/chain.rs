@@ -6,7 +6,7 @@ use pinion_sim::Time;
 use super::census::Target;
 use super::life::{Life, Task};
 use super::witness::{Deed, Others, Witness};
-use crate::trace::{INTERFACES, SEND, clock, handler_name};
+use pinion_observe::trace::{INTERFACES, SEND, clock, handler_name};
 use pinion_app::app::App;
 
 /// Others that are named at most.

@@ -8,7 +8,7 @@ use pinion_spin::{DropReason, Event, Hears, Interest, Spin, UnitEvent, UnitEvent
 
 use super::census::Found;
 use super::life::{Command, Life, Task};
-use crate::trace::{Packets, Tracer, clock};
+use pinion_observe::trace::{Packets, Tracer, clock};
 use pinion_app::app::App;
 
 /// Something that another packet did.

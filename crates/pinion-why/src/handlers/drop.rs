@@ -4,7 +4,7 @@ use pinion_spin::{DropReason, Machine};
 
 use super::census::DroppedTarget;
 use super::witness::Witness;
-use crate::words::{bytes, count};
+use pinion_observe::words::{bytes, count};
 
 /// What was inside when a packet was dropped.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,7 +11,7 @@ use pinion_sim::Time;
 use pinion_spin::{Event, HandlerRecord, Hears, Interest, Spin};
 
 use super::witness::Witness;
-use crate::trace::{EARLY_CYCLES, SourceLines, Tracer, clock};
+use pinion_observe::trace::{EARLY_CYCLES, SourceLines, Tracer, clock};
 use pinion_app::app::App;
 use pinion_app::error::Result;
 

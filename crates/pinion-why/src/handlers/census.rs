@@ -3,7 +3,7 @@
 use pinion_sim::Time;
 use pinion_spin::{DropReason, Event, Hears, Interest, Spin};
 
-use crate::trace::Tracer;
+use pinion_observe::trace::Tracer;
 use pinion_app::error::{Error, Result};
 
 /// Says which packet is asked about.

@@ -12,10 +12,10 @@ use super::drop::{self, Inside};
 use super::life::Life;
 use super::lines::LineShare;
 use super::witness::Witness;
-use crate::document::Document;
-use crate::plot::{Bar, waterfall};
-use crate::trace::handler_name;
-use crate::words::{bytes, count, kind_name, number, written};
+use pinion_observe::document::Document;
+use pinion_observe::plot::{Bar, waterfall};
+use pinion_observe::trace::handler_name;
+use pinion_observe::words::{bytes, count, kind_name, number, written};
 use pinion_app::app::App;
 use pinion_app::error::Result;
 

@@ -4,7 +4,7 @@ use pinion_spin::{HandlerRecord, Stalls};
 
 use super::chain::{Chain, Span, Step};
 use super::lines::LineShare;
-use crate::words::number;
+use pinion_observe::words::number;
 
 /// Says in words what a core waited for.
 fn waited_for(reason: &str) -> &'static str {
