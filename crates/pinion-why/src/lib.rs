@@ -6,10 +6,14 @@
 //!
 //! | part | of what |
 //! |---|---|
+//! | [`nano`] | messages to a nanoservice |
 //! | [`Census`], [`Witness`], [`Lines`], [`Answer`] | packets of handlers on a sPIN NIC |
 
 mod handlers;
+pub mod nano;
+mod way;
 
 pub use handlers::{
-    Answer, Blocker, Census, Chain, Found, LineShare, Lines, Span, Step, Target, Which, Witness,
+    Answer, Blocker, Census, Chain, Found, Lines, Span, Step, Target, Which, Witness,
 };
+pub use way::{LineShare, Part, Standing};

@@ -32,5 +32,5 @@ pub use pinion_record as record;
 pub use pinion_run::live;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use pinion_run::native;
-pub use pinion_why as why;
 pub use pinion_run::{cluster, cosim, expect, nanoservice, ranks, run, watch};
+pub use pinion_why as why;

@@ -262,6 +262,13 @@ fn why() {
     assert_eq!(asked(&["--p99"])["packet"]["until"], "departure");
     let full = ["--dropped", "--set", "inbound.when_full=\"drop\"", "--set", "mpq.count=64"];
     assert_eq!(asked(&full)["dropped"]["reason"], "no_queue");
+    let service = example("nanopu_echo");
+    let of_messages =
+        |more: &[&'static str]| written("why", &[&["why", service.as_str()], more].concat());
+    let slowest = of_messages(&["--load", "requests=20,size=1100"]);
+    assert_eq!(slowest["message"]["frames"], 2);
+    let stray = of_messages(&["--load", "requests=2,contexts=1", "--dropped"]);
+    assert_eq!(stray["frame"]["reason"], "context_unbound");
 }
 
 #[test]

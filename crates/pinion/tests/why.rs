@@ -168,7 +168,7 @@ fn what_cannot_be_asked_is_said() {
     let cluster = outside::example("cluster_echo");
     folder.refuses(&["why", &cluster], &["pinion trace"]);
     let service = outside::example("nanopu_echo");
-    folder.refuses(&["why", &service], &["is a nanoservice"]);
+    folder.refuses(&["why", &service, "--packet", "3"], &["is a nanoservice"]);
     let output = folder.pinion(&ask(&["--packet", "3", "--svg", "way.svg"]));
     assert_eq!(output.status.code(), Some(0));
     let picture = std::fs::read_to_string(folder.0.join("way.svg")).unwrap();

@@ -10,8 +10,8 @@ use pinion_nanopu::Cycle;
 use pinion_nanopu::waypoint::Waypoint;
 use pinion_observe::trace::perfetto::Corner;
 
-/// Works of a hart that are remembered: what they wrote may enter packetization after they ended.
-const MOST_WORKS: usize = 16;
+use super::works::Works;
+
 /// Messages that went out and are remembered: their packets may go again.
 const MOST_SENT: usize = 4096;
 
@@ -23,9 +23,7 @@ pub struct Flows {
     /// Messages that left reassembly, in that order.
     queued: VecDeque<u64>,
     harts: HashMap<u8, OfHart>,
-    /// Messages that harts were given and have not ended, by hart and context; the number of those that
-    /// have ended.
-    given: HashMap<(u8, u16), (VecDeque<u64>, u64)>,
+    works: Works,
     /// Flows of messages that went out.
     sent: BTreeMap<u64, u64>,
     /// Flows of the packets that left packetization, and of all frames, in that order.
@@ -38,8 +36,6 @@ pub struct Flows {
 struct OfHart {
     /// Messages whose words go to it, in that order.
     coming: VecDeque<u64>,
-    /// Messages that it began, and when.
-    works: VecDeque<(Cycle, u64)>,
     /// Messages that it ended and whose slice is not written.
     ended: VecDeque<Option<u64>>,
 }
@@ -52,7 +48,7 @@ impl Flows {
             frames: HashMap::new(),
             queued: VecDeque::new(),
             harts: HashMap::new(),
-            given: HashMap::new(),
+            works: Works::default(),
             sent: BTreeMap::new(),
             packets: VecDeque::new(),
             leaving: VecDeque::new(),
@@ -66,41 +62,19 @@ impl Flows {
                 self.frames.entry(message).or_default().push(frame);
             }
             Waypoint::Queued { message, .. } => self.queued.push_back(message),
-            Waypoint::Chosen { message, hart, context, .. } => {
+            Waypoint::Chosen { message, hart, .. } => {
                 self.harts.entry(hart).or_default().coming.push_back(message);
-                self.given.entry((hart, context)).or_default().0.push_back(message);
+                self.works.hear(at, waypoint);
             }
-            Waypoint::Begun { hart, context, count } => {
-                let Some((given, ended)) = self.given.get(&(hart, context)) else { return };
-                let place =
-                    count.checked_sub(ended + 1).and_then(|place| usize::try_from(place).ok());
-                let message = place.and_then(|place| given.get(place)).copied();
-                let works = &mut self.harts.entry(hart).or_default().works;
-                works.retain(|(_, other)| Some(*other) != message);
-                works.extend(message.map(|message| (at, message)));
-                if works.len() > MOST_WORKS {
-                    works.pop_front();
-                }
-            }
-            Waypoint::Ended { hart, context } => {
-                let message = self.given.get_mut(&(hart, context)).and_then(|(given, ended)| {
-                    *ended += 1;
-                    given.pop_front()
-                });
+            Waypoint::Ended { hart, .. } => {
+                let message = self.works.hear(at, waypoint);
                 self.harts.entry(hart).or_default().ended.push_back(message);
             }
-            Waypoint::Bound { hart, context } => {
-                if let Some((given, ended)) = self.given.get_mut(&(hart, context)) {
-                    *ended += given.len() as u64;
-                    given.clear();
-                }
-            }
+            Waypoint::Begun { .. } | Waypoint::Bound { .. } => drop(self.works.hear(at, waypoint)),
             Waypoint::Sends { message, hart, written, .. } => {
-                let works = self.harts.get(&hart).map(|hart| &hart.works);
-                let work =
-                    works.and_then(|works| works.iter().rev().find(|(at, _)| *at <= written));
                 let own = || self.corner.flow(2 * message + 1);
-                let flow = work.map_or_else(own, |(_, work)| self.corner.flow(2 * work + 2));
+                let work = self.works.at(hart, written);
+                let flow = work.map_or_else(own, |work| self.corner.flow(2 * work + 2));
                 self.sent.insert(message, flow);
                 if self.sent.len() > MOST_SENT {
                     self.sent.pop_first();

@@ -23,6 +23,7 @@ pub mod summary;
 mod text;
 mod trace;
 pub mod wire;
+mod works;
 
 pub use frames::Outputs;
 pub use outside::Traffic;
@@ -32,3 +33,4 @@ pub use script::{FILE_NAME as SCRIPT_NAME, Script};
 pub use setup::Setup;
 pub use summary::{HartRow, Nanoservice, Summary};
 pub use trace::{Filter, Trace};
+pub use works::Works;

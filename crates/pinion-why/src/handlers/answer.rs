@@ -7,22 +7,16 @@ use serde_json::{Value, json};
 
 use super::cause;
 use super::census::{DroppedTarget, Found, Target};
-use super::chain::{Blocker, Chain};
+use super::chain::{Blocker, Chain, Span};
 use super::drop::{self, Inside};
 use super::life::Life;
-use super::lines::LineShare;
 use super::witness::Witness;
-use pinion_observe::document::Document;
-use pinion_observe::plot::{Bar, waterfall};
-use pinion_observe::trace::handler_name;
-use pinion_observe::words::{bytes, count, kind_name, number, written};
+use crate::way::{self, LineShare, Part, Standing};
 use pinion_app::app::App;
 use pinion_app::error::Result;
-
-/// Lines of source that are named at most.
-const MOST_LINES: usize = 5;
-/// Width of the text's bars.
-const BAR_WIDTH: usize = 24;
+use pinion_observe::document::Document;
+use pinion_observe::trace::handler_name;
+use pinion_observe::words::{bytes, count, kind_name, number, written};
 
 /// Says why.
 pub struct Answer {
@@ -120,22 +114,23 @@ impl Answer {
     pub fn to_svg(&self) -> Result<Option<String>> {
         let Head::Done(done) = &self.head else { return Ok(None) };
         let target = &done.target;
-        let bar = |span: &super::Span| Bar {
-            name: span.what.clone(),
-            from: span.from.since(target.arrival).ps() as f64 / 1e3,
-            length: span.ps() as f64 / 1e3,
-            is_wait: span.step.is_wait(),
-            note: span.behind().unwrap_or_default(),
-        };
-        let bars: Vec<Bar> = done.chain.spans.iter().map(bar).collect();
         let title = format!("{} on {}: packet {}", self.app, self.machine, target.packet);
-        waterfall(&title, &self.sentence, &bars).map(Some)
+        way::draw(&title, &self.sentence, &done.parts(), target.arrival).map(Some)
     }
 }
 
 impl Done {
+    fn parts(&self) -> Vec<Part> {
+        self.chain.spans.iter().map(Span::part).collect()
+    }
+
+    fn standing(&self) -> Standing {
+        let Target { median_ps, longer, packets, .. } = self.target;
+        Standing { median_ps, longer, all: packets }
+    }
+
     fn write(&self, text: &mut String, sentence: &str) -> std::fmt::Result {
-        let Target { packet, median_ps, longer, packets, departed, .. } = self.target;
+        let Target { packet, departed, .. } = self.target;
         let took = self.chain.ps();
         let (message, size) = (self.record.message, self.record.bytes);
         writeln!(
@@ -146,26 +141,9 @@ impl Done {
             number(took as f64 / 1e3),
             if departed { "departure" } else { "completion" }
         )?;
-        let times = took as f64 / median_ps.max(1) as f64;
-        writeln!(
-            text,
-            "{times:.1} times the median, {} ns; {} of {} packets took longer",
-            number(median_ps as f64 / 1e3),
-            count(longer),
-            count(packets)
-        )?;
+        writeln!(text, "{}", way::standing_line(took, &self.standing(), "packet"))?;
         writeln!(text, "{sentence}\n")?;
-        writeln!(text, "{:>10} {:>10}", "at, ns", "took, ns")?;
-        for span in &self.chain.spans {
-            let at = span.from.since(self.target.arrival).ps();
-            let cell = |ps: u64| (ps as f64 / took.max(1) as f64 * BAR_WIDTH as f64) as usize;
-            let (before, long) = (cell(at).min(BAR_WIDTH - 1), cell(span.ps()).max(1));
-            let mark = if span.step.is_wait() { "." } else { "#" };
-            let bar = " ".repeat(before) + &mark.repeat(long.min(BAR_WIDTH - before));
-            let behind = span.behind().map_or_else(String::new, |who| format!(", behind {who}"));
-            let (at, ns) = (number(at as f64 / 1e3), number(span.ps() as f64 / 1e3));
-            writeln!(text, "{at:>10} {ns:>10}  {bar:<BAR_WIDTH$}  {}{behind}", span.what)?;
-        }
+        way::write_parts(text, &self.parts(), self.target.arrival)?;
         for (name, ran) in &self.handlers {
             let ns = number(ran.end.since(ran.start).ps() as f64 / 1e3);
             write!(
@@ -182,17 +160,7 @@ impl Done {
             }
             writeln!(text, "{}", if ran.failed { "; it failed" } else { "" })?;
         }
-        let all: u64 = self.lines.iter().map(|line| line.cycles).sum();
-        for line in self.lines.iter().take(MOST_LINES) {
-            let share = line.cycles as f64 * 100.0 / all.max(1) as f64;
-            let (cycles, instructions) = (count(line.cycles), count(line.instructions));
-            let place = &line.place;
-            writeln!(
-                text,
-                "  {share:>4.0} %  {cycles:>9} cycles {instructions:>9} instructions  {place}"
-            )?;
-        }
-        Ok(())
+        way::write_lines(text, &self.lines)
     }
 
     fn to_json(&self) -> Value {
@@ -202,7 +170,7 @@ impl Done {
             let hpu = blocker.hpu.map(|(cluster, hpu)| format!("{cluster}.{hpu}"));
             json!({ "packet": blocker.packet, "hpu": hpu })
         };
-        let span = |span: &super::Span| {
+        let span = |span: &Span| {
             json!({
                 "step": span.step.name(),
                 "is_wait": span.step.is_wait(),

@@ -3,7 +3,7 @@
 use pinion_spin::{HandlerRecord, Stalls};
 
 use super::chain::{Chain, Span, Step};
-use super::lines::LineShare;
+use crate::way::LineShare;
 use pinion_observe::words::number;
 
 /// Says in words what a core waited for.

@@ -3,8 +3,8 @@
 use pinion_sim::Time;
 use pinion_spin::{DropReason, Event, Hears, Interest, Spin};
 
-use pinion_observe::trace::Tracer;
 use pinion_app::error::{Error, Result};
+use pinion_observe::trace::Tracer;
 
 /// Says which packet is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

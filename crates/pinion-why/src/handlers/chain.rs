@@ -6,8 +6,9 @@ use pinion_sim::Time;
 use super::census::Target;
 use super::life::{Life, Task};
 use super::witness::{Deed, Others, Witness};
-use pinion_observe::trace::{INTERFACES, SEND, clock, handler_name};
+use crate::way::{Part, listed};
 use pinion_app::app::App;
+use pinion_observe::trace::{INTERFACES, SEND, clock, handler_name};
 
 /// Others that are named at most.
 const MOST_NAMED: usize = 3;
@@ -156,11 +157,19 @@ impl Span {
         if self.more > 0 {
             names.push(format!("{} more", self.more));
         }
-        let last = names.pop()?;
-        Some(match &names[..] {
-            [] => format!("packet {last}"),
-            before => format!("packets {} and {last}", before.join(", ")),
-        })
+        listed("packet", names)
+    }
+
+    /// Gives it as a part of any way.
+    pub fn part(&self) -> Part {
+        Part {
+            name: self.step.name(),
+            is_wait: self.step.is_wait(),
+            from: self.from,
+            to: self.to,
+            what: self.what.clone(),
+            behind: self.behind(),
+        }
     }
 }
 

@@ -3,28 +3,16 @@
 //! Each cycle between a handler's begin and end counts for the instruction that ends it: the one that is
 //! issued then, or whose access is performed. So the lines' cycles add up to the handlers' time.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashMap as HashMap;
 
 use pinion_sim::Time;
 use pinion_spin::{Event, HandlerRecord, Hears, Interest, Spin};
 
 use super::witness::Witness;
-use pinion_observe::trace::{EARLY_CYCLES, SourceLines, Tracer, clock};
+use crate::way::{LineShare, shares};
 use pinion_app::app::App;
 use pinion_app::error::Result;
-
-/// What a line took.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineShare {
-    /// File and line; the function, where there are no lines.
-    pub place: String,
-    /// Cycles.
-    pub cycles: u64,
-    /// Instructions.
-    pub instructions: u64,
-}
+use pinion_observe::trace::{EARLY_CYCLES, Tracer, clock};
 
 /// Hears a packet's handlers, instruction by instruction.
 pub struct Lines {
@@ -57,19 +45,8 @@ impl Lines {
 
     /// Gives what each line took, the longest first.
     pub fn shares(&self, app: &App) -> Vec<LineShare> {
-        let lines = SourceLines::read(&app.built.elf);
-        let mut by_place: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-        for (&pc, &(cycles, instructions)) in &self.counts {
-            let place = lines.at(u64::from(pc)).map(str::to_owned);
-            let function = || app.image.symbol_at(u64::from(pc)).map(|symbol| symbol.name.clone());
-            let place = place.or_else(function).unwrap_or_else(|| format!("{pc:#010x}"));
-            let sum = by_place.entry(place).or_default();
-            (sum.0, sum.1) = (sum.0 + cycles, sum.1 + instructions);
-        }
-        let share = |(place, (cycles, instructions))| LineShare { place, cycles, instructions };
-        let mut shares: Vec<LineShare> = by_place.into_iter().map(share).collect();
-        shares.sort_by_key(|share| std::cmp::Reverse(share.cycles));
-        shares
+        let counts = self.counts.iter().map(|(pc, sums)| (u64::from(*pc), *sums));
+        shares((&app.built.elf, &app.image), counts)
     }
 }
 

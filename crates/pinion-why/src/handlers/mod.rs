@@ -18,5 +18,5 @@ mod witness;
 pub use answer::Answer;
 pub use census::{Census, Found, Target, Which};
 pub use chain::{Blocker, Chain, Span, Step};
-pub use lines::{LineShare, Lines};
+pub use lines::Lines;
 pub use witness::Witness;

@@ -8,8 +8,8 @@ use pinion_spin::{DropReason, Event, Hears, Interest, Spin, UnitEvent, UnitEvent
 
 use super::census::Found;
 use super::life::{Command, Life, Task};
-use pinion_observe::trace::{Packets, Tracer, clock};
 use pinion_app::app::App;
+use pinion_observe::trace::{Packets, Tracer, clock};
 
 /// Something that another packet did.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use pinion::why::Which;
 
-use super::{CLUSTER, ENGINE, OUTPUTS, RUN_APP, RunArgs, SERVICE, hide};
+use super::{CLUSTER, ENGINE, OUTPUTS, RUN_APP, RunArgs, hide};
 
 /// What `pinion why --help` says at its end.
 const WHY_NOTES: &str = "\
@@ -16,10 +16,12 @@ named, the last one first. Below stand its handlers, what their cycles went by, 
 that took most of them: a cycle counts for the instruction that ends it.
 
 The run is that of `pinion run` with the same options, run several times: it is the same each time.
-Packets are counted from 0 among those that matched a context, as in --packets of `pinion run`.";
+Packets are counted from 0 among those that matched a context, as in --packets of `pinion run`. Of a
+nanoservice, a message's way is told from the first flit of its first frame to that of its answer, or
+until its hart is done with it; messages are counted from 0 as they begin.";
 
 /// Options of `pinion run` that `pinion why` does not take.
-const WHY_REFUSES: [&[&str]; 4] = [&ENGINE, &SERVICE, &CLUSTER, &OUTPUTS];
+const WHY_REFUSES: [&[&str]; 3] = [&ENGINE, &CLUSTER, &OUTPUTS];
 
 #[derive(Debug, Args)]
 #[command(
@@ -31,16 +33,16 @@ pub struct WhyArgs {
     /// This packet, counted from 0
     #[arg(long, value_name = "N", group = "which", help_heading = "Which packet")]
     pub packet: Option<u64>,
-    /// The packet of this message that was through last
+    /// The packet of this message that was through last; of a nanoservice, this message
     #[arg(long, value_name = "M", group = "which", help_heading = "Which packet")]
     pub message: Option<u32>,
-    /// The packet that took longest [default]
+    /// The packet or message that took longest [default]
     #[arg(long, group = "which", help_heading = "Which packet")]
     pub slowest: bool,
-    /// The packet than which 99 % took no longer
+    /// The packet or message than which 99 % took no longer
     #[arg(long, group = "which", help_heading = "Which packet")]
     pub p99: bool,
-    /// The N-th packet that was dropped, counted from 0
+    /// The N-th packet or frame that was dropped, counted from 0
     #[arg(
         long,
         value_name = "N",

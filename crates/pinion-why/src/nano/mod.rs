@@ -1,0 +1,14 @@
+//! Why a message to a nanoservice took as long as it did, or a frame was dropped.
+//!
+//! [`Follower`] hears a run and keeps when each message came where; [`Found`] is the one that is meant;
+//! [`WorkLines`] hears the same run again, instruction by instruction of the hart that worked at it; out
+//! comes an [`Answer`].
+
+mod answer;
+mod chain;
+mod follower;
+mod lines;
+
+pub use answer::Answer;
+pub use follower::{DroppedFrame, Follower, Found, Life, Reply};
+pub use lines::WorkLines;
