@@ -166,7 +166,9 @@ fn what_cannot_be_asked_is_said() {
     folder.refuses(&ask(&["--threads", "2"]), &["--threads"]);
     folder.refuses(&ask(&["--dropped", "--svg", "way.svg"]), &["--svg", "has none"]);
     let cluster = outside::example("cluster_echo");
-    folder.refuses(&["why", &cluster], &["pinion trace"]);
+    folder.refuses(&["why", &cluster], &["--node NAME", "server"]);
+    folder.refuses(&["why", &cluster, "--node", "x"], &["there is no such node"]);
+    folder.refuses(&["why", &cluster, "--node", "server", "--packet", "1"], &["--message M"]);
     let service = outside::example("nanopu_echo");
     folder.refuses(&["why", &service, "--packet", "3"], &["is a nanoservice"]);
     let output = folder.pinion(&ask(&["--packet", "3", "--svg", "way.svg"]));

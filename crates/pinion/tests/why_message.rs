@@ -126,6 +126,37 @@ fn who_was_in_the_way_and_which_lines_took_long_is_told() {
 }
 
 #[test]
+fn a_node_of_a_cluster_is_asked_and_threads_do_not_matter() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("why-message-node");
+    for (name, node, begins) in [
+        ("cluster_echo", "server", "message "),
+        ("cluster_filter", "filter", "packet "),
+        ("cluster_filter", "server", "message "),
+    ] {
+        let cluster = example(name);
+        let asked = |threads: &str| {
+            let ask = ["why", &cluster, "--node", node, "--p99", "--threads", threads];
+            let output = folder.pinion(&[&ask[..], &["--json", "why.json"]].concat());
+            assert!(output.status.success(), "{name}: {output:?}");
+            let document = std::fs::read_to_string(folder.0.join("why.json")).unwrap();
+            (String::from_utf8(output.stdout).unwrap(), document)
+        };
+        let (text, document) = asked("1");
+        assert!(text.starts_with(begins), "{name}: {text}");
+        assert_eq!(asked("2"), (text, document.clone()), "{name}");
+        let document: Value = serde_json::from_str(&document).unwrap();
+        let way =
+            [&document["message"], &document["packet"]].into_iter().find(|way| way.is_object());
+        let way = way.unwrap();
+        let spans = way["spans"].as_array().unwrap();
+        assert_eq!(spans.iter().map(|span| ps(&span["ns"])).sum::<u64>(), ps(&way["ns"]), "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_be_asked_of_messages_is_refused() {
     if !has_gcc() {
         return;

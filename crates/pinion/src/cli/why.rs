@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use pinion::why::Which;
 
-use super::{CLUSTER, ENGINE, OUTPUTS, RUN_APP, RunArgs, hide};
+use super::{ENGINE, OUTPUTS, RUN_APP, RunArgs, hide};
 
 /// What `pinion why --help` says at its end.
 const WHY_NOTES: &str = "\
@@ -21,7 +21,8 @@ nanoservice, a message's way is told from the first flit of its first frame to t
 until its hart is done with it; messages are counted from 0 as they begin.";
 
 /// Options of `pinion run` that `pinion why` does not take.
-const WHY_REFUSES: [&[&str]; 3] = [&ENGINE, &CLUSTER, &OUTPUTS];
+const WHY_REFUSES: [&[&str]; 3] =
+    [&ENGINE, &["--pcap", "--queue", "--histogram", "--curve"], &OUTPUTS];
 
 #[derive(Debug, Args)]
 #[command(
@@ -52,6 +53,9 @@ pub struct WhyArgs {
         help_heading = "Which packet"
     )]
     pub dropped: Option<u64>,
+    /// In this node of a cluster
+    #[arg(long, value_name = "NAME", help_heading = "Which packet")]
+    pub node: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
     /// Draw the packet's way as a waterfall
