@@ -89,6 +89,12 @@ pub enum Waypoint {
         /// When the header word was written to x31.
         written: Cycle,
     },
+    /// A message that goes out gave its id and buffer back: it is delivered, or has left where nobody
+    /// acknowledges.
+    Freed {
+        /// The message.
+        message: u64,
+    },
     /// The arbiter chose a frame.
     Leaves {
         /// The frame.

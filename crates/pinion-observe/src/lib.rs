@@ -16,6 +16,7 @@
 pub mod check;
 pub mod document;
 pub mod fault;
+pub mod gauges;
 pub mod load;
 pub mod plot;
 pub mod profile;

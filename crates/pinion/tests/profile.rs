@@ -9,11 +9,12 @@ use std::process::Command;
 
 use outside::{Folder, example, has_gcc};
 use pinion::app::{App, Options};
-use pinion::profile::{Cause, HpuProfile, Profile, Rows};
+use pinion::profile::{Cause, HpuProfile, Profile, Rows, pprof_format};
 use pinion::report::Outputs;
 use pinion::traffic::Packets;
 use pinion::watch::Unobserved;
 use pinion_sim::random::Xorshift64;
+use prost::Message as _;
 use serde_json::Value;
 
 /// Packets for `examples/to_host`.
@@ -175,6 +176,8 @@ fn files_are_what_their_readers_take() {
         "o.svg",
         "--lcov",
         "l.info",
+        "--pprof",
+        "p.pb",
         "--source",
         "--disassembly",
         "reduce_ph",
@@ -201,19 +204,99 @@ fn files_are_what_their_readers_take() {
     }
     // HPU-cycles of the chart are those of the account.
     let document = json(&folder, &["profile", &app]);
-    let table = read("o.csv");
-    let rows: Vec<Vec<f64>> = table
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect())
-        .collect();
-    let end = document["cycles"].as_u64().unwrap() as f64;
-    let busy: f64 = (0..rows.len())
-        .map(|row| (rows.get(row + 1).map_or(end, |next| next[0]) - rows[row][0]) * rows[row][2])
-        .sum();
+    let end = document["cycles"].as_u64().unwrap();
+    let busy = area(&read("o.csv"), "hpus_busy", end);
     let handlers = document["classes"].as_array().unwrap().iter();
     let handlers: u64 = handlers.filter(|class| class["kind"].is_string()).map(cycles).sum();
     assert!((busy - handlers as f64).abs() < 20.0, "{busy} and {handlers}");
+    check_pprof(&folder, &document);
+}
+
+/// Adds up a column of a chart's table over the cycles of its rows.
+fn area(table: &str, column: &str, end: u64) -> f64 {
+    let head: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let column = head.iter().position(|name| *name == column).unwrap();
+    let cells = |line: &str| line.split(',').map(|cell| cell.parse().unwrap()).collect();
+    let rows: Vec<Vec<f64>> = table.lines().skip(1).map(cells).collect();
+    let next = |row: usize| rows.get(row + 1).map_or(end as f64, |next| next[0]);
+    (0..rows.len()).map(|row| (next(row) - rows[row][0]) * rows[row][column]).sum()
+}
+
+/// The weights of pprof's file are the run's cycles; every number in it leads somewhere; pprof itself, where
+/// it is installed, adds up the same.
+fn check_pprof(folder: &Folder, document: &Value) {
+    let bytes = std::fs::read(folder.0.join("p.pb")).unwrap();
+    let profile = pprof_format::Profile::decode(&bytes[..]).unwrap();
+    let text = |number: i64| profile.string_table[usize::try_from(number).unwrap()].as_str();
+    let types: Vec<&str> = profile.sample_type.iter().map(|value| text(value.r#type)).collect();
+    assert_eq!(types, ["cycles", "work", "instructions"]);
+    assert_eq!(text(0), "");
+    let mut sums = [0; 3];
+    for sample in &profile.sample {
+        sums.iter_mut().zip(&sample.value).for_each(|(sum, value)| *sum += value);
+        for id in &sample.location_id {
+            let location = &profile.location[*id as usize - 1];
+            assert_eq!(location.id, *id);
+            assert!(!location.line.is_empty());
+            for line in &location.line {
+                assert!(!text(profile.function[line.function_id as usize - 1].name).is_empty());
+            }
+        }
+        assert!(sample.label.iter().any(|label| text(label.key) == "cause"));
+    }
+    let of = |value: &Value| value.as_i64().unwrap();
+    assert_eq!(sums[0], of(&document["total_cycles"]));
+    let rows = |key: &str| document[key].as_array().unwrap().iter();
+    let idle: i64 = rows("classes").filter_map(|class| class["cycles"]["idle"].as_i64()).sum();
+    assert_eq!(sums[1], sums[0] - idle);
+    assert_eq!(sums[2], rows("classes").map(|class| of(&class["instructions"])).sum::<i64>());
+    let pprof = Command::new("go")
+        .args(["tool", "pprof", "-top", "-unit=cycles", "-sample_index=cycles", "p.pb"])
+        .current_dir(&folder.0)
+        .output();
+    if let Ok(output) = pprof
+        && !String::from_utf8_lossy(&output.stderr).contains("no such tool")
+    {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains(&format!("of {}cycles total", sums[0])), "{text}");
+    }
+}
+
+#[test]
+fn a_nanopus_charts_hold_its_messages() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("profile-occupancy");
+    let (echo, filter) = (example("nanopu_echo"), example("cluster_filter"));
+    let cases: [&[&str]; 2] =
+        [&["profile", &echo, "--load", "requests=100"], &["profile", &filter, "--node", "server"]];
+    for arguments in cases {
+        let document = json(&folder, &[arguments, &["--occupancy", "o.svg"]].concat());
+        let end = document["cycles"].as_u64().unwrap();
+        let table = std::fs::read_to_string(folder.0.join("o.csv")).unwrap();
+        let columns = [
+            "harts_busy",
+            "messages_incomplete",
+            "reassembly_buffers",
+            "global_receive",
+            "local_receive",
+            "transmit_buffers",
+            "in_gbit_s",
+            "out_gbit_s",
+        ];
+        let areas = columns.map(|column| area(&table, column, end));
+        assert!(areas.iter().all(|area| *area > 0.0), "{arguments:?}: {areas:?}");
+        let [busy, incomplete, buffers, _, at_harts, ..] = areas;
+        // A message is at its hart before the hart works at it, and is whole before it goes there.
+        assert!(busy <= at_harts && incomplete <= buffers, "{arguments:?}: {areas:?}");
+        let svg = std::fs::read_to_string(folder.0.join("o.svg")).unwrap();
+        assert!(svg.contains("reassembly buffers that are taken"));
+    }
+    json(&folder, &["profile", &filter, "--node", "filter", "--occupancy", "o.svg"]);
+    let table = std::fs::read_to_string(folder.0.join("o.csv")).unwrap();
+    assert!(table.starts_with("cycle,ns,hpus_busy,"), "{table}");
 }
 
 #[test]
@@ -229,7 +312,7 @@ fn what_cannot_be_profiled_is_said() {
     folder.refuses(&["profile", &reduce, "--node", "a"], &["--node", "clusters"]);
     folder.refuses(&["profile", &reduce, "--disassembly", "nope"], &["nope", "no such function"]);
     folder.refuses(&["profile", &reduce, "--flame", "a.svg", "--lcov", "a.svg"], &["--lcov"]);
-    folder.refuses(&["profile", &echo, "--occupancy", "o.svg"], &["--occupancy", "nanoPU"]);
+    folder.refuses(&["profile", &echo, "--occupancy", "o.svg", "--pprof", "o.svg"], &["--pprof"]);
     folder.refuses(&["profile", &filter], &["--node NAME", "profiled"]);
     folder.refuses(&["profile", &filter, "--node", "nobody"], &["nobody", "no such node"]);
     // A program without debug information still has functions; source is refused with the reason.

@@ -1,6 +1,6 @@
 //! Where every cycle of every hart went. In: a run, instruction by instruction. Out: cycles by handler,
-//! function, line and cause, as tables, annotated source and disassembly, flame graph, speedscope file,
-//! coverage, JSON. The cycles add up to those of all harts.
+//! function, line and cause, as tables, annotated source and disassembly, flame graph, files for
+//! speedscope and pprof, coverage, JSON. The cycles add up to those of all harts.
 //!
 //! | part | file |
 //! |---|---|
@@ -8,9 +8,8 @@
 //! | a program's instructions, the stack of calls | `code.rs`, `stacks.rs` |
 //! | the account | `ledger.rs` |
 //! | who hears a sPIN NIC | `hpus.rs` |
-//! | how busy units are | `occupancy.rs` |
 //! | sums by function and line | `rows.rs` |
-//! | what comes out | `text.rs`, `listing.rs`, `json.rs`, `flame.rs`, `speedscope.rs`, `lcov.rs` |
+//! | what comes out | `text.rs`, `listing.rs`, `json.rs`, `flame.rs`, `speedscope.rs`, `pprof/`, `lcov.rs` |
 
 mod cause;
 mod code;
@@ -20,7 +19,7 @@ mod json;
 mod lcov;
 mod ledger;
 mod listing;
-mod occupancy;
+mod pprof;
 mod rows;
 mod speedscope;
 mod stacks;
@@ -34,7 +33,7 @@ pub use hpus::HpuProfile;
 pub use lcov::lcov;
 pub use ledger::{At, BEFORE, Count, Gap, Key, Ledger};
 pub use listing::Listing;
-pub use occupancy::Occupancy;
+pub use pprof::format as pprof_format;
 pub use rows::Rows;
 pub use stacks::{Flow, ROOT};
 

@@ -53,14 +53,9 @@ impl Profile<'_> {
         for (key, count) in
             self.ledger.cells().iter().filter(|(key, _)| key.class as usize == class)
         {
-            let functions = self.ledger.stacks().functions(key.chain);
+            let functions = self.own_functions(class, key.chain);
             let mut chain: Vec<String> =
                 functions.iter().map(|number| self.code.function(*number).to_owned()).collect();
-            // What led to a handler is the runtime's, and the same for all.
-            let name = &self.classes[class].name;
-            if let Some(handler) = chain.iter().position(|function| function == name) {
-                chain.drain(..handler);
-            }
             let inlined = rows.places[key.slot as usize].iter().rev().skip(1);
             chain.extend(inlined.filter_map(|place| place.function.clone()));
             for cause in Cause::ALL {
@@ -71,6 +66,16 @@ impl Profile<'_> {
             }
         }
         sums.into_iter().collect()
+    }
+
+    /// Lists the functions of a chain of calls by their numbers, a class's own one first: what led to a
+    /// handler is the runtime's, and the same for all.
+    pub(super) fn own_functions(&self, class: usize, chain: u32) -> Vec<u32> {
+        let mut functions = self.ledger.stacks().functions(chain);
+        let name = &self.classes[class].name;
+        let handler = functions.iter().position(|number| self.code.function(*number) == name);
+        functions.drain(..handler.unwrap_or(0));
+        functions
     }
 }
 

@@ -12,8 +12,10 @@ mod inside;
 mod lines;
 pub mod perfetto;
 mod registers;
+mod settling;
 mod text;
 mod when;
+mod works;
 
 use pinion_sim::Time;
 use pinion_sim::probe::Both;
@@ -26,8 +28,10 @@ pub use events::{INTERFACES, SEND};
 pub use filter::{Choice, Filter, clock, handler_name};
 pub use inside::{Inside, Packets};
 pub use lines::SourceLines;
+pub use settling::Settling;
 pub use text::{EARLY_CYCLES, TextTrace};
 pub use when::When;
+pub use works::Works;
 
 /// Hears a run and writes what it hears.
 pub trait Tracer: Listener {

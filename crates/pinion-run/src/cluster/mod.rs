@@ -8,6 +8,7 @@ mod arguments;
 mod curve;
 mod end;
 mod frames_end;
+mod gauges;
 #[cfg(target_os = "linux")]
 pub mod live;
 mod load_end;
@@ -33,6 +34,7 @@ mod tests;
 pub use curve::{Curve, CurvePoint};
 pub use end::End;
 pub use frames_end::FramesEnd;
+pub use gauges::ClusterGauges;
 pub use load_end::LoadEnd;
 pub use network::Network;
 pub use perfetto::ClusterTrace;

@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::waypoint::Waypoint;
+use pinion_observe::trace::Works;
 use pinion_observe::trace::perfetto::Corner;
-
-use super::works::Works;
 
 /// Messages that went out and are remembered: their packets may go again.
 const MOST_SENT: usize = 4096;
@@ -87,7 +86,7 @@ impl Flows {
                 }
                 self.leaving.push_back(flow);
             }
-            Waypoint::Consumed { .. } | Waypoint::Dropped { .. } => {}
+            Waypoint::Freed { .. } | Waypoint::Consumed { .. } | Waypoint::Dropped { .. } => {}
         }
     }
 

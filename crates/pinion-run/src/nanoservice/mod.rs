@@ -23,14 +23,13 @@ pub mod summary;
 mod text;
 mod trace;
 pub mod wire;
-mod works;
 
 pub use frames::Outputs;
 pub use outside::Traffic;
 pub use perfetto::NodeTrace;
+pub use pinion_observe::trace::Works;
 pub use profile::HartProfile;
 pub use script::{FILE_NAME as SCRIPT_NAME, Script};
 pub use setup::Setup;
 pub use summary::{HartRow, Nanoservice, Summary};
 pub use trace::{Filter, Trace};
-pub use works::Works;

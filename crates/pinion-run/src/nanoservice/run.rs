@@ -9,7 +9,6 @@
 use std::time::Instant;
 
 use pinion_nanopu::Cycle;
-use pinion_nanopu::event::Listener;
 use pinion_nanopu::node::{self, NodeEnd};
 use pinion_net::link::{Link, Pair};
 use pinion_net::load::{Peer as _, PeerEnd};
@@ -27,6 +26,7 @@ use crate::watch::{Observer, Progress, Slice};
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
 use pinion_observe::report::Ending;
+pub use pinion_observe::trace::Settling;
 
 /// Cycles from reset to the first look at how the run stands; each look is twice as far from the one
 /// before, up to [`MOST_LOOK_CYCLES`]. They are the same on every host: where cores that share memory
@@ -115,44 +115,6 @@ pub fn run<L: Settling>(
         host: Instant::now(),
     };
     run.run(setup, observer)
-}
-
-/// A listener that is told up to which cycle everything has been heard.
-pub trait Settling: Listener {
-    /// Hears that nothing more comes before this cycle.
-    ///
-    /// # Errors
-    /// When what it writes cannot be written.
-    fn settle(&mut self, _cycle: Cycle) -> Result<()> {
-        Ok(())
-    }
-
-    /// Tells whether it wants to hear nothing more.
-    fn is_over(&self) -> bool {
-        false
-    }
-}
-
-impl Settling for pinion_nanopu::event::Deaf {}
-
-impl<L: Settling + ?Sized> Settling for &mut L {
-    fn settle(&mut self, cycle: Cycle) -> Result<()> {
-        (**self).settle(cycle)
-    }
-
-    fn is_over(&self) -> bool {
-        (**self).is_over()
-    }
-}
-
-impl<L: Settling + ?Sized> Settling for Box<L> {
-    fn settle(&mut self, cycle: Cycle) -> Result<()> {
-        (**self).settle(cycle)
-    }
-
-    fn is_over(&self) -> bool {
-        (**self).is_over()
-    }
 }
 
 trait SentWord {

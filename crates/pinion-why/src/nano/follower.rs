@@ -219,7 +219,7 @@ impl Follower {
                 let (ready, offered, cause) = (packet.ready, packet.offered, packet.cause);
                 reply.left = Some(Left { ready, offered, chosen: at, first_flit, cause });
             }
-            Waypoint::Leaves { .. } => {}
+            Waypoint::Leaves { .. } | Waypoint::Freed { .. } => {}
         }
     }
 

@@ -53,6 +53,9 @@ pub struct ProfileArgs {
     /// Write calls and cycles for https://www.speedscope.app
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub speedscope: Option<PathBuf>,
+    /// Write instructions, calls and cycles for pprof (go tool pprof)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub pprof: Option<PathBuf>,
     /// Write which lines were executed, and how often, as an lcov tracefile
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub lcov: Option<PathBuf>,

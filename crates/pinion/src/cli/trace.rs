@@ -1,6 +1,6 @@
 //! The command line of `pinion trace`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -17,6 +17,9 @@ With --perfetto, whole packets are traced instead: a file to open in https://ui.
 a track per HPU, scheduler, DMA engine, command interface and link, and arrows that follow a packet;
 of a nanoservice, a track per hart and stage of the NIC; of a cluster without --node, all of its
 nodes, cables and switches, with arrows that follow a frame from node to node.
+
+With --vcd, a file of waveforms: how many packets, messages, tasks, commands and transfers each unit has,
+what each HPU or hart works at, which cables are busy, from one change to the next.
 
 Of a nanoservice a line has cycle, time, hart, function, source, address and disassembly; turns of a
 loop that only polls for a message are left out when nothing can have come. Of a cluster, one node is
@@ -53,7 +56,7 @@ pub struct TraceArgs {
     /// Only this hart of a nanoservice (repeatable)
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is traced")]
     pub hart: Vec<u8>,
-    /// This node of a cluster (with --perfetto all, unless one is named)
+    /// This node of a cluster (with --perfetto and --vcd all, unless one is named)
     #[arg(long, value_name = "NAME", help_heading = "What is traced")]
     pub node: Option<String>,
     /// First cycle, or time such as 1.2us
@@ -81,6 +84,29 @@ pub struct TraceArgs {
         help_heading = "Output"
     )]
     pub perfetto: Option<PathBuf>,
+    /// Write units' queues and states as a VCD file, for GTKWave, instead of text
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "out", "perfetto", "no_events", "no_instructions", "hpu", "handler", "context", "packet",
+            "hart",
+        ],
+        help_heading = "Output"
+    )]
+    pub vcd: Option<PathBuf>,
+}
+
+impl TraceArgs {
+    /// Gives the file that the trace goes to; without one it goes to standard output.
+    pub fn file(&self) -> Option<&Path> {
+        [&self.perfetto, &self.vcd, &self.out].into_iter().find_map(|file| file.as_deref())
+    }
+
+    /// Tells whether whole units are traced, of a cluster those of all nodes.
+    pub fn is_of_units(&self) -> bool {
+        self.perfetto.is_some() || self.vcd.is_some()
+    }
 }
 
 /// Options of `pinion run` that `pinion trace` does not take.

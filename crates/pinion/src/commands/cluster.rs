@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use pinion::Error;
 use pinion::app::Options;
 use pinion::cluster::{
-    self, ClusterTrace, Curve, NodeTracer, OtherSide, Plan, RunOptions, Summary, Target, Tracing,
+    self, ClusterGauges, ClusterTrace, Curve, NetworkTracer, NodeTracer, OtherSide, Plan,
+    RunOptions, Summary, Target, Tracing,
 };
 use pinion::error::Result;
+use pinion::gauges::{Gauge, Vcd};
 use pinion::ranks;
 use pinion::record::Subject;
 use pinion::report::{Partial, Report as _, write_whole};
 use pinion::tape::Played;
-use pinion::trace::Filter;
+use pinion::trace::{Filter, When};
 use pinion_net::fabric::Alone;
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
@@ -101,7 +103,7 @@ fn replay(args: &RunArgs, file: &Path, live: &LiveRun, keep: &mut Keep) -> Resul
     Ok(status)
 }
 
-/// Traces one node of the cluster that a file describes, or with `--perfetto` all of it.
+/// Traces one node of the cluster that a file describes, or with `--perfetto` or `--vcd` all of it.
 pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     let run = &args.run;
     let given = [
@@ -117,9 +119,10 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     outputs.extend(captures.iter().map(|(_, file)| ("--pcap", file.clone())));
     outputs.extend(args.out.iter().map(|file| ("--out", file.clone())));
     outputs.extend(args.perfetto.iter().map(|file| ("--perfetto", file.clone())));
+    outputs.extend(args.vcd.iter().map(|file| ("--vcd", file.clone())));
     files::keep_apart(&[], &outputs)?;
     let plan = plan_for_a_node(run, file)?;
-    if args.node.is_none() && args.perfetto.is_some() {
+    if args.node.is_none() && args.is_of_units() {
         return trace_all(args, &plan, captures);
     }
     let node = find_node(&plan, args.node.as_deref(), "traced")?;
@@ -176,12 +179,28 @@ fn trace_all(args: &TraceArgs, plan: &Plan, captures: Vec<(String, PathBuf)>) ->
     }
     let span = (trace::when(args.from.as_ref())?, trace::when(args.to.as_ref())?);
     let (out, partial) = trace::open(args)?;
-    let (nodes, network) = ClusterTrace::begin(plan, span, out)?;
+    let (nodes, network): (_, Box<dyn NetworkTracer>) = match args.vcd {
+        None => {
+            let (nodes, network) = ClusterTrace::begin(plan, span, out)?;
+            (nodes, Box::new(network))
+        }
+        Some(_) => {
+            let time = |when: Option<When>, none| when.map_or(none, |when| when.time(plan.clock));
+            let span = (time(span.0, Time::ZERO), time(span.1, Time::MAX));
+            if span.1 <= span.0 {
+                let why = "--to is behind the last cycle traced: it must be later than --from";
+                return Err(Error::Usage(why.to_owned()));
+            }
+            let vcd = |gauges: &[Gauge]| Vcd::new(&plan.name, gauges, span, out);
+            let (nodes, network) = ClusterGauges::begin(plan, vcd)?;
+            (nodes, Box::new(network))
+        }
+    };
     let mut options = run_options(&args.run, captures)?;
     let to = span.1.map(|to| to.cycle(plan.clock));
     options.cycles = [options.cycles, to].into_iter().flatten().min();
     let mut watch = Quiet(trace::watch(args));
-    let tracing = Tracing { nodes, network: Some(Box::new(network)) };
+    let tracing = Tracing { nodes, network: Some(network) };
     let summary = cluster::trace(plan, &options, &mut Alone, &mut watch, tracing)?;
     watch.0.clear();
     partial.map_or(Ok(()), Partial::keep)?;

@@ -3,12 +3,18 @@
 use std::path::Path;
 
 use pinion::Error;
+use pinion::app::App;
 use pinion::cluster::{self, NodeTracer, Target, Tracing};
 use pinion::error::Result;
+use pinion::gauges::{
+    Gauged, Gauges as _, NANO_CHARTS, NIC_CHARTS, NanoGauges, NicGauges, Occupancy, Timeline,
+};
 use pinion::manifest::Manifest;
-use pinion::nanoservice::{self, HartProfile, run};
-use pinion::profile::{HpuProfile, Listing, Occupancy, Profile, Rows};
+use pinion::nanoservice::{self, HartProfile, Setup, run};
+use pinion::profile::{HpuProfile, Listing, Profile, Rows};
 use pinion::report::{Ending, Outputs, write_whole};
+use pinion::service::Service;
+use pinion::trace::clock;
 use pinion_isa::elf::Image;
 use pinion_net::fabric::Alone;
 use pinion_sim::probe::Both;
@@ -26,6 +32,7 @@ pub fn run(args: &ProfileArgs) -> Result<Status> {
         ("the table beside --occupancy", table.as_ref()),
         ("--flame", args.flame.as_ref()),
         ("--speedscope", args.speedscope.as_ref()),
+        ("--pprof", args.pprof.as_ref()),
         ("--lcov", args.lcov.as_ref()),
     ];
     keep_files_apart(&args.run, &files)?;
@@ -55,11 +62,10 @@ fn profile_handlers(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
     let finished = match &args.occupancy {
         None => pinion::run::trace(&app, packets, &outputs, &mut watch, &mut ears)?,
         Some(path) => {
-            let mut units = Occupancy::new(&app);
+            let mut units = nic_units(&app);
             let mut both = Both::new(&mut ears, &mut units);
             let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, &mut both)?;
-            write_whole(path, units.to_svg()?.as_bytes())?;
-            write_whole(&path.with_extension("csv"), units.to_csv()?.as_bytes())?;
+            write_occupancy(path, &units.sink.follower)?;
             finished
         }
     };
@@ -72,28 +78,53 @@ fn profile_handlers(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
     show(args, &ears.profile(), summary.ending.clone())
 }
 
-/// Refuses a chart of units that only a sPIN NIC has.
-fn refuse_occupancy(args: &ProfileArgs, name: &str) -> Result<()> {
-    if args.occupancy.is_none() {
-        return Ok(());
-    }
-    let why = format!(
-        "--occupancy goes with packet handlers; {name} runs on a nanoPU, whose units `pinion trace \
-         --perfetto FILE` shows"
-    );
-    Err(Error::Usage(why))
+/// Listens to how busy a machine's units are.
+type Units<G> = Gauged<G, Timeline<Occupancy>>;
+
+/// Listens to the units of packet handlers' NIC.
+fn nic_units(app: &App) -> Units<NicGauges> {
+    let gauges = NicGauges::new(app, true);
+    let title = format!("{} on {}", app.manifest.app.name, app.machine.value.name);
+    let occupancy = Occupancy::new(title, clock(app), &NIC_CHARTS, gauges.gauges());
+    let timeline = Timeline::new(gauges.gauges(), occupancy);
+    Gauged::new(gauges, timeline)
+}
+
+/// Listens to the units of a nanoservice's node.
+fn nano_units(service: &Service, setup: &Setup) -> Units<NanoGauges> {
+    let machine = &setup.machine.value;
+    let gauges = NanoGauges::new(setup.clock, machine.core.count);
+    let title = format!("{} on {}", service.manifest.app.name, machine.name);
+    let occupancy = Occupancy::new(title, setup.clock, &NANO_CHARTS, gauges.gauges());
+    let timeline = Timeline::new(gauges.gauges(), occupancy);
+    Gauged::new(gauges, timeline)
+}
+
+/// Draws how busy units were, and writes the table beside.
+fn write_occupancy(path: &Path, occupancy: &Occupancy) -> Result<()> {
+    write_whole(path, occupancy.to_svg()?.as_bytes())?;
+    write_whole(&path.with_extension("csv"), occupancy.to_csv()?.as_bytes())
 }
 
 /// Profiles a nanoservice.
 fn profile_service(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
-    refuse_occupancy(args, &manifest.app.name)?;
     let (service, setup) = service::prepare(&args.run, manifest)?;
     let options = service::run_options(&args.run, &service, &setup)?;
     check(args, &service.image, &service.built.elf)?;
     let mut watch = Quiet(Watch::new(!args.run.quiet));
     let mut ears = HartProfile::new(&service, &setup);
     let outputs = nanoservice::Outputs::default();
-    let summary = run::run(&service, &setup, options, &outputs, &mut watch, &mut ears)?;
+    let summary = match &args.occupancy {
+        None => run::run(&service, &setup, options, &outputs, &mut watch, &mut ears)?,
+        Some(path) => {
+            let mut units = nano_units(&service, &setup);
+            let both = Both::new(&mut ears, &mut units);
+            let summary = run::run(&service, &setup, options, &outputs, &mut watch, both)?;
+            units.sink.follower.end_at(summary.cycles);
+            write_occupancy(path, &units.sink.follower)?;
+            summary
+        }
+    };
     watch.0.clear();
     show(args, &ears.profile(summary.cycles), summary.ending)
 }
@@ -102,11 +133,6 @@ fn profile_service(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
 fn profile_node(args: &ProfileArgs, file: &Path) -> Result<Status> {
     let plan = super::cluster::plan_for_a_node(&args.run, file)?;
     let node = super::cluster::find_node(&plan, args.node.as_deref(), "profiled")?;
-    if args.occupancy.is_some() {
-        let why = "--occupancy goes with one application's packet handlers; of a cluster's node, \
-                   `pinion trace --node NAME --perfetto FILE` shows its units";
-        return Err(Error::Usage(why.to_owned()));
-    }
     let (group, _) = plan.group_of(node).expect("every node is in a group");
     let options = super::cluster::run_options(&args.run, Vec::new())?;
     let mut watch = Quiet(Watch::new(!args.run.quiet));
@@ -120,13 +146,32 @@ fn profile_node(args: &ProfileArgs, file: &Path) -> Result<Status> {
         Target::Nanoservice { service, setup, .. } => {
             check(args, &service.image, &service.built.elf)?;
             let mut ears = HartProfile::new(service, setup);
-            let (ending, cycles) = run(NodeTracer::Nano(Box::new(&mut ears)))?;
+            let (ending, cycles) = match &args.occupancy {
+                None => run(NodeTracer::Nano(Box::new(&mut ears)))?,
+                Some(path) => {
+                    let mut units = nano_units(service, setup);
+                    let both = Both::new(&mut ears, &mut units);
+                    let (ending, cycles) = run(NodeTracer::Nano(Box::new(both)))?;
+                    units.sink.follower.end_at(cycles);
+                    write_occupancy(path, &units.sink.follower)?;
+                    (ending, cycles)
+                }
+            };
             show(args, &ears.profile(cycles), ending)
         }
         Target::Handlers { app } => {
             check(args, &app.image, &app.built.elf)?;
             let mut ears = HpuProfile::new(app);
-            let (ending, _) = run(NodeTracer::Spin(Box::new(&mut ears)))?;
+            let ending = match &args.occupancy {
+                None => run(NodeTracer::Spin(Box::new(&mut ears)))?.0,
+                Some(path) => {
+                    let mut units = nic_units(app);
+                    let both = Both::new(&mut ears, &mut units);
+                    let (ending, _) = run(NodeTracer::Spin(Box::new(both)))?;
+                    write_occupancy(path, &units.sink.follower)?;
+                    ending
+                }
+            };
             show(args, &ears.profile(), ending)
         }
         Target::Load { .. } | Target::Frames { .. } => Err(Error::Usage(format!(
@@ -160,6 +205,9 @@ fn show(args: &ProfileArgs, profile: &Profile<'_>, ending: Ending) -> Result<Sta
     if let Some(path) = &args.speedscope {
         write_whole(path, format!("{}\n", profile.to_speedscope(&rows)).as_bytes())?;
     }
+    if let Some(path) = &args.pprof {
+        write_whole(path, &profile.to_pprof(&rows))?;
+    }
     if let Some(path) = &args.lcov {
         write_whole(path, profile.to_lcov().as_bytes())?;
     }
@@ -176,6 +224,6 @@ fn show(args: &ProfileArgs, profile: &Profile<'_>, ending: Ending) -> Result<Sta
 /// Refuses what goes with runs.
 fn refuse(args: &ProfileArgs) -> Result<()> {
     let with = "with `pinion run`: a profile is shown as text, and written by --json, --flame, \
-                --speedscope and --lcov";
+                --speedscope, --pprof and --lcov";
     PROFILE_REFUSES[1..].iter().try_for_each(|options| look::refuse(&args.run, options, with))
 }

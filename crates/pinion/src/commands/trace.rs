@@ -7,6 +7,7 @@ use std::path::Path;
 use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
+use pinion::gauges::{Gauged, Gauges as _, NanoGauges, NicGauges, Timeline, Vcd};
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, Settling};
 use pinion::nanoservice::{self, NodeTrace, Setup, Trace};
@@ -17,6 +18,7 @@ use pinion::trace::{Choice, Filter, SourceLines, TextTrace, Tracer, When};
 use pinion::traffic::Packets;
 use pinion::watch::Observer as _;
 use pinion_net::capture::CaptureReader;
+use pinion_sim::Time;
 
 use super::look::{self, Quiet};
 use super::run::{Watch, keep_files_apart, outputs, packets};
@@ -25,12 +27,15 @@ use crate::cli::TraceArgs;
 use crate::output;
 
 pub fn run(args: &TraceArgs) -> Result<Status> {
-    let files = [("--out", args.out.as_ref()), ("--perfetto", args.perfetto.as_ref())];
+    let files = [
+        ("--out", args.out.as_ref()),
+        ("--perfetto", args.perfetto.as_ref()),
+        ("--vcd", args.vcd.as_ref()),
+    ];
     keep_files_apart(&args.run, &files)?;
     let with = "with `pinion run`: a trace shows what happens, right or wrong";
     look::refuse(&args.run, &["--check"], with)?;
-    let to_stdout = args.out.is_none() && args.perfetto.is_none();
-    if to_stdout && args.run.report.json.as_deref().is_some_and(output::is_stdout) {
+    if args.file().is_none() && args.run.report.json.as_deref().is_some_and(output::is_stdout) {
         let why = "--json - and the trace would both go to standard output: add --out FILE";
         return Err(Error::Usage(why.to_owned()));
     }
@@ -101,6 +106,13 @@ pub fn handler_tracer<'a>(
     filter: Filter,
     out: Out,
 ) -> Result<Box<dyn Tracer + Send + 'a>> {
+    if args.vcd.is_some() {
+        let gauges = NicGauges::new(app, false);
+        let span = (filter.from, filter.to);
+        let vcd = Vcd::new(&app.manifest.app.name, gauges.gauges(), span, out)?;
+        let timeline = Timeline::new(gauges.gauges(), vcd);
+        return Ok(Box::new(Gauged::new(gauges, timeline)));
+    }
     if args.perfetto.is_some() {
         return Ok(Box::new(NicTrace::new(app, filter, Corner::only(), out)?));
     }
@@ -163,8 +175,7 @@ pub type Out = BufWriter<Box<dyn Write + Send>>;
 
 /// Opens what the trace is written to; a file has its name once it is complete.
 pub fn open(args: &TraceArgs) -> Result<(Out, Option<Partial>)> {
-    let path: Option<&Path> = args.perfetto.as_deref().or(args.out.as_deref());
-    let (out, partial): (Box<dyn Write + Send>, _) = match path {
+    let (out, partial): (Box<dyn Write + Send>, _) = match args.file() {
         Some(path) => {
             let (file, partial) = Partial::create(path)?;
             (Box::new(file), Some(partial))
@@ -176,7 +187,7 @@ pub fn open(args: &TraceArgs) -> Result<(Out, Option<Partial>)> {
 
 /// Watches with a bar when the trace goes to a file.
 pub fn watch(args: &TraceArgs) -> Watch {
-    Watch::new(!args.run.quiet && (args.out.is_some() || args.perfetto.is_some()))
+    Watch::new(!args.run.quiet && args.file().is_some())
 }
 
 /// Traces a nanoservice.
@@ -204,8 +215,16 @@ pub fn service_tracer<'a>(
     filter: nanoservice::Filter,
     out: Out,
 ) -> Result<Box<dyn Settling + Send + 'a>> {
+    let harts = setup.machine.value.core.count;
+    if args.vcd.is_some() {
+        let gauges = NanoGauges::new(setup.clock, harts);
+        let time = |cycle| setup.clock.time(cycle);
+        let span = (time(filter.from), filter.to.map_or(Time::MAX, time));
+        let vcd = Vcd::new(&service.manifest.app.name, gauges.gauges(), span, out)?;
+        let timeline = Timeline::new(gauges.gauges(), vcd);
+        return Ok(Box::new(Gauged::new(gauges, timeline)));
+    }
     if args.perfetto.is_some() {
-        let harts = setup.machine.value.core.count;
         return Ok(Box::new(NodeTrace::new(setup.clock, filter, harts, Corner::only(), out)?));
     }
     let lines = SourceLines::read(&service.built.elf);

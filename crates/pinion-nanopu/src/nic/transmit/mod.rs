@@ -38,6 +38,7 @@ use crate::Cycle;
 use crate::event::{Event, Listener};
 use crate::machine::transmit::{TransmitSection, TransmitSectionError};
 use crate::transport::{Address, Transport};
+use crate::waypoint::Waypoint;
 
 /// Holds something that concerns a message and takes effect later.
 #[derive(Clone, Copy, Debug)]
@@ -259,7 +260,7 @@ impl Transmit {
                 }
                 Unit::Queues => self.move_words(at, now, listener),
                 Unit::Notices => self.take_notice(at, listener),
-                Unit::Sent => self.forget_sent(),
+                Unit::Sent => self.forget_sent(listener),
                 Unit::Timers => self.time_out(at, listener),
                 Unit::Job => self.packetization.take_job(at),
                 Unit::Arbiter => self.pass(at, out, listener),
@@ -317,6 +318,8 @@ impl Transmit {
                     Acknowledged::Complete => {
                         self.timers.cancel(delivered.tx_msg_id);
                         listener.event(at, Event::TimerCancel);
+                        let message = self.packetization.number(delivered.tx_msg_id);
+                        listener.waypoint(at, Waypoint::Freed { message });
                         self.queues.buffer_free(at);
                     }
                     Acknowledged::Twice if self.strict_ids => {
@@ -334,8 +337,10 @@ impl Transmit {
     }
 
     /// Frees a message whose last packet has left and that nobody will acknowledge.
-    fn forget_sent(&mut self) {
+    fn forget_sent(&mut self, listener: &mut impl Listener) {
         if let Some((at, id)) = self.sent.pop_front() {
+            let message = self.packetization.number(id);
+            listener.waypoint(at, Waypoint::Freed { message });
             self.packetization.free(id);
             self.counters.delivered += 1;
             self.queues.buffer_free(at);

@@ -379,6 +379,11 @@ impl Packetization {
         })
     }
 
+    /// Gives the number of the message that has an id, or had it last.
+    pub fn number(&self, id: u16) -> u64 {
+        self.messages[usize::from(id)].number
+    }
+
     /// Counts free message ids and buffers.
     pub fn free_places(&self) -> (usize, usize) {
         (self.free_ids.len(), self.buffers.free())
