@@ -59,6 +59,20 @@ fn repeats(recording: &Path, per_packet: bool) {
     let _ = std::fs::remove_file(csv);
 }
 
+/// Looks into a recorded live run, and gives what is said.
+fn look(recording: &Path, verb: &str, arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_pinion"))
+        .args([verb, recording.to_str().unwrap()])
+        .args(arguments)
+        .current_dir(recording.parent().unwrap())
+        .env("PINION_SDK", repository().join("sdk"))
+        .output()
+        .unwrap();
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{verb} {arguments:?}: {why}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// Starts a live run and waits until it says that the device is there; `None`: none can be made here,
 /// which must be said with exit status 2.
 fn start(app: &Path, arguments: &[&str]) -> Option<(Running, BufReader<ChildStdout>, String)> {
@@ -196,7 +210,21 @@ fn a_nanoservice_answers_datagrams() {
     let summary = std::fs::read_to_string(&json).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
     assert_eq!(summary["messages"]["in"], 20, "{summary}");
-    repeats(&folder.join("live.rec"), true);
+    let recording = folder.join("live.rec");
+    repeats(&recording, true);
+    // Each look hears the run as it was: all of its messages and cycles.
+    let trace = look(&recording, "trace", &["--no-instructions"]);
+    assert_eq!(trace.matches("first flit of a frame left").count(), 20, "{trace}");
+    let profile = look(&recording, "profile", &["--top", "1"]);
+    assert!(profile.starts_with("nanopu_loopback on nanopu"), "{profile}");
+    look(&recording, "profile", &["--json", "profile.json"]);
+    let profile = std::fs::read_to_string(folder.join("profile.json")).unwrap();
+    let profile: serde_json::Value = serde_json::from_str(&profile).unwrap();
+    assert_eq!(profile["cycles"], summary["cycles"]);
+    let why = look(&recording, "why", &["--message", "19"]);
+    assert!(why.starts_with("message 19 of context 0"), "{why}");
+    look(&recording, "trace", &["--vcd", "live.vcd", "--to", "1000"]);
+    assert!(folder.join("live.vcd").is_file());
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -334,7 +362,16 @@ fn the_kernel_pings_the_nodes_of_a_cluster() {
         assert_eq!(summary["nodes"][node]["messages_out"], 5, "{summary:#}");
     }
     assert_eq!(summary["nodes"][2]["name"], "outside");
-    repeats(&folder.join("live.rec"), false);
+    let recording = folder.join("live.rec");
+    repeats(&recording, false);
+    let node = ["--node", "nic.1"];
+    let trace = look(&recording, "trace", &[&node[..], &["--no-instructions"]].concat());
+    assert_eq!(trace.matches("icmp_echo_ph begins").count(), 5, "{trace}");
+    let profile = look(&recording, "profile", &node);
+    assert!(profile.contains("icmp_echo_ph (payload of echo)"), "{profile}");
+    look(&recording, "trace", &["--vcd", "live.vcd"]);
+    let waves = std::fs::read_to_string(folder.join("live.vcd")).unwrap();
+    assert!(waves.contains("module outside_to_switch_0 "), "the device is a node");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -24,7 +24,8 @@ impl NetworkGauges {
     pub fn new(clock: Clock, topology: &Topology, names: &[String]) -> Self {
         let mut meter = Meter::default();
         let name = |place: Place| match place {
-            Place::Node(node) => names[node].clone(),
+            // A dot would be a unit within another.
+            Place::Node(node) => names[node].replace('.', "_"),
             Place::Switch(switch) => format!("switch_{switch}"),
         };
         let mut wires = Vec::new();

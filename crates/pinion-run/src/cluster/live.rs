@@ -3,9 +3,11 @@
 //! the host's address goes to the device.
 
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::time::Duration;
 
-use pinion_net::fabric::{Alone, Fabric, Outcome, Status, Watcher};
+use pinion_net::fabric::{Alone, Fabric, Journal, Outcome, Status, Watcher};
+use pinion_net::topology::Place;
 
 use super::end::End;
 use super::frames_end::FramesEnd;
@@ -13,6 +15,7 @@ use super::observe::ended;
 use super::plan::{Plan, Target};
 use super::run::{RunOptions, build, failed, share, sum_up};
 use super::summary::{Ended, Summary};
+use super::tracing::{NetworkTracer, Tracing};
 use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, drive};
 use crate::nanoservice::said::whole_lines;
 use crate::watch::Observer;
@@ -36,7 +39,7 @@ pub fn run(
     };
     let nodes = [0, outside_node - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));
     let device = Device::open(live, false)?.for_nodes(nodes);
-    let inside = Live::new(plan, options, (outside_node, device.mac()))?;
+    let inside = Live::new(plan, options, (outside_node, device.mac()), Tracing::default())?;
     let mut outside = Outside::new(device, live, 0);
     if let Some(tape) = &live.tape {
         tape.peer(outside.device.mac());
@@ -57,15 +60,18 @@ pub fn run(
 /// When the recording is damaged, a node cannot be made, or an output fails.
 pub fn replay(
     plan: &Plan,
-    mut played: Played,
+    folder: &Path,
     options: &RunOptions,
     observer: &mut dyn Observer,
+    tracing: Tracing<'_>,
 ) -> Result<Summary> {
     let Some(outside_node) = plan.outside() else {
         return Err(Error::Usage("the cluster was not loaded for a live run".to_owned()));
     };
-    let inside = Live::new(plan, options, (outside_node, played.peer))?;
-    let (cycles, host) = Cycles::play(inside, plan.clock, &mut played, observer)?;
+    let mut played = Played::open(folder)?;
+    let inside = Live::new(plan, options, (outside_node, played.peer), tracing)?;
+    let until = options.cycles.unwrap_or(u64::MAX);
+    let (cycles, host) = Cycles::play(inside, plan.clock, (&mut played, until), observer)?;
     sum_up_live(plan, options, cycles, host)
 }
 
@@ -80,6 +86,7 @@ fn sum_up_live(
     let ending = watch.ended().unwrap_or(Ending::Finished);
     let ended = Ended { ending, rests, at: cycles.now };
     let share = share(plan, options, fabric, &ended)?;
+    watch.network.map_or(Ok(()), |mut network| network.finish())?;
     Ok(sum_up(plan, options, share, &ended, host, (1, 1)))
 }
 
@@ -90,9 +97,9 @@ fn is_load(target: &Target) -> bool {
 /// A cluster behind a wire.
 struct Live<'a> {
     plan: &'a Plan,
-    fabric: Fabric<End<'static>>,
+    fabric: Fabric<End<'a>>,
     outside_node: usize,
-    watch: Watch,
+    watch: Watch<'a>,
     /// Nothing happens until a frame comes.
     rests: bool,
     /// By node: the bytes of its programs' output that were passed on.
@@ -100,22 +107,33 @@ struct Live<'a> {
 }
 
 /// Notes how the nodes stand.
-struct Watch {
+struct Watch<'a> {
     /// The run waits for programs to end.
     waits: bool,
     status: Status,
+    /// Who hears what happens to frames, and what went wrong there.
+    network: Option<Box<dyn NetworkTracer + 'a>>,
+    error: Option<Error>,
 }
 
-impl Watch {
+impl Watch<'_> {
     fn ended(&self) -> Option<Ending> {
         ended(&self.status, self.waits)
     }
 }
 
-impl Watcher for Watch {
-    fn goes_on(&mut self, _: u64, status: &Status) -> bool {
+impl Watcher for Watch<'_> {
+    fn passed(&mut self, place: Place, journal: &Journal) {
+        if let Some(network) = &mut self.network {
+            network.passed(place, journal);
+        }
+    }
+
+    fn goes_on(&mut self, now: u64, status: &Status) -> bool {
         self.status = *status;
-        self.ended().is_none()
+        let settled = self.network.as_mut().map_or(Ok(()), |network| network.settle(now));
+        self.error = settled.err();
+        self.error.is_none() && self.ended().is_none()
     }
 }
 
@@ -125,14 +143,19 @@ impl<'a> Live<'a> {
         plan: &'a Plan,
         options: &RunOptions,
         (outside_node, peer): (usize, [u8; 6]),
+        tracing: Tracing<'a>,
     ) -> Result<Self> {
         // Slices are short: threads would begin and end all the time.
-        let mut fabric = build(plan, options, 1, &Alone, Vec::new())?;
+        let mut fabric = build(plan, options, 1, &Alone, tracing.nodes)?;
+        if tracing.network.is_some() {
+            fabric.follow();
+        }
         if let Some(end) = fabric.node_mut(outside_node) {
             *end = End::Frames(Box::new(FramesEnd::of_device(peer)));
         }
         let waits = plan.groups.iter().any(|group| group.ends && !is_load(&group.target));
-        let watch = Watch { waits, status: Status::NONE };
+        let (status, network) = (Status::NONE, tracing.network);
+        let watch = Watch { waits, status, network, error: None };
         let printed = vec![0; plan.nodes()];
         Ok(Self { plan, fabric, outside_node, watch, rests: false, printed })
     }
@@ -155,6 +178,7 @@ impl Inside for Live<'_> {
 
     fn run(&mut self, until: u64, sent: &mut dyn FnMut(&[u8])) -> Result<()> {
         let outcome = self.fabric.run(until, &mut Alone, &mut self.watch).map_err(failed)?;
+        self.watch.error.take().map_or(Ok(()), Err)?;
         self.rests = outcome == Outcome::Rests;
         let left = self.outside().map(FramesEnd::take_left);
         left.into_iter().flatten().for_each(|frame| sent(&frame));

@@ -44,6 +44,10 @@ pub struct RunOptions {
     /// Names cables in front of which a switch's queue is watched; of one between two switches, the
     /// second's.
     pub queues: Vec<String>,
+    /// The folder of a live run's tape: the run goes on as that one did. The plan is one of
+    /// [`Plan::load_live`].
+    #[cfg(target_os = "linux")]
+    pub live: Option<PathBuf>,
 }
 
 /// Runs a cluster with all ranks; `None` at ranks other than 0.
@@ -70,6 +74,10 @@ pub fn trace(
     observer: &mut dyn Observer,
     tracing: Tracing<'_>,
 ) -> Result<Option<Summary>> {
+    #[cfg(target_os = "linux")]
+    if let Some(folder) = &options.live {
+        return super::live::replay(plan, folder, options, observer, tracing).map(Some);
+    }
     let begun = Instant::now();
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),

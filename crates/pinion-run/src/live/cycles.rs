@@ -50,6 +50,11 @@ pub(crate) trait Inside {
     /// Tells whether the run is over.
     fn has_ended(&mut self) -> bool;
 
+    /// Tells whether nobody wants to hear any more.
+    fn is_unheard(&mut self) -> bool {
+        false
+    }
+
     /// Gives the last cycle in which something moved.
     fn moved(&mut self) -> u64;
 
@@ -98,14 +103,15 @@ impl<I: Inside> Cycles<I> {
         Ok(cycles)
     }
 
-    /// Runs nodes as they ran live: with the same frames, slice by slice; what they send goes nowhere.
+    /// Runs nodes as they ran live, until a cycle at most: with the same frames, slice by slice; what they
+    /// send goes nowhere.
     ///
     /// # Errors
     /// When the recording is damaged, or an output fails.
     pub fn play(
         inside: I,
         clock: Clock,
-        played: &mut Played,
+        (played, end): (&mut Played, u64),
         observer: &mut dyn Observer,
     ) -> Result<(Self, Duration)> {
         let start = Instant::now();
@@ -114,11 +120,12 @@ impl<I: Inside> Cycles<I> {
             while let Some((_, frame)) = played.frame()? {
                 cycles.arrive(frame);
             }
-            cycles.inside.run(until, &mut |_| {})?;
-            cycles.now = cycles.now.max(until);
+            cycles.inside.run(until.min(end), &mut |_| {})?;
+            cycles.now = cycles.now.max(until.min(end));
             cycles.inside.pass_on(observer);
             let progress = Progress::live(clock.time(cycles.now), start);
-            if !observer.goes_on(&progress) || !played.turn() {
+            let goes_on = observer.goes_on(&progress) && !cycles.inside.is_unheard();
+            if !goes_on || until >= end || !played.turn() {
                 break;
             }
         }

@@ -2,6 +2,7 @@
 //! own but come from whoever is beyond the device.
 
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use pinion_nanopu::Cycle;
@@ -13,7 +14,7 @@ use pinion_sim::node::Node as _;
 use super::ears::Ears;
 use super::frames::{Frames, Matching, Outputs};
 use super::hang;
-use super::run::PEER_IP;
+use super::run::{PEER_IP, Settling};
 use super::said::Said;
 use super::setup::Setup;
 use super::summary::{Summary, sum_up};
@@ -53,7 +54,7 @@ pub fn run(
 ) -> Result<Summary> {
     let ip = node_ip(&setup, options.address);
     let device = Device::open(options, false)?.for_nodes([ip, ip]);
-    let live = Live::new(service, &mut setup, (ip, device.mac()), outputs)?;
+    let live = Live::new(service, &mut setup, (ip, device.mac()), outputs, Deaf)?;
     let mut outside = Outside::new(device, options, 0);
     let mut cycles = Cycles::boot(live, setup.clock, &mut outside, observer)?;
     if let Some(tape) = &options.tape {
@@ -66,25 +67,42 @@ pub fn run(
     Ok(summary)
 }
 
-/// Runs a nanoservice as it ran live, with the kernel's side at an address.
+/// Runs a nanoservice as it ran live, with the kernel's side at an address, until a cycle at most; `listener`
+/// hears everything.
 ///
 /// # Errors
 /// When the recording is damaged, or an output fails.
-pub fn replay(
+pub fn replay<L: Settling>(
     service: &Service,
-    mut setup: Setup,
-    (mut played, kernel): (Played, Option<InterfaceAddress>),
+    setup: &Setup,
+    (Recorded { folder, kernel }, until): (&Recorded, Cycle),
     outputs: &Outputs,
     observer: &mut dyn Observer,
+    listener: L,
 ) -> Result<Summary> {
-    let ip = node_ip(&setup, kernel);
-    let live = Live::new(service, &mut setup, (ip, played.peer), outputs)?;
-    let (cycles, host) = Cycles::play(live, setup.clock, &mut played, observer)?;
+    let (mut setup, mut played) = (setup.clone(), Played::open(folder)?);
+    let ip = node_ip(&setup, *kernel);
+    let live = Live::new(service, &mut setup, (ip, played.peer), outputs, listener)?;
+    let (mut cycles, host) = Cycles::play(live, setup.clock, (&mut played, until), observer)?;
+    cycles.inside.end.ears.other.settle(Cycle::MAX)?;
     sum_up_live(cycles, &setup, host)
 }
 
+/// Says where what came in during a live run lies.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The folder of its tape.
+    pub folder: PathBuf,
+    /// The kernel's address on the wire.
+    pub kernel: Option<InterfaceAddress>,
+}
+
 /// Sums up a live run, apart from how it went outside.
-fn sum_up_live(cycles: Cycles<Live<'_>>, setup: &Setup, host: Duration) -> Result<Summary> {
+fn sum_up_live<L: Settling>(
+    cycles: Cycles<Live<'_, L>>,
+    setup: &Setup,
+    host: Duration,
+) -> Result<Summary> {
     let ended = (cycles.now, Some(cycles.ready));
     let live = cycles.inside;
     let ending = live.ending();
@@ -96,20 +114,21 @@ fn sum_up_live(cycles: Cycles<Live<'_>>, setup: &Setup, host: Duration) -> Resul
 }
 
 /// A node behind a wire.
-struct Live<'a> {
-    end: NodeEnd<Ears<Deaf>>,
+struct Live<'a, L> {
+    end: NodeEnd<Ears<L>>,
     service: &'a Service,
     contexts: u16,
     said: Said,
 }
 
-impl<'a> Live<'a> {
+impl<'a, L: Settling> Live<'a, L> {
     /// Makes a node with an address of its own, behind a wire whose other side has a hardware address.
     fn new(
         service: &'a Service,
         setup: &mut Setup,
         (ip, peer): (Ipv4Addr, [u8; 6]),
         outputs: &Outputs,
+        listener: L,
     ) -> Result<Self> {
         setup.address.ip = ip.to_bits();
         setup.address.mac = NIC_MAC;
@@ -118,7 +137,7 @@ impl<'a> Live<'a> {
         let wire = Wire::new(setup, PEER_IP);
         let frames = Frames::new(outputs, wire, Matching::Oldest, setup.clock)?;
         let node = setup.node(service)?;
-        let ears = Ears::new(node.harts(), frames, Deaf);
+        let ears = Ears::new(node.harts(), frames, listener);
         Ok(Self {
             said: Said::new(node.harts()),
             end: NodeEnd::new(node, ears),
@@ -139,14 +158,15 @@ impl<'a> Live<'a> {
     }
 }
 
-impl Inside for Live<'_> {
+impl<L: Settling> Inside for Live<'_, L> {
     fn arrive(&mut self, first_flit: Cycle, frame: Vec<u8>) {
         self.end.arrive(0, first_flit, frame);
     }
 
     fn run(&mut self, until: Cycle, sent: &mut dyn FnMut(&[u8])) -> Result<()> {
         self.end.run(until, &mut |_: usize, _: Cycle, _: Cycle, frame: Vec<u8>| sent(&frame));
-        self.end.ears.frames.settle(until)
+        self.end.ears.frames.settle(until)?;
+        self.end.ears.other.settle(until)
     }
 
     fn is_quiet(&mut self) -> bool {
@@ -159,6 +179,10 @@ impl Inside for Live<'_> {
 
     fn has_ended(&mut self) -> bool {
         self.end.has_ended()
+    }
+
+    fn is_unheard(&mut self) -> bool {
+        self.end.ears.other.is_over()
     }
 
     fn moved(&mut self) -> Cycle {

@@ -37,6 +37,9 @@ pub enum Traffic {
     Announced(LoadSpec),
     /// Messages and their answers, one after the other.
     Script(Script),
+    /// What came in during a live run; the run goes on as it did then.
+    #[cfg(target_os = "linux")]
+    Live(super::live::Recorded),
 }
 
 impl Traffic {
@@ -128,6 +131,9 @@ impl Outside {
         let mut started = None;
         let source = match traffic {
             Traffic::Silent => Source::Silent,
+            // Its frames come with the slices of the run.
+            #[cfg(target_os = "linux")]
+            Traffic::Live(_) => Source::Silent,
             Traffic::Frames(packets) => Source::Frames(Box::new(Arrivals::new(packets, clock))),
             Traffic::Script(script) => Source::Script(script),
             Traffic::Load(spec) => {

@@ -17,6 +17,8 @@ use pinion_sim::node::Node as _;
 use super::ears::Ears;
 use super::frames::{Frames, Matching, Outputs};
 use super::hang;
+#[cfg(target_os = "linux")]
+use super::live;
 use super::outside::{Outside, Traffic};
 use super::said::Said;
 use super::setup::Setup;
@@ -89,6 +91,11 @@ pub fn run<L: Settling>(
     observer: &mut dyn Observer,
     listener: L,
 ) -> Result<Summary> {
+    #[cfg(target_os = "linux")]
+    if let Traffic::Live(recorded) = &options.traffic {
+        let until = options.cycles.unwrap_or(Cycle::MAX);
+        return live::replay(service, setup, (recorded, until), outputs, observer, listener);
+    }
     let node = setup.node(service)?;
     let matching = match &options.traffic {
         Traffic::Load(spec) | Traffic::Announced(spec) => spec.sent_word_matching(),

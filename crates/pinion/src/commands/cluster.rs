@@ -14,14 +14,13 @@ use pinion::gauges::{Gauge, Vcd};
 use pinion::ranks;
 use pinion::record::Subject;
 use pinion::report::{Partial, Report as _, write_whole};
-use pinion::tape::Played;
 use pinion::trace::{Filter, When};
 use pinion_net::fabric::Alone;
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 
 use super::look::{self, Quiet};
-use super::recorded::{self, Keep, LIVE_LOOKS};
+use super::recorded::Keep;
 use super::run::Watch;
 use super::{Status, build, files, link, report, trace};
 use crate::cli::{EngineArgs, EngineKind, LiveRun, ReportArgs, RunArgs, TraceArgs};
@@ -89,18 +88,23 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
 
 /// Runs as a live run ran.
 fn replay(args: &RunArgs, file: &Path, live: &LiveRun, keep: &mut Keep) -> Result<Status> {
-    let address = live.address.as_deref().unwrap_or_default();
-    let kernel = address.parse::<InterfaceAddress>()?;
-    let kernel = OtherSide { address: kernel.address, prefix: kernel.prefix };
-    let plan = Plan::load_live(file, &options(args), kernel)?;
-    let played = Played::open(&live.folder)?;
+    let plan = load_live(args, file, live)?;
     let run = run_options(args, Vec::new())?;
     let mut watch = Watch::new(!args.quiet);
-    let summary = cluster::live::replay(&plan, played, &run, &mut watch)?;
+    let summary = cluster::run(&plan, &run, &mut Alone, &mut watch)?;
     watch.clear();
+    let Some(summary) = summary else { return Ok(Status::Success) };
     let status = report::conclude(&args.report, &summary)?;
     keep.end(&summary)?;
     Ok(status)
+}
+
+/// Reads a cluster that ran live.
+fn load_live(args: &RunArgs, file: &Path, live: &LiveRun) -> Result<Plan> {
+    let address = live.address.as_deref().unwrap_or_default();
+    let kernel = address.parse::<InterfaceAddress>()?;
+    let kernel = OtherSide { address: kernel.address, prefix: kernel.prefix };
+    Plan::load_live(file, &options(args), kernel)
 }
 
 /// Traces one node of the cluster that a file describes, or with `--perfetto` or `--vcd` all of it.
@@ -210,12 +214,14 @@ fn trace_all(args: &TraceArgs, plan: &Plan, captures: Vec<(String, PathBuf)>) ->
 /// Reads a cluster of which one node is looked into.
 pub fn plan_for_a_node(run: &RunArgs, file: &Path) -> Result<Plan> {
     refuse(run)?;
-    recorded::refuse_live(run, "a cluster", LIVE_LOOKS)?;
     if ranks::started() > 1 {
         let why = "a cluster is looked into by one process: leave mpirun out";
         return Err(Error::Usage(why.to_owned()));
     }
-    let plan = Plan::load(file, &options(run))?;
+    let plan = match &run.live {
+        None => Plan::load(file, &options(run))?,
+        Some(live) => load_live(run, file, live)?,
+    };
     plan.built().for_each(build::show);
     Ok(plan)
 }
@@ -243,6 +249,7 @@ pub fn run_options(args: &RunArgs, captures: Vec<(String, PathBuf)>) -> Result<R
         faults: link::faults(args.link.as_deref())?,
         captures,
         queues: Vec::new(),
+        live: args.live.as_ref().map(|live| live.folder.clone()),
     })
 }
 

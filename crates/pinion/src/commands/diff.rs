@@ -162,7 +162,6 @@ impl<'a> Side<'a> {
                 look::refuse_node(node.map(str::to_owned).as_ref(), &manifest)?;
                 if manifest.nanoservice().is_some() {
                     look::refuse_for_one(args, &manifest)?;
-                    recorded::refuse_live(args, "a nanoservice", recorded::LIVE_LOOKS)?;
                     let (service, setup) = service::prepare(args, manifest)?;
                     What::Service(Box::new(service), Box::new(setup))
                 } else {

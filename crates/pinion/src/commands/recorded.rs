@@ -16,9 +16,6 @@ use crate::cli::{
     AppArgs, Cli, LiveRun, PACKETS, PROGRAM, PeerKind, RunArgs, SERVICE, UpArgs, Verb,
 };
 
-/// What looks into recordings of live runs are for.
-pub const LIVE_LOOKS: &str = "of live runs, looks go into those of packet handlers";
-
 /// Keys of a cluster's file that name files: what they name is in the recording.
 const FILES: [&str; 3] = [".app", ".machine", ".pcap"];
 

@@ -4,49 +4,29 @@ use pinion::Error;
 use pinion::app::Options;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
-use pinion::nanoservice;
+use pinion::nanoservice::live::Recorded;
 use pinion::nanoservice::run::{self, RunOptions};
 use pinion::nanoservice::{Outputs, Script, Setup, Traffic};
 use pinion::record::Subject;
 use pinion::service::Service;
-use pinion::tape::Played;
 use pinion::traffic::{Pace, Packets};
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::machine::transport::TransportKind;
 use pinion_net::link::Link;
 
-use super::recorded::{self, Keep, LIVE_LOOKS};
+use super::recorded::Keep;
 use super::run::Watch;
 use super::{Status, build, look, report};
-use crate::cli::{LiveRun, PeerKind, ReportArgs, RunArgs};
+use crate::cli::{PeerKind, ReportArgs, RunArgs};
 
 pub fn run(args: &RunArgs, manifest: Manifest, keep: &mut Keep) -> Result<Status> {
     let (service, setup) = prepare(args, manifest)?;
-    if let Some(live) = &args.live {
-        return replay(args, (&service, setup), live, keep);
-    }
     let run = run_options(args, &service, &setup)?;
-    keep.begin(args, Subject::Nanoservice(&service, &setup))?;
+    if args.live.is_none() {
+        keep.begin(args, Subject::Nanoservice(&service, &setup))?;
+    }
     let mut watch = Watch::new(!args.quiet);
     let summary = run::run(&service, &setup, run, &outputs(&args.report), &mut watch, Deaf)?;
-    watch.clear();
-    let status = report::conclude(&args.report, &summary)?;
-    keep.end(&summary)?;
-    Ok(status)
-}
-
-/// Runs as a live run ran.
-fn replay(
-    args: &RunArgs,
-    (service, setup): (&Service, Setup),
-    live: &LiveRun,
-    keep: &mut Keep,
-) -> Result<Status> {
-    let kernel = live.address.as_deref().map(str::parse).transpose()?;
-    let played = (Played::open(&live.folder)?, kernel);
-    let mut watch = Watch::new(!args.quiet);
-    let outputs = outputs(&args.report);
-    let summary = nanoservice::live::replay(service, setup, played, &outputs, &mut watch)?;
     watch.clear();
     let status = report::conclude(&args.report, &summary)?;
     keep.end(&summary)?;
@@ -97,7 +77,6 @@ pub fn refuse_reports(args: &ReportArgs) -> Result<()> {
 
 /// Turns the arguments into the library's.
 pub fn run_options(args: &RunArgs, service: &Service, setup: &Setup) -> Result<RunOptions> {
-    recorded::refuse_live(args, "a nanoservice", LIVE_LOOKS)?;
     let given = &args.service;
     let answers = given.peer != Some(PeerKind::None);
     let options = RunOptions {
@@ -124,6 +103,10 @@ fn link_cycles(text: &str) -> Result<u64> {
 }
 
 fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> Result<Traffic> {
+    if let Some(live) = &args.live {
+        let kernel = live.address.as_deref().map(str::parse).transpose()?;
+        return Ok(Traffic::Live(Recorded { folder: live.folder.clone(), kernel }));
+    }
     let pace = args.pace.as_deref().map(str::parse::<Pace>).transpose()?;
     if pace.is_some() && args.pcap_in.is_none() && args.generate.is_none() {
         let why = "--pace goes with --pcap-in; a load says itself when requests come (gap=)";
