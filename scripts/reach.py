@@ -34,6 +34,7 @@ TABLE = [
     ("crates/pinion-debug/*", [*RUST, "docs"]),
     ("crates/pinion-figures/*", [*RUST, "golden", "docs"]),
     ("crates/pinion-nicd/*", [*RUST, "fpspin", "docs"]),
+    ("crates/pinion-p4/*", [*RUST, "cluster", "golden", "docs"]),
     ("crates/pinion-observe/*", [*RUST, *SIMULATED]),
     ("crates/pinion-check/*", [*RUST, "docs"]),
     ("crates/pinion-run/*", [*RUST, *SIMULATED]),

@@ -33,6 +33,8 @@ pub enum Document {
     Test,
     /// How fast a computer simulates.
     Bench,
+    /// The stages of a P4 program.
+    P4Pipeline,
     /// What a running NIC says of itself.
     NicStatus,
     /// A line that a handler on a running NIC has printed.
@@ -55,6 +57,7 @@ impl Document {
             Self::Profile => "profile",
             Self::Test => "test",
             Self::Bench => "bench",
+            Self::P4Pipeline => "p4_pipeline",
             Self::NicStatus => "nic_status",
             Self::NicLogLine => "nic_log_line",
         };

@@ -167,5 +167,5 @@ pub fn draw(title: &str, sentence: &str, parts: &[Part], begin: Time) -> Result<
         note: part.behind.clone().unwrap_or_default(),
     };
     let bars: Vec<Bar> = parts.iter().map(bar).collect();
-    waterfall(title, sentence, &bars)
+    waterfall(title, sentence, "ns", &bars)
 }

@@ -7,6 +7,7 @@ mod figure;
 mod lab;
 mod later;
 mod nic;
+mod p4;
 mod profile;
 mod pspin;
 mod replay;
@@ -28,6 +29,7 @@ pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
 use later::Later;
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
+pub use p4::{P4Args, P4ExplainArgs, P4Verb};
 pub use profile::{PROFILE_REFUSES, ProfileArgs};
 pub use pspin::{PspinArgs, PspinCompileArgs, PspinVerb};
 pub use replay::{REPLAY_REFUSES, ReplayArgs};
@@ -95,6 +97,8 @@ pub enum Verb {
     Pspin(PspinArgs),
     /// Build host programs for an FPsPIN NIC
     Fpspin(FpspinArgs),
+    /// Check and explain packet pipelines written in P4
+    P4(P4Args),
     /// Make and remove a small network around a NIC: two namespaces that meet only in it
     Lab(LabArgs),
     /// Tell what is installed, what is missing and how to get it

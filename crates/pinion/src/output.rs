@@ -65,6 +65,13 @@ pub fn notice(text: &str) {
     let _ = writeln!(stderr.lock(), "{style}pinion:{style:#} {text}");
 }
 
+/// Writes what explains itself on standard error, in colours if there are any.
+pub fn explain(text: impl FnOnce(bool) -> String) {
+    let stderr = io::stderr();
+    let text = text(is_coloured(&stderr));
+    let _ = stderr.lock().write_all(text.as_bytes());
+}
+
 /// Tells whether a path stands for standard output.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")

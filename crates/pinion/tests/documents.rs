@@ -253,6 +253,15 @@ fn speed() {
 }
 
 #[test]
+fn stages_of_p4_programs() {
+    for part in ["ingress", "egress"] {
+        let document = written("p4_pipeline", &["p4", "explain", &format!("sdk/p4/ndp/{part}.p4")]);
+        let externs = document["externs"].as_array().unwrap();
+        assert_eq!(externs.len(), if part == "ingress" { 5 } else { 0 });
+    }
+}
+
+#[test]
 fn why() {
     if !has_gcc() {
         return;

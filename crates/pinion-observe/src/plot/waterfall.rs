@@ -7,7 +7,7 @@ use super::chart::frame::{GRID, colour, font, wrapped};
 use super::picture::{self, Problem, picture};
 use pinion_app::error::Result;
 
-/// A part of a waterfall; times in ns.
+/// A part of a waterfall; times in its unit.
 #[derive(Clone, Debug)]
 pub struct Bar {
     /// What it is.
@@ -33,18 +33,19 @@ const LETTERS: usize = 130;
 /// Letters of a note beside its bar.
 const NOTE_LETTERS: usize = 34;
 
-/// Draws a waterfall in SVG.
+/// Draws a waterfall of times in a unit, such as ns, in SVG.
 ///
 /// # Errors
 /// When it cannot be drawn.
-pub fn waterfall(title: &str, text: &str, bars: &[Bar]) -> Result<String> {
-    picture(|svg| draw(svg, title, text, bars))
+pub fn waterfall(title: &str, text: &str, unit: &str, bars: &[Bar]) -> Result<String> {
+    picture(|svg| draw(svg, title, text, unit, bars))
 }
 
 fn draw(
     svg: &mut String,
     title: &str,
     text: &str,
+    unit: &str,
     bars: &[Bar],
 ) -> std::result::Result<(), Problem> {
     let height = TOP + ROW * bars.len() as i32 + 40;
@@ -54,13 +55,13 @@ fn draw(
     }
     let end =
         bars.iter().map(|bar| bar.from + bar.length).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-    let across = |ns: f64| LEFT + (ns / end * f64::from(RIGHT - LEFT)).round() as i32;
+    let across = |time: f64| LEFT + (time / end * f64::from(RIGHT - LEFT)).round() as i32;
     for quarter in 0..=4 {
-        let ns = end * f64::from(quarter) / 4.0;
-        let line = vec![(across(ns), TOP), (across(ns), height - 34)];
+        let time = end * f64::from(quarter) / 4.0;
+        let line = vec![(across(time), TOP), (across(time), height - 34)];
         root.draw(&PathElement::new(line, GRID.stroke_width(1)))?;
         let below = font(13).pos(Pos::new(HPos::Center, VPos::Top));
-        root.draw(&Text::new(format!("{ns:.0} ns"), (across(ns), height - 30), below))?;
+        root.draw(&Text::new(format!("{time:.0} {unit}"), (across(time), height - 30), below))?;
     }
     for (row, bar) in bars.iter().enumerate() {
         let middle = TOP + ROW * row as i32 + ROW / 2;
@@ -70,7 +71,7 @@ fn draw(
         let corners = [(from, middle - 8), (to.max(from + 1), middle + 8)];
         let tint = colour(usize::from(bar.is_wait));
         root.draw(&Rectangle::new(corners, tint.filled()))?;
-        let mut note = format!("{:.1} ns", bar.length);
+        let mut note = format!("{:.1} {unit}", bar.length);
         if !bar.note.is_empty() {
             let part: String = bar.note.chars().take(NOTE_LETTERS).collect();
             let more = if part.len() < bar.note.len() { "…" } else { "" };
@@ -96,7 +97,7 @@ mod tests {
             Bar { name: name.to_owned(), from, length, is_wait, note }
         };
         let bars = [bar("is copied", 0.0, 12.0, false), bar("waits for an HPU", 12.0, 88.0, true)];
-        let svg = waterfall("echo: packet 3", "It waits.", &bars).unwrap();
+        let svg = waterfall("echo: packet 3", "It waits.", "ns", &bars).unwrap();
         for text in
             ["is copied", "12.0 ns", "waits for an HPU", "88.0 ns, behind packet 7", "100 ns"]
         {

@@ -18,6 +18,7 @@ mod look;
 mod machine;
 mod new;
 mod nic;
+mod p4;
 mod profile;
 mod pspin;
 mod recorded;
@@ -92,6 +93,7 @@ fn run_verb(verb: &mut Verb) -> Result<Status> {
         Verb::Up(args) => args.report.json.as_deref(),
         Verb::Nic(args) => args.report.json.as_deref(),
         Verb::Bench(args) => args.json.as_deref(),
+        Verb::P4(args) => args.json(),
         _ => None,
     });
     if let Verb::Replay(args) = verb {
@@ -120,6 +122,7 @@ fn run_verb(verb: &mut Verb) -> Result<Status> {
         Verb::Sweep(args) => sweep::run(args),
         Verb::Bench(args) => bench::run(args),
         Verb::Machine(args) => machine::run(args),
+        Verb::P4(args) => p4::run(args),
         Verb::Pspin(args) => pspin::run(args),
         Verb::Fpspin(args) => fpspin::run(args),
         Verb::Lab(args) => lab::run(args),

@@ -1,0 +1,76 @@
+//! P4 programs as packet pipelines: a front end for the P4-16 that the nanoPU's published transports are
+//! written in.
+//!
+//! The nanoPU paper (§3.1) puts a programmable pipeline between pins and NIC; NanoTransport (SOSR 2021)
+//! wrote NDP and Homa for it. Their programs have a parser, a control and a deparser, no tables, and
+//! externs that stand for the NIC's units and for registers. This crate knows nothing of a NIC: it reads
+//! and checks such programs, and says how many stages they take.
+//!
+//! The way of a program: [`preprocessor`] (files to words, by the [`lexer`]), [`parser`] (words to a
+//! tree, [`syntax`]), [`check`] (the tree to a [`program`]), [`flow`] (what may be read where). Each
+//! adds to the [`diagnostic`]s, and an error in one place keeps the rest from being looked at as
+//! little as possible.
+//!
+//! ```
+//! use pinion_p4::{library::Library, load};
+//!
+//! let checked = load("no_such.p4", &Library);
+//! assert!(checked.is_err());
+//! ```
+
+pub mod check;
+pub mod diagnostic;
+pub mod explain;
+pub mod flow;
+pub mod lexer;
+pub mod library;
+pub mod parser;
+pub mod preprocessor;
+pub mod program;
+pub mod source;
+pub mod stages;
+pub mod syntax;
+pub mod types;
+
+use diagnostic::{Diagnostic, Diagnostics};
+use preprocessor::Files;
+use program::Program;
+use source::Sources;
+
+/// A program that was read, with what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Its files.
+    pub sources: Sources,
+    /// What is wrong with it.
+    pub found: Diagnostics,
+    /// The program, if nothing is wrong with it and it has a `main`; a file of declarations has none.
+    pub program: Option<Program>,
+}
+
+/// Reads and checks a program.
+///
+/// # Errors
+/// What is in the way of reading the file itself; what is wrong in it stands in the result.
+pub fn load(name: &str, files: &dyn Files) -> Result<Checked, String> {
+    let (mut sources, mut found) = (Sources::default(), Diagnostics::default());
+    let tokens = preprocessor::read(name, files, &mut sources, &mut found)?;
+    let tree = parser::parse(&tokens, &mut found);
+    let mut program = check::check(&tree, &mut found);
+    if found.errors() == 0
+        && let Some(program) = &mut program
+    {
+        flow::check(program, &mut found);
+        match stages::stages(program) {
+            Ok(stages) => program.stages = stages,
+            Err(number) => {
+                let external = &program.externs[number];
+                let message = format!("{} waits for itself", external.name);
+                let help = "ask the externs in the same order everywhere: a pipeline has one";
+                found.push(Diagnostic::error(external.span, message).help(help));
+            }
+        }
+    }
+    let program = program.filter(|_| found.errors() == 0);
+    Ok(Checked { sources, found, program })
+}

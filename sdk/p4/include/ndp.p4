@@ -1,0 +1,60 @@
+// NDP's headers: Ethernet, IPv4 and 30 bytes of its own, together the 64 bytes of one word of the NIC's
+// datapath.
+#ifndef NDP_P4
+#define NDP_P4
+
+#define IPV4_TYPE 0x0800
+#define NDP_PROTO 0x99
+
+#define DATA_MASK 1
+#define ACK_MASK 2
+#define NACK_MASK 4
+#define PULL_MASK 8
+#define CHOP_MASK 16
+
+// Bytes of all headers, and of those from IPv4 on.
+#define HEADER_BYTES 64
+#define IP_HEADER_BYTES 50
+
+header eth_t {
+    EthAddr_t dst;
+    EthAddr_t src;
+    bit<16> type;
+}
+
+header ipv4_t {
+    bit<4> version;
+    bit<4> ihl;
+    bit<8> tos;
+    bit<16> total_len;
+    bit<16> identification;
+    bit<3> fragment_flags;
+    bit<13> fragment_offset;
+    bit<8> ttl;
+    bit<8> protocol;
+    bit<16> checksum;
+    IPv4Addr_t src;
+    IPv4Addr_t dst;
+}
+
+header ndp_t {
+    bit<8> flags;
+    ContextID_t src_context;
+    ContextID_t dst_context;
+    bit<16> msg_len;
+    bit<8> pkt_offset;
+    bit<16> pull_offset;        // of data: which use of its number the message has
+    MsgID_t tx_msg_id;
+    bit<16> buf_ptr;
+    bit<8> buf_size_class;
+    bit<104> padding;
+    bit<16> answers;            // of control packets: the use that the answered message has
+}
+
+struct headers {
+    eth_t eth;
+    ipv4_t ipv4;
+    ndp_t ndp;
+}
+
+#endif

@@ -1,0 +1,23 @@
+// The architecture: a parser, a control and a deparser in a row, one packet header a cycle.
+#ifndef XSA_P4
+#define XSA_P4
+
+// What the architecture itself knows of a packet.
+struct standard_metadata_t {
+    bit<1> drop;    // set it to 1, and the packet's payload goes nowhere
+}
+
+// A unit beside the pipeline, or a register in it: a request goes there, and the answer is there
+// LATENCY cycles later. Its name says which unit it is. One request for each packet.
+extern UserExtern<REQ, RESP> {
+    UserExtern(bit<16> latency);
+    void apply(in REQ request, out RESP response);
+}
+
+parser XilinxParser<H, M>(packet_in packet, out H hdr, inout M meta, inout standard_metadata_t smeta);
+control XilinxProcessing<H, M>(inout H hdr, inout M meta, inout standard_metadata_t smeta);
+control XilinxDeparser<H, M>(packet_out packet, in H hdr, inout M meta, inout standard_metadata_t smeta);
+
+package XilinxPipeline<H, M>(XilinxParser<H, M> prs, XilinxProcessing<H, M> proc, XilinxDeparser<H, M> dep);
+
+#endif
