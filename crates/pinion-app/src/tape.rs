@@ -4,7 +4,8 @@
 //! `live.pcap` holds the frames. `live.csv` has a row for each, with the picosecond of its arrival, and
 //! behind the frames of a slice a row with the moment up to which it ran (picoseconds of a sPIN NIC,
 //! cycles of a nanoPU or a cluster). Where slices end changes what a live run gives, for a frame that was
-//! not there yet cannot be taken: so they are repeated as they were.
+//! not there yet cannot be taken: so they are repeated as they were. Each slice is in both files when it
+//! is over, whatever becomes of the process then.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -38,6 +39,8 @@ pub struct Tape(Arc<Mutex<Writing>>);
 struct Writing {
     frames: Option<CaptureWriter>,
     steps: Option<csv::Writer<BufWriter<File>>>,
+    /// Frames have come since the last slice was over.
+    has_new: bool,
     path: PathBuf,
     error: Option<Error>,
 }
@@ -56,12 +59,13 @@ impl Tape {
     pub fn create(folder: &Path) -> Result<Self> {
         let path = folder.join(STEPS);
         let file = File::create(&path).map_err(|error| Error::file("create", &path, error))?;
-        let frames = Some(CaptureWriter::create(folder.join(FRAMES), LinkType::Ethernet)?);
+        let frames = CaptureWriter::create(folder.join(FRAMES), LinkType::Ethernet)?;
+        let frames = Some(frames.under_its_name()?);
         let mut steps = csv::Writer::from_writer(BufWriter::new(file));
         let head = steps.write_record(["what", "value"]);
         let error = head.err().map(|error| Error::part("cannot record", error));
         let (steps, tape) = (Some(steps), |writing| Self(Arc::new(Mutex::new(writing))));
-        Ok(tape(Writing { frames, steps, path, error }))
+        Ok(tape(Writing { frames, steps, has_new: true, path, error }))
     }
 
     /// Keeps a frame that the simulation takes.
@@ -71,12 +75,15 @@ impl Tape {
             let written = frames.write(arrival.ps(), frame);
             writing.note(written.map_err(Error::from));
         }
+        writing.has_new = true;
         writing.row(FRAME, &arrival.ps().to_string());
     }
 
     /// Keeps that the simulation ran up to a moment with the frames before.
     pub fn ran(&self, until: u64) {
-        self.writing().row(UNTIL, &until.to_string());
+        let mut writing = self.writing();
+        writing.row(UNTIL, &until.to_string());
+        writing.flush();
     }
 
     /// Keeps the cycle in which programs were ready.
@@ -96,10 +103,9 @@ impl Tape {
     /// When something could not be written, now or before.
     pub fn finish(&self) -> Result<()> {
         let mut writing = self.writing();
-        if let Some(mut steps) = writing.steps.take() {
-            let flushed = steps.flush().map_err(|error| Error::file("write", &writing.path, error));
-            writing.note(flushed);
-        }
+        writing.has_new = true;
+        writing.flush();
+        writing.steps = None;
         if let Some(frames) = writing.frames.take() {
             writing.note(frames.finish().map(drop).map_err(Error::from));
         }
@@ -118,11 +124,44 @@ impl Writing {
         self.note(written.map_err(|error| Error::part("cannot record", error)));
     }
 
+    /// Lets the files have all of what came: the frames first, so that no step is there without them.
+    fn flush(&mut self) {
+        if let Some(frames) = self.frames.as_mut().filter(|_| std::mem::take(&mut self.has_new)) {
+            let flushed = frames.flush();
+            self.note(flushed.map_err(Error::from));
+        }
+        if let Some(steps) = &mut self.steps {
+            let flushed = steps.flush().map_err(|error| Error::file("write", &self.path, error));
+            self.note(flushed);
+        }
+    }
+
     fn note(&mut self, written: Result<()>) {
         if let Err(error) = written {
             self.error.get_or_insert(error);
         }
     }
+}
+
+/// Cuts off what a tape has behind its last finished slice; gives the slices' number.
+///
+/// # Errors
+/// When it cannot be read or written.
+pub fn trim(folder: &Path) -> Result<usize> {
+    let path = folder.join(STEPS);
+    let text = std::fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?;
+    let ends_slice =
+        |line: &&str| line.strip_prefix(UNTIL).is_some_and(|rest| rest.starts_with(','));
+    let (mut length, mut whole, mut slices) = (0, 0, 0);
+    // A line that was cut off may look like a shorter number.
+    for line in text.split_inclusive('\n').take_while(|line| line.ends_with('\n')) {
+        length += line.len();
+        if ends_slice(&line) {
+            (whole, slices) = (length, slices + 1);
+        }
+    }
+    std::fs::write(&path, &text[..whole]).map_err(|error| Error::file("write", &path, error))?;
+    Ok(slices)
 }
 
 /// A slice of a live run.
@@ -244,6 +283,35 @@ mod tests {
             assert!(error.contains(part), "{error}");
             std::fs::write(folder.join(STEPS), text).unwrap();
         }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Wherever the process ends, what was over is there.
+    #[test]
+    fn a_tape_that_is_cut_off_has_the_slices_before() {
+        let folder = std::env::temp_dir().join(format!("pinion-cut-tape-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let tape = Tape::create(&folder).unwrap();
+        tape.frame(Time::from_ps(1234), &[1; 60]);
+        tape.ran(90);
+        tape.frame(Time::from_ps(2345), &[2; 61]);
+        tape.ran(1000);
+        // Nothing is ended, and more is written than was over.
+        let written = std::fs::read_to_string(folder.join(STEPS)).unwrap();
+        assert!(written.ends_with("until,1000\n"), "{written}");
+        for more in ["frame,34", "frame,3456\n", "frame,3456\nuntil,1", "until"] {
+            std::fs::write(folder.join(STEPS), format!("{written}{more}")).unwrap();
+            assert_eq!(trim(&folder).unwrap(), 2, "{more}");
+            let mut played = Played::open(&folder).unwrap();
+            assert_eq!((played.count, played.until()), (2, Some(90)));
+            played.frame().unwrap().unwrap();
+            assert!(played.turn());
+            assert_eq!(played.frame().unwrap(), Some((Time::from_ps(2345), vec![2; 61])));
+        }
+        // A whole line that was cut within its number.
+        std::fs::write(folder.join(STEPS), written.trim_end_matches("000\n")).unwrap();
+        assert_eq!(trim(&folder).unwrap(), 1);
+        drop(tape);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,18 +1,47 @@
 //! A recording as a file: a tar archive, so that everything in it can be looked at without Pinion.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write as _};
-use std::path::{Component, Path};
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Write as _};
+use std::path::{Component, Path, PathBuf};
 
 use pinion_app::error::{Error, Result};
+use pinion_app::tape;
 use pinion_observe::report::Partial;
 use tar::{Archive, Builder, EntryType, Header};
 
-/// Writes an archive under a temporary name.
+/// Ends the name of a recording whose run goes on.
+const UNFINISHED: &str = ".unfinished";
+
+/// Writes an archive.
 pub struct Writer {
-    builder: Builder<BufWriter<File>>,
-    partial: Partial,
-    target: std::path::PathBuf,
+    place: Place,
+    target: PathBuf,
+}
+
+/// Where what is written goes first.
+enum Place {
+    /// An archive under a temporary name.
+    Archive(Builder<BufWriter<File>>, Partial),
+    /// A folder beside it, which becomes an archive at the end.
+    Folder(Unfinished),
+}
+
+/// A folder that is there as long as its recording is not.
+struct Unfinished {
+    folder: PathBuf,
+    /// Names of what is in it, in order.
+    names: Vec<String>,
+    is_done: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // What came in before a run failed is worth to be kept; a run that never began is not.
+        if self.is_done || !tape::trim(&self.folder).is_ok_and(|slices| slices > 0) {
+            // Nobody is left to tell.
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
 }
 
 impl Writer {
@@ -23,7 +52,40 @@ impl Writer {
     pub fn create(target: &Path) -> Result<Self> {
         let (file, partial) = Partial::create(target)?;
         let builder = Builder::new(BufWriter::new(file));
-        Ok(Self { builder, partial, target: target.to_owned() })
+        Ok(Self { place: Place::Archive(builder, partial), target: target.to_owned() })
+    }
+
+    /// Creates the file's folder: what is written is there whatever becomes of this process.
+    ///
+    /// # Errors
+    /// When it cannot be created, or is there.
+    pub fn create_folder(target: &Path) -> Result<Self> {
+        let folder = unfinished(target);
+        fs::create_dir(&folder).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Error::Usage(format!(
+                "{} is there: what a run recorded that was killed, or one records now; look into it \
+                 with `pinion replay`, and move or remove it",
+                folder.display()
+            )),
+            _ => Error::file("create", &folder, error),
+        })?;
+        let unfinished = Unfinished { folder, names: Vec::new(), is_done: false };
+        Ok(Self { place: Place::Folder(unfinished), target: target.to_owned() })
+    }
+
+    /// Gives the folder, if there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Archive(..) => None,
+            Place::Folder(unfinished) => Some(&unfinished.folder),
+        }
+    }
+
+    /// Adds a file that others wrote into the folder.
+    pub fn note(&mut self, name: &str) {
+        if let Place::Folder(unfinished) = &mut self.place {
+            unfinished.names.push(name.to_owned());
+        }
     }
 
     /// Adds a file. Nobody's name and no time goes in: the same run gives the same bytes.
@@ -31,8 +93,15 @@ impl Writer {
     /// # Errors
     /// When it cannot be written.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        let mut header = header(bytes.len() as u64);
-        self.builder.append_data(&mut header, name, bytes).map_err(|error| self.failed(error))
+        let added = match &mut self.place {
+            Place::Archive(builder, _) => {
+                builder.append_data(&mut header(bytes.len() as u64), name, bytes)
+            }
+            Place::Folder(unfinished) => {
+                unfinished.place(name).and_then(|path| fs::write(path, bytes))
+            }
+        };
+        added.map_err(|error| self.failed(error))
     }
 
     /// Adds a file as it lies somewhere.
@@ -43,9 +112,16 @@ impl Writer {
         let unread = |error| Error::file("read", path, error);
         let file = File::open(path).map_err(unread)?;
         let bytes = file.metadata().map_err(unread)?.len();
-        let mut header = header(bytes);
         // Whoever writes to it meanwhile makes it no longer than it was.
-        let added = self.builder.append_data(&mut header, name, file.take(bytes));
+        let mut file = file.take(bytes);
+        let added = match &mut self.place {
+            Place::Archive(builder, _) => builder.append_data(&mut header(bytes), name, file),
+            Place::Folder(unfinished) => unfinished
+                .place(name)
+                .and_then(File::create)
+                .and_then(|mut to| std::io::copy(&mut file, &mut to))
+                .map(drop),
+        };
         added.map_err(|error| self.failed(error))
     }
 
@@ -54,7 +130,18 @@ impl Writer {
     /// # Errors
     /// When it cannot be written.
     pub fn finish(self) -> Result<()> {
-        let Self { builder, partial, target } = self;
+        let Self { place, target } = self;
+        let (builder, partial) = match place {
+            Place::Archive(builder, partial) => (builder, partial),
+            Place::Folder(mut unfinished) => {
+                let mut archive = Self::create(&target)?;
+                let mut names = unfinished.names.iter();
+                names.try_for_each(|name| archive.add_file(name, &unfinished.folder.join(name)))?;
+                archive.finish()?;
+                unfinished.is_done = true;
+                return Ok(());
+            }
+        };
         let written = builder.into_inner().and_then(|mut file| file.flush());
         written.map_err(|error| Error::file("write", &target, error))?;
         partial.keep()
@@ -63,6 +150,48 @@ impl Writer {
     fn failed(&self, error: std::io::Error) -> Error {
         Error::file("write", &self.target, error)
     }
+}
+
+impl Unfinished {
+    /// Makes room for a file.
+    fn place(&mut self, name: &str) -> std::io::Result<PathBuf> {
+        let path = self.folder.join(name);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        self.names.push(name.to_owned());
+        Ok(path)
+    }
+}
+
+/// Gives the folder of a recording whose run goes on.
+pub fn unfinished(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(UNFINISHED);
+    PathBuf::from(name)
+}
+
+/// Copies a folder's plain files into another, in the same folders below it.
+///
+/// # Errors
+/// When one cannot be read or written, or there is something else.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).map_err(|error| Error::file("create", to, error))?;
+    let unread = |error| Error::file("read", from, error);
+    for entry in fs::read_dir(from).map_err(unread)? {
+        let entry = entry.map_err(unread)?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(unread)?;
+        if kind.is_dir() {
+            copy(&path, &target)?;
+        } else if kind.is_file() {
+            fs::copy(&path, &target).map_err(|error| Error::file("read", &path, error))?;
+        } else {
+            return Err(Error::Usage(format!(
+                "{} is no plain file: pinion did not record it",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Describes a file of so many bytes.

@@ -12,6 +12,7 @@ pub mod outcome;
 mod pack;
 mod unpack;
 
+pub use archive::unfinished;
 pub use head::{Head, Kind, Live};
 pub use pack::{Input, Recorder, Subject};
 pub use unpack::{Recording, is_recording};

@@ -7,7 +7,7 @@ use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_app::manifest::Manifest;
 use pinion_app::service::Service;
-use pinion_app::tape;
+use pinion_app::tape::{self, Tape};
 use pinion_run::cluster::{Plan, Target};
 use pinion_run::nanoservice::Setup;
 use pinion_sim::config::Loaded;
@@ -61,7 +61,10 @@ impl Recorder {
         inputs: &[Input<'_>],
         live: Option<Live>,
     ) -> Result<Self> {
-        let mut archive = Writer::create(target)?;
+        let mut archive = match live {
+            None => Writer::create(target)?,
+            Some(_) => Writer::create_folder(target)?,
+        };
         let (kind, name) = match subject {
             Subject::Handlers(app) => (Kind::Handlers, &app.manifest.app.name),
             Subject::Nanoservice(service, _) => (Kind::Nanoservice, &service.manifest.app.name),
@@ -100,13 +103,15 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Adds what came in during a live run, out of the folder of its tape.
+    /// Begins the tape of a live run, in the recording itself; without one, no run is live.
     ///
     /// # Errors
-    /// When it cannot be read or written.
-    pub fn live(&mut self, folder: &Path) -> Result<()> {
-        let names = [tape::FRAMES, tape::STEPS];
-        names.iter().try_for_each(|name| self.archive.add_file(name, &folder.join(name)))
+    /// When it cannot be written.
+    pub fn tape(&mut self) -> Result<Option<Tape>> {
+        let Some(folder) = self.archive.folder() else { return Ok(None) };
+        let tape = Tape::create(folder)?;
+        [tape::FRAMES, tape::STEPS].iter().for_each(|name| self.archive.note(name));
+        Ok(Some(tape))
     }
 
     /// Ends the recording with what came of the run, as [`outcome`](crate::outcome) has it.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pinion_app::error::{Error, Result};
 use pinion_app::manifest::CLUSTER_FILE_NAME;
+use pinion_app::tape;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 use toml::{Table, Value};
@@ -16,9 +17,12 @@ use crate::pack::{APP, MACHINE, MACHINE_BASE, OUTCOME, read, written};
 /// Where a tar header's first entry has its magic, and which.
 const MAGIC: (usize, &[u8]) = (257, b"ustar");
 
-/// Tells whether a file is a recording, by its beginning.
+/// Tells whether a file is a recording, by its beginning, or a folder one whose run did not end.
 pub fn is_recording(path: &Path) -> bool {
     let name = head::FILE_NAME.as_bytes();
+    if path.is_dir() {
+        return path.join(head::FILE_NAME).is_file();
+    }
     let begins = |bytes: &[u8]| bytes.starts_with(name) && bytes.get(name.len()) == Some(&0);
     path.is_file()
         && archive::beginning(path, MAGIC.0 + MAGIC.1.len())
@@ -31,6 +35,7 @@ pub struct Recording {
     head: Head,
     folder: TempDir,
     path: PathBuf,
+    slices: Option<usize>,
 }
 
 impl Recording {
@@ -46,10 +51,21 @@ impl Recording {
                 error,
             )
         })?;
-        archive::unpack(path, folder.path())?;
+        let is_unfinished = path.is_dir();
+        match is_unfinished {
+            false => archive::unpack(path, folder.path())?,
+            true => archive::copy(path, folder.path())?,
+        }
         let text = text_of(&folder.path().join(head::FILE_NAME))?;
         let head = read_head(path, &text)?;
-        let recording = Self { head, folder, path: path.to_owned() };
+        let slices = is_unfinished.then(|| tape::trim(folder.path())).transpose()?;
+        if slices == Some(0) {
+            return Err(Error::Usage(format!(
+                "the recording {} was cut off before anything had run",
+                path.display()
+            )));
+        }
+        let recording = Self { head, folder, path: path.to_owned(), slices };
         match recording.head.kind {
             Kind::Handlers | Kind::Nanoservice => recording.place_application(APP)?,
             Kind::Cluster => recording.place_cluster()?,
@@ -60,6 +76,11 @@ impl Recording {
     /// Gives what the recording says of itself.
     pub fn head(&self) -> &Head {
         &self.head
+    }
+
+    /// Gives the number of slices that are there of a live run that was cut off; `None`: it was not.
+    pub fn slices_before_cut(&self) -> Option<usize> {
+        self.slices
     }
 
     /// Gives the application's folder, or the cluster's.

@@ -228,6 +228,58 @@ fn a_nanoservice_answers_datagrams() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Nothing of a run is lost that is killed: what had run is repeated from the recording's folder.
+#[test]
+fn a_run_that_is_killed_is_repeated_up_to_there() {
+    if let Some(missing) = what_is_missing() {
+        eprintln!("{missing} is missing: nothing tested");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("pinion-live-killed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let service = repository().join("examples/nanopu_loopback");
+    let recording = folder.join("live.rec");
+    let device = ["--tap", "pinion-test5", "--address", "10.254.81.1/24", "--duration", "60s"];
+    let more = ["--set", "transport.kind=udp", "--record", recording.to_str().unwrap()];
+    let arguments = [&device[..], &more[..]].concat();
+    let Some((mut running, _, _)) = start(&service, &arguments) else { return };
+    let socket = std::net::UdpSocket::bind("10.254.81.1:0").unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    for number in 0..5u64 {
+        let message = [number.to_be_bytes(), number.to_be_bytes()].concat();
+        socket.send_to(&message, "10.254.81.2:47000").unwrap();
+        socket.recv_from(&mut [0; 64]).unwrap();
+    }
+    // The last answer is there before its slice is over.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    assert!(!recording.exists());
+    let left = folder.join("live.rec.unfinished");
+    let said = look(&left, "replay", &["--json", "run.json"]);
+    assert!(said.contains("the recorded run was cut off"), "{said}");
+    let summary = std::fs::read_to_string(folder.join("run.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["messages"]["in"], 5, "{summary}");
+    let trace = look(&left, "trace", &["--no-instructions"]);
+    assert_eq!(trace.matches("first flit of a frame left").count(), 5, "{trace}");
+    let refused = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_pinion"))
+            .args(arguments)
+            .env("PINION_SDK", repository().join("sdk"))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = refused(&["replay", recording.to_str().unwrap()]);
+    assert!(said.contains("its run did not end") && said.contains(".unfinished"), "{said}");
+    // What is there is not written over.
+    let again = [&["up", service.to_str().unwrap()], &arguments[..]].concat();
+    assert!(refused(&again).contains("live.rec.unfinished is there"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// Copies a folder's files, so that what is built does not lie in the repository.
 fn copy(name: &str) -> PathBuf {
     let to = std::env::temp_dir().join(format!("pinion-live-{}-{name}", std::process::id()));

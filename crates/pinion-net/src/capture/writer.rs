@@ -88,6 +88,27 @@ impl CaptureWriter {
         Ok(())
     }
 
+    /// Gives the file its final name now: it grows under it, up to the last [`CaptureWriter::flush`].
+    ///
+    /// # Errors
+    /// [`CaptureError::Write`].
+    pub fn under_its_name(mut self) -> Result<Self, CaptureError> {
+        if let Some(temporary) = self.temporary.take() {
+            fs::rename(temporary, &self.path)
+                .map_err(|source| CaptureError::Write { path: self.path.clone(), source })?;
+        }
+        Ok(self)
+    }
+
+    /// Lets the file have every packet so far.
+    ///
+    /// # Errors
+    /// [`CaptureError::Write`] when the system refuses.
+    pub fn flush(&mut self) -> Result<(), CaptureError> {
+        let flushed = self.out.as_mut().map_or(Ok(()), BufWriter::flush);
+        flushed.map_err(|source| CaptureError::Write { path: self.path.clone(), source })
+    }
+
     /// Returns the number of packets written so far.
     pub fn packets_written(&self) -> u64 {
         self.packets_written

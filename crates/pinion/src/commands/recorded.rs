@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Parser as _;
 use pinion::Error;
 use pinion::error::Result;
-use pinion::record::{Live, Recorder, Recording, Subject, is_recording, outcome};
+use pinion::record::{Live, Recorder, Recording, Subject, is_recording, outcome, unfinished};
 use pinion::report::Report;
 use pinion::tape::Tape;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use super::look;
 use crate::cli::{
@@ -24,8 +23,8 @@ const FILES: [&str; 3] = [".app", ".machine", ".pcap"];
 pub struct Keep {
     target: Option<PathBuf>,
     recorder: Option<Recorder>,
-    /// Of a live run: what comes in, and the folder where it is kept meanwhile.
-    tape: Option<(Tape, TempDir)>,
+    /// Of a live run: what comes in.
+    tape: Option<Tape>,
     /// What came of the run, if it is over.
     pub outcome: Option<Value>,
 }
@@ -58,24 +57,20 @@ impl Keep {
         let link = args.link.as_ref().filter(|_| is_cluster);
         words.extend(link.map(|link| format!("--link={link}")));
         let live = Some(Live { address: args.address.clone() });
-        keep.recorder = Some(Recorder::begin(target, subject, words, &[], live)?);
-        let folder = tempfile::Builder::new().prefix("pinion-live-").tempdir();
-        let folder = folder.map_err(|error| {
-            Error::part("cannot make a folder for what comes in (TMPDIR chooses where)", error)
-        })?;
-        let tape = Tape::create(folder.path())?;
-        keep.tape = Some((tape.clone(), folder));
-        Ok((keep, Some(tape)))
+        let mut recorder = Recorder::begin(target, subject, words, &[], live)?;
+        keep.tape = recorder.tape()?;
+        keep.recorder = Some(recorder);
+        let tape = keep.tape.clone();
+        Ok((keep, tape))
     }
 
     /// Keeps what came of it.
     pub fn end(&mut self, summary: &dyn Report) -> Result<()> {
         let all = summary.to_json();
         let mut outcome = outcome::of_the_run(&all);
-        if let Some((tape, folder)) = self.tape.take() {
+        if let Some(tape) = self.tape.take() {
             outcome = outcome::of_a_live_run(&all);
             tape.finish()?;
-            self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.live(folder.path()))?;
         }
         self.recorder.take().map_or(Ok(()), |recorder| recorder.finish(&outcome))?;
         self.outcome = Some(all);
@@ -138,6 +133,14 @@ pub fn open(verb: &mut Verb) -> Result<Option<Recording>> {
 pub fn open_one(args: &mut RunArgs, must: bool) -> Result<Option<Recording>> {
     let path = args.app.app.clone();
     if !is_recording(&path) {
+        let left = unfinished(&path);
+        if !path.exists() && is_recording(&left) {
+            return Err(Error::Usage(format!(
+                "{} does not exist: its run did not end; what is there is in {}",
+                path.display(),
+                left.display()
+            )));
+        }
         let why = if path.exists() { "is no recording" } else { "does not exist" };
         return match must {
             false => Ok(None),
