@@ -134,6 +134,19 @@ pub enum Told<'a> {
         pc: u64,
         /// What the hart has waited for.
         waits: Waits,
+        /// What its registers x0 to x31 hold after it.
+        registers: &'a [u64; 32],
+    },
+    /// A hart read x30, in the instruction that retires next, unless a trap comes in between.
+    Taken {
+        /// The hart.
+        hart: u8,
+        /// The cycle.
+        at: Cycle,
+        /// The context that ran.
+        context: u16,
+        /// The word; `None`: there was none.
+        word: Option<u64>,
     },
     /// A frame arrives, of a node at a cable.
     Arrived {
@@ -158,8 +171,9 @@ impl Vocabulary for NanoPu {
     type Interest = Retirements;
 }
 
-/// What a listener wants to hear beside what is always said: the instructions that retire, without which
-/// turns of loops that only count are left out of the simulation, and what becomes of each message.
+/// What a listener wants to hear beside what is always said: the instructions that retire and the words
+/// that they take, without which turns of loops that only count are left out of the simulation, and what
+/// becomes of each message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retirements {
     /// It hears instructions.
@@ -178,7 +192,7 @@ impl Interest<NanoPu> for Retirements {
 
     fn wants(&self, told: &Told<'_>) -> bool {
         match told {
-            Told::Retired { .. } => self.retired,
+            Told::Retired { .. } | Told::Taken { .. } => self.retired,
             Told::Waypoint { .. } => self.waypoints,
             _ => true,
         }
@@ -201,10 +215,19 @@ pub trait Listener: Hears<NanoPu> {
         }
     }
 
+    /// Says that `hart` read x30 in cycle `at`, in a context, and what it took, if anybody asked for
+    /// instructions.
+    #[inline]
+    fn taken(&mut self, hart: u8, at: Cycle, context: u16, word: Option<u64>) {
+        if self.interest().retired {
+            self.hear(&Told::Taken { hart, at, context, word });
+        }
+    }
+
     /// Says that `hart` retired the instruction at `pc` in cycle `at`.
     #[inline]
-    fn retired(&mut self, hart: u8, at: Cycle, pc: u64, waits: Waits) {
-        self.hear(&Told::Retired { hart, at, pc, waits });
+    fn retired(&mut self, hart: u8, at: Cycle, pc: u64, waits: Waits, registers: &[u64; 32]) {
+        self.hear(&Told::Retired { hart, at, pc, waits, registers });
     }
 }
 

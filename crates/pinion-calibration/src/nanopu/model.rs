@@ -155,7 +155,10 @@ impl Hears<NanoPu> for Ears {
         match *told {
             Told::Event { at, event } => self.event(at, event),
             Told::Retired { hart, at, pc, .. } => self.retired(hart, at, pc),
-            Told::Waypoint { .. } | Told::Arrived { .. } | Told::Left { .. } => {}
+            Told::Taken { .. }
+            | Told::Waypoint { .. }
+            | Told::Arrived { .. }
+            | Told::Left { .. } => {}
         }
     }
 }

@@ -70,7 +70,7 @@ impl Core {
                 self.effects += 1;
             }
         }
-        network.retired(now, pc, self.waits());
+        network.retired(now, pc, self.waits(), &self.hart.x);
         true
     }
 
@@ -166,7 +166,7 @@ impl Core {
             }
             _ => {}
         }
-        network.retired(t + RETIRE, pc, self.waits());
+        network.retired(t + RETIRE, pc, self.waits(), &self.hart.x);
         true
     }
 }

@@ -66,9 +66,10 @@ pub trait Network {
     fn hears_retired(&self) -> bool {
         true
     }
-    /// Hears that an instruction retired, and what the core has waited for, if somebody wants to know.
-    fn retired(&mut self, at: Cycle, pc: u64, waits: Waits) {
-        let _ = (at, pc, waits);
+    /// Hears that an instruction retired, what the core has waited for and what its registers hold then, if
+    /// somebody wants to know.
+    fn retired(&mut self, at: Cycle, pc: u64, waits: Waits, registers: &[u64; 32]) {
+        let _ = (at, pc, waits, registers);
     }
     /// Hears that a trap was taken.
     fn trapped(&mut self, at: Cycle);

@@ -158,7 +158,7 @@ impl Core {
                 network.send(self.hart.x[usize::from(NET_TX)], t + RETIRE);
                 self.effects += 1;
             }
-            network.retired(t + RETIRE, pc, self.waits());
+            network.retired(t + RETIRE, pc, self.waits(), &self.hart.x);
             return true;
         }
         self.issue_other(slot, pc, t, memory, network)
@@ -327,7 +327,7 @@ impl Core {
         if slot.writes_net {
             self.send_late(i, done, network);
         }
-        network.retired(done + RETIRE, pc, self.waits());
+        network.retired(done + RETIRE, pc, self.waits(), &self.hart.x);
     }
 
     #[inline]

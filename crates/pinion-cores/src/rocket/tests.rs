@@ -52,7 +52,7 @@ impl Network for Stub {
     fn hears_retired(&self) -> bool {
         !self.deaf
     }
-    fn retired(&mut self, _: Cycle, _: u64, _: Waits) {
+    fn retired(&mut self, _: Cycle, _: u64, _: Waits, _: &[u64; 32]) {
         self.retired += 1;
     }
     fn trapped(&mut self, _: Cycle) {}

@@ -75,6 +75,7 @@ impl<L: Listener> Network for Port<'_, L> {
     fn pop(&mut self, now: Cycle) -> Option<u64> {
         self.listener.event(now, Event::ReceivePop { hart: self.hart });
         let word = self.interface.pop(now);
+        self.listener.taken(self.hart, now, self.interface.context(), word);
         if self.listener.interest().waypoints
             && let Some(count) = self.interface.has_just_begun(now)
         {
@@ -102,8 +103,8 @@ impl<L: Listener> Network for Port<'_, L> {
         self.hears_retired
     }
 
-    fn retired(&mut self, at: Cycle, pc: u64, waits: Waits) {
-        self.listener.retired(self.hart, at, pc, waits);
+    fn retired(&mut self, at: Cycle, pc: u64, waits: Waits, registers: &[u64; 32]) {
+        self.listener.retired(self.hart, at, pc, waits, registers);
     }
 
     fn trapped(&mut self, at: Cycle) {

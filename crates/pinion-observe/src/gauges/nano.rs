@@ -272,7 +272,7 @@ impl Hears<NanoPu> for NanoGauges {
             Told::Left { first_flit, last_flit, frame } => {
                 self.pass(1, (first_flit, last_flit), frame.len());
             }
-            Told::Retired { .. } => {}
+            Told::Retired { .. } | Told::Taken { .. } => {}
         }
     }
 }

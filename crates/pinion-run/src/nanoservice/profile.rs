@@ -113,7 +113,7 @@ impl Hears<NanoPu> for HartProfile<'_> {
     }
 
     fn hear(&mut self, told: &Told<'_>) {
-        if let Told::Retired { hart, at, pc, waits } = *told {
+        if let Told::Retired { hart, at, pc, waits, .. } = *told {
             self.retired(usize::from(hart), at, pc, waits);
         }
     }
