@@ -108,10 +108,10 @@ int core_main(int argc, char **argv, int cid, int nc)
 {
     const char *variant = argc > 1 ? argv[1] : "jbsq";
 
-    by_clock = argc < 3 || strcmp(argv[2], "work") != 0;
-    factor = argc > 3 ? strtoul(argv[3], NULL, 0) : 10;
-    frequency = argc > 4 ? strtoul(argv[4], NULL, 0) : 100;
-    generator = argc > 5 ? strtoul(argv[5], NULL, 0) : LOAD_GENERATOR;
+    by_clock = argc < 3 || strcmp(argv[2], "work") != 0; /* pinion: intended: all harts write the same */
+    factor = argc > 3 ? strtoul(argv[3], NULL, 0) : 10; /* pinion: intended: likewise */
+    frequency = argc > 4 ? strtoul(argv[4], NULL, 0) : 100; /* pinion: intended: likewise */
+    generator = argc > 5 ? strtoul(argv[5], NULL, 0) : LOAD_GENERATOR; /* pinion: intended: likewise */
     if (!strcmp(variant, "rss"))
         return serve_alone(cid, nc, (uint64_t)cid);
     if (!strcmp(variant, "jbsq"))

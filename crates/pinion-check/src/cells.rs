@@ -50,20 +50,19 @@ pub struct Cell {
 }
 
 /// Holds the cells of all words.
+#[derive(Default)]
 pub struct Cells {
     pages: Vec<Option<Box<[Cell]>>>,
 }
 
 impl Cells {
-    /// Makes those of a memory of so many bytes.
-    pub fn new(bytes: usize) -> Self {
-        Self { pages: vec![None; bytes / 4 / PAGE_WORDS + 1] }
-    }
-
     /// Gives a word's.
     #[inline]
     pub fn word(&mut self, word: u32) -> &mut Cell {
         let (page, index) = (word as usize / PAGE_WORDS, word as usize % PAGE_WORDS);
+        if page >= self.pages.len() {
+            self.pages.resize(page + 1, None);
+        }
         let page = &mut self.pages[page];
         let page = page.get_or_insert_with(|| vec![Cell::default(); PAGE_WORDS].into());
         &mut page[index]

@@ -2,24 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use pinion_observe::check::{Deed, Kind, Seen};
+use crate::lines::Lines;
+use pinion_observe::check::{Deed, Finding, Kind, Seen};
 
-/// Holds what was found.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// What is wrong.
-    pub kind: Kind,
-    /// Where: an address, and bytes.
-    pub memory: Option<(u32, u32)>,
-    /// What more there is to say.
-    pub note: Option<String>,
-    /// The accesses: the one that showed it, then those it collides with.
-    pub seen: Vec<Seen>,
-    /// How often.
-    pub count: u64,
-}
-
-type Key = (Kind, Deed, u32, u32);
+type Key = (Kind, Deed, u64, u64);
 
 /// Counts equal findings.
 #[derive(Debug, Default)]
@@ -31,15 +17,21 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Adds a finding of one access and, where there is one, another.
+    /// Adds a finding of one access and, where there is one, another, unless a line of source says that
+    /// it is meant so.
     pub fn add(
         &mut self,
-        kind: Kind,
-        memory: Option<(u32, u32)>,
+        lines: &Lines,
+        (kind, memory): (Kind, Option<(u64, u32)>),
         seen: Seen,
         other: Option<Seen>,
         note: impl FnOnce() -> Option<String>,
     ) {
+        let pcs = [Some(seen.pc), other.map(|other| other.pc)];
+        if pcs.into_iter().flatten().any(|pc| lines.is_intended(pc as u32)) {
+            self.intended += 1;
+            return;
+        }
         let key = (kind, seen.deed, seen.pc, other.map_or(0, |other| other.pc));
         if let Some(&place) = self.places.get(&key) {
             self.list[place].count += 1;

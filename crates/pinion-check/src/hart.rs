@@ -4,16 +4,14 @@
 use pinion_isa::Instruction;
 use pinion_spin::{InstructionRecord, PacketPlace, RunningTask};
 
-use crate::defined::ALL;
+use crate::defined::Width;
 use crate::map::Range;
 use crate::operations::Operations;
+use crate::registers::Registers;
+use crate::shared::Changed;
 
-/// Registers of both files.
-const REGISTERS: usize = 64;
 /// Ranges of memory that are remembered.
 const RANGES: usize = 4;
-/// Words that are remembered of the task's atomics.
-const ATOMICS: usize = 4;
 /// Addresses of packets that are remembered as loaded from memory.
 const STALE: usize = 4;
 /// Tasks that are remembered, so that an earlier access can be named.
@@ -58,12 +56,8 @@ pub struct Hart {
     pub last_packet: u64,
     /// Tasks so far.
     pub tasks: u32,
-    /// By register: the bits that nobody has written.
-    pub undefined: [u32; REGISTERS],
-    /// By register: the instruction that brought them in.
-    pub origin: [u32; REGISTERS],
-    /// By register: the word in memory it depends on, plus 1; 0: none.
-    pub depends: [u32; REGISTERS],
+    /// What is known of its registers.
+    pub registers: Registers,
     /// The last call of a function from the user's code; 0: none.
     pub caller: u32,
     /// The stack pointer; 0: not known yet.
@@ -83,8 +77,8 @@ pub struct Hart {
     pub copy: [u32; 3],
     /// Commands and copies.
     pub operations: Operations,
-    atomics: [u32; ATOMICS],
-    next_atomic: usize,
+    /// Words that the task changed by its last atomics.
+    pub changed: Changed,
     stale: [u32; STALE],
     next_stale: usize,
     /// The task at each number of its clock that began one.
@@ -104,9 +98,7 @@ impl Hart {
             place: PacketPlace::default(),
             last_packet: u64::MAX,
             tasks: 0,
-            undefined: [0; REGISTERS],
-            origin: [0; REGISTERS],
-            depends: [0; REGISTERS],
+            registers: Registers::new(Width::Rv32),
             caller: 0,
             sp: 0,
             stack,
@@ -117,8 +109,7 @@ impl Hart {
             tested: 0,
             copy: [0; 3],
             operations: Operations::default(),
-            atomics: [0; ATOMICS],
-            next_atomic: 0,
+            changed: Changed::default(),
             stale: [0; STALE],
             next_stale: 0,
             log: std::collections::VecDeque::new(),
@@ -133,7 +124,7 @@ impl Hart {
         self.last_packet = task.packet;
         (self.back, self.caller) = (0, 0);
         self.ranges = [Range::default(); RANGES];
-        (self.atomics, self.stale) = ([0; ATOMICS], [0; STALE]);
+        (self.changed, self.stale) = (Changed::default(), [0; STALE]);
         if self.log.len() == TASKS {
             self.log.pop_front();
         }
@@ -163,15 +154,12 @@ impl Hart {
 
     /// Enters the handler: what a function may count on is defined, no other register is.
     pub fn enter(&mut self) {
-        const A0: usize = 10;
-        const TEMPORARIES_AND_SAVED: [std::ops::RangeInclusive<usize>; 2] = [5..=9, A0 + 1..=31];
+        const A0: u8 = 10;
+        const TEMPORARIES_AND_SAVED: [std::ops::RangeInclusive<u8>; 2] = [5..=9, A0 + 1..=31];
         self.stage = Stage::Handler;
-        self.undefined = [0; REGISTERS];
-        self.origin = [0; REGISTERS];
-        self.depends = [0; REGISTERS];
+        self.registers = Registers::new(Width::Rv32);
         for register in TEMPORARIES_AND_SAVED.into_iter().flatten() {
-            self.undefined[register] = ALL;
-            self.origin[register] = self.entry;
+            self.registers.forget(register, self.entry);
         }
     }
 
@@ -185,18 +173,6 @@ impl Hart {
     pub fn keep_range(&mut self, range: Range) {
         self.ranges[self.next_range] = range;
         self.next_range = (self.next_range + 1) % RANGES;
-    }
-
-    /// Remembers a word that it changed by an atomic.
-    #[inline]
-    pub fn keep_atomic(&mut self, word: u32) {
-        self.atomics[self.next_atomic] = word + 1;
-        self.next_atomic = (self.next_atomic + 1) % ATOMICS;
-    }
-
-    /// Tells whether the task changed a word by one of its last atomics.
-    pub fn has_changed(&self, word: u32) -> bool {
-        self.atomics.contains(&(word + 1))
     }
 
     /// Remembers an address of a packet that it loaded from memory.

@@ -11,7 +11,6 @@ use pinion_isa::elf::Image;
 use pinion_isa::{Class, Extensions};
 use rustc_hash::FxHashMap;
 
-use pinion_app::app::App;
 use pinion_observe::fault::Program;
 use pinion_observe::fault::program::{Code, Debug, Place};
 
@@ -35,13 +34,15 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Reads those of an application's program.
-    pub fn of(app: &App) -> Self {
-        let program = &app.machine.value.program;
-        let known = vec![0; program.bytes as usize / 2];
-        let mut lines = Self { first: program.base, known };
-        lines.find_fences(&app.image);
-        lines.read_lines(app);
+    /// Reads those of a program, of its file with debug information too.
+    pub fn of(image: &Image, elf: &Path, extensions: Extensions) -> Self {
+        let code = || image.segments.iter().filter(|segment| segment.flags.execute);
+        let first = code().map(|segment| segment.address).min().unwrap_or(0);
+        let end = code().map(|segment| segment.address + segment.data.len() as u64).max();
+        let known = vec![0; (end.unwrap_or(first) - first).div_ceil(2) as usize];
+        let mut lines = Self { first: first as u32, known };
+        lines.find_fences(image, extensions);
+        lines.read_lines(image, elf, extensions);
         lines
     }
 
@@ -76,9 +77,9 @@ impl Lines {
     }
 
     /// Marks a load in front of a fence, and a store behind one.
-    fn find_fences(&mut self, image: &Image) {
+    fn find_fences(&mut self, image: &Image, extensions: Extensions) {
         let mut before: Option<(u64, Class)> = None;
-        for (pc, instruction) in image.instructions(Extensions::PSPIN.with(Extensions::XPULP)) {
+        for (pc, instruction) in image.instructions(extensions) {
             match (before, instruction.class) {
                 (Some((load, Class::Load)), Class::Fence) => {
                     self.mark(load as u32, known::SYNCHRONISES);
@@ -93,12 +94,12 @@ impl Lines {
     }
 
     /// Marks what the lines say.
-    fn read_lines(&mut self, app: &App) {
-        let file = std::fs::read(&app.built.elf).unwrap_or_default();
-        let program = Program::new(&app.image, file, Code::HPU);
+    fn read_lines(&mut self, image: &Image, elf: &Path, extensions: Extensions) {
+        let file = std::fs::read(elf).unwrap_or_default();
+        let program = Program::new(image, file, Code::RiscV(extensions));
         let debug = program.debug();
         let mut files = Files::default();
-        for segment in app.image.segments.iter().filter(|segment| segment.flags.execute) {
+        for segment in image.segments.iter().filter(|segment| segment.flags.execute) {
             let first = segment.address as u32;
             for pc in (first..first + segment.data.len() as u32).step_by(2) {
                 self.mark(pc, files.say(&debug, pc));

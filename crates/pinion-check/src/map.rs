@@ -15,6 +15,8 @@ pub struct Map {
     l2: [(u32, u32, u32); 2],
     total: u32,
     l1_shift: u32,
+    /// The number of the unit's first cluster in the NIC.
+    first_cluster: u32,
 }
 
 /// A range of addresses that a handler may touch, and what turns them into flat bytes.
@@ -82,15 +84,16 @@ pub struct Asker {
 }
 
 impl Map {
-    /// Maps an application's machine.
-    pub fn new(app: &App) -> Self {
+    /// Maps the unit of an application's machine that has this first cluster.
+    pub fn new(app: &App, first_cluster: u32) -> Self {
         let machine = app.machine.value.clone();
         let l1 = machine.cluster.count * machine.l1.bytes;
         let handler = (machine.l2_handler.base, machine.l2_handler.bytes, l1);
         let packets = (machine.l2_packet.base, machine.l2_packet.bytes, l1 + handler.1);
         let total = packets.2 + packets.1;
         let l1_shift = machine.l1.stride.trailing_zeros();
-        Self { machine, contexts: app.contexts.clone(), l2: [handler, packets], total, l1_shift }
+        let contexts = app.contexts.clone();
+        Self { machine, contexts, l2: [handler, packets], total, l1_shift, first_cluster }
     }
 
     /// Counts the bytes of all memories.
@@ -306,7 +309,7 @@ impl Map {
             });
             owner.unwrap_or_else(|| "L1".to_owned())
         };
-        format!("{what}, cluster {cluster}")
+        format!("{what}, cluster {}", self.first_cluster + cluster)
     }
 
     fn describe_l2(&self, address: u32) -> Option<String> {

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use pinion_spin::ContextId;
+
 /// Places that are remembered.
 const REMEMBERED: usize = 1024;
 
@@ -12,6 +14,8 @@ pub struct Place {
     bytes: u32,
     /// The packet.
     pub packet: u64,
+    /// Its context.
+    pub context: ContextId,
     /// Whether it was given back.
     pub is_free: bool,
 }
@@ -24,11 +28,11 @@ pub struct Places {
 
 impl Places {
     /// Adds a place that a packet was given.
-    pub fn take(&mut self, packet: u64, (first, bytes): (u32, u32)) {
+    pub fn take(&mut self, packet: u64, context: ContextId, (first, bytes): (u32, u32)) {
         if self.list.len() == REMEMBERED {
             self.list.pop_front();
         }
-        self.list.push_back(Place { first, bytes, packet, is_free: false });
+        self.list.push_back(Place { first, bytes, packet, context, is_free: false });
     }
 
     /// Notes that a packet gave a place back.

@@ -39,8 +39,79 @@ pub struct Met {
     pub is_read: bool,
 }
 
-/// What an access met: a write, and two reads at most.
-pub type Meetings = [Option<Met>; 3];
+/// An access of a word that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Touch {
+    /// Who does it.
+    pub who: usize,
+    /// The word.
+    pub word: u32,
+    /// The access.
+    pub slot: Slot,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// Whether what it writes was made of what it read there.
+    pub rewrites: bool,
+    /// Whether its doer has changed the word by an atomic lately.
+    pub has_changed: bool,
+}
+
+/// What came earlier than an access, and is not ordered with it.
+#[derive(Clone, Copy, Debug)]
+pub enum Earlier {
+    /// A load, a store, or what a command or copy does.
+    Access(Met),
+    /// An atomic.
+    Change(Change),
+}
+
+/// A collision of an access with an earlier one.
+#[derive(Clone, Copy, Debug)]
+pub struct Collision {
+    /// What came earlier.
+    pub earlier: Earlier,
+    /// Whether what the earlier one wrote is lost.
+    pub is_lost_update: bool,
+}
+
+impl From<Met> for Collision {
+    fn from(met: Met) -> Self {
+        Self { earlier: Earlier::Access(met), is_lost_update: false }
+    }
+}
+
+impl From<Change> for Collision {
+    fn from(change: Change) -> Self {
+        Self { earlier: Earlier::Change(change), is_lost_update: false }
+    }
+}
+
+/// What an access collides with: a write, and two reads at most.
+pub type Collisions = [Option<Collision>; 3];
+
+/// Words that are remembered of those that somebody changed by an atomic.
+const CHANGED: usize = 4;
+
+/// Words that somebody changed by his last atomics.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changed {
+    words: [u32; CHANGED],
+    next: usize,
+}
+
+impl Changed {
+    /// Remembers a word.
+    #[inline]
+    pub const fn keep(&mut self, word: u32) {
+        self.words[self.next] = word + 1;
+        self.next = (self.next + 1) % CHANGED;
+    }
+
+    /// Tells whether a word is among them.
+    pub fn has(&self, word: u32) -> bool {
+        self.words.contains(&(word + 1))
+    }
+}
 
 /// Knows who touched what last, and who knows of it.
 pub struct Shared {
@@ -52,9 +123,9 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Makes a memory of so many bytes that so many share.
-    pub fn new(bytes: usize, sharers: usize) -> Self {
-        let (cells, clocks) = (Cells::new(bytes), Clocks::new(sharers));
+    /// Makes a memory that so many share.
+    pub fn new(sharers: usize) -> Self {
+        let (cells, clocks) = (Cells::default(), Clocks::new(sharers));
         Self { cells, clocks, atomics: Vec::new() }
     }
 
@@ -79,9 +150,45 @@ impl Shared {
         self.cells.word(word).atomics != 0
     }
 
+    /// Takes up a load or store of a word; gives what it collides with.
+    #[inline]
+    pub fn share(&mut self, touch: &Touch, ended: impl Fn(&Slot) -> u32) -> Collisions {
+        let Touch { who, word, slot, is_write, .. } = *touch;
+        if slot.mask == WHOLE && self.has_atomics(word) {
+            return self.share_atomic(touch, ended);
+        }
+        if self.touch_alone(word, slot, is_write) {
+            return [None; 3];
+        }
+        let met = self.touch(who, word, slot, is_write, ended);
+        met.map(|met| met.map(|met| touch.collides_with(met)))
+    }
+
+    /// Does the same of a word that atomics change. A load lets know, as an atomic would. A store by who
+    /// has changed the word itself gives a lock back; another one may come in between.
+    #[cold]
+    fn share_atomic(&mut self, touch: &Touch, ended: impl Fn(&Slot) -> u32) -> Collisions {
+        let Touch { who, word, slot, .. } = *touch;
+        if !touch.is_write {
+            let met = self.meets_write(who, word, slot.mask, ended);
+            self.load_atomic(who, word);
+            return [met.map(|met| touch.collides_with(met)), None, None];
+        }
+        if touch.has_changed {
+            self.release(who, word, slot.pc, slot.cycle);
+            return [None; 3];
+        }
+        let change = self.unknown_change(who, word);
+        let is_lost_update = touch.rewrites;
+        let change = change.map(|change| Collision { is_lost_update, ..change.into() });
+        let met = self.meets_write(who, word, slot.mask, ended);
+        self.cells.word(word).write = slot;
+        [change, met.map(|met| touch.collides_with(met)), None]
+    }
+
     /// Takes up a load or store of a word that nobody else has touched; `false`: others have.
     #[inline]
-    pub fn touch_alone(&mut self, word: u32, slot: Slot, is_write: bool) -> bool {
+    fn touch_alone(&mut self, word: u32, slot: Slot, is_write: bool) -> bool {
         let cell = self.cells.word(word);
         let is_alone = |other: &Slot| other.mask == 0 || other.who == slot.who;
         let write_is_own = is_alone(&cell.write);
@@ -99,7 +206,7 @@ impl Shared {
         place.is_some()
     }
 
-    /// Takes an access to a word up; gives what it met.
+    /// Takes an access to a word up as one that is no load or store; gives what it met.
     pub fn touch(
         &mut self,
         who: usize,
@@ -107,7 +214,7 @@ impl Shared {
         slot: Slot,
         is_write: bool,
         ended: impl Fn(&Slot) -> u32,
-    ) -> Meetings {
+    ) -> [Option<Met>; 3] {
         let cell = *self.cells.word(word);
         let met = |slot_before: Slot, is_read: bool| {
             let collides =
@@ -173,8 +280,8 @@ impl Shared {
     }
 
     /// Lets those who come to a word later know what somebody knows.
-    pub fn release(&mut self, who: usize, word: u32, pc: u32, cycle: u64) {
-        let change = Change { who, clock: self.clocks.own(who), pc, cycle: cycle as u32 };
+    pub fn release(&mut self, who: usize, word: u32, pc: u32, cycle: u32) {
+        let change = Change { who, clock: self.clocks.own(who), pc, cycle };
         let cell = self.cells.word(word);
         cell.reads = Default::default();
         if cell.write.mask == WHOLE {
@@ -196,7 +303,7 @@ impl Shared {
     }
 
     /// Takes up a plain load of a word that atomics change: it lets know, as an atomic would.
-    pub fn load_atomic(&mut self, who: usize, word: u32) {
+    fn load_atomic(&mut self, who: usize, word: u32) {
         let number = self.cells.word(word).atomics as usize;
         let known = &mut self.atomics[number - 1];
         let is_known =
@@ -209,7 +316,7 @@ impl Shared {
 
     /// Gives the last change of a word by an atomic that somebody does not know of who stores to it, or
     /// did not know of when it loaded it.
-    pub fn unknown_change(&mut self, who: usize, word: u32) -> Option<Change> {
+    fn unknown_change(&mut self, who: usize, word: u32) -> Option<Change> {
         let number = self.cells.word(word).atomics as usize;
         let known = self.atomics.get(number.wrapping_sub(1))?;
         let change = known.change;
@@ -226,7 +333,35 @@ impl Shared {
     }
 }
 
-/// Gives the last cycle up to `now` whose lower half is known.
+impl Touch {
+    /// Makes the collision with an earlier access.
+    const fn collides_with(&self, met: Met) -> Collision {
+        let is_lost_update = self.is_write && self.rewrites && !met.is_read;
+        Collision { earlier: Earlier::Access(met), is_lost_update }
+    }
+}
+
+/// Cycles by which an earlier access may lie behind a later one: harts run ahead of each other.
+const AHEAD_CYCLES: u32 = 1 << 24;
+
+/// Gives the cycle around `now` whose lower half is known: before it, or a little behind.
 pub const fn whole_cycle(low: u32, now: u64) -> u64 {
-    now - (now as u32).wrapping_sub(low) as u64
+    let ahead = low.wrapping_sub(now as u32);
+    if ahead < AHEAD_CYCLES {
+        return now + ahead as u64;
+    }
+    now.saturating_sub((now as u32).wrapping_sub(low) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_are_whole_again() {
+        assert_eq!(whole_cycle(100, 140), 100);
+        assert_eq!(whole_cycle(160, 140), 160, "a hart that ran ahead");
+        assert_eq!(whole_cycle(u32::MAX - 5, (7 << 32) + 20), (7 << 32) - 6);
+        assert_eq!(whole_cycle(3, (7 << 32) - 6), (7 << 32) + 3);
+    }
 }

@@ -10,23 +10,30 @@ use std::path::{Path, PathBuf};
 use outside::{Folder, has_gcc};
 use pinion::app::{App, Options};
 use pinion::check::{Checker, Verdict};
+use pinion::cluster::{self, Plan};
+use pinion::nanoservice::run::RunOptions;
+use pinion::nanoservice::{self, Script, Setup, Traffic};
 use pinion::report::Outputs;
+use pinion::service::Service;
 use pinion::traffic::Packets;
 use pinion::watch::Unobserved;
 
-/// Files with seeded bugs.
-const FILES: [&str; 4] = ["uninitialised.c", "packets.c", "commands.c", "races.c"];
+/// Files with seeded bugs, the last one those of nanoservices.
+const FILES: [&str; 5] = ["uninitialised.c", "packets.c", "commands.c", "races.c", SERVICES];
+const SERVICES: &str = "nano.c";
 
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check")
 }
 
-/// A handler with a bug, as the file with it says.
+/// A handler or nanoservice with a bug, as the file with it says.
 struct Case {
     file: &'static str,
     name: String,
+    /// The packets; of a nanoservice, the messages.
     packets: String,
-    /// Keys of the context, and words: `slmp`, `header`, `completion`, `rtl`, `other`, `unfixed`.
+    /// Keys of the context, and words: `slmp`, `header`, `completion`, `rtl`, `other`, `tenants`, `units`,
+    /// `unfixed`.
     keys: Vec<String>,
     /// Kinds with their lines.
     wanted: Vec<(String, String)>,
@@ -40,9 +47,11 @@ impl Case {
     /// Writes its application; `elf`: the program that was built of its file already.
     fn manifest(&self, program: &str) -> String {
         let name = &self.name;
-        let (matching, message) = match self.says("slmp") {
-            true => ("slmp", "message = \"field:offset=44\"\nend_of_message = \"slmp.eom\"\n"),
-            false => ("udp", ""),
+        let (matching, message) = match (self.says("slmp"), self.says("tenants")) {
+            (true, _) => ("slmp", "message = \"field:offset=44\"\nend_of_message = \"slmp.eom\"\n"),
+            // The second message is its own, the first the other context's.
+            (_, true) => ("udp.sport=49153", ""),
+            _ => ("udp", ""),
         };
         let mut handlers = format!("payload = \"{name}_ph\"\n");
         for (word, end) in [("header", "hh"), ("completion", "th")] {
@@ -57,14 +66,17 @@ impl Case {
         });
         let keys = self.keys.iter().filter(|key| key.contains('='));
         let keys: String = keys.map(|key| format!("{key}\n")).collect();
-        let other = match self.says("other") {
-            true => {
-                "[[context]]\nname = \"other\"\nmatch = [\"icmp.echo\"]\nhandler_memory = \"4KiB\"\n\
-                     payload = \"branch_ph\"\n"
-            }
-            false => "",
+        let theirs = match (self.says("other"), self.says("tenants")) {
+            (true, _) => Some("icmp.echo"),
+            (_, true) => Some("udp"),
+            _ => None,
         };
-        let other = other.replace("branch_ph", &format!("{name}_ph"));
+        let other = theirs.map_or(String::new(), |matching| {
+            format!(
+                "[[context]]\nname = \"other\"\nmatch = [\"{matching}\"]\n\
+                 handler_memory = \"4KiB\"\npayload = \"{name}_ph\"\n"
+            )
+        });
         format!(
             "[app]\nname = \"{name}\"\n{program}\n\n[[context]]\nname = \"all\"\n\
              match = [\"{matching}\"]\n{message}{handlers}{}{keys}\n{other}",
@@ -94,21 +106,27 @@ fn cases(file: &'static str) -> Vec<Case> {
     cases
 }
 
-/// Builds a file's handlers; gives the program.
+/// Builds a file's handlers or nanoservices; gives the program.
 fn build(folder: &Folder, file: &str, is_fixed: bool) -> PathBuf {
     let name = format!("{}-{is_fixed}", file.trim_end_matches(".c"));
     let defines = if is_fixed { "defines = { FIXED = true }\n" } else { "" };
-    let all: Vec<String> = cases_of(file).map(|case| format!("{}_ph", case.name)).collect();
-    let manifest = format!(
-        "[app]\nname = \"{name}\"\nsources = [\"{file}\"]\n{defines}\n[[context]]\n\
-         name = \"all\"\nmatch = [\"udp\"]\npayload = \"{}\"\n",
-        all[0]
-    );
+    let what = match file {
+        SERVICES => "[nanoservice]\nharts = 4\n".to_owned(),
+        _ => {
+            let first = &cases_of(file).next().unwrap().name;
+            format!("[[context]]\nname = \"all\"\nmatch = [\"udp\"]\npayload = \"{first}_ph\"\n")
+        }
+    };
+    let manifest = format!("[app]\nname = \"{name}\"\nsources = [\"{file}\"]\n{defines}\n{what}");
     for source in [file, "seeded.h"] {
         folder.write(&format!("{name}/{source}"), std::fs::read(sources().join(source)).unwrap());
     }
     folder.write(&format!("{name}/app.toml"), manifest);
-    App::load(&folder.0.join(&name), &Options::default()).unwrap().built.elf
+    let (path, options) = (folder.0.join(&name), Options::default());
+    match file {
+        SERVICES => Service::load(&path, &options).unwrap().built.elf,
+        _ => App::load(&path, &options).unwrap().built.elf,
+    }
 }
 
 fn cases_of(file: &str) -> impl Iterator<Item = Case> {
@@ -125,8 +143,76 @@ fn check(app: &App, packets: Packets) -> Verdict {
     checker.verdict(app)
 }
 
+/// Gives the messages' file of a nanoservice.
+fn script(messages: &str) -> String {
+    let message = |message: &str| {
+        let (context, words) = message.split_once(':').unwrap();
+        format!("[[message]]\ncontext = {context}\nsend = [{words}]\n")
+    };
+    messages.split_whitespace().map(message).collect()
+}
+
+/// Writes the application of a nanoservice that is in a program.
+fn service_app(folder: &Folder, name: &str, more: &str, elf: &Path) -> PathBuf {
+    let elf = elf.display();
+    let manifest =
+        format!("[app]\nname = \"{name}\"\nelf = \"{elf}\"\n\n[nanoservice]\nharts = 4\n{more}");
+    folder.write(&format!("{name}/app.toml"), manifest);
+    folder.0.join(name)
+}
+
+/// Checks a nanoservice.
+fn check_service(service: &Service, traffic: Traffic) -> Verdict {
+    let setup = Setup::new(service, &Options::default()).unwrap();
+    let options = RunOptions { patience: 100_000, ..RunOptions::of(traffic) };
+    let outputs = nanoservice::Outputs::default();
+    let summary = nanoservice::check(service, &setup, options, &outputs, &mut Unobserved);
+    summary.unwrap().check.unwrap()
+}
+
+/// Checks a cluster, with one thread and two.
+fn check_cluster(file: &Path, options: &Options, patience: Option<u64>) -> Verdict {
+    let plan = Plan::load(file, options).unwrap();
+    let check = |threads| {
+        let options = cluster::RunOptions { threads, patience, ..cluster::RunOptions::default() };
+        cluster::check(&plan, &options, &mut Unobserved).unwrap().check.unwrap()
+    };
+    let verdict = check(1);
+    assert_eq!(verdict.to_json(), check(2).to_json(), "{}", file.display());
+    verdict
+}
+
+/// Checks a case's nanoservice in a program: behind a link, or as a node of a cluster.
+fn check_service_case(folder: &Folder, case: &Case, elf: &Path) -> Verdict {
+    let name = &case.name;
+    if !case.says("node") {
+        let path = service_app(folder, name, &format!("args = [\"{name}\"]\n"), elf);
+        let messages = folder.write(&format!("{name}/messages.toml"), script(&case.packets));
+        let service = Service::load(&path, &Options::default()).unwrap();
+        return check_service(&service, Traffic::Script(Script::read(&messages).unwrap()));
+    }
+    service_app(folder, "echo", "", elf);
+    service_app(folder, name, "", elf);
+    let file = folder.write(
+        &format!("{name}.toml"),
+        format!(
+            "[cluster]\nname = \"{name}\"\n\n[network]\ntopology = {{ kind = \"star\" }}\n\n\
+             [[node]]\nname = \"server\"\napp = \"echo\"\nargs = [\"echo\"]\n\n\
+             [[node]]\nname = \"wrong\"\napp = \"{name}\"\nends = true\n\
+             args = [\"{name}\", \"{{server}}\", \"{{wrong}}\"]\n"
+        ),
+    );
+    let verdict = check_cluster(&file, &Options::default(), Some(100_000));
+    let is_of_it = |node: &Option<String>| node.as_deref() == Some("wrong");
+    assert!(verdict.findings.iter().all(|told| is_of_it(&told.node)), "{}", verdict.to_text());
+    verdict
+}
+
 /// Checks a case's handlers in a program.
 fn check_case(folder: &Folder, case: &Case, elf: &Path) -> Verdict {
+    if case.file == SERVICES {
+        return check_service_case(folder, case, elf);
+    }
     let program = format!("elf = \"{}\"", elf.display());
     let name = format!("{}/app.toml", case.name);
     folder.write(&name, case.manifest(&program));
@@ -134,6 +220,9 @@ fn check_case(folder: &Folder, case: &Case, elf: &Path) -> Verdict {
     if case.says("rtl") {
         let silent = ["protection.pmp=rtl", "protection.check_commands=false"];
         options.overrides = silent.map(str::to_owned).into();
+    }
+    if case.says("units") {
+        options.machine = Some("pspin-2units".to_owned());
     }
     let app = App::load(&folder.0.join(&case.name), &options).unwrap();
     check(&app, Packets::generate(&case.packets, None, None).unwrap())
@@ -198,16 +287,23 @@ fn races_are_found() {
 }
 
 #[test]
+fn what_nanoservices_and_nodes_do_wrong_is_found() {
+    tell_apart(SERVICES);
+}
+
+#[test]
 fn there_are_enough_of_them() {
     let all: Vec<Case> = FILES.into_iter().flat_map(cases).collect();
-    assert!(all.len() >= 50, "{}", all.len());
+    assert!(all.len() >= 80, "{}", all.len());
+    let of_services = all.iter().filter(|case| case.file == SERVICES);
+    assert!(of_services.count() >= 25);
     assert!(all.iter().all(|case| !case.wanted.is_empty()));
     let kinds: BTreeSet<&str> =
         all.iter().flat_map(|case| &case.wanted).map(|(kind, _)| kind.as_str()).collect();
     assert_eq!(kinds.len(), pinion::check::Kind::ALL.len(), "{kinds:?}");
 }
 
-/// Examples with packet handlers, and variants of them: what is meant so is marked in their sources.
+/// Examples, and variants of them: what is meant so is marked in their sources.
 #[test]
 fn examples_have_no_findings() {
     if !has_gcc() {
@@ -223,11 +319,15 @@ fn examples_have_no_findings() {
     folders.sort();
     for path in folders.iter().filter(|path| path.join("app.toml").is_file()) {
         let manifest = pinion::manifest::load(path).unwrap();
-        if manifest.nanoservice().is_some() {
-            continue;
-        }
         let mut options = Options::default();
         options.build.folder = Some(folder.0.join("build"));
+        if manifest.nanoservice().is_some() {
+            let service = Service::of(manifest, &options).unwrap();
+            let verdict = check_service(&service, Traffic::of_folder(&service).unwrap());
+            assert!(verdict.findings.is_empty(), "{}: {}", path.display(), verdict.to_text());
+            checked += 1;
+            continue;
+        }
         let app = App::of(manifest, &options).unwrap();
         let packets = match pinion::traffic::standard(&app.manifest, &[]) {
             Ok(standard) => Packets::of(standard, None, None).unwrap(),
@@ -241,16 +341,14 @@ fn examples_have_no_findings() {
         assert!(verdict.findings.is_empty(), "{}: {}", path.display(), verdict.to_text());
         checked += 1;
     }
-    assert!(checked >= 16, "{checked}");
+    assert!(checked >= 30, "{checked}");
 }
 
 #[test]
 fn what_cannot_be_checked_is_refused() {
     let folder = Folder::new("check-refused");
-    let (service, cluster) =
-        (outside::example("nanopu_loopback"), outside::example("cluster_echo"));
-    folder.refuses(&["run", &service, "--check"], &["--check", "is a nanoservice"]);
-    folder.refuses(&["run", &cluster, "--check"], &["--check", "is a cluster"]);
+    let cluster = outside::example("cluster_echo");
+    folder.refuses(&["run", &cluster, "--check", "--curve", "curve.csv"], &["--check", "--curve"]);
     folder.app(outside::MANIFEST);
     for verb in ["debug", "profile", "trace", "why"] {
         folder.refuses(

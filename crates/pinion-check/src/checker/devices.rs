@@ -4,7 +4,8 @@
 
 use pinion_spin::InstructionRecord;
 
-use super::Checker;
+use super::Unit;
+use super::memory::ended;
 use crate::cells::{ENGINES, Slot, words};
 use crate::map::Area;
 use crate::operations::{Engine, Operation, overlap};
@@ -44,7 +45,7 @@ enum Register {
     Other,
 }
 
-impl Checker {
+impl Unit {
     fn register(&self, address: u32) -> Register {
         match self.map.peripheral(address) {
             Some(offset) if part::DRIVER.contains(&offset) => {
@@ -293,7 +294,11 @@ impl Checker {
             if is_write {
                 self.meets_atomics(id, record, deed, word);
             }
-            self.touch(id, record, deed, word, slot);
+            let harts = &self.harts;
+            let met = self.shared.touch(id, word, slot, is_write, |slot| ended(harts, slot));
+            for met in met.into_iter().flatten() {
+                self.collides(id, record, deed, word, met.into());
+            }
             if is_write && mask == WHOLE {
                 self.shared.cells.word(word).atomics = 0; // what it was before is gone
             }
@@ -317,7 +322,8 @@ impl Checker {
         let is_written = overlap(one.writes, range);
         let deed = if is_written { Deed::OperationWrites } else { Deed::OperationReads };
         let seen = self.seen(id, deed, record);
-        let issued = Seen { pc: one.pc, cycle: whole_cycle(one.cycle, record.cycle), ..seen };
+        let issued =
+            Seen { pc: one.pc.into(), cycle: whole_cycle(one.cycle, record.cycle), ..seen };
         let end = Seen { deed: Deed::End, ..seen };
         let memory = if is_written { one.writes } else { one.reads };
         self.found(Kind::NeverAwaited, Some(memory), issued, Some(end), || None);

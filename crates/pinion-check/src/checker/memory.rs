@@ -3,16 +3,15 @@
 
 use pinion_spin::InstructionRecord;
 
-use super::{Checker, deed};
+use super::{Unit, deed};
 use crate::cells::{Slot, words};
-use crate::defined;
 use crate::hart::Hart;
 use crate::map::{Area, Asker};
 use crate::operations::{Engine, Operation, overlap};
-use crate::shared::{Met, WHOLE, whole_cycle};
+use crate::shared::{Change, Collision, Earlier, Touch, whole_cycle};
 use pinion_observe::check::{Deed, Kind, Seen};
 
-impl Checker {
+impl Unit {
     pub(super) fn asker(&self, id: usize) -> Asker {
         let hart = &self.harts[id];
         let context = hart.task.map_or(pinion_spin::ContextId(0), |task| task.context);
@@ -67,23 +66,17 @@ impl Checker {
 
     pub(super) fn load(&mut self, id: usize, record: &InstructionRecord) {
         let i = &record.instruction;
-        let Some(address) = record.address else { return self.define(id, i.rd) };
+        let Some(address) = record.address else { return self.harts[id].registers.define(i.rd) };
         let bytes = u32::from(i.access_bytes());
         let Some((flat, area)) = self.locate(id, record, (address, bytes)) else {
-            self.define(id, i.rd);
+            self.harts[id].registers.define(i.rd);
             return self.device_read(id, record, address);
         };
-        let register = usize::from(i.rd & 63);
-        let undefined = self.undefined_at(flat, bytes);
+        let undefined = self.undefined_at(flat, bytes).into();
         let pc = self.line_of(id, record.pc);
-        let hart = &mut self.harts[id];
         let is_whole = bytes == 4 && flat.is_multiple_of(4);
-        hart.undefined[register] = 0;
-        hart.depends[register] = if area == Area::Shared && is_whole { flat / 4 + 1 } else { 0 };
-        if undefined != 0 && i.rd < 32 {
-            hart.undefined[register] = defined::of_load(i.op, bytes, undefined);
-            hart.origin[register] = pc;
-        }
+        let word = (area == Area::Shared && is_whole).then_some(flat / 4);
+        self.harts[id].registers.load(i, pc, undefined, word);
         self.meets_pending(id, record, Deed::Read, (address, bytes));
         if area == Area::Shared {
             if is_whole && self.map.is_packet(record.result) && !self.is_own(id, record.result) {
@@ -98,8 +91,9 @@ impl Checker {
         [place.l1, place.l2].iter().any(|(first, bytes)| address.wrapping_sub(*first) < *bytes)
     }
 
-    pub(super) fn store(&mut self, id: usize, record: &InstructionRecord, undefined: u32) {
+    pub(super) fn store(&mut self, id: usize, record: &InstructionRecord) {
         let i = &record.instruction;
+        let undefined = self.harts[id].registers.undefined(i.rs2) as u32;
         let Some(address) = record.address else { return };
         let bytes = u32::from(i.access_bytes());
         let Some((flat, area)) = self.locate(id, record, (address, bytes)) else {
@@ -163,16 +157,12 @@ impl Checker {
     ) {
         let pc = self.line_of(id, record.pc);
         let slot = self.shared.slot(id, pc, record.cycle, mask);
-        if mask == WHOLE && self.shared.has_atomics(word) {
-            return self.share_atomic_word(id, record, word, is_write, slot);
-        }
-        if !self.shared.touch_alone(word, slot, is_write) {
-            let deed = if is_write { Deed::Write } else { Deed::Read };
-            self.touch(id, record, deed, word, slot);
-        }
+        let deed = if is_write { Deed::Write } else { Deed::Read };
+        self.touch(id, record, deed, word, slot);
     }
 
-    /// Looks at an access to a word that others touched, too.
+    /// Takes an access to a word up, and reports what it collides with.
+    #[inline]
     pub(super) fn touch(
         &mut self,
         id: usize,
@@ -181,26 +171,33 @@ impl Checker {
         word: u32,
         slot: Slot,
     ) {
+        let (harts, hart) = (&self.harts, &self.harts[id]);
         let is_write = !matches!(deed, Deed::Read | Deed::OperationReads);
-        let harts = &self.harts;
-        let met = self.shared.touch(id, word, slot, is_write, |slot| ended(harts, slot));
-        met.into_iter().flatten().for_each(|met| self.race(id, record, deed, word, met));
+        let rewrites =
+            deed == Deed::Write && hart.registers.depends_on(record.instruction.rs2, word);
+        let has_changed = is_write && hart.changed.has(word);
+        let touch = Touch { who: id, word, slot, is_write, rewrites, has_changed };
+        let collisions = self.shared.share(&touch, |slot| ended(harts, slot));
+        for collision in collisions.into_iter().flatten() {
+            self.collides(id, record, deed, word, collision);
+        }
     }
 
     #[cold]
-    pub(super) fn race(
+    pub(super) fn collides(
         &mut self,
         id: usize,
         record: &InstructionRecord,
         deed: Deed,
         word: u32,
-        met: Met,
+        collision: Collision,
     ) {
-        let rewrites = deed == Deed::Write
-            && self.harts[id].depends[usize::from(record.instruction.rs2 & 63)] == word + 1;
         let seen = self.seen(id, deed, record);
-        let other = self.earlier(&met.slot, met.is_read, record.cycle);
-        let kind = if rewrites && !met.is_read { Kind::LostUpdate } else { Kind::DataRace };
+        let other = match collision.earlier {
+            Earlier::Access(met) => self.earlier(&met.slot, met.is_read, record.cycle),
+            Earlier::Change(change) => self.changed(&change, record.cycle),
+        };
+        let kind = if collision.is_lost_update { Kind::LostUpdate } else { Kind::DataRace };
         let address = self.address_of(record, word);
         self.found(kind, Some((address, 4)), seen, Some(other), || None);
     }
@@ -225,8 +222,16 @@ impl Checker {
             None => (Deed::Write, slot.clock),
         };
         let cycle = whole_cycle(slot.cycle, cycle);
-        let (cluster, hpu, task) = (hart.cluster, hart.hpu, hart.task_at(clock));
-        Seen { deed, pc: slot.pc, cycle, cluster, hpu, task }
+        let who = self.who(slot.hpu(), hart.task_at(clock));
+        Seen { deed, pc: slot.pc.into(), cycle, who }
+    }
+
+    /// Describes an earlier change of a word by an atomic.
+    fn changed(&self, change: &Change, cycle: u64) -> Seen {
+        let hart = &self.harts[change.who];
+        let cycle = whole_cycle(change.cycle, cycle);
+        let who = self.who(change.who, hart.task_at(change.clock));
+        Seen { deed: Deed::Atomic, pc: change.pc.into(), cycle, who }
     }
 
     /// Reports an access to bytes that a command or copy of the same HPU may still use.
@@ -266,11 +271,9 @@ impl Checker {
         };
         let other = Seen {
             deed: done,
-            pc: one.pc,
+            pc: one.pc.into(),
             cycle: whole_cycle(one.cycle, record.cycle),
-            cluster: hart.cluster,
-            hpu: hart.hpu,
-            task: hart.task_at(one.clock),
+            who: self.who(id, hart.task_at(one.clock)),
         };
         let seen = self.seen(id, deed, record);
         self.found(kind, Some(range), seen, Some(other), || None);

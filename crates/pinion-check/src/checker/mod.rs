@@ -1,29 +1,32 @@
-//! The checker: hears a run, instruction by instruction, and follows what each means for who knows of
-//! what and which bits were ever written.
+//! The checker of a PsPIN unit: hears it, instruction by instruction, and follows what each means for
+//! who knows of what and which bits were ever written.
 //!
 //! Events are taken as they come: those of one word of memory come in the order in which it was touched.
 
 mod atomics;
 mod devices;
 mod memory;
+mod outside;
 mod tasks;
 mod told;
+mod units;
+
+use std::sync::Arc;
 
 use pinion_isa::{Class, Instruction, Op};
 use pinion_sim::Clock;
-use pinion_spin::{ContextId, Event, Hears, InstructionRecord, Interest, Spin};
+use pinion_spin::{ContextId, InstructionRecord, RunningTask};
 use rustc_hash::FxHashMap;
 
-use crate::defined::{self, Source};
-use crate::findings::{Finding, Findings};
+use crate::findings::Findings;
 use crate::hart::{FP, Hart, RA, SP, Stage};
 use crate::lines::Lines;
 use crate::map::{Foreign, Map};
 use crate::packets::Places;
 use crate::shared::Shared;
 use pinion_app::app::App;
-use pinion_observe::check::{Deed, Kind, Seen};
-use pinion_observe::trace::{Tracer, clock};
+use pinion_observe::check::{Deed, Kind, Seen, Who};
+use pinion_observe::trace::clock;
 use tasks::{Message, Queue};
 
 /// Cause numbers of traps of data accesses: loads and stores, misaligned and not allowed.
@@ -31,8 +34,12 @@ const ACCESS_CAUSES: std::ops::RangeInclusive<u32> = 4..=7;
 /// How far below its stack an access still counts as one that overflows it.
 const OVERFLOW_BYTES: u32 = 64 << 10;
 
-/// Hears a run and finds what is wrong with its handlers' memory.
-pub struct Checker {
+pub use units::Checker;
+
+/// Finds what is wrong with the memory of a unit's handlers.
+struct Unit {
+    /// The number of its first cluster in the NIC.
+    first_cluster: u32,
     map: Map,
     clock: Clock,
     /// HPUs of a cluster.
@@ -43,7 +50,7 @@ pub struct Checker {
     /// By byte: its bits that nobody has written.
     undefined: Vec<u8>,
     shared: Shared,
-    lines: Lines,
+    lines: Arc<Lines>,
     messages: FxHashMap<(ContextId, u32), Message>,
     message_count: u32,
     queues: FxHashMap<u32, Queue>,
@@ -56,12 +63,13 @@ pub struct Checker {
     findings: Findings,
 }
 
-impl Checker {
-    /// Makes a checker of an application.
-    pub fn new(app: &App) -> Self {
+impl Unit {
+    /// Makes a checker of an application's unit of this number.
+    fn new(app: &App, number: u32, lines: Arc<Lines>) -> Self {
         let machine = &app.machine.value;
         let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
-        let map = Map::new(app);
+        let first_cluster = number * clusters;
+        let map = Map::new(app, first_cluster);
         let places = (0..clusters).flat_map(|cluster| (0..cores).map(move |hpu| (cluster, hpu)));
         let hart = |(cluster, hpu)| Hart::new(cluster, hpu, map.stack(cluster, hpu));
         let harts: Vec<Hart> = places.map(hart).collect();
@@ -71,12 +79,13 @@ impl Checker {
             handlers.map(|handler| handler.as_ref().map_or(0, |handler| handler.address))
         });
         Self {
+            first_cluster,
             clock: clock(app),
             cores,
             handlers: handlers.collect(),
             undefined: vec![0; map.total() + 8],
-            shared: Shared::new(map.total(), harts.len()),
-            lines: Lines::of(app),
+            shared: Shared::new(harts.len()),
+            lines,
             messages: FxHashMap::default(),
             message_count: 0,
             queues: FxHashMap::default(),
@@ -90,32 +99,23 @@ impl Checker {
         }
     }
 
-    /// Counts what was found and meant so.
-    pub fn intended(&self) -> u64 {
-        self.findings.intended
-    }
-
-    /// Gives what was found.
-    pub fn findings(&self) -> &[Finding] {
-        self.findings.list()
-    }
-
-    /// Says in words what lies at an address.
-    pub fn describe(&self, address: u32) -> String {
-        self.map.describe(address)
-    }
-
-    /// Gives the time of a cycle.
-    fn time(&self, cycle: u64) -> pinion_sim::Time {
-        self.clock.time(cycle)
+    /// Gives the number of an HPU in the unit.
+    #[inline]
+    const fn id(&self, cluster: u32, hpu: u32) -> usize {
+        ((cluster - self.first_cluster) * self.cores + hpu) as usize
     }
 
     /// Describes an access of an HPU that is being looked at.
     fn seen(&self, id: usize, deed: Deed, record: &InstructionRecord) -> Seen {
+        let pc = self.line_of(id, record.pc).into();
+        let who = self.who(id, self.harts[id].task);
+        Seen { deed, pc, cycle: record.cycle, who }
+    }
+
+    /// Names an HPU with a task of it.
+    fn who(&self, id: usize, task: Option<RunningTask>) -> Who {
         let hart = &self.harts[id];
-        let (cluster, hpu, task) = (hart.cluster, hart.hpu, hart.task);
-        let pc = self.line_of(id, record.pc);
-        Seen { deed, pc, cycle: record.cycle, cluster, hpu, task }
+        Who::Hpu { cluster: self.first_cluster + hart.cluster, hpu: hart.hpu, task }
     }
 
     /// Gives the instruction to name: of the SDK's functions the one that called them.
@@ -134,15 +134,12 @@ impl Checker {
         other: Option<Seen>,
         note: impl FnOnce() -> Option<String>,
     ) {
-        let pcs = [Some(seen.pc), other.map(|other| other.pc)];
-        match pcs.into_iter().flatten().any(|pc| self.lines.is_intended(pc)) {
-            true => self.findings.intended += 1,
-            false => self.findings.add(kind, memory, seen, other, note),
-        }
+        let memory = memory.map(|(address, bytes)| (address.into(), bytes));
+        self.findings.add(&self.lines, (kind, memory), seen, other, note);
     }
 
     fn instruction(&mut self, record: &InstructionRecord) {
-        let id = (record.cluster * self.cores + record.hpu) as usize;
+        let id = self.id(record.cluster, record.hpu);
         let Some(hart) = self.harts.get_mut(id) else { return };
         match hart.stage {
             Stage::Runtime => return,
@@ -155,94 +152,48 @@ impl Checker {
             return self.trapped(id, record);
         }
         let i = &record.instruction;
-        let undefined = &mut self.harts[id].undefined;
-        let of = |register: u8| undefined[usize::from(register & 63)];
-        let (a, b, c) = (of(i.rs1), of(i.rs2), of(i.rs3));
+        let value = |at: usize| u64::from(record.sources[at]);
         match i.class {
             Class::Load | Class::FloatLoad | Class::XpulpLoad | Class::EventLoad => {
-                self.use_address(id, record, a);
+                self.use_address(id, record);
                 self.load(id, record);
             }
             Class::Store | Class::FloatStore | Class::XpulpStore => {
-                self.use_address(id, record, a);
-                self.store(id, record, b);
+                self.use_address(id, record);
+                self.store(id, record);
             }
             Class::Amo | Class::LoadReserved | Class::StoreConditional => {
-                self.use_address(id, record, a);
-                self.atomic(id, record, b);
+                self.use_address(id, record);
+                self.atomic(id, record);
             }
             Class::Branch => {
-                if a | b != 0 {
-                    self.branch(id, record, a, b);
+                if let Some(register) = self.harts[id].registers.undecided(i, value) {
+                    self.uninitialised(id, record, Deed::Branch, register);
                 }
             }
             Class::Jump | Class::JumpRegister => {
                 if i.class == Class::JumpRegister {
-                    self.use_address(id, record, a);
+                    self.use_address(id, record);
                 }
                 if i.rd == RA && !self.lines.is_of_sdk(record.pc) {
                     self.harts[id].caller = record.pc;
                 }
-                self.define(id, i.rd);
+                self.harts[id].registers.define(i.rd);
             }
-            _ => {
-                let hart = &mut self.harts[id];
-                let (rd, rs1, rs2) =
-                    (usize::from(i.rd & 63), usize::from(i.rs1 & 63), usize::from(i.rs2 & 63));
-                let depends = hart.depends[rs1];
-                hart.depends[rd] = if depends != 0 { depends } else { hart.depends[rs2] };
-                if a | b | c == 0 {
-                    hart.undefined[rd] = 0;
-                } else {
-                    self.propagate(id, record, [a, b, c]);
-                }
-            }
+            _ => self.harts[id].registers.compute(i, value),
         }
-        let hart = &mut self.harts[id];
-        (hart.undefined[0], hart.depends[0]) = (0, 0);
+        let hart = &self.harts[id];
         if i.rd == SP && record.result != hart.sp {
             self.stack_moves(id, record);
         }
     }
 
-    /// Notes that a register has a value that is known throughout.
-    fn define(&mut self, id: usize, register: u8) {
-        let (hart, register) = (&mut self.harts[id], usize::from(register & 63));
-        (hart.undefined[register], hart.depends[register]) = (0, 0);
-    }
-
-    #[cold]
-    fn propagate(&mut self, id: usize, record: &InstructionRecord, undefined: [u32; 3]) {
-        let i = &record.instruction;
-        let source = |at: usize| Source { value: record.sources[at], undefined: undefined[at] };
-        let result = match i.class {
-            Class::Alu | Class::Mul | Class::MulHigh | Class::Div => {
-                defined::of_result(i, source(0), source(1), source(2))
-            }
-            _ => 0,
-        };
-        let from = [i.rs1, i.rs2, i.rs3];
-        let hart = &mut self.harts[id];
-        let at = undefined.iter().position(|undefined| *undefined != 0).unwrap_or(0);
-        let origin = hart.origin[usize::from(from[at] & 63)];
-        let rd = usize::from(i.rd & 63);
-        (hart.undefined[rd], hart.origin[rd]) = (result, origin);
-    }
-
-    #[cold]
-    fn branch(&mut self, id: usize, record: &InstructionRecord, a: u32, b: u32) {
-        let i = &record.instruction;
-        let source = |at: usize, undefined| Source { value: record.sources[at], undefined };
-        if !defined::branch_is_known(i, source(0, a), source(1, b)) {
-            let register = if a != 0 { i.rs1 } else { i.rs2 };
-            self.uninitialised(id, record, Deed::Branch, register);
-        }
-    }
-
+    /// Looks at the register that an access or a jump takes its address from.
     #[inline]
-    fn use_address(&mut self, id: usize, record: &InstructionRecord, undefined: u32) {
-        if undefined != 0 {
-            self.uninitialised(id, record, Deed::Address, record.instruction.rs1);
+    fn use_address(&mut self, id: usize, record: &InstructionRecord) {
+        let base = record.instruction.rs1;
+        if self.harts[id].registers.undefined(base) != 0 {
+            self.uninitialised(id, record, Deed::Address, base);
         }
     }
 
@@ -251,10 +202,10 @@ impl Checker {
     fn uninitialised(&mut self, id: usize, record: &InstructionRecord, deed: Deed, register: u8) {
         let seen = self.seen(id, deed, record);
         let hart = &mut self.harts[id];
-        let origin = hart.origin[usize::from(register & 63)];
+        let origin = hart.registers.origin(register);
         let is_parameter = origin == hart.entry;
-        hart.undefined[usize::from(register & 63)] = 0;
-        let other = Seen { deed: Deed::Origin, pc: origin, ..seen };
+        hart.registers.settle(register);
+        let other = Seen { deed: Deed::Origin, pc: origin.into(), ..seen };
         let other = (!is_parameter && origin != 0).then_some(other);
         self.found(Kind::Uninitialised, None, seen, other, || {
             let name = pinion_isa::REGISTER_NAMES.get(usize::from(register)).copied();
@@ -313,8 +264,7 @@ impl Checker {
             _ if i.op == Op::Xpulp => return,
             _ => i.imm as u32,
         };
-        let undefined = self.harts[id].undefined[usize::from(i.rs1 & 63)];
-        self.use_address(id, record, undefined);
+        self.use_address(id, record);
         let cluster = self.harts[id].cluster;
         let address = self.map.physical(cluster, record.sources[0].wrapping_add(offset));
         let bytes = u32::from(i.access_bytes());
@@ -348,11 +298,12 @@ impl Checker {
         let seen = self.seen(id, deed, record);
         let own = hart.place;
         let (kind, note) = match foreign {
-            Foreign::Packets => self.outside_packet(id, address),
+            Foreign::Packets => self.outside_packet(id, deed, address),
             _ if is_below && (base == SP || base == FP && hart.sp < low) => {
                 (Kind::StackOverflow, format!("by {} B", low - address))
             }
             Foreign::Stack(cluster, hpu) => {
+                let cluster = self.first_cluster + cluster;
                 (Kind::ForeignMemory, format!("the stack of HPU {hpu} of cluster {cluster}"))
             }
             Foreign::Context(context) => {
@@ -361,41 +312,11 @@ impl Checker {
             Foreign::Nobody
                 if [own.l1, own.l2].iter().any(|place| self.is_near(address, *place)) =>
             {
-                self.outside_packet(id, address)
+                self.outside_packet(id, deed, address)
             }
             Foreign::Nobody => (Kind::ForeignMemory, "nobody's memory".to_owned()),
         };
         self.found(kind, Some((address, bytes)), seen, None, || Some(note));
-    }
-
-    /// Tells whether an address lies so near a packet that it must be meant.
-    const fn is_near(&self, address: u32, (first, bytes): (u32, u32)) -> bool {
-        const IN_FRONT_BYTES: u32 = 64;
-        let from = first.wrapping_sub(IN_FRONT_BYTES);
-        bytes > 0 && address.wrapping_sub(from) < IN_FRONT_BYTES + bytes + self.max_packet
-    }
-
-    /// Says what an address of a packet buffer is that is not the task's packet.
-    fn outside_packet(&self, id: usize, address: u32) -> (Kind, String) {
-        let hart = &self.harts[id];
-        if let Some(stale) = hart.stale_before(address, self.max_packet)
-            && let Some(place) = self.places.at(stale)
-        {
-            let packet = place.packet;
-            return match place.is_free {
-                true => (Kind::FreedPacket, format!("it was packet {packet}'s")),
-                false => (Kind::ForeignMemory, format!("it is packet {packet}'s")),
-            };
-        }
-        let (l1, l2) = (hart.place.l1, hart.place.l2);
-        let own = if address.abs_diff(l1.0) < address.abs_diff(l2.0) { l1 } else { l2 };
-        let (first, bytes) = own;
-        let end = first.wrapping_add(bytes);
-        let where_to = match address < first {
-            true => format!("{} B in front of its first byte", first - address),
-            false => format!("{} B behind its end", address.wrapping_sub(end)),
-        };
-        (Kind::BeyondPacket, format!("{where_to}; the packet has {bytes} B there"))
     }
 }
 
@@ -407,29 +328,3 @@ const fn deed(instruction: &Instruction) -> Deed {
         _ => Deed::Write,
     }
 }
-
-impl Hears<Spin> for Checker {
-    fn interest(&self) -> Interest {
-        Interest { handlers: true, units: true, instructions: true, ..Interest::default() }
-    }
-
-    fn hear(&mut self, event: &Event<'_>) {
-        match *event {
-            Event::Instruction(record) => self.instruction(record),
-            Event::HandlerStarted { cluster, hpu, task, ref place, .. } => {
-                self.task_begins((cluster * self.cores + hpu) as usize, task, *place);
-            }
-            Event::HandlerDone(record) => self.task_ends(record),
-            Event::PacketTaken { record, address } => {
-                self.packet_taken(record.packet, (address, record.bytes));
-            }
-            Event::Transfer(transfer) if transfer.hpu.is_none() => {
-                self.packet_copied(transfer.from, transfer.to, transfer.bytes);
-            }
-            Event::PacketDone(record) => self.packet_done(record),
-            _ => {}
-        }
-    }
-}
-
-impl Tracer for Checker {}

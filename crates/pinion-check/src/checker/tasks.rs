@@ -3,7 +3,7 @@
 
 use pinion_spin::{HandlerKind, HandlerRecord, PacketPlace, PacketRecord, RunningTask};
 
-use super::Checker;
+use super::Unit;
 use crate::clocks::{Knowledge, join};
 
 /// Holds a message under way.
@@ -26,7 +26,7 @@ pub struct Queue {
     all: Knowledge,
 }
 
-impl Checker {
+impl Unit {
     /// Begins a task: its HPU knows what the message's handlers before it knew.
     pub(super) fn task_begins(&mut self, id: usize, task: RunningTask, place: PacketPlace) {
         let key = (task.context, task.message);
@@ -66,7 +66,7 @@ impl Checker {
         let entry = handlers.map_or(0, |handlers| handlers[kind]);
         self.shared.clocks.tick(id);
         let clock = self.shared.clocks.own(id);
-        self.places.take(task.packet, place.l1);
+        self.places.take(task.packet, task.context, place.l1);
         if task.packet != self.harts[id].last_packet {
             self.harts[id].operations.place_given(clock, place.l1);
             self.harts[id].operations.place_given(clock, place.l2);
@@ -76,7 +76,7 @@ impl Checker {
 
     /// Ends a task: the message's handlers after it will know what its HPU knows.
     pub(super) fn task_ends(&mut self, record: &HandlerRecord) {
-        let id = (record.cluster * self.cores + record.hpu) as usize;
+        let id = self.id(record.cluster, record.hpu);
         let clock = self.shared.clocks.own(id);
         let hart = &mut self.harts[id];
         let Some(task) = hart.task.take() else { return };
@@ -110,8 +110,9 @@ impl Checker {
     }
 
     /// Notes a packet in the L2 packet buffer.
-    pub(super) fn packet_taken(&mut self, packet: u64, place: (u32, u32)) {
-        self.places.take(packet, place);
+    pub(super) fn packet_taken(&mut self, record: &PacketRecord, address: u32) {
+        let place = (address, record.bytes);
+        self.places.take(record.packet, record.context, place);
         if let Some(flat) = self.map.flat(place.0) {
             self.undefined[flat as usize..(flat + place.1) as usize].fill(0);
         }

@@ -1,12 +1,11 @@
 //! From what was found to what is told: functions and lines of source, and names.
 
 use pinion_app::app::App;
-use pinion_observe::check::{Access, Seen, Told, Verdict};
+use pinion_observe::check::{Finding, Told, Verdict, Who};
 use pinion_observe::fault::Program;
-use pinion_observe::fault::program::{Code, Debug, describe};
+use pinion_observe::fault::program::{Code, Debug};
 
-use super::Checker;
-use crate::findings::Finding;
+use super::{Checker, Unit};
 
 impl Checker {
     /// Says what was found.
@@ -14,34 +13,30 @@ impl Checker {
         let file = std::fs::read(&app.built.elf).unwrap_or_default();
         let program = Program::new(&app.image, file, Code::HPU);
         let debug = program.debug();
-        let mut verdict = Verdict { intended: self.intended(), ..Verdict::default() };
-        for finding in self.findings() {
-            verdict.add(self.told(app, &debug, finding));
+        let intended = self.units.iter().map(|unit| unit.findings.intended).sum();
+        let mut verdict = Verdict { intended, ..Verdict::default() };
+        let of = |unit: &Unit| {
+            let findings = unit.findings.list().iter();
+            findings.map(|finding| unit.told(app, &debug, finding)).collect::<Vec<_>>()
+        };
+        let mut told: Vec<Told> = self.units.iter().flat_map(of).collect();
+        if self.units.len() > 1 {
+            told.sort_by_key(|told| told.accesses.first().map(|access| access.seen.cycle));
         }
+        told.into_iter().for_each(|told| verdict.add(told));
         verdict
     }
+}
 
+impl Unit {
     fn told(&self, app: &App, debug: &Debug<'_>, finding: &Finding) -> Told {
-        let access = |seen: &Seen| {
-            let places = debug.places(u64::from(seen.pc));
-            let own = places.iter().find(|place| !place.is_of_sdk());
-            let place = own.or(places.first());
-            let function = place.and_then(|place| place.function.clone());
-            let context = seen.task.and_then(|task| app.contexts.get(task.context.0 as usize));
-            Access {
-                seen: *seen,
-                function: function.or_else(|| describe(&app.image, u64::from(seen.pc))),
-                source: place.and_then(|place| place.source()),
-                context: context.map(|context| context.name.clone()),
-                time: self.time(seen.cycle),
+        let context = |who: &Who| match who {
+            Who::Hpu { task: Some(task), .. } => {
+                app.contexts.get(task.context.0 as usize).map(|context| context.name.clone())
             }
+            _ => None,
         };
-        Told {
-            kind: finding.kind,
-            count: finding.count,
-            memory: finding.memory.map(|(at, bytes)| (at, bytes, self.describe(at))),
-            note: finding.note.clone(),
-            accesses: finding.seen.iter().map(access).collect(),
-        }
+        let lies_at = |address: u64| self.map.describe(address as u32);
+        Told::of(finding, debug, |cycle| self.clock.time(cycle), context, lies_at)
     }
 }

@@ -11,6 +11,8 @@ pub enum Kind {
     BeyondPacket,
     /// An access to a packet whose buffer was given back.
     FreedPacket,
+    /// A read of bytes that a packet of another context left in a packet buffer.
+    StaleData,
     /// An access to another context's or HPU's memory.
     ForeignMemory,
     /// The stack is too small.
@@ -21,18 +23,37 @@ pub enum Kind {
     UnfinishedTransfer,
     /// A handler's stack goes away while a command or copy may still use it.
     NeverAwaited,
-    /// Two HPUs touch the same bytes, at least one writes, and nothing orders them.
+    /// Two HPUs or harts touch the same bytes, at least one writes, and nothing orders them.
     DataRace,
     /// The same, of values that are read, changed and written back.
     LostUpdate,
+    /// A read of x30 behind the last word of a message.
+    BeyondMessage,
+    /// A read of x30 where no word is.
+    EmptyRead,
+    /// A thread reads a message of another thread's context.
+    ForeignMessage,
+    /// A message is ended before its words are read.
+    UnreadWords,
+    /// A message is never ended.
+    NeverDone,
+    /// A message is ended that was not begun.
+    UnmatchedDone,
+    /// More words are written to x31 than the message's header announced.
+    ExcessWords,
+    /// Fewer words are written to x31 than the message's header announced.
+    MissingWords,
+    /// A message is announced that no NIC takes.
+    RefusedMessage,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 20] = [
         Self::Uninitialised,
         Self::BeyondPacket,
         Self::FreedPacket,
+        Self::StaleData,
         Self::ForeignMemory,
         Self::StackOverflow,
         Self::ReusedBuffer,
@@ -40,7 +61,21 @@ impl Kind {
         Self::NeverAwaited,
         Self::DataRace,
         Self::LostUpdate,
+        Self::BeyondMessage,
+        Self::EmptyRead,
+        Self::ForeignMessage,
+        Self::UnreadWords,
+        Self::NeverDone,
+        Self::UnmatchedDone,
+        Self::ExcessWords,
+        Self::MissingWords,
+        Self::RefusedMessage,
     ];
+
+    /// Tells whether it is about accesses that nothing orders.
+    pub const fn is_race(self) -> bool {
+        matches!(self, Self::DataRace | Self::LostUpdate)
+    }
 
     /// Gives its name in reports.
     pub const fn name(self) -> &'static str {
@@ -48,6 +83,7 @@ impl Kind {
             Self::Uninitialised => "uninitialised",
             Self::BeyondPacket => "beyond_packet",
             Self::FreedPacket => "freed_packet",
+            Self::StaleData => "stale_data",
             Self::ForeignMemory => "foreign_memory",
             Self::StackOverflow => "stack_overflow",
             Self::ReusedBuffer => "reused_buffer",
@@ -55,6 +91,15 @@ impl Kind {
             Self::NeverAwaited => "never_awaited",
             Self::DataRace => "data_race",
             Self::LostUpdate => "lost_update",
+            Self::BeyondMessage => "beyond_message",
+            Self::EmptyRead => "empty_read",
+            Self::ForeignMessage => "foreign_message",
+            Self::UnreadWords => "unread_words",
+            Self::NeverDone => "never_done",
+            Self::UnmatchedDone => "unmatched_done",
+            Self::ExcessWords => "excess_words",
+            Self::MissingWords => "missing_words",
+            Self::RefusedMessage => "refused_message",
         }
     }
 
@@ -64,6 +109,7 @@ impl Kind {
             Self::Uninitialised => "a value that was never written is used",
             Self::BeyondPacket => "an access outside the packet",
             Self::FreedPacket => "an access to a packet whose buffer was given back",
+            Self::StaleData => "a read of what a packet of another context left",
             Self::ForeignMemory => "an access to memory of somebody else",
             Self::StackOverflow => "the stack is too small",
             Self::ReusedBuffer => "a buffer is changed while a command or copy may still read it",
@@ -76,14 +122,43 @@ impl Kind {
                 "lost updates: values are read, changed and written back, and \
                                  nothing keeps others out meanwhile"
             }
+            Self::BeyondMessage => "a read of x30 behind the last word of a message",
+            Self::EmptyRead => "a read of x30, and nothing is there",
+            Self::ForeignMessage => "a thread reads a message of another thread's context",
+            Self::UnreadWords => "a message is ended before its words are read",
+            Self::NeverDone => "a message is never ended",
+            Self::UnmatchedDone => "a message is ended, and none was begun",
+            Self::ExcessWords => {
+                "more words are written to x31 than the message's header announces"
+            }
+            Self::MissingWords => {
+                "fewer words are written to x31 than the message's header announces"
+            }
+            Self::RefusedMessage => "a message is announced that the NIC refuses",
         }
     }
 
-    /// Says what to do.
-    pub const fn advice(self) -> &'static str {
+    /// Says what to do where it was seen.
+    pub const fn advice(self, at: &Who) -> &'static str {
+        match (self, at) {
+            (Self::StackOverflow, Who::Hart { .. }) => {
+                "make local arrays smaller, or give them static or heap memory: the stack of a hart \
+                 has 128 KiB, that of a thread 4,352 B"
+            }
+            (Self::DataRace, Who::Hart { .. }) => {
+                "order them: an atomic, a lock around both, or a message to the hart that owns the data"
+            }
+            (Self::LostUpdate, Who::Hart { .. }) => {
+                "use an atomic (__atomic_fetch_add), or a lock around reading and writing"
+            }
+            _ => self.usual_advice(),
+        }
+    }
+
+    const fn usual_advice(self) -> &'static str {
         match self {
             Self::Uninitialised => "write it before it is used",
-            Self::BeyondPacket => {
+            Self::BeyondPacket | Self::StaleData => {
                 "compare with task->pkt_mem_size first: a packet may be shorter than its headers say"
             }
             Self::FreedPacket => {
@@ -106,6 +181,31 @@ impl Kind {
                  completion)"
             }
             Self::LostUpdate => "use an atomic (amo_add), or a lock around reading and writing",
+            Self::BeyondMessage => {
+                "read no more words than the message's header announces (lnic_words of \
+                 lnic_header_bytes)"
+            }
+            Self::EmptyRead => "wait for a message first (lnic_wait)",
+            Self::ForeignMessage => {
+                "leave lcurcontext to the nanoKernel: it follows the thread that runs"
+            }
+            Self::UnreadWords => {
+                "read all words before lnic_msg_done: on the published hardware those that are left \
+                 are taken for the next message"
+            }
+            Self::NeverDone => {
+                "say lnic_msg_done once for each message: until then its hart is taken for busy with it"
+            }
+            Self::UnmatchedDone => "say lnic_msg_done once for each message",
+            Self::ExcessWords => {
+                "write as many words as the header says: one more is taken for the next message's header"
+            }
+            Self::MissingWords => {
+                "write as many words as the header says: the next message's are taken for the rest"
+            }
+            Self::RefusedMessage => {
+                "announce between 1 B and what the largest buffer of the machine has"
+            }
         }
     }
 }
@@ -137,6 +237,16 @@ pub enum Deed {
     Stack,
     /// The end of the handler.
     End,
+    /// A read of x30.
+    Receive,
+    /// The first read of a message.
+    Begin,
+    /// A word written to x31.
+    Send,
+    /// A message's header written to x31.
+    Announce,
+    /// The end of a message's handling.
+    Done,
 }
 
 impl Deed {
@@ -155,6 +265,11 @@ impl Deed {
             Self::Output => "output",
             Self::Stack => "stack",
             Self::End => "end",
+            Self::Receive => "receive",
+            Self::Begin => "begin",
+            Self::Send => "send",
+            Self::Announce => "announce",
+            Self::Done => "done",
         }
     }
 
@@ -173,8 +288,37 @@ impl Deed {
             Self::Output => "printed by",
             Self::Stack => "the stack pointer goes below the stack in",
             Self::End => "goes away at the end of",
+            Self::Receive => "x30 read by",
+            Self::Begin => "begun by",
+            Self::Send => "sent through x31 by",
+            Self::Announce => "announced by",
+            Self::Done => "ended by",
         }
     }
+}
+
+/// Says who did it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A handler.
+    Hpu {
+        /// Cluster.
+        cluster: u32,
+        /// HPU within the cluster.
+        hpu: u32,
+        /// The task, where it is still known.
+        task: Option<RunningTask>,
+    },
+    /// A nanoservice.
+    Hart {
+        /// The hart.
+        hart: u32,
+        /// The context that it ran.
+        context: u16,
+        /// The message that it had begun last there, where that is still known: messages are counted as
+        /// they come in.
+        message: Option<u64>,
+    },
 }
 
 /// Holds one access.
@@ -183,13 +327,24 @@ pub struct Seen {
     /// What was done.
     pub deed: Deed,
     /// The instruction.
-    pub pc: u32,
+    pub pc: u64,
     /// The cycle.
     pub cycle: u64,
-    /// Cluster.
-    pub cluster: u32,
-    /// HPU within the cluster.
-    pub hpu: u32,
-    /// The task, where it is still known.
-    pub task: Option<RunningTask>,
+    /// Who did it.
+    pub who: Who,
+}
+
+/// What was seen: equal findings are one.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: Kind,
+    /// Where: an address, and bytes.
+    pub memory: Option<(u64, u32)>,
+    /// What more there is to say.
+    pub note: Option<String>,
+    /// The accesses: the one that showed it, then those it collides with.
+    pub seen: Vec<Seen>,
+    /// How often.
+    pub count: u64,
 }

@@ -3,5 +3,5 @@
 mod finding;
 mod verdict;
 
-pub use finding::{Deed, Kind, Seen};
+pub use finding::{Deed, Finding, Kind, Seen, Who};
 pub use verdict::{Access, Told, Verdict};

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use pinion_sim::Time;
 use serde_json::{Value, json};
 
-use super::finding::{Kind, Seen};
+use super::finding::{Finding, Kind, Seen, Who};
+use crate::fault::program::{Debug, describe};
 use crate::words::{count, kind_name, written};
 
 /// Holds what was found.
@@ -25,8 +26,12 @@ pub struct Told {
     pub kind: Kind,
     /// How often.
     pub count: u64,
+    /// The node of a cluster in which it was seen first.
+    pub node: Option<String>,
+    /// Number of nodes in which it was seen.
+    pub nodes: u64,
     /// Where: an address, bytes, and what lies there.
-    pub memory: Option<(u32, u32, String)>,
+    pub memory: Option<(u64, u32, String)>,
     /// What more there is to say.
     pub note: Option<String>,
     /// The accesses.
@@ -55,9 +60,20 @@ impl Verdict {
         let same = |one: &&mut Told| one.is_like(&told);
         match self.findings.iter_mut().find(same) {
             None => self.findings.push(told),
-            Some(one) if told.kind == one.kind => one.count += told.count,
+            Some(one) if told.kind == one.kind => {
+                one.count += told.count;
+                one.nodes += u64::from(told.node != one.node);
+            }
             Some(one) if told.kind == Kind::LostUpdate => *one = told,
             Some(_) => {}
+        }
+    }
+
+    /// Adds what was found in a node of a cluster; nodes come one after the other.
+    pub fn add_node(&mut self, name: &str, found: Self) {
+        self.intended += found.intended;
+        for told in found.findings {
+            self.add(Told { node: Some(name.to_owned()), nodes: 1, ..told });
         }
     }
 
@@ -91,8 +107,46 @@ impl Told {
             lines.sort();
             lines
         };
-        let races = |told: &Self| matches!(told.kind, Kind::DataRace | Kind::LostUpdate);
-        (self.kind == other.kind || races(self) && races(other)) && lines(self) == lines(other)
+        let same_kind = self.kind == other.kind || self.kind.is_race() && other.kind.is_race();
+        same_kind && lines(self) == lines(other)
+    }
+
+    /// Says what a finding is about: functions and lines by the program's debug information, the time of
+    /// a cycle, the name of a context, and what lies at an address.
+    pub fn of(
+        finding: &Finding,
+        debug: &Debug<'_>,
+        time: impl Fn(u64) -> Time,
+        context: impl Fn(&Who) -> Option<String>,
+        lies_at: impl Fn(u64) -> String,
+    ) -> Self {
+        let access = |seen: &Seen| {
+            let places = debug.places(seen.pc);
+            let own = places.iter().find(|place| !place.is_of_sdk());
+            let place = own.or(places.first());
+            let function = place.and_then(|place| place.function.clone());
+            Access {
+                seen: *seen,
+                function: function.or_else(|| describe(debug.image(), seen.pc)),
+                source: place.and_then(|place| place.source()),
+                context: context(&seen.who),
+                time: time(seen.cycle),
+            }
+        };
+        Self {
+            kind: finding.kind,
+            count: finding.count,
+            node: None,
+            nodes: 0,
+            memory: finding.memory.map(|(at, bytes)| (at, bytes, lies_at(at))),
+            note: finding.note.clone(),
+            accesses: finding.seen.iter().map(access).collect(),
+        }
+    }
+
+    fn advice(&self) -> &'static str {
+        let nobody = Who::Hpu { cluster: 0, hpu: 0, task: None };
+        self.kind.advice(self.accesses.first().map_or(&nobody, |access| &access.seen.who))
     }
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
@@ -100,7 +154,13 @@ impl Told {
             1 => String::new(),
             times => format!(", {} times", count(times)),
         };
-        writeln!(out, "    {}{times}", self.kind.words())?;
+        let place = match (&self.node, self.nodes) {
+            (None, _) => String::new(),
+            (Some(node), 0 | 1) => format!("{node}: "),
+            (Some(node), 2) => format!("{node} and another node: "),
+            (Some(node), nodes) => format!("{node} and {} other nodes: ", count(nodes - 1)),
+        };
+        writeln!(out, "    {place}{}{times}", self.kind.words())?;
         for access in &self.accesses {
             writeln!(out, "      {access}")?;
         }
@@ -112,22 +172,27 @@ impl Told {
         if let Some(note) = &self.note {
             writeln!(out, "      {note}")?;
         }
-        writeln!(out, "      {}", self.kind.advice())
+        writeln!(out, "      {}", self.advice())
     }
 
     fn to_json(&self) -> Value {
         let memory = self.memory.as_ref().map(
             |(address, bytes, what)| json!({ "address": address, "bytes": bytes, "what": what }),
         );
-        json!({
+        let mut finding = json!({
             "kind": self.kind.name(),
             "count": self.count,
             "what": self.kind.words(),
-            "advice": self.kind.advice(),
+            "advice": self.advice(),
             "note": self.note,
             "memory": memory,
             "accesses": self.accesses.iter().map(Access::to_json).collect::<Vec<_>>(),
-        })
+        });
+        if let Some(node) = &self.node {
+            finding["node"] = json!(node);
+            finding["nodes"] = json!(self.nodes);
+        }
+        finding
     }
 }
 
@@ -140,20 +205,36 @@ impl Access {
 
     fn to_json(&self) -> Value {
         let seen = &self.seen;
-        json!({
+        let mut access = json!({
             "deed": seen.deed.name(),
             "function": self.function,
             "source": self.source,
             "pc": seen.pc,
             "cycle": seen.cycle,
             "time_ns": self.time.ns(),
-            "cluster": seen.cluster,
-            "hpu": seen.hpu,
-            "packet": seen.task.map(|task| task.packet),
-            "message": seen.task.map(|task| task.message),
-            "context": self.context,
-            "handler": seen.task.map(|task| kind_name(task.kind)),
-        })
+        });
+        if let (Some(keys), Value::Object(who)) = (access.as_object_mut(), self.who_json()) {
+            keys.extend(who);
+        }
+        access
+    }
+
+    fn who_json(&self) -> Value {
+        match self.seen.who {
+            Who::Hpu { cluster, hpu, task } => json!({
+                "cluster": cluster,
+                "hpu": hpu,
+                "packet": task.map(|task| task.packet),
+                "message": task.map(|task| task.message),
+                "context": self.context,
+                "handler": task.map(|task| kind_name(task.kind)),
+            }),
+            Who::Hart { hart, context, message } => json!({
+                "hart": hart,
+                "message": message,
+                "context": context,
+            }),
+        }
     }
 }
 
@@ -166,11 +247,22 @@ impl std::fmt::Display for Access {
             (Some(function), None) => write!(f, "{function} (pc {:#010x})", seen.pc)?,
             (None, _) => write!(f, "pc {:#010x}", seen.pc)?,
         }
-        if let (Some(task), Some(context)) = (seen.task, &self.context) {
-            let (packet, kind) = (task.packet, kind_name(task.kind));
-            write!(f, ", {kind} handler of packet {packet}, context {context}")?;
+        let cycle = count(seen.cycle);
+        match seen.who {
+            Who::Hpu { cluster, hpu, task } => {
+                if let (Some(task), Some(context)) = (task, &self.context) {
+                    let (packet, kind) = (task.packet, kind_name(task.kind));
+                    write!(f, ", {kind} handler of packet {packet}, context {context}")?;
+                }
+                write!(f, ", cluster {cluster} HPU {hpu}, cycle {cycle}")
+            }
+            Who::Hart { hart, context, message } => {
+                match message {
+                    Some(message) => write!(f, ", message {message}, context {context}")?,
+                    None => write!(f, ", before a message")?,
+                }
+                write!(f, ", hart {hart}, cycle {cycle}")
+            }
         }
-        let (cluster, hpu, cycle) = (seen.cluster, seen.hpu, count(seen.cycle));
-        write!(f, ", cluster {cluster} HPU {hpu}, cycle {cycle}")
     }
 }

@@ -100,6 +100,11 @@ pub struct Debug<'a> {
 }
 
 impl Debug<'_> {
+    /// Gives the program.
+    pub fn image(&self) -> &Image {
+        self.image
+    }
+
     /// Tells whether there is code at an address. What the linker threw away lies at 0 in debug
     /// information: only what is loaded counts.
     pub fn has_code(&self, address: u64) -> bool {

@@ -8,7 +8,6 @@ use pinion_spin::listener::DropReason;
 use pinion_spin::{ExecutionContext, HandlerKind, Machine, Totals};
 use serde_json::{Map, Value, json};
 
-use crate::check::Verdict;
 use crate::document::Document;
 use crate::fault::{self, Explained, Fault};
 use pinion_app::app::App;
@@ -52,8 +51,6 @@ pub struct Handlers {
     pub handlers: Vec<HandlerRow>,
     /// Describes the native engine, of a run by it.
     pub native: Option<Native>,
-    /// Says what the checker found, of a run that it heard.
-    pub check: Option<Verdict>,
 }
 
 /// Names what a summary is about.
@@ -131,7 +128,6 @@ impl Summary<Handlers> {
             handlers: handlers.collect(),
             totals,
             native: None,
-            check: None,
         };
         let spent = (simulated, cycles(machine, simulated));
         let mut summary = Self {
@@ -216,14 +212,8 @@ impl Section for Handlers {
         ("handler errors", run.section.totals.faults)
     }
 
-    fn write_trouble(run: &Summary<Self>, out: &mut String) -> std::fmt::Result {
-        run.section.check.iter().for_each(|check| out.push_str(&check.to_text()));
-        Ok(())
-    }
-
     fn has_failures(run: &Summary<Self>) -> bool {
-        let found = run.section.check.as_ref().is_some_and(|check| !check.findings.is_empty());
-        run.section.totals.faults > 0 || found
+        run.section.totals.faults > 0
     }
 
     fn keys(run: &Summary<Self>) -> Map<String, Value> {
@@ -263,9 +253,6 @@ impl Section for Handlers {
             keys["workers"] = json!(native.workers);
             keys["engine_seconds"] = json!(native.engine.as_secs_f64());
             keys["packets_per_second"] = json!(section.packets_per_second());
-        }
-        if let Some(check) = &section.check {
-            keys["check"] = check.to_json();
         }
         as_keys(keys)
     }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::ending::{Ending, Report};
 use super::histogram::Quantiles;
 use super::packet_handlers::Handlers;
+use crate::check::Verdict;
 use crate::document::Document;
 use crate::fault::Explained;
 use crate::words::{count, seconds, written};
@@ -42,6 +43,8 @@ pub struct Summary<S = Handlers> {
     pub faults: Vec<Explained>,
     /// What the program did wrong.
     pub warnings: Vec<String>,
+    /// What the checker found, of a run that it heard.
+    pub check: Option<Verdict>,
     /// What was answered otherwise than expected.
     pub differences: Vec<String>,
     /// What does not add up: a defect of the simulator.
@@ -101,6 +104,7 @@ impl<S: Section> Summary<S> {
             kernel_dropped: None,
             faults: Vec::new(),
             warnings: Vec::new(),
+            check: None,
             differences: Vec::new(),
             imbalances: Vec::new(),
             remarks: Vec::new(),
@@ -154,6 +158,7 @@ impl<S: Section> Summary<S> {
     }
 
     fn write_trouble(&self, out: &mut String) -> std::fmt::Result {
+        self.check.iter().for_each(|check| out.push_str(&check.to_text()));
         S::write_trouble(self, out)?;
         let lists =
             [("the program did wrong:", &self.warnings), ("not as expected:", &self.differences)];
@@ -194,7 +199,8 @@ impl<S: Section> Report for Summary<S> {
     }
 
     fn has_failures(&self) -> bool {
-        self.ending.is_failure() || !self.imbalances.is_empty() || S::has_failures(self)
+        let found = self.check.as_ref().is_some_and(|check| !check.findings.is_empty());
+        self.ending.is_failure() || !self.imbalances.is_empty() || found || S::has_failures(self)
     }
 
     fn has_differences(&self) -> bool {
@@ -226,6 +232,9 @@ impl<S: Section> Report for Summary<S> {
             keys.extend(of_one.map(|(key, value)| (key.to_owned(), value)));
         }
         keys.extend(S::keys(self));
+        if let Some(check) = &self.check {
+            all["check"] = check.to_json();
+        }
         if let Some(frames) = self.kernel_dropped {
             all["packets"]["dropped_by_kernel"] = json!(frames);
         }

@@ -5,6 +5,7 @@
 //! it, and gives a [`Summary`] at rank 0.
 
 mod arguments;
+mod check;
 mod curve;
 mod end;
 mod frames_end;
@@ -31,6 +32,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use check::check;
 pub use curve::{Curve, CurvePoint};
 pub use end::End;
 pub use frames_end::FramesEnd;

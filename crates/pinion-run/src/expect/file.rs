@@ -263,7 +263,6 @@ impl Test {
             ("unmatched", self.unmatched.is_some()),
             ("host_memory", !self.host_memory.is_empty()),
             ("packets", !self.packets.is_empty()),
-            ("check", self.check.is_some()),
         ];
         given.iter().find(|(_, given)| *given).map(|(key, _)| *key)
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pinion_check::Checker;
+use pinion_check::{Checker, Verdict};
 use pinion_net::capture::{CaptureReader, LinkType, TimedFrame};
 use pinion_observe::fault::Fault;
 use pinion_observe::profile::HpuProfile;
@@ -17,7 +17,7 @@ use super::coverage::Coverage;
 use super::file::{FAILED, Test, Unmatched};
 use super::packet::bytes_difference;
 use crate::cluster::{self, Plan};
-use crate::nanoservice::run::RunOptions;
+use crate::nanoservice::run::{RunOptions, Settling};
 use crate::nanoservice::{self, HartProfile, Script, Setup, Traffic};
 use crate::ranks;
 use crate::run::Finished;
@@ -140,7 +140,7 @@ impl Job<'_> {
         let app = App::of(manifest, self.options)?;
         let mut ears = Kept::new(watch);
         let mut profile = HpuProfile::new(&app);
-        let mut checker = self.checks(&app).then(|| Checker::new(&app));
+        let mut checker = self.checks().then(|| Checker::new(&app));
         let outputs = Outputs::default();
         let finished = match &mut checker {
             None => crate::run::trace(&app, packets, &outputs, &mut ears, &mut profile)?,
@@ -153,9 +153,7 @@ impl Job<'_> {
         coverage.add(&profile.profile());
         let summary = &finished.summary;
         let mut said = self.troubles(summary, &kept.2);
-        let verdict = checker.map(|checker| checker.verdict(&app));
-        let found = verdict.filter(|verdict| !verdict.findings.is_empty());
-        said.extend(found.map(|verdict| verdict.to_text()));
+        said.extend(found(checker.map(|checker| checker.verdict(&app))));
         self.packets_out(&kept.0, &mut said)?;
         said.extend(match &test.unmatched {
             None => Vec::new(),
@@ -169,9 +167,8 @@ impl Job<'_> {
     }
 
     /// Tells whether accesses are checked: where the test does not say, unless handlers are to fail.
-    fn checks(&self, app: &App) -> bool {
-        let is_one = app.machine.value.units.count <= 1;
-        is_one && self.test.check.unwrap_or(self.test.exit_status != FAILED)
+    fn checks(&self) -> bool {
+        self.test.check.unwrap_or(self.test.exit_status != FAILED)
     }
 
     fn packets(&self, manifest: &Manifest) -> Result<Packets> {
@@ -262,13 +259,24 @@ impl Job<'_> {
         };
         let mut ears = Kept::new(watch);
         let mut profile = HartProfile::new(&service, &setup);
+        let mut checker = self.checks().then(|| nanoservice::checker(&service, &setup));
         let outputs = nanoservice::Outputs::default();
         let options = RunOptions::of(traffic);
+        let mut both;
+        let listener: &mut dyn Settling = match &mut checker {
+            None => &mut profile,
+            Some(checker) => {
+                both = Both::new(&mut profile, checker);
+                &mut both
+            }
+        };
         let summary =
-            nanoservice::run::run(&service, &setup, options, &outputs, &mut ears, &mut profile)?;
+            nanoservice::run::run(&service, &setup, options, &outputs, &mut ears, listener)?;
         let printed: Vec<String> = ears.console.lines().map(str::to_owned).collect();
         coverage.add(&profile.profile(summary.cycles));
-        let said = self.troubles(&summary, &printed);
+        let mut said = self.troubles(&summary, &printed);
+        let rests = nanoservice::rests(&summary.ending);
+        said.extend(found(checker.map(|checker| checker.verdict(&service, rests))));
         Ok((said, summary.cycles, summary.ending == Ending::Interrupted))
     }
 
@@ -286,9 +294,16 @@ impl Job<'_> {
         }
         let plan = Plan::load(file, self.options)?;
         let options = cluster::RunOptions::default();
-        let summary = ranks::with(|ranks| cluster::run(&plan, &options, ranks, watch))?;
-        let Some(summary) = summary else { return Ok((Vec::new(), 0, false)) };
-        let said = self.troubles(&summary, &[]);
+        let mut summary = match self.checks() && ranks::started() == 1 {
+            true => cluster::check(&plan, &options, watch)?,
+            false => match ranks::with(|ranks| cluster::run(&plan, &options, ranks, watch))? {
+                Some(summary) => summary,
+                None => return Ok((Vec::new(), 0, false)),
+            },
+        };
+        let verdict = summary.check.take();
+        let mut said = self.troubles(&summary, &[]);
+        said.extend(found(verdict));
         Ok((said, summary.cycles, summary.ending == Ending::Interrupted))
     }
 
@@ -328,6 +343,12 @@ impl Job<'_> {
     fn wrong(&self, problem: &str) -> Error {
         Error::Usage(format!("run `{}`: {problem}", self.test.name))
     }
+}
+
+/// Says what a checker found, if there was one and it found something.
+fn found(verdict: Option<Verdict>) -> Option<String> {
+    let found = verdict.filter(|verdict| !verdict.findings.is_empty());
+    found.map(|verdict| verdict.to_text())
 }
 
 /// Keeps what comes out of a run, and lets somebody else end it.

@@ -3,6 +3,7 @@
 //! A [`Service`](pinion_app::service::Service) and a [`Setup`] make a node; [`run::run`] puts it at one
 //! end of a link and requests at the other, and gives a [`Summary`].
 
+mod check;
 pub mod ears;
 mod fault;
 mod flows;
@@ -24,6 +25,7 @@ mod text;
 mod trace;
 pub mod wire;
 
+pub use check::{check, checker, rests};
 pub use frames::Outputs;
 pub use outside::Traffic;
 pub use perfetto::NodeTrace;

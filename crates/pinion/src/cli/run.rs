@@ -137,8 +137,8 @@ pub struct RunArgs {
     /// Write a context's host memory at the end of the run (repeatable)
     #[arg(long, value_name = "CONTEXT=FILE", help_heading = "Output")]
     pub host_dump: Vec<String>,
-    /// Check every access of handlers: memory that was never written or is not theirs, buffers of
-    /// commands that are not done, data races
+    /// Check every access of handlers and nanoservices: memory that was never written or is not theirs,
+    /// buffers of commands that are not done, data races, words of messages
     #[arg(long, help_heading = "Output")]
     pub check: bool,
     /// Keep everything that the run reads in one file, and what came of it, for `pinion replay`

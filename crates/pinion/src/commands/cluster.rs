@@ -15,7 +15,7 @@ use pinion::ranks;
 use pinion::record::Subject;
 use pinion::report::{Partial, Report as _, write_whole};
 use pinion::trace::{Filter, When};
-use pinion_net::fabric::Alone;
+use pinion_net::fabric::{Alone, Ranks};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 
@@ -43,6 +43,9 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     if let Some(live) = &args.live {
         return replay(args, file, live, keep);
     }
+    if args.check {
+        refuse_ranks("checked")?;
+    }
     let mut plan = Plan::load(file, &options(args))?;
     plan.built().for_each(build::show);
     let histograms = histograms(args, &plan)?;
@@ -51,6 +54,7 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     if let Some(file) = &args.cluster.curve {
         let with = "with one run; --curve makes several: with --set, a recording is run for each";
         look::refuse(args, &["--record"], with)?;
+        look::refuse(args, &["--check"], "with one run; --curve makes several")?;
         let done = ranks::with(|ranks| {
             let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
             let done = Curve::run(&mut plan, &options, ranks, &mut watch);
@@ -63,7 +67,7 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     keep.begin(args, Subject::Cluster(&plan, file))?;
     let summary = ranks::with(|ranks| {
         let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
-        let summary = cluster::run(&plan, &options, ranks, &mut watch);
+        let summary = run_or_check(args, &plan, &options, ranks, &mut watch);
         watch.clear();
         summary
     })?;
@@ -86,12 +90,26 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     Ok(status)
 }
 
+/// Runs a cluster, and checks it if that is asked for.
+fn run_or_check(
+    args: &RunArgs,
+    plan: &Plan,
+    options: &RunOptions,
+    ranks: &mut dyn Ranks,
+    watch: &mut Watch,
+) -> Result<Option<Summary>> {
+    match args.check {
+        true => cluster::check(plan, options, watch).map(Some),
+        false => cluster::run(plan, options, ranks, watch),
+    }
+}
+
 /// Runs as a live run ran.
 fn replay(args: &RunArgs, file: &Path, live: &LiveRun, keep: &mut Keep) -> Result<Status> {
     let plan = load_live(args, file, live)?;
     let run = run_options(args, Vec::new())?;
     let mut watch = Watch::new(!args.quiet);
-    let summary = cluster::run(&plan, &run, &mut Alone, &mut watch)?;
+    let summary = run_or_check(args, &plan, &run, &mut Alone, &mut watch)?;
     watch.clear();
     let Some(summary) = summary else { return Ok(Status::Success) };
     let status = report::conclude(&args.report, &summary)?;
@@ -214,16 +232,24 @@ fn trace_all(args: &TraceArgs, plan: &Plan, captures: Vec<(String, PathBuf)>) ->
 /// Reads a cluster of which one node is looked into.
 pub fn plan_for_a_node(run: &RunArgs, file: &Path) -> Result<Plan> {
     refuse(run)?;
-    if ranks::started() > 1 {
-        let why = "a cluster is looked into by one process: leave mpirun out";
-        return Err(Error::Usage(why.to_owned()));
-    }
+    refuse_ranks("looked into")?;
     let plan = match &run.live {
         None => Plan::load(file, &options(run))?,
         Some(live) => load_live(run, file, live)?,
     };
     plan.built().for_each(build::show);
     Ok(plan)
+}
+
+/// Refuses to run with others; `done` says what one process does alone.
+fn refuse_ranks(done: &str) -> Result<()> {
+    match ranks::started() > 1 {
+        false => Ok(()),
+        true => {
+            let why = format!("a cluster is {done} by one process: leave mpirun out");
+            Err(Error::Usage(why))
+        }
+    }
 }
 
 /// Finds the node that is meant; `done` says what becomes of it.

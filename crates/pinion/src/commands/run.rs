@@ -37,14 +37,12 @@ pub fn run(args: &RunArgs) -> Result<Status> {
 pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     keep_files_apart(args, &[])?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
-        refuse_check(args, "a cluster")?;
         return cluster::run(args, &file, keep);
     }
     let with = format!("with clusters; {} is none: it has no cluster.toml", args.app.app.display());
     look::refuse(args, &CLUSTER, &with)?;
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
-        refuse_check(args, "a nanoservice")?;
         engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
         return service::run(args, manifest, keep);
     }
@@ -83,28 +81,10 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
 
 /// Runs on the simulator, and checks every access.
 fn check(app: &App, packets: Packets, outputs: &Outputs, watch: &mut Watch) -> Result<Finished> {
-    let machine = &app.machine.value;
-    if machine.units.count > 1 {
-        return Err(Error::Usage(format!(
-            "--check follows one PsPIN unit, and {} has {}: add --set units.count=1",
-            machine.name, machine.units.count
-        )));
-    }
     let mut checker = Checker::new(app);
     let mut finished = run::trace(app, packets, outputs, watch, &mut checker)?;
-    finished.summary.section.check = Some(checker.verdict(app));
+    finished.summary.check = Some(checker.verdict(app));
     Ok(finished)
-}
-
-/// Refuses to check what has no packet handlers.
-fn refuse_check(args: &RunArgs, what: &str) -> Result<()> {
-    match args.check {
-        false => Ok(()),
-        true => Err(Error::Usage(format!(
-            "--check looks at the memory of packet handlers on one NIC; {} is {what}",
-            args.app.app.display()
-        ))),
-    }
 }
 
 /// Runs on the simulator, or on the native engine with so many workers.

@@ -4,6 +4,7 @@ use pinion::Error;
 use pinion::app::Options;
 use pinion::error::Result;
 use pinion::manifest::Manifest;
+use pinion::nanoservice;
 use pinion::nanoservice::live::Recorded;
 use pinion::nanoservice::run::{self, RunOptions};
 use pinion::nanoservice::{Outputs, Script, Setup, Traffic};
@@ -26,7 +27,11 @@ pub fn run(args: &RunArgs, manifest: Manifest, keep: &mut Keep) -> Result<Status
         keep.begin(args, Subject::Nanoservice(&service, &setup))?;
     }
     let mut watch = Watch::new(!args.quiet);
-    let summary = run::run(&service, &setup, run, &outputs(&args.report), &mut watch, Deaf)?;
+    let outputs = outputs(&args.report);
+    let summary = match args.check {
+        true => nanoservice::check(&service, &setup, run, &outputs, &mut watch)?,
+        false => run::run(&service, &setup, run, &outputs, &mut watch, Deaf)?,
+    };
     watch.clear();
     let status = report::conclude(&args.report, &summary)?;
     keep.end(&summary)?;

@@ -122,6 +122,45 @@ __handler__ void silently_kept_ph(handler_args_t *args)
     *last = task->l2_pkt_mem;
 }
 
+// case left: udp,size=128,messages=2,packets=32,order=interleaved; tenants
+__handler__ void left_ph(handler_args_t *args)
+{
+    task_t *task = args->task;
+    volatile uint8_t *packet = task->l2_pkt_mem;
+
+#ifdef FIXED
+    USE(packet[0]);
+#else
+    USE(packet[task->pkt_mem_size + 40]); // finds stale_data beyond_packet
+#endif
+}
+
+// case left_sent: udp,size=128,messages=2,packets=32,order=interleaved; tenants
+__handler__ void left_sent_ph(handler_args_t *args)
+{
+    task_t *task = args->task;
+    uint32_t more = 64;
+    spin_cmd_t command;
+#ifdef FIXED
+    more = 0;
+#endif
+    spin_send_packet(task->l2_pkt_mem, task->pkt_mem_size + more, &command); // finds stale_data beyond_packet
+    spin_cmd_wait(command);
+}
+
+// case unit_behind: udp,size=128,messages=8,packets=4; units
+__handler__ void unit_behind_ph(handler_args_t *args)
+{
+    task_t *task = args->task;
+    volatile uint8_t *packet = task->pkt_mem;
+    uint32_t at = task->pkt_mem_size + 3;
+
+#ifdef FIXED
+    at -= 4;
+#endif
+    USE(packet[at]); // finds beyond_packet
+}
+
 // case other_context: udp,size=128,count=4; handler_memory = "4KiB"; unfixed; other
 __handler__ void other_context_ph(handler_args_t *args)
 {

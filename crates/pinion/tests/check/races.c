@@ -273,3 +273,14 @@ __handler__ void global_lock_ph(handler_args_t *args)
     shared->count += 1; // finds lost_update
 #endif
 }
+
+// case in_units: udp,size=128,messages=64,packets=8,order=interleaved; units
+__handler__ void in_units_ph(handler_args_t *args)
+{
+    shared_t *shared = args->task->handler_mem;
+#ifdef FIXED
+    amo_add((volatile int32_t *)&shared->data[3], 3);
+#else
+    shared->data[3] += 3; // finds lost_update
+#endif
+}
