@@ -2,18 +2,21 @@
 //!
 //! Runs are the same each time, so nothing need be kept in advance: who listens first says which packet or
 //! message is meant, who listens next follows it, and its program's lines are counted in a third run. What
-//! comes out has parts that follow each other without a gap.
+//! comes out has parts that follow each other without a gap, so that they add up.
 //!
 //! | part | of what |
 //! |---|---|
 //! | [`nano`] | messages to a nanoservice |
 //! | [`Census`], [`Witness`], [`Lines`], [`Answer`] | packets of handlers on a sPIN NIC |
+//! | [`cluster`] | requests through all nodes of a cluster, and frames lost between them |
+//! | [`find`] | which of them is meant |
+//! | [`way`] | a way's parts, as text, for programs and as a picture |
 
+pub mod cluster;
+pub mod find;
 mod handlers;
 pub mod nano;
-mod way;
+pub mod way;
 
-pub use handlers::{
-    Answer, Blocker, Census, Chain, Found, Lines, Span, Step, Target, Which, Witness,
-};
-pub use way::{LineShare, Part, Standing};
+pub use find::Which;
+pub use handlers::{Answer, Census, Found, Holder, Lines, LockWait, Spent, Target, Witness};

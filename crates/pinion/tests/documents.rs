@@ -278,6 +278,12 @@ fn why() {
     assert_eq!(slowest["message"]["frames"], 2);
     let stray = of_messages(&["--load", "requests=2,contexts=1", "--dropped"]);
     assert_eq!(stray["frame"]["reason"], "context_unbound");
+    let cluster = example("cluster_filter");
+    let of_requests =
+        |more: &[&'static str]| written("why", &[&["why", cluster.as_str()], more].concat());
+    assert_eq!(of_requests(&["--p99"])["request"]["is_answered"], true);
+    let lost = of_requests(&["--dropped", "--link", "loss=3%,seed=2"]);
+    assert_eq!(lost["lost"]["reason"], "lost");
 }
 
 #[test]

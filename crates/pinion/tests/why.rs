@@ -10,7 +10,7 @@ use pinion::report::Outputs;
 use pinion::trace::Tracer;
 use pinion::traffic::Packets;
 use pinion::watch::Unobserved;
-use pinion::why::{Answer, Census, Found, Lines, Which, Witness};
+use pinion::why::{Answer, Census, Found, Lines, Spent, Which, Witness};
 use pinion_sim::random::Xorshift64;
 use serde_json::Value;
 
@@ -29,12 +29,12 @@ fn census(app: &App, spec: &str) -> Census {
 fn why(app: &App, spec: &str, found: &Found) -> Value {
     let mut witness = Witness::new(app, found);
     hear(app, spec, &mut witness);
-    let mut shares = Vec::new();
+    let mut spent = Spent::default();
     if let Some(mut lines) = Lines::new(app, &witness) {
         hear(app, spec, &mut lines);
-        shares = lines.shares(app);
+        spent = lines.spent(app);
     }
-    Answer::new(app, found, &witness, shares).to_json()
+    Answer::new(app, found, &witness, spent).to_json()
 }
 
 fn ps(value: &Value) -> u64 {
@@ -114,6 +114,65 @@ fn who_waits_for_an_hpu_names_who_has_it() {
     assert!(cause.contains(longest["what"].as_str().unwrap()), "{cause}");
 }
 
+/// Handlers that all want the same lock, one for each cluster, and keep it for a while.
+const LOCKED: &str = "#include <handler.h>
+
+typedef struct {
+    spin_lock_t lock;
+    volatile uint32_t count;
+} state_t;
+
+__handler__ void locked_ph(handler_args_t *args)
+{
+    state_t *state = (state_t *)args->task->scratchpad[args->cluster_id];
+
+    spin_lock_lock(&state->lock);
+    for (int i = 0; i < 40; i++)
+        state->count++;
+    spin_lock_unlock(&state->lock);
+}
+";
+
+#[test]
+fn who_waits_for_a_lock_names_who_had_it() {
+    if !outside::has_gcc() {
+        return;
+    }
+    let folder = Folder::new("why-locks");
+    folder.write("locked/locked.c", LOCKED);
+    folder.write(
+        "locked/app.toml",
+        "[app]\nname = \"locked\"\nsources = [\"locked.c\"]\n[[context]]\nname = \"all\"\n\
+         match = [\"udp\"]\npayload = \"locked_ph\"\nscratchpad = \"4KiB\"\n",
+    );
+    let overrides = vec!["cluster.count=1".to_owned()];
+    let app = App::load(&folder.0.join("locked"), &Options { overrides, ..Options::default() });
+    let app = app.unwrap();
+    let spec = "udp,size=64,count=40";
+    let census = census(&app, spec);
+    let mut waited = 0;
+    for packet in 0..40 {
+        let found = census.find(Which::Packet(packet)).unwrap();
+        let document = why(&app, spec, &found);
+        check(&document, &found, &format!("packet {packet}"));
+        let spans = document["packet"]["spans"].as_array().unwrap();
+        let Some(wait) = spans.iter().find(|span| span["step"] == "lock_wait") else { continue };
+        waited += 1;
+        assert!(wait["what"].as_str().unwrap().starts_with("waits for the lock at 0x"), "{wait:#}");
+        let holders = wait["behind"].as_array().unwrap();
+        assert!(!holders.is_empty(), "{wait:#}");
+        for holder in holders {
+            assert_ne!(holder["packet"].as_u64(), Some(packet), "{wait:#}");
+            // Nobody keeps it for longer than 40 turns of his loop take.
+            let held = holder["held_ns"].as_f64();
+            assert!(held.is_none_or(|ns| (80.0..2000.0).contains(&ns)), "{wait:#}");
+            assert!(holder["hpu"].is_string(), "{wait:#}");
+        }
+        assert!(ps(&wait["ns"]) >= 50_000, "somebody counted meanwhile: {wait:#}");
+    }
+    assert!(waited >= 30, "{waited} of 40 packets waited for the lock");
+}
+
 #[test]
 fn a_dropped_packet_has_one_cause() {
     let folder = Folder::new("why-dropped");
@@ -166,11 +225,7 @@ fn what_cannot_be_asked_is_said() {
     folder.refuses(&ask(&["--threads", "2"]), &["--threads"]);
     folder.refuses(&ask(&["--dropped", "--svg", "way.svg"]), &["--svg", "has none"]);
     let cluster = outside::example("cluster_echo");
-    folder.refuses(&["why", &cluster], &["--node NAME", "server"]);
     folder.refuses(&["why", &cluster, "--node", "x"], &["there is no such node"]);
-    folder.refuses(&["why", &cluster, "--node", "server", "--packet", "1"], &["--message M"]);
-    let service = outside::example("nanopu_echo");
-    folder.refuses(&["why", &service, "--packet", "3"], &["is a nanoservice"]);
     let output = folder.pinion(&ask(&["--packet", "3", "--svg", "way.svg"]));
     assert_eq!(output.status.code(), Some(0));
     let picture = std::fs::read_to_string(folder.0.join("way.svg")).unwrap();

@@ -13,7 +13,7 @@ use pinion::nanoservice::{Outputs, Setup, Traffic};
 use pinion::service::Service;
 use pinion::watch::Unobserved;
 use pinion::why::Which;
-use pinion::why::nano::{Answer, Follower, Found};
+use pinion::why::nano::{Answer, Follower, Found, Life};
 use serde_json::Value;
 
 fn ps(value: &Value) -> u64 {
@@ -45,6 +45,7 @@ fn the_parts_of_every_message_add_up_to_its_time_on_the_wires() {
         ("nanopu_echo", "requests=300,gap=exp:60,seed=2"),
         ("nanopu_echo", "requests=200,gap=exp:400,size=2000"),
         ("nanopu_echo", "requests=200,outstanding=8"),
+        ("nanopu_mica", "requests=200,gap=exp:800,startup=4,store=10000:512,contexts=uniform:4"),
     ] {
         let options = Options::default();
         let service = Service::load(Path::new(&example(name)), &options).unwrap();
@@ -52,13 +53,15 @@ fn the_parts_of_every_message_add_up_to_its_time_on_the_wires() {
         let Ok(traffic) = Traffic::load(load, &setup, true) else { panic!("{name}: {load}") };
         let table = folder.0.join("frames.csv");
         let outputs = Outputs { packets: Some(table.clone()), ..Outputs::default() };
-        let mut follower = Follower::default();
-        let of = RunOptions::of(traffic);
+        let mut follower = Follower::new(&setup);
+        // A store is filled before it is ready.
+        let of = RunOptions { patience: 40_000_000, ..RunOptions::of(traffic) };
         run(&service, &setup, of, &outputs, &mut Unobserved, &mut follower).unwrap();
         let mut all = Vec::new();
-        for life in follower.lives().filter(|life| life.reply.is_some_and(|r| r.left.is_some())) {
+        let has_answered = |life: &&Life| follower.reply(life).is_some_and(|r| r.left().is_some());
+        for life in follower.lives().filter(has_answered) {
             let found = follower.find(Which::Message(life.message as u32)).unwrap();
-            let answer = Answer::new([name, "nanopu"], setup.clock, &found, &follower, Vec::new());
+            let answer = Answer::new([name, "nanopu"], &found, &follower, Vec::new());
             let message = &answer.to_json()["message"];
             let mut at = 0;
             for span in message["spans"].as_array().unwrap() {
@@ -117,6 +120,13 @@ fn who_was_in_the_way_and_which_lines_took_long_is_told() {
     assert!(cycles.abs_diff(work) <= 2, "{cycles} of {work}: {message:#}");
     assert!(std::fs::read_to_string(folder.0.join("why.svg")).unwrap().contains("message"));
     assert!(asked(&["--message", "3"]).starts_with("message 3 of context 0"));
+    // Frames are counted as they come, control frames among them.
+    let of_frames: Vec<String> =
+        (0..5).map(|frame| asked(&["--packet", &frame.to_string()])).collect();
+    let is = |begin: &str| of_frames.iter().any(|text| text.starts_with(begin));
+    assert!(is("frame 4 of message 0 of context 0"), "{of_frames:?}");
+    let control = of_frames.iter().any(|text| text.contains("is a control frame"));
+    assert!(control, "{of_frames:?}");
     // A context that no hart has bound.
     let none = example("nanopu_echo");
     let stray = ["why", &none, "--load", "requests=3,contexts=1", "--dropped"];
@@ -167,7 +177,7 @@ fn what_cannot_be_asked_of_messages_is_refused() {
     let refuses = |more: &[&str], part: &str| {
         folder.refuses(&[&["why", &app, load[0], load[1]], more].concat(), &[part]);
     };
-    refuses(&["--packet", "1"], "--packet goes with packet handlers");
+    refuses(&["--packet", "999"], "--packet 999: frames 0 to");
     refuses(&["--message", "99"], "the run has messages 0 to 4");
     refuses(&["--dropped"], "no frame was dropped");
     refuses(&["--pcap-out", "x.pcap"], "--pcap-out goes with `pinion run`");

@@ -14,6 +14,7 @@ pub mod perfetto;
 mod registers;
 mod settling;
 mod text;
+mod ways;
 mod when;
 mod works;
 
@@ -30,6 +31,7 @@ pub use inside::{Inside, Packets};
 pub use lines::SourceLines;
 pub use settling::Settling;
 pub use text::{EARLY_CYCLES, TextTrace};
+pub use ways::{FrameEars, FrameWays, Loss, Queue};
 pub use when::When;
 pub use works::Works;
 

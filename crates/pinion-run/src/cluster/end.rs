@@ -19,7 +19,7 @@ pub enum End<'a> {
     /// A sPIN NIC.
     Spin(Box<SpinEnd<'a>>),
     /// A load generator.
-    Load(Box<LoadEnd>),
+    Load(Box<LoadEnd<'a>>),
     /// Frames from elsewhere.
     Frames(Box<FramesEnd>),
 }

@@ -7,12 +7,13 @@
 
 use std::net::Ipv4Addr;
 
-use pinion_net::load::{LoadError, LoadReport, LoadSource, LoadSpec, Nodes, PeerEnd};
+use pinion_net::load::{LoadError, LoadReport, LoadSource, LoadSpec, Nodes, Peer, PeerEnd};
 use pinion_sim::Clock;
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved};
 
 use super::rows::{LoadRow, NodeRow};
 use super::summary::Ended;
+use super::tracing::LoadTracer;
 use pinion_observe::load;
 use pinion_observe::report::Ending;
 
@@ -40,28 +41,40 @@ pub fn read(spec: &str, own: u32, first: u32, count: u32) -> Result<LoadSpec, Lo
 }
 
 /// A load generator at its end of a cable.
-pub struct LoadEnd {
-    end: PeerEnd<LoadSource>,
+pub struct LoadEnd<'a> {
+    end: PeerEnd<Heard<'a>>,
     clock: Clock,
 }
 
-impl LoadEnd {
+/// A load, and who hears what it sends and is answered.
+struct Heard<'a> {
+    source: LoadSource,
+    tracer: Option<Box<dyn LoadTracer + Send + 'a>>,
+}
+
+impl<'a> LoadEnd<'a> {
     /// Puts a generator at an end, whose cycles are those of `clock`.
     ///
     /// # Errors
     /// When the load is none.
-    pub fn new(spec: LoadSpec, clock: Clock) -> Result<Self, LoadError> {
-        Ok(Self { end: PeerEnd::new(LoadSource::new(spec)?), clock })
+    pub fn new(
+        mut spec: LoadSpec,
+        clock: Clock,
+        tracer: Option<Box<dyn LoadTracer + Send + 'a>>,
+    ) -> Result<Self, LoadError> {
+        // Who hears it is told of each answer.
+        spec.keep_samples |= tracer.is_some();
+        Ok(Self { end: PeerEnd::new(Heard { source: LoadSource::new(spec)?, tracer }), clock })
     }
 
     /// Gives what has become of the load so far.
     pub fn report(&self) -> &LoadReport {
-        self.end.peer().report()
+        self.end.peer().source.report()
     }
 
     /// Ends it: gives up what has no answer.
     pub fn finish(self) -> LoadReport {
-        self.end.into_peer().into_report()
+        self.end.into_peer().source.into_report()
     }
 
     /// Sums the node and its load up.
@@ -96,7 +109,50 @@ impl LoadEnd {
     }
 }
 
-impl Node for LoadEnd {
+impl Peer for Heard<'_> {
+    fn next_cycle(&mut self) -> Option<u64> {
+        self.source.next_cycle()
+    }
+
+    fn next_frame(&mut self) -> Option<(u64, &[u8])> {
+        let Self { source, tracer } = self;
+        let (cycle, frame) = source.next_frame()?;
+        if let Some(tracer) = tracer {
+            tracer.sends(frame);
+        }
+        Some((cycle, frame))
+    }
+
+    fn frame_out(&mut self, first_flit: u64, last_flit: u64, frame: &[u8]) {
+        let before = self.source.report().samples.len();
+        self.source.frame_out(first_flit, last_flit, frame);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.gets(self.source.report().samples.get(before));
+        }
+    }
+
+    fn is_done(&self, now: u64) -> bool {
+        self.source.is_done(now)
+    }
+
+    fn gives_up_at(&self) -> Option<u64> {
+        self.source.gives_up_at()
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.source.state(tell);
+    }
+
+    fn save(&self) -> Result<Saved, SaveError> {
+        self.source.save()
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        self.source.restore(saved)
+    }
+}
+
+impl Node for LoadEnd<'_> {
     fn arrive(&mut self, port: usize, first_flit: u64, frame: Vec<u8>) {
         self.end.arrive(port, first_flit, frame);
     }
@@ -148,7 +204,7 @@ mod tests {
     #[test]
     fn a_load_without_answers_ends() {
         let spec = read("requests=1,patience=500,timeout=200,start_delay=10", 2, 3, 1).unwrap();
-        let mut load = LoadEnd::new(spec, Clock::from_hz(1_000_000)).unwrap();
+        let mut load = LoadEnd::new(spec, Clock::from_hz(1_000_000), None).unwrap();
         let (mut frames, mut until) = (0, 0);
         while load.is_open() {
             let next = load.next_cycle().expect("it goes on");

@@ -45,8 +45,8 @@ pub use rows::{CableRow, LoadRow, NodeRow, QueueTrace, SwitchRow};
 pub use run::{RunOptions, run, trace};
 pub use spin_end::SpinEnd;
 pub use summary::{Cluster, Summary};
-pub use tracing::{NetworkTracer, NodeTracer, Tracing};
-pub use words::drop_words;
+pub use tracing::{LoadTracer, NetworkTracer, NodeTracer, Tracing};
+pub use words::{drop_words, place_name, port_name};
 
 use std::path::{Path, PathBuf};
 

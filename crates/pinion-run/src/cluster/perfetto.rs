@@ -7,26 +7,26 @@
 //! their nodes whole: of two slices that begin in the same nanosecond the node's stands first in the file,
 //! and the arrow leads the right way.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pinion_net::fabric::{Arrived, Journal, Sent};
-use pinion_net::switch::{Enqueued, Step};
+use pinion_net::switch::Enqueued;
 use pinion_net::topology::Place;
 use pinion_sim::node::flits;
 use pinion_sim::{Clock, Time};
 
 use super::plan::{Plan, Target};
 use super::tracing::{NetworkTracer, NodeTracer};
-use super::words::drop_words;
+use super::words::{drop_words, place_name, port_name};
 use crate::nanoservice;
 use crate::nanoservice::NodeTrace;
 use pinion_app::error::Result;
 use pinion_observe::trace::perfetto::{
     Corner, Lanes, NicTrace, Slice, Track, UNIT_BYTES, Value, Writer,
 };
-use pinion_observe::trace::{Choice, Filter, When};
+use pinion_observe::trace::{Choice, Filter, FrameEars, FrameWays, Loss, Queue, When};
 
 /// What a node's tracks are written to until the window is over.
 #[derive(Clone, Default)]
@@ -53,16 +53,23 @@ impl Write for Buffer {
 
 /// Writes a cluster's run as a trace for Perfetto.
 pub struct ClusterTrace<W> {
+    /// What happened at places, and from which cycle on it is written.
+    held: VecDeque<(u64, Place, Journal)>,
+    ways: FrameWays<Frame>,
+    pen: Pen<W>,
+}
+
+/// Writes what happens to frames.
+struct Pen<W> {
     clock: Clock,
     /// What is shown: frames that were sent from the first time on and before the second.
     span: (Time, Time),
     writer: Writer<W>,
     buffers: Vec<Buffer>,
-    /// What happened at places, and from which cycle on it is written.
-    held: VecDeque<(u64, Place, Journal)>,
     nodes: Vec<NodePins>,
-    wires: Vec<Wire>,
-    switches: Vec<SwitchTracks>,
+    /// By wire: its slices.
+    wires: Vec<Lanes>,
+    switches: Vec<Vec<PortTracks>>,
 }
 
 /// A node's tracks at its cable.
@@ -70,24 +77,6 @@ struct NodePins {
     corner: Corner,
     into: Track,
     out: Track,
-    came: u64,
-    left: u64,
-}
-
-/// A direction of a cable.
-struct Wire {
-    lanes: Lanes,
-    /// Frames under way, by their numbers.
-    frames: HashMap<u64, UnderWay>,
-}
-
-/// A frame on a wire.
-#[derive(Clone, Copy)]
-struct UnderWay {
-    frame: Frame,
-    first_flit: u64,
-    /// Times that it still arrives.
-    copies: u8,
 }
 
 /// A frame: its flow, and its bytes.
@@ -97,23 +86,15 @@ struct Frame {
     bytes: usize,
 }
 
-/// A switch's tracks.
-struct SwitchTracks {
-    /// Frames that came and do not wait yet, by their places.
-    coming: HashMap<u32, Frame>,
-    ports: Vec<PortTracks>,
-}
-
 /// A port's tracks: its queues of data and of control frames.
 struct PortTracks {
-    queues: [Queue; 2],
+    queues: [QueueTracks; 2],
     waiting: (u64, u64),
 }
 
-struct Queue {
+struct QueueTracks {
     lanes: Lanes,
     counter: Track,
-    frames: VecDeque<(u64, Frame)>,
 }
 
 /// Who hears the nodes, and who hears the network and has the file.
@@ -145,17 +126,20 @@ impl<W: Write> ClusterTrace<W> {
             buffers.push(buffer);
             let into = writer.track(Some(root), 0, "Pins, in");
             let out = writer.track(Some(root), u32::MAX >> 1, "Pins, out");
-            nodes.push(NodePins { corner, into, out, came: 0, left: 0 });
+            nodes.push(NodePins { corner, into, out });
         }
         let (wires, switches) = network_tracks(plan, &mut writer, network);
         writer.check()?;
         let clock = plan.clock;
         let time = |when: Option<When>, none| when.map_or(none, |when| when.time(clock));
         let span = (time(from, Time::ZERO), time(to, Time::MAX));
-        let held = VecDeque::new();
-        Ok((tracers, Self { clock, span, writer, buffers, held, nodes, wires, switches }))
+        let pen = Pen { clock, span, writer, buffers, nodes, wires, switches };
+        let ways = FrameWays::new(&plan.network.topology, plan.nodes());
+        Ok((tracers, Self { held: VecDeque::new(), ways, pen }))
     }
+}
 
+impl<W: Write> Pen<W> {
     fn shows(&self, cycle: u64) -> bool {
         let time = self.clock.time(cycle);
         time >= self.span.0 && time < self.span.1
@@ -168,139 +152,10 @@ impl<W: Write> ClusterTrace<W> {
         Slice { name, begin, end, flows: vec![frame.flow], ends: Vec::new(), notes }
     }
 
-    /// Writes a frame's way along a cable, and gives the frame.
-    fn arrive(&mut self, arrived: &Arrived) -> Frame {
-        let Arrived { wire, number, first_flit, bytes } = *arrived;
-        let frames = &mut self.wires[wire].frames;
-        let Some(under_way) = frames.get_mut(&number) else {
-            return Frame { flow: 0, bytes };
-        };
-        let UnderWay { frame, first_flit: sent, .. } = *under_way;
-        under_way.copies = under_way.copies.saturating_sub(1);
-        if under_way.copies == 0 {
-            frames.remove(&number);
-        }
-        if self.shows(sent) {
-            let slice = self.slice("frame", (sent, first_flit + flits(bytes)), frame);
-            self.wires[wire].lanes.slice(&mut self.writer, slice);
-        }
-        frame
-    }
-
-    /// Puts a frame on a wire.
-    fn send(&mut self, sent: &Sent, flow: u64) {
-        let frame = Frame { flow, bytes: sent.bytes };
-        let what = match sent.onto {
-            None => "frame is dropped: too much waits for the cable",
-            Some((_, 0)) => "frame is lost: a fault of the cable",
-            Some((number, copies)) => {
-                let under_way = UnderWay { frame, first_flit: sent.first_flit, copies };
-                self.wires[sent.wire].frames.insert(number, under_way);
-                return;
-            }
-        };
-        if self.shows(sent.first_flit) {
-            let slice = self.slice(what, (sent.first_flit, sent.last_flit + 1), frame);
-            self.wires[sent.wire].lanes.slice(&mut self.writer, slice);
-        }
-    }
-
-    fn damaged(&mut self, at: u64, wire: usize, number: u64) {
-        let arrived = Arrived { wire, number, first_flit: at, bytes: 0 };
-        let frame = self.arrive(&arrived);
-        if self.shows(at) {
-            let slice = self.slice("frame is dropped: damaged on the cable", (at, at), frame);
-            self.wires[wire].lanes.slice(&mut self.writer, slice);
-        }
-    }
-
-    fn passed_node(&mut self, node: usize, journal: &Journal) {
-        for arrived in &journal.arrived {
-            let frame = self.arrive(arrived);
-            let (from, to) = (arrived.first_flit, arrived.first_flit + flits(arrived.bytes));
-            let mut slice = self.slice("frame", (from, to), frame);
-            let pins = &mut self.nodes[node];
-            // A fault may have doubled the frame: its flow does not end.
-            slice.flows.push(pins.corner.arriving(pins.came));
-            slice.notes.push(("frame", Value::Count(pins.came)));
-            pins.came += 1;
-            let track = pins.into;
-            if self.shows(from) {
-                self.writer.slice(track, slice);
-            }
-        }
-        for sent in &journal.sent {
-            let pins = &mut self.nodes[node];
-            let (flow, number, track) = (pins.corner.leaving(pins.left), pins.left, pins.out);
-            pins.left += 1;
-            let frame = Frame { flow, bytes: sent.bytes };
-            if self.shows(sent.first_flit) {
-                let mut slice = self.slice("frame", (sent.first_flit, sent.last_flit + 1), frame);
-                slice.notes.push(("frame", Value::Count(number)));
-                self.writer.slice(track, slice);
-            }
-            self.send(sent, flow);
-        }
-    }
-
-    fn passed_switch(&mut self, number: usize, journal: &Journal) {
-        let (mut arrived, mut sent) = (journal.arrived.iter(), journal.sent.iter());
-        for step in &journal.steps {
-            match *step {
-                Step::In { slot } => {
-                    let Some(arrived) = arrived.next() else { continue };
-                    let frame = self.arrive(arrived);
-                    self.switches[number].coming.insert(slot, frame);
-                }
-                Step::Waits { at, slot, port, how, waiting } => {
-                    let Some(frame) = self.switches[number].coming.remove(&slot) else { continue };
-                    self.wait(number, (at, port), how, frame);
-                    self.count(number, (at, port), waiting);
-                }
-                Step::Out { at, port, control, waiting } => {
-                    let queue = &mut self.switches[number].ports[port].queues[usize::from(control)];
-                    let waited = queue.frames.pop_front();
-                    let (Some((from, frame)), Some(sent)) = (waited, sent.next()) else { continue };
-                    if self.shows(from) {
-                        let slice = self.slice("frame", (from, at), frame);
-                        let queue =
-                            &mut self.switches[number].ports[port].queues[usize::from(control)];
-                        queue.lanes.slice(&mut self.writer, slice);
-                    }
-                    self.count(number, (at, port), waiting);
-                    self.send(sent, frame.flow);
-                }
-            }
-        }
-    }
-
-    /// Puts a frame into a port's queue, or tells why it goes no further.
-    fn wait(&mut self, switch: usize, (at, port): (u64, usize), how: Enqueued, mut frame: Frame) {
-        let what = match how {
-            Enqueued::Data { marked: false } | Enqueued::Control => "",
-            Enqueued::Data { marked: true } => "frame is marked (ECN)",
-            Enqueued::Trimmed => "frame is trimmed: the data queue is full",
-            Enqueued::Dropped(cause) => drop_words(cause),
-        };
-        let is_control = matches!(how, Enqueued::Control | Enqueued::Trimmed);
-        if !what.is_empty() && self.shows(at) {
-            let slice = self.slice(what, (at, at), frame);
-            let queue = &mut self.switches[switch].ports[port].queues[usize::from(is_control)];
-            queue.lanes.slice(&mut self.writer, slice);
-        }
-        if !matches!(how, Enqueued::Dropped(_)) {
-            if how == Enqueued::Trimmed {
-                frame.bytes = 0;
-            }
-            let queue = &mut self.switches[switch].ports[port].queues[usize::from(is_control)];
-            queue.frames.push_back((at, frame));
-        }
-    }
-
     /// Writes how many bytes wait at a port.
     fn count(&mut self, switch: usize, (at, port): (u64, usize), waiting: (u64, u64)) {
         let shown = self.shows(at);
-        let port = &mut self.switches[switch].ports[port];
+        let port = &mut self.switches[switch][port];
         let before = std::mem::replace(&mut port.waiting, waiting);
         let time = self.clock.time(at);
         let both = [(before.0, waiting.0), (before.1, waiting.1)];
@@ -311,15 +166,10 @@ impl<W: Write> ClusterTrace<W> {
         }
     }
 
-    /// Writes what happened at a place.
-    fn tell(&mut self, place: Place, journal: &Journal) {
-        for &(at, wire, number) in &journal.damaged {
-            self.damaged(at, wire, number);
-        }
-        match place {
-            Place::Node(node) => self.passed_node(node, journal),
-            Place::Switch(switch) => self.passed_switch(switch, journal),
-        }
+    /// Writes a slice of a frame in a queue.
+    fn queued(&mut self, queue: Queue, slice: Slice<'_>) {
+        let tracks = &mut self.switches[queue.switch][queue.port];
+        tracks.queues[usize::from(queue.control)].lanes.slice(&mut self.writer, slice);
     }
 
     /// Brings what nodes have written to the file.
@@ -330,6 +180,95 @@ impl<W: Write> ClusterTrace<W> {
     }
 }
 
+impl<W: Write> FrameEars for Pen<W> {
+    type Frame = Frame;
+
+    fn leaves(&mut self, node: usize, number: u64, sent: &Sent) -> Frame {
+        let NodePins { corner, out, .. } = &self.nodes[node];
+        let (flow, track) = (corner.leaving(number), *out);
+        let frame = Frame { flow, bytes: sent.bytes };
+        if self.shows(sent.first_flit) {
+            let mut slice = self.slice("frame", (sent.first_flit, sent.last_flit + 1), frame);
+            slice.notes.push(("frame", Value::Count(number)));
+            self.writer.slice(track, slice);
+        }
+        frame
+    }
+
+    fn crosses(&mut self, sent: u64, arrived: &Arrived, frame: Frame) -> Frame {
+        if self.shows(sent) {
+            let whole = arrived.first_flit + flits(arrived.bytes);
+            let slice = self.slice("frame", (sent, whole), frame);
+            self.wires[arrived.wire].slice(&mut self.writer, slice);
+        }
+        frame
+    }
+
+    fn reaches(&mut self, node: usize, number: u64, arrived: &Arrived, frame: Frame) {
+        let (from, to) = (arrived.first_flit, arrived.first_flit + flits(arrived.bytes));
+        if self.shows(from) {
+            let mut slice = self.slice("frame", (from, to), frame);
+            let NodePins { corner, into, .. } = &self.nodes[node];
+            // A fault may have doubled the frame: its flow does not end.
+            slice.flows.push(corner.arriving(number));
+            slice.notes.push(("frame", Value::Count(number)));
+            self.writer.slice(*into, slice);
+        }
+    }
+
+    fn lost(&mut self, wire: usize, (from, to): (u64, u64), loss: Loss, frame: Frame) {
+        let what = match loss {
+            Loss::NoRoom => "frame is dropped: too much waits for the cable",
+            Loss::Fault => "frame is lost: a fault of the cable",
+            Loss::Damaged => "frame is dropped: damaged on the cable",
+        };
+        if self.shows(from) {
+            let slice = self.slice(what, (from, to), frame);
+            self.wires[wire].slice(&mut self.writer, slice);
+        }
+    }
+
+    fn waits(
+        &mut self,
+        queue: Queue,
+        at: u64,
+        how: Enqueued,
+        waiting: (u64, u64),
+        mut frame: Frame,
+    ) -> Frame {
+        let what = match how {
+            Enqueued::Data { marked: false } | Enqueued::Control => "",
+            Enqueued::Data { marked: true } => "frame is marked (ECN)",
+            Enqueued::Trimmed => "frame is trimmed: the data queue is full",
+            Enqueued::Dropped(cause) => drop_words(cause),
+        };
+        if !what.is_empty() && self.shows(at) {
+            let slice = self.slice(what, (at, at), frame);
+            self.queued(queue, slice);
+        }
+        if how == Enqueued::Trimmed {
+            frame.bytes = 0;
+        }
+        self.count(queue.switch, (at, queue.port), waiting);
+        frame
+    }
+
+    fn waited(
+        &mut self,
+        queue: Queue,
+        (from, at): (u64, u64),
+        waiting: (u64, u64),
+        frame: Frame,
+    ) -> Frame {
+        if self.shows(from) {
+            let slice = self.slice("frame", (from, at), frame);
+            self.queued(queue, slice);
+        }
+        self.count(queue.switch, (at, queue.port), waiting);
+        frame
+    }
+}
+
 impl<W: Write> NetworkTracer for ClusterTrace<W> {
     fn passed(&mut self, place: Place, journal: &Journal) {
         let whole = journal.sent.iter().map(|sent| sent.last_flit + 1).max();
@@ -337,17 +276,17 @@ impl<W: Write> NetworkTracer for ClusterTrace<W> {
     }
 
     fn settle(&mut self, now: u64) -> Result<()> {
-        self.gather();
+        self.pen.gather();
         while self.held.front().is_some_and(|(from, ..)| *from <= now) {
             let Some((_, place, journal)) = self.held.pop_front() else { break };
-            self.tell(place, &journal);
+            self.ways.tell(place, &journal, &mut self.pen);
         }
-        self.writer.check()
+        self.pen.writer.check()
     }
 
     fn finish(&mut self) -> Result<()> {
         self.settle(u64::MAX)?;
-        self.writer.flush()
+        self.pen.writer.flush()
     }
 }
 
@@ -382,18 +321,14 @@ fn network_tracks<W: Write>(
     plan: &Plan,
     writer: &mut Writer<W>,
     network: Track,
-) -> (Vec<Wire>, Vec<SwitchTracks>) {
+) -> (Vec<Lanes>, Vec<Vec<PortTracks>>) {
     let topology = &plan.network.topology;
-    let name = |place: Place| match place {
-        Place::Node(node) => plan.names[node].clone(),
-        Place::Switch(switch) => format!("switch {switch}"),
-    };
     let mut wires = Vec::new();
     for (number, cable) in topology.cables.iter().enumerate() {
         for [from, to] in [cable.ends, [cable.ends[1], cable.ends[0]]] {
-            let title = format!("Cable from {} to {}", name(from.place), name(to.place));
-            let lanes = Lanes::new(writer, network, number as u32, &title);
-            wires.push(Wire { lanes, frames: HashMap::new() });
+            let [from, to] = [from, to].map(|jack| place_name(plan, jack.place));
+            let title = format!("Cable from {from} to {to}");
+            wires.push(Lanes::new(writer, network, number as u32, &title));
         }
     }
     let mut switches = Vec::new();
@@ -402,21 +337,16 @@ fn network_tracks<W: Write>(
             writer.track(Some(network), (1 << 24) + number as u32, &format!("Switch {number}"));
         let mut tracks = Vec::new();
         for port in 0..*ports {
-            let jack = |place| pinion_net::topology::Jack { place, port };
-            let own = jack(Place::Switch(number));
-            let cable = topology.cables.iter().find(|cable| cable.ends.contains(&own));
-            let other = cable.map(|cable| cable.ends[usize::from(cable.ends[0] == own)].place);
-            let to = other.map_or_else(|| "nobody".to_owned(), name);
-            let mut queue = |what: &str, rank: u32| Queue {
+            let to = port_name(plan, number, port);
+            let mut queue = |what: &str, rank: u32| QueueTracks {
                 lanes: Lanes::new(writer, root, rank, &format!("To {to}: {what}")),
                 counter: writer.counter(root, rank, &format!("To {to}: {what}"), UNIT_BYTES),
-                frames: VecDeque::new(),
             };
             let rank = 4 * port as u32;
             let queues = [queue("data", rank), queue("control", rank + 1)];
             tracks.push(PortTracks { queues, waiting: (0, 0) });
         }
-        switches.push(SwitchTracks { coming: HashMap::new(), ports: tracks });
+        switches.push(tracks);
     }
     (wires, switches)
 }

@@ -235,7 +235,11 @@ fn end<'a>(plan: &Plan, node: usize, tracer: Option<NodeTracer<'a>>) -> Result<E
             Ok(End::Spin(Box::new(SpinEnd::new(app, plan.clock, tracer)?)))
         }
         Target::Load { specs } => {
-            let end = LoadEnd::new(specs[index].clone(), plan.clock);
+            let tracer = match tracer {
+                Some(NodeTracer::Load(tracer)) => Some(tracer),
+                _ => None,
+            };
+            let end = LoadEnd::new(specs[index].clone(), plan.clock, tracer);
             let end = end.map_err(|error| Error::part("cannot make the load", error))?;
             Ok(End::Load(Box::new(end)))
         }

@@ -1,6 +1,7 @@
 //! A trace of nodes of a cluster, and of the network between them: who hears what.
 
 use pinion_net::fabric::Journal;
+use pinion_net::load::Sample;
 use pinion_net::topology::Place;
 
 use crate::nanoservice::run::Settling;
@@ -22,6 +23,27 @@ pub enum NodeTracer<'a> {
     Nano(Box<dyn Settling + Send + 'a>),
     /// In a sPIN NIC.
     Spin(Box<dyn Tracer + Send + 'a>),
+    /// In a load generator.
+    Load(Box<dyn LoadTracer + Send + 'a>),
+}
+
+/// Hears what a load generator sends, and what it is answered.
+pub trait LoadTracer {
+    /// Hears the next frame that it sends.
+    fn sends(&mut self, frame: &[u8]);
+
+    /// Hears which request the next frame that it gets has answered, if it has.
+    fn gets(&mut self, answered: Option<&Sample>);
+}
+
+impl<T: LoadTracer + ?Sized> LoadTracer for &mut T {
+    fn sends(&mut self, frame: &[u8]) {
+        (**self).sends(frame);
+    }
+
+    fn gets(&mut self, answered: Option<&Sample>) {
+        (**self).gets(answered);
+    }
 }
 
 /// Hears what happens to frames between nodes.

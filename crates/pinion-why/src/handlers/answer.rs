@@ -2,16 +2,18 @@
 
 use std::fmt::Write as _;
 
+use pinion_sim::Time;
 use pinion_spin::{HandlerRecord, PacketRecord};
 use serde_json::{Value, json};
 
 use super::cause;
 use super::census::{DroppedTarget, Found, Target};
-use super::chain::{Blocker, Chain, Span};
+use super::chain::{self, RUN};
 use super::drop::{self, Inside};
 use super::life::Life;
+use super::lines::Spent;
 use super::witness::Witness;
-use crate::way::{self, LineShare, Part, Standing};
+use crate::way::{self, Builder, LineShare, Way};
 use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_observe::document::Document;
@@ -35,7 +37,7 @@ struct Done {
     target: Target,
     record: PacketRecord,
     context: String,
-    chain: Chain,
+    way: Way,
     /// The handlers and their functions.
     handlers: Vec<(String, HandlerRecord)>,
     lines: Vec<LineShare>,
@@ -43,7 +45,7 @@ struct Done {
 
 impl Answer {
     /// Puts together what was found, seen and counted.
-    pub fn new(app: &App, found: &Found, witness: &Witness, lines: Vec<LineShare>) -> Self {
+    pub fn new(app: &App, found: &Found, witness: &Witness, spent: Spent) -> Self {
         let (name, machine) = (app.manifest.app.name.clone(), &app.machine.value);
         let (head, sentence) = match found {
             Found::Dropped(dropped) => {
@@ -54,17 +56,22 @@ impl Answer {
             Found::Done(target) => {
                 let life = witness.life();
                 let record = life.map(|life| life.record.clone()).unwrap_or_default();
-                let chain = Chain::of(app, witness, target);
+                let mut builder = Builder::new(target.arrival, target.end);
+                let until = (target.departed.then_some(0), target.end);
+                chain::follow(&mut builder, app, witness, &spent.locks, until);
+                let way = Way { parts: builder.finish() };
                 let handlers: Vec<HandlerRecord> =
                     life.into_iter().flat_map(Life::handlers).cloned().collect();
-                let sentence = cause::sentence(&chain, &handlers, &lines);
+                let lines = spent.lines;
+                let running = || cause::running(&handlers, &lines);
+                let sentence = way.sentence(|part| (part.step == RUN).then(running));
                 let named =
                     |ran: HandlerRecord| (handler_name(app, ran.context, ran.kind).to_owned(), ran);
                 let done = Done {
                     target: *target,
                     context: app.contexts[record.context.0 as usize].name.clone(),
                     record,
-                    chain,
+                    way,
                     handlers: handlers.into_iter().map(named).collect(),
                     lines,
                 };
@@ -107,7 +114,7 @@ impl Answer {
         })
     }
 
-    /// Draws the chain as a waterfall, in SVG; `None` of a packet that was dropped.
+    /// Draws the way as a waterfall, in SVG; `None` of a packet that was dropped.
     ///
     /// # Errors
     /// When it cannot be drawn.
@@ -115,23 +122,14 @@ impl Answer {
         let Head::Done(done) = &self.head else { return Ok(None) };
         let target = &done.target;
         let title = format!("{} on {}: packet {}", self.app, self.machine, target.packet);
-        way::draw(&title, &self.sentence, &done.parts(), target.arrival).map(Some)
+        done.way.draw(&title, &self.sentence).map(Some)
     }
 }
 
 impl Done {
-    fn parts(&self) -> Vec<Part> {
-        self.chain.spans.iter().map(Span::part).collect()
-    }
-
-    fn standing(&self) -> Standing {
-        let Target { median_ps, longer, packets, .. } = self.target;
-        Standing { median_ps, longer, all: packets }
-    }
-
     fn write(&self, text: &mut String, sentence: &str) -> std::fmt::Result {
         let Target { packet, departed, .. } = self.target;
-        let took = self.chain.ps();
+        let took = self.way.ps();
         let (message, size) = (self.record.message, self.record.bytes);
         writeln!(
             text,
@@ -141,24 +139,11 @@ impl Done {
             number(took as f64 / 1e3),
             if departed { "departure" } else { "completion" }
         )?;
-        writeln!(text, "{}", way::standing_line(took, &self.standing(), "packet"))?;
+        writeln!(text, "{}", way::standing_line(took, &self.target.standing, "packet"))?;
         writeln!(text, "{sentence}\n")?;
-        way::write_parts(text, &self.parts(), self.target.arrival)?;
+        self.way.write(text)?;
         for (name, ran) in &self.handlers {
-            let ns = number(ran.end.since(ran.start).ps() as f64 / 1e3);
-            write!(
-                text,
-                "\n{name} on HPU {}.{}, {ns} ns: {} instructions",
-                ran.cluster,
-                ran.hpu,
-                count(ran.instructions)
-            )?;
-            for (reason, lost) in ran.stalls.reasons() {
-                if lost > 0 {
-                    write!(text, ", {} cycles {reason}", count(lost))?;
-                }
-            }
-            writeln!(text, "{}", if ran.failed { "; it failed" } else { "" })?;
+            write_handler(text, name, ran)?;
         }
         way::write_lines(text, &self.lines)
     }
@@ -166,43 +151,8 @@ impl Done {
     fn to_json(&self) -> Value {
         let target = &self.target;
         let ns = |ps: u64| ps as f64 / 1e3;
-        let blocker = |blocker: &Blocker| {
-            let hpu = blocker.hpu.map(|(cluster, hpu)| format!("{cluster}.{hpu}"));
-            json!({ "packet": blocker.packet, "hpu": hpu })
-        };
-        let span = |span: &Span| {
-            json!({
-                "step": span.step.name(),
-                "is_wait": span.step.is_wait(),
-                "at_ns": ns(span.from.since(target.arrival).ps()),
-                "ns": ns(span.ps()),
-                "what": span.what,
-                "behind": span.behind.iter().map(blocker).collect::<Vec<_>>(),
-                "behind_more": span.more,
-            })
-        };
-        let handler = |(name, ran): &(String, HandlerRecord)| {
-            let stalls: serde_json::Map<String, Value> = ran
-                .stalls
-                .reasons()
-                .into_iter()
-                .map(|(name, n)| (name.to_owned(), n.into()))
-                .collect();
-            json!({
-                "name": name,
-                "kind": kind_name(ran.kind),
-                "hpu": format!("{}.{}", ran.cluster, ran.hpu),
-                "at_ns": ns(ran.start.since(target.arrival).ps()),
-                "ns": ns(ran.end.since(ran.start).ps()),
-                "instructions": ran.instructions,
-                "stalls": stalls,
-                "failed": ran.failed,
-            })
-        };
-        let line = |line: &LineShare| {
-            let LineShare { place, cycles, instructions } = line;
-            json!({ "place": place, "cycles": cycles, "instructions": instructions })
-        };
+        let handler =
+            |(name, ran): &(String, HandlerRecord)| handler_json(name, ran, target.arrival);
         json!({
             "number": target.packet,
             "message": self.record.message,
@@ -210,15 +160,53 @@ impl Done {
             "bytes": self.record.bytes,
             "arrival_ns": target.arrival.ns(),
             "until": if target.departed { "departure" } else { "completion" },
-            "ns": ns(self.chain.ps()),
-            "median_ns": ns(target.median_ps),
-            "longer": target.longer,
-            "packets": target.packets,
-            "spans": self.chain.spans.iter().map(span).collect::<Vec<_>>(),
+            "ns": ns(self.way.ps()),
+            "median_ns": ns(target.standing.median_ps),
+            "longer": target.standing.longer,
+            "packets": target.standing.all,
+            "spans": self.way.to_json(),
             "handlers": self.handlers.iter().map(handler).collect::<Vec<_>>(),
-            "lines": self.lines.iter().map(line).collect::<Vec<_>>(),
+            "lines": self.lines.iter().map(LineShare::to_json).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Writes what a handler did.
+///
+/// # Errors
+/// Those of `text`.
+pub fn write_handler(text: &mut String, name: &str, ran: &HandlerRecord) -> std::fmt::Result {
+    let ns = number(ran.end.since(ran.start).ps() as f64 / 1e3);
+    write!(
+        text,
+        "\n{name} on HPU {}.{}, {ns} ns: {} instructions",
+        ran.cluster,
+        ran.hpu,
+        count(ran.instructions)
+    )?;
+    for (reason, lost) in ran.stalls.reasons() {
+        if lost > 0 {
+            write!(text, ", {} cycles {reason}", count(lost))?;
+        }
+    }
+    writeln!(text, "{}", if ran.failed { "; it failed" } else { "" })
+}
+
+/// Tells what a handler did for programs; `begin` is when its packet's way began.
+pub fn handler_json(name: &str, ran: &HandlerRecord, begin: Time) -> Value {
+    let ns = |ps: u64| ps as f64 / 1e3;
+    let stalls: serde_json::Map<String, Value> =
+        ran.stalls.reasons().into_iter().map(|(name, n)| (name.to_owned(), n.into())).collect();
+    json!({
+        "name": name,
+        "kind": kind_name(ran.kind),
+        "hpu": format!("{}.{}", ran.cluster, ran.hpu),
+        "at_ns": ns(ran.start.since(begin).ps()),
+        "ns": ns(ran.end.since(ran.start).ps()),
+        "instructions": ran.instructions,
+        "stalls": stalls,
+        "failed": ran.failed,
+    })
 }
 
 fn dropped_json(dropped: &DroppedTarget, inside: &Inside) -> Value {

@@ -1,10 +1,8 @@
-//! One sentence that says what a packet's latency comes from.
+//! What a handler's run was spent with, in words.
 
 use pinion_spin::{HandlerRecord, Stalls};
 
-use super::chain::{Chain, Span, Step};
-use crate::way::LineShare;
-use pinion_observe::words::number;
+use crate::way::{LineShare, longest};
 
 /// Says in words what a core waited for.
 fn waited_for(reason: &str) -> &'static str {
@@ -19,28 +17,8 @@ fn waited_for(reason: &str) -> &'static str {
     }
 }
 
-/// Says what a chain's longest part is, and why.
-pub fn sentence(chain: &Chain, handlers: &[HandlerRecord], lines: &[LineShare]) -> String {
-    let total = chain.ps().max(1);
-    let Some(longest) = chain.spans.iter().max_by_key(|span| span.ps()) else {
-        return "It took no time.".to_owned();
-    };
-    let share = longest.ps() as f64 * 100.0 / total as f64;
-    let why = match longest.step {
-        Step::Run => running(handlers, lines),
-        step if step.is_wait() => blocked(longest),
-        _ => String::new(),
-    };
-    let ns = number(longest.ps() as f64 / 1e3);
-    let it = if longest.step.is_of_packet() { "it " } else { "" };
-    format!("{share:.0} % of it, {ns} ns: {it}{}{why}.", longest.what)
-}
-
-fn blocked(span: &Span) -> String {
-    span.behind().map_or_else(String::new, |who| format!(", behind {who}"))
-}
-
-fn running(handlers: &[HandlerRecord], lines: &[LineShare]) -> String {
+/// Says what most of handlers' cycles went to.
+pub fn running(handlers: &[HandlerRecord], lines: &[LineShare]) -> String {
     let mut stalls = Stalls::default();
     handlers.iter().for_each(|ran| stalls.add(&ran.stalls));
     let instructions: u64 = handlers.iter().map(|ran| ran.instructions).sum();
@@ -54,10 +32,5 @@ fn running(handlers: &[HandlerRecord], lines: &[LineShare]) -> String {
             waited_for(reason)
         );
     }
-    let all: u64 = lines.iter().map(|line| line.cycles).sum();
-    if let Some(line) = lines.first().filter(|line| line.cycles > 0) {
-        let share = line.cycles as f64 * 100.0 / all.max(1) as f64;
-        why += &format!(", and {share:.0} % in {}", line.place);
-    }
-    why
+    why + &longest(lines).map_or_else(String::new, |line| format!(", and {line}"))
 }

@@ -3,23 +3,9 @@
 use pinion_sim::Time;
 use pinion_spin::{DropReason, Event, Hears, Interest, Spin};
 
+use crate::find::{self, Pick, Standing, Through, Which};
 use pinion_app::error::{Error, Result};
 use pinion_observe::trace::Tracer;
-
-/// Says which packet is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// The one with this number: matched packets are counted from 0.
-    Packet(u64),
-    /// The one of this message that was through last.
-    Message(u32),
-    /// The one that took longest.
-    Slowest,
-    /// The one than which 99 % took no longer.
-    Percentile99,
-    /// The n-th one that was dropped, from 0.
-    Dropped(u64),
-}
 
 /// What is known of the packet that is meant.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +21,8 @@ pub struct Target {
     pub departed: bool,
     /// When its completion was back.
     pub completion: Time,
-    /// What the packet in the middle of all took, from arrival to the same end.
-    pub median_ps: u64,
-    /// Packets that took longer.
-    pub longer: u64,
-    /// Packets that were through.
-    pub packets: u64,
+    /// How long that is among all packets that were through.
+    pub standing: Standing,
 }
 
 /// What is known of a packet that was dropped.
@@ -78,8 +60,9 @@ struct Passage {
 }
 
 impl Passage {
-    fn took_ps(&self) -> u64 {
-        self.end.since(self.arrival).ps()
+    fn through(&self) -> Through {
+        let took_ps = self.end.since(self.arrival).ps();
+        Through { number: self.packet, took_ps, is_answered: self.departed }
     }
 }
 
@@ -124,41 +107,27 @@ impl Census {
         if let Which::Dropped(index) = which {
             return self.find_dropped(index);
         }
-        let mut order: Vec<&Passage> = self.passages.iter().collect();
-        order.sort_by_key(|passage| (passage.took_ps(), passage.packet));
-        let rank = |share: f64| (order.len() as f64 * share).ceil().max(1.0) as usize - 1;
-        let found = match which {
-            Which::Packet(packet) => order.iter().find(|passage| passage.packet == packet),
-            Which::Message(message) => {
-                let own = order.iter().filter(|passage| passage.message == message);
-                own.max_by_key(|passage| (passage.end, passage.packet))
-            }
-            Which::Slowest => order.last(),
-            Which::Percentile99 | Which::Dropped(_) => order.get(rank(0.99)),
+        let own = |message| self.passages.iter().filter(move |own| own.message == message);
+        let pick = match which {
+            Which::Packet(packet) => Some(Pick::Number(packet)),
+            Which::Message(message) => own(message)
+                .max_by_key(|passage| (passage.end, passage.packet))
+                .map(|passage| Pick::Number(passage.packet)),
+            Which::Slowest => Some(Pick::Slowest),
+            Which::Percentile99 | Which::Dropped(_) => Some(Pick::Percentile99),
         };
-        let passage = **found.ok_or_else(|| self.nothing(which))?;
-        let alike: Vec<&&Passage> =
-            order.iter().filter(|other| other.departed == passage.departed).collect();
-        Ok(Found::Done(Target {
-            packet: passage.packet,
-            arrival: passage.arrival,
-            end: passage.end,
-            departed: passage.departed,
-            completion: passage.completion,
-            median_ps: alike[(alike.len() - 1) / 2].took_ps(),
-            longer: order.iter().filter(|other| other.took_ps() > passage.took_ps()).count() as u64,
-            packets: order.len() as u64,
-        }))
+        let through = self.passages.iter().map(Passage::through).collect();
+        let found = pick.and_then(|pick| find::pick(through, pick));
+        let (found, standing) = found.ok_or_else(|| self.nothing(which))?;
+        let meant = self.passages.iter().find(|passage| passage.packet == found.number);
+        let Passage { packet, arrival, end, departed, completion, .. } =
+            *meant.ok_or_else(|| self.nothing(which))?;
+        Ok(Found::Done(Target { packet, arrival, end, departed, completion, standing }))
     }
 
     fn find_dropped(&self, index: u64) -> Result<Found> {
         let all = self.dropped.len() as u64;
-        let Some(&(time, reason, bytes)) = self.dropped.get(index as usize) else {
-            return Err(Error::Usage(match all {
-                0 => "--dropped: no packet was dropped in this run".to_owned(),
-                _ => format!("--dropped {index}: {all} were dropped, 0 to {}", all - 1),
-            }));
-        };
+        let (time, reason, bytes) = *find::dropped(&self.dropped, index, "packet")?;
         let same = self.dropped.iter().filter(|(_, other, _)| *other == reason).count() as u64;
         Ok(Found::Dropped(DroppedTarget { time, reason, bytes, all, same }))
     }

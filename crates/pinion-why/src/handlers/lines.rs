@@ -1,18 +1,20 @@
 //! Where the cycles of one packet's handlers went, by line of source.
 //!
 //! Each cycle between a handler's begin and end counts for the instruction that ends it: the one that is
-//! issued then, or whose access is performed. So the lines' cycles add up to the handlers' time.
+//! issued then, or whose access is performed. So the lines' cycles add up to the handlers' time. What others
+//! do meanwhile at words that they share tells which locks the handlers waited for.
 
 use rustc_hash::FxHashMap as HashMap;
 
 use pinion_sim::Time;
 use pinion_spin::{Event, HandlerRecord, Hears, Interest, Spin};
 
+use super::locks::{LockWait, Locks};
 use super::witness::Witness;
 use crate::way::{LineShare, shares};
 use pinion_app::app::App;
 use pinion_app::error::Result;
-use pinion_observe::trace::{EARLY_CYCLES, Tracer, clock};
+use pinion_observe::trace::{EARLY_CYCLES, SourceLines, Tracer, clock};
 
 /// Hears a packet's handlers, instruction by instruction.
 pub struct Lines {
@@ -25,6 +27,16 @@ pub struct Lines {
     last: Vec<u64>,
     /// By address: cycles and instructions.
     counts: HashMap<u32, (u64, u64)>,
+    locks: Locks,
+}
+
+/// What a packet's handlers spent their time with.
+#[derive(Clone, Debug, Default)]
+pub struct Spent {
+    /// What each line took, the longest first.
+    pub lines: Vec<LineShare>,
+    /// The locks they waited for.
+    pub locks: Vec<LockWait>,
 }
 
 impl Lines {
@@ -39,14 +51,16 @@ impl Lines {
         };
         let ran: Vec<_> = life.handlers().map(ran).collect();
         let starts = ran.iter().map(|(_, start, _)| *start).collect();
-        let (end, counts) = (last, HashMap::default());
-        Some(Self { ran, begin, end, settled: Time::ZERO, last: starts, counts })
+        let (end, counts, locks) = (last, HashMap::default(), Locks::default());
+        Some(Self { ran, begin, end, settled: Time::ZERO, last: starts, counts, locks })
     }
 
-    /// Gives what each line took, the longest first.
-    pub fn shares(&self, app: &App) -> Vec<LineShare> {
+    /// Gives what the handlers spent their time with.
+    pub fn spent(&self, app: &App) -> Spent {
         let counts = self.counts.iter().map(|(pc, sums)| (u64::from(*pc), *sums));
-        shares((&app.built.elf, &app.image), counts)
+        let lines = shares((&app.built.elf, &app.image), counts);
+        let locks = self.locks.waits(clock(app), &SourceLines::read(&app.built.elf));
+        Spent { lines, locks }
     }
 }
 
@@ -62,7 +76,9 @@ impl Hears<Spin> for Lines {
         let own = |(at, start, end): &((u32, u32), u64, u64)| {
             *at == hpu && (*start..=*end).contains(&cycle)
         };
-        let Some(handler) = self.ran.iter().position(own) else { return };
+        let handler = self.ran.iter().position(own);
+        self.locks.hear(record, handler.is_some());
+        let Some(handler) = handler else { return };
         let sum = self.counts.entry(record.pc).or_default();
         let last = std::mem::replace(&mut self.last[handler], cycle);
         (sum.0, sum.1) = (sum.0 + cycle.saturating_sub(last), sum.1 + 1);

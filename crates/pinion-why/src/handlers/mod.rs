@@ -13,10 +13,13 @@ mod chain;
 mod drop;
 mod life;
 mod lines;
+mod locks;
 mod witness;
 
 pub use answer::Answer;
-pub use census::{Census, Found, Target, Which};
-pub use chain::{Blocker, Chain, Span, Step};
-pub use lines::Lines;
+pub(crate) use answer::{handler_json, write_handler};
+pub use census::{Census, Found, Target};
+pub(crate) use chain::{RUN, follow};
+pub use lines::{Lines, Spent};
+pub use locks::{Holder, LockWait};
 pub use witness::Witness;

@@ -4,7 +4,9 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use pinion_sim::{Clock, Time};
-use pinion_spin::{DropReason, Event, Hears, Interest, Spin, UnitEvent, UnitEventKind};
+use pinion_spin::{
+    DropReason, Event, HandlerRecord, Hears, Interest, Spin, UnitEvent, UnitEventKind,
+};
 
 use super::census::Found;
 use super::life::{Command, Life, Task};
@@ -64,23 +66,44 @@ pub struct Witness {
 impl Witness {
     /// Makes a witness for the packet that was found.
     pub fn new(app: &App, found: &Found) -> Self {
-        let (packet, from, to) = match found {
+        match found {
             Found::Done(target) => {
-                (Some(target.packet), target.arrival, target.end.max(target.completion))
+                let to = target.end.max(target.completion);
+                Self { to, ..Self::of(app, Some(target.packet), target.arrival) }
             }
-            Found::Dropped(dropped) => (None, dropped.time, dropped.time),
-        };
+            Found::Dropped(dropped) => {
+                Self { to: dropped.time, ..Self::of(app, None, dropped.time) }
+            }
+        }
+    }
+
+    /// Makes a witness for a packet, which others are in the way of from a moment on.
+    pub fn of_packet(app: &App, packet: u64, from: Time) -> Self {
+        Self::of(app, Some(packet), from)
+    }
+
+    fn of(app: &App, packet: Option<u64>, from: Time) -> Self {
         Self {
             clock: clock(app),
             packet,
             from,
-            to,
+            to: Time::MAX,
             inside: Packets::new(&app.machine.value),
             lives: HashMap::default(),
             running: HashMap::default(),
             commands: HashMap::default(),
             others: Others::default(),
         }
+    }
+
+    /// Gives when the packet that is meant had arrived.
+    pub fn arrival(&self) -> Option<Time> {
+        self.life().map(|life| life.record.arrival)
+    }
+
+    /// Gives the handlers of the packet that is meant, one after the other.
+    pub fn handlers(&self) -> impl Iterator<Item = &HandlerRecord> {
+        self.life().into_iter().flat_map(Life::handlers)
     }
 
     /// Gives the life of the packet that is meant.

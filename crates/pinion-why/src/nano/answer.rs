@@ -6,12 +6,14 @@ use pinion_app::error::Result;
 use pinion_nanopu::transport::DropReason;
 use pinion_observe::document::Document;
 use pinion_observe::words::{bytes, number, written};
-use pinion_sim::{Clock, Time};
+use pinion_sim::Clock;
 use serde_json::{Value, json};
 
-use super::chain;
-use super::follower::{DroppedFrame, Follower, Found, Life};
-use crate::way::{self, LineShare, Part, Standing};
+use super::chain::{Chain, WORK};
+use super::follower::{DroppedFrame, Follower, Found};
+use super::life::{Arrival, Fate, Life};
+use crate::find::Standing;
+use crate::way::{self, Builder, LineShare, Way, longest};
 
 /// Says why.
 pub struct Answer {
@@ -24,14 +26,16 @@ pub struct Answer {
 
 enum Head {
     Done(Box<Done>),
+    Control(u64, Arrival),
     Dropped(DroppedFrame),
 }
 
 struct Done {
     life: Life,
-    /// In ps.
+    /// The frame that is asked about; `None`: the message is.
+    frame: Option<u64>,
     standing: Standing,
-    parts: Vec<Part>,
+    way: Way,
     lines: Vec<LineShare>,
 }
 
@@ -39,20 +43,30 @@ impl Answer {
     /// Puts together what was found, followed and counted, of an application on a machine.
     pub fn new(
         [app, machine]: [&str; 2],
-        clock: Clock,
         found: &Found,
         follower: &Follower,
         lines: Vec<LineShare>,
     ) -> Self {
+        let clock = follower.clock();
+        let done = |life: &Life, frame, standing: &Standing| {
+            let way = way(follower, life, frame);
+            let work = || longest(&lines).map(|line| format!("; of that {line}"));
+            let sentence = way.sentence(|part| (part.step == WORK).then(work).flatten());
+            let (life, standing, lines) = (life.clone(), *standing, lines.clone());
+            (Head::Done(Box::new(Done { life, frame, standing, way, lines })), sentence)
+        };
         let (head, sentence) = match found {
-            Found::Dropped(dropped) => (Head::Dropped(*dropped), why_dropped(dropped)),
-            Found::Done(life, standing) => {
-                let parts = chain::parts(clock, follower, life);
-                let sentence = sentence(&parts, &lines);
-                let median_ps = clock.time(standing.median_ps).ps();
-                let standing = Standing { median_ps, ..*standing };
-                let done = Done { life: (**life).clone(), standing, parts, lines };
-                (Head::Done(Box::new(done)), sentence)
+            Found::Done(life, standing) => done(life, None, standing),
+            Found::Frame(frame, life, standing) => done(life, Some(*frame), standing),
+            Found::Control(frame) => {
+                let nothing = Arrival { first_flit: 0, bytes: 0, found: None };
+                let arrival = follower.arrival(*frame).copied().unwrap_or(nothing);
+                let why =
+                    "It carries no part of a message: it acknowledges packets or gives credit.";
+                (Head::Control(*frame, arrival), why.to_owned())
+            }
+            Found::Dropped(dropped) => {
+                (Head::Dropped(*dropped), why_dropped(dropped.fate).to_owned())
             }
         };
         let [app, machine] = [app, machine].map(str::to_owned);
@@ -62,14 +76,21 @@ impl Answer {
     /// Writes it for people.
     pub fn to_text(&self) -> String {
         match &self.head {
-            Head::Done(done) => written(|text| done.write(text, self.clock, &self.sentence)),
+            Head::Done(done) => written(|text| done.write(text, &self.sentence)),
+            Head::Control(frame, arrival) => format!(
+                "Frame {frame}, {}, is a control frame, and ends at the NIC {} ns after its first \
+                 flit.\n{}\n",
+                bytes(arrival.bytes as u64),
+                number(looked_up_ns(self.clock, arrival)),
+                self.sentence
+            ),
             Head::Dropped(dropped) => format!(
                 "Frame {}, {}, was dropped at {} ns: {}. {} were dropped in all, {} for this \
                  reason.\n{}\n",
                 dropped.frame,
                 bytes(dropped.bytes as u64),
                 number(self.clock.time(dropped.at).ns()),
-                name_of(dropped),
+                dropped.fate.lost().unwrap_or_default(),
                 dropped.all,
                 dropped.same,
                 self.sentence
@@ -88,12 +109,20 @@ impl Answer {
             "cause": self.sentence,
         });
         match &self.head {
-            Head::Done(done) => document["message"] = done.to_json(self.clock),
+            Head::Done(done) => document["message"] = done.to_json(),
+            Head::Control(frame, arrival) => {
+                document["control"] = json!({
+                    "number": frame,
+                    "arrival_ns": self.clock.time(arrival.first_flit).ns(),
+                    "ns": looked_up_ns(self.clock, arrival),
+                    "bytes": arrival.bytes,
+                });
+            }
             Head::Dropped(dropped) => {
                 document["frame"] = json!({
                     "number": dropped.frame,
                     "time_ns": self.clock.time(dropped.at).ns(),
-                    "reason": name_of(dropped),
+                    "reason": dropped.fate.lost(),
                     "bytes": dropped.bytes,
                     "all": dropped.all,
                     "for_this_reason": dropped.same,
@@ -110,39 +139,60 @@ impl Answer {
     pub fn to_svg(&self) -> Result<Option<String>> {
         let Head::Done(done) = &self.head else { return Ok(None) };
         let title = format!("{} on {}: message {}", self.app, self.machine, done.life.message);
-        way::draw(&title, &self.sentence, &done.parts, done.begin(self.clock)).map(Some)
+        done.way.draw(&title, &self.sentence).map(Some)
     }
 }
 
+/// Follows a message from its first frame, or from another of its frames, to its answer.
+fn way(follower: &Follower, life: &Life, frame: Option<u64>) -> Way {
+    let clock = follower.clock();
+    let frame = frame.or(life.frames.first().copied()).unwrap_or(0);
+    let begin = follower.arrival(frame).map_or(life.arrival, |arrival| arrival.first_flit);
+    let end = follower.end(life).unwrap_or(begin);
+    let mut builder = Builder::new(clock.time(begin), clock.time(end));
+    let mut chain = Chain::new(follower, &mut builder);
+    let reply = follower.reply(life);
+    chain.receive(life, frame);
+    chain.work(life, reply);
+    if let Some((reply, left)) = reply.and_then(|reply| Some((reply, reply.left()?))) {
+        chain.write(reply, left, "answer");
+        chain.depart(left, "answer");
+    }
+    Way { parts: builder.finish() }
+}
+
+fn looked_up_ns(clock: Clock, arrival: &Arrival) -> f64 {
+    let at = arrival.found.map_or(arrival.first_flit, |(at, _)| at);
+    clock.time(at).since(clock.time(arrival.first_flit)).ns()
+}
+
 impl Done {
-    fn begin(&self, clock: Clock) -> Time {
-        clock.time(self.life.arrival)
-    }
-
-    fn ps(&self) -> u64 {
-        self.parts.iter().map(Part::ps).sum()
-    }
-
     fn until(&self) -> &'static str {
         if self.life.reply.is_some() { "answer" } else { "done" }
     }
 
-    fn write(&self, text: &mut String, clock: Clock, sentence: &str) -> std::fmt::Result {
-        let Life { message, context, frames, bytes: all, .. } = self.life;
+    fn write(&self, text: &mut String, sentence: &str) -> std::fmt::Result {
+        let Life { message, context, frames, bytes: all, .. } = &self.life;
         let until = match self.until() {
             "answer" => "from wire to wire",
             _ => "from the wire until its hart is done with it",
         };
-        let frames = if frames == 1 { "a frame".to_owned() } else { format!("{frames} frames") };
+        let frames = match frames.len() {
+            1 => "a frame".to_owned(),
+            many => format!("{many} frames"),
+        };
+        if let Some(frame) = self.frame {
+            write!(text, "frame {frame} of ")?;
+        }
         writeln!(
             text,
             "message {message} of context {context}, {frames} of {}: {} ns {until}",
-            bytes(all),
-            number(self.ps() as f64 / 1e3)
+            bytes(*all),
+            number(self.way.ps() as f64 / 1e3)
         )?;
-        writeln!(text, "{}", way::standing_line(self.ps(), &self.standing, "message"))?;
+        writeln!(text, "{}", way::standing_line(self.way.ps(), &self.standing, "message"))?;
         writeln!(text, "{sentence}\n")?;
-        way::write_parts(text, &self.parts, self.begin(clock))?;
+        self.way.write(text)?;
         if let (Some((_, hart, _)), false) = (self.life.chosen, self.lines.is_empty()) {
             let cycles: u64 = self.lines.iter().map(|line| line.cycles).sum();
             let instructions: u64 = self.lines.iter().map(|line| line.instructions).sum();
@@ -151,73 +201,38 @@ impl Done {
         way::write_lines(text, &self.lines)
     }
 
-    fn to_json(&self, clock: Clock) -> Value {
+    fn to_json(&self) -> Value {
         let ns = |ps: u64| ps as f64 / 1e3;
-        let part = |part: &Part| {
-            json!({
-                "step": part.name,
-                "is_wait": part.is_wait,
-                "at_ns": ns(part.from.since(self.begin(clock)).ps()),
-                "ns": ns(part.ps()),
-                "what": part.what,
-                "behind": part.behind,
-            })
-        };
-        let line = |line: &LineShare| {
-            let LineShare { place, cycles, instructions } = line;
-            json!({ "place": place, "cycles": cycles, "instructions": instructions })
-        };
         json!({
             "number": self.life.message,
+            "frame": self.frame,
             "context": self.life.context,
-            "frames": self.life.frames,
+            "frames": self.life.frames.len(),
             "bytes": self.life.bytes,
             "hart": self.life.chosen.map(|(_, hart, _)| hart),
-            "arrival_ns": self.begin(clock).ns(),
+            "arrival_ns": self.way.begin().ns(),
             "until": self.until(),
-            "ns": ns(self.ps()),
+            "ns": ns(self.way.ps()),
             "median_ns": ns(self.standing.median_ps),
             "longer": self.standing.longer,
             "messages": self.standing.all,
-            "spans": self.parts.iter().map(part).collect::<Vec<_>>(),
-            "lines": self.lines.iter().map(line).collect::<Vec<_>>(),
+            "spans": self.way.to_json(),
+            "lines": self.lines.iter().map(LineShare::to_json).collect::<Vec<_>>(),
         })
     }
 }
 
-/// Says what a way's longest part is, and why.
-fn sentence(parts: &[Part], lines: &[LineShare]) -> String {
-    let total: u64 = parts.iter().map(Part::ps).sum();
-    let Some(longest) = parts.iter().max_by_key(|part| part.ps()) else {
-        return "It took no time.".to_owned();
+/// Says in one sentence why a frame did not get through.
+pub fn why_dropped(fate: Fate) -> &'static str {
+    let reason = match fate {
+        Fate::Dropped(reason) => reason,
+        Fate::Packet(..) | Fate::Control => return "It was not dropped.",
+        Fate::Trimmed => {
+            return "A switch had cut its payload off, for too much waited there; the NIC asks its \
+                    sender for it again.";
+        }
     };
-    let share = longest.ps() as f64 * 100.0 / total.max(1) as f64;
-    let mut why = longest.behind.as_ref().map_or_else(String::new, |who| format!(", behind {who}"));
-    let all: u64 = lines.iter().map(|line| line.cycles).sum();
-    if let Some(line) = lines.first().filter(|line| longest.name == "work" && line.cycles > 0) {
-        let share = line.cycles as f64 * 100.0 / all.max(1) as f64;
-        why = format!("; {share:.0} % of that in {}", line.place);
-    }
-    let ns = number(longest.ps() as f64 / 1e3);
-    let is_said_of_it =
-        ["waits", "comes", "leaves"].iter().any(|word| longest.what.starts_with(word));
-    let it = if is_said_of_it { "it " } else { "" };
-    format!("{share:.0} % of it, {ns} ns: {it}{}{why}.", longest.what)
-}
-
-/// Names a reason.
-fn name_of(dropped: &DroppedFrame) -> &'static str {
-    dropped.reason.map_or("trimmed", DropReason::name)
-}
-
-/// Says in one sentence why a frame was dropped.
-fn why_dropped(dropped: &DroppedFrame) -> String {
-    let Some(reason) = dropped.reason else {
-        let why = "A switch had cut its payload off, for too much waited there; the NIC asks its sender \
-                   for it again.";
-        return why.to_owned();
-    };
-    let why = match reason {
+    match reason {
         DropReason::Malformed => "It is shorter than the headers that it must have.",
         DropReason::NotIp => "It is not IPv4 with a plain header.",
         DropReason::Protocol => "It is of another protocol than the machine's transport.",
@@ -231,6 +246,5 @@ fn why_dropped(dropped: &DroppedFrame) -> String {
         DropReason::Quota => "Its context's share of the reassembly buffers was used up.",
         DropReason::ContextOutOfRange => "The NIC has no queue for a context of that number.",
         DropReason::ContextUnbound => "No hart had bound its context.",
-    };
-    why.to_owned()
+    }
 }

@@ -1,115 +1,192 @@
-//! The parts of a message's way, from the first flit of its first frame to the first flit of its answer.
+//! The parts of a message's way through a node, from the first flit of a frame to the first flit of its
+//! answer.
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::waypoint::Cause;
-use pinion_sim::Clock;
 
-use super::follower::{Follower, Life};
-use crate::way::{Part, named};
+use super::follower::Follower;
+use super::life::{Arrival, Departure, Life, Outgoing};
+use crate::way::{Behind, Blocker, Builder, Seat, Step, Who};
 
-/// Follows a message.
-pub fn parts(clock: Clock, follower: &Follower, own: &Life) -> Vec<Part> {
-    let mut builder = Builder { clock, follower, own, at: own.arrival, parts: Vec::new() };
-    builder.receive();
-    builder.send();
-    builder.parts
-}
+/// A hart works at it.
+pub const WORK: Step = Step::other("work");
 
-/// Builds parts, one behind the other.
-struct Builder<'a> {
-    clock: Clock,
+/// Adds a message's way through its node to a way.
+pub struct Chain<'a> {
     follower: &'a Follower,
-    own: &'a Life,
-    /// Until when the message was followed.
-    at: Cycle,
-    parts: Vec<Part>,
+    builder: &'a mut Builder,
 }
 
-impl<'a> Builder<'a> {
-    /// Adds a part until `to`, if there is any time to it.
-    fn step(&mut self, to: Cycle, name: &'static str, what: &str, behind: Option<String>) {
-        if to > self.at {
-            let (from, until) = (self.clock.time(self.at), self.clock.time(to));
-            let is_wait = behind.is_some() || name == "packets";
-            let what = what.to_owned();
-            self.parts.push(Part { name, is_wait, from, to: until, what, behind });
-            self.at = to;
-        }
+impl<'a> Chain<'a> {
+    /// Follows messages of a node.
+    pub fn new(follower: &'a Follower, builder: &'a mut Builder) -> Self {
+        Self { follower, builder }
+    }
+
+    fn step(&mut self, to: Cycle, step: Step, what: impl Into<String>) {
+        self.step_behind(to, step, what, Behind::nobody);
+    }
+
+    fn step_behind(
+        &mut self,
+        to: Cycle,
+        step: Step,
+        what: impl Into<String>,
+        behind: impl FnOnce() -> Behind,
+    ) {
+        self.builder.step(self.follower.clock().time(to), step, what, behind);
     }
 
     /// Names the others to which something happened between now and a moment, the last one first.
-    fn others(&self, to: Cycle, when: impl Fn(&'a Life) -> Option<Cycle>) -> Option<String> {
-        let others = self.follower.lives().filter(|life| life.message != self.own.message);
+    fn others(&self, own: &Life, to: Cycle, when: impl Fn(&'a Life) -> Option<Cycle>) -> Behind {
+        let at = self.follower.clock().cycle_at(self.builder.at());
+        let others = self.follower.lives().filter(|life| life.message != own.message);
         let moment = |life| Some((when(life)?, life));
         let mut others: Vec<(Cycle, &Life)> =
-            others.filter_map(moment).filter(|(at, _)| *at >= self.at && *at <= to).collect();
+            others.filter_map(moment).filter(|(then, _)| *then >= at && *then <= to).collect();
         others.sort_by_key(|(at, life)| (std::cmp::Reverse(*at), life.message));
-        let name = |(_, life): &(Cycle, &Life)| match life.chosen {
-            Some((_, hart, _)) => format!("{} (hart {hart})", life.message),
-            None => life.message.to_string(),
-        };
-        named("message", others.iter().map(name).collect())
+        Behind::of(others.iter().map(|(_, life)| named(life)))
     }
 
-    /// Follows the message until a hart has read its first word.
-    fn receive(&mut self) {
-        let own = self.own;
-        self.step(own.looked_up, "ingress", "comes in, and is looked up", None);
-        let what = format!("waits for the last of its {} packets", own.frames);
-        self.step(own.complete, "packets", &what, None);
+    /// Follows a frame until it is looked up.
+    pub fn arrive(&mut self, arrival: &Arrival, what: &str) {
+        if let Some((at, _)) = arrival.found {
+            self.step(at, Step::own("ingress"), what);
+        }
+    }
+
+    /// Follows a message from one of its frames until a hart has read its first word.
+    pub fn receive(&mut self, own: &'a Life, frame: u64) {
+        if let Some(arrival) = self.follower.arrival(frame) {
+            self.arrive(arrival, "comes in, and is looked up");
+        }
+        let Some((complete, _)) = own.complete else { return };
+        let what = format!("waits for the last of its {} packets", own.frames.len());
+        self.step(complete, Step::wait("packets"), what);
         let what = "its payload goes to the reassembly buffer";
-        self.step(own.stored.unwrap_or(self.at), "reassembly", what, None);
+        self.step(own.stored, Step::other("reassembly"), what);
         let Some(queued) = own.queued else { return };
-        let behind = self.others(queued, |life| life.queued);
-        self.step(queued, "delivery", "leaves the reassembly buffer", behind);
+        let behind = self.others(own, queued, |life| life.queued);
+        let step = Step { is_wait: !behind.is_empty(), ..Step::own("delivery") };
+        self.step_behind(queued, step, "leaves the reassembly buffer", || behind);
         let Some((chosen, hart, enters)) = own.chosen else { return };
         // Whoever ended a message of the context made room at its hart.
-        let behind = self.others(chosen, |life| {
+        let behind = self.others(own, chosen, |life| {
             life.ended.filter(|_| life.context == own.context && life.queued < own.queued)
         });
-        let what = match behind {
-            None => "core selection takes it".to_owned(),
-            Some(_) => format!("waits in the global receive queue of context {}", own.context),
+        let (step, what) = match behind.is_empty() {
+            true => (Step::other("selection"), "core selection takes it".to_owned()),
+            false => {
+                let what = format!("waits in the global receive queue of context {}", own.context);
+                (Step::wait("selection"), what)
+            }
         };
-        self.step(chosen, "selection", &what, behind);
-        self.step(enters, "transfer", &format!("its first word goes to hart {hart}"), None);
+        self.step_behind(chosen, step, what, || behind);
+        self.step(enters, Step::other("transfer"), format!("its first word goes to hart {hart}"));
         let Some(begun) = own.begun else { return };
-        let behind = self.others(begun, |life| {
+        let behind = self.others(own, begun, |life| {
             life.ended.filter(|_| life.chosen.is_some_and(|(_, other, _)| other == hart))
         });
-        let what = match behind {
-            None => format!("hart {hart} gets to read it"),
-            Some(_) => format!("waits in the receive queue of hart {hart}"),
+        let (step, what) = match behind.is_empty() {
+            true => (Step::other("receive_queue"), format!("hart {hart} gets to read it")),
+            false => {
+                (Step::wait("receive_queue"), format!("waits in the receive queue of hart {hart}"))
+            }
         };
-        self.step(begun, "receive_queue", &what, behind);
+        self.step_behind(begun, step, what, || behind);
     }
 
-    /// Follows what answers it until that is on the pins.
-    fn send(&mut self) {
-        let own = self.own;
+    /// Follows the hart that works at a message until it begins what it writes, or is done.
+    pub fn work(&mut self, own: &Life, reply: Option<&Outgoing>) {
         let (Some((_, hart, _)), Some(_)) = (own.chosen, own.begun) else { return };
-        let Some(reply) = own.reply else {
-            let what = format!("hart {hart} works at it, and does not answer");
-            return self.step(own.ended.unwrap_or(self.at), "work", &what, None);
+        let (to, what) = match reply {
+            Some(reply) => (reply.written, "works at it until it begins to answer"),
+            None => (own.ended.unwrap_or(0), "works at it, and does not answer"),
         };
-        let what = format!("hart {hart} works at it until it begins to answer");
-        self.step(reply.written, "work", &what, None);
-        self.step(reply.sends, "packetization", "its answer's header goes to packetization", None);
-        let Some(left) = reply.left else { return };
-        let what = match left.cause {
-            Cause::First => "its answer's first packet is written",
-            Cause::Credit => "its answer waits for credit",
-            Cause::Timeout => "its answer waits for its timer",
+        self.step(to, WORK, format!("hart {hart} {what}"));
+    }
+
+    /// Follows a message that goes out until one of its packets can go for the first time; `noun` is what
+    /// it is called.
+    pub fn write(&mut self, outgoing: &Outgoing, first: &Departure, noun: &str) {
+        let what = format!("its {noun}'s header goes to packetization");
+        self.step(outgoing.sends, Step::other("packetization"), what);
+        let packet = first.packet;
+        let (step, what) = match first.cause {
+            Cause::First => {
+                (Step::other("answer"), format!("its {noun}'s {} packet is written", nth(packet)))
+            }
+            Cause::Credit => (Step::other_waits("credit"), said(packet, noun, "credit")),
+            Cause::Timeout => (Step::other_waits("timer"), said(packet, noun, "its timer")),
         };
-        self.step(left.ready, "answer", what, None);
-        let what = "its answer's packet goes to the arbiter";
-        self.step(left.offered, "offer", what, None);
-        let behind = self.others(left.chosen, |life| Some(life.reply?.left?.chosen));
-        let what = match behind {
-            None => "the arbiter chooses it",
-            Some(_) => "its answer waits for the arbiter",
+        self.step(first.ready, step, what);
+    }
+
+    /// Follows a packet that can go until its first flit is on the pins.
+    pub fn depart(&mut self, departure: &Departure, noun: &str) {
+        let what = format!("its {noun}'s packet goes to the arbiter");
+        self.step(departure.offered, Step::other("offer"), what);
+        let behind = self.chosen_before(departure);
+        let (step, what) = match behind.is_empty() {
+            true => (Step::other("arbiter"), "the arbiter chooses it".to_owned()),
+            false => (Step::other_waits("arbiter"), format!("its {noun} waits for the arbiter")),
         };
-        self.step(left.chosen, "arbiter", what, behind);
-        self.step(left.first_flit, "egress", "it goes out through the egress pipeline", None);
+        self.step_behind(departure.chosen, step, what, || behind);
+        let unhindered = departure.chosen + self.follower.egress_cycles();
+        let first_flit = departure.first_flit;
+        let what = "it goes out through the egress pipeline";
+        self.step(first_flit.min(unhindered), Step::other("egress"), what);
+        let behind = self.in_front(departure.frame, unhindered);
+        let what = "it waits for the pins";
+        self.step_behind(first_flit, Step::other_waits("pins"), what, || behind);
+    }
+
+    /// Names frames that the arbiter chose while a packet waited for it, the last one first.
+    fn chosen_before(&self, departure: &Departure) -> Behind {
+        let from = self.follower.clock().cycle_at(self.builder.at());
+        let before = self.before(departure.frame);
+        let waited = before.take_while(|(_, left)| left.chosen >= from);
+        self.name(waited.map(|(frame, _)| frame))
+    }
+
+    /// Names frames that were on the pins, or had yet to be, in a cycle, the last one first.
+    fn in_front(&self, frame: u64, from: Cycle) -> Behind {
+        let before = self.before(frame).take_while(|(_, left)| left.last_flit >= from);
+        self.name(before.map(|(frame, _)| frame))
+    }
+
+    /// Gives the frames that left before one, the last one first.
+    fn before(&self, frame: u64) -> impl Iterator<Item = (u64, &'a super::life::Left)> + use<'a> {
+        let left = self.follower.left();
+        let before = &left[..left.len().min(frame as usize)];
+        before.iter().enumerate().rev().map(|(frame, left)| (frame as u64, left))
+    }
+
+    /// Names frames that left: by the message whose answer they carry, if they carry any.
+    fn name(&self, frames: impl Iterator<Item = u64>) -> Behind {
+        Behind::of(frames.map(|frame| {
+            let message = self.follower.left()[frame as usize].message;
+            let outgoing = message.and_then(|message| self.follower.outgoing(message));
+            let life = outgoing.and_then(|out| self.follower.life(out.work?));
+            life.map_or(Blocker { who: Who::Frame(frame), at: None, held_ps: None }, named)
+        }))
+    }
+}
+
+fn named(life: &Life) -> Blocker {
+    let at = life.chosen.map(|(_, hart, _)| Seat::Hart(hart));
+    Blocker { who: Who::Message(life.message), at, held_ps: None }
+}
+
+fn said(packet: u8, noun: &str, what: &str) -> String {
+    format!("packet {packet} of its {noun} waits for {what}")
+}
+
+fn nth(packet: u8) -> String {
+    match packet {
+        0 => "first".to_owned(),
+        1 => "second".to_owned(),
+        2 => "third".to_owned(),
+        more => format!("{}th", more + 1),
     }
 }

@@ -1,90 +1,18 @@
-//! Hears a nanoPU and keeps when each message came where: what becomes of frames and messages comes in,
-//! a life for each message goes out.
+//! Hears a run, and keeps when each frame and message came where. Waypoints come in; lives go out.
 
 use std::collections::{BTreeMap, HashMap};
 
 use pinion_app::error::{Error, Result};
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::{NanoPu, Retirements, Told};
-use pinion_nanopu::transport::DropReason;
-use pinion_nanopu::waypoint::{Cause, Waypoint};
-use pinion_run::nanoservice::Works;
+use pinion_nanopu::waypoint::Waypoint;
 use pinion_run::nanoservice::run::Settling;
+use pinion_run::nanoservice::{Setup, Works};
+use pinion_sim::Clock;
 use pinion_sim::probe::Hears;
 
-use crate::{Standing, Which};
-
-/// What is known of a message; moments are cycles.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Life {
-    /// Its number, from 0: messages are counted as they begin.
-    pub message: u64,
-    /// Its context, once it has left reassembly.
-    pub context: u16,
-    /// Number of its frames.
-    pub frames: u64,
-    /// Bytes of its frames.
-    pub bytes: u64,
-    /// When the first flit of its first frame was on the pins.
-    pub arrival: Cycle,
-    /// When that frame was looked up.
-    pub looked_up: Cycle,
-    /// When the last of its frames was looked up.
-    pub complete: Cycle,
-    /// When its payload was whole in the reassembly buffer.
-    pub stored: Option<Cycle>,
-    /// When its first word went to the global receive queues.
-    pub queued: Option<Cycle>,
-    /// When core selection named a hart, which, and when its first word entered that hart's queue.
-    pub chosen: Option<(Cycle, u8, Cycle)>,
-    /// When the hart read its first word.
-    pub begun: Option<Cycle>,
-    /// When the hart said that it was done with it.
-    pub ended: Option<Cycle>,
-    /// The first message that the hart wrote while it worked at it.
-    pub reply: Option<Reply>,
-}
-
-/// What is known of the message that answers another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// When its header word was written to x31.
-    pub written: Cycle,
-    /// When that word entered packetization.
-    pub sends: Cycle,
-    /// Its first packet, once that has left.
-    pub left: Option<Left>,
-}
-
-/// What is known of a packet that left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// When it could go, for all its message knew.
-    pub ready: Cycle,
-    /// When the arbiter could choose it.
-    pub offered: Cycle,
-    /// When the arbiter chose it.
-    pub chosen: Cycle,
-    /// When its first flit was on the pins.
-    pub first_flit: Cycle,
-    /// Why it went.
-    pub cause: Cause,
-}
-
-impl Life {
-    /// Gives when it is over: the first flit of its answer was on the pins or, where it has none, the hart
-    /// was done with it.
-    pub fn end(&self) -> Option<Cycle> {
-        match self.reply {
-            Some(reply) => reply.left.map(|left| left.first_flit),
-            None => self.ended,
-        }
-    }
-
-    fn took(&self) -> Option<Cycle> {
-        Some(self.end()?.saturating_sub(self.arrival))
-    }
-}
+use super::life::{Arrival, Departure, Fate, Left, Life, Outgoing};
+use crate::find::{self, Pick, Standing, Through, Which};
 
 /// A frame that was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +21,8 @@ pub struct DroppedFrame {
     pub frame: u64,
     /// When.
     pub at: Cycle,
-    /// Why; `None`: a switch had cut its payload off.
-    pub reason: Option<DropReason>,
+    /// Why.
+    pub fate: Fate,
     /// Its bytes.
     pub bytes: usize,
     /// Number of frames dropped.
@@ -103,28 +31,45 @@ pub struct DroppedFrame {
     pub same: u64,
 }
 
-/// What was found; standings are in cycles.
+/// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A message that got through.
     Done(Box<Life>, Standing),
+    /// A frame whose message got through.
+    Frame(u64, Box<Life>, Standing),
+    /// A control frame.
+    Control(u64),
     /// A frame that was dropped.
     Dropped(DroppedFrame),
 }
 
+impl Found {
+    /// Gives the message whose way is told.
+    pub fn life(&self) -> Option<&Life> {
+        match self {
+            Self::Done(life, _) | Self::Frame(_, life, _) => Some(life),
+            Self::Control(_) | Self::Dropped(_) => None,
+        }
+    }
+}
+
 /// Hears a run, and follows all of its messages.
-#[derive(Default)]
 pub struct Follower {
+    clock: Clock,
+    /// Cycles from the arbiter's choice to the first flit where nobody is in front.
+    egress_cycles: Cycle,
     /// What was heard and may be followed by something earlier.
     heard: Vec<(Cycle, Waypoint)>,
-    /// Frames that have not been looked up: their first flits and bytes.
-    frames: HashMap<u64, (Cycle, usize)>,
-    came: u64,
+    frames: Vec<Arrival>,
     works: Works,
     lives: BTreeMap<u64, Life>,
-    /// Messages that go out: whose answers they are.
-    answers: HashMap<u64, u64>,
-    dropped: Vec<DroppedFrame>,
+    outgoing: HashMap<u64, Outgoing>,
+    left: Vec<Left>,
+    /// Last flits of the frames that left, in their order.
+    last_flits: Vec<Cycle>,
+    /// Frames that were dropped, in that order.
+    dropped: Vec<u64>,
 }
 
 impl Hears<NanoPu> for Follower {
@@ -135,9 +80,9 @@ impl Hears<NanoPu> for Follower {
     fn hear(&mut self, told: &Told<'_>) {
         match *told {
             Told::Arrived { first_flit, frame } => {
-                self.frames.insert(self.came, (first_flit, frame.len()));
-                self.came += 1;
+                self.frames.push(Arrival { first_flit, bytes: frame.len(), found: None });
             }
+            Told::Left { last_flit, .. } => self.last_flits.push(last_flit),
             Told::Waypoint { at, waypoint } => self.heard.push((at, waypoint)),
             _ => {}
         }
@@ -148,37 +93,55 @@ impl Settling for Follower {
     fn settle(&mut self, cycle: Cycle) -> Result<()> {
         self.heard.sort_by_key(|(at, _)| *at);
         let settled = self.heard.partition_point(|(at, _)| *at < cycle);
-        let heard: Vec<_> = self.heard.drain(..settled).collect();
-        heard.iter().for_each(|(at, waypoint)| self.follow(*at, waypoint));
+        let mut heard = std::mem::take(&mut self.heard);
+        heard.drain(..settled).for_each(|(at, waypoint)| self.follow(at, &waypoint));
+        self.heard = heard;
         Ok(())
     }
 }
 
 impl Follower {
+    /// Makes a listener for a node.
+    pub fn new(setup: &Setup) -> Self {
+        let latency = &setup.machine.value.transmit.latency;
+        Self {
+            clock: setup.clock,
+            egress_cycles: latency.arbiter_cycles + latency.pipeline_cycles,
+            heard: Vec::new(),
+            frames: Vec::new(),
+            works: Works::default(),
+            lives: BTreeMap::new(),
+            outgoing: HashMap::new(),
+            left: Vec::new(),
+            last_flits: Vec::new(),
+            dropped: Vec::new(),
+        }
+    }
+
     fn follow(&mut self, at: Cycle, waypoint: &Waypoint) {
         match *waypoint {
-            Waypoint::Packet { frame, message, stored, complete, .. } => {
-                let (first, bytes) = self.frames.remove(&frame).unwrap_or((at, 0));
+            Waypoint::Packet { frame, message, packet, stored, complete } => {
+                let (first_flit, bytes) = self.look_up(frame, at, Fate::Packet(message, packet));
                 let life = self.lives.entry(message).or_insert_with(|| Life {
                     message,
-                    arrival: first,
+                    arrival: first_flit,
                     looked_up: at,
                     ..Life::default()
                 });
-                life.frames += 1;
+                life.frames.push(frame);
                 life.bytes += bytes as u64;
-                life.complete = at;
-                life.stored = complete.then_some(stored).or(life.stored);
-            }
-            Waypoint::Consumed { frame, trimmed } => {
-                let (_, bytes) = self.frames.remove(&frame).unwrap_or((at, 0));
-                if trimmed {
-                    self.drop_frame((frame, at), None, bytes);
+                if complete {
+                    (life.complete, life.stored) = (Some((at, frame)), stored);
                 }
             }
+            Waypoint::Consumed { frame, trimmed: false } => {
+                self.look_up(frame, at, Fate::Control);
+            }
+            Waypoint::Consumed { frame, trimmed: true } => {
+                self.drop_frame(frame, at, Fate::Trimmed)
+            }
             Waypoint::Dropped { frame, reason } => {
-                let (_, bytes) = self.frames.remove(&frame).unwrap_or((at, 0));
-                self.drop_frame((frame, at), Some(reason), bytes);
+                self.drop_frame(frame, at, Fate::Dropped(reason));
             }
             Waypoint::Queued { message, context } => {
                 if let Some(life) = self.lives.get_mut(&message) {
@@ -192,45 +155,120 @@ impl Follower {
                 }
             }
             Waypoint::Begun { .. } => {
-                let begun = self.works.hear(at, waypoint);
-                if let Some(life) = begun.and_then(|message| self.lives.get_mut(&message)) {
+                if let Some(life) = self.heard_work(at, waypoint) {
                     life.begun = Some(at);
                 }
             }
             Waypoint::Ended { .. } => {
-                let ended = self.works.hear(at, waypoint);
-                if let Some(life) = ended.and_then(|message| self.lives.get_mut(&message)) {
+                if let Some(life) = self.heard_work(at, waypoint) {
                     life.ended = Some(at);
                 }
             }
             Waypoint::Bound { .. } => drop(self.works.hear(at, waypoint)),
+            Waypoint::Freed { .. } => {}
             Waypoint::Sends { message, hart, written, .. } => {
-                let Some(work) = self.works.at(hart, written) else { return };
-                let Some(life) = self.lives.get_mut(&work) else { return };
-                if life.reply.is_none() {
-                    life.reply = Some(Reply { written, sends: at, left: None });
-                    self.answers.insert(message, work);
+                let work = self.works.at(hart, written);
+                if let Some(life) = work.and_then(|work| self.lives.get_mut(&work)) {
+                    life.reply.get_or_insert(message);
+                }
+                let (sends, departures) = (at, Vec::new());
+                self.outgoing.insert(message, Outgoing { hart, written, sends, work, departures });
+            }
+            Waypoint::Leaves { frame, packet, first_flit } => {
+                let message = packet.map(|packet| packet.message);
+                let last_flit = self.last_flits.get(frame as usize).copied().unwrap_or(first_flit);
+                self.left.push(Left { message, chosen: at, last_flit });
+                let Some(packet) = packet else { return };
+                let departure = Departure {
+                    frame,
+                    packet: packet.packet,
+                    cause: packet.cause,
+                    ready: packet.ready,
+                    offered: packet.offered,
+                    chosen: at,
+                    first_flit,
+                };
+                if let Some(outgoing) = self.outgoing.get_mut(&packet.message) {
+                    outgoing.departures.push(departure);
                 }
             }
-            Waypoint::Leaves { packet: Some(packet), first_flit, .. } if packet.packet == 0 => {
-                let answered = self.answers.remove(&packet.message);
-                let life = answered.and_then(|message| self.lives.get_mut(&message));
-                let Some(reply) = life.and_then(|life| life.reply.as_mut()) else { return };
-                let (ready, offered, cause) = (packet.ready, packet.offered, packet.cause);
-                reply.left = Some(Left { ready, offered, chosen: at, first_flit, cause });
-            }
-            Waypoint::Leaves { .. } | Waypoint::Freed { .. } => {}
         }
     }
 
-    fn drop_frame(&mut self, (frame, at): (u64, Cycle), reason: Option<DropReason>, bytes: usize) {
-        let (all, same) = (0, 0);
-        self.dropped.push(DroppedFrame { frame, at, reason, bytes, all, same });
+    /// Hears what a hart began or ended; gives the message.
+    fn heard_work(&mut self, at: Cycle, waypoint: &Waypoint) -> Option<&mut Life> {
+        let message = self.works.hear(at, waypoint)?;
+        self.lives.get_mut(&message)
     }
 
-    /// Gives all messages, by their numbers.
+    fn look_up(&mut self, frame: u64, at: Cycle, fate: Fate) -> (Cycle, usize) {
+        let Some(arrival) = self.frames.get_mut(frame as usize) else { return (at, 0) };
+        arrival.found = Some((at, fate));
+        (arrival.first_flit, arrival.bytes)
+    }
+
+    fn drop_frame(&mut self, frame: u64, at: Cycle, fate: Fate) {
+        self.look_up(frame, at, fate);
+        self.dropped.push(frame);
+    }
+
+    /// Gives the node's clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Gives the cycles from the arbiter's choice to the first flit where nobody is in front.
+    pub(super) fn egress_cycles(&self) -> Cycle {
+        self.egress_cycles
+    }
+
+    /// Gives all messages that came, by their numbers.
     pub fn lives(&self) -> impl Iterator<Item = &Life> {
         self.lives.values()
+    }
+
+    /// Gives a message that came.
+    pub fn life(&self, message: u64) -> Option<&Life> {
+        self.lives.get(&message)
+    }
+
+    /// Gives a message that went out.
+    pub fn outgoing(&self, message: u64) -> Option<&Outgoing> {
+        self.outgoing.get(&message)
+    }
+
+    /// Gives the numbers of all messages that went out.
+    pub fn sent(&self) -> impl Iterator<Item = u64> {
+        self.outgoing.keys().copied()
+    }
+
+    /// Gives a frame that came.
+    pub fn arrival(&self, frame: u64) -> Option<&Arrival> {
+        self.frames.get(usize::try_from(frame).ok()?)
+    }
+
+    /// Gives the frames that left, in order.
+    pub fn left(&self) -> &[Left] {
+        &self.left
+    }
+
+    /// Gives the frames that were dropped, in order.
+    pub fn dropped(&self) -> &[u64] {
+        &self.dropped
+    }
+
+    /// Gives what answers a message, if that has left.
+    pub fn reply(&self, life: &Life) -> Option<&Outgoing> {
+        self.outgoing(life.reply?)
+    }
+
+    /// Gives when a message is over: the first flit of its answer was on the pins or, where it has none,
+    /// the hart was done with it.
+    pub fn end(&self, life: &Life) -> Option<Cycle> {
+        match life.reply {
+            Some(_) => Some(self.reply(life)?.left()?.first_flit),
+            None => life.ended,
+        }
     }
 
     /// Finds the message or frame that is meant.
@@ -238,46 +276,67 @@ impl Follower {
     /// # Errors
     /// When there is none such.
     pub fn find(&self, which: Which) -> Result<Found> {
-        if let Which::Dropped(index) = which {
-            return self.find_dropped(index);
-        }
-        let mut order: Vec<(Cycle, &Life)> =
-            self.lives().filter_map(|life| Some((life.took()?, life))).collect();
-        order.sort_by_key(|(took, life)| (*took, life.message));
-        let rank = |share: f64| (order.len() as f64 * share).ceil().max(1.0) as usize - 1;
-        let found = match which {
-            Which::Message(message) => {
-                order.iter().find(|(_, life)| life.message == u64::from(message))
+        let pick = match which {
+            Which::Dropped(index) => return self.find_dropped(index),
+            Which::Packet(frame) => return self.find_frame(frame),
+            Which::Message(message) => Pick::Number(u64::from(message)),
+            Which::Percentile99 => Pick::Percentile99,
+            Which::Slowest => Pick::Slowest,
+        };
+        let (life, standing) = self.pick(pick).ok_or_else(|| self.nothing(which))?;
+        Ok(Found::Done(Box::new(life.clone()), standing))
+    }
+
+    fn pick(&self, pick: Pick) -> Option<(&Life, Standing)> {
+        let through = |life: &Life| {
+            let (from, to) = (self.clock.time(life.arrival), self.clock.time(self.end(life)?));
+            let took_ps = to.ps().saturating_sub(from.ps());
+            Some(Through { number: life.message, took_ps, is_answered: life.reply.is_some() })
+        };
+        let (found, standing) = find::pick(self.lives().filter_map(through).collect(), pick)?;
+        Some((self.lives.get(&found.number)?, standing))
+    }
+
+    fn find_frame(&self, frame: u64) -> Result<Found> {
+        let inside = || {
+            let why = "it was still coming in when the run ended";
+            Error::Usage(format!("--packet {frame} did not get through: {why}"))
+        };
+        let Some(arrival) = self.arrival(frame) else {
+            return Err(Error::Usage(match self.frames.len() {
+                0 => "--packet: no frame came in this run".to_owned(),
+                count => format!("--packet {frame}: frames 0 to {} came", count - 1),
+            }));
+        };
+        match arrival.found.ok_or_else(inside)? {
+            (_, Fate::Packet(message, _)) => {
+                let picked = self.pick(Pick::Number(message));
+                let (life, standing) = picked.ok_or_else(|| {
+                    let stands = self.lives.get(&message).map_or_else(String::new, stands);
+                    Error::Usage(format!(
+                        "--packet {frame} is of message {message}, which did not get through: \
+                         {stands}"
+                    ))
+                })?;
+                Ok(Found::Frame(frame, Box::new(life.clone()), standing))
             }
-            Which::Percentile99 => order.get(rank(0.99)),
-            _ => order.last(),
-        };
-        let (took, life) = found.ok_or_else(|| self.nothing(which))?;
-        // Those with an answer are among those with one.
-        let alike: Vec<Cycle> = order
-            .iter()
-            .filter(|(_, other)| other.reply.is_some() == life.reply.is_some())
-            .map(|(took, _)| *took)
-            .collect();
-        let standing = Standing {
-            median_ps: alike[(alike.len() - 1) / 2],
-            longer: order.iter().filter(|(other, _)| other > took).count() as u64,
-            all: order.len() as u64,
-        };
-        Ok(Found::Done(Box::new((*life).clone()), standing))
+            (_, Fate::Control) => Ok(Found::Control(frame)),
+            (_, Fate::Trimmed | Fate::Dropped(_)) => Ok(Found::Dropped(self.dropped_frame(frame))),
+        }
     }
 
     fn find_dropped(&self, index: u64) -> Result<Found> {
-        let all = self.dropped.len() as u64;
-        let Some(dropped) = self.dropped.get(index as usize) else {
-            return Err(Error::Usage(match all {
-                0 => "--dropped: no frame was dropped in this run".to_owned(),
-                _ => format!("--dropped {index}: {all} were dropped, 0 to {}", all - 1),
-            }));
-        };
-        let same =
-            self.dropped.iter().filter(|other| other.reason == dropped.reason).count() as u64;
-        Ok(Found::Dropped(DroppedFrame { all, same, ..*dropped }))
+        let frame = *find::dropped(&self.dropped, index, "frame")?;
+        Ok(Found::Dropped(self.dropped_frame(frame)))
+    }
+
+    fn dropped_frame(&self, frame: u64) -> DroppedFrame {
+        let fate = |frame: u64| self.arrival(frame).and_then(|arrival| arrival.found);
+        let (at, own) = fate(frame).unwrap_or((0, Fate::Trimmed));
+        let is_same = |other: &&u64| fate(**other).is_some_and(|(_, fate)| fate == own);
+        let same = self.dropped.iter().filter(is_same).count() as u64;
+        let bytes = self.arrival(frame).map_or(0, |arrival| arrival.bytes);
+        DroppedFrame { frame, at, fate: own, bytes, all: self.dropped.len() as u64, same }
     }
 
     fn nothing(&self, which: Which) -> Error {
@@ -287,8 +346,8 @@ impl Follower {
         };
         Error::Usage(match which {
             Which::Message(message) if u64::from(message) <= *last => {
-                let life = &self.lives[&u64::from(message)];
-                format!("--message {message} did not get through: {}", stands(life))
+                let stands = self.lives.get(&u64::from(message)).map_or_else(String::new, stands);
+                format!("--message {message} did not get through: {stands}")
             }
             Which::Message(message) => {
                 format!("--message {message}: the run has messages 0 to {last}")
@@ -301,8 +360,8 @@ impl Follower {
 /// Says how far a message came that did not get through.
 fn stands(life: &Life) -> String {
     match life {
-        Life { stored: None, frames, .. } => {
-            format!("{frames} of its frames came, and others did not")
+        Life { complete: None, frames, .. } => {
+            format!("{} of its frames came, and others did not", frames.len())
         }
         Life { queued: None, .. } => "it is in the reassembly buffer".to_owned(),
         Life { chosen: None, context, .. } => {

@@ -8,7 +8,8 @@ use pinion_run::nanoservice::run::Settling;
 use pinion_sim::probe::Hears;
 use rustc_hash::FxHashMap as HashMap;
 
-use super::follower::Life;
+use super::follower::Follower;
+use super::life::Life;
 use crate::way::{LineShare, shares};
 
 /// Hears what a hart did from when it read a message's first word to when it began to answer, or was done.
@@ -24,10 +25,20 @@ pub struct WorkLines {
 
 impl WorkLines {
     /// Makes a listener; `None`: no hart worked at the message.
-    pub fn new(life: &Life) -> Option<Self> {
+    pub fn new(follower: &Follower, life: &Life) -> Option<Self> {
+        let to = follower.reply(life).map(|reply| reply.written).or(life.ended)?;
+        Self::until(life, to)
+    }
+
+    /// Makes one that hears until a cycle.
+    pub fn until(life: &Life, to: Cycle) -> Option<Self> {
         let (from, (_, hart, _)) = (life.begun?, life.chosen?);
-        let to = life.reply.map(|reply| reply.written).or(life.ended)?;
         Some(Self { hart, from, to, last: from, counts: HashMap::default() })
+    }
+
+    /// Gives the hart.
+    pub fn hart(&self) -> u8 {
+        self.hart
     }
 
     /// Gives what each line took, the longest first.

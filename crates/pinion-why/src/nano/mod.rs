@@ -7,8 +7,12 @@
 mod answer;
 mod chain;
 mod follower;
+mod life;
 mod lines;
 
-pub use answer::Answer;
-pub use follower::{DroppedFrame, Follower, Found, Life, Reply};
+pub use answer::{Answer, why_dropped};
+pub use chain::Chain;
+pub(crate) use chain::WORK;
+pub use follower::{DroppedFrame, Follower, Found};
+pub use life::{Arrival, Departure, Fate, Left, Life, Outgoing};
 pub use lines::WorkLines;

@@ -18,7 +18,10 @@ that took most of them: a cycle counts for the instruction that ends it.
 The run is that of `pinion run` with the same options, run several times: it is the same each time.
 Packets are counted from 0 among those that matched a context, as in --packets of `pinion run`. Of a
 nanoservice, a message's way is told from the first flit of its first frame to that of its answer, or
-until its hart is done with it; messages are counted from 0 as they begin.";
+until its hart is done with it; messages are counted from 0 as they begin, and --packet N is the N-th
+frame that came. Of a cluster, a request's way is told across all nodes, from who sent it to who
+answered and back; requests are counted from 0 as they begin, and --dropped is of any frame that was
+lost or trimmed. With --node NAME it is a packet or message in that node.";
 
 /// Options of `pinion run` that `pinion why` does not take.
 const WHY_REFUSES: [&[&str]; 3] =
@@ -34,7 +37,8 @@ pub struct WhyArgs {
     /// This packet, counted from 0
     #[arg(long, value_name = "N", group = "which", help_heading = "Which packet")]
     pub packet: Option<u64>,
-    /// The packet of this message that was through last; of a nanoservice, this message
+    /// The packet of this message that was through last; of a nanoservice, this message; of a cluster,
+    /// this request
     #[arg(long, value_name = "M", group = "which", help_heading = "Which packet")]
     pub message: Option<u32>,
     /// The packet or message that took longest [default]

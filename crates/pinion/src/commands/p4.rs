@@ -113,6 +113,7 @@ fn to_json(explanation: &Explanation, name: &str, mhz: u32) -> Value {
 /// Draws parser and externs as bars, each from its request to its answer.
 fn picture(explanation: &Explanation, name: &str) -> Result<String> {
     let bar = |name: &str, from: u32, length: u32, is_event| Bar {
+        lane: None,
         name: name.to_owned(),
         from: from.into(),
         length: length.into(),

@@ -1,18 +1,17 @@
 //! `pinion why APP`: why a packet or message took as long as it did, or was dropped.
 
-use std::path::Path;
-
 use pinion::Error;
 use pinion::app::App;
-use pinion::cluster::{self, NodeTracer, Target, Tracing};
+use pinion::cluster::{self, NodeTracer, Plan, Target, Tracing};
 use pinion::error::Result;
 use pinion::nanoservice::run::Settling;
 use pinion::nanoservice::{self, Setup};
 use pinion::report::{Ending, Outputs, write_whole};
 use pinion::service::Service;
 use pinion::trace::Tracer;
+use pinion::why::cluster::{Ears, Visits};
 use pinion::why::nano::{self, Follower, WorkLines};
-use pinion::why::{Answer, Census, Found, Lines, Witness};
+use pinion::why::{self, Answer, Census, Found, Lines, Spent, Which, Witness};
 use pinion_net::fabric::Alone;
 use pinion_sim::Time;
 use serde_json::Value;
@@ -27,14 +26,19 @@ pub fn run(args: &WhyArgs) -> Result<Status> {
     keep_files_apart(&args.run, &[("--svg", args.svg.as_ref())])?;
     refuse(args)?;
     if let Some(file) = cluster::locate(&args.run.app.app) {
-        return run_node(args, &file);
+        let with = "with `pinion run`: why tells of one packet, message or request";
+        look::refuse(&args.run, &["--pcap", "--queue", "--histogram", "--curve"], with)?;
+        let plan = super::cluster::plan_for_a_node(&args.run, &file)?;
+        return match &args.node {
+            Some(_) => run_node(args, &plan),
+            None => of_request(args, &plan),
+        };
     }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
     look::refuse_node(args.node.as_ref(), &manifest)?;
     engine::refuse(&args.run.engine, "the way through the simulated machine is told")?;
     let mut watch = Quiet(Watch::new(!args.run.quiet));
     if manifest.nanoservice().is_some() {
-        refuse_packet(args, &manifest.app.name)?;
         look::refuse_for_one(&args.run, &manifest)?;
         let (service, setup) = service::prepare(&args.run, manifest)?;
         return of_message(args, (&service, &setup), &mut |ears| {
@@ -58,25 +62,63 @@ pub fn run(args: &WhyArgs) -> Result<Status> {
     })
 }
 
-/// Tells why a packet or message took as long as it did in a node of a cluster.
-fn run_node(args: &WhyArgs, file: &Path) -> Result<Status> {
-    let with = "with `pinion run`: why tells of one packet or message of a node";
-    look::refuse(&args.run, &["--pcap", "--queue", "--histogram", "--curve"], with)?;
-    let plan = super::cluster::plan_for_a_node(&args.run, file)?;
-    let node = super::cluster::find_node(&plan, args.node.as_deref(), "asked about")?;
-    let (group, _) = plan.group_of(node).expect("every node is in a group");
+/// Makes a run of a cluster, heard by somebody, to its end or a cycle; `false`: somebody interrupted it.
+fn hear_cluster(
+    args: &WhyArgs,
+    plan: &Plan,
+    to: Option<u64>,
+    tracing: Tracing<'_>,
+) -> Result<bool> {
     let mut watch = Quiet(Watch::new(!args.run.quiet));
-    let mut hear = |tracer: NodeTracer<'_>, to: Option<u64>| {
-        let mut options = super::cluster::run_options(&args.run, Vec::new())?;
-        options.cycles = [options.cycles, to].into_iter().flatten().min();
-        let tracing = Tracing { nodes: vec![(node, tracer)], network: None };
-        let summary = cluster::trace(&plan, &options, &mut Alone, &mut watch, tracing)?;
-        watch.0.clear();
-        Ok(summary.is_some_and(|summary| summary.ending != Ending::Interrupted))
+    let mut options = super::cluster::run_options(&args.run, Vec::new())?;
+    options.cycles = [options.cycles, to].into_iter().flatten().min();
+    let summary = cluster::trace(plan, &options, &mut Alone, &mut watch, tracing)?;
+    watch.0.clear();
+    Ok(summary.is_some_and(|summary| summary.ending != Ending::Interrupted))
+}
+
+/// Tells why a request took as long as it did across all nodes of a cluster, or a frame was lost.
+fn of_request(args: &WhyArgs, plan: &Plan) -> Result<Status> {
+    if args.packet.is_some() {
+        let why = "--packet goes with --node: every node counts its own; --message M is a request of the \
+                   whole cluster";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    let mut ears = Ears::new(plan);
+    if !hear_cluster(args, plan, None, ears.tracing())? {
+        return Ok(interrupted("request"));
+    }
+    let heard = ears.heard(plan);
+    let answer = if let Which::Dropped(index) = args.which() {
+        let lost = heard.find_lost(index)?;
+        why::cluster::Answer::of_lost(&heard, lost)
+    } else {
+        let meant = heard.find(args.which())?;
+        let mut visits = Visits::new(plan, &heard, &meant.journey);
+        if let Some(tracing) = visits.tracing()
+            && !hear_cluster(args, plan, None, tracing)?
+        {
+            return Ok(interrupted("request"));
+        }
+        if let Some(tracing) = visits.tracing_handlers()
+            && !hear_cluster(args, plan, None, tracing)?
+        {
+            return Ok(interrupted("request"));
+        }
+        why::cluster::Answer::new(&heard, meant, visits.heard())
+    };
+    show(args, &answer.to_text(), answer.to_svg()?, &answer.to_json())
+}
+
+/// Tells why a packet or message took as long as it did in a node of a cluster.
+fn run_node(args: &WhyArgs, plan: &Plan) -> Result<Status> {
+    let node = super::cluster::find_node(plan, args.node.as_deref(), "asked about")?;
+    let (group, _) = plan.group_of(node).expect("every node is in a group");
+    let hear = |tracer: NodeTracer<'_>, to: Option<u64>| {
+        hear_cluster(args, plan, to, Tracing { nodes: vec![(node, tracer)], network: None })
     };
     match &group.target {
         Target::Nanoservice { service, setup, .. } => {
-            refuse_packet(args, &plan.names[node])?;
             of_message(args, (service, setup), &mut |ears| {
                 hear(NodeTracer::Nano(Box::new(ears)), None)
             })
@@ -117,22 +159,20 @@ fn of_message(
     (service, setup): (&Service, &Setup),
     hear: &mut dyn FnMut(&mut (dyn Settling + Send)) -> Result<bool>,
 ) -> Result<Status> {
-    let mut follower = Follower::default();
+    let mut follower = Follower::new(setup);
     if !hear(&mut follower)? {
         return Ok(interrupted("message"));
     }
     let found = follower.find(args.which())?;
     let mut shares = Vec::new();
-    if let nano::Found::Done(life, _) = &found
-        && let Some(mut lines) = WorkLines::new(life)
-    {
+    if let Some(mut lines) = found.life().and_then(|life| WorkLines::new(&follower, life)) {
         if !hear(&mut lines)? {
             return Ok(interrupted("message"));
         }
         shares = lines.shares(service);
     }
     let names = [&service.manifest.app.name, &setup.machine.value.name].map(String::as_str);
-    let answer = nano::Answer::new(names, setup.clock, &found, &follower, shares);
+    let answer = nano::Answer::new(names, &found, &follower, shares);
     show(args, &answer.to_text(), answer.to_svg()?, &answer.to_json())
 }
 
@@ -152,28 +192,17 @@ fn of_packet(
     if !hear(&mut witness)? {
         return Ok(interrupted("packet"));
     }
-    let mut shares = Vec::new();
+    let mut spent = Spent::default();
     if matches!(found, Found::Done(_))
         && let Some(mut lines) = Lines::new(app, &witness)
     {
         if !hear(&mut lines)? {
             return Ok(interrupted("packet"));
         }
-        shares = lines.shares(app);
+        spent = lines.spent(app);
     }
-    let answer = Answer::new(app, &found, &witness, shares);
+    let answer = Answer::new(app, &found, &witness, spent);
     show(args, &answer.to_text(), answer.to_svg()?, &answer.to_json())
-}
-
-/// Refuses a packet's number, of whom messages are asked about.
-fn refuse_packet(args: &WhyArgs, name: &str) -> Result<()> {
-    if args.packet.is_none() {
-        return Ok(());
-    }
-    Err(Error::Usage(format!(
-        "--packet goes with packet handlers; {name} is a nanoservice, to which messages come: \
-         --message M"
-    )))
 }
 
 /// Refuses what has nothing to do with why.

@@ -1,0 +1,118 @@
+//! A way from its begin to its end, as text, for programs and as a picture: parts that follow each other,
+//! of whatever machine, and the lines of source that took longest.
+
+mod behind;
+mod lines;
+mod part;
+
+use std::fmt::Write as _;
+
+use pinion_app::error::Result;
+use pinion_observe::plot::{Bar, waterfall};
+use pinion_observe::words::{count, number};
+use pinion_sim::Time;
+use serde_json::Value;
+
+use crate::find::Standing;
+pub use behind::{Behind, Blocker, Seat, Who};
+pub use lines::{LineShare, longest, shares, write_lines};
+pub use part::{Builder, Part, Step};
+
+/// Width of the text's bars.
+const BAR_WIDTH: usize = 24;
+
+/// A way.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    /// Its parts, one after the other.
+    pub parts: Vec<Part>,
+}
+
+impl Way {
+    /// Gives when it begins.
+    pub fn begin(&self) -> Time {
+        self.parts.first().map_or(Time::ZERO, |part| part.from)
+    }
+
+    /// Gives what all of it takes, in ps.
+    pub fn ps(&self) -> u64 {
+        self.parts.iter().map(Part::ps).sum()
+    }
+
+    /// Says in one sentence what its longest part is, and why: behind whom or, of a part in which
+    /// somebody works at it, what `work` says.
+    pub fn sentence(&self, work: impl Fn(&Part) -> Option<String>) -> String {
+        let Some(longest) = self.parts.iter().max_by_key(|part| part.ps()) else {
+            return "It took no time.".to_owned();
+        };
+        let share = longest.ps() as f64 * 100.0 / self.ps().max(1) as f64;
+        let behind = longest.behind.words().map(|who| format!(", behind {who}"));
+        let why = behind.or_else(|| work(longest)).unwrap_or_default();
+        let ns = number(longest.ps() as f64 / 1e3);
+        let place =
+            longest.place.as_ref().map_or_else(String::new, |place| format!("at {place}, "));
+        let it = if longest.step.is_of_it { "it " } else { "" };
+        format!("{share:.0} % of it, {ns} ns: {place}{it}{}{why}.", longest.what)
+    }
+
+    /// Writes the parts as a table with bars.
+    ///
+    /// # Errors
+    /// Those of `text`.
+    pub fn write(&self, text: &mut String) -> std::fmt::Result {
+        let (begin, took) = (self.begin(), self.ps());
+        let wide = self.parts.iter().filter_map(|part| Some(part.place.as_ref()?.chars().count()));
+        let wide = wide.max().map_or(0, |letters| letters + 2);
+        writeln!(text, "{:>10} {:>10}", "at, ns", "took, ns")?;
+        for part in &self.parts {
+            let at = part.from.since(begin).ps();
+            let cell = |ps: u64| (ps as f64 / took.max(1) as f64 * BAR_WIDTH as f64) as usize;
+            let (before, long) = (cell(at).min(BAR_WIDTH - 1), cell(part.ps()).max(1));
+            let mark = if part.step.is_wait { "." } else { "#" };
+            let bar = " ".repeat(before) + &mark.repeat(long.min(BAR_WIDTH - before));
+            let behind = part.behind.words();
+            let behind = behind.map_or_else(String::new, |who| format!(", behind {who}"));
+            let (at, ns) = (number(at as f64 / 1e3), number(part.ps() as f64 / 1e3));
+            let place = part.place.as_deref().unwrap_or_default();
+            let what = &part.what;
+            writeln!(text, "{at:>10} {ns:>10}  {bar:<BAR_WIDTH$}  {place:<wide$}{what}{behind}")?;
+        }
+        Ok(())
+    }
+
+    /// Gives the parts for programs.
+    pub fn to_json(&self) -> Value {
+        let begin = self.begin();
+        self.parts.iter().map(|part| part.to_json(begin)).collect()
+    }
+
+    /// Draws the parts as a waterfall, in SVG.
+    ///
+    /// # Errors
+    /// When it cannot be drawn.
+    pub fn draw(&self, title: &str, sentence: &str) -> Result<String> {
+        let begin = self.begin();
+        let bar = |part: &Part| Bar {
+            name: part.what.clone(),
+            lane: part.place.as_deref().map(str::to_owned),
+            from: part.from.since(begin).ps() as f64 / 1e3,
+            length: part.ps() as f64 / 1e3,
+            is_wait: part.step.is_wait,
+            note: part.behind.words().unwrap_or_default(),
+        };
+        let bars: Vec<Bar> = self.parts.iter().map(bar).collect();
+        waterfall(title, sentence, "ns", &bars)
+    }
+}
+
+/// Says how long a way is among all.
+pub fn standing_line(took_ps: u64, standing: &Standing, noun: &str) -> String {
+    let Standing { median_ps, longer, all } = *standing;
+    let times = took_ps as f64 / median_ps.max(1) as f64;
+    format!(
+        "{times:.1} times the median, {} ns; {} of {} {noun}s took longer",
+        number(median_ps as f64 / 1e3),
+        count(longer),
+        count(all)
+    )
+}
