@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use pinion_spin::ContextId;
-
 use crate::harts::{Step, Touch};
 
 /// Names the kinds of accesses that a watchpoint stops at.
@@ -21,14 +19,14 @@ pub enum Access {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watchpoint {
     /// Its address as it was given.
-    pub given: u32,
+    pub given: u64,
     /// Bytes.
     pub bytes: u32,
     /// Accesses that stop.
     pub access: Access,
-    /// Where these bytes lie, by the address that all HPUs have in common: several places if the
+    /// Where these bytes lie, by the address that all harts have in common: several places if the
     /// address means each cluster's own.
-    pub places: Vec<u32>,
+    pub places: Vec<u64>,
 }
 
 /// Watches a range of host memory.
@@ -45,11 +43,11 @@ pub struct HostRange {
 pub enum Event {
     /// A handler begins for this packet.
     Packet(u64),
-    /// A handler begins for a packet of this message.
-    Message(u32),
-    /// A handler of this context begins.
-    Context(ContextId),
-    /// A handler goes wrong.
+    /// A handler begins for a packet of this message, or a hart reads its first word.
+    Message(u64),
+    /// The same, for any of this context.
+    Context(u32),
+    /// A program goes wrong.
     Fault,
     /// A packet is dropped.
     Drop,
@@ -62,7 +60,7 @@ impl fmt::Display for Event {
         match self {
             Self::Packet(packet) => write!(f, "packet {packet}"),
             Self::Message(message) => write!(f, "message {message}"),
-            Self::Context(ContextId(context)) => write!(f, "context {context}"),
+            Self::Context(context) => write!(f, "context {context}"),
             Self::Fault => f.write_str("fault"),
             Self::Drop => f.write_str("drop"),
             Self::Host(range) => write!(f, "host {:#x} {}", range.address, range.bytes),
@@ -74,7 +72,7 @@ impl fmt::Display for Event {
 #[derive(Clone, Debug)]
 pub struct Conditions {
     /// Addresses of instructions.
-    pub breakpoints: Vec<u32>,
+    pub breakpoints: Vec<u64>,
     /// Memory that is watched.
     pub watchpoints: Vec<Watchpoint>,
     /// Events.
@@ -82,7 +80,7 @@ pub struct Conditions {
 }
 
 impl Default for Conditions {
-    /// Stops where a handler goes wrong, as gdb does at a signal.
+    /// Stops where a program goes wrong, as gdb does at a signal.
     fn default() -> Self {
         Self { breakpoints: Vec::new(), watchpoints: Vec::new(), events: vec![Event::Fault] }
     }
@@ -115,7 +113,7 @@ impl Conditions {
     pub fn event_of(&self, step: &Step) -> Option<&Event> {
         let task = step.task.filter(|_| step.enters)?;
         self.events.iter().find(|event| match event {
-            Event::Packet(packet) => *packet == task.packet,
+            Event::Packet(packet) => Some(*packet) == task.packet,
             Event::Message(message) => *message == task.message,
             Event::Context(context) => *context == task.context,
             _ => false,

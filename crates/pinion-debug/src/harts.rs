@@ -1,4 +1,4 @@
-//! Harts' registers at a position. Cores run ahead of the NIC, so the NIC's own registers may be those
+//! Harts' registers at a position. Cores run ahead of units, so a machine's own registers may be those
 //! of a later cycle; here they are made of the instructions that were heard.
 //!
 //! In: instructions, some ahead of time. Out: registers and program counter at a position. Holds the
@@ -6,63 +6,66 @@
 
 use std::collections::VecDeque;
 
-use pinion_isa::Class;
-use pinion_spin::{HandlerKind, InstructionRecord, RunningTask};
-
 use crate::Position;
+use crate::terms::Task;
+
+/// Integer registers of a hart.
+pub const REGISTERS: usize = 32;
 
 /// An access to memory by an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Touch {
-    /// Address that all HPUs have in common.
-    pub address: u32,
+    /// Address that all harts have in common.
+    pub address: u64,
     /// Its bytes.
     pub bytes: u32,
     /// Whether it reads.
     pub reads: bool,
     /// Whether it writes.
     pub writes: bool,
-    /// What was there, from the word on.
+    /// What was there, from the address on, little-endian.
     pub found: u64,
 }
 
 /// An instruction that a hart executed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Step {
     /// Its number among all that were heard: what it changed in memory is undone in this order.
     pub order: u64,
     /// Its cycle.
     pub cycle: u64,
     /// Its address.
-    pub pc: u32,
-    rd: u8,
-    result: u32,
-    increment: Option<(u8, u32)>,
+    pub pc: u64,
+    /// The register that it writes: x, from 32 on those of floating point, whose values are not followed; 0:
+    /// none.
+    pub rd: u8,
+    /// The value that it writes.
+    pub result: u64,
+    /// A second register that it writes, and the value.
+    pub increment: Option<(u8, u64)>,
     /// What it accessed.
     pub touch: Option<Touch>,
     /// `mcause`, if it trapped instead.
     pub trap: Option<u32>,
     /// The address it was to access then.
-    pub denied: Option<u32>,
-    /// What its HPU worked at.
-    pub task: Option<RunningTask>,
-    /// Whether it is the first one of a handler.
+    pub denied: Option<u64>,
+    /// What its hart worked at.
+    pub task: Option<Task>,
+    /// Whether it is the first one of a handler, or the first to read a message.
     pub enters: bool,
     /// Whether it may change CSRs.
-    touches_csr: bool,
+    pub touches_csr: bool,
+    /// The word that it took from the network register.
+    pub taken: Option<u64>,
 }
 
 /// One hart's instructions and registers.
 #[derive(Clone, Debug)]
 struct Hart {
     /// Registers at the base.
-    x: [u32; 32],
+    registers: [u64; REGISTERS],
     /// Instructions from the base on.
     ahead: VecDeque<Step>,
-    /// The handler it ran last.
-    entered: Option<(u64, HandlerKind)>,
-    /// Where it trapped last in a handler.
-    trapped: Option<u32>,
 }
 
 /// All harts.
@@ -74,70 +77,36 @@ pub struct Harts {
 
 impl Harts {
     /// Begins with the registers of harts that have not run ahead.
-    pub fn new(registers: impl Iterator<Item = [u32; 32]>) -> Self {
-        let hart = |x| Hart { x, ahead: VecDeque::new(), entered: None, trapped: None };
+    pub fn new(registers: impl Iterator<Item = [u64; REGISTERS]>) -> Self {
+        let hart = |registers| Hart { registers, ahead: VecDeque::new() };
         Self { each: registers.map(hart).collect(), heard: 0 }
     }
 
-    /// Counts them.
-    pub fn count(&self) -> u32 {
-        self.each.len() as u32
-    }
-
-    /// Hears an instruction; `entry` tells whether a handler begins at its address.
-    pub fn hear(&mut self, hart: u32, record: &InstructionRecord, entry: bool) -> Step {
-        let instruction = &record.instruction;
-        let each = &mut self.each[hart as usize];
-        let started = record.task.map(|task| (task.packet, task.kind));
-        let enters = entry && started.is_some() && started != each.entered;
-        if enters {
-            each.entered = started;
-        }
-        if record.trap.is_some() && record.task.is_some() {
-            each.trapped = Some(record.pc);
-        }
+    /// Hears an instruction, and numbers it.
+    pub fn hear(&mut self, hart: u32, mut step: Step) -> Step {
         self.heard += 1;
-        let step = Step {
-            order: self.heard,
-            cycle: record.cycle,
-            pc: record.pc,
-            rd: if record.trap.is_some() { 0 } else { instruction.rd },
-            result: record.result,
-            increment: record.increment.map(|value| (instruction.rs1, value)),
-            touch: touch(record),
-            trap: record.trap,
-            denied: record.trap.and_then(|_| denied(record)),
-            task: record.task,
-            enters,
-            touches_csr: record.trap.is_some()
-                || matches!(instruction.class, Class::Csr | Class::System),
-        };
-        each.ahead.push_back(step);
+        step.order = self.heard;
+        self.each[hart as usize].ahead.push_back(step);
         step
-    }
-
-    /// Tells whether a hart's last trap in a handler was at an address.
-    pub fn has_trapped_at(&self, hart: u32, pc: u32) -> bool {
-        self.each[hart as usize].trapped == Some(pc)
     }
 
     /// Moves the base to a cycle, before which nothing will be asked for.
     pub fn settle(&mut self, cycle: u64) {
         for hart in &mut self.each {
             while let Some(step) = hart.ahead.front().filter(|step| step.cycle < cycle) {
-                step.apply(&mut hart.x);
+                step.apply(&mut hart.registers);
                 hart.ahead.pop_front();
             }
         }
     }
 
     /// Gives a hart's registers at a position, which the base must not lie behind.
-    pub fn registers(&self, hart: u32, at: Position) -> [u32; 32] {
-        let Hart { x, ahead, .. } = &self.each[hart as usize];
-        let mut x = *x;
+    pub fn registers(&self, hart: u32, at: Position) -> [u64; REGISTERS] {
+        let Hart { registers, ahead } = &self.each[hart as usize];
+        let mut registers = *registers;
         let passed = ahead.iter().take_while(|step| at.has_passed(step.cycle, hart));
-        passed.for_each(|step| step.apply(&mut x));
-        x
+        passed.for_each(|step| step.apply(&mut registers));
+        registers
     }
 
     /// Gives the instruction that a hart executes next after a position, if it was heard.
@@ -162,6 +131,11 @@ impl Harts {
         self.ahead(hart, at).any(|step| step.touches_csr)
     }
 
+    /// Tells whether a hart writes a register of floating point behind a position.
+    pub fn writes_float(&self, hart: u32, at: Position, register: u8) -> bool {
+        self.ahead(hart, at).any(|step| usize::from(step.rd) == REGISTERS + usize::from(register))
+    }
+
     /// Gives the cycle of the last instruction that was heard and not settled.
     pub fn last_cycle(&self) -> Option<u64> {
         self.each.iter().filter_map(|hart| hart.ahead.back()).map(|step| step.cycle).max()
@@ -169,63 +143,64 @@ impl Harts {
 }
 
 impl Step {
-    fn apply(&self, x: &mut [u32; 32]) {
+    fn apply(&self, registers: &mut [u64; REGISTERS]) {
         if let Some((register, value)) = self.increment {
-            x[usize::from(register & 31)] = value;
+            registers[usize::from(register & 31)] = value;
         }
-        if self.rd != 0 && self.rd < 32 {
-            x[usize::from(self.rd)] = self.result;
+        if self.rd != 0
+            && let Some(register) = registers.get_mut(usize::from(self.rd))
+        {
+            *register = self.result;
         }
     }
-}
-
-/// Says what an instruction accessed.
-fn touch(record: &InstructionRecord) -> Option<Touch> {
-    let address = record.address?;
-    let instruction = &record.instruction;
-    let name = instruction.op.mnemonic();
-    let bytes = match name {
-        "lb" | "lbu" | "sb" => 1,
-        "lh" | "lhu" | "sh" => 2,
-        _ => 4,
-    };
-    let (reads, writes) = match instruction.class {
-        Class::Store | Class::StoreConditional | Class::XpulpStore | Class::FloatStore => {
-            (false, true)
-        }
-        Class::Amo => (true, true),
-        _ => (true, false),
-    };
-    Some(Touch { address, bytes, reads, writes, found: record.found })
-}
-
-/// Gives the address that a load, store or atomic was to access.
-fn denied(record: &InstructionRecord) -> Option<u32> {
-    let offset = match record.instruction.class {
-        Class::Load | Class::Store => record.instruction.imm,
-        Class::Amo | Class::LoadReserved | Class::StoreConditional => 0,
-        _ => return None,
-    };
-    Some(record.sources[0].wrapping_add_signed(offset))
 }
 
 impl Touch {
     /// Tells whether it touches some of so many bytes at an address.
-    pub fn meets(&self, address: u32, bytes: u32) -> bool {
-        let (first, last) =
-            (u64::from(self.address), u64::from(self.address) + u64::from(self.bytes));
-        first < u64::from(address) + u64::from(bytes) && u64::from(address) < last
+    pub fn meets(&self, address: u64, bytes: u32) -> bool {
+        let ends = |address: u64, bytes: u32| u128::from(address) + u128::from(bytes);
+        u128::from(self.address) < ends(address, bytes)
+            && u128::from(address) < ends(self.address, self.bytes)
     }
 
     /// Puts what it found into a buffer that holds the bytes from an address on.
-    pub fn undo(&self, address: u32, buffer: &mut [u8]) {
+    pub fn undo(&self, address: u64, buffer: &mut [u8]) {
         let found = self.found.to_le_bytes();
-        for byte in 0..self.bytes {
-            let at = (self.address + byte).wrapping_sub(address) as usize;
-            let from = (self.address & 3) as usize + byte as usize;
-            if let Some(place) = buffer.get_mut(at) {
-                *place = found[from];
+        for (at, byte) in (self.address..).zip(found).take(self.bytes as usize) {
+            if let Some(place) = buffer.get_mut(at.wrapping_sub(address) as usize) {
+                *place = byte;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_access_found_is_put_back_where_it_lies_in_a_buffer() {
+        let touch =
+            Touch { address: 0x102, bytes: 2, reads: false, writes: true, found: 0xaabb_ccdd };
+        let mut buffer = [0; 4];
+        touch.undo(0x101, &mut buffer);
+        assert_eq!(buffer, [0, 0xdd, 0xcc, 0]);
+        touch.undo(0x103, &mut buffer);
+        assert_eq!(buffer, [0xcc, 0xdd, 0xcc, 0], "its first byte lies before the buffer");
+        assert!(touch.meets(0x103, 1) && touch.meets(0x100, 8));
+        assert!(!touch.meets(0x104, 4) && !touch.meets(0x100, 2));
+    }
+
+    #[test]
+    fn registers_are_those_of_the_instructions_that_have_passed() {
+        let mut harts = Harts::new(std::iter::once([0; REGISTERS]));
+        for (cycle, rd, result) in [(3, 5, 7), (4, 40, 8), (9, 5, 10)] {
+            harts.hear(0, Step { cycle, rd, result, ..Step::default() });
+        }
+        let at = |cycle| harts.registers(0, Position::after(cycle, 0));
+        assert_eq!((at(2)[5], at(3)[5], at(8)[5], at(9)[5]), (0, 7, 7, 10));
+        let next = |cycle| harts.writes_float(0, Position::after(cycle, 0), 8);
+        assert_eq!((next(3), next(4)), (true, false));
+        assert_eq!(harts.next(0, Position::before(4, 0)).map(|step| step.cycle), Some(4));
     }
 }

@@ -1,15 +1,11 @@
 //! The hunt for the next stop: in come instructions and events as a run is repeated, out goes the one
 //! to stop at: the first behind a position or, backwards, the last before it.
 
-use std::collections::{HashMap, VecDeque};
-
-use pinion_sim::Clock;
-use pinion_spin::{DropReason, Event as NicEvent, Fault, Hears, Interest, RunningTask, Spin};
-
 use crate::Position;
 use crate::conditions::{Access, Conditions, Event};
-use crate::harts::{Harts, Step};
-use crate::words::{self, Wrong};
+use crate::harts::Step;
+use crate::terms::Task;
+use crate::words::Wrong;
 
 /// Says why a run stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,18 +17,18 @@ pub enum Reason {
     /// A watchpoint.
     Watchpoint {
         /// Its address as it was given.
-        address: u32,
+        address: u64,
         /// The accesses it stops at.
         access: Access,
-        /// Whether a unit wrote, and no HPU.
+        /// Whether a unit wrote, and no hart.
         by_unit: bool,
     },
-    /// A handler begins that was asked for.
-    Entered(RunningTask),
-    /// A handler went wrong.
+    /// Work begins that was asked for: a handler, or a message that is read.
+    Entered(Task),
+    /// A program went wrong.
     Fault(Wrong),
-    /// A packet was dropped.
-    Dropped(DropReason),
+    /// A packet was dropped, and why.
+    Dropped(String),
     /// Host memory changed that is watched.
     HostChanged {
         /// Its address.
@@ -49,7 +45,7 @@ pub enum Reason {
 pub struct Candidate {
     /// Where.
     pub position: Position,
-    /// The HPU it is about, if it is about one.
+    /// The hart it is about, if it is about one.
     pub hart: Option<u32>,
     /// Why.
     pub reason: Reason,
@@ -65,7 +61,7 @@ pub enum Goal {
         /// The hart.
         hart: u32,
         /// The range.
-        range: (u32, u32),
+        range: (u64, u64),
     },
     /// To a position.
     Position(Position),
@@ -83,11 +79,11 @@ pub struct Hunt {
     /// The hart whose stops alone count.
     pub only: Option<u32>,
     /// The hart that steps, and the range it is to leave.
-    pub step: Option<(u32, (u32, u32))>,
+    pub step: Option<(u32, (u64, u64))>,
     /// Whether its first instruction was heard.
     pub begun: bool,
     /// A breakpoint that is out so that one hart gets past it; others stop at it.
-    pub past: Option<(u32, u32)>,
+    pub past: Option<(u32, u64)>,
     /// The best so far.
     pub best: Option<Candidate>,
     /// Watchpoints that instructions wrote, a bit each.
@@ -129,7 +125,6 @@ impl Hunt {
             self.offer(before, Some(hart), || Reason::Breakpoint);
         }
         if let Some(mcause) = step.trap
-            && step.task.is_some()
             && self.conditions.has(&Event::Fault)
         {
             self.offer(before, Some(hart), || {
@@ -196,133 +191,8 @@ impl Hunt {
 pub struct Note {
     /// When.
     pub cycle: u64,
-    /// The HPU it is about.
+    /// The hart it is about.
     pub hart: Option<u32>,
     /// What.
     pub reason: Reason,
-}
-
-/// What of the machine a listener has to know.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    /// The clock.
-    pub clock: Clock,
-    /// HPUs in a cluster.
-    pub cores: u32,
-    /// Clusters in a unit.
-    pub clusters: u32,
-    /// Addresses at which handlers begin, in order.
-    pub entries: Vec<u32>,
-}
-
-impl Shape {
-    /// Numbers an HPU among all.
-    pub fn hart(&self, cluster: u32, hpu: u32) -> u32 {
-        cluster * self.cores + hpu
-    }
-
-    /// Gives cluster and HPU, clusters counted through all units.
-    pub fn place(&self, hart: u32) -> (u32, u32) {
-        (hart / self.cores, hart % self.cores)
-    }
-}
-
-/// What handlers print, once, however often a run is repeated.
-#[derive(Clone, Debug, Default)]
-pub struct Printed {
-    /// The last cycle whose output is known.
-    pub until: Option<u64>,
-    /// By HPU: its unfinished line.
-    lines: Vec<Vec<u8>>,
-    /// Whole lines that nobody has seen yet.
-    pub whole: String,
-}
-
-impl Printed {
-    fn hear(&mut self, shape: &Shape, cycle: u64, (cluster, hpu): (u32, u32), byte: u8) {
-        if self.until.is_some_and(|until| cycle <= until) {
-            return;
-        }
-        let hart = shape.hart(cluster, hpu) as usize;
-        if self.lines.len() <= hart {
-            self.lines.resize(hart + 1, Vec::new());
-        }
-        if byte != b'\n' {
-            return self.lines[hart].push(byte);
-        }
-        let line = std::mem::take(&mut self.lines[hart]);
-        self.whole += &format!("[{cluster}.{hpu}] {}\n", words::printable(&line));
-    }
-}
-
-/// Where the first handler of each packet begins that was heard of: by packet.
-pub type Starts = HashMap<u64, Candidate>;
-
-/// Listens to a run that is repeated.
-pub struct Ears<'a> {
-    /// The machine.
-    pub shape: &'a Shape,
-    /// Hears instructions.
-    pub harts: &'a mut Harts,
-    /// Keeps what units did.
-    pub notes: &'a mut VecDeque<Note>,
-    /// Keeps what handlers print.
-    pub printed: &'a mut Printed,
-    /// Keeps where packets' first handlers begin.
-    pub starts: &'a mut Starts,
-    /// Looks for a stop.
-    pub hunt: Option<&'a mut Hunt>,
-}
-
-impl Ears<'_> {
-    fn note(&mut self, cycle: u64, hart: Option<u32>, reason: Reason) {
-        let note = Note { cycle, hart, reason };
-        if let Some(hunt) = &mut self.hunt {
-            hunt.consider_note(&note);
-        }
-        self.notes.push_back(note);
-    }
-}
-
-impl Hears<Spin> for Ears<'_> {
-    fn interest(&self) -> Interest {
-        Interest { instructions: true, ..Interest::default() }
-    }
-
-    fn hear(&mut self, event: &NicEvent<'_>) {
-        match *event {
-            NicEvent::Instruction(record) => {
-                let hart = self.shape.hart(record.cluster, record.hpu);
-                let is_entry = self.shape.entries.binary_search(&record.pc).is_ok();
-                let step = self.harts.hear(hart, record, is_entry);
-                if let Some(task) = step.task.filter(|_| step.enters) {
-                    let position = Position::before(step.cycle, hart);
-                    let reason = Reason::Entered(task);
-                    let start = Candidate { position, hart: Some(hart), reason };
-                    self.starts.entry(task.packet).or_insert(start);
-                }
-                if let Some(hunt) = &mut self.hunt {
-                    hunt.consider(hart, &step);
-                }
-            }
-            NicEvent::Dropped { time, reason, .. } => {
-                self.note(self.shape.clock.cycle_at(time), None, Reason::Dropped(reason));
-            }
-            NicEvent::HandlerFault { time, cluster, hpu, fault, pc, .. } => {
-                let hart = self.shape.hart(cluster, hpu);
-                // Where it trapped it was heard of already: the report comes from the trap handler.
-                let is_known = matches!(fault, Fault::Exception { .. } | Fault::HpuLost)
-                    && self.harts.has_trapped_at(hart, pc);
-                if !is_known {
-                    let cycle = self.shape.clock.cycle_at(time);
-                    self.note(cycle, Some(hart), Reason::Fault(Wrong::Other(fault)));
-                }
-            }
-            NicEvent::Output { time, cluster, hpu, byte } => {
-                let cycle = self.shape.clock.cycle_at(time);
-                self.printed.hear(self.shape, cycle, (cluster, hpu), byte);
-            }
-            _ => {}
-        }
-    }
 }

@@ -1,5 +1,5 @@
-//! A debugger for handlers: a run that can be stopped anywhere and gone back in, and gdb's remote
-//! protocol on it.
+//! A debugger for programs in the network: a run that can be stopped anywhere and gone back in, and gdb's
+//! remote protocol on it.
 //!
 //! The simulator does the same every time, so a place in a run is a [`Position`]: a cycle, and in it
 //! whose turn it is. To go there is to run there, from the last snapshot before it; to go back is
@@ -9,28 +9,37 @@
 //! | part | file |
 //! |---|---|
 //! | a place in a run | `position.rs` |
-//! | packets that are given again | `tape.rs` |
-//! | harts' registers at a position, though cores run ahead | `harts.rs` |
-//! | what stops a run: breakpoints, watchpoints, packets, faults | `conditions.rs`, `hunt.rs` |
+//! | what is debugged, as a contract | `debuggee.rs`, in the words of `terms.rs`; how it gets on, `drive.rs` |
+//! | a sPIN NIC | `nic/` |
+//! | what is heard of a machine | `log.rs`; harts' registers at a position, though cores run ahead, `harts.rs` |
+//! | what stops a run: breakpoints, watchpoints, packets, messages, faults | `conditions.rs`, `hunt.rs` |
 //! | forward and back | `timeline/` |
 //! | memory and names at a position | `view.rs`, `words.rs` |
 //! | gdb's protocol | `stub/`, `session.rs` |
 //! | gdb itself | `gdb.rs` |
 
 mod conditions;
+pub mod debuggee;
+pub mod drive;
 pub mod gdb;
-mod harts;
+pub mod harts;
 mod hunt;
+pub mod log;
+mod nic;
 mod position;
 pub mod session;
 mod stub;
-mod tape;
+pub mod terms;
 mod timeline;
 mod view;
 mod words;
 
 pub use conditions::{Access, Conditions, Event, Watchpoint};
-pub use hunt::{Goal, Reason};
+pub use debuggee::Debuggee;
+pub use hunt::{Candidate, Goal, Hunt, Reason};
+pub use log::Target;
+pub use nic::{Alone, Nic};
 pub use position::Position;
+pub use terms::{Reached, Said, Task, Width};
 pub use timeline::{Arrival, Timeline};
 pub use words::Wrong;

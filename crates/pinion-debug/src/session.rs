@@ -8,12 +8,11 @@ use gdbstub::common::Signal;
 use gdbstub::conn::ConnectionExt as _;
 use gdbstub::stub::run_blocking::{BlockingEventLoop, Event, WaitForStopReasonError};
 use gdbstub::stub::{DisconnectReason, GdbStub};
-use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 
-use crate::Timeline;
 use crate::stub::wire::{Wire, is_lost};
 use crate::stub::{Debugged, StopReason};
+use crate::{Timeline, Width};
 
 /// Time between two looks at the connection while the run goes on.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -54,10 +53,17 @@ pub fn listen(address: &str) -> Result<TcpListener> {
 ///
 /// # Errors
 /// When the packets cannot be read, or gdb sends what is no protocol.
-pub fn serve(app: &App, timeline: Timeline, stream: TcpStream) -> Result<Ended> {
-    let mut debugged = Debugged::new(app, timeline);
+pub fn serve(timeline: Timeline, stream: TcpStream) -> Result<Ended> {
+    match timeline.machine().width() {
+        Width::Rv32 => serve_width::<4>(timeline, stream),
+        Width::Rv64 => serve_width::<8>(timeline, stream),
+    }
+}
+
+fn serve_width<const BYTES: usize>(timeline: Timeline, stream: TcpStream) -> Result<Ended> {
+    let mut debugged = Debugged::<BYTES>::new(timeline);
     let stub = GdbStub::new(Wire::new(stream));
-    match stub.run_blocking::<Loop<'_>>(&mut debugged) {
+    match stub.run_blocking::<Loop<BYTES>>(&mut debugged) {
         Ok(DisconnectReason::Disconnect | DisconnectReason::Kill) => Ok(Ended::ByGdb),
         Ok(_) => Ok(Ended::ByGdb),
         Err(error) if error.is_connection_error() => {
@@ -78,15 +84,15 @@ pub fn serve(app: &App, timeline: Timeline, stream: TcpStream) -> Result<Ended> 
 }
 
 /// Lets the run go on, with a look at the connection now and then.
-struct Loop<'a>(std::marker::PhantomData<&'a ()>);
+enum Loop<const BYTES: usize> {}
 
-impl<'a> BlockingEventLoop for Loop<'a> {
-    type Target = Debugged<'a>;
+impl<const BYTES: usize> BlockingEventLoop for Loop<BYTES> {
+    type Target = Debugged<BYTES>;
     type Connection = Wire;
     type StopReason = StopReason;
 
     fn wait_for_stop_reason(
-        debugged: &mut Debugged<'a>,
+        debugged: &mut Debugged<BYTES>,
         wire: &mut Wire,
     ) -> std::result::Result<Event<StopReason>, WaitForStopReasonError<Error, io::Error>> {
         use WaitForStopReasonError::{Connection, Target};
@@ -107,7 +113,7 @@ impl<'a> BlockingEventLoop for Loop<'a> {
         }
     }
 
-    fn on_interrupt(debugged: &mut Debugged<'a>) -> Result<Option<StopReason>> {
+    fn on_interrupt(debugged: &mut Debugged<BYTES>) -> Result<Option<StopReason>> {
         Ok(Some(debugged.interrupt(Signal::SIGINT)))
     }
 }

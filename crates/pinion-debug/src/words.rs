@@ -2,7 +2,7 @@
 
 use pinion_spin::Fault;
 
-/// Says how a handler went wrong.
+/// Says how a program went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// By an exception.
@@ -10,7 +10,7 @@ pub enum Wrong {
         /// Its `mcause`.
         mcause: u32,
         /// The address it was to access.
-        address: Option<u32>,
+        address: Option<u64>,
     },
     /// Otherwise.
     Other(Fault),
@@ -22,7 +22,7 @@ pub fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().map(shown).collect()
 }
 
-/// Says how a handler went wrong.
+/// Says how a program went wrong.
 pub fn wrong(wrong: &Wrong) -> String {
     match wrong {
         Wrong::Exception { mcause, address: None } => exception(*mcause),

@@ -7,25 +7,19 @@ use gdbstub::target::ext::base::single_register_access::{
 };
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{TargetError, TargetResult};
-use gdbstub_arch::riscv::reg::RiscvCoreRegs;
-use gdbstub_arch::riscv::reg::id::RiscvRegId;
 use pinion_app::error::Error;
 
+use super::arch::{Bank, NETWORK, Register};
 use super::{Debugged, hart, tid};
-use crate::view::CSRS;
+use crate::terms::Width;
 
-impl MultiThreadBase for Debugged<'_> {
-    fn read_registers(
-        &mut self,
-        registers: &mut RiscvCoreRegs<u32>,
-        tid: Tid,
-    ) -> TargetResult<(), Self> {
-        registers.x = self.timeline.registers(hart(tid));
-        registers.pc = self.timeline.pc(hart(tid));
+impl<const BYTES: usize> MultiThreadBase for Debugged<BYTES> {
+    fn read_registers(&mut self, registers: &mut Bank<BYTES>, tid: Tid) -> TargetResult<(), Self> {
+        *registers = self.bank(hart(tid));
         Ok(())
     }
 
-    fn write_registers(&mut self, _: &RiscvCoreRegs<u32>, _: Tid) -> TargetResult<(), Self> {
+    fn write_registers(&mut self, _: &Bank<BYTES>, _: Tid) -> TargetResult<(), Self> {
         Err(TargetError::NonFatal)
     }
 
@@ -33,14 +27,14 @@ impl MultiThreadBase for Debugged<'_> {
         Some(self)
     }
 
-    fn read_addrs(&mut self, address: u32, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
+    fn read_addrs(&mut self, address: u64, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
         match self.timeline.read(hart(tid), address, data) {
             0 => Err(TargetError::NonFatal),
             count => Ok(count),
         }
     }
 
-    fn write_addrs(&mut self, _: u32, _: &[u8], _: Tid) -> TargetResult<(), Self> {
+    fn write_addrs(&mut self, _: u64, _: &[u8], _: Tid) -> TargetResult<(), Self> {
         Err(TargetError::NonFatal)
     }
 
@@ -62,44 +56,64 @@ impl MultiThreadBase for Debugged<'_> {
     }
 }
 
-impl SingleRegisterAccess<Tid> for Debugged<'_> {
+impl<const BYTES: usize> Debugged<BYTES> {
+    /// Gives a hart's integer registers and program counter.
+    fn bank(&self, hart: u32) -> Bank<BYTES> {
+        let registers = self.timeline.registers(hart);
+        let mut bank = Bank { pc: self.timeline.pc(hart), ..Bank::default() };
+        bank.x.iter_mut().zip(registers).for_each(|(x, value)| *x = Some(value));
+        if self.timeline.machine().width() == Width::Rv64 {
+            // Looking takes no word out of the queue, and what was written has left.
+            let [head, sent] = NETWORK;
+            (bank.x[head], bank.x[sent]) = (self.timeline.head_word(hart), None);
+        }
+        bank
+    }
+
+    /// Gives a register's value; `Some(None)`: the register is there, but what it has cannot be told.
+    fn value(&self, hart: u32, register: Register<BYTES>) -> Option<Option<u64>> {
+        match register {
+            Register::Integer(number) => Some(self.bank(hart).x[number]),
+            Register::Float(number) => {
+                let has_it = self.timeline.machine().width() == Width::Rv64;
+                has_it.then(|| self.timeline.float(hart, number))
+            }
+            Register::Pc => Some(Some(self.timeline.pc(hart))),
+            Register::Csr(number) => {
+                let mut known = self.timeline.machine().csrs().iter();
+                let is_known = known.any(|(_, known)| *known == number);
+                is_known.then(|| self.timeline.csr(hart, number))
+            }
+            Register::Privilege => Some(self.timeline.privilege(hart).map(u64::from)),
+        }
+    }
+}
+
+impl<const BYTES: usize> SingleRegisterAccess<Tid> for Debugged<BYTES> {
     fn read_register(
         &mut self,
         tid: Tid,
-        register: RiscvRegId<u32>,
+        register: Register<BYTES>,
         buffer: &mut [u8],
     ) -> TargetResult<usize, Self> {
-        let hart = hart(tid);
-        let value = match register {
-            RiscvRegId::Gpr(number) => {
-                self.timeline.registers(hart).get(usize::from(number)).copied()
-            }
-            RiscvRegId::Pc => Some(self.timeline.pc(hart)),
-            RiscvRegId::Csr(number) if CSRS.iter().any(|(_, known)| *known == number) => {
-                // Nothing: the register is there, but what it has cannot be told.
-                let Some(value) = self.timeline.csr(hart, number) else { return Ok(0) };
-                Some(value)
-            }
-            RiscvRegId::Priv => {
-                let Some(privilege) = self.timeline.privilege(hart) else { return Ok(0) };
-                buffer[0] = privilege;
-                return Ok(1);
-            }
-            _ => None,
-        };
-        let bytes = value.ok_or(TargetError::NonFatal)?.to_le_bytes();
-        buffer[..bytes.len()].copy_from_slice(&bytes);
-        Ok(bytes.len())
+        let value = self.value(hart(tid), register).ok_or(TargetError::NonFatal)?;
+        // Nothing: the register is there, but what it has cannot be told.
+        let Some(value) = value else { return Ok(0) };
+        let bytes = value.to_le_bytes();
+        // The buffer is as long as the register.
+        let count = bytes.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&bytes[..count]);
+        Ok(count)
     }
 
-    fn write_register(&mut self, _: Tid, _: RiscvRegId<u32>, _: &[u8]) -> TargetResult<(), Self> {
+    fn write_register(&mut self, _: Tid, _: Register<BYTES>, _: &[u8]) -> TargetResult<(), Self> {
         Err(TargetError::NonFatal)
     }
 }
 
-impl ThreadExtraInfo for Debugged<'_> {
+impl<const BYTES: usize> ThreadExtraInfo for Debugged<BYTES> {
     fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, Error> {
-        let text = self.describe(hart(tid));
+        let text = self.timeline.describe(hart(tid));
         let count = text.len().min(buffer.len());
         buffer[..count].copy_from_slice(&text.as_bytes()[..count]);
         Ok(count)

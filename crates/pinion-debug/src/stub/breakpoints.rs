@@ -11,8 +11,10 @@ use crate::conditions::{Access, Watchpoint};
 
 /// Watchpoints there may be.
 const WATCHPOINTS: usize = 64;
+/// Bytes that one may watch: they are compared cycle by cycle.
+const WATCHED_BYTES: u64 = 1 << 16;
 
-impl Breakpoints for Debugged<'_> {
+impl<const BYTES: usize> Breakpoints for Debugged<BYTES> {
     fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
         Some(self)
     }
@@ -26,20 +28,22 @@ impl Breakpoints for Debugged<'_> {
     }
 }
 
-impl Debugged<'_> {
-    fn add_breakpoint(&mut self, address: u32) {
+impl<const BYTES: usize> Debugged<BYTES> {
+    fn add_breakpoint(&mut self, address: u64) {
         self.timeline.conditions.breakpoints.push(address);
     }
 
-    fn remove_breakpoint(&mut self, address: u32) -> bool {
+    fn remove_breakpoint(&mut self, address: u64) -> bool {
         let breakpoints = &mut self.timeline.conditions.breakpoints;
         let found = breakpoints.iter().position(|known| *known == address);
         found.map(|index| breakpoints.swap_remove(index)).is_some()
     }
 
-    fn watchpoint(&self, given: u32, bytes: u32, kind: WatchKind) -> Watchpoint {
+    /// Describes a watchpoint; one that is larger than memory watches as much as there can be.
+    fn watchpoint(&self, given: u64, bytes: u64, kind: WatchKind) -> Watchpoint {
         let access = access(kind);
-        Watchpoint { given, bytes, access, places: self.timeline.places(given) }
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        Watchpoint { given, bytes, access, places: self.timeline.machine().places(given) }
     }
 }
 
@@ -52,38 +56,38 @@ fn access(kind: WatchKind) -> Access {
     }
 }
 
-impl SwBreakpoint for Debugged<'_> {
-    fn add_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
+impl<const BYTES: usize> SwBreakpoint for Debugged<BYTES> {
+    fn add_sw_breakpoint(&mut self, address: u64, _: usize) -> TargetResult<bool, Self> {
         self.add_breakpoint(address);
         Ok(true)
     }
 
-    fn remove_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
+    fn remove_sw_breakpoint(&mut self, address: u64, _: usize) -> TargetResult<bool, Self> {
         Ok(self.remove_breakpoint(address))
     }
 }
 
-impl HwBreakpoint for Debugged<'_> {
-    fn add_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
+impl<const BYTES: usize> HwBreakpoint for Debugged<BYTES> {
+    fn add_hw_breakpoint(&mut self, address: u64, _: usize) -> TargetResult<bool, Self> {
         self.add_breakpoint(address);
         Ok(true)
     }
 
-    fn remove_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
+    fn remove_hw_breakpoint(&mut self, address: u64, _: usize) -> TargetResult<bool, Self> {
         Ok(self.remove_breakpoint(address))
     }
 }
 
-impl HwWatchpoint for Debugged<'_> {
+impl<const BYTES: usize> HwWatchpoint for Debugged<BYTES> {
     fn add_hw_watchpoint(
         &mut self,
-        address: u32,
-        bytes: u32,
+        address: u64,
+        bytes: u64,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
         let watchpoint = self.watchpoint(address, bytes, kind);
         let watchpoints = &mut self.timeline.conditions.watchpoints;
-        let has_room = watchpoints.len() < WATCHPOINTS;
+        let has_room = watchpoints.len() < WATCHPOINTS && bytes <= WATCHED_BYTES;
         if has_room {
             watchpoints.push(watchpoint);
         }
@@ -92,8 +96,8 @@ impl HwWatchpoint for Debugged<'_> {
 
     fn remove_hw_watchpoint(
         &mut self,
-        address: u32,
-        bytes: u32,
+        address: u64,
+        bytes: u64,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
         let watchpoint = self.watchpoint(address, bytes, kind);

@@ -5,6 +5,7 @@
 //!
 //! | part | file |
 //! |---|---|
+//! | registers' numbers and bytes | `arch.rs` |
 //! | registers and memory | `base.rs` |
 //! | registers' names and numbers | `description.rs` |
 //! | continue and step, forward and back | `resume.rs` |
@@ -12,6 +13,7 @@
 //! | `monitor` | `monitor.rs` |
 //! | the connection | `wire.rs` |
 
+mod arch;
 mod base;
 mod breakpoints;
 mod description;
@@ -28,20 +30,18 @@ use gdbstub::target::ext::base::BaseOps;
 use gdbstub::target::ext::breakpoints::BreakpointsOps;
 use gdbstub::target::ext::monitor_cmd::MonitorCmdOps;
 use gdbstub::target::ext::target_description_xml_override::TargetDescriptionXmlOverrideOps;
-use gdbstub_arch::riscv::Riscv32;
-use pinion_app::app::App;
 use pinion_app::error::Error;
-use pinion_spin::ContextId;
 
+use crate::log::Target as Place;
 use crate::{Arrival, Position, Timeline};
+use arch::Riscv;
 use resume::Order;
 
 /// Why gdb is told that a run stopped.
-pub type StopReason = MultiThreadStopReason<u32>;
+pub type StopReason = MultiThreadStopReason<u64>;
 
-/// A run as gdb sees it.
-pub struct Debugged<'a> {
-    app: &'a App,
+/// A run as gdb sees it, with registers of so many bytes.
+pub struct Debugged<const BYTES: usize> {
     /// The run.
     pub timeline: Timeline,
     /// The hart that gdb looks at.
@@ -49,20 +49,19 @@ pub struct Debugged<'a> {
     /// What gdb orders next.
     order: Order,
     /// The breakpoint at which it stopped last, and the hart.
-    stopped_at: Option<(u32, u32)>,
+    stopped_at: Option<(u32, u64)>,
     /// Where the next order leads, whatever it is.
     goal: Option<Position>,
-    /// The packet at which the next order leads to, whatever it is.
-    wanted: Option<u64>,
+    /// The packet or message to which the next order leads, whatever it is.
+    wanted: Option<Place>,
     /// What gdb is told beside the stop.
     said: String,
 }
 
-impl<'a> Debugged<'a> {
+impl<const BYTES: usize> Debugged<BYTES> {
     /// Shows a run to gdb.
-    pub fn new(app: &'a App, timeline: Timeline) -> Self {
+    pub fn new(timeline: Timeline) -> Self {
         Self {
-            app,
             timeline,
             focus: 0,
             order: Order::default(),
@@ -78,22 +77,6 @@ impl<'a> Debugged<'a> {
         let printed = self.timeline.take_printed();
         printed + &std::mem::take(&mut self.said)
     }
-
-    fn context(&self, ContextId(context): ContextId) -> &str {
-        self.app.contexts.get(context as usize).map_or("?", |context| &context.name)
-    }
-
-    /// Names an HPU and what it works at.
-    fn describe(&self, hart: u32) -> String {
-        let (cluster, hpu) = self.timeline.shape().place(hart);
-        let doing = match self.timeline.task(hart) {
-            Some(task) => {
-                format!("packet {} of context {}", task.packet, self.context(task.context))
-            }
-            None => "idle".to_owned(),
-        };
-        format!("cluster {cluster} HPU {hpu}: {doing}")
-    }
 }
 
 /// Numbers a hart as gdb does.
@@ -106,11 +89,11 @@ fn hart(tid: Tid) -> u32 {
     (tid.get() - 1) as u32
 }
 
-impl Target for Debugged<'_> {
-    type Arch = Riscv32;
+impl<const BYTES: usize> Target for Debugged<BYTES> {
+    type Arch = Riscv<BYTES>;
     type Error = Error;
 
-    fn base_ops(&mut self) -> BaseOps<'_, Riscv32, Error> {
+    fn base_ops(&mut self) -> BaseOps<'_, Riscv<BYTES>, Error> {
         BaseOps::MultiThread(self)
     }
 
@@ -129,7 +112,7 @@ impl Target for Debugged<'_> {
     }
 }
 
-impl Debugged<'_> {
+impl<const BYTES: usize> Debugged<BYTES> {
     /// Turns an arrival into what gdb is told.
     pub fn report(&mut self, arrival: &Arrival) -> StopReason {
         resume::report(self, arrival)

@@ -2,11 +2,11 @@
 
 use gdbstub::target::ext::monitor_cmd::{ConsoleOutput, MonitorCmd, outputln};
 use pinion_app::error::Error;
-use pinion_spin::ContextId;
 
 use super::Debugged;
 use crate::Position;
 use crate::conditions::{Event, HostRange};
+use crate::log::Target;
 
 /// What `monitor help` says.
 pub const HELP: &str = "\
@@ -26,12 +26,10 @@ monitor break host CONTEXT[+OFFSET] BYTES
 monitor break                   list these
 monitor delete EVENT            take one out; `monitor delete all`: all of them
 monitor goto packet N           let the next `continue` lead to its first handler, ahead or behind
+monitor goto message M          ... to where its first handler begins, or its first word is read
 monitor goto cycle N            ... to a cycle";
 
-/// Packets that wait and are listed; of more, the number.
-const WAITING_SHOWN: usize = 16;
-
-impl MonitorCmd for Debugged<'_> {
+impl<const BYTES: usize> MonitorCmd for Debugged<BYTES> {
     fn handle_monitor_cmd(
         &mut self,
         command: &[u8],
@@ -47,15 +45,15 @@ impl MonitorCmd for Debugged<'_> {
     }
 }
 
-impl Debugged<'_> {
+impl<const BYTES: usize> Debugged<BYTES> {
     /// Does what a command says; gives what there is to say, or what is wrong with it.
     fn obey(&mut self, words: &[&str]) -> Result<String, String> {
         match words {
             [] | ["help"] => Ok(HELP.to_owned()),
             ["cycle"] => Ok(self.whereabouts()),
-            ["units"] => Ok(self.units()),
+            ["units"] => Ok(self.timeline.units().join("\n")),
             ["queues"] => Ok(self.queues()),
-            ["packets"] => Ok(self.packets()),
+            ["packets"] => Ok(self.timeline.packets()),
             ["host", place, bytes] => self.host(place, bytes),
             ["break"] => Ok(self.list()),
             ["break", event @ ..] => {
@@ -82,8 +80,13 @@ impl Debugged<'_> {
             }
             ["goto", "packet", packet] => {
                 let packet = number(packet)?;
-                (self.wanted, self.goal) = (Some(packet), None);
+                (self.wanted, self.goal) = (Some(Target::Packet(packet)), None);
                 Ok(format!("`continue` goes to the first handler of packet {packet}"))
+            }
+            ["goto", "message", message] => {
+                let message = number(message)?;
+                (self.wanted, self.goal) = (Some(Target::Message(message)), None);
+                Ok(format!("`continue` goes to where message {message} begins"))
             }
             ["goto", "cycle", cycle] => {
                 let cycle = number(cycle)?;
@@ -97,15 +100,8 @@ impl Debugged<'_> {
     fn event(&self, words: &[&str]) -> Result<Event, String> {
         match words {
             ["packet", packet] => Ok(Event::Packet(number(packet)?)),
-            ["message", message] => {
-                let message = number(message)?;
-                let message = u32::try_from(message);
-                message.map(Event::Message).map_err(|_| "messages have 32 bits".to_owned())
-            }
-            ["context", name] => {
-                let (index, _) = self.find_context(name)?;
-                Ok(Event::Context(ContextId(index)))
-            }
+            ["message", message] => Ok(Event::Message(number(message)?)),
+            ["context", name] => Ok(Event::Context(self.timeline.machine().find_context(name)?)),
             ["fault"] => Ok(Event::Fault),
             ["drop"] => Ok(Event::Drop),
             ["host", place, bytes] => {
@@ -120,32 +116,17 @@ impl Debugged<'_> {
         }
     }
 
-    fn find_context(&self, name: &str) -> Result<(u32, u64), String> {
-        let mut contexts = (0..).zip(&self.app.contexts);
-        match contexts.find(|(_, context)| context.name == name) {
-            Some((index, context)) => Ok((index, context.host_memory_address)),
-            None => Err(format!(
-                "there is no context `{name}`, but {}",
-                self.app.context_names().join(", ")
-            )),
-        }
-    }
-
     /// Reads a range of host memory.
     fn range(&self, place: &str, bytes: &str) -> Result<(u64, u32), String> {
         let (name, offset) = place.split_once('+').unwrap_or((place, "0"));
-        let (index, address) = self.find_context(name)?;
-        let window = u64::from(self.app.contexts[index as usize].host_memory_bytes);
-        let (offset, bytes) = (number(offset)?, number(bytes)?);
-        match offset.checked_add(bytes).is_some_and(|end| end <= window) && bytes > 0 {
-            true => Ok((address + offset, bytes as u32)),
-            false => Err(format!("context {name} has {window} bytes of host memory")),
-        }
+        self.timeline.machine().host_range(name, number(offset)?, number(bytes)?)
     }
 
     fn name(&self, event: &Event) -> String {
         match event {
-            Event::Context(context) => format!("context {}", self.context(*context)),
+            Event::Context(context) => {
+                format!("context {}", self.timeline.machine().context_name(*context))
+            }
             event => event.to_string(),
         }
     }
@@ -163,62 +144,19 @@ impl Debugged<'_> {
 
     fn whereabouts(&self) -> String {
         let cycle = self.timeline.position().cycle;
-        let time = self.timeline.shape().clock.time(cycle);
-        format!("cycle {cycle} ({time}); {}", self.describe(self.focus))
-    }
-
-    fn units(&self) -> String {
-        let line = |hart| {
-            let (place, pc) = (self.describe(hart), self.timeline.pc(hart));
-            format!("{place}; {} at {pc:#010x}", self.timeline.doing(hart))
-        };
-        (0..self.timeline.harts()).map(line).collect::<Vec<_>>().join("\n")
+        let time = self.timeline.machine().clock().time(cycle);
+        format!("cycle {cycle} ({time}); {}", self.timeline.describe(self.focus))
     }
 
     fn queues(&self) -> String {
         let mut text = String::new();
-        self.timeline.state().nic.state(&mut |name, value| {
+        self.timeline.state(&mut |name, value| {
             let is_register = name.split('.').any(|part| part == "core");
             if !is_register && value > 0 {
                 text += &format!("{name} {value}\n");
             }
         });
         text
-    }
-
-    fn packets(&self) -> String {
-        let harts = 0..self.timeline.harts();
-        let tasks: Vec<_> =
-            harts.filter_map(|hart| Some((hart, self.timeline.task(hart)?))).collect();
-        let mut waiting = 0;
-        let mut text = String::new();
-        let units = self.timeline.state().nic.nics();
-        for (unit, nic) in (0..).zip(units) {
-            for record in nic.packets() {
-                let packet = record.packet * units.len() as u64 + unit;
-                let at = tasks.iter().filter(|(_, task)| task.packet == packet);
-                let at: Vec<_> = at
-                    .map(|(hart, _)| self.timeline.shape().place(*hart))
-                    .map(|(cluster, hpu)| format!("on HPU {cluster}.{hpu}"))
-                    .collect();
-                waiting += usize::from(at.is_empty());
-                if at.is_empty() && waiting > WAITING_SHOWN {
-                    continue;
-                }
-                let place = if at.is_empty() { "waits".to_owned() } else { at.join(", ") };
-                text += &format!(
-                    "packet {packet} of context {}: message {}, {} B, arrived at {}, {place}\n",
-                    self.context(record.context),
-                    record.message,
-                    record.bytes,
-                    record.arrival
-                );
-            }
-        }
-        if waiting > WAITING_SHOWN {
-            text += &format!("and {} more wait\n", waiting - WAITING_SHOWN);
-        }
-        if text.is_empty() { "no packet is inside".to_owned() } else { text }
     }
 
     fn host(&self, place: &str, bytes: &str) -> Result<String, String> {

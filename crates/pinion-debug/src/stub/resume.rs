@@ -11,18 +11,19 @@ use gdbstub::target::ext::base::reverse_exec::{
 };
 use gdbstub::target::ext::breakpoints::WatchKind;
 use pinion_app::error::Error;
-use pinion_spin::{Fault, Outcome};
+use pinion_spin::Fault;
 
 use super::{Debugged, StopReason, hart, tid};
 use crate::conditions::Access;
 use crate::hunt::Reason;
+use crate::log::Target;
 use crate::words::{self, Wrong};
 use crate::{Arrival, Goal};
 
 /// What gdb orders: which thread steps, and whether others' stops count.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Order {
-    step: Option<(u32, (u32, u32))>,
+    step: Option<(u32, (u64, u64))>,
     /// A thread that was named to go on.
     named: Option<u32>,
     is_locked: bool,
@@ -37,7 +38,7 @@ enum Back {
     Continue,
 }
 
-impl Debugged<'_> {
+impl<const BYTES: usize> Debugged<BYTES> {
     /// Begins to go back, if that is the order; gdb has named a thread, or none.
     pub fn turn_back(&mut self, named: Option<usize>) {
         let named = named.filter(|number| *number <= self.timeline.harts() as usize);
@@ -59,8 +60,8 @@ impl Debugged<'_> {
         if let Some(position) = self.goal.take() {
             return self.timeline.begin(true, Goal::Position(position), None, None);
         }
-        if let Some(packet) = self.wanted {
-            return self.timeline.begin_for_packet(packet);
+        if let Some(target) = self.wanted {
+            return self.timeline.begin_for(target);
         }
         let stepping = step.map(|(hart, _)| hart);
         self.focus = stepping.or(named).unwrap_or(self.focus);
@@ -74,7 +75,7 @@ impl Debugged<'_> {
     }
 }
 
-impl MultiThreadResume for Debugged<'_> {
+impl<const BYTES: usize> MultiThreadResume for Debugged<BYTES> {
     fn resume(&mut self) -> Result<(), Error> {
         self.set_out(true);
         Ok(())
@@ -111,40 +112,40 @@ impl MultiThreadResume for Debugged<'_> {
     }
 }
 
-impl MultiThreadSingleStep for Debugged<'_> {
+impl<const BYTES: usize> MultiThreadSingleStep for Debugged<BYTES> {
     fn set_resume_action_step(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), Error> {
         self.order.step = Some((hart(tid), (0, 0)));
         Ok(())
     }
 }
 
-impl MultiThreadRangeStepping for Debugged<'_> {
+impl<const BYTES: usize> MultiThreadRangeStepping for Debugged<BYTES> {
     fn set_resume_action_range_step(
         &mut self,
         tid: Tid,
-        start: u32,
-        end: u32,
+        start: u64,
+        end: u64,
     ) -> Result<(), Error> {
         self.order.step = Some((hart(tid), (start, end)));
         Ok(())
     }
 }
 
-impl MultiThreadSchedulerLocking for Debugged<'_> {
+impl<const BYTES: usize> MultiThreadSchedulerLocking for Debugged<BYTES> {
     fn set_resume_action_scheduler_lock(&mut self) -> Result<(), Error> {
         self.order.is_locked = true;
         Ok(())
     }
 }
 
-impl ReverseCont<Tid> for Debugged<'_> {
+impl<const BYTES: usize> ReverseCont<Tid> for Debugged<BYTES> {
     fn reverse_cont(&mut self) -> Result<(), Error> {
         self.order = Order { back: Some(Back::Continue), ..Order::default() };
         Ok(())
     }
 }
 
-impl ReverseStep<Tid> for Debugged<'_> {
+impl<const BYTES: usize> ReverseStep<Tid> for Debugged<BYTES> {
     fn reverse_step(&mut self, _: Tid) -> Result<(), Error> {
         self.order = Order { back: Some(Back::Step), ..Order::default() };
         Ok(())
@@ -152,7 +153,7 @@ impl ReverseStep<Tid> for Debugged<'_> {
 }
 
 /// Turns an arrival into what gdb is told; what gdb has no words for is said beside it.
-pub fn report(debugged: &mut Debugged<'_>, arrival: &Arrival) -> StopReason {
+pub fn report<const BYTES: usize>(debugged: &mut Debugged<BYTES>, arrival: &Arrival) -> StopReason {
     if let Some(hart) = arrival.hart {
         debugged.focus = hart;
     }
@@ -168,23 +169,26 @@ pub fn report(debugged: &mut Debugged<'_>, arrival: &Arrival) -> StopReason {
         }
         Reason::Watchpoint { address, access, by_unit } => {
             if *by_unit {
-                debugged.said += "a unit of the NIC wrote it, not an HPU\n";
+                debugged.said += debugged.timeline.machine().who_writes();
+                debugged.said += "\n";
             }
             StopReason::Watch { tid: thread, kind: kind(*access), addr: *address }
         }
         Reason::Entered(task) => {
-            let place = debugged.describe(focus);
-            debugged.said +=
-                &format!("{place}: message {}, {:?} handler\n", task.message, task.kind);
+            let place = debugged.timeline.describe(focus);
+            debugged.said += &match task.handler {
+                Some(kind) => format!("{place}: message {}, {kind:?} handler\n", task.message),
+                None => format!("{place}: begins\n"),
+            };
             signal(Signal::SIGINT)
         }
         Reason::Fault(wrong) => {
-            let place = debugged.describe(focus);
+            let place = debugged.timeline.describe(focus);
             debugged.said += &format!("{place}: {}\n", words::wrong(wrong));
             signal(signal_of(wrong))
         }
         Reason::Dropped(reason) => {
-            debugged.said += &format!("a packet is dropped: {}\n", reason.name());
+            debugged.said += &format!("a packet is dropped: {reason}\n");
             signal(Signal::SIGINT)
         }
         Reason::HostChanged { address } => {
@@ -193,20 +197,20 @@ pub fn report(debugged: &mut Debugged<'_>, arrival: &Arrival) -> StopReason {
         }
         Reason::Begin => StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::Begin },
         Reason::End => {
-            if let Some(packet) = wanted {
-                debugged.said += &format!("no handler runs for packet {packet}\n");
+            match wanted {
+                Some(Target::Packet(packet)) => {
+                    debugged.said += &format!("no handler runs for packet {packet}\n");
+                }
+                Some(Target::Message(message)) => {
+                    debugged.said += &format!("nobody begins message {message}\n");
+                }
+                None => {}
             }
-            debugged.said += &ending(debugged.timeline.ended());
+            let ending = debugged.timeline.ended().unwrap_or_default();
+            let ending = format!("the run ends here: {ending}\n");
+            debugged.said += &ending;
             StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::End }
         }
-    }
-}
-
-/// Says how a run has ended.
-fn ending(outcome: Option<&Outcome>) -> String {
-    match outcome {
-        Some(Outcome::Stuck(report)) => format!("the run ends here: {report}\n"),
-        _ => "the run ends here: all packets are through\n".to_owned(),
     }
 }
 

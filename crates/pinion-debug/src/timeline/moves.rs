@@ -10,6 +10,7 @@ use super::snapshots::INTERVAL_CYCLES;
 use super::{Arrival, Timeline, nothing_begun};
 use crate::conditions::{Access, Conditions, Event};
 use crate::hunt::{Candidate, Hunt, Reason};
+use crate::log::{Log, Target};
 use crate::{Goal, Position};
 use pinion_app::error::Result;
 
@@ -62,7 +63,7 @@ impl Timeline {
         forward: bool,
         goal: Goal,
         only: Option<u32>,
-        past: Option<(u32, u32)>,
+        past: Option<(u32, u64)>,
     ) {
         let step = match goal {
             Goal::Position(to) => {
@@ -98,9 +99,10 @@ impl Timeline {
         });
     }
 
-    /// Begins to go to where a packet's first handler begins, ahead or behind; other stops do not count.
-    pub fn begin_for_packet(&mut self, packet: u64) {
-        if let Some(start) = self.starts.get(&packet) {
+    /// Begins to go to where the work at a packet or message begins, ahead or behind; other stops do not
+    /// count.
+    pub fn begin_for(&mut self, target: Target) {
+        if let Some(start) = self.kept.starts.get(&target) {
             let Candidate { position: to, hart, reason } = start.clone();
             self.load_for(to.cycle);
             self.under_way = Some(Move::Seek { to, arrival: Arrival { hart, reason } });
@@ -108,8 +110,11 @@ impl Timeline {
         }
         // Nothing that was run has it.
         self.load_for(u64::MAX);
-        self.position = self.position.max(Position::of_units(self.state.cycle));
-        let events = vec![Event::Packet(packet)];
+        self.position = self.position.max(Position::of_units(self.cycle()));
+        let events = vec![match target {
+            Target::Packet(packet) => Event::Packet(packet),
+            Target::Message(message) => Event::Message(message),
+        }];
         let alone = Conditions { breakpoints: Vec::new(), watchpoints: Vec::new(), events };
         let conditions = std::mem::replace(&mut self.conditions, alone);
         self.begin(true, Goal::Condition, None, None);
@@ -119,10 +124,11 @@ impl Timeline {
     /// Goes on for about so long; `None`: it is not there yet.
     ///
     /// # Errors
-    /// When the packets cannot be read.
+    /// When what comes in cannot be read.
     pub fn advance(&mut self, budget: Duration) -> Result<Option<Arrival>> {
         let start = Instant::now();
         loop {
+            self.trouble.take().map_or(Ok(()), Err)?;
             let under_way = self.under_way.take().ok_or_else(nothing_begun)?;
             let arrival = self.pursue(under_way)?;
             if arrival.is_some() || start.elapsed() >= budget {
@@ -134,8 +140,8 @@ impl Timeline {
     /// Stops wherever it is.
     pub fn stop(&mut self) {
         if self.under_way.take().is_some() {
-            self.position = Position::of_units(self.state.cycle);
-            self.settle(self.position.cycle);
+            self.position = Position::of_units(self.cycle());
+            self.heard.settle(self.position.cycle);
         }
     }
 
@@ -157,20 +163,20 @@ impl Timeline {
     ) -> Result<Option<Arrival>> {
         for _ in 0..CHUNK_CYCLES {
             let found = hunt.best.as_ref().map(|best| best.position.cycle);
-            let is_there = found.is_some_and(|cycle| cycle <= self.state.cycle);
-            if is_there || self.state.ended.is_some() {
+            let is_there = found.is_some_and(|cycle| cycle <= self.cycle());
+            if is_there || self.ended().is_some() {
                 let end = Candidate {
-                    position: Position::end(self.state.cycle),
+                    position: Position::end(self.cycle()),
                     hart: None,
                     reason: Reason::End,
                 };
                 let Candidate { position, hart, reason } = hunt.best.unwrap_or(end);
-                return Ok(self.arrive(position, Arrival { hart, reason }));
+                return self.arrive(position, Arrival { hart, reason }).map(Some);
             }
             self.run_cycle(&mut hunt, &mut watched)?;
         }
-        self.settle(self.state.cycle);
-        self.keep_snapshot(INTERVAL_CYCLES);
+        self.heard.settle(self.cycle());
+        self.keep_snapshot(INTERVAL_CYCLES)?;
         Ok(self.go_on(Move::Forward { hunt, watched }))
     }
 
@@ -184,22 +190,22 @@ impl Timeline {
         let from = match from {
             Ok(from) => from,
             Err(reach) => {
-                self.state.clone_from(self.snapshots.at_or_before(reach));
+                self.load(reach);
                 self.consider_heard(&mut hunt);
                 watched = self.watched(&hunt);
-                self.state.cycle
+                self.cycle()
             }
         };
-        let until = end.min(self.state.cycle + CHUNK_CYCLES);
+        let until = end.min(self.cycle() + CHUNK_CYCLES);
         if watched.is_empty() {
             self.run_to(until, Some(&mut hunt))?;
         }
-        while self.state.cycle < until && self.state.ended.is_none() {
+        while self.cycle() < until && self.ended().is_none() {
             self.run_cycle(&mut hunt, &mut watched)?;
         }
-        if self.state.cycle < end && self.state.ended.is_none() {
-            self.settle(self.state.cycle);
-            self.keep_snapshot(INTERVAL_CYCLES);
+        if self.cycle() < end && self.ended().is_none() {
+            self.heard.settle(self.cycle());
+            self.keep_snapshot(INTERVAL_CYCLES)?;
             let reach = from;
             let from = Some(from);
             return Ok(self.go_on(Move::Backward { hunt, watched, reach, from, end }));
@@ -219,29 +225,40 @@ impl Timeline {
     }
 
     fn pursue_seek(&mut self, to: Position, arrival: Arrival) -> Result<Option<Arrival>> {
-        if self.state.cycle >= to.cycle {
-            return Ok(self.arrive(to, arrival));
+        if self.cycle() >= to.cycle {
+            return self.arrive(to, arrival).map(Some);
         }
-        if self.state.ended.is_some() {
+        if self.ended().is_some() {
             let arrival = Arrival { hart: None, reason: Reason::End };
-            return Ok(self.arrive(Position::end(self.state.cycle), arrival));
+            return self.arrive(Position::end(self.cycle()), arrival).map(Some);
         }
         let near = to.cycle.saturating_sub(NEAR_CYCLES);
-        let mut until = to.cycle.min(self.state.cycle + CHUNK_CYCLES);
-        if self.state.cycle < near {
+        let mut until = to.cycle.min(self.cycle() + CHUNK_CYCLES);
+        if self.cycle() < near {
             until = until.min(near);
         }
         self.run_to(until, None)?;
-        self.settle(self.state.cycle.min(to.cycle));
+        self.heard.settle(self.cycle().min(to.cycle));
         let apart = if until == near { NEAR_APART_CYCLES } else { INTERVAL_CYCLES };
-        self.keep_snapshot(apart);
+        self.keep_snapshot(apart)?;
         Ok(self.go_on(Move::Seek { to, arrival }))
     }
 
-    fn arrive(&mut self, position: Position, arrival: Arrival) -> Option<Arrival> {
+    fn arrive(&mut self, position: Position, arrival: Arrival) -> Result<Arrival> {
         self.position = position;
-        self.settle(position.cycle);
-        Some(arrival)
+        self.heard.settle(position.cycle);
+        let is_shown =
+            self.shown.as_ref().is_some_and(|shown| shown.reached.cycle == position.cycle);
+        if self.cycle() > position.cycle && !is_shown {
+            let from = self.snapshots.at_or_before(position.cycle);
+            let mut heard = from.heard.clone();
+            let mut log = Log { heard: &mut heard, kept: None, hunt: None };
+            self.debuggee.show(&from.saved, position.cycle, &mut log)?;
+            heard.settle(position.cycle);
+            heard.reached.cycle = position.cycle;
+            self.shown = Some(heard);
+        }
+        Ok(arrival)
     }
 
     fn go_on(&mut self, rest: Move) -> Option<Arrival> {
@@ -251,36 +268,46 @@ impl Timeline {
 
     /// Takes the state from which a cycle is reached soonest.
     fn load_for(&mut self, cycle: u64) {
-        let kept = self.snapshots.at_or_before(cycle);
-        if self.state.cycle > cycle || kept.cycle > self.state.cycle {
-            self.state.clone_from(kept);
+        let kept = self.snapshots.at_or_before(cycle).heard.reached.cycle;
+        if self.cycle() > cycle || kept > self.cycle() {
+            self.load(cycle);
         }
     }
 
-    fn keep_snapshot(&mut self, apart: u64) {
-        if self.state.ended.is_none() {
-            self.snapshots.keep(&self.state, apart);
+    /// Takes the last state that was kept at or before a cycle.
+    fn load(&mut self, cycle: u64) {
+        let kept = self.snapshots.at_or_before(cycle);
+        self.shown = None;
+        self.heard.clone_from(&kept.heard);
+        self.trouble = self.trouble.take().or(self.debuggee.restore(&kept.saved).err());
+    }
+
+    fn keep_snapshot(&mut self, apart: u64) -> Result<()> {
+        if self.ended().is_none() && self.snapshots.wants(self.cycle(), apart) {
+            let snapshot = self.snapshot()?;
+            self.snapshots.keep(snapshot);
         }
+        Ok(())
     }
 
     /// Considers what was heard already and lies ahead.
     fn consider_heard(&self, hunt: &mut Hunt) {
-        self.state.harts.heard().for_each(|(hart, step)| hunt.consider(hart, step));
-        self.state.notes.iter().for_each(|note| hunt.consider_note(note));
+        self.heard.harts.heard().for_each(|(hart, step)| hunt.consider(hart, step));
+        self.heard.notes.iter().for_each(|note| hunt.consider_note(note));
         hunt.written = 0;
     }
 
     /// Runs the next cycle, and compares the memory that is watched.
     fn run_cycle(&mut self, hunt: &mut Hunt, watched: &mut [Option<Vec<u8>>]) -> Result<()> {
         hunt.written = 0;
-        self.run_to(self.state.cycle + 1, Some(hunt))?;
+        self.run_to(self.cycle() + 1, Some(hunt))?;
         for (number, before) in watched.iter_mut().enumerate() {
             let Some(before) = before else { continue };
             let (now, reason) = self.look(hunt, number);
             if now != *before {
                 *before = now;
                 if hunt.written >> (number & 63) & 1 == 0 {
-                    hunt.consider_change(self.state.cycle, reason);
+                    hunt.consider_change(self.cycle(), reason);
                 }
             }
         }
@@ -313,16 +340,11 @@ impl Timeline {
             let event = &conditions.events[number - conditions.watchpoints.len()];
             let Event::Host(range) = event else { return (bytes, Reason::Stepped) };
             bytes.resize(range.bytes as usize, 0);
-            self.state.nic.read_host(range.address, &mut bytes);
+            self.debuggee.read_host(range.address, &mut bytes);
             return (bytes, Reason::HostChanged { address: range.address });
         };
-        for nic in self.state.nic.nics() {
-            for &place in &watchpoint.places {
-                let begin = bytes.len();
-                bytes.resize(begin + watchpoint.bytes as usize, 0);
-                // What is no memory reads as zero, and does not change.
-                let _ = nic.read_memory(place, &mut bytes[begin..]);
-            }
+        for &place in &watchpoint.places {
+            self.debuggee.append_bytes(place, watchpoint.bytes, &mut bytes);
         }
         let (address, access) = (watchpoint.given, watchpoint.access);
         (bytes, Reason::Watchpoint { address, access, by_unit: true })

@@ -47,14 +47,14 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
     match chosen {
         None => {
             let stream = accept(&listener, address, &app)?;
-            conclude(session::serve(&app, timeline, stream)?)
+            conclude(session::serve(timeline, stream)?)
         }
         Some(chosen) => {
             // Ctrl-C is for gdb, which has the terminal too.
             interrupt::leave_alone();
             let mut child = gdb::start(&chosen, &app.built.elf, address, &args.more)?;
             let served = match meet(&listener, &mut child)? {
-                Some(stream) => session::serve(&app, timeline, stream),
+                Some(stream) => session::serve(timeline, stream),
                 None => Ok(Ended::ByGdb),
             };
             let _ = child.wait();

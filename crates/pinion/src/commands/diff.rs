@@ -205,7 +205,7 @@ impl<'a> Side<'a> {
         let mut timeline = Timeline::new(app, packets(self.args, &app.manifest)?)?;
         timeline.go(true, Goal::Position(Position::end(cycle)))?;
         let mut state = BTreeMap::new();
-        timeline.state().nic.state(&mut |name, value| {
+        timeline.state(&mut |name, value| {
             if name.split('.').all(|part| part != "core") {
                 state.insert(name.to_owned(), value);
             }

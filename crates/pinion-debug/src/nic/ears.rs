@@ -1,0 +1,193 @@
+//! Hears a sPIN NIC: its events come in, instructions with what they change, and what a run can stop at,
+//! go out.
+
+use std::sync::Arc;
+
+use pinion_isa::Class;
+use pinion_sim::Clock;
+use pinion_spin::{
+    Event as NicEvent, Fault, HandlerKind, Hears, InstructionRecord, Interest, RunningTask, Spin,
+};
+
+use crate::harts::{Step, Touch};
+use crate::hunt::Reason;
+use crate::log::Log;
+use crate::terms::Task;
+use crate::words::Wrong;
+
+/// What of the machine a listener has to know.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The clock.
+    pub clock: Clock,
+    /// HPUs in a cluster.
+    pub cores: u32,
+    /// Clusters in a unit.
+    pub clusters: u32,
+    /// Units.
+    pub units: u32,
+    /// Addresses at which handlers begin, in order.
+    pub entries: Vec<u32>,
+}
+
+impl Shape {
+    /// Numbers an HPU among all.
+    pub fn hart(&self, cluster: u32, hpu: u32) -> u32 {
+        cluster * self.cores + hpu
+    }
+
+    /// Gives cluster and HPU, clusters counted through all units.
+    pub fn place(&self, hart: u32) -> (u32, u32) {
+        (hart / self.cores, hart % self.cores)
+    }
+
+    /// Gives the unit of an HPU.
+    pub fn unit(&self, hart: u32) -> u32 {
+        self.place(hart).0 / self.clusters
+    }
+}
+
+/// What an HPU did last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    /// The handler that it ran.
+    entered: Option<(u64, HandlerKind)>,
+    /// Where it trapped in a handler.
+    trapped: Option<u32>,
+}
+
+/// Makes of a NIC's events what a log takes. It belongs to what is saved.
+#[derive(Clone, Debug)]
+pub struct Interpreter {
+    /// The machine.
+    pub shape: Arc<Shape>,
+    each: Vec<Last>,
+}
+
+impl Interpreter {
+    /// Begins with harts that have done nothing.
+    pub fn new(shape: Arc<Shape>) -> Self {
+        let harts = shape.units * shape.clusters * shape.cores;
+        Self { shape, each: vec![Last::default(); harts as usize] }
+    }
+
+    /// Hears an event, and logs what it is.
+    pub fn hear(&mut self, event: &NicEvent<'_>, log: &mut Log<'_>) {
+        let cycle_at = |time| self.shape.clock.cycle_at(time);
+        match *event {
+            NicEvent::Instruction(record) => {
+                let hart = self.shape.hart(record.cluster, record.hpu);
+                let step = self.step(hart, record);
+                log.step(hart, step);
+            }
+            NicEvent::Dropped { time, reason, .. } => {
+                log.note(cycle_at(time), None, Reason::Dropped(reason.name().to_owned()));
+            }
+            NicEvent::HandlerFault { time, cluster, hpu, fault, pc, .. } => {
+                let hart = self.shape.hart(cluster, hpu);
+                // Where it trapped it was heard of already: the report comes from the trap handler.
+                let is_known = matches!(fault, Fault::Exception { .. } | Fault::HpuLost)
+                    && self.each[hart as usize].trapped == Some(pc);
+                if !is_known {
+                    log.note(cycle_at(time), Some(hart), Reason::Fault(Wrong::Other(fault)));
+                }
+            }
+            NicEvent::Output { time, cluster, hpu, byte } => {
+                let hart = self.shape.hart(cluster, hpu);
+                log.byte(cycle_at(time), hart, byte, || format!("[{cluster}.{hpu}] "));
+            }
+            _ => {}
+        }
+    }
+
+    fn step(&mut self, hart: u32, record: &InstructionRecord) -> Step {
+        let instruction = &record.instruction;
+        let last = &mut self.each[hart as usize];
+        let started = record.task.map(|task| (task.packet, task.kind));
+        let is_entry = self.shape.entries.binary_search(&record.pc).is_ok();
+        let enters = is_entry && started.is_some() && started != last.entered;
+        if enters {
+            last.entered = started;
+        }
+        if record.trap.is_some() && record.task.is_some() {
+            last.trapped = Some(record.pc);
+        }
+        Step {
+            order: 0,
+            cycle: record.cycle,
+            pc: record.pc.into(),
+            rd: if record.trap.is_some() || instruction.rd >= 32 { 0 } else { instruction.rd },
+            result: record.result.into(),
+            increment: record.increment.map(|value| (instruction.rs1, value.into())),
+            touch: touch(record),
+            // The runtime may trap where no handler runs; that is no fault.
+            trap: record.trap.filter(|_| record.task.is_some()),
+            denied: record.trap.and_then(|_| denied(record)).map(u64::from),
+            task: record.task.map(task),
+            enters,
+            touches_csr: record.trap.is_some()
+                || matches!(instruction.class, Class::Csr | Class::System),
+            taken: None,
+        }
+    }
+}
+
+/// Says what an HPU works at in words of all machines.
+pub fn task(task: RunningTask) -> Task {
+    Task {
+        packet: Some(task.packet),
+        message: task.message.into(),
+        context: task.context.0,
+        handler: Some(task.kind),
+    }
+}
+
+/// Says what an instruction accessed.
+fn touch(record: &InstructionRecord) -> Option<Touch> {
+    let address = record.address?;
+    let instruction = &record.instruction;
+    let name = instruction.op.mnemonic();
+    let bytes = match name {
+        "lb" | "lbu" | "sb" => 1,
+        "lh" | "lhu" | "sh" => 2,
+        _ => 4,
+    };
+    let (reads, writes) = match instruction.class {
+        Class::Store | Class::StoreConditional | Class::XpulpStore | Class::FloatStore => {
+            (false, true)
+        }
+        Class::Amo => (true, true),
+        _ => (true, false),
+    };
+    // What was found begins at a word.
+    let found = record.found >> (8 * (address & 3));
+    Some(Touch { address: address.into(), bytes, reads, writes, found })
+}
+
+/// Gives the address that a load, store or atomic was to access.
+fn denied(record: &InstructionRecord) -> Option<u32> {
+    let offset = match record.instruction.class {
+        Class::Load | Class::Store => record.instruction.imm,
+        Class::Amo | Class::LoadReserved | Class::StoreConditional => 0,
+        _ => return None,
+    };
+    Some(record.sources[0].wrapping_add_signed(offset))
+}
+
+/// Listens to a NIC that is run where the log is.
+pub struct Ears<'a, 'b> {
+    /// Knows what events are.
+    pub interpreter: &'a mut Interpreter,
+    /// Takes what they are.
+    pub log: &'a mut Log<'b>,
+}
+
+impl Hears<Spin> for Ears<'_, '_> {
+    fn interest(&self) -> Interest {
+        Interest { instructions: true, ..Interest::default() }
+    }
+
+    fn hear(&mut self, event: &NicEvent<'_>) {
+        self.interpreter.hear(event, self.log);
+    }
+}
