@@ -30,8 +30,8 @@ LAYERS = [
     ["pinion-app"],
     ["pinion-calibration", "pinion-observe"],
     ["pinion-check"],
-    ["pinion-debug", "pinion-run"],
-    ["pinion-figures", "pinion-nicd", "pinion-record", "pinion-why"],
+    ["pinion-run"],
+    ["pinion-debug", "pinion-figures", "pinion-nicd", "pinion-record", "pinion-why"],
     ["pinion"],
 ]
 

@@ -88,6 +88,12 @@ pub trait Debuggee {
     /// Gives a CSR as the core has it; `None` if there is none.
     fn csr(&self, hart: u32, number: u16) -> Option<u64>;
 
+    /// Tells whether a CSR is a unit's, which is seen in the position's cycle, and no core's.
+    fn is_of_a_unit(&self, number: u16) -> bool {
+        let _ = number;
+        false
+    }
+
     /// Gives the privilege that a core runs at.
     fn privilege(&self, hart: u32) -> u8;
 
@@ -127,6 +133,12 @@ pub trait Debuggee {
         let _ = (address, bytes, to);
     }
 
+    /// Lets [`run`](Self::run) stop exactly where it is told to, for memory that units write is compared
+    /// in every cycle; or not.
+    fn dwell(&mut self, in_every_cycle: bool) {
+        let _ = in_every_cycle;
+    }
+
     /// Finds bytes of a context's host memory, by the context's name: their address, and how many.
     ///
     /// # Errors
@@ -146,6 +158,11 @@ pub trait Debuggee {
 
     /// Says what a hart does or waits for.
     fn doing(&self, hart: u32) -> String;
+
+    /// Tells whether harts work at packets, which have numbers; else it is messages.
+    fn numbers_packets(&self) -> bool {
+        true
+    }
 
     /// Finds a context by its name.
     ///

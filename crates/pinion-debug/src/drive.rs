@@ -7,13 +7,18 @@ use pinion_sim::node::Saved;
 use crate::log::Log;
 use crate::terms::Reached;
 
-/// Runs a node; the methods are those of [`Debuggee`](crate::debuggee::Debuggee).
+/// Runs a node; what else it says is in [`Debuggee`](crate::debuggee::Debuggee).
 pub trait Drive {
     /// What the node is.
     type Node;
 
-    /// Gives the node: where it is, or as it was to be shown.
-    fn node(&self) -> &Self::Node;
+    /// Looks at the node where it is.
+    fn look<R>(&self, look: impl FnOnce(&Self::Node) -> R) -> R;
+
+    /// Looks at the node as it was to be shown; where it is, if nothing was.
+    fn look_shown<R>(&self, look: impl FnOnce(&Self::Node) -> R) -> R {
+        self.look(look)
+    }
 
     /// Goes on until everything up to a cycle of the node has happened, or somewhat further.
     ///
@@ -40,5 +45,15 @@ pub trait Drive {
     fn show(&mut self, from: &Saved, cycle: u64, log: &mut Log<'_>) -> Result<()> {
         let _ = (from, cycle, log);
         Ok(())
+    }
+
+    /// Lets [`Drive::run`] stop in every cycle, for memory that units write is compared; or not.
+    fn dwell(&mut self, in_every_cycle: bool) {
+        let _ = in_every_cycle;
+    }
+
+    /// Counts the nodes that are saved with it.
+    fn others(&self) -> u64 {
+        0
     }
 }

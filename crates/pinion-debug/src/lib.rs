@@ -10,7 +10,7 @@
 //! |---|---|
 //! | a place in a run | `position.rs` |
 //! | what is debugged, as a contract | `debuggee.rs`, in the words of `terms.rs`; how it gets on, `drive.rs` |
-//! | a sPIN NIC | `nic/` |
+//! | a sPIN NIC; a nanoPU; a node of a cluster | `nic/`; `nano/`; `among.rs`, `tap.rs` |
 //! | what is heard of a machine | `log.rs`; harts' registers at a position, though cores run ahead, `harts.rs` |
 //! | what stops a run: breakpoints, watchpoints, packets, messages, faults | `conditions.rs`, `hunt.rs` |
 //! | forward and back | `timeline/` |
@@ -18,6 +18,7 @@
 //! | gdb's protocol | `stub/`, `session.rs` |
 //! | gdb itself | `gdb.rs` |
 
+pub mod among;
 mod conditions;
 pub mod debuggee;
 pub mod drive;
@@ -25,10 +26,12 @@ pub mod gdb;
 pub mod harts;
 mod hunt;
 pub mod log;
+mod nano;
 mod nic;
 mod position;
 pub mod session;
 mod stub;
+mod tap;
 pub mod terms;
 mod timeline;
 mod view;
@@ -38,7 +41,8 @@ pub use conditions::{Access, Conditions, Event, Watchpoint};
 pub use debuggee::Debuggee;
 pub use hunt::{Candidate, Goal, Hunt, Reason};
 pub use log::Target;
-pub use nic::{Alone, Nic};
+pub use nano::Nano;
+pub use nic::Nic;
 pub use position::Position;
 pub use terms::{Reached, Said, Task, Width};
 pub use timeline::{Arrival, Timeline};

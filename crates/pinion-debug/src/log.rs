@@ -60,6 +60,18 @@ pub struct Printed {
     pub whole: String,
 }
 
+/// Takes what is said of a machine.
+pub trait Takes {
+    /// Takes an instruction of a hart.
+    fn step(&mut self, hart: u32, step: Step);
+
+    /// Takes what a unit did.
+    fn note(&mut self, cycle: u64, hart: Option<u32>, reason: Reason);
+
+    /// Takes a byte that a hart prints; `label` stands in front of its lines.
+    fn byte(&mut self, cycle: u64, hart: u32, byte: u8, label: impl FnOnce() -> String);
+}
+
 /// Hears a machine.
 pub struct Log<'a> {
     /// Keeps what a position is made of.
@@ -70,9 +82,8 @@ pub struct Log<'a> {
     pub hunt: Option<&'a mut Hunt>,
 }
 
-impl Log<'_> {
-    /// Hears an instruction of a hart.
-    pub fn step(&mut self, hart: u32, step: Step) {
+impl Takes for Log<'_> {
+    fn step(&mut self, hart: u32, step: Step) {
         let step = self.heard.harts.hear(hart, step);
         if let Some(kept) = &mut self.kept
             && let Some(task) = step.task.filter(|_| step.enters)
@@ -89,8 +100,7 @@ impl Log<'_> {
         }
     }
 
-    /// Hears what a unit did.
-    pub fn note(&mut self, cycle: u64, hart: Option<u32>, reason: Reason) {
+    fn note(&mut self, cycle: u64, hart: Option<u32>, reason: Reason) {
         let note = Note { cycle, hart, reason };
         if let Some(hunt) = &mut self.hunt {
             hunt.consider_note(&note);
@@ -98,8 +108,7 @@ impl Log<'_> {
         self.heard.notes.push_back(note);
     }
 
-    /// Hears a byte that a hart prints; `label` stands in front of its lines.
-    pub fn byte(&mut self, cycle: u64, hart: u32, byte: u8, label: impl FnOnce() -> String) {
+    fn byte(&mut self, cycle: u64, hart: u32, byte: u8, label: impl FnOnce() -> String) {
         let Some(printed) = self.kept.as_mut().map(|kept| &mut kept.printed) else { return };
         if printed.until.is_some_and(|until| cycle <= until) {
             return;

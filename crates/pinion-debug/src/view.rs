@@ -52,7 +52,8 @@ impl Timeline {
     /// Gives a CSR; `None` if there is none, or it cannot be told here: the core has changed CSRs
     /// since.
     pub fn csr(&self, hart: u32, number: u16) -> Option<u64> {
-        let is_known = !self.seen().may_change_csr(hart, self.position());
+        let is_known = self.debuggee().is_of_a_unit(number)
+            || !self.seen().may_change_csr(hart, self.position());
         is_known.then(|| self.debuggee().csr(hart, number)).flatten()
     }
 

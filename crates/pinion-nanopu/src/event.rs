@@ -148,6 +148,30 @@ pub enum Told<'a> {
         /// The word; `None`: there was none.
         word: Option<u64>,
     },
+    /// A hart changes memory, in the instruction that retires next.
+    Stored {
+        /// The hart.
+        hart: u8,
+        /// The address.
+        address: u64,
+        /// Number of bytes.
+        bytes: u8,
+        /// What was there before, from the address on, little-endian; upper bytes are garbage.
+        found: u64,
+    },
+    /// An instruction took an exception instead of retiring.
+    Excepted {
+        /// The hart.
+        hart: u8,
+        /// The cycle.
+        at: Cycle,
+        /// The instruction's address.
+        pc: u64,
+        /// `mcause`.
+        cause: u32,
+        /// `mtval`.
+        value: u64,
+    },
     /// A frame arrives, of a node at a cable.
     Arrived {
         /// The cycle of its first flit.
@@ -192,7 +216,10 @@ impl Interest<NanoPu> for Retirements {
 
     fn wants(&self, told: &Told<'_>) -> bool {
         match told {
-            Told::Retired { .. } | Told::Taken { .. } => self.retired,
+            Told::Retired { .. }
+            | Told::Taken { .. }
+            | Told::Stored { .. }
+            | Told::Excepted { .. } => self.retired,
             Told::Waypoint { .. } => self.waypoints,
             _ => true,
         }

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use bench::BenchArgs;
-pub use debug::DebugArgs;
+pub use debug::{DEBUG_REFUSES, DebugArgs};
 pub use diff::DiffArgs;
 pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};

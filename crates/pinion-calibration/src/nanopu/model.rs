@@ -156,6 +156,8 @@ impl Hears<NanoPu> for Ears {
             Told::Event { at, event } => self.event(at, event),
             Told::Retired { hart, at, pc, .. } => self.retired(hart, at, pc),
             Told::Taken { .. }
+            | Told::Stored { .. }
+            | Told::Excepted { .. }
             | Told::Waypoint { .. }
             | Told::Arrived { .. }
             | Told::Left { .. } => {}

@@ -32,7 +32,7 @@ impl Core {
         access: &Access<u64>,
         t: Cycle,
         memory: &mut M,
-        network: &N,
+        network: &mut N,
     ) -> Result<(u64, Cycle), AccessEnd> {
         let address = access.address;
         let Some(offset) = memory.offset(address, access.bytes) else {
@@ -81,6 +81,9 @@ impl Core {
         }
         self.memory_busy = t + BUSY_CYCLES;
         let old = memory.read(offset);
+        if writes && network.hears_retired() {
+            network.stored(address, access.bytes, old);
+        }
         match access.kind {
             MemoryKind::Load | MemoryKind::EventLoad => {}
             MemoryKind::LoadReserved => self.reservation.reserve(address),

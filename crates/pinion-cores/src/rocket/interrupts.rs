@@ -61,6 +61,10 @@ impl Core {
                 registers: self.hart.x,
             }));
         }
+        if !exception.cause.is_interrupt() && network.hears_retired() {
+            let cause = u32::from(exception.cause.code());
+            network.excepted(t + RETIRE, self.hart.pc, cause, exception.value);
+        }
         self.hart.take_trap(exception);
         network.trapped(t + RETIRE);
         self.redirect(t + self.timing.replay_cycles);

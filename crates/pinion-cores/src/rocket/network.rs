@@ -71,6 +71,16 @@ pub trait Network {
     fn retired(&mut self, at: Cycle, pc: u64, waits: Waits, registers: &[u64; 32]) {
         let _ = (at, pc, waits, registers);
     }
+    /// Hears that the instruction that retires next changes memory, and what was there before, from the
+    /// address on, if somebody wants to know.
+    fn stored(&mut self, address: u64, bytes: u8, found: u64) {
+        let _ = (address, bytes, found);
+    }
+    /// Hears that an instruction takes an exception instead of retiring: its address, `mcause` and
+    /// `mtval`, if somebody wants to know.
+    fn excepted(&mut self, at: Cycle, pc: u64, cause: u32, value: u64) {
+        let _ = (at, pc, cause, value);
+    }
     /// Hears that a trap was taken.
     fn trapped(&mut self, at: Cycle);
 }

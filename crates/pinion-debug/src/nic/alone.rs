@@ -9,7 +9,7 @@ use pinion_sim::node::Saved;
 use pinion_spin::{Outcome, Units};
 
 use super::ears::{Ears, Interpreter, Shape};
-use super::tape::{Head, Tape};
+use super::tape::{Head, Place, Tape};
 use crate::drive::Drive;
 use crate::log::Log;
 use crate::terms::Reached;
@@ -24,8 +24,8 @@ pub struct Alone {
 #[derive(Clone)]
 struct State {
     nic: Units,
-    /// How many packets it was given.
-    given: usize,
+    /// The packets that it was given.
+    place: Place,
     interpreter: Interpreter,
     reached: Reached,
 }
@@ -35,29 +35,44 @@ impl Alone {
     pub fn new(app: &App, nic: Units, shape: Arc<Shape>, packets: Packets) -> Self {
         let tape = Tape::new(packets.skip(app.skipped_bytes()));
         let interpreter = Interpreter::new(shape);
-        Self { tape, state: State { nic, given: 0, interpreter, reached: Reached::default() } }
+        let (place, reached) = (Place::default(), Reached::default());
+        Self { tape, state: State { nic, place, interpreter, reached } }
     }
 }
 
 impl Drive for Alone {
     type Node = Units;
 
-    fn node(&self) -> &Units {
-        &self.state.nic
+    fn look<R>(&self, look: impl FnOnce(&Units) -> R) -> R {
+        look(&self.state.nic)
     }
 
     fn run(&mut self, cycle: u64, log: &mut Log<'_>) -> Result<Reached> {
-        let State { nic, given, interpreter, reached } = &mut self.state;
+        let State { nic, place, interpreter, reached } = &mut self.state;
         let clock = interpreter.shape.clock;
-        let mut head = Head { tape: &mut self.tape, at: given };
-        let outcome = nic.run(clock.time(cycle), &mut head, &mut Ears { interpreter, log });
-        *reached = match outcome {
-            Outcome::TimeReached => Reached { cycle, ended: None },
-            outcome => {
-                let last = log.heard.harts.last_cycle().unwrap_or(0);
-                let cycle = clock.cycle_at(nic.now()).max(last);
-                Reached { cycle, ended: Some(ending(&outcome)) }
-            }
+        let to = clock.time(cycle);
+        *reached = loop {
+            let end = self.tape.slice_end(*place);
+            let until = end.map_or(to, |end| end.min(to));
+            let mut head = Head { tape: &mut self.tape, place };
+            let outcome = nic.run(until, &mut head, &mut Ears { interpreter, log });
+            let is_through = outcome != Outcome::TimeReached;
+            let ended = match end.filter(|_| !matches!(outcome, Outcome::Stuck(_))) {
+                // A live run is repeated slice by slice.
+                Some(end) if until >= end || is_through => match self.tape.turn(place) {
+                    true => continue,
+                    false => Some("the recording ends here".to_owned()),
+                },
+                Some(_) => None,
+                None => is_through.then(|| ending(&outcome)),
+            };
+            break match ended {
+                None => Reached { cycle, ended },
+                Some(_) => {
+                    let last = log.heard.harts.last_cycle().unwrap_or(0);
+                    Reached { cycle: clock.cycle_at(nic.now()).max(last), ended }
+                }
+            };
         };
         self.tape.take_error().map_or(Ok(()), Err)?;
         Ok(reached.clone())

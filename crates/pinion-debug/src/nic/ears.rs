@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use pinion_isa::Class;
+use pinion_observe::trace::Tracer;
 use pinion_sim::Clock;
 use pinion_spin::{
     Event as NicEvent, Fault, HandlerKind, Hears, InstructionRecord, Interest, RunningTask, Spin,
@@ -11,7 +12,8 @@ use pinion_spin::{
 
 use crate::harts::{Step, Touch};
 use crate::hunt::Reason;
-use crate::log::Log;
+use crate::log::{Log, Takes};
+use crate::tap::Tap;
 use crate::terms::Task;
 use crate::words::Wrong;
 
@@ -56,7 +58,7 @@ struct Last {
     trapped: Option<u32>,
 }
 
-/// Makes of a NIC's events what a log takes. It belongs to what is saved.
+/// Knows what a NIC's events mean. What it knows of the NIC belongs to what is saved.
 #[derive(Clone, Debug)]
 pub struct Interpreter {
     /// The machine.
@@ -72,7 +74,7 @@ impl Interpreter {
     }
 
     /// Hears an event, and logs what it is.
-    pub fn hear(&mut self, event: &NicEvent<'_>, log: &mut Log<'_>) {
+    pub fn hear(&mut self, event: &NicEvent<'_>, log: &mut impl Takes) {
         let cycle_at = |time| self.shape.clock.cycle_at(time);
         match *event {
             NicEvent::Instruction(record) => {
@@ -191,3 +193,15 @@ impl Hears<Spin> for Ears<'_, '_> {
         self.interpreter.hear(event, self.log);
     }
 }
+
+impl Hears<Spin> for Tap<Interpreter> {
+    fn interest(&self) -> Interest {
+        Interest { instructions: true, ..Interest::default() }
+    }
+
+    fn hear(&mut self, event: &NicEvent<'_>) {
+        Tap::hear(self, |interpreter, entries| interpreter.hear(event, entries));
+    }
+}
+
+impl Tracer for Tap<Interpreter> {}

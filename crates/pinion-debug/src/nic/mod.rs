@@ -20,7 +20,7 @@ use crate::harts::REGISTERS;
 use crate::log::Log;
 use crate::terms::{Reached, Said, Task, Width};
 pub use alone::Alone;
-use ears::Shape;
+pub use ears::{Interpreter, Shape};
 
 /// CSRs that a debugger sees, by gdb's name and number.
 const CSRS: [(&str, u16); 8] = [
@@ -34,12 +34,17 @@ const CSRS: [(&str, u16); 8] = [
     ("mhartid", 0xf14),
 ];
 
+/// Estimate of the bytes of a node that is saved with the NIC.
+pub const OTHER_BYTES: u64 = 1 << 20;
+
 /// Packets that wait and are listed; of more, the number.
 const WAITING_SHOWN: usize = 16;
 
 /// A sPIN NIC that is debugged.
 pub struct Nic<D> {
     drive: D,
+    /// Stands in front of HPUs' names.
+    label: String,
     shape: Arc<Shape>,
     contexts: Vec<Context>,
 }
@@ -60,12 +65,12 @@ impl Nic<Alone> {
         let nic = app.nic()?;
         let shape = Arc::new(shape(app, nic.machine()));
         let drive = Alone::new(app, nic, Arc::clone(&shape), packets);
-        Ok(Self::new(app, shape, drive))
+        Ok(Self::new(app, shape, drive, String::new()))
     }
 }
 
 /// Says what of an application's machine a listener has to know.
-fn shape(app: &App, machine: &Machine) -> Shape {
+pub fn shape(app: &App, machine: &Machine) -> Shape {
     let handlers = app.contexts.iter().flat_map(|context| {
         let (header, payload) = (&context.header_handler, &context.payload_handler);
         [header, payload, &context.completion_handler].into_iter().flatten()
@@ -83,29 +88,29 @@ fn shape(app: &App, machine: &Machine) -> Shape {
 }
 
 impl<D: Drive<Node = Units>> Nic<D> {
-    fn new(app: &App, shape: Arc<Shape>, drive: D) -> Self {
+    /// Debugs an application's NIC; the label stands in front of HPUs' names.
+    pub fn new(app: &App, shape: Arc<Shape>, drive: D, label: String) -> Self {
         let contexts = app.contexts.iter().map(|context| Context {
             name: context.name.clone(),
             host_address: context.host_memory_address,
             host_bytes: context.host_memory_bytes.into(),
         });
-        Self { drive, shape, contexts: contexts.collect() }
+        Self { drive, label, shape, contexts: contexts.collect() }
     }
 
-    fn units(&self) -> &Units {
-        self.drive.node()
+    fn units<R>(&self, look: impl FnOnce(&Units) -> R) -> R {
+        self.drive.look_shown(look)
     }
 
-    /// Gives an HPU's unit, cluster in it, and number in the cluster.
-    fn place(&self, hart: u32) -> (&pinion_spin::Nic, u32, u32) {
+    /// Looks at an HPU's unit; also given are its cluster in it, and its number in the cluster.
+    fn unit<R>(&self, hart: u32, look: impl FnOnce(&pinion_spin::Nic, u32, u32) -> R) -> R {
         let (cluster, hpu) = self.shape.place(hart);
-        let nic = &self.units().nics()[self.shape.unit(hart) as usize];
-        (nic, cluster % self.shape.clusters, hpu)
+        let unit = self.shape.unit(hart) as usize;
+        self.units(|units| look(&units.nics()[unit], cluster % self.shape.clusters, hpu))
     }
 
-    fn core(&self, hart: u32) -> &Hart<u32> {
-        let (nic, cluster, hpu) = self.place(hart);
-        nic.hart(cluster, hpu)
+    fn core<R>(&self, hart: u32, look: impl FnOnce(&Hart<u32>) -> R) -> R {
+        self.unit(hart, |nic, cluster, hpu| look(nic.hart(cluster, hpu)))
     }
 
     fn context(&self, name: &str) -> Said<(u32, &Context)> {
@@ -147,12 +152,14 @@ impl<D: Drive<Node = Units>> Debuggee for Nic<D> {
     }
 
     fn bytes(&self) -> u64 {
-        let machine = self.units().machine();
-        let l1 = u64::from(machine.l1.bytes) * u64::from(machine.cluster.count);
-        let l2 = u64::from(machine.l2_handler.bytes) + u64::from(machine.l2_packet.bytes);
-        // A decoded instruction takes a few times the bytes of the instruction.
-        let unit = l1 + l2 + 20 * u64::from(machine.program.bytes);
-        unit * u64::from(self.shape.units)
+        let unit = self.units(|units| {
+            let machine = units.machine();
+            let l1 = u64::from(machine.l1.bytes) * u64::from(machine.cluster.count);
+            let l2 = u64::from(machine.l2_handler.bytes) + u64::from(machine.l2_packet.bytes);
+            // A decoded instruction takes a few times the bytes of the instruction.
+            l1 + l2 + 20 * u64::from(machine.program.bytes)
+        });
+        unit * u64::from(self.shape.units) + self.drive.others() * OTHER_BYTES
     }
 
     fn show(&mut self, from: &Saved, cycle: u64, log: &mut Log<'_>) -> Result<()> {
@@ -164,27 +171,23 @@ impl<D: Drive<Node = Units>> Debuggee for Nic<D> {
     }
 
     fn registers(&self, hart: u32) -> [u64; REGISTERS] {
-        let mut registers = [0; REGISTERS];
-        let x = self.core(hart).x;
-        registers.iter_mut().zip(x).for_each(|(register, x)| *register = x.into());
-        registers
+        self.core(hart, |core| core.x.map(u64::from))
     }
 
     fn pc(&self, hart: u32) -> u64 {
-        self.core(hart).pc.into()
+        self.core(hart, |core| core.pc.into())
     }
 
     fn csr(&self, hart: u32, number: u16) -> Option<u64> {
-        self.core(hart).read_csr(number).map(u64::from)
+        self.core(hart, |core| core.read_csr(number).map(u64::from))
     }
 
     fn privilege(&self, hart: u32) -> u8 {
-        self.core(hart).privilege as u8
+        self.core(hart, |core| core.privilege as u8)
     }
 
     fn task(&self, hart: u32) -> Option<Task> {
-        let (nic, cluster, hpu) = self.place(hart);
-        let mut task = nic.task(cluster, hpu)?;
+        let mut task = self.unit(hart, |nic, cluster, hpu| nic.task(cluster, hpu))?;
         // Behind a scheduling level packets are numbered through all units.
         let (unit, units) = (self.shape.unit(hart), self.shape.units);
         task.packet = task.packet * u64::from(units) + u64::from(unit);
@@ -192,13 +195,14 @@ impl<D: Drive<Node = Units>> Debuggee for Nic<D> {
     }
 
     fn common(&self, hart: u32, address: u64) -> u64 {
-        let (nic, cluster, _) = self.place(hart);
-        let l1 = &nic.machine().l1;
-        let offset = address.wrapping_sub(l1.alias.into());
-        match offset < l1.bytes.into() {
-            true => u64::from(l1.base + cluster * l1.stride) + offset,
-            false => address,
-        }
+        self.unit(hart, |nic, cluster, _| {
+            let l1 = &nic.machine().l1;
+            let offset = address.wrapping_sub(l1.alias.into());
+            match offset < l1.bytes.into() {
+                true => u64::from(l1.base + cluster * l1.stride) + offset,
+                false => address,
+            }
+        })
     }
 
     fn places(&self, address: u64) -> Vec<u64> {
@@ -213,33 +217,40 @@ impl<D: Drive<Node = Units>> Debuggee for Nic<D> {
     }
 
     fn read(&self, hart: u32, address: u64, buffer: &mut [u8]) -> usize {
-        let (nic, cluster, hpu) = self.place(hart);
         let Ok(address) = u32::try_from(address) else { return 0 };
-        if nic.read_memory(address, buffer) {
-            return buffer.len();
-        }
-        let mut count = 0;
-        for (byte, place) in (0..).zip(buffer) {
-            let address = address.wrapping_add(byte);
-            if let Some(word) = nic.task_register(cluster, hpu, address) {
-                *place = word.to_le_bytes()[(address & 3) as usize];
-            } else if !nic.read_memory(address, std::slice::from_mut(place)) {
-                break;
+        self.unit(hart, |nic, cluster, hpu| {
+            if nic.read_memory(address, buffer) {
+                return buffer.len();
             }
-            count += 1;
-        }
-        count
+            let mut count = 0;
+            for (byte, place) in (0..).zip(buffer) {
+                let address = address.wrapping_add(byte);
+                if let Some(word) = nic.task_register(cluster, hpu, address) {
+                    *place = word.to_le_bytes()[(address & 3) as usize];
+                } else if !nic.read_memory(address, std::slice::from_mut(place)) {
+                    break;
+                }
+                count += 1;
+            }
+            count
+        })
     }
 
     fn append_bytes(&self, address: u64, bytes: u32, to: &mut Vec<u8>) {
-        for nic in self.units().nics() {
-            let begin = to.len();
-            to.resize(begin + bytes as usize, 0);
-            if let Ok(address) = u32::try_from(address) {
-                // What is no memory reads as zero, and does not change.
-                let _ = nic.read_memory(address, &mut to[begin..]);
+        self.units(|units| {
+            for nic in units.nics() {
+                let begin = to.len();
+                to.resize(begin + bytes as usize, 0);
+                if let Ok(address) = u32::try_from(address) {
+                    // What is no memory reads as zero, and does not change.
+                    let _ = nic.read_memory(address, &mut to[begin..]);
+                }
             }
-        }
+        });
+    }
+
+    fn dwell(&mut self, in_every_cycle: bool) {
+        self.drive.dwell(in_every_cycle);
     }
 
     fn host_range(&self, context: &str, offset: u64, bytes: u64) -> Said<(u64, u32)> {
@@ -254,21 +265,20 @@ impl<D: Drive<Node = Units>> Debuggee for Nic<D> {
     }
 
     fn read_host(&self, address: u64, buffer: &mut [u8]) {
-        self.units().read_host(address, buffer);
+        self.units(|units| units.read_host(address, buffer));
     }
 
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
-        self.units().state(tell);
+        self.units(|units| units.state(tell));
     }
 
     fn name(&self, hart: u32) -> String {
         let (cluster, hpu) = self.shape.place(hart);
-        format!("cluster {cluster} HPU {hpu}")
+        format!("{}cluster {cluster} HPU {hpu}", self.label)
     }
 
     fn doing(&self, hart: u32) -> String {
-        let (nic, cluster, hpu) = self.place(hart);
-        nic.doing(cluster, hpu)
+        self.unit(hart, |nic, cluster, hpu| nic.doing(cluster, hpu))
     }
 
     fn find_context(&self, name: &str) -> Said<u32> {
@@ -283,29 +293,34 @@ impl<D: Drive<Node = Units>> Debuggee for Nic<D> {
     fn packets(&self, tasks: &[(u32, Task)]) -> String {
         let mut waiting = 0;
         let mut text = String::new();
-        let units = self.units().nics();
-        for (unit, nic) in (0..).zip(units) {
-            for record in nic.packets() {
-                let packet = record.packet * units.len() as u64 + unit;
-                let at = tasks.iter().filter(|(_, task)| task.packet == Some(packet));
-                let at: Vec<_> = at
-                    .map(|(hart, _)| self.shape.place(*hart))
-                    .map(|(cluster, hpu)| format!("on HPU {cluster}.{hpu}"))
-                    .collect();
-                waiting += usize::from(at.is_empty());
-                if at.is_empty() && waiting > WAITING_SHOWN {
-                    continue;
-                }
-                let place = if at.is_empty() { "waits".to_owned() } else { at.join(", ") };
-                let ContextId(context) = record.context;
-                text += &format!(
-                    "packet {packet} of context {}: message {}, {} B, arrived at {}, {place}\n",
-                    self.context_name(context),
-                    record.message,
-                    record.bytes,
-                    record.arrival
-                );
+        let units = u64::from(self.shape.units);
+        let records: Vec<_> = self.units(|all| {
+            let each = (0..).zip(all.nics());
+            let of_one = each.map(|(unit, nic): (u64, _)| {
+                let packets = nic.packets().into_iter().cloned();
+                packets.map(|record| (record.packet * units + unit, record)).collect::<Vec<_>>()
+            });
+            of_one.flatten().collect()
+        });
+        for (packet, record) in records {
+            let at = tasks.iter().filter(|(_, task)| task.packet == Some(packet));
+            let at: Vec<_> = at
+                .map(|(hart, _)| self.shape.place(*hart))
+                .map(|(cluster, hpu)| format!("on HPU {cluster}.{hpu}"))
+                .collect();
+            waiting += usize::from(at.is_empty());
+            if at.is_empty() && waiting > WAITING_SHOWN {
+                continue;
             }
+            let place = if at.is_empty() { "waits".to_owned() } else { at.join(", ") };
+            let ContextId(context) = record.context;
+            text += &format!(
+                "packet {packet} of context {}: message {}, {} B, arrived at {}, {place}\n",
+                self.context_name(context),
+                record.message,
+                record.bytes,
+                record.arrival
+            );
         }
         if waiting > WAITING_SHOWN {
             text += &format!("and {} more wait\n", waiting - WAITING_SHOWN);

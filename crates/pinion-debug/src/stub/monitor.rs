@@ -17,7 +17,7 @@ monitor packets                 the packets inside
 monitor host CONTEXT[+OFFSET] BYTES
                                 bytes of a context's host memory
 monitor break packet N          stop where a handler begins for packet N, counted from 0
-monitor break message M         ... for a packet of message M
+monitor break message M         ... for a packet of message M, or where a hart reads its first word
 monitor break context NAME      ... in this context
 monitor break fault             stop where a handler goes wrong (set from the beginning)
 monitor break drop              stop where a packet is dropped
@@ -79,7 +79,7 @@ impl<const BYTES: usize> Debugged<BYTES> {
                 }
             }
             ["goto", "packet", packet] => {
-                let packet = number(packet)?;
+                let packet = self.packet(packet)?;
                 (self.wanted, self.goal) = (Some(Target::Packet(packet)), None);
                 Ok(format!("`continue` goes to the first handler of packet {packet}"))
             }
@@ -99,7 +99,7 @@ impl<const BYTES: usize> Debugged<BYTES> {
 
     fn event(&self, words: &[&str]) -> Result<Event, String> {
         match words {
-            ["packet", packet] => Ok(Event::Packet(number(packet)?)),
+            ["packet", packet] => Ok(Event::Packet(self.packet(packet)?)),
             ["message", message] => Ok(Event::Message(number(message)?)),
             ["context", name] => Ok(Event::Context(self.timeline.machine().find_context(name)?)),
             ["fault"] => Ok(Event::Fault),
@@ -113,6 +113,14 @@ impl<const BYTES: usize> Debugged<BYTES> {
                  CONTEXT[+OFFSET] BYTES",
                 words.join(" ")
             )),
+        }
+    }
+
+    /// Reads the number of a packet, where packets have one.
+    fn packet(&self, text: &str) -> Result<u64, String> {
+        match self.timeline.machine().numbers_packets() {
+            true => number(text),
+            false => Err("harts work at messages here: write message M".to_owned()),
         }
     }
 

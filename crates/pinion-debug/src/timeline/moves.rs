@@ -65,6 +65,8 @@ impl Timeline {
         only: Option<u32>,
         past: Option<(u32, u64)>,
     ) {
+        let seeks = matches!(goal, Goal::Position(_));
+        self.debuggee.dwell(!seeks && self.conditions.compare_memory());
         let step = match goal {
             Goal::Position(to) => {
                 self.load_for(to.cycle);
@@ -317,7 +319,7 @@ impl Timeline {
     /// Gives the memory that has to be compared; nothing if none has.
     fn watched(&self, hunt: &Hunt) -> Vec<Option<Vec<u8>>> {
         let conditions = &hunt.conditions;
-        if !conditions.compare_memory() {
+        if !conditions.compare_memory() || !self.debuggee.units_write_memory() {
             return Vec::new();
         }
         let count = conditions.watchpoints.len() + conditions.events.len();

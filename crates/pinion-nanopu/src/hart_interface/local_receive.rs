@@ -167,6 +167,11 @@ impl ContextQueue {
         Some(word)
     }
 
+    /// Gives the next word if it entered before cycle `now`, and leaves it there.
+    pub fn head_word(&self, now: Cycle) -> Option<u64> {
+        (self.count(now) > 0).then(|| self.ring[self.place(self.head)])
+    }
+
     /// Counts the messages that were begun, if the word that was read last, in `now`, began one.
     pub fn has_just_begun(&self, now: Cycle) -> Option<u64> {
         let is_first = self.reads[0] == now && self.starts[0].0 + 1 == self.head;
@@ -270,6 +275,7 @@ mod tests {
         queue.complete();
         assert_eq!([10, 11, 12, 13, 99].map(|at| queue.count(at)), [0, 1, 2, 3, 3]);
         assert_eq!(queue.pop(10), None);
+        assert_eq!([10, 11, 11].map(|now| queue.head_word(now)), [None, Some(7), Some(7)]);
         assert_eq!((queue.pop(11), queue.pop(11), queue.pop(12)), (Some(7), None, Some(8)));
         assert_eq!((queue.count(13), queue.handed_over()), (1, 1));
     }

@@ -195,6 +195,11 @@ impl HartInterface {
         word
     }
 
+    /// Gives the word that a read of x30 in cycle `now` would take, without taking it.
+    pub fn head_word(&self, now: Cycle) -> Option<u64> {
+        self.queues.get(usize::from(self.context()))?.head_word(now)
+    }
+
     /// Counts the messages that the running context has begun, if it has begun one with the word that it
     /// read last, in `now`.
     pub fn has_just_begun(&self, now: Cycle) -> Option<u64> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::Cycle;
 use crate::core::{Network, Waits};
-use crate::event::{Event, Listener};
+use crate::event::{Event, Listener, Told};
 use crate::hart_interface::HartInterface;
 use crate::waypoint::Waypoint;
 
@@ -105,6 +105,14 @@ impl<L: Listener> Network for Port<'_, L> {
 
     fn retired(&mut self, at: Cycle, pc: u64, waits: Waits, registers: &[u64; 32]) {
         self.listener.retired(self.hart, at, pc, waits, registers);
+    }
+
+    fn stored(&mut self, address: u64, bytes: u8, found: u64) {
+        self.listener.hear(&Told::Stored { hart: self.hart, address, bytes, found });
+    }
+
+    fn excepted(&mut self, at: Cycle, pc: u64, cause: u32, value: u64) {
+        self.listener.hear(&Told::Excepted { hart: self.hart, at, pc, cause, value });
     }
 
     fn trapped(&mut self, at: Cycle) {

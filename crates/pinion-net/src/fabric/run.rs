@@ -255,6 +255,15 @@ impl<N: Node + Send> Fabric<N> {
         }
     }
 
+    /// Looks at a node, if it is this rank's.
+    pub fn look<R>(&self, number: usize, look: impl FnOnce(&N) -> R) -> Option<R> {
+        let component = lock(self.components[..self.topology.nodes].get(number)?);
+        match component.node.inner() {
+            Kind::Node(node) => Some(look(node)),
+            _ => None,
+        }
+    }
+
     /// Looks at this rank's nodes, in order.
     pub fn for_each_node(&mut self, mut look: impl FnMut(usize, &mut N)) {
         let nodes = self.topology.nodes;

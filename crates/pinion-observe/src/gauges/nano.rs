@@ -272,7 +272,10 @@ impl Hears<NanoPu> for NanoGauges {
             Told::Left { first_flit, last_flit, frame } => {
                 self.pass(1, (first_flit, last_flit), frame.len());
             }
-            Told::Retired { .. } | Told::Taken { .. } => {}
+            Told::Retired { .. }
+            | Told::Taken { .. }
+            | Told::Stored { .. }
+            | Told::Excepted { .. } => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use pinion_nanopu::waypoint::Waypoint;
 const MOST_WORKS: usize = 16;
 
 /// Follows harts from message to message.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Works {
     /// Messages that harts were given and have not ended, by hart and context; the number of those that
     /// have ended.

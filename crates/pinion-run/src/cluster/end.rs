@@ -38,6 +38,13 @@ macro_rules! each {
 }
 
 impl End<'_> {
+    /// Keeps what comes in from elsewhere, so that it can be saved.
+    pub fn keep(&mut self) {
+        if let End::Frames(end) = self {
+            end.keep();
+        }
+    }
+
     /// Lets who traces it write what is left of a run until cycle `now`.
     pub(super) fn complete(&mut self, now: u64) -> pinion_app::Result<()> {
         match self {

@@ -15,6 +15,7 @@ use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble, fli
 use super::rows::NodeRow;
 
 /// The end of a cable where frames come from elsewhere.
+#[derive(Clone)]
 pub struct FramesEnd {
     source: Source,
     pins_free: u64,
@@ -26,6 +27,7 @@ pub struct FramesEnd {
 }
 
 /// Where frames come from.
+#[derive(Clone)]
 enum Source {
     /// A device puts them here, and takes what leaves.
     Device {
@@ -54,6 +56,13 @@ impl FramesEnd {
 
     fn new(source: Source) -> Self {
         Self { source, pins_free: 0, now: 0, moved: 0, frames_in: 0, frames_out: 0 }
+    }
+
+    /// Keeps packets, so that they can come again.
+    pub(super) fn keep(&mut self) {
+        if let Source::Packets(packets) = &self.source {
+            packets.keep();
+        }
     }
 
     /// Takes a frame from the device whose first flit goes on the cable in a cycle that was not run yet,
@@ -160,15 +169,15 @@ impl Node for FramesEnd {
     }
 
     fn save(&self) -> Result<Saved, SaveError> {
-        Err(match &self.source {
-            Source::Device { .. } => SaveError::Device { what: "a live device".to_owned() },
-            Source::Packets(_) => SaveError::File { what: "a capture".to_owned() },
-        })
+        match &self.source {
+            Source::Device { .. } => Err(SaveError::Device { what: "a live device".to_owned() }),
+            Source::Packets(packets) => packets.save().map(|_| Saved::new(self.clone())),
+        }
     }
 
-    fn restore(&mut self, _: &Saved) -> Result<(), RestoreError> {
-        let what = "frames that come from a file or a device cannot be taken back".to_owned();
-        Err(RestoreError::BuiltDifferently { what })
+    fn restore(&mut self, saved: &Saved) -> Result<(), RestoreError> {
+        self.clone_from(saved.get()?);
+        Ok(())
     }
 }
 

@@ -50,6 +50,11 @@ impl<L: Settling + Send> NanoEnd<L> {
         Ok(Self { inner, service: Arc::clone(service), setup, ends, trouble: None })
     }
 
+    /// Gives the node.
+    pub fn node(&self) -> &pinion_nanopu::node::Node {
+        &self.inner.node
+    }
+
     /// Tells whether messages are inside that somebody waits for.
     pub(super) fn holds(&self) -> bool {
         let contexts = self.setup.machine.value.hart_interface.contexts;

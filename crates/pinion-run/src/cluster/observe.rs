@@ -58,7 +58,7 @@ impl<'a> Observed<'a> {
 }
 
 /// Tells how programs ended a run that `waits` for them, if they did.
-pub(super) fn ended(status: &Status, waits: bool) -> Option<Ending> {
+pub fn ended(status: &Status, waits: bool) -> Option<Ending> {
     match (status.failed, status.open) {
         (1.., _) => Some(Ending::Failed),
         (0, 0) if waits => Some(Ending::Finished),

@@ -133,7 +133,10 @@ pub(super) fn failed(error: pinion_net::fabric::FabricError) -> Error {
 }
 
 /// Makes this rank's nodes and joins them.
-pub(super) fn build<'a>(
+///
+/// # Errors
+/// When a node cannot be made, or a capture not be written.
+pub fn build<'a>(
     plan: &Plan,
     options: &RunOptions,
     threads: usize,

@@ -89,6 +89,11 @@ impl<'a> SpinEnd<'a> {
         Ok(Self { app: Arc::clone(app), end, clock, begin, reached: 0, trouble: None })
     }
 
+    /// Gives the NIC.
+    pub fn nic(&self) -> &pinion_spin::Units {
+        self.end.nic()
+    }
+
     /// Gives what handlers have printed in whole lines.
     pub fn console(&self) -> &str {
         &self.end.ears.console.0

@@ -46,7 +46,11 @@ impl<L: Listener> Hears<NanoPu> for Ears<L> {
     fn hear(&mut self, told: &Told<'_>) {
         match *told {
             Told::Event { event, .. } => self.count(event),
-            Told::Retired { .. } | Told::Taken { .. } | Told::Waypoint { .. } => {}
+            Told::Retired { .. }
+            | Told::Taken { .. }
+            | Told::Stored { .. }
+            | Told::Excepted { .. }
+            | Told::Waypoint { .. } => {}
             Told::Arrived { first_flit, frame } => self.frames.arrived(first_flit, frame),
             Told::Left { first_flit, last_flit, frame } => {
                 self.frames.left(first_flit, last_flit, frame);

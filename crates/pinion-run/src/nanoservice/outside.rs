@@ -98,6 +98,7 @@ impl Traffic {
     }
 }
 
+#[derive(Clone)]
 enum Source {
     Silent,
     Frames(Box<Arrivals>),
@@ -108,18 +109,24 @@ enum Source {
 
 /// The other end.
 pub struct Outside {
-    source: Source,
+    turn: Turn,
     wire: Wire,
     answers: bool,
     packet_bytes: usize,
+    current: Vec<u8>,
+    error: Option<Error>,
+}
+
+/// What it is at.
+#[derive(Clone)]
+struct Turn {
+    source: Source,
     waiting: BinaryHeap<Reverse<(Cycle, u64, Vec<u8>)>>,
     made: u64,
     wire_free: Cycle,
     started: Option<Cycle>,
     /// When a script goes on behind a message that nobody answers.
     resume: Option<Cycle>,
-    current: Vec<u8>,
-    error: Option<Error>,
 }
 
 impl Outside {
@@ -146,36 +153,46 @@ impl Outside {
             }
         };
         let packet_bytes = wire.packet_bytes();
-        Ok(Self {
+        let turn = Turn {
             source,
-            answers: answers && wire.acknowledges(),
-            packet_bytes,
-            wire,
             waiting: BinaryHeap::new(),
             made: 0,
             wire_free: 0,
             started,
             resume: None,
+        };
+        Ok(Self {
+            turn,
+            answers: answers && wire.acknowledges(),
+            packet_bytes,
+            wire,
             current: Vec::new(),
             error: None,
         })
     }
 
+    /// Keeps frames, so that they can come again.
+    pub fn keep(&mut self) {
+        if let Source::Frames(packets) = &self.turn.source {
+            packets.keep();
+        }
+    }
+
     /// Lets requests begin: the program is ready.
     pub fn start(&mut self, now: Cycle) {
-        if self.started.is_some() {
+        if self.turn.started.is_some() {
             return;
         }
-        self.started = Some(now + START_DELAY_CYCLES);
-        if let Source::Planned(spec) = &self.source {
+        self.turn.started = Some(now + START_DELAY_CYCLES);
+        if let Source::Planned(spec) = &self.turn.source {
             let start_delay_cycles = now + spec.start_delay_cycles;
             let spec = LoadSpec { startup_messages: 0, start_delay_cycles, ..spec.clone() };
             match LoadSource::new(spec) {
-                Ok(load) => self.source = Source::Load(Box::new(load)),
+                Ok(load) => self.turn.source = Source::Load(Box::new(load)),
                 Err(error) => self.error = Some(error.into()),
             }
         }
-        if let Source::Frames(packets) = &mut self.source {
+        if let Source::Frames(packets) = &mut self.turn.source {
             packets.begin(now + START_DELAY_CYCLES);
         }
         self.play(now + START_DELAY_CYCLES);
@@ -183,7 +200,7 @@ impl Outside {
 
     /// Gives the requests sent so far and how many there are.
     pub fn progress(&self) -> (u64, Option<u64>) {
-        match &self.source {
+        match &self.turn.source {
             Source::Silent => (0, None),
             Source::Frames(packets) => packets.progress(),
             Source::Planned(spec) => (0, Some(spec.requests)),
@@ -194,12 +211,12 @@ impl Outside {
 
     /// Tells whether requests are over when their answers have come: a script says which those are.
     pub fn is_script(&self) -> bool {
-        matches!(self.source, Source::Script(_))
+        matches!(self.turn.source, Source::Script(_))
     }
 
     /// Takes the error that ended the requests, if one did.
     pub fn take_error(&mut self) -> Option<Error> {
-        let packets = match &mut self.source {
+        let packets = match &mut self.turn.source {
             Source::Frames(packets) => packets.take_error(),
             _ => None,
         };
@@ -208,7 +225,7 @@ impl Outside {
 
     /// Says why nothing came from here, where nothing did.
     pub fn why_nothing(&self) -> &'static str {
-        match &self.source {
+        match &self.turn.source {
             Source::Silent => {
                 "give --load SPEC, --messages FILE or --pcap-in FILE, or put a messages.toml beside \
                  app.toml"
@@ -222,7 +239,7 @@ impl Outside {
 
     /// Ends the requests, and gives a load's report and a script's differences.
     pub fn finish(self) -> (Option<LoadReport>, Vec<String>) {
-        match self.source {
+        match self.turn.source {
             Source::Load(load) => (Some(load.into_report()), Vec::new()),
             Source::Script(script) => (None, script.differences()),
             Source::Silent | Source::Frames(_) | Source::Planned(_) => (None, Vec::new()),
@@ -231,27 +248,27 @@ impl Outside {
 
     /// Sends a script's next message, if it is its turn.
     fn play(&mut self, at: Cycle) {
-        if self.started.is_none() {
+        if self.turn.started.is_none() {
             return;
         }
-        let Source::Script(script) = &mut self.source else { return };
+        let Source::Script(script) = &mut self.turn.source else { return };
         let Some((number, context, message)) = script.take_next() else { return };
-        self.resume = script.is_due().then_some(at + START_DELAY_CYCLES);
+        self.turn.resume = script.is_due().then_some(at + START_DELAY_CYCLES);
         for frame in self.wire.message(number, context, &message) {
-            self.waiting.push(Reverse((at, self.made, frame)));
-            self.made += 1;
+            self.turn.waiting.push(Reverse((at, self.turn.made, frame)));
+            self.turn.made += 1;
         }
     }
 
     fn own_next(&self) -> Option<Cycle> {
-        self.waiting.peek().map(|Reverse((due, ..))| *due)
+        self.turn.waiting.peek().map(|Reverse((due, ..))| *due)
     }
 
     fn source_next(&mut self) -> Option<Cycle> {
-        match &mut self.source {
+        match &mut self.turn.source {
             Source::Load(load) => load.next_cycle(),
             Source::Frames(packets) => packets.next_cycle(),
-            Source::Script(_) => self.resume,
+            Source::Script(_) => self.turn.resume,
             Source::Silent | Source::Planned(_) => None,
         }
     }
@@ -260,24 +277,24 @@ impl Outside {
 impl Peer for Outside {
     fn next_cycle(&mut self) -> Option<Cycle> {
         let next = [self.own_next(), self.source_next()].into_iter().flatten().min();
-        next.map(|at| at.max(self.wire_free))
+        next.map(|at| at.max(self.turn.wire_free))
     }
 
     fn next_frame(&mut self) -> Option<(Cycle, &[u8])> {
-        if let Some(at) = self.resume
+        if let Some(at) = self.turn.resume
             && self.own_next().is_none_or(|own| at < own)
         {
-            self.resume = None;
+            self.turn.resume = None;
             self.play(at);
         }
         let (own, source) = (self.own_next(), self.source_next());
         let due = match (own, source) {
             (Some(own), source) if source.is_none_or(|source| own <= source) => {
-                let Reverse((due, _, frame)) = self.waiting.pop()?;
+                let Reverse((due, _, frame)) = self.turn.waiting.pop()?;
                 self.current = frame;
                 due
             }
-            _ => match &mut self.source {
+            _ => match &mut self.turn.source {
                 Source::Load(load) => {
                     let (due, frame) = load.next_frame()?;
                     self.current.clear();
@@ -292,13 +309,13 @@ impl Peer for Outside {
                 Source::Silent | Source::Planned(_) | Source::Script(_) => return None,
             },
         };
-        let cycle = due.max(self.wire_free);
-        self.wire_free = cycle + flits(self.current.len());
+        let cycle = due.max(self.turn.wire_free);
+        self.turn.wire_free = cycle + flits(self.current.len());
         Some((cycle, &self.current))
     }
 
     fn frame_out(&mut self, first_flit: Cycle, last_flit: Cycle, frame: &[u8]) {
-        if let Source::Load(load) = &mut self.source {
+        if let Source::Load(load) = &mut self.turn.source {
             load.frame_out(first_flit, last_flit, frame);
             return;
         }
@@ -308,31 +325,35 @@ impl Peer for Outside {
         }
         if self.answers {
             let answer = self.wire.acknowledgement(&header);
-            self.waiting.push(Reverse((last_flit, self.made, answer)));
-            self.made += 1;
+            self.turn.waiting.push(Reverse((last_flit, self.turn.made, answer)));
+            self.turn.made += 1;
         }
-        if let Source::Script(script) = &mut self.source {
+        if let Source::Script(script) = &mut self.turn.source {
             script.hear(&header, payload, self.packet_bytes);
             self.play(last_flit + 1);
         }
     }
 
     fn is_done(&self, now: Cycle) -> bool {
-        let source = match &self.source {
+        let source = match &self.turn.source {
             Source::Silent => true,
             Source::Frames(packets) => packets.is_over(),
             Source::Planned(_) => false,
             Source::Load(load) => load.is_done(now),
-            Source::Script(script) => self.started.is_some() && script.is_done(),
+            Source::Script(script) => self.turn.started.is_some() && script.is_done(),
         };
-        source && self.waiting.is_empty()
+        source && self.turn.waiting.is_empty()
     }
 
     fn save(&self) -> std::result::Result<Saved, SaveError> {
-        Err(SaveError::File { what: "the requests of a run".to_owned() })
+        if let Source::Frames(packets) = &self.turn.source {
+            packets.save()?;
+        }
+        Ok(Saved::new(self.turn.clone()))
     }
 
     fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
-        saved.get::<()>().copied()
+        self.turn.clone_from(saved.get()?);
+        Ok(())
     }
 }

@@ -6,13 +6,14 @@
 //! program exits, when the requests are over and nothing happens any more, or when no message has
 //! moved for a while.
 
+use std::borrow::Borrow;
 use std::time::Instant;
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::node::{self, NodeEnd};
 use pinion_net::link::{Link, Pair};
 use pinion_net::load::{Peer as _, PeerEnd};
-use pinion_sim::node::Node as _;
+use pinion_sim::node::{Node as _, RestoreError, SaveError, Saved};
 
 use super::ears::Ears;
 use super::frames::{Frames, Matching, Outputs};
@@ -96,32 +97,7 @@ pub fn run<L: Settling>(
         let until = options.cycles.unwrap_or(Cycle::MAX);
         return live::replay(service, setup, (recorded, until), outputs, observer, listener);
     }
-    let node = setup.node(service)?;
-    let matching = match &options.traffic {
-        Traffic::Load(spec) | Traffic::Announced(spec) => spec.sent_word_matching(),
-        _ => Matching::Oldest,
-    };
-    let frames = Frames::new(outputs, Wire::new(setup, PEER_IP), matching, setup.clock)?;
-    let outside =
-        Outside::new(options.traffic, Wire::new(setup, PEER_IP), options.answers, setup.clock)?;
-    let link = Link::new(options.link_cycles);
-    let ears = Ears::new(node.harts(), frames, listener);
-    let pair = Pair::new(NodeEnd::new(node, ears), PeerEnd::new(outside), &link);
-    let run = Run {
-        pair: pair.map_err(|error| Error::part("cannot link node and traffic", error))?,
-        service,
-        contexts: setup.machine.value.hart_interface.contexts,
-        answers: options.answers,
-        cycles: options.cycles.unwrap_or(Cycle::MAX),
-        patience: options.patience,
-        start: options.start,
-        moved: 0,
-        said: Said::new(setup.machine.value.core.count as usize),
-        ready: None,
-        restless: false,
-        host: Instant::now(),
-    };
-    run.run(setup, observer)
+    Run::new(service, setup, options, outputs, listener)?.run(setup, observer)
 }
 
 trait SentWord {
@@ -139,9 +115,10 @@ impl SentWord for pinion_net::load::LoadSpec {
     }
 }
 
-struct Run<'a, L> {
+/// A run as it goes on.
+pub struct Run<S, L> {
     pair: Ends<L>,
-    service: &'a Service,
+    service: S,
     contexts: u16,
     answers: bool,
     cycles: Cycle,
@@ -157,12 +134,108 @@ struct Run<'a, L> {
     host: Instant,
 }
 
-impl<L: Settling> Run<'_, L> {
+/// What is saved of a run.
+struct State {
+    pair: Saved,
+    moved: Cycle,
+    ready: Option<Cycle>,
+    restless: bool,
+}
+
+impl<S: Borrow<Service>, L: Settling> Run<S, L> {
+    /// Puts a nanoservice and its requests at the ends of a link; nothing has happened yet.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn new(
+        service: S,
+        setup: &Setup,
+        options: RunOptions,
+        outputs: &Outputs,
+        listener: L,
+    ) -> Result<Self> {
+        let node = setup.node(service.borrow())?;
+        let matching = match &options.traffic {
+            Traffic::Load(spec) | Traffic::Announced(spec) => spec.sent_word_matching(),
+            _ => Matching::Oldest,
+        };
+        let frames = Frames::new(outputs, Wire::new(setup, PEER_IP), matching, setup.clock)?;
+        let outside =
+            Outside::new(options.traffic, Wire::new(setup, PEER_IP), options.answers, setup.clock)?;
+        let link = Link::new(options.link_cycles);
+        let ears = Ears::new(node.harts(), frames, listener);
+        let pair = Pair::new(NodeEnd::new(node, ears), PeerEnd::new(outside), &link);
+        Ok(Self {
+            pair: pair.map_err(|error| Error::part("cannot link node and traffic", error))?,
+            service,
+            contexts: setup.machine.value.hart_interface.contexts,
+            answers: options.answers,
+            cycles: options.cycles.unwrap_or(Cycle::MAX),
+            patience: options.patience,
+            start: options.start,
+            moved: 0,
+            said: Said::new(setup.machine.value.core.count as usize),
+            ready: None,
+            restless: false,
+            host: Instant::now(),
+        })
+    }
+
+    /// Keeps what comes in, so that the run can be saved.
+    pub fn keep(&mut self) {
+        self.pair.b.peer_mut().keep();
+    }
+
+    /// Gives the node.
+    pub fn node(&self) -> &node::Node {
+        &self.pair.a.node
+    }
+
+    /// Gives the first cycle that was not run.
+    pub fn now(&self) -> Cycle {
+        self.pair.now()
+    }
+
+    /// Runs up to a cycle, wherever that cuts a window. What happens from then on may be another run's
+    /// where harts share memory: it is for looking at the node there.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn cut(&mut self, until: Cycle, observer: &mut dyn Observer) -> Result<()> {
+        while self.next_stop() < until {
+            if self.run_to_next_look(Cycle::MAX, observer)?.is_some() {
+                return Ok(());
+            }
+        }
+        let cut = self.pair.run(until, |pair| !pair.a.has_ended());
+        cut.map(drop).map_err(|error| Error::part("cannot write frames", error))
+    }
+
+    /// Saves the run; who listens to it is not part of that.
+    ///
+    /// # Errors
+    /// When what comes in is not kept.
+    pub fn save(&self) -> std::result::Result<Saved, SaveError> {
+        let (moved, ready, restless) = (self.moved, self.ready, self.restless);
+        Ok(Saved::new(State { pair: self.pair.save()?, moved, ready, restless }))
+    }
+
+    /// Goes to where the run was saved.
+    ///
+    /// # Errors
+    /// When it was another run.
+    pub fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
+        let State { pair, moved, ready, restless } = saved.get()?;
+        self.pair.restore(pair)?;
+        (self.moved, self.ready, self.restless) = (*moved, *ready, *restless);
+        Ok(())
+    }
+
     fn run(mut self, setup: &Setup, observer: &mut dyn Observer) -> Result<Summary> {
         let mut looks = Slice::new(1, MOST_LOOKS);
         let ending = loop {
-            let ended =
-                (0..looks.begin()).find_map(|_| self.run_to_next_look(observer).transpose());
+            let ended = (0..looks.begin())
+                .find_map(|_| self.run_to_next_look(Cycle::MAX, observer).transpose());
             if let Some(ending) = ended.transpose()? {
                 break ending;
             }
@@ -179,17 +252,24 @@ impl<L: Settling> Run<'_, L> {
         self.conclude(setup, ending)
     }
 
-    /// Runs to the next look, and says whether the run is over there.
-    fn run_to_next_look(&mut self, observer: &mut dyn Observer) -> Result<Option<Ending>> {
-        let now = self.pair.now();
-        let start = self.start.filter(|_| self.ready.is_none()).unwrap_or(Cycle::MAX);
-        let look = next_look(now);
-        let until = look.min(self.cycles).min(start.max(now + 1));
-        let mut error = None;
+    /// Runs to the next look, or only until a window ends behind a cycle, and says whether the run is over
+    /// there. It is cut nowhere else, and so is the same however often it stops.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn run_to_next_look(
+        &mut self,
+        behind: Cycle,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Ending>> {
+        let until = self.next_stop();
+        let (mut error, mut stopped) = (None, false);
         let reached = self.pair.run(until, |pair| {
             let now = pair.now();
             error = pair.a.ears.other.settle(now).err();
-            error.is_none() && !pair.a.has_ended() && !pair.a.ears.other.is_over()
+            let goes_on = error.is_none() && !pair.a.has_ended() && !pair.a.ears.other.is_over();
+            stopped = goes_on && now > behind;
+            goes_on && !stopped
         });
         if let Some(error) = error {
             return Err(error);
@@ -198,6 +278,9 @@ impl<L: Settling> Run<'_, L> {
             return Ok(Some(Ending::Interrupted));
         }
         let reached = reached.map_err(|error| Error::part("cannot write frames", error))?;
+        if stopped && reached < until {
+            return Ok(None);
+        }
         self.after_look(reached, observer)?;
         let rests = reached < until && !self.pair.a.has_ended();
         let ending = self.ending(reached, rests);
@@ -205,6 +288,13 @@ impl<L: Settling> Run<'_, L> {
             Some(error) => Err(error),
             None => Ok(ending),
         }
+    }
+
+    /// Gives the cycle up to which the run goes before anything is decided about it.
+    fn next_stop(&self) -> Cycle {
+        let now = self.pair.now();
+        let start = self.start.filter(|_| self.ready.is_none()).unwrap_or(Cycle::MAX);
+        next_look(now).min(self.cycles).min(start.max(now + 1))
     }
 
     /// Passes on what happened since the last look.
@@ -215,7 +305,7 @@ impl<L: Settling> Run<'_, L> {
         if self.said.print(&self.pair.a.node, observer, false) {
             self.moved = now;
         }
-        self.said.warn(&self.pair.a.node, self.service, observer);
+        self.said.warn(&self.pair.a.node, self.service.borrow(), observer);
         Ok(())
     }
 
@@ -296,7 +386,11 @@ impl<L: Settling> Run<'_, L> {
     }
 
     fn stuck(&self) -> Ending {
-        Ending::Stuck(hang::describe(&self.pair.a.node, &self.service.image, self.contexts))
+        Ending::Stuck(hang::describe(
+            &self.pair.a.node,
+            &self.service.borrow().image,
+            self.contexts,
+        ))
     }
 
     fn conclude(self, setup: &Setup, ending: Ending) -> Result<Summary> {
@@ -309,7 +403,8 @@ impl<L: Settling> Run<'_, L> {
         let (load, differences) = peer.finish();
         let (counts, latency) = end.ears.frames.finish()?;
         let at = (now, ready);
-        let mut summary = sum_up(self.service, setup, &end, ending, at, (counts, &latency));
+        let mut summary =
+            sum_up(self.service.borrow(), setup, &end, ending, at, (counts, &latency));
         summary.host = self.host.elapsed();
         summary.section.load = load;
         summary.differences = differences;

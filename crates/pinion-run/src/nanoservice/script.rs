@@ -72,7 +72,7 @@ pub struct Exchange {
 }
 
 /// Plays messages.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Script {
     announcements: Vec<Vec<u64>>,
     exchanges: Vec<Exchange>,

@@ -4,21 +4,28 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CLUSTER, ENGINE, OUTPUTS, RUN_APP, RunArgs, SERVICE, hide};
+use super::{ENGINE, OUTPUTS, RUN_APP, RunArgs, hide};
 
 /// What `pinion debug --help` says at its end.
 const DEBUG_NOTES: &str = "\
-gdb's threads are the HPUs; all of them stop together. Beside break, watch, step and continue it knows
-reverse-step, reverse-next, reverse-continue and reverse-finish: the run is the same each time, so it can
-be gone back in. `monitor help` lists what gdb has no commands for: stops at a packet, a message, a
-context, a fault or a drop, the queues, the packets inside, the way to a packet. Ctrl-C stops the run.
+gdb's threads are the HPUs of a NIC or the harts of a nanoPU, named with the packet or message that they
+work at; all of them stop together. Of a cluster, --node says whose they are; the other nodes run beside
+it. Beside break, watch, step and continue gdb knows reverse-step, reverse-next, reverse-continue and
+reverse-finish: the run is the same each time, so it can be gone back in. `monitor help` lists what gdb has
+no commands for: stops at a packet, a message, a context, a fault or a drop, the queues, what is inside,
+the way to a packet or message. Ctrl-C stops the run.
 
 The run is that of `pinion run` with the same options, and stays it: registers and memory cannot be
 written. gdb is gdb-multiarch or another one that knows RISC-V; compile with -g (app.toml, flags) for lines
 and variables.";
 
-/// Options of `pinion run` that `pinion debug` does not take.
-const DEBUG_REFUSES: [&[&str]; 5] = [&ENGINE, &SERVICE, &CLUSTER, &OUTPUTS, &["--json", "--quiet"]];
+/// Options of `pinion run` that `pinion debug` does not take; the engine's have their own reason.
+pub const DEBUG_REFUSES: [&[&str]; 4] = [
+    &ENGINE,
+    &OUTPUTS,
+    &["--json", "--quiet"],
+    &["--threads", "--pcap", "--queue", "--histogram", "--curve"],
+];
 
 #[derive(Debug, Args)]
 #[command(
@@ -33,6 +40,9 @@ pub struct DebugArgs {
     /// The gdb to start [default: gdb-multiarch, or another one that knows RISC-V]
     #[arg(long, value_name = "PATH", help_heading = "Debugger")]
     pub gdb: Option<PathBuf>,
+    /// This node of a cluster
+    #[arg(long, value_name = "NAME", help_heading = "Debugger")]
+    pub node: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
     /// Further arguments of gdb, as in -- -batch -x commands.gdb

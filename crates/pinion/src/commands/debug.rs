@@ -1,19 +1,21 @@
-//! `pinion debug APP`: gdb on a run that can be gone back in.
+//! `pinion debug APP`: gdb on a run that can be gone back in: of handlers, a nanoservice, or a node of a
+//! cluster.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
 use pinion::Error;
-use pinion::app::App;
+use pinion::cluster::Target;
 use pinion::debug::session::{self, Ended};
-use pinion::debug::{Timeline, gdb};
+use pinion::debug::{Nano, Timeline, among, gdb};
 use pinion::error::Result;
 use pinion::manifest::Manifest;
 
 use super::run::packets;
-use super::{Status, engine, interrupt, look, recorded};
-use crate::cli::{DebugArgs, OUTPUTS};
+use super::{Status, cluster, engine, interrupt, look, recorded, service};
+use crate::cli::{DEBUG_REFUSES, DebugArgs};
 use crate::output;
 
 /// Where gdb finds the run that it is started on: any port that is free.
@@ -22,37 +24,86 @@ const OWN_GDB: &str = "127.0.0.1:0";
 /// Time between two looks at whether gdb has connected.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
+/// What looks into live runs of nodes, which the debugger does not.
+const LIVE_LOOKS: &str = "`pinion trace`, `why` and `profile` look into it";
+
+/// What is debugged: a run that has not begun, and its program.
+type Subject = (Timeline, PathBuf);
+
 pub fn run(args: &DebugArgs) -> Result<Status> {
-    if pinion::cluster::locate(&args.run.app.app).is_some() {
-        let why = "`pinion debug` stops one NIC; of a cluster's node, `pinion trace --node NAME` \
-                   shows every instruction";
-        return Err(Error::Usage(why.to_owned()));
+    let with = "with `pinion run`: a debugged run goes back and forth and has no end to sum up";
+    DEBUG_REFUSES[1..].iter().try_for_each(|options| look::refuse(&args.run, options, with))?;
+    if let Some(file) = pinion::cluster::locate(&args.run.app.app) {
+        return debug(args, || of_cluster(args, &file));
     }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
+    look::refuse_node(args.node.as_ref(), &manifest)?;
+    look::refuse_for_one(&args.run, &manifest)?;
     let why = "a debugger shows the simulated machine; handlers of the native engine are this \
                computer's own code, for which its gdb serves";
     engine::refuse(&args.run.engine, why)?;
-    refuse(args, &manifest)?;
-    let but = "`pinion trace`, `why` and `profile` look into it";
-    recorded::refuse_live(&args.run, "packet handlers", but)?;
+    if manifest.nanoservice().is_some() {
+        return debug(args, || of_service(args, manifest));
+    }
+    look::refuse_for_handlers(&args.run, &manifest)?;
+    debug(args, || of_handlers(args, manifest))
+}
+
+/// Begins the run of packet handlers.
+fn of_handlers(args: &DebugArgs, manifest: Manifest) -> Result<Subject> {
     let packets = packets(&args.run, &manifest)?;
+    let app = look::app(&args.run, manifest)?;
+    Ok((Timeline::new(&app, packets)?, app.built.elf))
+}
+
+/// Begins the run of a nanoservice.
+fn of_service(args: &DebugArgs, manifest: Manifest) -> Result<Subject> {
+    recorded::refuse_live(&args.run, "a nanoservice", LIVE_LOOKS)?;
+    let (service, setup) = service::prepare(&args.run, manifest)?;
+    let options = service::run_options(&args.run, &service, &setup)?;
+    let elf = service.built.elf.clone();
+    Ok((Timeline::of(Box::new(Nano::alone(service, &setup, options)?))?, elf))
+}
+
+/// Begins the run of a cluster, one node of which is debugged.
+fn of_cluster(args: &DebugArgs, file: &Path) -> Result<Subject> {
+    recorded::refuse_live(&args.run, "a cluster", LIVE_LOOKS)?;
+    let plan = cluster::plan_for_a_node(&args.run, file)?;
+    let node = cluster::find_node(&plan, args.node.as_deref(), "debugged")?;
+    let target = plan.group_of(node).map(|(group, _)| &group.target);
+    let elf = match target {
+        Some(Target::Nanoservice { service, .. }) => service.built.elf.clone(),
+        Some(Target::Handlers { app }) => app.built.elf.clone(),
+        _ => PathBuf::new(),
+    };
+    let options = cluster::run_options(&args.run, Vec::new())?;
+    let Some(debuggee) = among::node(&plan, &options, node)? else {
+        return Err(Error::Usage(format!(
+            "--node {}: it runs no program; debug a node that its packets are for",
+            plan.names[node]
+        )));
+    };
+    Ok((Timeline::of(debuggee)?, elf))
+}
+
+/// Has gdb, or whoever connects, debug a run.
+fn debug(args: &DebugArgs, begin: impl FnOnce() -> Result<Subject>) -> Result<Status> {
     let (listener, chosen) = match &args.listen {
         Some(address) => (session::listen(address)?, None),
         None => (session::listen(OWN_GDB)?, Some(gdb::choose(args.gdb.as_deref())?)),
     };
-    let app = look::app(&args.run, manifest)?;
-    tell_symbols(&app)?;
-    let timeline = Timeline::new(&app, packets)?;
+    let (timeline, elf) = begin()?;
+    tell_symbols(&elf)?;
     let address = listener.local_addr().map_err(|error| Error::part("cannot listen", error))?;
     match chosen {
         None => {
-            let stream = accept(&listener, address, &app)?;
+            let stream = accept(&listener, address, &elf)?;
             conclude(session::serve(timeline, stream)?)
         }
         Some(chosen) => {
             // Ctrl-C is for gdb, which has the terminal too.
             interrupt::leave_alone();
-            let mut child = gdb::start(&chosen, &app.built.elf, address, &args.more)?;
+            let mut child = gdb::start(&chosen, &elf, address, &args.more)?;
             let served = match meet(&listener, &mut child)? {
                 Some(stream) => session::serve(timeline, stream),
                 None => Ok(Ended::ByGdb),
@@ -65,10 +116,10 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
 }
 
 /// Waits for a debugger, and says how one connects.
-fn accept(listener: &TcpListener, address: SocketAddr, app: &App) -> Result<TcpStream> {
+fn accept(listener: &TcpListener, address: SocketAddr, elf: &Path) -> Result<TcpStream> {
     output::print(&format!(
         "waiting for gdb on {address}: gdb-multiarch {} -ex 'target remote {address}'\n",
-        app.built.elf.display()
+        elf.display()
     ));
     let (stream, _) = listener.accept().map_err(|error| Error::part("cannot accept", error))?;
     interrupt::leave_alone();
@@ -106,8 +157,7 @@ fn conclude(ended: Ended) -> Result<Status> {
 }
 
 /// Says what gdb will not find in the program.
-fn tell_symbols(app: &App) -> Result<()> {
-    let elf = &app.built.elf;
+fn tell_symbols(elf: &Path) -> Result<()> {
     let bytes = std::fs::read(elf).map_err(|error| Error::file("read", elf, error))?;
     if pinion_isa::elf::section_data(&bytes, ".debug_info").is_none_or(<[u8]>::is_empty) {
         output::notice(&format!(
@@ -117,19 +167,4 @@ fn tell_symbols(app: &App) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Refuses what has nothing to do with packet handlers, or with a debugger.
-fn refuse(args: &DebugArgs, manifest: &Manifest) -> Result<()> {
-    let name = &manifest.app.name;
-    if manifest.nanoservice().is_some() {
-        return Err(Error::Usage(format!(
-            "`pinion debug` stops packet handlers; {name} is a nanoservice, of which `pinion trace` \
-             shows every instruction"
-        )));
-    }
-    look::refuse_for_handlers(&args.run, manifest)?;
-    let with = "with `pinion run`: a debugged run goes back and forth and has no end to sum up";
-    look::refuse(&args.run, &OUTPUTS, with)?;
-    look::refuse(&args.run, &["--json"], with)
 }
