@@ -59,7 +59,7 @@ fn a_cluster_wants_to_know_which_node() {
     }
     let folder = Folder::new("debug-nodes-refused");
     let cluster = example("cluster_echo");
-    folder.refuses(&["debug", &cluster], &["say with --node NAME", "server, client0, client1"]);
+    folder.refuses(&["debug", &cluster], &["say with --node NAME", "server, client.0, client.1"]);
     folder.refuses(&["debug", &cluster, "--node", "nobody"], &["there is no such node", "server"]);
     let echo = example("nanopu_echo");
     folder.refuses(&["debug", &echo, "--node", "server"], &["--node goes with clusters"]);

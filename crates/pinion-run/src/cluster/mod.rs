@@ -29,9 +29,6 @@ mod text;
 mod tracing;
 mod words;
 
-#[cfg(test)]
-mod tests;
-
 pub use check::check;
 pub use curve::{Curve, CurvePoint};
 pub use end::End;

@@ -1,11 +1,13 @@
+//! Clusters of the examples and small ones of their own: the same results at any number of threads.
+
 use std::path::{Path, PathBuf};
 
 use pinion_net::fabric::Alone;
 
-use super::*;
-use crate::watch::Unobserved;
 use pinion_app::app::Options;
 use pinion_observe::report::{Ending, Report};
+use pinion_run::cluster::*;
+use pinion_run::watch::Unobserved;
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
@@ -185,8 +187,8 @@ fn mistakes_have_their_place() {
 
 #[test]
 fn a_node_that_is_traced_does_the_same() {
-    use crate::nanoservice::{Filter, Trace};
     use pinion_observe::trace::SourceLines;
+    use pinion_run::nanoservice::{Filter, Trace};
 
     let plan = plan(&["client.count=2"]).unwrap();
     let Some((Group { target: Target::Nanoservice { service, setup, .. }, .. }, _)) =
