@@ -8,39 +8,84 @@
 use std::sync::Arc;
 
 use pinion_isa::elf::Image;
-use pinion_isa::{Extensions, Instruction, decode, is_compressed};
+use pinion_isa::{Class, Extensions, Instruction, Op, decode, is_compressed};
+
+use super::network::csr;
 
 /// Number of the register whose reads pop the receive queue.
 pub const NET_RX: u8 = 30;
 /// Number of the register whose writes feed the transmit queue.
 pub const NET_TX: u8 = 31;
 
+/// Says what the lean loop does with an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Operation on integer registers.
+    Plain,
+    /// Conditional branch.
+    Branch,
+    /// Jump to an address that stands in the instruction.
+    Jump,
+    /// Jump to an address in a register.
+    JumpRegister,
+    /// Load of integer registers.
+    Load,
+    /// Store of integer registers.
+    Store,
+    /// Read of `lnicrdy` and nothing else.
+    Ready,
+    /// Anything else, and what touches the network: left to the reference.
+    Other,
+}
+
 /// One instruction with what its pipeline wants to know at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The instruction; its length is 0 in an empty slot.
     pub instruction: Instruction,
+    /// What the lean loop does with it.
+    pub kind: Kind,
     /// It reads [`NET_RX`].
     pub reads_net: bool,
     /// It writes [`NET_TX`].
     pub writes_net: bool,
 }
 
+/// The half words that a store may reach into, a bit each, and the one in front of them.
+const STORED: u64 = (1 << 6) - 1;
 /// Slots that a word of [`Code::known`] tells of.
 const KNOWN_BITS: usize = u64::BITS as usize;
 
-const EMPTY: Slot =
-    Slot { instruction: Instruction::illegal(0, 0), reads_net: false, writes_net: false };
+const EMPTY: Slot = Slot {
+    instruction: Instruction::illegal(0, 0),
+    kind: Kind::Other,
+    reads_net: false,
+    writes_net: false,
+};
 
 impl Slot {
     fn new(word: u32, extensions: Extensions) -> Self {
         let instruction = decode(word, extensions);
-        Self {
-            instruction,
-            reads_net: instruction.rs1 == NET_RX || instruction.rs2 == NET_RX,
-            writes_net: instruction.rd == NET_TX,
-        }
+        let reads_net = instruction.rs1 == NET_RX || instruction.rs2 == NET_RX;
+        let writes_net = instruction.rd == NET_TX;
+        let kind = match instruction.class {
+            _ if reads_net || writes_net => Kind::Other,
+            Class::Alu => Kind::Plain,
+            Class::Branch => Kind::Branch,
+            Class::Jump => Kind::Jump,
+            Class::JumpRegister => Kind::JumpRegister,
+            Class::Load => Kind::Load,
+            Class::Store => Kind::Store,
+            Class::Csr if is_ready_read(&instruction) => Kind::Ready,
+            _ => Kind::Other,
+        };
+        Self { instruction, kind, reads_net, writes_net }
     }
+}
+
+/// Tells whether an instruction reads `lnicrdy` and does nothing else.
+fn is_ready_read(i: &Instruction) -> bool {
+    i.op == Op::Csrrs && i.rs1 == 0 && i.rd != 0 && i.csr() == csr::NIC_READY
 }
 
 /// Holds the decoded slots of the address range that the program's code lies in.
@@ -127,7 +172,22 @@ impl Code {
         (self.base, self.slots.len() as u64 * 2)
     }
 
-    /// Forgets what the pipeline has met: what `fence.i` does.
+    /// Forgets the slots that a store of up to eight bytes at an address may change: those of the bytes
+    /// themselves, and of an instruction in front of them that reaches into them.
+    #[inline(always)]
+    pub fn forget(&mut self, address: u64) {
+        let first = (address.wrapping_sub(self.base) as i64 >> 1) - 1;
+        let (index, bit) = (first.div_euclid(KNOWN_BITS as i64), first as u64 % KNOWN_BITS as u64);
+        let stored = u128::from(STORED) << bit;
+        for (index, stored) in [(index, stored as u64), (index + 1, (stored >> KNOWN_BITS) as u64)]
+        {
+            if let Some(known) = self.known.get_mut(index as usize) {
+                *known &= !stored;
+            }
+        }
+    }
+
+    /// Forgets all that the pipeline has met: what `fence.i` does.
     pub fn clear(&mut self) {
         self.known.fill(0);
     }
@@ -153,6 +213,25 @@ mod tests {
         two.fill(0x8000_0004, 0x0010_0f93);
         assert!(two.get(0x8000_0004).unwrap().writes_net && !Arc::ptr_eq(&one.slots, &two.slots));
         assert!(!one.fill(0x8000_0004, NOP).writes_net);
+    }
+
+    #[test]
+    fn a_store_forgets_what_it_may_change() {
+        for address in 0x7fff_fff0..0x8000_0210u64 {
+            let mut code = Code::new(0x8000_0000, 512, Extensions::RV64GC);
+            for half in 0..256 {
+                code.fill(0x8000_0000 + 2 * half, NOP);
+            }
+            code.forget(address);
+            for half in 0..256 {
+                let pc = 0x8000_0000 + 2 * half;
+                let is_touched = pc + 4 > address && pc < address + 8;
+                let is_near = pc + 6 > address && pc < address + 10;
+                let is_known = code.get(pc).is_some();
+                assert!(!(is_touched && is_known), "{pc:#x} by a store to {address:#x}");
+                assert!(is_near || is_known, "{pc:#x} by a store to {address:#x}");
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use pinion_isa::{Cause, Exception, Instruction, Op, Outcome, csr};
 use super::code::NET_TX;
 use super::network::{self, Network, is_network_csr};
 use super::run::Going;
-use super::{Activity, Core, RETIRE};
+use super::{Activity, Change, Core, RETIRE};
 use crate::Cycle;
 use crate::port::MemoryPort;
 
@@ -147,7 +147,7 @@ impl Core {
             }
             Outcome::Fence => self.fence = true,
             Outcome::FenceI => {
-                self.code_changed = true;
+                self.change = Change::Everything;
                 self.takes_back(pc.wrapping_add(u64::from(i.length)), t);
                 self.instruction_cache.clear();
                 self.fetch_line = u64::MAX;

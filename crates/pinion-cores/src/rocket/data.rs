@@ -107,6 +107,54 @@ impl Core {
         Ok((old, t))
     }
 
+    /// Performs a load that hits, and that nothing but stores on their way into the array may hold up:
+    /// gives the value and the cycle in which it decodes for the last time. Else changes nothing.
+    #[inline(always)]
+    pub(super) fn load_near<M: MemoryPort>(
+        &mut self,
+        address: u64,
+        bytes: u8,
+        t: Cycle,
+        memory: &M,
+    ) -> Option<(u64, Cycle)> {
+        let offset = memory.offset(address, bytes)?;
+        if self.fence || t == self.tags_written {
+            return None;
+        }
+        self.data_cache.find(address / LINE_BYTES)?;
+        let done = self.after_stores(t, address, bytes);
+        self.memory_busy = done + BUSY_CYCLES;
+        Some((memory.read(offset), done))
+    }
+
+    /// Performs a store that decodes in `t`, to a line that may be written. Else changes nothing and
+    /// gives `false`.
+    #[inline(always)]
+    pub(super) fn store_near<M: MemoryPort>(
+        &mut self,
+        access: &Access<u64>,
+        t: Cycle,
+        memory: &mut M,
+    ) -> bool {
+        let Some(offset) = memory.offset(access.address, access.bytes) else { return false };
+        if self.fence || t == self.tags_written {
+            return false;
+        }
+        let Some(slot) = self.data_cache.find(access.address / LINE_BYTES) else { return false };
+        match self.data_cache.state(slot) {
+            State::Shared => return false,
+            State::Exclusive => {
+                self.data_cache.set_state(slot, State::Dirty);
+                self.tags_written = t + TAGS_WRITTEN;
+            }
+            State::Dirty => {}
+        }
+        self.memory_busy = t + BUSY_CYCLES;
+        self.pend_store(t + STORE_CYCLES, access.address, access.bytes);
+        self.store(offset, access, access.data, memory);
+        true
+    }
+
     #[inline(always)]
     fn store<M: MemoryPort>(
         &mut self,

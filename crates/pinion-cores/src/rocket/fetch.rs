@@ -127,11 +127,18 @@ impl Core {
     }
 
     /// Counts the words that lie in the queue when cycle `at` begins.
+    #[inline]
     fn queued(&self, at: Cycle) -> u64 {
         let ring = |back: usize| self.word_count.wrapping_sub(back) % FETCH_RING;
-        let lies =
-            |&back: &usize| self.entered[ring(back)] < at && self.departed[ring(back - 1)] >= at;
-        (1..FETCH_RING).filter(lies).count() as u64
+        let mut count = 0;
+        for back in 1..FETCH_RING {
+            // Words leave in order: what was there before one that has left has left, too.
+            if self.departed[ring(back - 1)] < at {
+                break;
+            }
+            count += u64::from(self.entered[ring(back)] < at);
+        }
+        count
     }
 
     /// Gives when the word `words` before the one that is fetched now left the fetch queue.

@@ -19,12 +19,14 @@ mod fetch;
 mod fetch_ahead;
 mod floating_point;
 pub mod interrupts;
+mod lean;
 mod multiply_divide;
 pub mod network;
 mod polling;
 mod predictor;
 mod run;
 pub mod section;
+mod start;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -112,6 +114,17 @@ struct Ahead {
     undone: Option<(predictor::History, predictor::Lesson)>,
     /// In the last cycle the execution teaches the target buffer, and the frontend cannot.
     taught: bool,
+}
+
+/// What an instruction may have changed of decoded code.
+#[derive(Clone, Copy, Debug, Default)]
+enum Change {
+    #[default]
+    Nothing,
+    /// The eight bytes at an address, which were stored to.
+    Stored(u64),
+    /// Whatever was stored before (`fence.i`).
+    Everything,
 }
 
 /// Where a polling loop was met last.
@@ -204,9 +217,8 @@ pub struct Core {
     reservation: Reservation<u64>,
     /// Accesses and fetches must ask the memory protection.
     protected: bool,
-    /// First address and size of the decoded code, and whether a store may have changed it.
-    code_range: (u64, u64),
-    code_changed: bool,
+    /// What may have changed decoded code.
+    change: Change,
     /// Address behind the memory access under way.
     behind: u64,
     /// What the frontend fetched in vain.
@@ -221,6 +233,7 @@ pub struct Core {
     effects: u64,
     poll: Poll,
     turns: turns::Turns,
+    start: start::Start,
     /// A branch was taken to an address before it.
     turned: bool,
     /// The exception that the program has not come back from, if there is one.
@@ -290,8 +303,7 @@ impl Core {
             data_cache: Cache::new(shape.data_cache.sets, shape.data_cache.ways),
             reservation: Reservation::NONE,
             protected: false,
-            code_range: (0, 0),
-            code_changed: false,
+            change: Change::Nothing,
             behind: 0,
             ahead: None,
             stalled: 0,
@@ -308,6 +320,7 @@ impl Core {
                 registers: [0; 32],
             },
             turns: turns::Turns::default(),
+            start: start::Start::default(),
             turned: false,
             failure: None,
             empty_reads: 0,

@@ -51,6 +51,19 @@ impl Core {
         }
     }
 
+    /// Notes that an operation that decodes in `t` writes a register, the multiplier's or divider's
+    /// destination or another one.
+    #[inline(always)]
+    pub(super) fn takes_write_port(&mut self, register: u8, t: Cycle) {
+        if self.unit_register != 0 {
+            if register == self.unit_register {
+                self.unit_register = 0;
+            } else {
+                self.wants_write_port(t);
+            }
+        }
+    }
+
     /// Moves the result of the multiplier or divider on when an instruction that decodes in `t`
     /// takes the register file's port in the cycle it wants.
     #[inline(always)]

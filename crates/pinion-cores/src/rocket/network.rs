@@ -50,6 +50,10 @@ pub struct Waits {
 pub trait Network {
     /// Gives the first cycle of which the network's state is not settled yet.
     fn known_until(&self) -> Cycle;
+    /// Gives the cycle until which [`csr::NIC_READY`] reads 0, whatever anybody does.
+    fn ready_at(&self) -> Cycle {
+        0
+    }
     /// Reads a CSR in an instruction that retires in `now`; `None` if there is no such CSR.
     fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64>;
     /// Writes a CSR in an instruction that retires in `now`.

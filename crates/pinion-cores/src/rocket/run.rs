@@ -5,17 +5,17 @@
 
 use pinion_isa::{Cause, Class, Exception, Instruction, Outcome, is_compressed};
 
-use super::code::{Code, NET_RX, NET_TX, Slot};
-use super::data::{AccessEnd, WORD_BYTES};
+use super::code::{Code, Kind, NET_RX, NET_TX, Slot};
+use super::data::AccessEnd;
 use super::network::Network;
 use super::predictor::Flow;
-use super::{Activity, Core, REGISTERS, RETIRE, multiply_divide};
+use super::{Activity, Change, Core, REGISTERS, RETIRE, multiply_divide};
 use crate::Cycle;
 use crate::port::MemoryPort;
 
 /// Cycles from the decode stage of a jump to that of the first instruction that may use its return
 /// address.
-const LINK_USE_CYCLES: Cycle = 2;
+pub(super) const LINK_USE_CYCLES: Cycle = 2;
 /// Registers of the floating-point unit.
 const FLOAT_REGISTERS: usize = REGISTERS / 2;
 
@@ -36,10 +36,15 @@ impl Core {
         network: &mut N,
     ) {
         self.limit = limit;
-        self.code_range = code.range();
         self.look_for_interrupts(memory, network);
         let leaves_out = !network.hears_retired();
         while matches!(self.activity, Activity::Running) {
+            if leaves_out && !self.protected {
+                self.run_lean(code, memory);
+                if self.activity != Activity::Running {
+                    return;
+                }
+            }
             let pc = self.hart.pc;
             let filled;
             let slot = match code.get(pc) {
@@ -78,6 +83,10 @@ impl Core {
                 }
                 continue;
             }
+            if slot.kind == Kind::Ready && leaves_out && self.leave_start_out(pc, t, code, network)
+            {
+                continue;
+            }
             if !self.issue(slot, pc, t, memory, network) {
                 return;
             }
@@ -90,9 +99,10 @@ impl Core {
                     self.end_turn(pc, code);
                 }
             }
-            if self.code_changed {
-                self.code_changed = false;
-                code.clear();
+            match std::mem::take(&mut self.change) {
+                Change::Nothing => {}
+                Change::Stored(address) => code.forget(address),
+                Change::Everything => code.clear(),
             }
             if memory.has_ended() {
                 self.activity = Activity::Stopped;
@@ -108,13 +118,6 @@ impl Core {
         }
         let ready = |register: u8| self.ready[usize::from(register) % REGISTERS];
         arrival.max(ready(i.rs1)).max(ready(i.rs2)).max(ready(i.rd)).max(ready(i.rs3))
-    }
-
-    /// Tells whether a store of up to eight bytes may change decoded code.
-    #[inline(always)]
-    pub(super) fn changes_code(&self, address: u64) -> bool {
-        let (base, bytes) = self.code_range;
-        address.wrapping_add(WORD_BYTES).wrapping_sub(base) < bytes + WORD_BYTES
     }
 
     /// Notes the decode cycle from which a register may be used or overwritten.
@@ -148,12 +151,7 @@ impl Core {
             let outcome = self.hart.execute(i);
             debug_assert!(matches!(outcome, Outcome::Next));
             self.decode = t;
-            if i.rd == self.unit_register {
-                self.unit_register = 0;
-            }
-            if self.unit_register != 0 {
-                self.wants_write_port(t);
-            }
+            self.takes_write_port(i.rd, t);
             if slot.writes_net {
                 network.send(self.hart.x[usize::from(NET_TX)], t + RETIRE);
                 self.effects += 1;
@@ -215,8 +213,8 @@ impl Core {
                             return true;
                         }
                     }
-                    if access.kind.writes() && self.changes_code(access.address) {
-                        self.code_changed = true;
+                    if access.kind.writes() {
+                        self.change = Change::Stored(access.address);
                     }
                 }
                 Outcome::Trap(exception) => {

@@ -11,7 +11,7 @@
 use pinion_isa::{Class, Op, csr};
 
 use super::code::{Code, Slot};
-use super::predictor::Predictor;
+use super::predictor::{Guessed, Predictor};
 use super::{Core, FETCH_RING, REGISTERS};
 use crate::Cycle;
 
@@ -21,7 +21,9 @@ const FIRST_LOOK: u32 = 8;
 const MOST_INSTRUCTIONS: u64 = 16;
 /// Most turns after which the pipeline looks the same again: where the words that instructions lie in
 /// and the queue's room take turns, it does not in each.
-const MOST_TURNS: usize = 4;
+pub(super) const MOST_TURNS: usize = 4;
+/// Most registers that are made ready in a turn whose places are kept.
+const MOST_MOVED: usize = 4;
 /// Integer registers.
 const INTEGERS: usize = 32;
 
@@ -38,19 +40,34 @@ pub(super) struct Turns {
     refused: u64,
     /// The pipeline at the end of a turn before.
     before: Option<Box<Snapshot>>,
+    /// Number of turns that were left out.
+    #[cfg(test)]
+    pub left_out: u64,
 }
 
-/// A pipeline at the end of a turn.
+/// A pipeline at the same place of a turn.
 #[derive(Clone, Debug)]
-struct Snapshot {
+pub(super) struct Snapshot {
     times: Times,
     /// `minstret`, and what a polling loop must not do.
     counts: (u64, u64),
     frontend: (bool, bool, u64, u64),
-    registers: [u64; INTEGERS],
-    predictor: Predictor,
+    pub registers: [u64; INTEGERS],
+    pub predictor: Predictor,
     /// What the branch compared at the ends of turns since.
     compared: Vec<[u64; 2]>,
+}
+
+/// Where a pipeline is in a turn that comes again and again: what differs from place to place.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    decode: Cycle,
+    moving: [Cycle; 2 + 2 * FETCH_RING],
+    /// Registers that are made ready in every turn, and when; 0 behind the last.
+    ready: [(u8, Cycle); MOST_MOVED],
+    all_ready: Option<Cycle>,
+    frontend: (bool, bool, u64, u64),
+    guess: Guessed,
 }
 
 /// What moves along with time.
@@ -119,7 +136,7 @@ impl Core {
         self.turns.before = Some(before);
     }
 
-    fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot {
             times: self.times(),
             counts: (self.hart.instret, self.effects),
@@ -148,7 +165,7 @@ impl Core {
 
     /// Tells whether the pipeline looks as at the end of the turn before, but for the time. Registers
     /// that were ready before that do not count.
-    fn looks_like(&self, before: &Snapshot, period: Cycle) -> bool {
+    pub(super) fn looks_like(&self, before: &Snapshot, period: Cycle) -> bool {
         let (was, now) = (&before.times, self.times());
         let moved = |(was, now): (&Cycle, &Cycle)| *now == was + period;
         let ready = |(was, now): (&Cycle, &Cycle)| {
@@ -229,9 +246,53 @@ impl Core {
         in_time.min(taken.unwrap_or(0))
     }
 
+    /// Tells where the pipeline is that looked as `before` some turns ago, to come back there later; none
+    /// if too many registers are made ready in the turns between.
+    pub(super) fn place(&self, looked: &Snapshot, before: &Snapshot) -> Option<Place> {
+        let was = &before.times.ready;
+        let moved = |register: &usize| self.ready[*register] != was[*register];
+        let mut ready = [(0, 0); MOST_MOVED];
+        for (count, register) in (0..REGISTERS).filter(moved).enumerate() {
+            *ready.get_mut(count)? = (register as u8, looked.times.ready[register]);
+        }
+        let moves = self.all_ready != was[REGISTERS];
+        Some(Place {
+            decode: looked.times.decode,
+            moving: looked.times.moving,
+            ready,
+            all_ready: moves.then_some(looked.times.ready[REGISTERS]),
+            frontend: looked.frontend,
+            guess: looked.predictor.guess(),
+        })
+    }
+
+    /// Puts the pipeline to a place of its turn, so many cycles later.
+    pub(super) fn come_to(&mut self, place: &Place, later: Cycle) {
+        self.decode = place.decode + later;
+        let moving = &place.moving;
+        (self.fetch, self.steered) = (moving[0] + later, moving[1] + later);
+        for back in 0..FETCH_RING {
+            let at = self.word_count.wrapping_sub(back) % FETCH_RING;
+            self.departed[at] = moving[2 + 2 * back] + later;
+            self.entered[at] = moving[3 + 2 * back] + later;
+        }
+        for &(register, ready) in place.ready.iter().take_while(|(register, _)| *register != 0) {
+            self.ready[usize::from(register) % REGISTERS] = ready + later;
+        }
+        if let Some(ready) = place.all_ready {
+            self.all_ready = ready + later;
+        }
+        (self.streams, self.redirected, self.fetch_word, self.fetch_line) = place.frontend;
+        self.predictor.come_to(&place.guess, later);
+    }
+
     /// Does what so many times the turns since `before` do.
     fn leave_out(&mut self, turns: u64, steps: &[u64; INTEGERS], before: &Snapshot, period: Cycle) {
         let skipped = turns * period;
+        #[cfg(test)]
+        {
+            self.turns.left_out += turns;
+        }
         for at in [&mut self.decode, &mut self.fetch, &mut self.steered] {
             *at += skipped;
         }

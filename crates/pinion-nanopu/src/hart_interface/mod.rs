@@ -93,6 +93,11 @@ impl HartInterface {
         self.scheduler.running()
     }
 
+    /// Gives the cycle in which the NIC is out of reset.
+    pub fn ready_at(&self) -> Cycle {
+        self.section.ready_cycle
+    }
+
     /// Tells whether words wait for the running context, as a CSR read that retires in `now` sees
     /// it: those that entered two cycles ago.
     pub fn words_ready(&self, now: Cycle) -> bool {
@@ -126,7 +131,7 @@ impl HartInterface {
             0x053 => self.context().into(),
             0x055 => self.priority.into(),
             0x054 | 0x056 => 0,
-            0x057 => (now >= self.section.ready_cycle).into(),
+            0x057 => (now >= self.ready_at()).into(),
             0x058 => {
                 self.scheduler.settle(now, &self.queues);
                 target(self).0.into()

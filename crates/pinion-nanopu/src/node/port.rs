@@ -64,6 +64,10 @@ impl<L: Listener> Network for Port<'_, L> {
         own.map_or(self.known, |post| self.known.min(post.at))
     }
 
+    fn ready_at(&self) -> Cycle {
+        self.interface.ready_at()
+    }
+
     fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
         self.interface.read_csr(csr, now)
     }

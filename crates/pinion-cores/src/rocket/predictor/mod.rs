@@ -117,6 +117,13 @@ pub struct Lesson {
     seen: u8,
 }
 
+/// What a predictor has guessed last, as far as the next guesses follow from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Guessed {
+    history: History,
+    met: Lesson,
+}
+
 /// Says where the frontend goes behind an instruction that it fetches in vain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreseen {
@@ -186,9 +193,25 @@ impl Predictor {
     pub fn is_as(&self, before: &Self, cycles: Cycle) -> bool {
         self.history.is_as(&before.history, cycles)
             && self.met == before.met
-            && self.buffer == before.buffer
-            && self.returns == before.returns
-            && self.counters == before.counters
+            && self.knows_as(before)
+    }
+
+    /// Tells whether it has learnt what another has.
+    pub fn knows_as(&self, other: &Self) -> bool {
+        self.buffer == other.buffer
+            && self.returns == other.returns
+            && self.counters == other.counters
+    }
+
+    /// Gives what it has guessed last.
+    pub fn guess(&self) -> Guessed {
+        Guessed { history: self.history, met: self.met }
+    }
+
+    /// Becomes as it was when it had guessed this, so many cycles later; it has learnt nothing since.
+    pub fn come_to(&mut self, guess: &Guessed, cycles: Cycle) {
+        (self.history, self.met) = (guess.history, guess.met);
+        self.history.move_on(cycles);
     }
 
     /// Lets cycles pass in which it was met as in those before.

@@ -1,0 +1,163 @@
+//! The lean loop against the reference: random programs, the same state wherever the core stops.
+
+use pinion_sim::random::Xorshift64;
+
+use super::*;
+
+const PROGRAM_BYTES: u64 = 512;
+const DATA: u64 = BASE + 0x4000;
+const PROGRAMS: u64 = 150;
+const SLICES: u64 = 60;
+/// Goes on somewhere in the program that `mscratch` points to: csrr x7, mcycle; andi x7, x7, 0x1fc;
+/// csrr x6, mscratch; add x7, x7, x6; csrw mepc, x7; mret.
+const ELSEWHERE: [u32; 6] = [0xb000_23f3, 0x1fc3_f393, 0x3400_2373, 0x0063_83b3, 0x3413_9073, MRET];
+
+/// Waits until the NIC is out of reset: csrr x5, lnicrdy; beqz x5, -4.
+const START: [u32; 2] = [0x0570_22f3, 0xfe02_8ee3];
+
+/// A network whose interrupt line goes up every so many cycles, and that is in reset for a while.
+struct Line {
+    stub: Stub,
+    every: Cycle,
+    ready: Cycle,
+    known: Cycle,
+}
+
+impl Network for Line {
+    fn known_until(&self) -> Cycle {
+        self.known
+    }
+    fn ready_at(&self) -> Cycle {
+        self.ready
+    }
+    fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
+        match csr {
+            network::csr::NIC_READY => Some(u64::from(now >= self.ready)),
+            _ => self.stub.read_csr(csr, now),
+        }
+    }
+    fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) {
+        self.stub.write_csr(csr, value, now);
+    }
+    fn pop(&mut self, now: Cycle) -> Option<u64> {
+        Some(now)
+    }
+    fn send(&mut self, word: u64, now: Cycle) {
+        self.stub.send(word ^ now, now);
+    }
+    fn room(&mut self, _: Cycle) -> bool {
+        true
+    }
+    fn pulse(&self, from: Cycle, to: Cycle) -> Option<Cycle> {
+        Some(from.next_multiple_of(self.every)).filter(|&at| at <= to)
+    }
+    fn hears_retired(&self) -> bool {
+        !self.stub.deaf
+    }
+    fn trapped(&mut self, _: Cycle) {}
+}
+
+/// Makes an instruction: mostly of those that a loop is made of.
+fn instruction(random: &mut Xorshift64) -> u32 {
+    let mut draw = |most: u64| (random.draw() >> 7) as u32 % most as u32;
+    let (rd, rs1, rs2) = (10 + draw(6), 10 + draw(6), 10 + draw(6));
+    let registers = rd << 7 | rs1 << 15 | rs2 << 20;
+    let base = if draw(12) == 0 { 9 } else { 8 }; // x9: the program itself
+    let offset = draw(64);
+    match draw(16) {
+        0..=3 => 0x33 | registers | [0, 1, 2, 4, 6, 7][draw(6) as usize] << 12,
+        4 => 0x13 | rd << 7 | rs1 << 15 | draw(4096) << 20,
+        5 => 0x1b | rd << 7 | rs1 << 15 | draw(4096) << 20,
+        6 => 0x0200_0033 | registers | draw(8) << 12,
+        7..=8 => 0x03 | rd << 7 | base << 15 | draw(7) << 12 | offset << 20,
+        9..=10 => {
+            let offset = offset & !7;
+            0x23 | base << 15 | rs2 << 20 | draw(4) << 12 | (offset & 31) << 7 | offset >> 5 << 25
+        }
+        11..=12 => {
+            let back = draw(4) == 0;
+            let far = if back { 0xfe00_0080 | (16 + draw(8)) << 8 } else { (2 + draw(14)) << 8 };
+            0x63 | rs1 << 15 | rs2 << 20 | [0, 1, 4, 5, 6, 7][draw(6) as usize] << 12 | far & !0x100
+        }
+        13 => 0x202f | rd << 7 | 8 << 15 | rs2 << 20 | [0, 1, 2, 3, 4][draw(5) as usize] << 27,
+        14 => [
+            0x6f | (4 + 2 * draw(20)) << 21,
+            0xef | (8 + draw(20)) << 21,
+            0x8067,      // ret
+            0x000f_0f93, // x31 from x30
+            0xb000_2073 | rd << 7,
+            0x0ff0_000f, // fence
+        ][draw(6) as usize],
+        _ => draw(1 << 16) << 16 | draw(1 << 16),
+    }
+}
+
+/// Says what a run of a program in slices looks like at the end of each.
+fn slices(program: &[u8], seed: u64, deaf: bool) -> (Vec<String>, u64, u64) {
+    let mut random = Xorshift64::new(seed);
+    let section = core_section();
+    let cache = CacheSection { sets: 8, ways: 2, miss_cycles: 17 };
+    let shape = CoreShape { core: &section, instruction_cache: &cache, data_cache: &cache };
+    let mut core = Core::new(0, shape);
+    let mut memory = Flat::new(BASE, 1 << 16);
+    memory.write_bytes(BASE, program);
+    let handler: Vec<u8> = ELSEWHERE.iter().flat_map(|word| word.to_le_bytes()).collect();
+    memory.write_bytes(BASE + 0x1000, &handler);
+    core.hart.csr.mtvec = BASE + 0x1000;
+    core.hart.csr.mscratch = BASE;
+    core.hart.x[1] = BASE + 0x40;
+    (core.hart.x[8], core.hart.x[9]) =
+        (DATA + random.draw() % 512, BASE + 4 * (random.draw() % 64));
+    for register in 10..16 {
+        core.hart.x[register] = random.draw() >> (random.draw() % 64);
+    }
+    if random.draw().is_multiple_of(2) {
+        core.hart.csr.mie = interrupts::NETWORK;
+        core.hart.csr.mstatus |= pinion_isa::csr::mstatus::MIE;
+    }
+    let mut code = Code::new(BASE, 1 << 13, core.hart.extensions());
+    let every = 200 + random.draw() % 500;
+    let ready = 300 + random.draw() % 3000;
+    let mut line = Line { stub: Stub { deaf, ..Stub::default() }, every, ready, known: 0 };
+    let (mut seen, mut end, mut left_out) = (Vec::new(), 0, 0);
+    for _ in 0..SLICES {
+        end += 1 + random.draw() % (1 << (random.draw() % 11));
+        line.known = end + random.draw() % 8;
+        core.run(end, &mut code, &mut memory, &mut line);
+        if let Activity::Waiting { .. } = core.activity {
+            core.wake_from_wfi(end, &memory, &mut line);
+        }
+        core.wake_from_poll(end);
+        left_out += std::mem::take(&mut core.turns.left_out);
+        let mix = |sum: u64, word: usize| sum.rotate_left(5).wrapping_add(memory.read(8 * word));
+        let (bytes, sent) = ((0..0xc00).fold(0, mix), std::mem::take(&mut line.stub.sent));
+        seen.push(format!("{} {sent:?} {bytes:x}", state(&mut core)));
+    }
+    (seen, core.hart.instret, left_out)
+}
+
+#[test]
+fn agrees_with_the_reference() {
+    let seed = std::env::var("PINION_TEST_SEED").map_or(1, |seed| seed.parse().expect("a number"));
+    println!("replay: PINION_TEST_SEED={seed} cargo test -p pinion-cores rocket::tests::lean");
+    let mut random = Xorshift64::new(seed);
+    let (mut retired, mut left_out) = (0, 0);
+    for number in 0..PROGRAMS {
+        let words = (0..PROGRAM_BYTES / 4).map(|_| instruction(&mut random));
+        let words = START.into_iter().chain(words);
+        let mut program: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        if number % 2 == 0 {
+            // Half a word on: instructions lie in two words, and some begin within others.
+            program.splice(0..0, [1, 0]);
+        }
+        let seed = random.draw();
+        let [(reference, count, _), (lean, _, turns)] =
+            [false, true].map(|deaf| slices(&program, seed, deaf));
+        (retired, left_out) = (retired + count, left_out + turns);
+        for (slice, (reference, lean)) in reference.iter().zip(&lean).enumerate() {
+            assert_eq!(reference, lean, "program {number}, slice {slice}");
+        }
+    }
+    println!("{retired} instructions, {left_out} turns were left out");
+    assert!(retired > 200_000 && left_out > 10_000, "too little was tried");
+}
