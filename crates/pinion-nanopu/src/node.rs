@@ -203,28 +203,33 @@ impl Node {
         sink: &mut impl Sink,
         listener: &mut impl Listener,
     ) -> Progress {
+        let mut units = self.units_next();
         loop {
             if let Some(progress) = self.ended() {
                 return progress;
             }
-            let network = self.network_next();
-            let (core, key) = self.first_core();
+            let network = units.min(self.harts_next());
+            let (core, key, others) = self.first_core();
             if network <= key.saturating_add(RETIRE - 1) {
                 if network >= end {
                     break;
                 }
                 self.advance(network, sink, listener);
+                units = self.units_next();
             } else {
                 if key >= end {
                     break;
                 }
-                self.run_core(core, network, end, listener);
+                if self.run_core(core, others, network, end, listener) {
+                    units = self.units_next();
+                }
             }
         }
         if end > self.now {
             self.advance(end - 1, sink, listener);
         }
-        let quiet = self.network_next() == Cycle::MAX && self.first_core().1 == Cycle::MAX;
+        let network = self.units_next().min(self.harts_next());
+        let quiet = network == Cycle::MAX && self.first_core().1 == Cycle::MAX;
         if quiet { Progress::Quiet } else { Progress::Running }
     }
 
@@ -241,29 +246,48 @@ impl Node {
         None
     }
 
-    /// Gives the cycle of the network's next event, or the end of time.
-    fn network_next(&self) -> Cycle {
-        let posts = self.posts.iter().filter_map(|posts| posts.front().map(|post| post.at));
-        let rooms = self.interfaces.iter().filter_map(|interface| interface.next_room());
-        [self.receive.next_event(), self.transmit.next_event()]
-            .into_iter()
-            .flatten()
-            .chain(posts)
-            .chain(rooms)
-            .min()
-            .unwrap_or(Cycle::MAX)
+    /// Gives the cycle of the NIC's next event, or the end of time. What harts write changes it only when
+    /// the NIC takes it.
+    fn units_next(&self) -> Cycle {
+        let (receive, transmit) = (self.receive.next_event(), self.transmit.next_event());
+        receive.unwrap_or(Cycle::MAX).min(transmit.unwrap_or(Cycle::MAX))
     }
 
-    /// Gives the core that lags most, and where it is; those that sleep lag nobody.
-    fn first_core(&self) -> (usize, Cycle) {
+    /// Gives the first cycle in which the NIC has something to take from a hart, or room there.
+    fn harts_next(&self) -> Cycle {
+        let mut next = Cycle::MAX;
+        for (posts, interface) in self.posts.iter().zip(&self.interfaces) {
+            next = next.min(posts.front().map_or(Cycle::MAX, |post| post.at));
+            next = next.min(interface.next_room().unwrap_or(Cycle::MAX));
+        }
+        next
+    }
+
+    /// Gives the core that lags most, where it is, and where the next of the others is that run; those
+    /// that sleep lag nobody.
+    fn first_core(&self) -> (usize, Cycle, Cycle) {
         let mut first = (0, Cycle::MAX);
+        // The two that lag most of those that run, the first of them with its index.
+        let (mut running, mut next_running) = ((0, Cycle::MAX), Cycle::MAX);
         for (index, core) in self.cores.iter().enumerate() {
-            let key = core.key().unwrap_or_else(|| self.wake_cycle(index).unwrap_or(Cycle::MAX));
+            let key = match core.key() {
+                Some(key) => {
+                    if key < running.1 {
+                        next_running = running.1;
+                        running = (index, key);
+                    } else {
+                        next_running = next_running.min(key);
+                    }
+                    key
+                }
+                None => self.wake_cycle(index).unwrap_or(Cycle::MAX),
+            };
             if key < first.1 {
                 first = (index, key);
             }
         }
-        first
+        let others = if running.0 == first.0 { next_running } else { running.1 };
+        (first.0, first.1, others)
     }
 
     /// Gives the cycle in which something happens that a sleeping core waits for.
@@ -342,31 +366,35 @@ impl Node {
     }
 
     /// Hands over the words that a hart wrote up to cycle `to`, in which nothing can come before
-    /// them any more; the transmit side wants to know of them early.
-    fn take_words(&mut self, hart: usize, to: Cycle) {
+    /// them any more; the transmit side wants to know of them early. Tells whether there were some.
+    fn take_words(&mut self, hart: usize, to: Cycle) -> bool {
         let context = self.interfaces[hart].context();
+        let mut any = false;
         while let Some(&Post { at, kind: PostKind::Word(word) }) = self.posts[hart].front() {
             if at > to {
                 break;
             }
             self.transmit.word(hart as u8, context, word, at);
             self.posts[hart].pop_front();
+            any = true;
         }
+        any
     }
 
-    fn run_core(&mut self, index: usize, network: Cycle, end: Cycle, listener: &mut impl Listener) {
+    /// Lets a core run while the `others` are where they are, or wakes it; tells whether the NIC has
+    /// heard of it.
+    fn run_core(
+        &mut self,
+        index: usize,
+        others: Cycle,
+        network: Cycle,
+        end: Cycle,
+        listener: &mut impl Listener,
+    ) -> bool {
         if self.cores[index].key().is_none() {
             self.wake(index, listener);
-            return;
+            return false;
         }
-        let others = self
-            .cores
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != index)
-            .filter_map(|(_, core)| core.key())
-            .min()
-            .unwrap_or(Cycle::MAX);
         let limit = network.min(end).min(others.saturating_add(self.skew));
         // Others may still post from three cycles after their next instruction on; what that does
         // reaches this core a cycle later at the earliest.
@@ -389,7 +417,7 @@ impl Node {
         };
         core.run(limit, &mut self.code, &mut self.memory, &mut port);
         let seen = core.decode_cycle() + RETIRE;
-        self.take_words(index, seen);
+        let heard = self.take_words(index, seen);
         let core = &self.cores[index];
         if let Activity::Polling { .. } = core.activity {
             self.interfaces[index].hold_message_timer(core.decode_cycle());
@@ -397,13 +425,14 @@ impl Node {
         if core.activity == Activity::Stopped && self.memory.host.exit.is_some() {
             self.exited.get_or_insert(core.decode_cycle() + RETIRE);
         }
-        for (harts, line, keep) in std::mem::take(&mut self.memory.probes) {
+        for (harts, line, keep) in self.memory.probes.drain(..) {
             for (other, core) in self.cores.iter_mut().enumerate() {
                 if harts >> other & 1 != 0 {
                     core.probe(line, keep);
                 }
             }
         }
+        heard
     }
 
     /// Wakes a sleeping core.
