@@ -11,7 +11,7 @@ use pinion_isa::elf::Image;
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::node::Node;
-use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
+use pinion_net::frame::lnic::{CONTROL_PAYLOAD_BYTES, Flags, Header, NDP_PROTOCOL};
 
 fn main() {
     divan::main();
@@ -71,18 +71,39 @@ fn busy(bencher: Bencher, (program, harts): (&str, u32)) {
         .bench_local_values(|mut node| serve(&mut node, CYCLES));
 }
 
-/// Echoes messages of 8 bytes, one every 150 cycles; items are messages.
+/// Acknowledges a frame that carries data, and asks for more.
+fn acknowledge(frame: &[u8]) -> Option<Vec<u8>> {
+    let (header, _) = Header::parse(frame, NDP_PROTOCOL).ok()?;
+    let answer = Header {
+        flags: Flags::ACK.with(Flags::PULL),
+        src_ip: header.dst_ip,
+        dst_ip: header.src_ip,
+        src_context: header.dst_context,
+        dst_context: header.src_context,
+        pull_offset: u16::from(header.pkt_offset) + 2,
+        ..header
+    };
+    header.flags.has(Flags::DATA).then(|| answer.frame(&[0; CONTROL_PAYLOAD_BYTES]))
+}
+
+/// Echoes messages of 8 bytes, one every 150 cycles, whose replies are acknowledged; items are messages.
 #[divan::bench]
 fn echo(bencher: Bencher) {
     const MESSAGES: u64 = 1000;
+    const GAP: u64 = 150;
     bencher.counter(ItemsCount::new(MESSAGES)).with_inputs(|| node("echo", 1)).bench_local_values(
         |mut node| {
             let begin = node.now() + 10;
+            let mut answers: Vec<Vec<u8>> = Vec::new();
             for index in 0..MESSAGES {
-                node.inject(begin + 150 * index, &request((index % 127) as u16, &[index]));
+                let at = begin + GAP * index;
+                node.inject(at, &request((index % 127) as u16, &[index]));
+                for (place, answer) in answers.drain(..).enumerate() {
+                    node.inject(at + 20 * (2 + place as u64), &answer);
+                }
+                let mut sink = |_: u64, _: u64, frame: &[u8]| answers.extend(acknowledge(frame));
+                node.run_until(at + GAP, &mut sink, &mut Deaf);
             }
-            let end = begin + 150 * (MESSAGES + 10);
-            node.run_until(end, &mut |_: u64, _: u64, _: &[u8]| {}, &mut Deaf);
             node
         },
     );
