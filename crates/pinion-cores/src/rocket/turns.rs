@@ -111,20 +111,24 @@ impl Core {
         };
         let period = self.decode - before.times.decode;
         before.compared.push(self.compared(pc, code));
-        let turns = match self.steps(&before, pc, code, period) {
-            Some(steps) if self.looks_like(&before, period) => {
-                let turns = self.turns_to_come(pc, code, &steps, &before, period);
-                self.leave_out(turns, &steps, &before, period);
-                turns
-            }
-            _ => 0,
-        };
+        let steps = self.steps(&before, pc, code, period);
+        let steps = steps.filter(|_| self.looks_like(&before, period));
+        let mut turns = 0;
+        if let Some(steps) = &steps {
+            turns = self.turns_to_come(pc, code, steps, &before, period);
+            self.leave_out(turns, steps, &before, period);
+        }
         if turns == 0 && before.compared.len() < MOST_TURNS {
             self.turns.before = Some(before);
             return;
         }
+        if turns == 0 && steps.is_some() {
+            // It ends soon, or the core must stop soon: what comes behind that is looked at again.
+            (self.turns.count, self.turns.look) = (0, FIRST_LOOK);
+            return;
+        }
         if turns == 0 {
-            // It ends soon, or its turns are not alike: others will say what comes of it.
+            // Its turns are not alike: others will say what comes of it.
             self.turns.look = self.turns.count.saturating_mul(2);
             return;
         }
