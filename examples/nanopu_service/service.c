@@ -108,7 +108,8 @@ int core_main(int argc, char **argv, int cid, int nc)
 {
     const char *variant = argc > 1 ? argv[1] : "jbsq";
 
-    by_clock = argc < 3 || strcmp(argv[2], "work") != 0; /* pinion: intended: all harts write the same */
+    /* pinion: intended: the same on all harts */
+    by_clock = argc < 3 || strcmp(argv[2], "work") != 0;
     factor = argc > 3 ? strtoul(argv[3], NULL, 0) : 10; /* pinion: intended: likewise */
     frequency = argc > 4 ? strtoul(argv[4], NULL, 0) : 100; /* pinion: intended: likewise */
     generator = argc > 5 ? strtoul(argv[5], NULL, 0) : LOAD_GENERATOR; /* pinion: intended: likewise */

@@ -344,6 +344,30 @@ fn examples_have_no_findings() {
     assert!(checked >= 30, "{checked}");
 }
 
+/// Of clusters those that do not take long.
+#[test]
+fn clusters_of_examples_have_no_findings() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("check-clusters");
+    let mut options = Options::default();
+    options.build.folder = Some(folder.0.join("build"));
+    let names = [
+        "cluster_echo",
+        "cluster_filter",
+        "cluster_rpc",
+        "nanopu_chain",
+        "nanopu_neural",
+        "nanopu_sets",
+    ];
+    for name in names {
+        let file = Path::new(&outside::example(name)).join("cluster.toml");
+        let verdict = check_cluster(&file, &options, None);
+        assert!(verdict.findings.is_empty(), "{name}: {}", verdict.to_text());
+    }
+}
+
 #[test]
 fn what_cannot_be_checked_is_refused() {
     let folder = Folder::new("check-refused");

@@ -168,8 +168,9 @@ int core_main(int argc, char **argv, int cid, int nc)
     uint64_t numbers[9] = { 0 };
     for (int i = 1; i <= 9 && i < argc; i++)
         numbers[i - 1] = i == 6 ? 0 : strtoul(argv[i], NULL, 0);
-    /* The same on all harts. */
+    /* pinion: intended: the same on all harts */
     head = numbers[0], replicas = numbers[1], own_ip = numbers[2], own_number = numbers[3];
+    /* pinion: intended: likewise */
     seed = numbers[4], operations = numbers[6], keys = numbers[7], gap_cycles = numbers[8];
     bool is_measure = !strcmp(task, "measure"), is_any = !strcmp(task, "any");
     uint64_t most = is_measure ? MOST_WRITES : HISTORY_OPERATIONS;

@@ -154,10 +154,10 @@ int core_main(int argc, char **argv, int cid, int nc)
 
     for (int i = 1; i <= 8 && i < argc; i++)
         numbers[i - 1] = strtoul(argv[i], NULL, 0);
-    /* The same on all harts. */
+    /* pinion: intended: the same on all harts */
     first_ip = numbers[0], replicas = numbers[1], own_ip = numbers[2], seed = numbers[3];
-    commands = numbers[4], registers = numbers[5];
-    halt_after = numbers[6], resume_after = numbers[7];
+    commands = numbers[4], registers = numbers[5]; /* pinion: intended: likewise */
+    halt_after = numbers[6], resume_after = numbers[7]; /* pinion: intended: likewise */
     if (argc < 7 || replicas < 1 || commands < 1 || commands > HISTORY_OPERATIONS || registers < 1
         || registers > KEYS) {
         printf("client: %lu replicas, %lu commands, %lu registers: see client.c\n", replicas,

@@ -251,8 +251,12 @@ impl NanoChecker {
             for number in 0..self.harts[hart].contexts.len() {
                 let context = &self.harts[hart].contexts[number];
                 let writing = context.writing;
-                // Who is ended at work may not have been done with what he was at.
-                let at_work = if rests { 0 } else { MOST_AT_WORK };
+                // A hart that has not asked for another message is at its last one still.
+                let at_work = match (rests, context.asked) {
+                    (true, true) => 0,
+                    (true, false) => 1,
+                    (false, _) => MOST_AT_WORK,
+                };
                 let forgotten = context.undone.len().saturating_sub(at_work);
                 let undone: Vec<Moment> = context.undone.iter().take(forgotten).copied().collect();
                 let number = number as u16;
