@@ -3,7 +3,8 @@
 //! In: a core, its cycle, its place among equals (in a bank's round robin). Out: the cores of the next cycle in
 //! which there are any, in the order of their places, then of their numbers. A cycle's cores are a
 //! word of bits: the host can begin with one of them while it still works on the one before, which
-//! it could not if it had to look for the least of all cycles each time.
+//! it could not if it had to look for the least of all cycles each time. Those of the cycle under way
+//! are sorted by their places, again in words of bits.
 
 /// Most cores in a calendar.
 pub const CORES: usize = 16;
@@ -14,15 +15,14 @@ pub const NEVER: u64 = u64::MAX >> 8;
 /// Cycles that have a word of bits, one after the other; what is later waits aside.
 const SLOTS: u64 = 64;
 
-/// Bits of a core's place among equals.
-const ORDER_BITS: u32 = 4;
-const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
+/// Places among equals.
+const PLACES: usize = 16;
 
 /// Holds the cycles in which cores are due.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     /// By cycle, modulo their number: a bit per core.
-    due: [u16; SLOTS as usize],
+    due: [u32; SLOTS as usize],
     /// Bit per slot: somebody is due.
     occupied: u64,
     /// No core is due before this cycle; slots are for it and those that follow.
@@ -33,15 +33,17 @@ pub struct Calendar {
     later_from: u64,
     /// By core that is due beyond the slots: its cycle.
     times: [u64; CORES],
-    /// By core, in four bits: what decides among equals.
-    orders: u64,
-    /// Number of cores.
-    cores: usize,
+    /// By core: its place among equals.
+    orders: [u8; CORES],
+    /// Those who are yet to be served in the cycle under way: by place, a bit per core.
+    turns: [u32; PLACES],
+    /// Bit per place: somebody has it.
+    taken: u32,
 }
 
 impl Calendar {
     /// Makes an empty calendar.
-    pub fn new(cores: u32) -> Self {
+    pub const fn new() -> Self {
         Self {
             due: [0; SLOTS as usize],
             occupied: 0,
@@ -49,19 +51,21 @@ impl Calendar {
             later: 0,
             later_from: NEVER,
             times: [NEVER; CORES],
-            orders: 0,
-            cores: cores as usize,
+            orders: [0; CORES],
+            turns: [0; PLACES],
+            taken: 0,
         }
     }
 
-    /// Puts a core in, which is not there, to be served at `time`; `order` decides among equals.
-    #[inline]
+    /// Puts a core in, which is not there, to be served at `time`; `order`, its place, decides among
+    /// equals.
+    #[inline(always)]
     pub fn enter(&mut self, core: usize, time: u64, order: u64) {
-        self.set_order(core, order);
+        self.orders[core % CORES] = order as u8;
         self.place(core, time);
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, core: usize, time: u64) {
         if time.wrapping_sub(self.base) < SLOTS {
             self.due[(time % SLOTS) as usize] |= 1 << core;
@@ -129,51 +133,61 @@ impl Calendar {
         later.map(|core| self.times[core]).min().unwrap_or(NEVER)
     }
 
-    /// Takes those who are due in a cycle, which is the next one, out of their slot: a bit per core.
-    #[inline]
-    pub fn take(&mut self, time: u64) -> u16 {
+    /// Begins a cycle, which is the next one: those who are due leave their slot, in turns.
+    #[inline(always)]
+    pub fn begin(&mut self, time: u64) {
         self.base = time;
         if self.later_from < time.saturating_add(SLOTS) {
             self.bring_in();
         }
         self.occupied &= !(1 << (time % SLOTS));
-        std::mem::take(&mut self.due[(time % SLOTS) as usize])
+        let mut due = std::mem::take(&mut self.due[(time % SLOTS) as usize]);
+        while due != 0 {
+            let core = due.trailing_zeros() as usize;
+            due &= due - 1;
+            self.queue(core, self.orders[core % CORES]);
+        }
     }
 
-    /// Puts those back that were not served.
+    #[inline(always)]
+    fn queue(&mut self, core: usize, order: u8) {
+        self.turns[usize::from(order) % PLACES] |= 1 << core;
+        self.taken |= 1 << (usize::from(order) % PLACES);
+    }
+
+    /// Takes the core out whose turn it is in the cycle under way; gives its place, too.
+    #[inline(always)]
+    pub fn turn(&mut self) -> Option<(usize, u64)> {
+        if self.taken == 0 {
+            return None;
+        }
+        let order = self.taken.trailing_zeros() as usize;
+        let turns = &mut self.turns[order % PLACES];
+        let core = turns.trailing_zeros() as usize;
+        *turns &= turns.wrapping_sub(1);
+        self.taken &= !(u32::from(*turns == 0) << order);
+        Some((core % CORES, order as u64))
+    }
+
+    /// Puts a core back into the cycle under way, in another place.
     #[inline]
-    pub fn put_back(&mut self, time: u64, due: u16) {
+    pub fn turn_at(&mut self, core: usize, order: u64) {
+        self.orders[core % CORES] = order as u8;
+        self.queue(core, order as u8);
+    }
+
+    /// Ends a cycle: those who were not served are due in it still.
+    pub fn put_back(&mut self, time: u64) {
+        let due = std::mem::take(&mut self.turns).iter().fold(0, |due, turns| due | turns);
+        self.taken = 0;
         self.due[(time % SLOTS) as usize] = due;
         self.occupied |= u64::from(due != 0) << (time % SLOTS);
     }
+}
 
-    /// Gives what decides among equals, as it was when the core was put in.
-    #[inline]
-    pub fn order(&self, core: usize) -> u64 {
-        self.orders >> (core as u32 * ORDER_BITS) & ORDER_MASK
-    }
-
-    /// Sets what decides among equals.
-    #[inline]
-    pub fn set_order(&mut self, core: usize, order: u64) {
-        let shift = core as u32 * ORDER_BITS;
-        self.orders = self.orders & !(ORDER_MASK << shift) | order << shift;
-    }
-
-    /// Gives the first of some cores, of which there is one.
-    #[inline]
-    pub fn first(&self, due: u16) -> usize {
-        if due.is_power_of_two() {
-            return due.trailing_zeros() as usize;
-        }
-        // All of them, with no jump that depends on how many there are.
-        let key = |core: usize| match due >> core & 1 {
-            0 => u32::MAX,
-            _ => (self.order(core) << ORDER_BITS) as u32 | core as u32,
-        };
-        let half = |from: usize| (from..from + CORES / 2).map(key).fold(u32::MAX, u32::min);
-        let least = if self.cores > CORES / 2 { half(0).min(half(CORES / 2)) } else { half(0) };
-        least as usize % CORES
+impl Default for Calendar {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -189,10 +203,8 @@ mod tests {
             if time == NEVER {
                 return served;
             }
-            let mut due = calendar.take(time);
-            while due != 0 {
-                let core = calendar.first(due);
-                due &= !(1 << core);
+            calendar.begin(time);
+            while let Some((core, _)) = calendar.turn() {
                 served.push((core, time));
             }
         }
@@ -200,7 +212,7 @@ mod tests {
 
     #[test]
     fn serves_the_first_of_those_who_are_due() {
-        let mut calendar = Calendar::new(16);
+        let mut calendar = Calendar::new();
         assert_eq!(calendar.next_time(), NEVER);
         for (core, time, order) in [(3, 7, 0), (2, 5, 1), (15, 5, 0), (1, 5, 2), (0, 9, 15)] {
             calendar.enter(core, time, order);
@@ -211,7 +223,7 @@ mod tests {
     #[test]
     fn orders_sixteen_cores_by_place_then_number() {
         let place = |core: usize| (core * 7 % 16 / 2) as u64;
-        let mut calendar = Calendar::new(16);
+        let mut calendar = Calendar::new();
         (0..16).for_each(|core| calendar.enter(core, 3, place(core)));
         let mut expected: Vec<usize> = (0..16).collect();
         expected.sort_by_key(|&core| (place(core), core));
@@ -220,14 +232,27 @@ mod tests {
     }
 
     #[test]
+    fn places_may_change_while_their_cycle_lasts() {
+        let mut calendar = Calendar::new();
+        (0..4).for_each(|core| calendar.enter(core, 8, core as u64));
+        calendar.begin(8);
+        assert_eq!(calendar.turn(), Some((0, 0)));
+        calendar.turn_at(0, 2); // before core 2, which has the same place
+        assert_eq!(calendar.turn(), Some((1, 1)));
+        assert_eq!(calendar.turn(), Some((0, 2)));
+        calendar.put_back(8);
+        assert_eq!(drain(&mut calendar), [(2, 8), (3, 8)]);
+    }
+
+    #[test]
     fn keeps_what_lies_far_ahead_or_before() {
-        let mut calendar = Calendar::new(16);
+        let mut calendar = Calendar::new();
         for (core, time) in [(0, 1_000_000), (1, 63), (2, 64), (3, 65), (4, 1_000_000), (5, 127)] {
             calendar.enter(core, time, 0);
         }
         calendar.leave(4);
-        let due = calendar.take(60);
-        calendar.put_back(60, due);
+        calendar.begin(60);
+        calendar.put_back(60);
         calendar.enter(6, 2, 0); // an earlier cycle, after it began later
         let served = drain(&mut calendar);
         assert_eq!(served, [(6, 2), (1, 63), (2, 64), (3, 65), (5, 127), (0, 1_000_000)]);

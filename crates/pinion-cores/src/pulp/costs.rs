@@ -81,6 +81,12 @@ impl Costs {
         self.second_line_of(core.hart.pc, &mut core.stalls, program)
     }
 
+    /// Tells whether an address is a line's last half word.
+    #[inline(always)]
+    pub(super) fn is_last_half(&self, pc: u32) -> bool {
+        pc & self.last_half == self.last_half
+    }
+
     /// Gives [`Self::second_line`] of a jump to `pc`.
     #[inline(always)]
     pub(super) fn second_line_of(
@@ -89,7 +95,7 @@ impl Costs {
         stalls: &mut Stalls,
         program: &DecodedProgram<u32>,
     ) -> u64 {
-        if pc & self.last_half != self.last_half {
+        if !self.is_last_half(pc) {
             return 0;
         }
         let cycles = u64::from(program.get(pc).is_some_and(|instruction| instruction.length > 2));

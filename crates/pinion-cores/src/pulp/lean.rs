@@ -8,10 +8,11 @@
 
 use pinion_isa::{Class, Extensions};
 
-use super::code::{Code, Kind, waits_for};
-use super::costs::{Costs, REGISTER_BITS};
+use super::code::{Code, Kind, MicroOp, waits_for};
+use super::costs::Costs;
+use super::prefetch_buffer::Reach;
 use super::run_ahead::{RUN_AHEAD_CYCLES, Unwatched, run_ahead_until};
-use super::{Core, NO_REGISTER};
+use super::{Core, NO_REGISTER, Stalls};
 use crate::port::{Destinations, HeldLines, Stop};
 
 /// Says whence a core runs ahead: what an access that it has just executed left behind.
@@ -21,20 +22,23 @@ pub struct Start {
     pub place: u32,
     /// Register that was just loaded, or [`NO_REGISTER`].
     pub loaded: u8,
-    /// Whether the next instruction waits for that.
-    pub stalls: bool,
+    /// How often the next instruction waits for that: once or not at all.
+    pub stalls: u64,
     /// Whether the last access had to wait.
     pub waited: bool,
 }
 
 impl Start {
+    /// Nothing is known yet.
+    pub const NONE: Self = Self { place: 0, loaded: NO_REGISTER, stalls: 0, waited: false };
+
     /// Takes it from a core whose state is whole; the core does not remember what it loaded any more.
     #[inline(always)]
     pub fn of(core: &mut Core, code: &Code) -> Self {
         let place = code.place(core.hart.pc);
         let loaded = std::mem::replace(&mut core.loaded, NO_REGISTER);
         let next = code.at(place).filter(|_| loaded != NO_REGISTER);
-        let stalls = next.is_some_and(|instruction| waits_for(instruction, loaded));
+        let stalls = next.is_some_and(|instruction| waits_for(instruction, loaded)).into();
         Self { place, loaded, stalls, waited: core.waited }
     }
 
@@ -56,96 +60,161 @@ pub fn run_lean<P: HeldLines + Destinations + Copy>(
     start: Start,
     time: &mut u64,
 ) -> Stop {
-    debug_assert!(code.extensions().has(Extensions::C) && !costs.xpulp);
-    let (micro, base) = (code.micro(), code.base());
-    let began = *time;
-    let mut now = began;
-    let mut place = start.place;
-    let mut retired = 0;
-    let mut reach = core.buffer.reach(&port);
-    reach.0 = reach.0.wrapping_sub(base >> 1);
-    if place.wrapping_sub(reach.0) >= reach.1 {
-        let pc = base.wrapping_add(place << 1);
-        let Some(entered) = core.buffer.enter_run(pc, now, port) else {
-            (core.hart.pc, core.loaded, core.waited) = (pc, start.loaded, start.waited);
-            return Stop::Shared;
-        };
-        reach = (entered.0.wrapping_sub(base >> 1), entered.1);
+    let mut stop = Stop::Shared;
+    let program = (code, code.micro());
+    match run_to_near(core, port, costs, program, start, time, &mut stop) {
+        Some((address, _)) => Stop::Near(address),
+        None => stop,
     }
-    let stall = u64::from(start.stalls) * costs.load_use;
+}
+
+/// Says what ended a way through the loop, where it does not end at near memory.
+enum End {
+    /// The core yields, or must fetch.
+    Shared,
+    /// An access to something else at this address.
+    Far(u32),
+    /// What the interpreter executes.
+    Other,
+}
+
+/// Executes like [`run_lean`] a program with its micro-operations; gives the address that is accessed
+/// next and the instruction's place, or writes to `stop` why there is none in near memory. Stops at
+/// near memory are most, and many: nothing but numbers goes back and forth.
+#[inline(always)]
+pub fn run_to_near<P: HeldLines + Destinations + Copy>(
+    core: &mut Core,
+    port: P,
+    costs: &Costs,
+    (code, micro): (&Code, &[MicroOp]),
+    start: Start,
+    time: &mut u64,
+    stop: &mut Stop,
+) -> Option<(u32, u32)> {
+    debug_assert!(code.extensions().has(Extensions::C) && !costs.xpulp);
+    let base = code.base();
+    let mut now = *time;
+    let yields_at = now + RUN_AHEAD_CYCLES;
+    let mut place = start.place;
+    let mut reach = core.buffer.reach(&port, base);
+    if !reach.contains(place) {
+        let pc = base.wrapping_add(place << 1);
+        let Some(entered) = core.buffer.enter_run(pc, now, port, base) else {
+            (core.hart.pc, core.loaded, core.waited) = (pc, start.loaded, start.waited);
+            *stop = Stop::Shared;
+            return None;
+        };
+        reach = entered;
+    }
+    let stall = start.stalls * costs.load_use;
     now += stall;
     core.stalls.load_use += stall;
-    // When the last instruction left that did not leave a cycle ago; in `passed` the next could.
-    let (mut left, mut jumped, mut passed) = (core.left, core.jumped, now);
-    let mut last = place;
-    let stop = 'run: loop {
-        if place.wrapping_sub(reach.0) >= reach.1 {
-            core.buffer.settle(base.wrapping_add(last << 1), &port);
+    // When the next instruction could leave after the last one of which the core remembers when that
+    // left; what comes behind leaves a cycle after the other.
+    let mut passed = now;
+    // Where a jump costs no bubble of its own: directly behind an access that waited.
+    let mut hidden_at = if start.waited { place } else { NOWHERE };
+    let (mut retired, mut last) = (0, place);
+    let mut ops = within(micro, reach);
+    let end = 'run: loop {
+        // A run: all that only computes, and what ends it. Its cycles are counted beforehand.
+        let Some(mut one) = ops.get(place as usize) else {
+            if micro.get(place as usize).is_none() {
+                break 'run End::Other;
+            }
+            core.buffer.note(base.wrapping_add(last << 1));
             let pc = base.wrapping_add(place << 1);
-            let Some(entered) = core.buffer.enter_run(pc, now, port) else {
-                break 'run Stop::Shared;
+            let Some(entered) = core.buffer.enter_run(pc, now, port, base) else {
+                break 'run End::Shared;
             };
-            reach = (entered.0.wrapping_sub(base >> 1), entered.1);
-        }
-        last = place;
-        let Some(one) = micro.get(place as usize) else { break 'run Stop::Shared };
-        let a = core.hart.x[usize::from(one.rs1 & REGISTER_BITS)];
-        let b = core.hart.x[usize::from(one.rs2 & REGISTER_BITS)];
-        // One table of jumps for all: what computes a value goes on here, what branches below.
-        let taken = 'branch: {
+            (reach, ops) = (entered, within(micro, entered));
+            continue 'run;
+        };
+        now += u64::from(one.run);
+        retired += u64::from(one.run);
+        let x = &mut core.hart.x;
+        let taken = loop {
+            let (a, b) = (one.rs1.of(x), || one.rs2.of(x));
             let value = match one.kind {
+                Kind::Beq => break a == b(),
+                Kind::Bne => break a != b(),
+                Kind::Blt => break (a as i32) < b() as i32,
+                Kind::Bge => break a as i32 >= b() as i32,
+                Kind::Bltu => break a < b(),
+                Kind::Bgeu => break a >= b(),
                 Kind::Lw
+                | Kind::Sw
+                | Kind::AmoAdd
                 | Kind::Lbu
                 | Kind::Lhu
                 | Kind::Lb
                 | Kind::Lh
-                | Kind::Sw
                 | Kind::Sb
                 | Kind::Sh
-                | Kind::AmoAdd
-                | Kind::Amo => {
-                    let offset = if one.kind == Kind::Amo { 0 } else { one.imm };
-                    let address = a.wrapping_add(offset);
-                    (core.left, core.jumped) = (now, false);
-                    if port.is_near(address) {
-                        core.hart.instret += retired;
-                        core.waited = start.waited && retired == 0;
-                        core.hart.pc = base.wrapping_add(place << 1);
-                        core.buffer.settle(core.hart.pc, &port);
-                        *time = now;
-                        return Stop::Near(address);
+                | Kind::AmoSwap
+                | Kind::AmoXor
+                | Kind::AmoAnd
+                | Kind::AmoOr
+                | Kind::AmoMin
+                | Kind::AmoMax
+                | Kind::AmoMinu
+                | Kind::AmoMaxu => {
+                    let address = a.wrapping_add(one.imm); // atomics have no offset
+                    (core.left, core.jumped, passed) = (now, false, now);
+                    if !port.is_near(address) {
+                        break 'run End::Far(address);
                     }
-                    (left, jumped, passed) = (now, false, now);
-                    break 'run far(code, port, place, address);
+                    core.hart.instret += retired;
+                    core.waited = place == hidden_at;
+                    core.hart.pc = base.wrapping_add(place << 1);
+                    core.buffer.note(core.hart.pc);
+                    *time = now;
+                    return Some((address, place));
                 }
-                Kind::Beq => break 'branch a == b,
-                Kind::Bne => break 'branch a != b,
-                Kind::Blt => break 'branch (a as i32) < b as i32,
-                Kind::Bge => break 'branch a as i32 >= b as i32,
-                Kind::Bltu => break 'branch a < b,
-                Kind::Bgeu => break 'branch a >= b,
                 Kind::Jal | Kind::Jalr => {
                     let behind = base.wrapping_add((place + u32::from(one.step)) << 1);
-                    place = match one.kind {
+                    let target = match one.kind {
                         Kind::Jal => one.imm,
                         _ => code.place(a.wrapping_add(one.imm) & !1),
                     };
-                    core.hart.set_x(one.rd, behind);
-                    // Where a jump leaves in the decode stage, it costs no bubble of its own behind an
-                    // access that waits.
-                    let hidden = start.waited && retired == 0 && costs.jump_behind_access;
+                    one.rd.set(x, behind);
+                    // Where a jump leaves in the decode stage.
+                    let hidden = place == hidden_at && costs.jump_behind_access;
                     let bubbles = if hidden { 0 } else { costs.jump - 1 };
                     core.stalls.branch += bubbles;
                     retired += 1;
-                    (left, jumped) = (now, true);
-                    let target = base.wrapping_add(place << 1);
-                    now += 1 + bubbles + costs.second_line_of(target, &mut core.stalls, code);
+                    (core.left, core.jumped, hidden_at) = (now, true, NOWHERE);
+                    (last, place) = (place, target);
+                    let pc = base.wrapping_add(place << 1);
+                    now += 1 + bubbles + second_line(costs, code, &mut core.stalls, pc);
                     passed = now;
-                    if now - began >= RUN_AHEAD_CYCLES {
-                        break 'run Stop::Shared;
+                    if now >= yields_at {
+                        break 'run End::Shared;
+                    }
+                    if place < reach.first {
+                        ops = &[];
                     }
                     continue 'run;
                 }
+                Kind::Mul | Kind::Long => {
+                    (core.left, core.jumped) = (now, false);
+                    retired += 1;
+                    now += match one.kind {
+                        Kind::Mul => {
+                            let value = a.wrapping_mul(b());
+                            one.rd.set(x, value);
+                            let cycles = costs.by_class[Class::Mul as usize];
+                            core.stalls.arithmetic += cycles - 1;
+                            cycles
+                        }
+                        _ => long(core, costs, code, place),
+                    };
+                    passed = now;
+                    last = place;
+                    place += u32::from(one.step);
+                    continue 'run;
+                }
+                Kind::Other => break 'run End::Other,
                 Kind::Set => one.imm,
                 Kind::Addi => a.wrapping_add(one.imm),
                 Kind::Slti => u32::from((a as i32) < one.imm as i32),
@@ -156,79 +225,97 @@ pub fn run_lean<P: HeldLines + Destinations + Copy>(
                 Kind::Slli => a.wrapping_shl(one.imm),
                 Kind::Srli => a.wrapping_shr(one.imm),
                 Kind::Srai => (a as i32).wrapping_shr(one.imm) as u32,
-                Kind::Add => a.wrapping_add(b),
-                Kind::Sub => a.wrapping_sub(b),
-                Kind::Sll => a.wrapping_shl(b),
-                Kind::Slt => u32::from((a as i32) < b as i32),
-                Kind::Sltu => u32::from(a < b),
-                Kind::Xor => a ^ b,
-                Kind::Srl => a.wrapping_shr(b),
-                Kind::Sra => (a as i32).wrapping_shr(b) as u32,
-                Kind::Or => a | b,
-                Kind::And => a & b,
-                Kind::Mul => {
-                    let cycles = costs.by_class[Class::Mul as usize];
-                    core.stalls.arithmetic += cycles - 1;
-                    core.hart.set_x(one.rd, a.wrapping_mul(b));
-                    (left, jumped) = (now, false);
-                    retired += 1;
-                    now += cycles;
-                    passed = now;
-                    place += u32::from(one.step);
-                    continue 'run;
-                }
-                Kind::Long => {
-                    (left, jumped) = (now, false);
-                    retired += 1;
-                    now += long(core, costs, code, place);
-                    passed = now;
-                    place += u32::from(one.step);
-                    continue 'run;
-                }
-                Kind::Other => {
-                    if retired == 0 && !start.stalls {
-                        core.loaded = start.loaded; // what comes may not even be an instruction
-                    }
-                    let waited = start.waited && retired == 0;
-                    (left, jumped) = if passed == now { (left, jumped) } else { (now - 1, false) };
-                    (core.left, core.jumped, core.waited) = (left, jumped, waited);
-                    core.hart.pc = base.wrapping_add(place << 1);
-                    core.hart.instret += retired;
-                    core.buffer.settle(core.hart.pc, &port);
-                    *time = now;
-                    return interpret(core, port, costs, code, time, began);
-                }
+                Kind::Add => a.wrapping_add(b()),
+                Kind::Sub => a.wrapping_sub(b()),
+                Kind::Sll => a.wrapping_shl(b()),
+                Kind::Slt => u32::from((a as i32) < b() as i32),
+                Kind::Sltu => u32::from(a < b()),
+                Kind::Xor => a ^ b(),
+                Kind::Srl => a.wrapping_shr(b()),
+                Kind::Sra => (a as i32).wrapping_shr(b()) as u32,
+                Kind::Or => a | b(),
+                Kind::And => a & b(),
             };
-            core.hart.set_x(one.rd, value);
-            retired += 1;
-            now += 1;
+            one.rd.set(x, value);
             place += u32::from(one.step);
-            continue 'run;
+            let Some(next) = ops.get(place as usize) else {
+                // The rest of the run lies beyond what is within reach.
+                let rest = micro.get(place as usize).map_or(0, |next| next.run.into());
+                (now, retired) = (now - rest, retired - rest);
+                last = place - u32::from(one.step);
+                continue 'run;
+            };
+            one = next;
         };
         retired += 1;
+        last = place;
         if !taken {
             now += 1;
             place += u32::from(one.step);
-            continue;
+            continue 'run;
         }
-        (left, jumped) = (now, true);
+        (core.left, core.jumped, hidden_at) = (now, true, NOWHERE);
         place = one.imm;
         core.stalls.branch += costs.branch_taken - 1;
-        let target = base.wrapping_add(place << 1);
-        now += costs.branch_taken + costs.second_line_of(target, &mut core.stalls, code);
+        let pc = base.wrapping_add(place << 1);
+        now += costs.branch_taken + second_line(costs, code, &mut core.stalls, pc);
         passed = now;
-        if now - began >= RUN_AHEAD_CYCLES {
-            break 'run Stop::Shared;
+        if now >= yields_at {
+            break 'run End::Shared;
+        }
+        if place < reach.first {
+            ops = &[]; // back, out of it
         }
     };
-    (left, jumped) = if passed == now { (left, jumped) } else { (now - 1, false) };
-    (core.left, core.jumped) = (left, jumped);
-    core.waited = start.waited && retired == 0;
+    if passed != now {
+        (core.left, core.jumped) = (now - 1, false);
+    }
+    core.waited = place == hidden_at;
     core.hart.pc = base.wrapping_add(place << 1);
     core.hart.instret += retired;
-    core.buffer.settle(base.wrapping_add(last << 1), &port);
     *time = now;
-    stop
+    *stop = match end {
+        End::Shared => {
+            core.buffer.note(base.wrapping_add(last << 1));
+            Stop::Shared
+        }
+        End::Far(address) => {
+            core.buffer.note(core.hart.pc);
+            far(code, port, place, address)
+        }
+        End::Other => {
+            if retired == 0 && start.stalls == 0 {
+                core.loaded = start.loaded; // what comes may not even be an instruction
+            }
+            // Outside of the program nothing is within reach.
+            let here = if reach.contains(place) { place } else { last };
+            core.buffer.note(base.wrapping_add(here << 1));
+            let limit = yields_at;
+            run_ahead_until::<false, _, _>(core, &port, costs, code, time, limit, &mut Unwatched)
+        }
+    };
+    None
+}
+
+/// Gives the micro-operations up to the end of a reach.
+#[inline(always)]
+fn within(micro: &[MicroOp], reach: Reach) -> &[MicroOp] {
+    micro.get(..reach.end as usize).unwrap_or(micro)
+}
+
+/// Stands for no place in a program.
+const NOWHERE: u32 = u32::MAX;
+
+/// Gives the cycle that the instruction at a place costs that a core jumped to, if it lies in two
+/// lines.
+#[inline(always)]
+fn second_line(costs: &Costs, code: &Code, stalls: &mut Stalls, pc: u32) -> u64 {
+    #[cold]
+    #[inline(never)]
+    fn last_half(costs: &Costs, code: &Code, stalls: &mut Stalls, pc: u32) -> u64 {
+        costs.second_line_of(pc, stalls, code)
+    }
+    if costs.is_last_half(pc) { last_half(costs, code, stalls, pc) } else { 0 }
 }
 
 /// Says where an access goes that does not plainly touch the near memory.
@@ -251,18 +338,4 @@ fn long(core: &mut Core, costs: &Costs, code: &Code, place: u32) -> u64 {
     core.hart.execute(instruction);
     core.hart.instret = instret;
     cycles
-}
-
-/// Goes on with the interpreter, for what is seldom seen.
-#[inline(never)]
-fn interpret<P: HeldLines + Destinations>(
-    core: &mut Core,
-    port: P,
-    costs: &Costs,
-    code: &Code,
-    time: &mut u64,
-    began: u64,
-) -> Stop {
-    let limit = began.saturating_add(RUN_AHEAD_CYCLES);
-    run_ahead_until::<false, _, _>(core, &port, costs, code, time, limit, &mut Unwatched)
 }

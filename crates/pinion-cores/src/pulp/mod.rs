@@ -63,6 +63,17 @@ impl Core {
         }
     }
 
+    /// Leaves an access at the program counter behind, which goes on at `place`; `true`: it was the
+    /// last instruction of a hardware loop, and the program counter leads back.
+    #[inline(always)]
+    pub fn loops_back(&mut self, code: &code::Code, place: u32) -> bool {
+        let pc = self.hart.pc;
+        self.hart.pc = code.base().wrapping_add(place << 1);
+        let loops = self.hart.loop_back(pc);
+        self.jumped |= loops;
+        loops
+    }
+
     /// Gives the address that a memory instruction accesses. Always inlined: called, it costs
     /// reductions a tenth more host instructions.
     #[inline(always)]

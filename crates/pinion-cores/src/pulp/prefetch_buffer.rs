@@ -34,8 +34,11 @@ pub struct PrefetchBuffer {
     ahead: u32,
     /// Cycle in which the data of its last request come.
     data_at: u64,
-    /// Whether it holds the line without a request: it was entered, not fetched.
+    /// Whether it holds the line without a request: it was entered, not fetched. Then the line is that
+    /// of `at`, and all of it executes.
     entered: bool,
+    /// Address in the line that was entered.
+    at: u32,
     /// Lines around it that can be entered one from the other for nothing.
     run: Run,
 }
@@ -43,14 +46,35 @@ pub struct PrefetchBuffer {
 /// Lines in sequence that a cache has, as it was after so many changes.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// First half word of the first.
-    first: u32,
-    half_words: u32,
+    reach: Reach,
     changes: u64,
 }
 
+/// Says what executes without a look at the buffer, by [place](DecodedProgram::place).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// The first of it.
+    pub first: u32,
+    /// The first behind it.
+    pub end: u32,
+}
+
+impl Reach {
+    /// Makes it of half words, as far as they lie in a program from `base` on.
+    fn new(first: u32, half_words: u32, base: u32) -> Self {
+        let place = |half_word: u32| half_word.saturating_sub(base >> 1);
+        Self { first: place(first), end: place(first.saturating_add(half_words)) }
+    }
+
+    /// Says whether it contains a place.
+    #[inline(always)]
+    pub fn contains(&self, place: u32) -> bool {
+        self.first <= place && place < self.end
+    }
+}
+
 /// Stands for lines that are not known.
-const NO_RUN: Run = Run { first: 0, half_words: 0, changes: u64::MAX };
+const NO_RUN: Run = Run { reach: Reach { first: 0, end: 0 }, changes: u64::MAX };
 
 /// Lines that a run goes on to either side, at most.
 const RUN_LINES: u32 = 32;
@@ -71,7 +95,7 @@ pub struct Arrival {
 impl Default for PrefetchBuffer {
     fn default() -> Self {
         let (line, ahead) = (NO_LINE, NO_LINE);
-        Self { start: 0, bytes: 0, line, ahead, data_at: 0, entered: false, run: NO_RUN }
+        Self { start: 0, bytes: 0, line, ahead, data_at: 0, entered: false, at: 0, run: NO_RUN }
     }
 }
 
@@ -79,17 +103,21 @@ impl PrefetchBuffer {
     /// Says whether the instruction at an address executes without a look here.
     #[inline(always)]
     pub fn covers(&self, pc: u32) -> bool {
-        pc.wrapping_sub(self.start) < self.bytes
+        let ahead = if self.entered { pc ^ self.at } else { pc.wrapping_sub(self.start) };
+        ahead < self.bytes
     }
 
-    /// Gives what executes without a look here as the first half word and their number: the lines
-    /// around this one too, if [`Self::settle`] is told where the core came to.
+    /// Gives what executes without a look here, in a program from `base` on: the lines around this
+    /// one too, if [`Self::note`] is told where the core came to.
     #[inline(always)]
-    pub(super) fn reach(&self, cache: &impl HeldLines) -> (u32, u32) {
-        if self.entered && self.run.changes == cache.changes() {
-            return (self.run.first, self.run.half_words);
-        }
-        (self.start >> 1, self.bytes.div_ceil(2))
+    pub(super) fn reach(&self, cache: &impl HeldLines, base: u32) -> Reach {
+        if self.run.changes == cache.changes() { self.run.reach } else { self.reach_of_line(base) }
+    }
+
+    #[cold]
+    fn reach_of_line(&self, base: u32) -> Reach {
+        let start = if self.entered { self.at & !(self.bytes - 1) } else { self.start };
+        Reach::new(start >> 1, self.bytes.div_ceil(2), base)
     }
 
     /// Enters the line of an address like [`Self::enter`]; gives its reach, `None` if it cannot.
@@ -99,7 +127,8 @@ impl PrefetchBuffer {
         pc: u32,
         time: u64,
         cache: impl HeldLines,
-    ) -> Option<(u32, u32)> {
+        base: u32,
+    ) -> Option<Reach> {
         if !self.enter(pc, time, &cache) {
             return None;
         }
@@ -108,29 +137,26 @@ impl PrefetchBuffer {
         let behind = (1..=RUN_LINES).map(|far| self.line.wrapping_add(far)).take_while(has).count();
         let half_word = |line: u32| line << cache.line_shift() >> 1;
         let lines = (before + 1 + behind) as u32;
-        let (first, half_words) = (half_word(self.line - before as u32), half_word(lines));
-        self.run = Run { first, half_words, changes: cache.changes() };
-        Some((first, half_words))
+        let reach = Reach::new(half_word(self.line - before as u32), half_word(lines), base);
+        self.run = Run { reach, changes: cache.changes() };
+        Some(reach)
     }
 
     /// Notes the last instruction that was executed, or is next, within its reach.
     #[inline(always)]
-    pub(super) fn settle(&mut self, pc: u32, cache: &impl HeldLines) {
-        if self.entered {
-            self.line = pc >> cache.line_shift();
-            self.start = self.line << cache.line_shift();
-        }
+    pub(super) fn note(&mut self, pc: u32) {
+        self.at = pc;
     }
 
     /// Gives the line it holds.
     pub fn line(&self) -> u32 {
-        self.line
+        if self.entered { self.at >> self.bytes.trailing_zeros() } else { self.line }
     }
 
     /// Forgets the line: the core goes somewhere else. What was asked for comes all the same.
     pub fn leave(&mut self) {
         (self.bytes, self.line, self.ahead) = (0, NO_LINE, NO_LINE);
-        self.entered = false;
+        (self.entered, self.run) = (false, NO_RUN);
     }
 
     /// Enters the line of an address if the cache has it and its successor and nothing is under way:
@@ -145,7 +171,7 @@ impl PrefetchBuffer {
             return false;
         }
         (self.line, self.ahead) = (line, NO_LINE);
-        (self.start, self.bytes) = (line << cache.line_shift(), 1 << cache.line_shift());
+        (self.at, self.bytes) = (pc, 1 << cache.line_shift());
         (self.entered, self.run) = (true, NO_RUN);
         true
     }
@@ -164,7 +190,7 @@ impl PrefetchBuffer {
         let offset = pc % line_bytes;
         let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
         let straddles = offset + length > line_bytes;
-        self.entered = false;
+        (self.line, self.entered, self.run) = (self.line(), false, NO_RUN);
         if !cache.is_on() {
             let time = cache.bypass(arrival.time);
             (self.line, self.data_at) = (line, 0);

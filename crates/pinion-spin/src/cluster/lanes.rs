@@ -8,7 +8,7 @@
 
 use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
-use pinion_cores::pulp::lean::{Start, run_lean};
+use pinion_cores::pulp::lean::{Start, run_lean, run_to_near};
 use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
 use pinion_sim::calendar::{CORES, Calendar, NEVER};
 
@@ -37,12 +37,12 @@ pub struct Lane {
 
 impl Lane {
     /// Makes an empty lane.
-    pub fn new(cores: u32) -> Self {
-        Self { calendar: Calendar::new(cores), accesses: [(0, 0); CORES], held: 0 }
+    pub fn new() -> Self {
+        Self { calendar: Calendar::new(), accesses: [(0, 0); CORES], held: 0 }
     }
 
     /// Puts a core in, to be served at `time`; `order` decides among equals.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, core: usize, time: u64, order: u64, access: (u32, u32)) {
         self.accesses[core % CORES] = access;
         self.calendar.enter(core, time, order);
@@ -118,24 +118,25 @@ impl Clusters {
         let cores = &mut self.cores[cluster * each..(cluster + 1) * each];
         let alias = shared.machine.l1.alias;
         let bytes = shared.memories.l1_mut(cluster);
-        let mut l1 = OwnL1 { bytes, banks: &mut units.banks, alias };
-        let (costs, code, near) = (&self.costs, &self.program, &self.near);
+        let (l1_base, near) = (cores[0].l1_base, self.near);
+        let mut l1 = OwnL1 { bytes, banks: &mut units.banks, base: l1_base, alias };
+        let (costs, code) = (&self.costs, &self.program);
+        let program = (code, code.micro());
+        let (response, reservations) = (costs.response, self.reservations);
         loop {
             let now = lane.calendar.next_time();
             if now >= bound {
                 self.lane_next[cluster] = now;
                 return None;
             }
-            let mut due = lane.calendar.take(now);
-            while due != 0 {
-                let index = lane.calendar.first(due);
-                due &= !(1 << index);
-                if self.reservations {
-                    lane.calendar.put_back(now, due);
+            lane.calendar.begin(now);
+            while let Some((index, place)) = lane.calendar.turn() {
+                if reservations {
+                    lane.calendar.put_back(now);
                     return Some((index, Stop::Shared, now)); // others' reservations may break
                 }
-                let core = &mut cores[index];
                 let access = lane.accesses[index];
+                let Some(core) = cores.get_mut(index) else { continue };
                 let bank = l1.banks.bank(access.0);
                 let order = bank.order(index);
                 if bank.free_at > now {
@@ -145,48 +146,50 @@ impl Clusters {
                     lane.enter(index, bank.free_at, order, access);
                     continue;
                 }
-                if lane.calendar.order(index) != order {
+                if place != order {
                     // The bank has served others since: its order among equals is another now.
-                    lane.calendar.set_order(index, order);
-                    due |= 1 << index;
+                    lane.calendar.turn_at(index, order);
                     continue;
                 }
                 let instruction = if TRACED { code.at(access.1) } else { None };
                 let before = instruction.map(|instruction| Before::new(&core.model, instruction));
-                let found = if TRACED { l1.found(core, access.0) } else { 0 };
-                let (mut time, mut start) = match l1.access::<XPULP>(core, code, now, access) {
+                let found = if TRACED { l1.found(access.0) } else { 0 };
+                let mut start = Start::NONE;
+                let mut time = match l1.access::<XPULP>(core, program, now, access, &mut start) {
                     Ok(next) => next,
                     Err(stop) => {
-                        lane.calendar.put_back(now, due);
+                        lane.calendar.put_back(now);
                         return Some((index, stop, now));
                     }
                 };
                 if let Some(before) = before {
                     self.executed.push(before.accessed(core, time - 1, access.0, found));
                 }
-                if costs.response > 0 {
-                    core.model.stalls.load_use += costs.response;
-                    time += costs.response;
-                }
+                core.model.stalls.load_use += response;
+                time += response;
                 if lane.held != 0 {
                     start.waited |= lane.held >> index & 1 == 1;
                     lane.held &= !(1 << index);
                 }
-                let port = Port { cache: &units.cache, near, l1_base: core.l1_base };
-                let executed = &mut self.executed;
-                let stop =
-                    go_on::<TRACED, XPULP>(core, port, costs, code, start, &mut time, executed);
-                match stop {
-                    Stop::Near(address) => {
-                        let place = code.place(core.model.hart.pc);
-                        let order = l1.banks.bank(address).order(index);
-                        lane.enter(index, time, order, (address, place));
+                let port = Port { cache: &units.cache, near, l1_base };
+                let mut stop = Stop::Shared;
+                let next = if !TRACED && !XPULP {
+                    run_to_near(&mut core.model, port, costs, program, start, &mut time, &mut stop)
+                } else {
+                    let executed = &mut self.executed;
+                    stop =
+                        go_on::<TRACED, XPULP>(core, port, costs, code, start, &mut time, executed);
+                    match stop {
+                        Stop::Near(address) => Some((address, code.place(core.model.hart.pc))),
+                        _ => None,
                     }
-                    stop => {
-                        lane.calendar.put_back(now, due);
-                        return Some((index, stop, time));
-                    }
-                }
+                };
+                let Some(next) = next else {
+                    lane.calendar.put_back(now);
+                    return Some((index, stop, time));
+                };
+                let order = l1.banks.bank(next.0).order(index);
+                lane.enter(index, time, order, next);
             }
         }
     }
@@ -230,7 +233,7 @@ impl Clusters {
     ) -> Stop {
         let core = &mut self.cores[id];
         let cache = &self.each[core.cluster as usize].cache;
-        let port = Port { cache, near: &self.near, l1_base: core.l1_base };
+        let port = Port { cache, near: self.near, l1_base: core.l1_base };
         let start = Start::of(&mut core.model, &self.program);
         let (costs, code) = (&self.costs, &self.program);
         go_on::<TRACED, XPULP>(core, port, costs, code, start, time, &mut self.executed)

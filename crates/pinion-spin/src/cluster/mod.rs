@@ -157,7 +157,7 @@ impl Clusters {
             cores: (0..machine.hpus())
                 .map(|core| Core::new(machine, core / cores, core % cores))
                 .collect(),
-            lanes: (0..clusters).map(|_| Lane::new(cores)).collect(),
+            lanes: (0..clusters).map(|_| Lane::new()).collect(),
             lane_next: vec![u64::MAX; clusters as usize],
             costs: Costs::new(
                 machine.core.pipeline(),
@@ -193,7 +193,7 @@ impl Clusters {
             *core = Core::new(machine, index as u32 / cores, index as u32 % cores);
             core.generation = generation;
         }
-        self.lanes = (0..clusters).map(|_| Lane::new(cores)).collect();
+        self.lanes = (0..clusters).map(|_| Lane::new()).collect();
         self.lane_next = vec![u64::MAX; clusters as usize];
         self.completions = CompletionArbiter::new(clusters);
         self.reservations = false;

@@ -1,12 +1,12 @@
 //! What an access of a core to its own L1 does, and what it costs.
 //!
 //! In: a core whose next instruction is that access, in its turn, when the bank is free. Out: what it
-//! leaves behind for the instruction after it, and the cycle of that. Accesses to one word are most of
-//! what handlers do, and touch L1 at once; what is seldom seen (misaligned, by the alias, in a region
-//! not used last) goes through the hart.
+//! leaves behind for the instruction after it. Accesses to one word are most of what handlers do, and
+//! touch L1 at once; what is seldom seen (misaligned, by the alias, in a region not used last) goes
+//! through the hart.
 
 use pinion_cores::pulp::NO_REGISTER;
-use pinion_cores::pulp::code::{AMO_OPS, Code, Kind, MicroOp};
+use pinion_cores::pulp::code::{Code, Kind, MicroOp};
 use pinion_cores::pulp::lean::Start;
 use pinion_cores::pulp::run_ahead::Stop;
 use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege};
@@ -23,60 +23,69 @@ pub struct OwnL1<'a> {
     pub bytes: &'a mut [u8],
     /// Its banks.
     pub banks: &'a mut L1Banks,
+    /// Its address.
+    pub base: u32,
     /// The address by which every core finds its own.
     pub alias: u32,
 }
 
 impl OwnL1<'_> {
-    /// Executes a core's next instruction, at `place` in the program, an access to `address` at `now`,
-    /// when its bank is free; gives the cycle of the instruction after it and what the core goes on
-    /// with, or why it cannot. The program counter is not kept up without `XPULP`.
+    /// Executes a core's access to `address` at `now`, when its bank is free; gives the cycle of the
+    /// instruction after it, and what the core goes on with, or why it cannot. `place` is that of the
+    /// instruction in the program, whose micro-operations are `micro`.
     #[inline(always)]
     pub fn access<const XPULP: bool>(
         &mut self,
         core: &mut Core,
-        code: &Code,
+        (code, micro): (&Code, &[MicroOp]),
         now: u64,
         (address, place): (u32, u32),
-    ) -> Result<(u64, Start), Stop> {
-        let Some(one) = code.micro().get(place as usize) else { return Err(Stop::Shared) };
+        start: &mut Start,
+    ) -> Result<u64, Stop> {
+        let Some(one) = micro.get(place as usize).filter(|one| self.touch_word(core, one, address))
+        else {
+            let next = self.step_any::<XPULP>(core, code, now)?;
+            *start = Start::of(&mut core.model, code);
+            return Ok(next);
+        };
+        let place = place + u32::from(one.step);
+        let stalls = one.flags.stalls_next();
+        *start = Start { place, loaded: one.loaded, stalls, waited: false };
+        if XPULP && core.model.loops_back(code, place) {
+            start.place = code.place(core.model.hart.pc);
+        }
+        let grant = self.banks.serve_word(now, address, one.flags.is_atomic());
+        if grant > now {
+            core.model.stalls.l1 += grant - now;
+            start.waited = true;
+        }
+        Ok(grant + 1)
+    }
+
+    /// Touches the word of a core's access to `address`, whose micro-operation is `one`, if it is
+    /// nothing but that; `false`: nothing is done.
+    #[inline(always)]
+    fn touch_word(&mut self, core: &mut Core, one: &MicroOp, address: u32) -> bool {
         let hart = &mut core.model.hart;
-        let right = if one.writes { Right::Write } else { Right::Read };
-        let offset = address.wrapping_sub(core.l1_base);
-        let value = if (core.permissions.found(address, right) || hart.privilege != Privilege::User)
+        let right = if one.flags.writes() { Right::Write } else { Right::Read };
+        let offset = address.wrapping_sub(self.base);
+        if (core.permissions.found(address, right) || hart.privilege != Privilege::User)
             && offset & u32::from(one.alignment) == 0
             && let Some(bytes) = self.bytes.get_mut(offset as usize..)
             && let Some(word) = bytes.first_chunk_mut()
+            && let Some(value) = perform(one, word, one.rs2.of(&hart.x))
         {
-            perform(one, word, hart.x[usize::from(one.rs2 & 31)])
-        } else {
-            None
-        };
-        let Some(value) = value else {
-            let next = self.step_any::<XPULP>(core, code, now)?;
-            return Ok((next, Start::of(&mut core.model, code)));
-        };
-        hart.set_x(one.rd, value); // a store's rd is 0
-        hart.instret += 1;
-        let mut place = place + u32::from(one.step);
-        if XPULP {
-            let pc = hart.pc;
-            hart.pc = code.base().wrapping_add(place << 1);
-            if hart.loop_back(pc) {
-                core.model.jumped = true;
-                place = code.place(hart.pc);
-            }
+            one.rd.set(&mut hart.x, value); // a store's rd is x0
+            hart.instret += 1;
+            return true;
         }
-        let grant = self.banks.serve_word(now, offset, one.is_atomic);
-        core.model.stalls.l1 += grant - now;
-        let (loaded, stalls, waited) = (one.loads, one.is_used_next, grant > now);
-        Ok((grant + 1, Start { place, loaded, stalls, waited }))
+        false
     }
 
     /// Gives what an access of a core finds, for a trace.
     #[cold]
-    pub fn found(&self, core: &Core, address: u32) -> u64 {
-        let offset = address.wrapping_sub(core.l1_base);
+    pub fn found(&self, address: u32) -> u64 {
+        let offset = address.wrapping_sub(self.base);
         let is_there = (offset as usize) < self.bytes.len();
         found_at(self.bytes, if is_there { offset } else { address.wrapping_sub(self.alias) })
     }
@@ -100,7 +109,7 @@ impl OwnL1<'_> {
                 return Err(Stop::Trap(denied(&access)));
             }
         }
-        let mut offset = access.address.wrapping_sub(core.l1_base);
+        let mut offset = access.address.wrapping_sub(self.base);
         if offset as usize >= self.bytes.len() {
             offset = access.address.wrapping_sub(self.alias);
         }
@@ -137,10 +146,11 @@ impl OwnL1<'_> {
 #[inline(always)]
 fn perform(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> Option<u32> {
     let word = u32::from_le_bytes(*bytes);
-    if one.is_sum {
+    if one.kind.is_sum() {
         // Cores take turns, so that nobody can foresee which of these comes: no choice, no jump.
         let if_so = |flag: bool| u32::from(flag).wrapping_neg();
-        let sum = (word & if_so(one.keeps)).wrapping_add(operand & if_so(one.writes));
+        let sum =
+            (word & if_so(one.flags.keeps())).wrapping_add(operand & if_so(one.flags.writes()));
         *bytes = sum.to_le_bytes();
         return Some(word);
     }
@@ -158,11 +168,10 @@ fn perform(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> Option<u32> {
             write(bytes, word & !0xffff | operand & 0xffff);
             0
         }
-        Kind::Amo => {
-            write(bytes, AMO_OPS[one.imm as usize % AMO_OPS.len()].apply(word, operand, 4));
+        kind => {
+            write(bytes, kind.amo()?.apply(word, operand, 4));
             word
         }
-        _ => return None,
     })
 }
 

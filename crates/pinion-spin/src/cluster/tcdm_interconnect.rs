@@ -35,7 +35,7 @@ pub struct Bank {
 impl Bank {
     /// Gives a core's place among those who wait for it: the arbitration tree takes at each level the
     /// side that its counter's bit names (RTL: logarithmic interconnect).
-    #[inline]
+    #[inline(always)]
     pub fn order(&self, core: usize) -> u64 {
         (core as u64 ^ self.served) % 16
     }
@@ -63,13 +63,13 @@ impl L1Banks {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn index(&self, address: u32) -> usize {
         (address >> 2 & self.mask) as usize
     }
 
     /// Gives the bank of an address.
-    #[inline]
+    #[inline(always)]
     pub fn bank(&self, address: u32) -> &Bank {
         &self.banks[self.index(address)]
     }
@@ -81,7 +81,7 @@ impl L1Banks {
     }
 
     /// Gives the cycle at which an access to one word is served, whose bank is free in cycle `now`.
-    #[inline]
+    #[inline(always)]
     pub fn serve_word(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
         let grant = if now < self.quiet_from { self.behind_dma(now, offset) } else { now };
         let index = self.index(offset);

@@ -23,6 +23,12 @@ impl NearMemory {
     pub fn new(machine: &Machine) -> Self {
         Self { bytes: machine.l1.bytes, alias: machine.l1.alias }
     }
+
+    /// Tells whether an address is one by which every core finds its own: programs have few of those.
+    #[cold]
+    fn is_by_alias(&self, address: u32) -> bool {
+        address.wrapping_sub(self.alias) < self.bytes
+    }
 }
 
 /// Joins a core to what it may see while it runs ahead.
@@ -31,7 +37,7 @@ pub struct Port<'a> {
     /// The cluster's instruction cache.
     pub cache: &'a InstructionCache,
     /// The own L1.
-    pub near: &'a NearMemory,
+    pub near: NearMemory,
     /// Its address.
     pub l1_base: u32,
 }
@@ -61,8 +67,7 @@ impl HeldLines for Port<'_> {
 impl Destinations for Port<'_> {
     #[inline(always)]
     fn is_near(&self, address: u32) -> bool {
-        address.wrapping_sub(self.l1_base) < self.near.bytes
-            || address.wrapping_sub(self.near.alias) < self.near.bytes
+        address.wrapping_sub(self.l1_base) < self.near.bytes || self.near.is_by_alias(address)
     }
 
     #[inline(always)]
