@@ -85,6 +85,14 @@ fn recordings_seeds_nanoservices_and_clusters_are_compared() {
     let service = example("nanopu_service");
     let found = diff(&folder, &[&service, load[0], load[1], "--other-set", "core.count=6"], 1);
     assert!(found["events"]["same"].as_u64() > Some(0), "{found}");
+    let named = |found: &Value, start: &str| {
+        let states = found["states"].as_array().unwrap();
+        states.iter().filter(|state| state["name"].as_str().unwrap().starts_with(start)).count()
+    };
+    // A message that stays longer in reassembly is there and not yet in the global receive queues.
+    let change = "receive.reassembly.deliver_cycles=40";
+    let found = diff(&folder, &[&service, load[0], load[1], "--other-set", change], 1);
+    assert_eq!((named(&found, "receive."), named(&found, "hart.")), (2, 0), "{found}");
     diff(&folder, &[&service, load[0], load[1]], 0);
     let cluster = example("cluster_rpc");
     diff(&folder, &[&cluster], 0);
@@ -99,6 +107,13 @@ fn recordings_seeds_nanoservices_and_clusters_are_compared() {
         1,
     );
     assert_eq!(one["events"], two["events"]);
+    assert_eq!(one["states"], two["states"]);
+    assert!(named(&one, "") > 0, "{one}");
+    let change = "network.link.latency_cycles=99";
+    let echo = example("cluster_echo");
+    let found = diff(&folder, &[&echo, "--node", "server", "--other-set", change], 1);
+    // What it holds is named as in a node that stands alone.
+    assert_eq!((named(&found, "pins.in."), named(&found, "server.")), (2, 0), "{found}");
     let found = diff(&folder, &[&example("cluster_echo"), "--node", "server"], 0);
     assert!(found["events"]["what"].as_str().unwrap().starts_with("instructions"), "{found}");
 }

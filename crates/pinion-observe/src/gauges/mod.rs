@@ -6,11 +6,12 @@
 //! | what a sPIN NIC has, a nanoPU, a network | `nic.rs`, `nano.rs`, `network.rs` |
 //! | from events in any order to changes in order | `timeline.rs` |
 //! | between a run and who follows | `gauged.rs` |
-//! | who follows: a chart and a table, a VCD file | `occupancy.rs`, `vcd.rs` |
+//! | who follows: a chart and a table, a VCD file, what there is in a moment | `occupancy.rs`, `vcd.rs`, `held.rs` |
 //!
 //! A gauge is named by its unit, as a node tells its state: `cluster.0`, `tasks`.
 
 mod gauged;
+mod held;
 mod nano;
 mod network;
 mod nic;
@@ -21,6 +22,7 @@ mod vcd;
 use pinion_sim::Time;
 
 pub use gauged::Gauged;
+pub use held::Held;
 pub use nano::{CHARTS as NANO_CHARTS, NanoGauges};
 pub use network::NetworkGauges;
 pub use nic::{CHARTS as NIC_CHARTS, NicGauges};
@@ -117,6 +119,15 @@ pub trait Gauges {
 
     /// Hears that nothing before a time comes any more.
     fn settle(&mut self, _until: Time) {}
+
+    /// Puts ears in front of who follows them.
+    fn followed<F: Follower>(self, follower: F) -> Gauged<Self, Timeline<F>>
+    where
+        Self: Sized,
+    {
+        let timeline = Timeline::new(self.gauges(), follower);
+        Gauged::new(self, timeline)
+    }
 
     /// Hands over what has changed.
     fn hand_over(&mut self, sink: &mut impl Sink) {

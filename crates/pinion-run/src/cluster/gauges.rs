@@ -59,6 +59,11 @@ impl<F: Follower> ClusterGauges<F> {
         Ok((nodes, Self { network, feeds, own, timeline }))
     }
 
+    /// Gives who followed.
+    pub fn into_follower(self) -> F {
+        self.timeline.follower
+    }
+
     /// Brings together what all have said.
     fn gather(&mut self) {
         self.network.hand_over(&mut self.own);

@@ -6,9 +6,10 @@ use std::thread;
 
 use pinion::Error;
 use pinion::app::App;
-use pinion::cluster::{self, NodeTracer, Plan, Target, Tracing};
+use pinion::cluster::{self, ClusterGauges, NodeTracer, Plan, Target, Tracing};
 use pinion::debug::{Goal, Position, Timeline};
 use pinion::error::Result;
+use pinion::gauges::{Gauges as _, Held, NanoGauges, NicGauges};
 use pinion::nanoservice::{self, HartProfile, Setup, run as nano};
 use pinion::profile::HpuProfile;
 use pinion::record::diff::streams::{Feed, compare, stream};
@@ -16,7 +17,7 @@ use pinion::record::diff::{Diff, FrameLines, Measured, Passages};
 use pinion::report::{Ending, Outputs, Report as _};
 use pinion::run;
 use pinion::service::Service;
-use pinion::trace::{Choice, Filter, SourceLines, TextTrace};
+use pinion::trace::{Choice, Filter, SourceLines, TextTrace, clock};
 use pinion_net::fabric::Alone;
 use pinion_sim::probe::Both;
 
@@ -26,8 +27,6 @@ use super::{Status, engine, recorded, service};
 use crate::cli::{DiffArgs, PROFILE_REFUSES, RunArgs};
 use crate::output;
 
-/// The column of handlers' traces that has cycles.
-const CYCLE_COLUMN: usize = 1;
 /// Bytes of a trace that are compared at once.
 const PIECE_BYTES: usize = 1 << 16;
 
@@ -118,17 +117,16 @@ fn diff(sides: &[Side<'_>; 2], shows: bool) -> Result<Option<Diff>> {
     if parting.is_ok() && ended.contains(&Ending::Interrupted) {
         return Ok(None);
     }
-    let cycle = parting.as_ref().err().and_then(|parting| parting.cycle(CYCLE_COLUMN));
+    // Handlers' traces have the time in front of the cycle.
+    let cycle = parting.as_ref().err().and_then(|parting| parting.cycle(one.titles()));
     let states = cycle.map_or(Ok(Vec::new()), |cycle| states(sides, cycle))?;
     let events = one.events(instructions);
     Ok(Some(Diff { runs: [first, second], events, parting, states }))
 }
 
-/// Tells what the units of two NICs hold otherwise at the end of a cycle.
+/// Tells what the units of both runs hold otherwise at the end of a cycle.
 fn states([one, other]: &[Side<'_>; 2], cycle: u64) -> Result<Vec<(String, [u64; 2])>> {
-    let (Some(first), Some(second)) = (one.state(cycle)?, other.state(cycle)?) else {
-        return Ok(Vec::new());
-    };
+    let (first, second) = (one.state(cycle)?, other.state(cycle)?);
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     let values = |name: &String| [&first, &second].map(|of| of.get(name).copied().unwrap_or(0));
     let both = names.into_iter().map(|name| (name.clone(), values(name)));
@@ -195,13 +193,67 @@ impl<'a> Side<'a> {
         std::fs::read(elf).ok()
     }
 
-    /// Gives what the units of the NIC hold at the end of a cycle, by name, without cores' registers;
-    /// `None` where that cannot be asked for.
-    fn state(&self, cycle: u64) -> Result<Option<BTreeMap<String, u64>>> {
-        let What::Handlers(app) = &self.what else { return Ok(None) };
-        if self.args.live.is_some() {
-            return Ok(None);
+    /// Gives what units hold at the end of a cycle, by name: of a node its own, of a cluster those of all
+    /// nodes and of the network.
+    fn state(&self, cycle: u64) -> Result<BTreeMap<String, u64>> {
+        let mut watch = Quiet(Watch::new(false));
+        match &self.what {
+            What::Handlers(app) if self.args.live.is_none() => self.state_of_nic(app, cycle),
+            What::Handlers(app) => {
+                let gauges = NicGauges::new(app, false);
+                let held = Held::new(gauges.gauges(), clock(app).time(cycle));
+                let mut ears = gauges.followed(held);
+                let packets = packets(self.args, &app.manifest)?;
+                run::trace(app, packets, &Outputs::default(), &mut watch, &mut ears)?;
+                Ok(ears.sink.follower.into_values())
+            }
+            What::Service(service, setup) => {
+                let mut options = service::run_options(self.args, service, setup)?;
+                options.cycles = [options.cycles, Some(cycle + 1)].into_iter().flatten().min();
+                let gauges = NanoGauges::new(setup.clock, setup.machine.value.core.count);
+                let held = Held::new(gauges.gauges(), setup.clock.time(cycle));
+                let mut ears = gauges.followed(held);
+                let none = nanoservice::Outputs::default();
+                nano::run(service, setup, options, &none, &mut watch, &mut ears)?;
+                Ok(ears.sink.follower.into_values())
+            }
+            What::Cluster(plan, node) => self.state_of_cluster(plan, *node, cycle),
         }
+    }
+
+    /// Gives what the units of a cluster hold at the end of a cycle of a node, or of the network.
+    fn state_of_cluster(
+        &self,
+        plan: &Plan,
+        node: Option<usize>,
+        cycle: u64,
+    ) -> Result<BTreeMap<String, u64>> {
+        let target = node.and_then(|node| plan.group_of(node)).map(|(group, _)| &group.target);
+        let until = match target {
+            Some(Target::Nanoservice { setup, .. }) => setup.clock.time(cycle),
+            Some(Target::Handlers { app }) => clock(app).time(cycle),
+            _ => plan.clock.time(cycle),
+        };
+        let (nodes, mut gauges) =
+            ClusterGauges::begin(plan, |gauges| Ok(Held::new(gauges, until)))?;
+        let mut options = super::cluster::run_options(self.args, Vec::new())?;
+        // Nodes run ahead within a window: one more cycle than the moment's is enough.
+        let end = plan.clock.cycle_at(until) + 2;
+        options.cycles = [options.cycles, Some(end)].into_iter().flatten().min();
+        let tracing = Tracing { nodes, network: Some(Box::new(&mut gauges)) };
+        let mut watch = Quiet(Watch::new(false));
+        cluster::trace(plan, &options, &mut Alone, &mut watch, tracing)?;
+        let values = gauges.into_follower().into_values();
+        let Some(node) = node else { return Ok(values) };
+        let within = format!("{}.", plan.names[node]);
+        let of_node = |(name, value): (String, u64)| {
+            name.strip_prefix(&within).map(|name| (name.to_owned(), value))
+        };
+        Ok(values.into_iter().filter_map(of_node).collect())
+    }
+
+    /// Gives what the units of a NIC hold, all that it can be asked for without cores' registers.
+    fn state_of_nic(&self, app: &App, cycle: u64) -> Result<BTreeMap<String, u64>> {
         let mut timeline = Timeline::new(app, packets(self.args, &app.manifest)?)?;
         timeline.go(true, Goal::Position(Position::end(cycle)))?;
         let mut state = BTreeMap::new();
@@ -210,7 +262,7 @@ impl<'a> Side<'a> {
                 state.insert(name.to_owned(), value);
             }
         });
-        Ok(Some(state))
+        Ok(state)
     }
 
     /// Counts the lines of titles that the trace begins with.

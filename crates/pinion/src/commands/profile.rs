@@ -86,8 +86,7 @@ fn nic_units(app: &App) -> Units<NicGauges> {
     let gauges = NicGauges::new(app, true);
     let title = format!("{} on {}", app.manifest.app.name, app.machine.value.name);
     let occupancy = Occupancy::new(title, clock(app), &NIC_CHARTS, gauges.gauges());
-    let timeline = Timeline::new(gauges.gauges(), occupancy);
-    Gauged::new(gauges, timeline)
+    gauges.followed(occupancy)
 }
 
 /// Listens to the units of a nanoservice's node.
@@ -96,8 +95,7 @@ fn nano_units(service: &Service, setup: &Setup) -> Units<NanoGauges> {
     let gauges = NanoGauges::new(setup.clock, machine.core.count);
     let title = format!("{} on {}", service.manifest.app.name, machine.name);
     let occupancy = Occupancy::new(title, setup.clock, &NANO_CHARTS, gauges.gauges());
-    let timeline = Timeline::new(gauges.gauges(), occupancy);
-    Gauged::new(gauges, timeline)
+    gauges.followed(occupancy)
 }
 
 /// Draws how busy units were, and writes the table beside.

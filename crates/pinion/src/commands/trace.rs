@@ -7,7 +7,7 @@ use std::path::Path;
 use pinion::Error;
 use pinion::app::App;
 use pinion::error::Result;
-use pinion::gauges::{Gauged, Gauges as _, NanoGauges, NicGauges, Timeline, Vcd};
+use pinion::gauges::{Gauges as _, NanoGauges, NicGauges, Vcd};
 use pinion::manifest::Manifest;
 use pinion::nanoservice::run::{self, Settling};
 use pinion::nanoservice::{self, NodeTrace, Setup, Trace};
@@ -110,8 +110,7 @@ pub fn handler_tracer<'a>(
         let gauges = NicGauges::new(app, false);
         let span = (filter.from, filter.to);
         let vcd = Vcd::new(&app.manifest.app.name, gauges.gauges(), span, out)?;
-        let timeline = Timeline::new(gauges.gauges(), vcd);
-        return Ok(Box::new(Gauged::new(gauges, timeline)));
+        return Ok(Box::new(gauges.followed(vcd)));
     }
     if args.perfetto.is_some() {
         return Ok(Box::new(NicTrace::new(app, filter, Corner::only(), out)?));
@@ -221,8 +220,7 @@ pub fn service_tracer<'a>(
         let time = |cycle| setup.clock.time(cycle);
         let span = (time(filter.from), filter.to.map_or(Time::MAX, time));
         let vcd = Vcd::new(&service.manifest.app.name, gauges.gauges(), span, out)?;
-        let timeline = Timeline::new(gauges.gauges(), vcd);
-        return Ok(Box::new(Gauged::new(gauges, timeline)));
+        return Ok(Box::new(gauges.followed(vcd)));
     }
     if args.perfetto.is_some() {
         return Ok(Box::new(NodeTrace::new(setup.clock, filter, harts, Corner::only(), out)?));
