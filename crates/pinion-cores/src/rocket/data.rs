@@ -80,10 +80,11 @@ impl Core {
             }
         }
         self.memory_busy = t + BUSY_CYCLES;
-        let old = memory.read(offset);
         if writes && network.hears_retired() {
-            network.stored(address, access.bytes, old);
+            network.stored(address, access.bytes, memory.read(offset));
         }
+        // Plain stores do not need it, and do not pay for it.
+        let old = memory.read(offset);
         match access.kind {
             MemoryKind::Load | MemoryKind::EventLoad => {}
             MemoryKind::LoadReserved => self.reservation.reserve(address),
