@@ -82,12 +82,12 @@ impl App {
         overrides.extend(options.overrides.iter().cloned());
         let machine: Loaded<Machine> = machine::load(name, &overrides, options.faithful)?;
         if manifest.app.elf.is_some() && options.build.chooses() {
-            let problem =
-                "the program was made elsewhere: --cc, --build-dir and --out do not apply";
+            let problem = "the program was made elsewhere: --cc, --build-type, --build-dir and \
+                           --out do not apply";
             return Err(manifest.error_at("app.elf", problem).into());
         }
         let built = match &options.elf {
-            Some(elf) => Built { elf: elf.clone(), compiler: None, messages: Vec::new() },
+            Some(elf) => Built::elsewhere(elf.clone()),
             None => {
                 let layout = slot_layout(&machine.value, options.build.slot)?;
                 build::build(&manifest, &layout, &options.build)?

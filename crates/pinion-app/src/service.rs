@@ -59,13 +59,13 @@ impl Service {
             return Err(manifest.error_at("nanoservice", problem).into());
         }
         if manifest.app.elf.is_some() && options.build.chooses() {
-            let problem =
-                "the program was made elsewhere: --cc, --build-dir and --out do not apply";
+            let problem = "the program was made elsewhere: --cc, --build-type, --build-dir and \
+                           --out do not apply";
             return Err(manifest.error_at("app.elf", problem).into());
         }
         let harts = described.harts.unwrap_or(DEFAULT_HARTS);
         let built = match &options.elf {
-            Some(elf) => Built { elf: elf.clone(), compiler: None, messages: Vec::new() },
+            Some(elf) => Built::elsewhere(elf.clone()),
             None => build::build(&manifest, &layout(harts), &options.build)?,
         };
         let image = read(&built.elf)?;

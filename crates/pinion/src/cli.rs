@@ -119,6 +119,10 @@ pub struct AppArgs {
     /// Compiler for the NIC's cores: gcc, zig or the path of one
     #[arg(long, value_name = "CC")]
     pub cc: Option<String>,
+    /// What the program is compiled for: to run, or with -Og to be looked at in a debugger, which makes
+    /// another program, with other cycles
+    #[arg(long, value_name = "release|debug", default_value = "release")]
+    pub build_type: BuildKind,
     /// Folder for programs that are built, one below for each application
     /// [default: pinion/build in $XDG_CACHE_HOME or ~/.cache]
     #[arg(long, value_name = "DIR")]
@@ -136,6 +140,15 @@ pub struct AppArgs {
     /// folder, and no native engine
     #[arg(long)]
     pub untrusted: bool,
+}
+
+/// Says what a program is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum BuildKind {
+    /// To run.
+    Release,
+    /// For a debugger.
+    Debug,
 }
 
 /// Chooses what is written beside the summary.
@@ -189,7 +202,7 @@ pub struct UpArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Run this ELF instead of building the sources
-    #[arg(long, value_name = "FILE", conflicts_with = "cc")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cc", "build_type"])]
     pub elf: Option<PathBuf>,
     /// TAP device; it is made when it does not exist
     #[arg(long, value_name = "NAME", required_unless_present = "interface")]

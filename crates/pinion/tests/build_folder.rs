@@ -128,6 +128,40 @@ fn namesakes_have_their_own() {
 }
 
 #[test]
+fn a_program_for_a_debugger_is_another_one() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("build-type");
+    folder.app("app", 1);
+    let manifest = fs::read_to_string(folder.0.join("app/app.toml")).unwrap();
+    let optimised = manifest.replace("sources", "cflags = [\"-O3\"]\nsources");
+    fs::write(folder.0.join("app/app.toml"), optimised).unwrap();
+    let plain = folder.build(&["app"]);
+    let debug = folder.build(&["app", "--build-type", "debug"]);
+    assert_ne!(plain, debug, "both are kept");
+    assert_eq!(plain, folder.build(&["app", "--build-type", "release"]));
+    let flags = |elf: &Path| String::from_utf8_lossy(&fs::read(elf).unwrap()).into_owned();
+    // What the compiler writes of its options into debug information.
+    assert!(flags(&plain).contains("-O3") && !flags(&plain).contains("-Og"));
+    assert!(flags(&debug).contains("-Og"), "behind the application's own");
+    let run = ["run", "app", "--build-type", "debug", "--quiet"];
+    let run = folder.pinion(&[&run[..], &TRAFFIC].concat());
+    succeeds(&run);
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(said.contains("another program, with other cycles"), "{said}");
+    for (arguments, part) in [
+        (&["run", "app", "--elf", "a.elf", "--build-type", "debug"][..], "--elf"),
+        (&["sweep", "app", "--set", "cluster.count=1,2", "--build-type", "debug"], "none to compare"),
+    ] {
+        let refused = folder.pinion(arguments);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
 fn several_at_a_time_do_not_meet() {
     if !has_gcc() {
         return;

@@ -35,6 +35,16 @@ use crate::manifest::Manifest;
 
 use cxx::{Cxx, Objects};
 
+/// Says what a program is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BuildType {
+    /// To run: optimised as the SDK and the application say.
+    #[default]
+    Release,
+    /// To be looked at in a debugger: so that variables are there. Another program, with other cycles.
+    Debug,
+}
+
 /// Tells how to build.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -44,6 +54,8 @@ pub struct Options {
     pub out: Option<PathBuf>,
     /// Name of the folder for programs, instead of `pinion/build` in the user's cache.
     pub folder: Option<PathBuf>,
+    /// What the program is compiled for.
+    pub build_type: BuildType,
     /// Builds even when nothing has changed.
     pub force: bool,
     /// Builds handlers for this computer, for the native engine.
@@ -62,12 +74,15 @@ impl Options {
 
     /// Tells whether they choose what only a program that is built has.
     pub fn chooses(&self) -> bool {
-        self.cc.is_some() || self.out.is_some() || self.folder.is_some()
+        self.cc.is_some()
+            || self.out.is_some()
+            || self.folder.is_some()
+            || self.build_type != BuildType::Release
     }
 }
 
 /// Tells what a build did.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Built {
     /// Name of the ELF.
     pub elf: PathBuf,
@@ -75,6 +90,15 @@ pub struct Built {
     pub compiler: Option<String>,
     /// What the compiler wrote (warnings), unaltered.
     pub messages: Vec<u8>,
+    /// What the program was compiled for.
+    pub build_type: BuildType,
+}
+
+impl Built {
+    /// Takes a program that was made elsewhere.
+    pub fn elsewhere(elf: PathBuf) -> Self {
+        Self { elf, ..Self::default() }
+    }
 }
 
 /// Makes the program of an application, or finds it up to date.
@@ -84,8 +108,7 @@ pub struct Built {
 pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<Built> {
     untrusted::check(manifest, options)?;
     if let Some(elf) = &manifest.app.elf {
-        let elf = elf.clone();
-        return Ok(Built { elf, compiler: None, messages: Vec::new() });
+        return Ok(Built::elsewhere(elf.clone()));
     }
     let part = if options.native { Part::Native } else { Part::of(manifest) };
     let sdk = Sdk::find(part)?;
@@ -93,7 +116,7 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
         true => Compiler::find_elsewhere(options.cc.as_deref(), &sdk)?,
         false => Compiler::find(options.cc.as_deref(), &sdk)?,
     };
-    let job = Job::new(manifest, layout, &sdk, &compiler)?;
+    let job = Job::new(manifest, layout, &sdk, &compiler, options.build_type)?;
     let elf = match &options.out {
         Some(elf) => elf.clone(),
         None => {
@@ -116,12 +139,13 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
     let digest = format!("{:016x}\n", job.digest());
     let is_current = fs::read_to_string(&stamp).is_ok_and(|found| found == digest);
     if is_current && elf.is_file() && !options.force {
-        return Ok(Built { elf, compiler: None, messages: Vec::new() });
+        return Ok(Built { elf, build_type: options.build_type, ..Built::default() });
     }
     fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
     let messages = job.run(&elf)?;
     fs::write(&stamp, digest).map_err(|error| Error::file("write", &stamp, error))?;
-    Ok(Built { elf, compiler: Some(compiler.to_string()), messages })
+    let build_type = options.build_type;
+    Ok(Built { elf, compiler: Some(compiler.to_string()), messages, build_type })
 }
 
 /// Waits until nobody else, in this process or another, builds or looks at the same ELF: it, its
@@ -158,6 +182,7 @@ impl<'a> Job<'a> {
         layout: &Layout,
         sdk: &Sdk,
         compiler: &'a Compiler,
+        build_type: BuildType,
     ) -> Result<Self> {
         let app = &manifest.app;
         let flags = compiler.flags(sdk);
@@ -176,14 +201,19 @@ impl<'a> Job<'a> {
         options.extend(as_system(&system));
         // What chooses an instruction set is meant for the NIC's cores.
         let applies = |flag: &&String| sdk.part != Part::Native || !flag.starts_with("-m");
-        options.extend(app.cflags.iter().filter(applies).cloned());
+        // Behind the application's own: of several levels of optimisation the last one counts.
+        let last = match build_type {
+            BuildType::Release => &[][..],
+            BuildType::Debug => &flags.debug,
+        };
+        options.extend(app.cflags.iter().filter(applies).chain(last).cloned());
         let sdk_dirs: Vec<PathBuf> =
             sdk.include_dirs(app.packet).into_iter().chain(sdk.system_dirs()).collect();
         let apart = apart::find_namesake(&own, &sdk_dirs).map(|_| {
             let folders = sdk.include_dirs(app.packet);
             let places = folders.iter().map(|dir| format!("-I{}", dir.display()));
             let places = places.chain(as_system(&system));
-            let given = apart::for_runtime(app.cflags.iter().filter(applies));
+            let given = apart::for_runtime(app.cflags.iter().filter(applies).chain(last));
             let options = common.compile.iter().chain(&common.c).chain(&flags.flags);
             let options = apart::for_runtime(options).into_iter();
             let options = options.chain(defines.iter().cloned()).chain(places).chain(given);
@@ -196,7 +226,7 @@ impl<'a> Job<'a> {
             let folders = user.iter().map(|dir| format!("-I{}", dir.display()));
             let places = folders.chain(as_system(&system));
             let given = app.cflags.iter().filter(|flag| cxx::applies(flag));
-            let given = given.chain(&app.cxxflags).filter(applies).cloned();
+            let given = given.chain(&app.cxxflags).filter(applies).chain(last).cloned();
             let options = common.compile.iter().chain(&common.cxx).chain(&flags.flags);
             let options = options.chain(&flags.cxx_flags).filter(|flag| cxx::applies(flag));
             let options = options.chain(&defines).cloned().chain(places).chain(given).collect();

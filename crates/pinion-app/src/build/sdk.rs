@@ -83,6 +83,7 @@ pub(super) struct CompilerFlags {
     pub command: Vec<String>,
     pub wheel: Option<String>,
     pub flags: Vec<String>,
+    pub debug: Vec<String>,
     #[serde(default)]
     pub cxx_flags: Vec<String>,
     pub libraries: Vec<String>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AppArgs, ReportArgs};
+use super::{AppArgs, BuildKind, ReportArgs};
 
 /// Chooses what runs the handlers.
 #[derive(Debug, Clone, Args)]
@@ -109,7 +109,12 @@ pub struct RunArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Run this ELF instead of building the sources
-    #[arg(long, value_name = "FILE", conflicts_with = "cc", help_heading = "Program and machine")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["cc", "build_type"],
+        help_heading = "Program and machine"
+    )]
     pub elf: Option<PathBuf>,
     /// Packets from a pcap or pcapng file
     #[arg(long, value_name = "FILE", conflicts_with = "generate", help_heading = "Packets")]
@@ -171,7 +176,7 @@ pub const OUTPUTS: [&str; 7] = [
 ];
 
 /// Options that choose the program and how it is built.
-pub const PROGRAM: [&str; 3] = ["--elf", "--cc", "--build-dir"];
+pub const PROGRAM: [&str; 4] = ["--elf", "--cc", "--build-type", "--build-dir"];
 
 /// Options that choose packets.
 pub const PACKETS: [&str; 5] = ["--pcap-in", "--generate", "--pace", "--seed", "--link"];
@@ -212,6 +217,7 @@ impl RunArgs {
             "--record" => self.record.is_some(),
             "--elf" => self.elf.is_some(),
             "--cc" => self.app.cc.is_some(),
+            "--build-type" => self.app.build_type != BuildKind::Release,
             "--build-dir" => self.app.build_dir.is_some(),
             "--pcap-in" => self.pcap_in.is_some(),
             "--generate" => self.generate.is_some(),
@@ -257,6 +263,7 @@ mod tests {
             let value = match *option {
                 "--engine" => "native",
                 "--peer" => "ack",
+                "--build-type" => "debug",
                 _ => "1",
             };
             let value = arg.get_action().takes_values().then_some(value);

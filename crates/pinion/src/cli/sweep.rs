@@ -27,7 +27,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub app: AppArgs,
     /// Run this ELF instead of building the sources
-    #[arg(long, value_name = "FILE", conflicts_with = "cc")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cc", "build_type"])]
     pub elf: Option<PathBuf>,
     /// Packets made to order, for example udp,size=512,count=10000 [default: [traffic] of app.toml]
     #[arg(long, value_name = "SPEC")]

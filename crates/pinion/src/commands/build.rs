@@ -6,14 +6,14 @@ use std::io::Write as _;
 use std::path::Path;
 
 use pinion::app::{App, Options};
-use pinion::build::Built;
+use pinion::build::{BuildType, Built};
 use pinion::cluster::{self, Plan, Target};
 use pinion::error::{Error, Result};
 use pinion::nanoservice::Setup;
 use pinion::service::{AnyApp, Service};
 
 use super::Status;
-use crate::cli::{AppArgs, BuildArgs};
+use crate::cli::{AppArgs, BuildArgs, BuildKind};
 use crate::output;
 
 pub fn run(args: &BuildArgs) -> Result<Status> {
@@ -96,6 +96,10 @@ pub fn options(args: &AppArgs) -> Options {
         ..Options::default()
     };
     options.build.cc = args.cc.clone();
+    options.build.build_type = match args.build_type {
+        BuildKind::Release => BuildType::Release,
+        BuildKind::Debug => BuildType::Debug,
+    };
     options.build.folder = args.build_dir.clone();
     options.build.untrusted = args.untrusted;
     options
@@ -106,7 +110,14 @@ pub fn show_messages(app: &App) {
     show(&app.built);
 }
 
-/// Passes on what a compiler wrote.
+/// Passes on what a compiler wrote; says that a program for a debugger is another one.
 pub fn show(built: &Built) {
     let _ = std::io::stderr().lock().write_all(&built.messages);
+    if built.build_type == BuildType::Debug {
+        output::notice(&format!(
+            "{} was compiled for a debugger (-Og): another program, with other cycles than without \
+             --build-type debug",
+            built.elf.display()
+        ));
+    }
 }

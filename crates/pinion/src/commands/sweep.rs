@@ -8,18 +8,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pinion::error::Result;
+use pinion::error::{Error, Result};
 use pinion::report::write_whole;
 use pinion::sweep::{self, Choice, Effort, Observer, Outcome, Progress, Request, Subject};
 
 use super::{Status, interrupt};
-use crate::cli::SweepArgs;
+use crate::cli::{BuildKind, SweepArgs};
 use crate::output;
 
 /// The length of the bar in steps.
 const STEPS: u64 = 10_000;
 
 pub fn run(args: &SweepArgs) -> Result<Status> {
+    if args.app.build_type != BuildKind::Release {
+        let why = "--build-type debug goes with one run: its cycles are none to compare";
+        return Err(Error::Usage(why.to_owned()));
+    }
     let subject = Subject::load(&args.app.app)?;
     let files = Files::new(&args.out, subject.name());
     let jobs = || std::thread::available_parallelism().map_or(1, usize::from);
