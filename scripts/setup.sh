@@ -2,7 +2,7 @@
 # Brings what a build or the tests need and what is not there yet; quick when all is there.
 #
 #   scripts/setup.sh demo    a compiler for the NIC's RISC-V cores
-#   scripts/setup.sh test    both compilers, QEMU, tshark, tcpdump, valgrind, network tools, MPI and libclang
+#   scripts/setup.sh test    both compilers, QEMU, gdb, tshark, tcpdump, valgrind, network tools, MPI and libclang
 #
 # As root on Debian missing packages are installed without asking. Without root, or when that
 # fails, the compiler is the `ziglang` wheel (pinned in sdk/sdk.toml) in .toolchain/venv; tests
@@ -44,6 +44,7 @@ EOF
         have "$program" || printf '%s\n' $packages
     done <<'EOF'
 qemu-system-riscv32 qemu-system-misc
+gdb-multiarch gdb-multiarch
 tshark tshark
 tcpdump tcpdump
 ip iproute2

@@ -1,0 +1,132 @@
+//! `pinion debug` with a real gdb: what a user types leads where it should. Where no gdb knows RISC-V, or
+//! no compiler is there, the tests say so and are left out.
+
+#[allow(dead_code)]
+mod outside;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use outside::Folder;
+
+/// Copies the application that is debugged; `None`: something is not installed.
+fn application(folder: &Folder) -> Option<PathBuf> {
+    if pinion::debug::gdb::find().is_none() {
+        eprintln!("left out: no gdb knows RISC-V (Debian: apt-get install gdb-multiarch)");
+        return None;
+    }
+    outside::has_gcc().then(|| {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/debug/sum");
+        for file in ["app.toml", "sum.c"] {
+            folder.write(&format!("sum/{file}"), fs::read(from.join(file)).unwrap());
+        }
+        folder.0.join("sum")
+    })
+}
+
+/// Finds the line of the source that says of itself what it is.
+fn line(folder: &Folder, words: &str) -> usize {
+    let source = fs::read_to_string(folder.0.join("sum/sum.c")).unwrap();
+    let mark = format!("/* here: {words} */");
+    1 + source.lines().position(|line| line.contains(&mark)).expect("a line has the mark")
+}
+
+/// Has gdb do what a file says; gives what it printed and what pinion said.
+fn gdb(folder: &Folder, options: &[&str], commands: &str) -> (String, String) {
+    folder.write("commands.gdb", format!("set pagination off\nset width 0\n{commands}"));
+    let debug = ["debug", "sum", "--build-dir", "built"];
+    let behind = ["--", "-nx", "-batch", "-x", "commands.gdb"];
+    let output = folder.pinion(&[&debug[..], options, &behind].concat());
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{printed}{said}");
+    (printed, said)
+}
+
+/// Expects texts in this order.
+fn expect_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let at = rest.find(part).unwrap_or_else(|| panic!("no `{part}` in\n{rest}\nof\n{text}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+#[test]
+fn gdb_stops_at_a_line_and_goes_back_to_the_writer() {
+    let folder = Folder::new("gdb-lines");
+    let Some(_) = application(&folder) else { return };
+    let there = line(&folder, "the sum is there");
+    let writer = line(&folder, "the writer");
+    let commands = format!(
+        "monitor break packet 12\n\
+         continue\n\
+         monitor delete packet 12\n\
+         break sum.c:{there}\n\
+         set scheduler-locking on\n\
+         continue\n\
+         print bytes\n\
+         print sum == before + bytes\n\
+         up\n\
+         print visit.age\n\
+         watch -l visit.totals->bytes\n\
+         reverse-continue\n\
+         info threads\n\
+         monitor cycle\n\
+         monitor packets\n\
+         detach\n"
+    );
+    let (printed, said) = gdb(&folder, &["--build-type", "debug"], &commands);
+    let (stop, written) = (format!("sum.c:{there}"), format!("sum.c:{writer}"));
+    let thread = "packet 12 of context sums";
+    let watch = "atchpoint 2: -location visit.totals->bytes";
+    expect_in_order(
+        &printed,
+        &[&stop, "= 128", "= 1", "in sum_ph", "= EARLY", watch, "hit", watch, &written, "* ", thread],
+    );
+    let stopped = "packet 12 of context sums: message 12, Payload handler";
+    let listed = "packet 12 of context sums: message 12, 128 B";
+    expect_in_order(
+        &said,
+        &["stops at: packet 12", stopped, "stops no more at: packet 12", "cycle ", thread, listed],
+    );
+    assert!(said.contains("--build-type debug"), "{said}");
+}
+
+#[test]
+fn gdb_stops_at_a_fault_and_steps_back_from_it() {
+    let folder = Folder::new("gdb-fault");
+    let Some(_) = application(&folder) else { return };
+    let fault = line(&folder, "the fault");
+    let commands = "continue\n\
+                    print visit->number\n\
+                    backtrace\n\
+                    set scheduler-locking on\n\
+                    reverse-finish\n\
+                    frame\n\
+                    monitor goto cycle 10\n\
+                    continue\n\
+                    monitor cycle\n\
+                    detach\n";
+    let (printed, said) = gdb(&folder, &["--build-type", "debug"], commands);
+    let place = format!("sum.c:{fault}");
+    let call = format!("sum.c:{}", line(&folder, "the call of it"));
+    expect_in_order(
+        &printed,
+        &["received signal SIGSEGV", &place, "= 30", "in go_wrong", " in sum_ph", &call, &call],
+    );
+    expect_in_order(&said, &["it stores to where it may not: 0x1c2ffff0", "cycle 10 "]);
+}
+
+#[test]
+fn gdb_of_another_architecture_is_refused() {
+    let folder = Folder::new("gdb-foreign");
+    let Some(_) = application(&folder) else { return };
+    let computers = Path::new("/usr/bin/gdb");
+    if !computers.exists() || computers.canonicalize().unwrap().ends_with("gdb-multiarch") {
+        eprintln!("left out: there is no gdb of this computer alone");
+        return;
+    }
+    let arguments = ["debug", "sum", "--gdb", "/usr/bin/gdb"];
+    folder.refuses(&arguments, &["/usr/bin/gdb does not know RISC-V", "gdb-multiarch"]);
+}
