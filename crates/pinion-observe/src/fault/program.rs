@@ -77,6 +77,16 @@ impl<'a> Program<'a> {
         Debug { image: self.image, context, frames }
     }
 
+    /// Gives the bytes of its file.
+    pub fn file(&self) -> &[u8] {
+        &self.file
+    }
+
+    /// Counts the bytes of an address.
+    pub fn address_bytes(&self) -> u8 {
+        self.address_bytes
+    }
+
     /// Names the function that an address lies in, and how far into it.
     pub fn describe(&self, address: u64) -> Option<String> {
         describe(self.image, address)

@@ -28,6 +28,19 @@ pub struct Call {
     pub within: u64,
 }
 
+/// A call on the way, and what its function has.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// The call.
+    pub call: Call,
+    /// Registers by DWARF's numbers, as they are in it; `None`: not known any more.
+    pub registers: Vec<Option<u64>>,
+    /// The canonical frame address (DWARF's CFA), if call frame information tells it.
+    pub cfa: Option<u64>,
+    /// Where it returns to, though nothing be known of the code there.
+    pub returns_to: Option<u64>,
+}
+
 /// The state of the way back.
 struct State<'a> {
     registers: Vec<Option<u64>>,
@@ -70,10 +83,15 @@ impl State<'_> {
         self.read(top)
     }
 
+    /// Finds the canonical frame address by a row of call frame information.
+    fn cfa(&self, row: &UnwindTableRow<usize>) -> Option<u64> {
+        let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else { return None };
+        Some(self.get(register)?.wrapping_add_signed(offset))
+    }
+
     /// Goes back by a row of call frame information; gives the return address.
     fn leave(&mut self, row: &UnwindTableRow<usize>) -> Option<u64> {
-        let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else { return None };
-        let cfa = self.get(register)?.wrapping_add_signed(offset);
+        let cfa = self.cfa(row)?;
         let mut before = self.registers.clone();
         for (register, rule) in row.registers() {
             let value = match *rule {
@@ -101,32 +119,44 @@ pub fn unwind(
     registers: &Registers,
     stack: &(u64, Vec<u8>),
 ) -> Vec<Call> {
+    frames(debug, pc, registers, stack).into_iter().map(|frame| frame.call).collect()
+}
+
+/// Does the same, and tells what each function has.
+pub fn frames(
+    debug: &Debug<'_>,
+    pc: u64,
+    registers: &Registers,
+    stack: &(u64, Vec<u8>),
+) -> Vec<Frame> {
     let mut state = State::new(registers, stack);
-    let mut calls = vec![Call { pc, within: pc }];
+    let mut frames: Vec<Frame> = Vec::new();
     let mut context = UnwindContext::new();
     let mut at = Call { pc, within: pc };
-    while calls.len() < DEPTH_MAX {
-        let is_first = calls.len() == 1;
+    while frames.len() < DEPTH_MAX {
         let stack_before = state.registers[usize::from(state.stack_pointer)];
+        let mut frame =
+            Frame { call: at, registers: state.registers.clone(), cfa: None, returns_to: None };
         let row = row_at(debug, &mut context, at.within);
         let back = match row {
-            Some(row) => state.leave(row),
-            None if is_first => state.leave_plainly(),
-            None => {
-                // What has no call frame information calls handlers, and is none of them.
-                calls.pop();
-                break;
+            Some(row) => {
+                frame.cfa = state.cfa(row);
+                state.leave(row)
             }
+            None if frames.is_empty() => state.leave_plainly(),
+            // What has no call frame information calls handlers, and is none of them.
+            None => break,
         };
+        frame.returns_to = back;
+        frames.push(frame);
         let Some(back) = back.filter(|back| debug.has_code(back.wrapping_sub(1))) else { break };
         let next = Call { pc: back, within: back - 1 };
         if next == at && state.registers[usize::from(state.stack_pointer)] == stack_before {
             break; // a return address that was never saved: the way is lost
         }
         at = next;
-        calls.push(at);
     }
-    calls
+    frames
 }
 
 fn row_at<'c>(
