@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::harts::{Step, Touch};
+use crate::terms::Command;
 
 /// Names the kinds of accesses that a watchpoint stops at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,13 @@ pub enum Event {
     Drop,
     /// Host memory changes.
     Host(HostRange),
+    /// A handler issues a command.
+    Command {
+        /// Of this kind; `None`: of any.
+        kind: Option<Command>,
+        /// For this packet; `None`: for any.
+        packet: Option<u64>,
+    },
 }
 
 impl fmt::Display for Event {
@@ -63,6 +71,11 @@ impl fmt::Display for Event {
             Self::Context(context) => write!(f, "context {context}"),
             Self::Fault => f.write_str("fault"),
             Self::Drop => f.write_str("drop"),
+            Self::Command { kind, packet } => {
+                let kind = kind.map(|kind| format!(" {}", kind.word()));
+                let packet = packet.map(|packet| format!(" packet {packet}"));
+                write!(f, "command{}{}", kind.unwrap_or_default(), packet.unwrap_or_default())
+            }
             Self::Host(range) => write!(f, "host {:#x} {}", range.address, range.bytes),
         }
     }
@@ -117,6 +130,20 @@ impl Conditions {
             Event::Message(message) => *message == task.message,
             Event::Context(context) => *context == task.context,
             _ => false,
+        })
+    }
+
+    /// Tells whether an instruction issues a command that was asked for.
+    pub fn stops_at_command(&self, step: &Step) -> bool {
+        let issued = step.command.zip(step.task);
+        issued.is_some_and(|(issued, task)| {
+            self.events.iter().any(|event| match event {
+                Event::Command { kind, packet } => {
+                    kind.is_none_or(|kind| kind == issued)
+                        && (packet.is_none() || *packet == task.packet)
+                }
+                _ => false,
+            })
         })
     }
 

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::Position;
-use crate::terms::Task;
+use crate::terms::{Command, Task};
 
 /// Integer registers of a hart.
 pub const REGISTERS: usize = 32;
@@ -57,6 +57,8 @@ pub struct Step {
     pub touches_csr: bool,
     /// The word that it took from the network register.
     pub taken: Option<u64>,
+    /// The kind of the command that it issues.
+    pub command: Option<Command>,
 }
 
 /// One hart's instructions and registers.

@@ -4,7 +4,7 @@
 use crate::Position;
 use crate::conditions::{Access, Conditions, Event};
 use crate::harts::Step;
-use crate::terms::Task;
+use crate::terms::{Command, Task};
 use crate::words::Wrong;
 
 /// Says why a run stopped.
@@ -29,6 +29,8 @@ pub enum Reason {
     Fault(Wrong),
     /// A packet was dropped, and why.
     Dropped(String),
+    /// A handler issues a command.
+    Command(Command),
     /// Host memory changed that is watched.
     HostChanged {
         /// Its address.
@@ -136,6 +138,11 @@ impl Hunt {
             && self.conditions.event_of(step).is_some()
         {
             self.offer(before, Some(hart), || Reason::Entered(task));
+        }
+        if let Some(kind) = step.command
+            && self.conditions.stops_at_command(step)
+        {
+            self.offer(before, Some(hart), || Reason::Command(kind));
         }
         if let Some(touch) = &step.touch {
             for (number, watchpoint) in self.conditions.watchpoints.iter().enumerate() {

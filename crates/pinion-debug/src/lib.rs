@@ -1,5 +1,5 @@
 //! A debugger for programs in the network: a run that can be stopped anywhere and gone back in, and gdb's
-//! remote protocol on it.
+//! remote protocol and editors' on it.
 //!
 //! The simulator does the same every time, so a place in a run is a [`Position`]: a cycle, and in it
 //! whose turn it is. To go there is to run there, from the last snapshot before it; to go back is
@@ -15,11 +15,16 @@
 //! | what stops a run: breakpoints, watchpoints, packets, messages, faults | `conditions.rs`, `hunt.rs` |
 //! | forward and back | `timeline/` |
 //! | memory and names at a position | `view.rs`, `words.rs` |
+//! | what users ask for in words | `console.rs` |
 //! | gdb's protocol | `stub/`, `session.rs` |
+//! | the Debug Adapter Protocol, of editors | `dap/` |
+//! | lines, variables and types of the program | `symbols/` |
 //! | gdb itself | `gdb.rs` |
 
 pub mod among;
 mod conditions;
+pub mod console;
+pub mod dap;
 pub mod debuggee;
 pub mod drive;
 pub mod gdb;
@@ -31,6 +36,7 @@ mod nic;
 mod position;
 pub mod session;
 mod stub;
+mod symbols;
 mod tap;
 pub mod terms;
 mod timeline;
@@ -44,6 +50,6 @@ pub use log::Target;
 pub use nano::Nano;
 pub use nic::Nic;
 pub use position::Position;
-pub use terms::{Reached, Said, Task, Width};
+pub use terms::{Command, Reached, Said, Task, Width};
 pub use timeline::{Arrival, Timeline};
 pub use words::Wrong;

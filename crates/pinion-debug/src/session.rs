@@ -10,9 +10,10 @@ use gdbstub::stub::run_blocking::{BlockingEventLoop, Event, WaitForStopReasonErr
 use gdbstub::stub::{DisconnectReason, GdbStub};
 use pinion_app::error::{Error, Result};
 
+use crate::Width;
+use crate::console::Console;
 use crate::stub::wire::{Wire, is_lost};
 use crate::stub::{Debugged, StopReason};
-use crate::{Timeline, Width};
 
 /// Time between two looks at the connection while the run goes on.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -20,8 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Says how a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// gdb has ended it.
-    ByGdb,
+    /// The debugger's user has ended it.
+    ByUser,
     /// The connection was lost in this cycle.
     Lost {
         /// The cycle.
@@ -53,24 +54,24 @@ pub fn listen(address: &str) -> Result<TcpListener> {
 ///
 /// # Errors
 /// When the packets cannot be read, or gdb sends what is no protocol.
-pub fn serve(timeline: Timeline, stream: TcpStream) -> Result<Ended> {
-    match timeline.machine().width() {
-        Width::Rv32 => serve_width::<4>(timeline, stream),
-        Width::Rv64 => serve_width::<8>(timeline, stream),
+pub fn serve(console: Console, stream: TcpStream) -> Result<Ended> {
+    match console.timeline.machine().width() {
+        Width::Rv32 => serve_width::<4>(console, stream),
+        Width::Rv64 => serve_width::<8>(console, stream),
     }
 }
 
-fn serve_width<const BYTES: usize>(timeline: Timeline, stream: TcpStream) -> Result<Ended> {
-    let mut debugged = Debugged::<BYTES>::new(timeline);
+fn serve_width<const BYTES: usize>(console: Console, stream: TcpStream) -> Result<Ended> {
+    let mut debugged = Debugged::<BYTES>::new(console);
     let stub = GdbStub::new(Wire::new(stream));
     match stub.run_blocking::<Loop<BYTES>>(&mut debugged) {
-        Ok(DisconnectReason::Disconnect | DisconnectReason::Kill) => Ok(Ended::ByGdb),
-        Ok(_) => Ok(Ended::ByGdb),
+        Ok(DisconnectReason::Disconnect | DisconnectReason::Kill) => Ok(Ended::ByUser),
+        Ok(_) => Ok(Ended::ByUser),
         Err(error) if error.is_connection_error() => {
             let text = error.to_string();
             match error.into_connection_error() {
                 Some((error, _)) if is_lost(&error) => {
-                    Ok(Ended::Lost { cycle: debugged.timeline.position().cycle })
+                    Ok(Ended::Lost { cycle: debugged.console.timeline.position().cycle })
                 }
                 _ => Err(Error::Usage(format!("the connection to gdb failed: {text}"))),
             }
@@ -98,7 +99,7 @@ impl<const BYTES: usize> BlockingEventLoop for Loop<BYTES> {
         use WaitForStopReasonError::{Connection, Target};
         debugged.turn_back(wire.named());
         loop {
-            let arrival = debugged.timeline.advance(LOOK_EVERY).map_err(Target)?;
+            let arrival = debugged.console.timeline.advance(LOOK_EVERY).map_err(Target)?;
             let stop = arrival.map(|arrival| debugged.report(&arrival));
             let said = debugged.take_said();
             if !said.is_empty() {

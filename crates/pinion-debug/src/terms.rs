@@ -15,6 +15,31 @@ pub enum Width {
     Rv64,
 }
 
+/// Names the kinds of commands that a handler issues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// It sends a packet.
+    Send,
+    /// A transfer between NIC and host memory.
+    HostDma,
+    /// A few bytes for host memory, straight from the command.
+    HostDirect,
+}
+
+impl Command {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Send, Self::HostDma, Self::HostDirect];
+
+    /// Names it as `monitor break` does.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::HostDma => "host-dma",
+            Self::HostDirect => "host-direct",
+        }
+    }
+}
+
 /// What a hart works at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {

@@ -1,6 +1,7 @@
 //! The command line: every verb and option, with the text `--help` shows.
 
 mod bench;
+mod dap;
 mod debug;
 mod diff;
 mod figure;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use bench::BenchArgs;
+pub use dap::DapArgs;
 pub use debug::{DEBUG_REFUSES, DebugArgs};
 pub use diff::DiffArgs;
 pub use figure::FigureArgs;
@@ -73,6 +75,8 @@ pub enum Verb {
     Profile(Later<ProfileArgs>),
     /// Stop an application's handlers in gdb, step them, and go back
     Debug(Later<DebugArgs>),
+    /// Let an editor debug handlers: the Debug Adapter Protocol on standard input and output
+    Dap(Later<DapArgs>),
     /// Run an application's tests: packets in, what must come of them
     Test(Later<TestArgs>),
     /// Run an application live on a TAP device, until Ctrl-C

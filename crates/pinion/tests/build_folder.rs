@@ -152,7 +152,10 @@ fn a_program_for_a_debugger_is_another_one() {
     assert!(said.contains("another program, with other cycles"), "{said}");
     for (arguments, part) in [
         (&["run", "app", "--elf", "a.elf", "--build-type", "debug"][..], "--elf"),
-        (&["sweep", "app", "--set", "cluster.count=1,2", "--build-type", "debug"], "none to compare"),
+        (
+            &["sweep", "app", "--set", "cluster.count=1,2", "--build-type", "debug"],
+            "none to compare",
+        ),
     ] {
         let refused = folder.pinion(arguments);
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();

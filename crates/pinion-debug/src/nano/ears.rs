@@ -165,6 +165,7 @@ impl Hart {
             pc,
             touch: self.stored.take(),
             taken: self.taken.take(),
+            command: None,
             enters: std::mem::take(&mut self.begins),
             touches_csr: std::mem::take(&mut self.trapped),
             ..Step::default()

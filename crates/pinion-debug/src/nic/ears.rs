@@ -14,7 +14,7 @@ use crate::harts::{Step, Touch};
 use crate::hunt::Reason;
 use crate::log::{Log, Takes};
 use crate::tap::Tap;
-use crate::terms::Task;
+use crate::terms::{Command, Task};
 use crate::words::Wrong;
 
 /// What of the machine a listener has to know.
@@ -49,6 +49,30 @@ impl Shape {
     }
 }
 
+/// An HPU's driver in the memory map, its bytes and those after which its registers come again; and of
+/// these the one that holds a command's type, and the one whose load issues it (the SDK's `hwsched.h`).
+const DRIVER: u32 = 0x1b20_5000;
+const DRIVER_BYTES: u32 = 0x400;
+const DRIVER_SPAN: u32 = 0x200;
+const COMMAND_ISSUE: u32 = 0x80;
+const COMMAND_TYPE: u32 = 0x8c;
+
+/// Gives the offset of a register of an HPU's driver.
+fn driver_register(address: u32) -> Option<u32> {
+    let offset = address.wrapping_sub(DRIVER);
+    (offset < DRIVER_BYTES).then_some(offset % DRIVER_SPAN)
+}
+
+/// Tells the command that a type says, as a core writes it.
+fn command_of(kind: u32) -> Option<Command> {
+    match kind >> 1 & 3 {
+        0 => Some(Command::HostDma),
+        1 => Some(Command::Send),
+        2 => Some(Command::HostDirect),
+        _ => None,
+    }
+}
+
 /// What an HPU did last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
@@ -56,6 +80,8 @@ struct Last {
     entered: Option<(u64, HandlerKind)>,
     /// Where it trapped in a handler.
     trapped: Option<u32>,
+    /// The kind of command whose type it wrote.
+    command: Option<Command>,
 }
 
 /// Knows what a NIC's events mean. What it knows of the NIC belongs to what is saved.
@@ -111,6 +137,12 @@ impl Interpreter {
         if enters {
             last.entered = started;
         }
+        let register = record.address.and_then(driver_register);
+        if register == Some(COMMAND_TYPE) && instruction.class == Class::Store {
+            last.command = command_of(record.sources[1]);
+        }
+        let issues = register == Some(COMMAND_ISSUE) && instruction.class == Class::Load;
+        let command = last.command.filter(|_| issues && record.task.is_some());
         if record.trap.is_some() && record.task.is_some() {
             last.trapped = Some(record.pc);
         }
@@ -130,6 +162,7 @@ impl Interpreter {
             touches_csr: record.trap.is_some()
                 || matches!(instruction.class, Class::Csr | Class::System),
             taken: None,
+            command,
         }
     }
 }

@@ -28,7 +28,7 @@ impl<const BYTES: usize> MultiThreadBase for Debugged<BYTES> {
     }
 
     fn read_addrs(&mut self, address: u64, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
-        match self.timeline.read(hart(tid), address, data) {
+        match self.console.timeline.read(hart(tid), address, data) {
             0 => Err(TargetError::NonFatal),
             count => Ok(count),
         }
@@ -39,12 +39,12 @@ impl<const BYTES: usize> MultiThreadBase for Debugged<BYTES> {
     }
 
     fn list_active_threads(&mut self, is_active: &mut dyn FnMut(Tid)) -> Result<(), Error> {
-        (0..self.timeline.harts()).for_each(|hart| is_active(tid(hart)));
+        (0..self.console.timeline.harts()).for_each(|hart| is_active(tid(hart)));
         Ok(())
     }
 
     fn is_thread_alive(&mut self, tid: Tid) -> Result<bool, Error> {
-        Ok(tid.get() <= self.timeline.harts() as usize)
+        Ok(tid.get() <= self.console.timeline.harts() as usize)
     }
 
     fn support_resume(&mut self) -> Option<MultiThreadResumeOps<'_, Self>> {
@@ -59,13 +59,13 @@ impl<const BYTES: usize> MultiThreadBase for Debugged<BYTES> {
 impl<const BYTES: usize> Debugged<BYTES> {
     /// Gives a hart's integer registers and program counter.
     fn bank(&self, hart: u32) -> Bank<BYTES> {
-        let registers = self.timeline.registers(hart);
-        let mut bank = Bank { pc: self.timeline.pc(hart), ..Bank::default() };
+        let registers = self.console.timeline.registers(hart);
+        let mut bank = Bank { pc: self.console.timeline.pc(hart), ..Bank::default() };
         bank.x.iter_mut().zip(registers).for_each(|(x, value)| *x = Some(value));
-        if self.timeline.machine().width() == Width::Rv64 {
+        if self.console.timeline.machine().width() == Width::Rv64 {
             // Looking takes no word out of the queue, and what was written has left.
             let [head, sent] = NETWORK;
-            (bank.x[head], bank.x[sent]) = (self.timeline.head_word(hart), None);
+            (bank.x[head], bank.x[sent]) = (self.console.timeline.head_word(hart), None);
         }
         bank
     }
@@ -75,16 +75,16 @@ impl<const BYTES: usize> Debugged<BYTES> {
         match register {
             Register::Integer(number) => Some(self.bank(hart).x[number]),
             Register::Float(number) => {
-                let has_it = self.timeline.machine().width() == Width::Rv64;
-                has_it.then(|| self.timeline.float(hart, number))
+                let has_it = self.console.timeline.machine().width() == Width::Rv64;
+                has_it.then(|| self.console.timeline.float(hart, number))
             }
-            Register::Pc => Some(Some(self.timeline.pc(hart))),
+            Register::Pc => Some(Some(self.console.timeline.pc(hart))),
             Register::Csr(number) => {
-                let mut known = self.timeline.machine().csrs().iter();
+                let mut known = self.console.timeline.machine().csrs().iter();
                 let is_known = known.any(|(_, known)| *known == number);
-                is_known.then(|| self.timeline.csr(hart, number))
+                is_known.then(|| self.console.timeline.csr(hart, number))
             }
-            Register::Privilege => Some(self.timeline.privilege(hart).map(u64::from)),
+            Register::Privilege => Some(self.console.timeline.privilege(hart).map(u64::from)),
         }
     }
 }
@@ -113,7 +113,7 @@ impl<const BYTES: usize> SingleRegisterAccess<Tid> for Debugged<BYTES> {
 
 impl<const BYTES: usize> ThreadExtraInfo for Debugged<BYTES> {
     fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, Error> {
-        let text = self.timeline.describe(hart(tid));
+        let text = self.console.timeline.describe(hart(tid));
         let count = text.len().min(buffer.len());
         buffer[..count].copy_from_slice(&text.as_bytes()[..count]);
         Ok(count)

@@ -30,11 +30,11 @@ impl<const BYTES: usize> Breakpoints for Debugged<BYTES> {
 
 impl<const BYTES: usize> Debugged<BYTES> {
     fn add_breakpoint(&mut self, address: u64) {
-        self.timeline.conditions.breakpoints.push(address);
+        self.console.timeline.conditions.breakpoints.push(address);
     }
 
     fn remove_breakpoint(&mut self, address: u64) -> bool {
-        let breakpoints = &mut self.timeline.conditions.breakpoints;
+        let breakpoints = &mut self.console.timeline.conditions.breakpoints;
         let found = breakpoints.iter().position(|known| *known == address);
         found.map(|index| breakpoints.swap_remove(index)).is_some()
     }
@@ -43,7 +43,7 @@ impl<const BYTES: usize> Debugged<BYTES> {
     fn watchpoint(&self, given: u64, bytes: u64, kind: WatchKind) -> Watchpoint {
         let access = access(kind);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        Watchpoint { given, bytes, access, places: self.timeline.machine().places(given) }
+        Watchpoint { given, bytes, access, places: self.console.timeline.machine().places(given) }
     }
 }
 
@@ -86,7 +86,7 @@ impl<const BYTES: usize> HwWatchpoint for Debugged<BYTES> {
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
         let watchpoint = self.watchpoint(address, bytes, kind);
-        let watchpoints = &mut self.timeline.conditions.watchpoints;
+        let watchpoints = &mut self.console.timeline.conditions.watchpoints;
         let has_room = watchpoints.len() < WATCHPOINTS && bytes <= WATCHED_BYTES;
         if has_room {
             watchpoints.push(watchpoint);
@@ -101,7 +101,7 @@ impl<const BYTES: usize> HwWatchpoint for Debugged<BYTES> {
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
         let watchpoint = self.watchpoint(address, bytes, kind);
-        let watchpoints = &mut self.timeline.conditions.watchpoints;
+        let watchpoints = &mut self.console.timeline.conditions.watchpoints;
         let found = watchpoints.iter().position(|known| *known == watchpoint);
         Ok(found.map(|index| watchpoints.swap_remove(index)).is_some())
     }

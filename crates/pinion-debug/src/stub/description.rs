@@ -76,7 +76,7 @@ impl<const BYTES: usize> TargetDescriptionXmlOverride for Debugged<BYTES> {
         length: usize,
         buffer: &mut [u8],
     ) -> TargetResult<usize, Self> {
-        let text = description(self.timeline.machine());
+        let text = description(self.console.timeline.machine());
         let rest = text.as_bytes().get(offset as usize..).unwrap_or(&[]);
         let count = rest.len().min(length).min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);

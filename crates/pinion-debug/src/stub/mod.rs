@@ -32,8 +32,8 @@ use gdbstub::target::ext::monitor_cmd::MonitorCmdOps;
 use gdbstub::target::ext::target_description_xml_override::TargetDescriptionXmlOverrideOps;
 use pinion_app::error::Error;
 
-use crate::log::Target as Place;
-use crate::{Arrival, Position, Timeline};
+use crate::Arrival;
+use crate::console::Console;
 use arch::Riscv;
 use resume::Order;
 
@@ -43,38 +43,24 @@ pub type StopReason = MultiThreadStopReason<u64>;
 /// A run as gdb sees it, with registers of so many bytes.
 pub struct Debugged<const BYTES: usize> {
     /// The run.
-    pub timeline: Timeline,
-    /// The hart that gdb looks at.
-    focus: u32,
+    pub console: Console,
     /// What gdb orders next.
     order: Order,
     /// The breakpoint at which it stopped last, and the hart.
     stopped_at: Option<(u32, u64)>,
-    /// Where the next order leads, whatever it is.
-    goal: Option<Position>,
-    /// The packet or message to which the next order leads, whatever it is.
-    wanted: Option<Place>,
     /// What gdb is told beside the stop.
     said: String,
 }
 
 impl<const BYTES: usize> Debugged<BYTES> {
     /// Shows a run to gdb.
-    pub fn new(timeline: Timeline) -> Self {
-        Self {
-            timeline,
-            focus: 0,
-            order: Order::default(),
-            stopped_at: None,
-            goal: None,
-            wanted: None,
-            said: String::new(),
-        }
+    pub fn new(console: Console) -> Self {
+        Self { console, order: Order::default(), stopped_at: None, said: String::new() }
     }
 
     /// Takes what gdb is to be told beside the stop.
     pub fn take_said(&mut self) -> String {
-        let printed = self.timeline.take_printed();
+        let printed = self.console.timeline.take_printed();
         printed + &std::mem::take(&mut self.said)
     }
 }
@@ -120,8 +106,8 @@ impl<const BYTES: usize> Debugged<BYTES> {
 
     /// Stops the run wherever it is.
     pub fn interrupt(&mut self, signal: Signal) -> StopReason {
-        self.timeline.stop();
-        self.wanted = None;
-        StopReason::SignalWithThread { tid: tid(self.focus), signal }
+        self.console.timeline.stop();
+        self.console.forget_errand();
+        StopReason::SignalWithThread { tid: tid(self.console.focus), signal }
     }
 }

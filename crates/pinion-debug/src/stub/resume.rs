@@ -16,8 +16,7 @@ use pinion_spin::Fault;
 use super::{Debugged, StopReason, hart, tid};
 use crate::conditions::Access;
 use crate::hunt::Reason;
-use crate::log::Target;
-use crate::words::{self, Wrong};
+use crate::words::Wrong;
 use crate::{Arrival, Goal};
 
 /// What gdb orders: which thread steps, and whether others' stops count.
@@ -41,11 +40,11 @@ enum Back {
 impl<const BYTES: usize> Debugged<BYTES> {
     /// Begins to go back, if that is the order; gdb has named a thread, or none.
     pub fn turn_back(&mut self, named: Option<usize>) {
-        let named = named.filter(|number| *number <= self.timeline.harts() as usize);
+        let named = named.filter(|number| *number <= self.console.timeline.harts() as usize);
         let named = named.map(|number| number as u32 - 1);
         let step = match self.order.back {
             None => return,
-            Some(Back::Step) => Some((named.unwrap_or(self.focus), (0, 0))),
+            Some(Back::Step) => Some((named.unwrap_or(self.console.focus), (0, 0))),
             Some(Back::Continue) => None,
         };
         let is_locked = named.is_some() || step.is_some();
@@ -57,21 +56,18 @@ impl<const BYTES: usize> Debugged<BYTES> {
     fn set_out(&mut self, forward: bool) {
         let Order { step, named, is_locked, .. } = std::mem::take(&mut self.order);
         let stopped_at = self.stopped_at.take();
-        if let Some(position) = self.goal.take() {
-            return self.timeline.begin(true, Goal::Position(position), None, None);
-        }
-        if let Some(target) = self.wanted {
-            return self.timeline.begin_for(target);
+        if self.console.run_errand() {
+            return;
         }
         let stepping = step.map(|(hart, _)| hart);
-        self.focus = stepping.or(named).unwrap_or(self.focus);
+        self.console.focus = stepping.or(named).unwrap_or(self.console.focus);
         let only = if is_locked { stepping.or(named) } else { None };
         // gdb takes the breakpoint out under a thread that it moves past it; others stop there.
-        let breakpoints = &self.timeline.conditions.breakpoints;
+        let breakpoints = &self.console.timeline.conditions.breakpoints;
         let past =
             stopped_at.filter(|(hart, pc)| stepping == Some(*hart) && !breakpoints.contains(pc));
         let goal = step.map_or(Goal::Condition, |(hart, range)| Goal::Step { hart, range });
-        self.timeline.begin(forward, goal, only, past);
+        self.console.timeline.begin(forward, goal, only, past);
     }
 }
 
@@ -154,63 +150,26 @@ impl<const BYTES: usize> ReverseStep<Tid> for Debugged<BYTES> {
 
 /// Turns an arrival into what gdb is told; what gdb has no words for is said beside it.
 pub fn report<const BYTES: usize>(debugged: &mut Debugged<BYTES>, arrival: &Arrival) -> StopReason {
-    if let Some(hart) = arrival.hart {
-        debugged.focus = hart;
-    }
-    let focus = debugged.focus;
+    debugged.said += &debugged.console.words_of(arrival);
+    let focus = debugged.console.focus;
     let thread = tid(focus);
-    let wanted = debugged.wanted.take();
     let signal = |signal| StopReason::SignalWithThread { tid: thread, signal };
     match &arrival.reason {
         Reason::Stepped => signal(Signal::SIGTRAP),
         Reason::Breakpoint => {
-            debugged.stopped_at = Some((focus, debugged.timeline.pc(focus)));
+            debugged.stopped_at = Some((focus, debugged.console.timeline.pc(focus)));
             StopReason::SwBreak(thread)
         }
-        Reason::Watchpoint { address, access, by_unit } => {
-            if *by_unit {
-                debugged.said += debugged.timeline.machine().who_writes();
-                debugged.said += "\n";
-            }
+        Reason::Watchpoint { address, access, .. } => {
             StopReason::Watch { tid: thread, kind: kind(*access), addr: *address }
         }
-        Reason::Entered(task) => {
-            let place = debugged.timeline.describe(focus);
-            debugged.said += &match task.handler {
-                Some(kind) => format!("{place}: message {}, {kind:?} handler\n", task.message),
-                None => format!("{place}: begins\n"),
-            };
-            signal(Signal::SIGINT)
-        }
-        Reason::Fault(wrong) => {
-            let place = debugged.timeline.describe(focus);
-            debugged.said += &format!("{place}: {}\n", words::wrong(wrong));
-            signal(signal_of(wrong))
-        }
-        Reason::Dropped(reason) => {
-            debugged.said += &format!("a packet is dropped: {reason}\n");
-            signal(Signal::SIGINT)
-        }
-        Reason::HostChanged { address } => {
-            debugged.said += &format!("host memory at {address:#x} has changed\n");
-            signal(Signal::SIGINT)
-        }
+        Reason::Entered(_)
+        | Reason::Command(_)
+        | Reason::Dropped(_)
+        | Reason::HostChanged { .. } => signal(Signal::SIGINT),
+        Reason::Fault(wrong) => signal(signal_of(wrong)),
         Reason::Begin => StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::Begin },
-        Reason::End => {
-            match wanted {
-                Some(Target::Packet(packet)) => {
-                    debugged.said += &format!("no handler runs for packet {packet}\n");
-                }
-                Some(Target::Message(message)) => {
-                    debugged.said += &format!("nobody begins message {message}\n");
-                }
-                None => {}
-            }
-            let ending = debugged.timeline.ended().unwrap_or_default();
-            let ending = format!("the run ends here: {ending}\n");
-            debugged.said += &ending;
-            StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::End }
-        }
+        Reason::End => StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::End },
     }
 }
 

@@ -28,6 +28,17 @@ pub struct Answer {
     sentence: String,
 }
 
+/// The longest part of a packet's way.
+#[derive(Clone, Debug)]
+pub struct Longest {
+    /// When it begins.
+    pub from: Time,
+    /// What happens, in words.
+    pub what: String,
+    /// The cluster and HPU whose handler runs then, if one does.
+    pub hpu: Option<(u32, u32)>,
+}
+
 enum Head {
     Done(Box<Done>),
     Dropped(DroppedTarget, Inside),
@@ -112,6 +123,16 @@ impl Answer {
             "dropped": dropped,
             "cause": self.sentence,
         })
+    }
+
+    /// Gives the longest part of the way; `None` of a packet that was dropped.
+    pub fn longest(&self) -> Option<Longest> {
+        let Head::Done(done) = &self.head else { return None };
+        let longest = done.way.parts.iter().rev().max_by_key(|part| part.ps())?;
+        let runs =
+            |ran: &&(String, HandlerRecord)| (ran.1.start..ran.1.end).contains(&longest.from);
+        let hpu = done.handlers.iter().find(runs).map(|(_, ran)| (ran.cluster, ran.hpu));
+        Some(Longest { from: longest.from, what: longest.what.clone(), hpu })
     }
 
     /// Draws the way as a waterfall, in SVG; `None` of a packet that was dropped.

@@ -12,12 +12,12 @@ gdb's threads are the HPUs of a NIC or the harts of a nanoPU, named with the pac
 work at; all of them stop together. Of a cluster, --node says whose they are; the other nodes run beside
 it. Beside break, watch, step and continue gdb knows reverse-step, reverse-next, reverse-continue and
 reverse-finish: the run is the same each time, so it can be gone back in. `monitor help` lists what gdb has
-no commands for: stops at a packet, a message, a context, a fault or a drop, the queues, what is inside,
-the way to a packet or message. Ctrl-C stops the run.
+no commands for: stops at a packet, a message, a context, a command, a fault or a drop, the queues, what is
+inside, why a packet takes so long, the way to a packet or message. Ctrl-C stops the run.
 
 The run is that of `pinion run` with the same options, and stays it: registers and memory cannot be
-written. gdb is gdb-multiarch or another one that knows RISC-V; compile with -g (app.toml, flags) for lines
-and variables.";
+written. gdb is gdb-multiarch or another one that knows RISC-V. Programs are optimised; --build-type debug
+compiles them with -Og, so that variables are there.";
 
 /// Options of `pinion run` that `pinion debug` does not take; the engine's have their own reason.
 pub const DEBUG_REFUSES: [&[&str]; 4] = [

@@ -60,6 +60,9 @@ pub struct WhyArgs {
     /// In this node of a cluster
     #[arg(long, value_name = "NAME", help_heading = "Which packet")]
     pub node: Option<String>,
+    /// Open the debugger at the beginning of the longest part of its way
+    #[arg(long, conflicts_with_all = ["dropped", "node"], help_heading = "Output")]
+    pub goto: bool,
     #[command(flatten)]
     pub run: RunArgs,
     /// Draw the packet's way as a waterfall

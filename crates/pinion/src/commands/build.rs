@@ -113,11 +113,27 @@ pub fn show_messages(app: &App) {
 /// Passes on what a compiler wrote; says that a program for a debugger is another one.
 pub fn show(built: &Built) {
     let _ = std::io::stderr().lock().write_all(&built.messages);
-    if built.build_type == BuildType::Debug {
-        output::notice(&format!(
+    if let Some(text) = another_program(built) {
+        output::notice(&text);
+    }
+}
+
+/// Gives what there is to say of a build, for who shows it in a way of their own.
+pub fn said(built: &Built) -> Vec<String> {
+    let messages = String::from_utf8_lossy(&built.messages).trim_end().to_owned();
+    Some(messages)
+        .filter(|text| !text.is_empty())
+        .into_iter()
+        .chain(another_program(built))
+        .collect()
+}
+
+fn another_program(built: &Built) -> Option<String> {
+    (built.build_type == BuildType::Debug).then(|| {
+        format!(
             "{} was compiled for a debugger (-Og): another program, with other cycles than without \
              --build-type debug",
             built.elf.display()
-        ));
-    }
+        )
+    })
 }

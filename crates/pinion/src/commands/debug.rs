@@ -7,15 +7,24 @@ use std::process::Child;
 use std::time::Duration;
 
 use pinion::Error;
+use pinion::app::App;
+use pinion::build::Built;
 use pinion::cluster::Target;
+use pinion::debug::console::{Console, Why};
+use pinion::debug::dap::Launched;
 use pinion::debug::session::{self, Ended};
-use pinion::debug::{Nano, Timeline, among, gdb};
+use pinion::debug::{Nano, Target as Place, Timeline, Width, among, gdb};
 use pinion::error::Result;
+use pinion::fault::program::Code;
 use pinion::manifest::Manifest;
+use pinion::record::Recording;
+use pinion::why::{Longest, Which};
+use pinion_isa::elf::Image;
+use pinion_sim::Clock;
 
 use super::run::packets;
-use super::{Status, cluster, engine, interrupt, look, recorded, service};
-use crate::cli::{DEBUG_REFUSES, DebugArgs};
+use super::{Status, build, cluster, engine, interrupt, look, recorded, service};
+use crate::cli::{DEBUG_REFUSES, DebugArgs, RunArgs};
 use crate::output;
 
 /// Where gdb finds the run that it is started on: any port that is free.
@@ -28,13 +37,101 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 const LIVE_LOOKS: &str = "`pinion trace`, `why` and `profile` look into it";
 
 /// What is debugged: a run that has not begun, and its program.
-type Subject = (Timeline, PathBuf);
+struct Subject {
+    timeline: Timeline,
+    elf: PathBuf,
+    /// Addresses at which handlers begin.
+    entries: Vec<u64>,
+    /// What there is to say of how it was built, if nobody has said it.
+    built: Option<Built>,
+    why: Why,
+}
+
+impl Subject {
+    /// Takes a run whose program was built and told of already.
+    fn new(timeline: Timeline, elf: PathBuf) -> Self {
+        let why: Why = Box::new(|_| {
+            let why = "`pinion why` with the same options tells of this run; `monitor why` of packet \
+                       handlers on one NIC";
+            Err(why.to_owned())
+        });
+        Self { timeline, elf, entries: Vec::new(), built: None, why }
+    }
+}
 
 pub fn run(args: &DebugArgs) -> Result<Status> {
+    let begin = choose(args)?;
+    let (listener, chosen) = match &args.listen {
+        Some(address) => (session::listen(address)?, None),
+        None => (session::listen(OWN_GDB)?, Some(gdb::choose(args.gdb.as_deref())?)),
+    };
+    let Subject { timeline, elf, built, why, .. } = begin()?;
+    if let Some(built) = built {
+        build::show(&built);
+    }
+    if let Some(text) = lack_of_symbols(&elf, "gdb")? {
+        output::notice(&text);
+    }
+    let console = Console::new(timeline, why);
+    let address = listener.local_addr().map_err(|error| Error::part("cannot listen", error))?;
+    match chosen {
+        None => {
+            let stream = accept(&listener, address, &elf)?;
+            conclude(session::serve(console, stream)?)
+        }
+        Some(chosen) => {
+            // Ctrl-C is for gdb, which has the terminal too.
+            interrupt::leave_alone();
+            let mut child = gdb::start(&chosen, &elf, address, &args.more)?;
+            let served = match meet(&listener, &mut child)? {
+                Some(stream) => session::serve(console, stream),
+                None => Ok(Ended::ByUser),
+            };
+            let _ = child.wait();
+            // Whether it took leave or was ended, it is gone and was to be.
+            served.map(|_| Status::Success)
+        }
+    }
+}
+
+/// Opens gdb where the longest part of a packet's way begins, on the HPU that runs its handler then.
+pub fn go_to(run: &RunArgs, app: &App, longest: &Longest) -> Result<Status> {
+    let machine = &app.machine.value;
+    let clock = Clock::from_hz(machine.clock.frequency_mhz.max(1) * 1_000_000);
+    let (cycle, what) = (clock.cycle_at(longest.from), &longest.what);
+    output::notice(&format!("gdb opens in cycle {cycle}, where its longest part begins: {what}"));
+    let thread = longest.hpu.map(|(cluster, hpu)| cluster * machine.cluster.cores + hpu + 1);
+    let commands = [format!("monitor goto cycle {cycle}"), "continue".to_owned()];
+    let commands = commands.into_iter().chain(thread.map(|number| format!("thread {number}")));
+    let more = commands.flat_map(|command| ["-ex".to_owned(), command]).collect();
+    self::run(&DebugArgs { listen: None, gdb: None, node: None, run: run.clone(), more })
+}
+
+/// Makes what an editor debugs, of the words of `pinion debug`. The recording that stands in the
+/// application's place is there as long as it is.
+pub fn prepare(args: &DebugArgs, recording: Option<Recording>) -> Result<Launched> {
+    let Subject { timeline, elf, entries, built, mut why } = choose(args)?()?;
+    let mut notices: Vec<String> = built.iter().flat_map(build::said).collect();
+    notices.extend(lack_of_symbols(&elf, "the editor")?);
+    let bytes = std::fs::read(&elf).map_err(|error| Error::file("read", &elf, error))?;
+    let name = elf.display().to_string();
+    let (image, code) = match timeline.machine().width() {
+        Width::Rv32 => (Image::parse(&bytes, &name)?, Code::HPU),
+        Width::Rv64 => (Image::parse_for::<u64>(&bytes, &name)?, Code::NANOPU),
+    };
+    let why: Why = Box::new(move |place| {
+        let _ = &recording;
+        why(place)
+    });
+    Ok(Launched { timeline, elf, image, code, entries, why, notices })
+}
+
+/// Refuses what cannot be debugged; gives what begins the run.
+fn choose(args: &DebugArgs) -> Result<Box<dyn FnOnce() -> Result<Subject> + '_>> {
     let with = "with `pinion run`: a debugged run goes back and forth and has no end to sum up";
     DEBUG_REFUSES[1..].iter().try_for_each(|options| look::refuse(&args.run, options, with))?;
     if let Some(file) = pinion::cluster::locate(&args.run.app.app) {
-        return debug(args, || of_cluster(args, &file));
+        return Ok(Box::new(move || of_cluster(args, &file)));
     }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
     look::refuse_node(args.node.as_ref(), &manifest)?;
@@ -43,17 +140,38 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
                computer's own code, for which its gdb serves";
     engine::refuse(&args.run.engine, why)?;
     if manifest.nanoservice().is_some() {
-        return debug(args, || of_service(args, manifest));
+        return Ok(Box::new(move || of_service(args, manifest)));
     }
     look::refuse_for_handlers(&args.run, &manifest)?;
-    debug(args, || of_handlers(args, manifest))
+    Ok(Box::new(move || of_handlers(args, manifest)))
 }
 
 /// Begins the run of packet handlers.
 fn of_handlers(args: &DebugArgs, manifest: Manifest) -> Result<Subject> {
     let packets = packets(&args.run, &manifest)?;
-    let app = look::app(&args.run, manifest)?;
-    Ok((Timeline::new(&app, packets)?, app.built.elf))
+    let app = App::of(manifest, &look::options(&args.run))?;
+    let timeline = Timeline::new(&app, packets)?;
+    let handlers = app.contexts.iter().flat_map(|context| {
+        let (header, payload) = (&context.header_handler, &context.payload_handler);
+        [header, payload, &context.completion_handler].into_iter().flatten()
+    });
+    let entries = handlers.map(|handler| handler.address.into()).collect();
+    let elf = app.built.elf.clone();
+    let why = why(args.run.clone());
+    Ok(Subject { timeline, elf, entries, built: Some(app.built), why })
+}
+
+/// Tells why a packet of the run took so long, whenever somebody asks.
+fn why(run: RunArgs) -> Why {
+    Box::new(move |place| {
+        let which = match place {
+            Place::Packet(packet) => Which::Packet(packet),
+            Place::Message(message) => {
+                Which::Message(message.try_into().map_err(|_| "messages have 32 bits".to_owned())?)
+            }
+        };
+        super::why::tell(&run, which).map_err(|error| error.to_string())
+    })
 }
 
 /// Begins the run of a nanoservice.
@@ -62,7 +180,7 @@ fn of_service(args: &DebugArgs, manifest: Manifest) -> Result<Subject> {
     let (service, setup) = service::prepare(&args.run, manifest)?;
     let options = service::run_options(&args.run, &service, &setup)?;
     let elf = service.built.elf.clone();
-    Ok((Timeline::of(Box::new(Nano::alone(service, &setup, options)?))?, elf))
+    Ok(Subject::new(Timeline::of(Box::new(Nano::alone(service, &setup, options)?))?, elf))
 }
 
 /// Begins the run of a cluster, one node of which is debugged.
@@ -83,36 +201,7 @@ fn of_cluster(args: &DebugArgs, file: &Path) -> Result<Subject> {
             plan.names[node]
         )));
     };
-    Ok((Timeline::of(debuggee)?, elf))
-}
-
-/// Has gdb, or whoever connects, debug a run.
-fn debug(args: &DebugArgs, begin: impl FnOnce() -> Result<Subject>) -> Result<Status> {
-    let (listener, chosen) = match &args.listen {
-        Some(address) => (session::listen(address)?, None),
-        None => (session::listen(OWN_GDB)?, Some(gdb::choose(args.gdb.as_deref())?)),
-    };
-    let (timeline, elf) = begin()?;
-    tell_symbols(&elf)?;
-    let address = listener.local_addr().map_err(|error| Error::part("cannot listen", error))?;
-    match chosen {
-        None => {
-            let stream = accept(&listener, address, &elf)?;
-            conclude(session::serve(timeline, stream)?)
-        }
-        Some(chosen) => {
-            // Ctrl-C is for gdb, which has the terminal too.
-            interrupt::leave_alone();
-            let mut child = gdb::start(&chosen, &elf, address, &args.more)?;
-            let served = match meet(&listener, &mut child)? {
-                Some(stream) => session::serve(timeline, stream),
-                None => Ok(Ended::ByGdb),
-            };
-            let _ = child.wait();
-            // Whether it took leave or was ended, it is gone and was to be.
-            served.map(|_| Status::Success)
-        }
-    }
+    Ok(Subject::new(Timeline::of(debuggee)?, elf))
 }
 
 /// Waits for a debugger, and says how one connects.
@@ -148,7 +237,7 @@ fn meet(listener: &TcpListener, gdb: &mut Child) -> Result<Option<TcpStream>> {
 
 fn conclude(ended: Ended) -> Result<Status> {
     match ended {
-        Ended::ByGdb => Ok(Status::Success),
+        Ended::ByUser => Ok(Status::Success),
         Ended::Lost { cycle } => Err(Error::Usage(format!(
             "the connection to gdb was lost in cycle {cycle}; nothing was written, start again to \
              go on"
@@ -156,15 +245,16 @@ fn conclude(ended: Ended) -> Result<Status> {
     }
 }
 
-/// Says what gdb will not find in the program.
-fn tell_symbols(elf: &Path) -> Result<()> {
+/// Says what a debugger will not find in the program.
+fn lack_of_symbols(elf: &Path, whom: &str) -> Result<Option<String>> {
     let bytes = std::fs::read(elf).map_err(|error| Error::file("read", elf, error))?;
-    if pinion_isa::elf::section_data(&bytes, ".debug_info").is_none_or(<[u8]>::is_empty) {
-        output::notice(&format!(
-            "{} has no debug information (it was stripped, or compiled without -g): gdb knows \
+    let is_missing =
+        pinion_isa::elf::section_data(&bytes, ".debug_info").is_none_or(<[u8]>::is_empty);
+    Ok(is_missing.then(|| {
+        format!(
+            "{} has no debug information (it was stripped, or compiled without -g): {whom} knows \
              functions and addresses, but no lines and variables",
             elf.display()
-        ));
-    }
-    Ok(())
+        )
+    }))
 }

@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod calibrate;
 mod cluster;
+mod dap;
 mod debug;
 mod diff;
 mod doctor;
@@ -112,6 +113,7 @@ fn run_verb(verb: &mut Verb) -> Result<Status> {
         Verb::Why(args) => why::run(args),
         Verb::Profile(args) => profile::run(args),
         Verb::Debug(args) => debug::run(args),
+        Verb::Dap(args) => dap::run(args),
         Verb::Test(args) => test::run(args),
         Verb::Up(args) => up::run(args),
         Verb::Nic(args) => nic::run(args),

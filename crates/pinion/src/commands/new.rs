@@ -29,6 +29,7 @@ const HANDLERS: Template = Template {
         ("@SYMBOL@.c", "handlers.c"),
         ("expect.toml", "expect.toml"),
         ("README.md", "README.md"),
+        (".vscode/launch.json", "vscode/launch.json"),
     ],
     next: &[
         "pinion test @FOLDER@",

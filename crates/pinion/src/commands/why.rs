@@ -9,6 +9,7 @@ use pinion::nanoservice::{self, Setup};
 use pinion::report::{Ending, Outputs, write_whole};
 use pinion::service::Service;
 use pinion::trace::Tracer;
+use pinion::watch::Unobserved;
 use pinion::why::cluster::{Ears, Visits};
 use pinion::why::nano::{self, Follower, WorkLines};
 use pinion::why::{self, Answer, Census, Found, Lines, Spent, Which, Witness};
@@ -18,14 +19,15 @@ use serde_json::Value;
 
 use super::look::{self, Quiet};
 use super::run::{Watch, keep_files_apart, packets};
-use super::{Status, engine, service};
-use crate::cli::{OUTPUTS, WhyArgs};
+use super::{Status, debug, engine, service};
+use crate::cli::{OUTPUTS, RunArgs, WhyArgs};
 use crate::output;
 
 pub fn run(args: &WhyArgs) -> Result<Status> {
     keep_files_apart(&args.run, &[("--svg", args.svg.as_ref())])?;
     refuse(args)?;
     if let Some(file) = cluster::locate(&args.run.app.app) {
+        refuse_goto(args, "a cluster")?;
         let with = "with `pinion run`: why tells of one packet, message or request";
         look::refuse(&args.run, &["--pcap", "--queue", "--histogram", "--curve"], with)?;
         let plan = super::cluster::plan_for_a_node(&args.run, &file)?;
@@ -40,6 +42,7 @@ pub fn run(args: &WhyArgs) -> Result<Status> {
     let mut watch = Quiet(Watch::new(!args.run.quiet));
     if manifest.nanoservice().is_some() {
         look::refuse_for_one(&args.run, &manifest)?;
+        refuse_goto(args, "a nanoservice")?;
         let (service, setup) = service::prepare(&args.run, manifest)?;
         return of_message(args, (&service, &setup), &mut |ears| {
             let options = service::run_options(&args.run, &service, &setup)?;
@@ -183,26 +186,58 @@ fn of_packet(
     app: &App,
     hear: &mut dyn FnMut(&mut (dyn Tracer + Send)) -> Result<bool>,
 ) -> Result<Status> {
+    let Some(answer) = answer(args.which(), app, hear)? else { return Ok(interrupted("packet")) };
+    let status = show(args, &answer.to_text(), answer.to_svg()?, &answer.to_json())?;
+    match answer.longest().filter(|_| args.goto) {
+        Some(longest) => debug::go_to(&args.run, app, &longest),
+        None => Ok(status),
+    }
+}
+
+/// Finds the answer; `None`: somebody interrupted a run.
+fn answer(
+    which: Which,
+    app: &App,
+    hear: &mut dyn FnMut(&mut (dyn Tracer + Send)) -> Result<bool>,
+) -> Result<Option<Answer>> {
     let mut census = Census::default();
     if !hear(&mut census)? {
-        return Ok(interrupted("packet"));
+        return Ok(None);
     }
-    let found = census.find(args.which())?;
+    let found = census.find(which)?;
     let mut witness = Witness::new(app, &found);
     if !hear(&mut witness)? {
-        return Ok(interrupted("packet"));
+        return Ok(None);
     }
     let mut spent = Spent::default();
     if matches!(found, Found::Done(_))
         && let Some(mut lines) = Lines::new(app, &witness)
     {
         if !hear(&mut lines)? {
-            return Ok(interrupted("packet"));
+            return Ok(None);
         }
         spent = lines.spent(app);
     }
-    let answer = Answer::new(app, &found, &witness, spent);
-    show(args, &answer.to_text(), answer.to_svg()?, &answer.to_json())
+    Ok(Some(Answer::new(app, &found, &witness, spent)))
+}
+
+/// Tells why a packet of a run of handlers took as long as it did, to somebody who is asked in the midst
+/// of something else.
+pub fn tell(run: &RunArgs, which: Which) -> Result<String> {
+    let manifest = pinion::manifest::load(&run.app.app)?;
+    let app = App::of(manifest, &look::options(run))?;
+    let found = answer(which, &app, &mut |tracer| {
+        let packets = packets(run, &app.manifest)?;
+        pinion::run::trace(&app, packets, &Outputs::default(), &mut Unobserved, tracer)?;
+        Ok(true)
+    })?;
+    Ok(found.map_or(String::new(), |answer| answer.to_text()))
+}
+
+/// Refuses `--goto` where it leads nowhere.
+fn refuse_goto(args: &WhyArgs, what: &str) -> Result<()> {
+    let why = || format!("--goto opens the debugger on a packet's handlers; this is {what}");
+    if args.goto { Err(Error::Usage(why())) } else { Ok(()) }
 }
 
 /// Refuses what has nothing to do with why.

@@ -19,10 +19,11 @@ uint32_t longest = 7;
 
 static __attribute__((noinline)) int32_t add(totals_t *totals, int32_t bytes)
 {
-    int32_t before = amo_add(&totals->bytes, bytes); /* here: the writer */
+    int32_t before = totals->bytes; /* here: the reader */
     int32_t sum = before + bytes;
 
-    return sum; /* here: the sum is there */
+    totals->bytes = sum; /* here: the writer */
+    return sum;          /* here: the sum is there */
 }
 
 static __attribute__((noinline)) void go_wrong(const visit_t *visit)
@@ -48,5 +49,5 @@ __handler__ void sum_ph(handler_args_t *args)
     if (visit.number == 30) /* here: behind the call */
         go_wrong(&visit); /* here: the call of it */
     if (sum > 1000000)
-        longest = visit.first[0];
+        longest = (uint32_t)bytes + packet[0] + task->pkt_mem_size + args->cluster_id;
 }
