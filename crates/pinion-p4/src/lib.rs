@@ -4,7 +4,7 @@
 //! The nanoPU paper (§3.1) puts a programmable pipeline between pins and NIC; NanoTransport (SOSR 2021)
 //! wrote NDP and Homa for it. Their programs have a parser, a control and a deparser, no tables, and
 //! externs that stand for the NIC's units and for registers. This crate knows nothing of a NIC: it reads
-//! and checks such programs, and says how many stages they take.
+//! and checks such programs, says how many stages they take, and makes them executable.
 //!
 //! The way of a program: [`preprocessor`] (files to words, by the [`lexer`]), [`parser`] (words to a
 //! tree, [`syntax`]), [`check`] (the tree to a [`program`]), [`flow`] (what may be read where). Each
@@ -21,9 +21,11 @@
 pub mod check;
 pub mod diagnostic;
 pub mod explain;
+pub mod flat;
 pub mod flow;
 pub mod lexer;
 pub mod library;
+pub mod lnic;
 pub mod parser;
 pub mod preprocessor;
 pub mod program;

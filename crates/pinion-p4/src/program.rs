@@ -3,7 +3,7 @@
 //! has one more before its fields, which tells whether it is valid.
 //!
 //! [`check`](crate::check) makes it, [`flow`](crate::flow) looks for reads of what is not there,
-//! [`stages`](crate::stages) says how long it takes.
+//! [`stages`](crate::stages) says how long it takes, [`flat`](crate::flat) makes it executable.
 
 use crate::source::Span;
 
@@ -156,20 +156,29 @@ impl Value {
         }
     }
 
-    /// Calls `f` with each place that it reads.
-    pub fn reads(&self, f: &mut impl FnMut(Slot)) {
+    /// Calls `f` with it and each value inside it.
+    pub fn visit(&self, f: &mut impl FnMut(&Self)) {
+        f(self);
         match &self.kind {
-            ValueKind::Constant(_) => {}
-            ValueKind::Slot { slot, .. } => f(*slot),
+            ValueKind::Constant(_) | ValueKind::Slot { .. } => {}
             ValueKind::Unary(_, inner) | ValueKind::Slice(inner, _) | ValueKind::Resize(inner) => {
-                inner.reads(f);
+                inner.visit(f);
             }
             ValueKind::Binary(_, one, other) | ValueKind::Join(one, other) => {
-                one.reads(f);
-                other.reads(f);
+                one.visit(f);
+                other.visit(f);
             }
-            ValueKind::Choice(parts) => parts.iter().for_each(|part| part.reads(f)),
+            ValueKind::Choice(parts) => parts.iter().for_each(|part| part.visit(f)),
         }
+    }
+
+    /// Calls `f` with each place that it reads.
+    pub fn reads(&self, f: &mut impl FnMut(Slot)) {
+        self.visit(&mut |value| {
+            if let ValueKind::Slot { slot, .. } = value.kind {
+                f(slot);
+            }
+        });
     }
 }
 

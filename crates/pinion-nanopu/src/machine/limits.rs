@@ -54,6 +54,7 @@ impl Machine {
         range("memory.size", self.memory.size.0, 1 << 16, 1 << 36)?;
         range("clock.frequency_mhz", self.clock.frequency_mhz, 1, 100_000)?;
         range("limits.skew_cycles", self.limits.skew_cycles, 1, 1 << 20)?;
+        self.transport.check().map_err(|(key, problem)| MachineError { key, problem })?;
         self.check_limits()
     }
 

@@ -66,7 +66,7 @@ impl MachineFile for Machine {
         if self.clock.frequency_mhz == 0 {
             return Err(("clock.frequency_mhz", "a clock needs a frequency".to_owned()));
         }
-        Ok(())
+        self.transport.check()
     }
 }
 

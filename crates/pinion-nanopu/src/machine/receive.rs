@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::transmit::BufferClass;
 use crate::packets::MAX_PACKETS;
+use pinion_p4::lnic::PipelineCycles;
 
 /// Bytes of a word of the NIC's datapath (RTL `NET_DP_BITS` is 512, LNIC/LNIC.scala).
 pub const DATAPATH_BYTES: usize = 64;
@@ -46,6 +47,20 @@ pub struct IngressSection {
     pub payload_cycles: u64,
     /// What a packet's first word of payload waits longer (1: reassembly reads its tables).
     pub first_word_cycles: u64,
+}
+
+impl IngressSection {
+    /// Gives the pipeline of a transport whose program says what it takes; its payload leaves as many
+    /// cycles behind the decision as it does here.
+    pub(crate) fn with(self, cycles: PipelineCycles) -> Self {
+        let behind = self.header_cycles.saturating_sub(self.decide_cycles);
+        Self {
+            lookup_cycles: cycles.lookup,
+            decide_cycles: cycles.decide,
+            header_cycles: cycles.decide + behind,
+            ..self
+        }
+    }
 }
 
 /// Describes reassembly (RTL LNIC/Assemble.scala).

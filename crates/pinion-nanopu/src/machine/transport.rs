@@ -1,6 +1,14 @@
 //! Which transport a node speaks, and its numbers.
 
+use std::sync::{Arc, OnceLock};
+
 use serde::Deserialize;
+
+use pinion_p4::lnic::Pipelines;
+
+/// NDP's programs.
+const INGRESS: &str = "sdk/p4/ndp/ingress.p4";
+const EGRESS: &str = "sdk/p4/ndp/egress.p4";
 
 /// Chooses and sets the transport of a node.
 #[derive(Clone, Debug, Deserialize)]
@@ -15,12 +23,60 @@ pub struct TransportSection {
     /// first acknowledgement was lost. The RTL drops it in silence (Ingress: a failed
     /// `get_rx_msg_info` emits nothing).
     pub lost_reack: bool,
+    /// File of the P4 program for packets on their way in, of the kind `p4`: one of this computer, from
+    /// the folder that the run began in, or one that Pinion comes with.
+    #[serde(default = "ingress")]
+    pub ingress: String,
+    /// File of the P4 program for packets on their way out.
+    #[serde(default = "egress")]
+    pub egress: String,
+    /// Both, compiled.
+    #[serde(skip)]
+    compiled: OnceLock<Arc<Pipelines>>,
     /// Homa's numbers.
     #[serde(default)]
     pub homa: HomaSection,
     /// UDP's numbers.
     #[serde(default)]
     pub udp: UdpSection,
+}
+
+impl TransportSection {
+    /// Gives the P4 programs, which are compiled when first wanted; copies of the section share them.
+    ///
+    /// # Errors
+    /// The key of the program that is wrong, and what is wrong with it.
+    pub fn pipelines(&self) -> Result<Arc<Pipelines>, (&'static str, String)> {
+        if let Some(compiled) = self.compiled.get() {
+            return Ok(Arc::clone(compiled));
+        }
+        let compiled = Arc::new(Pipelines::load(&self.ingress, &self.egress)?);
+        Ok(Arc::clone(self.compiled.get_or_init(|| compiled)))
+    }
+
+    /// Checks that the programs are right, and that none is given to a transport that has none.
+    ///
+    /// # Errors
+    /// The key of what is wrong, and why.
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.kind == TransportKind::P4 {
+            return self.pipelines().map(|_| ());
+        }
+        let why = || "goes with transport.kind = \"p4\"".to_owned();
+        match (self.ingress == INGRESS, self.egress == EGRESS) {
+            (false, _) => Err(("transport.ingress", why())),
+            (_, false) => Err(("transport.egress", why())),
+            (true, true) => Ok(()),
+        }
+    }
+}
+
+fn ingress() -> String {
+    INGRESS.to_owned()
+}
+
+fn egress() -> String {
+    EGRESS.to_owned()
 }
 
 /// Sets what is Homa's alone.
@@ -66,4 +122,6 @@ pub enum TransportKind {
     Raw,
     /// One datagram, one message: for peers that speak UDP.
     Udp,
+    /// What two P4 programs say.
+    P4,
 }

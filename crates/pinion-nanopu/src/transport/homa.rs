@@ -222,7 +222,7 @@ impl Transport for Homa {
         "homa"
     }
 
-    fn parse<'f>(&self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
+    fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
         Ok(Header::parse(frame, HOMA_PROTOCOL)?)
     }
 

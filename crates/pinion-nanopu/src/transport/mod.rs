@@ -13,6 +13,7 @@
 
 pub mod homa;
 pub mod ndp;
+pub mod p4;
 pub mod raw;
 mod requests;
 #[cfg(test)]
@@ -26,8 +27,12 @@ use crate::Cycle;
 pub use crate::address::Address;
 use crate::machine::transport::{TransportKind, TransportSection};
 pub use crate::packets::{MAX_PACKETS, Packets};
+pub use pinion_p4::lnic::PipelineCycles;
 
 /// Makes the transport that a configuration names, for `messages` incoming messages at a time.
+///
+/// # Panics
+/// If its P4 programs are wrong: a machine that was checked has none that are.
 pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> {
     let (rtt_packets, again) = (section.rtt_packets, section.lost_reack);
     match section.kind {
@@ -35,6 +40,10 @@ pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> 
         TransportKind::Homa => {
             let overcommitment = section.homa.overcommitment.max(1).into();
             Box::new(homa::Homa::new(rtt_packets, messages, overcommitment, again))
+        }
+        TransportKind::P4 => {
+            let pipelines = section.pipelines().unwrap_or_else(|(key, why)| panic!("{key}: {why}"));
+            Box::new(p4::P4::new(pipelines, rtt_packets, messages, again))
         }
         TransportKind::Raw => Box::new(raw::Raw),
         TransportKind::Udp => Box::new(udp::Udp::new(section.udp.port_base)),
@@ -300,7 +309,7 @@ pub struct ControlRules {
 ///     fn name(&self) -> &'static str {
 ///         "plain"
 ///     }
-///     fn parse<'f>(&self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
+///     fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
 ///         Ok(Header::parse(frame, 0xfd)?)
 ///     }
 ///     fn arrive(&mut self, _: &Header, _: &[u8], _: &mut dyn Externs) -> Verdict {
@@ -329,9 +338,9 @@ pub trait Transport: Send + Sync + Sync + Duplicate {
     ///
     /// # Errors
     /// [`DropReason`] says why the frame is not for this transport.
-    fn parse<'f>(&self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason>;
+    fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason>;
 
-    /// Decides about a frame that arrived.
+    /// Decides about a frame that arrived: the one that was parsed last.
     fn arrive(&mut self, header: &Header, payload: &[u8], externs: &mut dyn Externs) -> Verdict;
 
     /// Hears that a message has been handed to the global receive queues (or was given up): its id
@@ -357,7 +366,7 @@ pub trait Transport: Send + Sync + Sync + Duplicate {
     }
 
     /// Appends a frame's bytes to `frame`.
-    fn write(&self, header: &Header, payload: &[u8], frame: &mut Vec<u8>) {
+    fn write(&mut self, header: &Header, payload: &[u8], frame: &mut Vec<u8>) {
         frame.extend_from_slice(&header.write(payload.len()));
         frame.extend_from_slice(payload);
     }
@@ -365,6 +374,16 @@ pub trait Transport: Send + Sync + Sync + Duplicate {
     /// Counts the bytes of headers before the payload of a frame.
     fn header_bytes(&self) -> usize {
         pinion_net::frame::lnic::LNIC_HEADER_BYTES
+    }
+
+    /// Gives the cycles that its pipelines take; `None` leaves them to the machine's numbers.
+    fn cycles(&self) -> Option<PipelineCycles> {
+        None
+    }
+
+    /// Tells what went wrong with packets, in sentences without a stop.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

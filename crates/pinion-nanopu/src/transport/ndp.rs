@@ -87,7 +87,7 @@ impl Transport for Ndp {
         "ndp"
     }
 
-    fn parse<'f>(&self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
+    fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
         Ok(Header::parse(frame, NDP_PROTOCOL)?)
     }
 

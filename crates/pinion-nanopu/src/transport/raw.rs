@@ -20,7 +20,7 @@ impl Transport for Raw {
         "raw"
     }
 
-    fn parse<'f>(&self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
+    fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
         Ok(Header::parse(frame, RAW_PROTOCOL)?)
     }
 

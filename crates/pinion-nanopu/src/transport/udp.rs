@@ -67,7 +67,7 @@ impl Transport for Udp {
         "udp"
     }
 
-    fn parse<'f>(&self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
+    fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
         let (ethernet, ip) =
             frame.split_at_checked(ETHERNET_HEADER_BYTES).ok_or(DropReason::Malformed)?;
         if half(ethernet, 12) != 0x0800 {
@@ -136,7 +136,7 @@ impl Transport for Udp {
         Header { protocol: UDP_PROTOCOL, src_context: port, ..header }
     }
 
-    fn write(&self, header: &Header, payload: &[u8], frame: &mut Vec<u8>) {
+    fn write(&mut self, header: &Header, payload: &[u8], frame: &mut Vec<u8>) {
         let start = frame.len();
         let udp_bytes = (UDP_HEADER_BYTES + payload.len()) as u16;
         frame.extend_from_slice(&header.dst_mac);
@@ -231,12 +231,12 @@ mod tests {
 
     #[test]
     fn frames_that_lie_are_dropped() {
-        let udp = Udp::new(9000);
+        let mut udp = Udp::new(9000);
         let good = datagram(9000, &[1; 40]);
         let spoil = |at: usize, value: u8| {
             let mut frame = good.clone();
             frame[at] = value;
-            udp.parse(&frame).map(|_| ()).unwrap_err()
+            Udp::new(9000).parse(&frame).map(|_| ()).unwrap_err()
         };
         assert_eq!(udp.parse(&good[..30]), Err(DropReason::Malformed));
         assert_eq!(udp.parse(&good[..60]), Err(DropReason::HeaderLies));
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn no_bytes_are_no_panic() {
-        let udp = Udp::new(0);
+        let mut udp = Udp::new(0);
         let frame = datagram(0, &[3; 20]);
         for length in 0..frame.len() {
             let _ = udp.parse(&frame[..length]);

@@ -268,3 +268,16 @@ fn published(table: &str) {
     let there = std::fs::read_to_string(&page).unwrap_or_default();
     assert!(there == table, "docs/tables/network.md says otherwise; PINION_BLESS=1 writes it");
 }
+
+#[test]
+fn ndp_in_p4_is_ndp_where_cables_lose_double_and_delay_frames() {
+    let mut draw = Draw(seed() ^ 0x94);
+    let flows = Incast { senders: 12, bytes: 12 * 1024, within: 400, rounds: 3 }.flows(&mut draw);
+    let spec = SwitchSpec {
+        data_queue_bytes: 8 * 1088 + 1,
+        overflow: Overflow::Trim,
+        ..SwitchSpec::default()
+    };
+    let faults = "loss=2%,dup=2%,reorder=4%,hold=1us,seed=5";
+    real::run_with_faults(&Topology::star(13, link(NEAR)), &flows, &spec, faults);
+}

@@ -14,6 +14,7 @@ use pinion_nanopu::nic::transmit::Transmit;
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
 use pinion_nanopu::transport::{self, Address};
 use pinion_net::fabric::{Alone, Fabric, Options, Outcome, Status, Watcher};
+use pinion_net::fault::FaultSpec;
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use pinion_net::switch::SwitchSpec;
 use pinion_net::topology::Topology;
@@ -206,6 +207,7 @@ impl Watcher for Patience {
 }
 
 /// What came of a run; as in the reference.
+#[derive(Debug, PartialEq)]
 pub struct Run {
     pub done: Vec<Option<Cycle>>,
     pub trimmed: u64,
@@ -214,10 +216,12 @@ pub struct Run {
 }
 
 /// Loads the machine, with room for long messages.
-fn machine(rtt_packets: u16, timeout: u64) -> Machine {
+fn machine(kind: &str, rtt_packets: u16, timeout: u64) -> Machine {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/nanopu.toml");
     let mut machine: Machine =
-        pinion_sim::config::load_file(&path, &[]).unwrap_or_else(|e| panic!("{e}")).value;
+        pinion_sim::config::load_file(&path, &[format!("transport.kind={kind}")])
+            .unwrap_or_else(|e| panic!("{e}"))
+            .value;
     machine.receive.reassembly.buffers[1].bytes = 32_768;
     machine.receive.reassembly.buffers[1].count = 256;
     machine.receive.reassembly.context_buffers = Some(320);
@@ -229,7 +233,7 @@ fn machine(rtt_packets: u16, timeout: u64) -> Machine {
     machine
 }
 
-/// Sends all flows over a network.
+/// Sends all flows over a network, by the built-in NDP; by the one in P4 the very same comes of it.
 pub fn run(
     topology: Topology,
     flows: &[Flow],
@@ -237,12 +241,41 @@ pub fn run(
     rtt_packets: u16,
     timeout: u64,
 ) -> Run {
-    let machine = machine(rtt_packets, timeout);
-    let nodes = (0..topology.nodes).map(|node| Some(NicEnd::new(&machine, node, flows)));
+    let [ours, in_p4] = ["ndp", "p4"].map(|kind| {
+        let machine = machine(kind, rtt_packets, timeout);
+        let (run, delivered) = run_by(&machine, topology.clone(), flows, spec, None);
+        assert!(delivered.iter().all(|&times| times == 1), "exactly once: {delivered:?}");
+        run
+    });
+    assert_eq!(ours, in_p4, "NDP in P4");
+    ours
+}
+
+/// Sends all flows over a network whose cables lose, double and delay frames, by both.
+pub fn run_with_faults(topology: &Topology, flows: &[Flow], spec: &SwitchSpec, faults: &str) {
+    let [ours, in_p4] = ["ndp", "p4"].map(|kind| {
+        let machine = machine(kind, 9, 10_000);
+        let faults = Some(faults.parse().unwrap());
+        run_by(&machine, topology.clone(), flows, spec, faults)
+    });
+    assert!(ours.1.iter().all(|&times| times == 1), "exactly once: {:?}", ours.1);
+    assert!(ours.0.trimmed > 0, "trimming");
+    assert_eq!(ours, in_p4, "NDP in P4");
+}
+
+/// Sends all flows over a network; gives also how often each message was read.
+fn run_by(
+    machine: &Machine,
+    topology: Topology,
+    flows: &[Flow],
+    spec: &SwitchSpec,
+    faults: Option<FaultSpec>,
+) -> (Run, Vec<usize>) {
+    let nodes = (0..topology.nodes).map(|node| Some(NicEnd::new(machine, node, flows)));
     let options = Options {
         threads: 1,
         clock: pinion_sim::Clock::from_hz(3_200_000_000),
-        faults: None,
+        faults,
         addresses: (0..topology.nodes as u32).map(|node| BASE + node).collect(),
     };
     let nodes = nodes.collect();
@@ -278,6 +311,5 @@ pub fn run(
             done[index] = packets.filter_map(|packet| end.arrived.get(&packet).copied()).max();
         }
     });
-    assert!(delivered.iter().all(|&times| times == 1), "exactly once: {delivered:?}");
-    Run { done, trimmed, dropped, largest }
+    (Run { done, trimmed, dropped, largest }, delivered)
 }

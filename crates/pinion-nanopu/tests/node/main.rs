@@ -2,5 +2,6 @@
 
 mod echo;
 mod overrides;
+mod p4;
 mod saved;
 mod support;

@@ -17,21 +17,21 @@ use crate::support::{self, Random};
 /// First cycle in which the harts listen.
 const BOOTED: Cycle = 30_000;
 /// Runs end here.
-const END: Cycle = 90_000;
+pub const END: Cycle = 90_000;
 
 type Frames = Vec<(Cycle, Cycle, Vec<u8>)>;
 
 /// What is seen of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Seen {
-    frames: Frames,
-    events: Vec<(Cycle, Event)>,
+pub struct Seen {
+    pub frames: Frames,
+    pub events: Vec<(Cycle, Event)>,
     progress: Option<Progress>,
 }
 
 /// Makes messages of one or two packets that ask for service; one packet in eight arrives trimmed, and
 /// nobody acknowledges what comes back: all timers run.
-fn messages(
+pub fn messages(
     transport: &mut dyn Transport,
     contexts: Range<u16>,
     random: &mut Random,
@@ -66,7 +66,7 @@ fn messages(
     frames
 }
 
-fn run(node: &mut Node, end: Cycle, seen: &mut Seen) {
+pub fn run(node: &mut Node, end: Cycle, seen: &mut Seen) {
     let Seen { frames, events, progress } = seen;
     let mut sink = |first: Cycle, last: Cycle, frame: &[u8]| {
         frames.push((first, last, frame.to_vec()));
@@ -75,7 +75,7 @@ fn run(node: &mut Node, end: Cycle, seen: &mut Seen) {
 }
 
 /// Gives the registers and counters of all harts.
-fn state(node: &Node) -> String {
+pub fn state(node: &Node) -> String {
     let hart = |id| format!("{:x?} {:?}", node.core(id).hart, node.core(id).decode_cycle());
     (0..node.harts()).map(hart).collect()
 }
@@ -92,6 +92,7 @@ fn a_restored_node_goes_on_as_the_first() {
         ("echo4", 4, 1, false, "homa"),
         ("echo", 1, 1, false, "raw"),
         ("echo", 1, 1, false, "udp"),
+        ("echo4", 4, 1, false, "p4"),
     ];
     for (program, harts, contexts, faithful, kind) in programs {
         let overrides = [

@@ -17,18 +17,35 @@ use pinion_nanopu::hart_interface::HartInterface;
 use pinion_nanopu::machine::hart_interface::{HartInterfaceFixes, HartInterfaceSection};
 use pinion_nanopu::machine::receive::{ReceiveFixes, ReceiveSection};
 use pinion_nanopu::nic::receive::Receive;
+use pinion_nanopu::transport::Transport;
 use pinion_nanopu::transport::ndp::Ndp;
+use pinion_nanopu::transport::p4::{P4, Pipelines};
 
 use replay::{Hart, Heard, Place, Replay};
 use set::{Row, ZERO, frames, set, table};
 
+/// Makes NDP: ours, or the program that comes with Pinion.
+fn ndp(is_p4: bool, messages: usize) -> Box<dyn Transport> {
+    if !is_p4 {
+        return Box::new(Ndp::new(2, messages, false));
+    }
+    let pipelines = Pipelines::load("sdk/p4/ndp/ingress.p4", "sdk/p4/ndp/egress.p4");
+    Box::new(P4::new(pipelines.expect("NDP's programs").into(), 2, messages, false))
+}
+
 /// Replays a scenario; returns how many events agree and those that one side lacks.
-fn replay(set: &Path, scenario: &str, program: &str, harts: usize) -> (usize, Vec<String>) {
+fn replay(
+    set: &Path,
+    scenario: &str,
+    program: &str,
+    harts: usize,
+    is_p4: bool,
+) -> (usize, Vec<String>) {
     let (actions, mut expected) = table(set, scenario);
     let last = expected.iter().map(|(at, _)| *at).max().unwrap_or(ZERO);
     let end = actions.iter().map(|(at, ..)| *at).max().unwrap_or(ZERO).max(last);
     let section = ReceiveSection::artifact(ReceiveFixes::NONE);
-    let transport = Ndp::new(2, section.reassembly.messages(), false);
+    let transport = ndp(is_p4, section.reassembly.messages());
     let shape = HartInterfaceSection::artifact(HartInterfaceFixes::NONE);
     let known = (0..harts).map(|hart| {
         let mine = actions.iter().filter(|(_, core, _)| *core == hart);
@@ -38,7 +55,7 @@ fn replay(set: &Path, scenario: &str, program: &str, harts: usize) -> (usize, Ve
     });
     let hart = Hart { polling: None, thread: 0, target: 0, places: [Place::Jump; 4] };
     let mut replay = Replay {
-        receive: Receive::new(&section, Box::new(transport), harts).unwrap(),
+        receive: Receive::new(&section, transport, harts).unwrap(),
         interfaces: (0..harts as u8).map(|hart| HartInterface::new(hart, &shape)).collect(),
         harts: vec![hart; harts],
         threads: program.contains("threads"),
@@ -120,7 +137,9 @@ fn every_event_falls_in_the_rtls_cycle() {
             continue;
         }
         let harts = entry["harts"].as_u64().unwrap() as usize;
-        let (same, differ) = replay(&set, name, program, harts);
+        let (same, differ) = replay(&set, name, program, harts, false);
+        let written_in_p4 = replay(&set, name, program, harts, true);
+        assert!(written_in_p4 == (same, differ.clone()), "{name} in P4: {:?}", written_in_p4.1);
         println!("{name}: {same} events agree, {} do not", differ.len());
         for line in differ.iter().take(if only.is_some() { 200 } else { 8 }) {
             println!("    {line}");

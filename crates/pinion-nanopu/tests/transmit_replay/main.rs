@@ -13,8 +13,9 @@ use pinion_nanopu::event::{Event, NanoPu, Told};
 use pinion_nanopu::machine::transmit::{TransmitFixes, TransmitSection};
 use pinion_nanopu::nic::transmit::Transmit;
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
-use pinion_nanopu::transport::Address;
 use pinion_nanopu::transport::ndp::Ndp;
+use pinion_nanopu::transport::p4::{P4, Pipelines};
+use pinion_nanopu::transport::{Address, Transport};
 use pinion_net::frame::lnic::{Flags, Header, LNIC_HEADER_BYTES, NDP_PROTOCOL};
 use pinion_sim::probe::Hears;
 
@@ -267,10 +268,20 @@ fn receive_inputs(events: &[EventRow], frames: &[FrameRow]) -> Vec<(i64, Input)>
 }
 
 /// Is a frame that the model sent.
+#[derive(PartialEq)]
 struct Sent {
     first_flit: i64,
     last_flit: i64,
     frame: Vec<u8>,
+}
+
+/// Makes NDP: ours, or the program that comes with Pinion.
+fn ndp(is_p4: bool, rtt_packets: u16) -> Box<dyn Transport> {
+    if !is_p4 {
+        return Box::new(Ndp::new(rtt_packets, 128, false));
+    }
+    let pipelines = Pipelines::load("sdk/p4/ndp/ingress.p4", "sdk/p4/ndp/egress.p4");
+    Box::new(P4::new(pipelines.expect("NDP's programs").into(), rtt_packets, 128, false))
 }
 
 /// Runs a scenario. `eager` calls `advance` at every input besides the cycles asked for.
@@ -278,6 +289,7 @@ fn run(
     scenario: &Scenario,
     inputs: &[(i64, Input)],
     eager: bool,
+    is_p4: bool,
 ) -> (Recorder, Vec<Sent>, Transmit) {
     let mut section = TransmitSection::artifact(scenario.timeout_cycles, TransmitFixes::NONE);
     let phase = SCAN_FROM_RESET - scenario.cycles_from_reset_to_cycle_0 + ZERO;
@@ -287,7 +299,7 @@ fn run(
         next_hop_mac: [8, 0x55, 0x66, 0x77, 0x88, 8],
         ip: 0x0a00_0002,
     };
-    let ndp = Box::new(Ndp::new(scenario.rtt_pkts, 128, false));
+    let ndp = ndp(is_p4, scenario.rtt_pkts);
     let mut transmit = Transmit::new(&section, scenario.harts, 4, scenario.rtt_pkts, own, ndp)
         .expect("the artifact's numbers describe a machine");
     let mut recorder = Recorder::default();
@@ -402,7 +414,7 @@ fn every_scenario_is_that_of_the_rtl_cycle_by_cycle() {
         inputs.extend(word_inputs(scenario, &events, &messages));
         inputs.extend(receive_inputs(&events, &frames));
         inputs.sort_by_key(|(at, _)| *at);
-        let (recorder, sent, _) = run(scenario, &inputs, false);
+        let (recorder, sent, _) = run(scenario, &inputs, false, false);
         let compared = compare(scenario, &events, &frames, messages.exact, &recorder, &sent);
         println!(
             "{:34} {:5} frames{} {:6} events  {}",
@@ -416,7 +428,10 @@ fn every_scenario_is_that_of_the_rtl_cycle_by_cycle() {
             println!("    {mismatch}");
         }
         wrong += usize::from(!compared.mismatches.is_empty());
-        let (eager, eagerly_sent, _) = run(scenario, &inputs, true);
+        let (in_p4, sent_in_p4, _) = run(scenario, &inputs, false, true);
+        assert!(in_p4.0 == recorder.0, "{} in P4: other events", scenario.name);
+        assert!(sent_in_p4 == sent, "{} in P4: other frames", scenario.name);
+        let (eager, eagerly_sent, _) = run(scenario, &inputs, true, false);
         assert_eq!(eager.0, recorder.0, "{}: depends on when it is advanced", scenario.name);
         assert_eq!(eagerly_sent.len(), sent.len());
     }
@@ -438,7 +453,7 @@ fn the_rtl_stops_at_an_acknowledgement_too_many() {
         inputs.extend(receive_inputs(&events, &frames));
         inputs.sort_by_key(|(at, _)| *at);
         let longer = Scenario { last_cycle: scenario.last_cycle + 100, ..scenario.clone() };
-        let (_, _, transmit) = run(&longer, &inputs, false);
+        let (_, _, transmit) = run(&longer, &inputs, false, false);
         let at = transmit.stopped().map(|(at, _)| at as i64 - ZERO);
         assert_eq!(at, Some(scenario.last_cycle), "{}", scenario.name);
     }

@@ -171,7 +171,8 @@ impl Nanoservice {
 
 /// Lists what a program did wrong.
 fn warnings(node: &Node, service: &Service, contexts: u16) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = node.receive().transport().remarks();
+    warnings.extend(node.transmit().transport().remarks());
     for hart in 0..node.harts() {
         let misuse = node.interface(hart).misuse();
         if let Some(text) = empty_read(node, service, hart) {

@@ -62,7 +62,7 @@ impl Wire {
     /// # Errors
     /// The name of what is wrong with it.
     pub fn parse<'f>(
-        &self,
+        &mut self,
         direction: Direction,
         frame: &'f [u8],
     ) -> Result<(Header, &'f [u8]), &'static str> {
@@ -111,7 +111,7 @@ impl Wire {
     }
 
     /// Builds the acknowledgement of a data packet of the node's, which also lets it send on.
-    pub fn acknowledgement(&self, packet: &Header) -> Vec<u8> {
+    pub fn acknowledgement(&mut self, packet: &Header) -> Vec<u8> {
         // Homa's acknowledgements count packets, NDP's name one.
         let counts = u8::from(packet.protocol == HOMA_PROTOCOL);
         let header = Header {

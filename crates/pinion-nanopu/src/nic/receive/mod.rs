@@ -117,10 +117,12 @@ impl Receive {
         harts: usize,
     ) -> Result<Self, ReceiveSectionError> {
         section.check()?;
+        let timing =
+            transport.cycles().map_or(section.ingress, |cycles| section.ingress.with(cycles));
         let selection = CoreSelection::new(&section.core_selection, section.global.contexts, harts);
         Ok(Self {
             transport,
-            ingress: Ingress::new(section.ingress),
+            ingress: Ingress::new(timing),
             reassembly: Reassembly::new(section),
             assembled: VecDeque::new(),
             delivery: None,

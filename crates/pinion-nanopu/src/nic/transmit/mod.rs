@@ -36,7 +36,7 @@ use self::timers::Timers;
 use super::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::machine::transmit::{TransmitSection, TransmitSectionError};
+use crate::machine::transmit::{TransmitLatency, TransmitSection, TransmitSectionError};
 use crate::transport::{Address, Transport};
 use crate::waypoint::Waypoint;
 
@@ -80,6 +80,12 @@ pub struct Transmit {
     wanted: Vec<usize>,
 }
 
+/// Gives the stages' cycles with those that a transport's program adds.
+fn with_cycles(latency: &TransmitLatency, transport: &dyn Transport) -> TransmitLatency {
+    let more = transport.cycles().map_or(0, |cycles| cycles.egress);
+    TransmitLatency { pipeline_cycles: latency.pipeline_cycles + more, ..*latency }
+}
+
 impl Transmit {
     /// Makes the transmit side of a node with `harts` harts of `contexts` contexts, which sends as
     /// `own` by the rules of `transport`; `rtt_packets` is the initial credit of transports that do
@@ -116,7 +122,7 @@ impl Transmit {
             timed: send.acknowledged,
             generator: PacketGenerator::new(&section.generator, latency, fixes, control),
             control_payload: vec![0; control.payload_bytes],
-            egress: Egress::new(&section.egress, latency),
+            egress: Egress::new(&section.egress, &with_cycles(latency, &*transport)),
             queue_cycles: latency.queue_cycles,
             notice_cycles: latency.notice_cycles,
             notices: VecDeque::new(),
@@ -183,6 +189,11 @@ impl Transmit {
     /// Tells when the RTL would have stopped itself, and why; with all fixes on it never does.
     pub fn stopped(&self) -> Option<(Cycle, &'static str)> {
         self.stopped
+    }
+
+    /// Gives the transport.
+    pub fn transport(&self) -> &dyn Transport {
+        &*self.transport
     }
 
     /// Gives what was counted.

@@ -1,0 +1,294 @@
+//! The published interface between a transport's two programs and the nanoPU's NIC (`lnic.p4`): which of
+//! their fields and externs mean what. In: names of files. Out: the programs, compiled, with the
+//! registers that the NIC fills and reads. The NIC itself is not known here.
+
+pub mod fields;
+pub mod unit;
+
+use std::fmt::Write as _;
+
+use crate::flat::{Flat, Register};
+use crate::library::Library;
+use crate::program::{Program, StepKind, ValueKind, visit};
+use crate::source::Sources;
+use crate::stages::fewest_headers;
+
+use fields::{EGRESS, EgressField, Parameters, SEEN, Seen};
+use unit::{Unit, normal};
+
+/// Where an IPv4 header says its protocol.
+const PROTOCOL_OFFSET: usize = 23;
+
+/// The ingress program.
+pub struct Ingress {
+    /// The program.
+    pub flat: Flat,
+    /// By extern: the unit that it stands for.
+    pub units: Vec<Unit>,
+    /// Registers of its parameters.
+    pub parameters: Parameters,
+    /// `smeta.drop`.
+    pub drop: Option<Register>,
+    /// Metadata that begins as 0.
+    pub zeroed: Vec<Register>,
+    /// Fields that others look at.
+    pub seen: Vec<(Seen, Register)>,
+    /// Bytes of the shortest headers that the parser takes.
+    pub shortest_bytes: usize,
+    /// It asks which message a packet belongs to.
+    pub has_reassembly: bool,
+    /// Reads that may find nothing, in words.
+    pub watched: Vec<String>,
+    cycles: u32,
+    lookup_cycles: u32,
+}
+
+/// The egress program.
+pub struct Egress {
+    /// The program.
+    pub flat: Flat,
+    /// By extern: the unit that it stands for.
+    pub units: Vec<Unit>,
+    /// Registers of its parameters.
+    pub parameters: Parameters,
+    /// What it is told of a packet, of what it reads.
+    pub fields: Vec<(EgressField, Register)>,
+    /// Bytes of all headers that it sends.
+    pub header_bytes: usize,
+    /// The IPv4 protocol that it writes.
+    pub protocol: u8,
+    /// Reads that may find nothing, in words.
+    pub watched: Vec<String>,
+    cycles: u32,
+}
+
+/// Gives the cycles of a transport's pipelines, from a header's arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipelineCycles {
+    /// Until reassembly looks its message up.
+    pub lookup: u64,
+    /// Until its requests to the transmit side take effect.
+    pub decide: u64,
+    /// Of the egress pipeline, beyond those of the machine.
+    pub egress: u64,
+}
+
+/// Two programs, compiled.
+pub struct Pipelines {
+    /// For packets on their way in.
+    pub ingress: Ingress,
+    /// For packets on their way out.
+    pub egress: Egress,
+}
+
+impl std::fmt::Debug for Pipelines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pipelines").finish_non_exhaustive()
+    }
+}
+
+/// A program that is right, and its files.
+struct Read {
+    program: Program,
+    sources: Sources,
+}
+
+/// Reads a program.
+fn read(name: &str) -> Result<Read, String> {
+    let checked =
+        crate::load(name, &Library).map_err(|why| format!("cannot read {name}: {why}"))?;
+    if checked.found.errors() > 0 {
+        return Err(format!(
+            "{name} is no program:\n\n{}",
+            checked.found.to_text(&checked.sources, false).trim_end()
+        ));
+    }
+    let none = format!("{name} has no `main`; name a file with a whole pipeline");
+    Ok(Read { program: checked.program.ok_or(none)?, sources: checked.sources })
+}
+
+impl Read {
+    /// Compiles it, with these places for others to read.
+    fn compile(&self, outputs: &[u32]) -> Result<(Flat, Vec<String>), String> {
+        let flat = Flat::compile(&self.program, outputs)?;
+        let mut watched = Vec::new();
+        for read in &flat.watched {
+            let mut text = String::new();
+            let _ = write!(text, "{}: reads {}", self.sources.place(read.span), read.what);
+            watched.push(text);
+        }
+        Ok((flat, watched))
+    }
+
+    fn units(&self) -> Result<Vec<Unit>, String> {
+        let bind = |external| {
+            Unit::bind(external)
+                .map_err(|why| format!("{}: {why}", self.sources.place(external.span)))
+        };
+        self.program.externs.iter().map(bind).collect()
+    }
+}
+
+impl Pipelines {
+    /// Reads, checks, compiles and binds two programs. The error names the key of the file.
+    ///
+    /// # Errors
+    /// The key of the program that is wrong, and what is.
+    pub fn load(ingress: &str, egress: &str) -> Result<Self, (&'static str, String)> {
+        Ok(Self {
+            ingress: Ingress::load(ingress).map_err(|why| ("transport.ingress", why))?,
+            egress: Egress::load(egress).map_err(|why| ("transport.egress", why))?,
+        })
+    }
+
+    fn asks(&self, wanted: fn(&Unit) -> bool) -> bool {
+        self.ingress.units.iter().any(wanted)
+    }
+
+    /// Tells whether the ingress program tells packetization what has arrived.
+    pub fn is_acknowledged(&self) -> bool {
+        self.asks(|unit| matches!(unit, Unit::Delivered(_)))
+    }
+
+    /// Tells whether the packet generator makes a frame for each flag.
+    pub fn is_apart(&self) -> bool {
+        self.asks(|unit| matches!(unit, Unit::Control { flag: Some(_), .. }))
+    }
+
+    /// Gives the cycles that the pipelines take.
+    pub fn cycles(&self) -> PipelineCycles {
+        let lookup = self.ingress.lookup_cycles;
+        PipelineCycles {
+            lookup: lookup.into(),
+            decide: self.ingress.cycles.max(lookup).into(),
+            egress: self.egress.cycles.into(),
+        }
+    }
+}
+
+impl Ingress {
+    fn load(name: &str) -> Result<Self, String> {
+        let read = read(name)?;
+        let program = &read.program;
+        let units = read.units()?;
+        let drop = program.find("smeta.drop");
+        // The last header that has a field of a name: the transport's own.
+        let mut seen: Vec<(Seen, u32)> = Vec::new();
+        let (first, count) = program.regions[0];
+        for slot in first..first + count {
+            let info = &program.slots[slot as usize];
+            let field = normal(info.name.rsplit('.').next().unwrap_or(""));
+            let Some((_, what)) = SEEN.iter().find(|(known, _)| *known == field) else { continue };
+            if info.header.is_some() && info.width <= 64 {
+                seen.retain(|(known, _)| known != what);
+                seen.push((*what, slot));
+            }
+        }
+        let mut outputs: Vec<u32> = seen.iter().map(|(_, slot)| *slot).collect();
+        outputs.extend(drop);
+        let (flat, watched) = read.compile(&outputs)?;
+        let mut zeroed: Vec<Register> = Vec::new();
+        for (first, count) in &program.regions[1..] {
+            let slots = *first..*first + *count;
+            let named = slots
+                .filter(|slot| !program.slots[*slot as usize].name.starts_with("meta.params."));
+            zeroed.extend(named.filter_map(|slot| flat.register(slot)));
+        }
+        let asked = program.externs.iter().position(|e| normal(&e.name) == "getrxmsginfo");
+        let has_reassembly = asked.is_some();
+        let asked = asked.and_then(|number| program.stages.externs[number]);
+        Ok(Self {
+            parameters: Parameters::of(program, &flat),
+            drop: drop.and_then(|slot| flat.register(slot)),
+            zeroed,
+            seen: seen
+                .into_iter()
+                .filter_map(|(what, slot)| Some((what, flat.register(slot)?)))
+                .collect(),
+            shortest_bytes: fewest_headers(program) as usize / 8,
+            has_reassembly,
+            cycles: program.stages.cycles,
+            // The unit looks at its table a cycle after the request.
+            lookup_cycles: asked.map_or(program.stages.parser, |asked| asked.from) + 1,
+            watched,
+            units,
+            flat,
+        })
+    }
+}
+
+impl Egress {
+    fn load(name: &str) -> Result<Self, String> {
+        let read = read(name)?;
+        let program = &read.program;
+        let units = read.units()?;
+        if let Some(unit) = units.iter().position(|unit| !matches!(unit, Unit::Array(_))) {
+            let external = &program.externs[unit];
+            let place = read.sources.place(external.span);
+            return Err(format!("{place}: {} is asked on the way in alone", external.name));
+        }
+        if program.stages.parser > 0 {
+            return Err(format!("{name}: packets on their way out have no headers to extract yet"));
+        }
+        let drop = program.find("smeta.drop");
+        let (mut header_bytes, mut problem) = (0, None);
+        visit(&program.deparser, &mut |step| {
+            if let StepKind::Emit(number, certain) = step.kind {
+                let header = &program.headers[number as usize];
+                header_bytes += header.bits as usize / 8;
+                if !certain {
+                    problem = Some(format!("{} is sent with some packets only", header.name));
+                }
+            }
+        });
+        let mut protocol_fields = Vec::new();
+        visit(&program.control, &mut |step| match &step.kind {
+            StepKind::Set(slot, _) if Some(*slot) == drop => {
+                problem = Some("packets are not dropped on their way out".to_owned());
+            }
+            StepKind::Set(slot, value) => {
+                if let ValueKind::Constant(value) = value.kind {
+                    protocol_fields.push((*slot, value as u8));
+                }
+            }
+            _ => {}
+        });
+        if let Some(problem) = problem {
+            return Err(format!("{name}: {problem}; the NIC needs headers of one length"));
+        }
+        let (flat, watched) = read.compile(&[])?;
+        let fields = EGRESS.iter().filter_map(|(name, field)| {
+            let slot = program.find(&format!("meta.meta.{name}"))?;
+            Some((*field, flat.register(slot)?))
+        });
+        let at = program_slot_at(program, PROTOCOL_OFFSET);
+        let protocol = protocol_fields.iter().find(|(slot, _)| Some(*slot) == at);
+        Ok(Self {
+            parameters: Parameters::of(program, &flat),
+            fields: fields.collect(),
+            header_bytes,
+            protocol: protocol.map_or(0, |(_, value)| *value),
+            watched,
+            cycles: program.stages.cycles,
+            units,
+            flat,
+        })
+    }
+}
+
+/// Finds the field that is sent at this byte of the frame.
+fn program_slot_at(program: &Program, byte: usize) -> Option<u32> {
+    let (mut at, mut found) = (0, None);
+    visit(&program.deparser, &mut |step| {
+        if let StepKind::Emit(number, _) = step.kind {
+            let header = &program.headers[number as usize];
+            for slot in header.first..header.first + header.fields {
+                if at == 8 * byte {
+                    found = Some(slot);
+                }
+                at += program.slots[slot as usize].width as usize;
+            }
+        }
+    });
+    found
+}

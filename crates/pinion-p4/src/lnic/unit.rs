@@ -1,0 +1,235 @@
+//! What the externs of a program stand for: the NIC's units, by their names in the published interface,
+//! and register arrays.
+
+use crate::program::External;
+
+/// Flags of control packets (`ACK_MASK` and its kin).
+const ACK: u8 = 2;
+const NACK: u8 = 4;
+const PULL: u8 = 8;
+
+/// Writes a name without capitals and underscores, so that `data_1` is `data1`.
+pub fn normal(name: &str) -> String {
+    name.chars().filter(|letter| *letter != '_').flat_map(char::to_lowercase).collect()
+}
+
+/// Numbers of fields in a request or answer; none for an optional one that the program's type lacks.
+pub type Place = Option<usize>;
+
+/// Fields of `get_rx_msg_info`.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// `mark_received`.
+    pub mark_received: Place,
+    /// `src_ip`.
+    pub src_ip: Place,
+    /// `src_context`.
+    pub src_context: Place,
+    /// `tx_msg_id`.
+    pub tx_msg_id: Place,
+    /// `msg_len`.
+    pub msg_len: Place,
+    /// `pkt_offset`.
+    pub pkt_offset: Place,
+    /// `dst_context`.
+    pub dst_context: Place,
+    /// `generation`.
+    pub generation: Place,
+    /// `fail`.
+    pub fail: Place,
+    /// `rx_msg_id`.
+    pub rx_msg_id: Place,
+    /// `is_new_msg`.
+    pub is_new_msg: Place,
+    /// `is_new_pkt`.
+    pub is_new_pkt: Place,
+    /// `is_last_pkt`.
+    pub is_last_pkt: Place,
+    /// `ack_no`.
+    pub ack_no: Place,
+    /// `is_finished_msg`.
+    pub is_finished_msg: Place,
+}
+
+/// Fields of `delivered_event`.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    /// `tx_msg_id`.
+    pub tx_msg_id: Place,
+    /// `delivered_pkts`.
+    pub delivered_pkts: Place,
+    /// `generation`.
+    pub generation: Place,
+}
+
+/// Fields of `creditToBtx_event`.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// `tx_msg_id`.
+    pub tx_msg_id: Place,
+    /// `rtx`.
+    pub rtx: Place,
+    /// `rtx_pkt_offset`.
+    pub rtx_pkt_offset: Place,
+    /// `update_credit`.
+    pub update_credit: Place,
+    /// `new_credit`.
+    pub new_credit: Place,
+}
+
+/// Fields of a control packet's event.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// `dst_ip`.
+    pub dst_ip: Place,
+    /// `dst_context`.
+    pub dst_context: Place,
+    /// `src_context`.
+    pub src_context: Place,
+    /// `msg_len`.
+    pub msg_len: Place,
+    /// `pkt_offset`.
+    pub pkt_offset: Place,
+    /// `tx_msg_id`.
+    pub tx_msg_id: Place,
+    /// `buf_ptr`.
+    pub buf_ptr: Place,
+    /// `buf_size_class`.
+    pub buf_size_class: Place,
+    /// `credit`.
+    pub credit: Place,
+    /// `rank`.
+    pub rank: Place,
+    /// `flags`.
+    pub flags: Place,
+    /// `generation`.
+    pub generation: Place,
+}
+
+/// Fields of a register array.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// `index`.
+    pub index: Place,
+    /// `predicate`.
+    pub predicate: Place,
+    /// `data`.
+    pub data: [Place; 2],
+    /// `opcode`.
+    pub opcode: [Place; 2],
+    /// Bits of an entry.
+    pub mask: u64,
+}
+
+/// A unit that an extern stands for.
+#[derive(Clone, Debug)]
+pub enum Unit {
+    /// Reassembly: which message?
+    Lookup(Lookup),
+    /// Packetization: packets of ours have arrived.
+    Delivered(Arrived),
+    /// Packetization: send again, send more.
+    Credit(Wish),
+    /// The packet generator; the flag that all its packets have, if the request says none.
+    Control {
+        /// Fields of the request.
+        fields: Answer,
+        /// The flag.
+        flag: Option<u8>,
+    },
+    /// A register for each message.
+    Array(Array),
+}
+
+impl Unit {
+    /// Finds the unit that an extern stands for, and what its fields mean.
+    ///
+    /// # Errors
+    /// There is no such unit, or its request or answer lacks a field.
+    pub fn bind(external: &External) -> Result<Self, String> {
+        let find = |fields: &[(String, u32)], names: &[&str]| {
+            fields.iter().position(|(field, _)| names.contains(&normal(field).as_str()))
+        };
+        let missing = |name: &str| {
+            format!("{} has no field `{name}`; see lnic.p4 for what it should be", external.name)
+        };
+        let some = |name: &'static str| match find(&external.request, &[&normal(name)]) {
+            Some(place) => Ok(Some(place)),
+            None => Err(missing(name)),
+        };
+        let maybe = |name: &str| find(&external.request, &[&normal(name)]);
+        let back = |name: &'static str| match find(&external.response, &[&normal(name)]) {
+            Some(place) => Ok(Some(place)),
+            None => Err(missing(name)),
+        };
+        let control = |flag| -> Result<Self, String> {
+            let fields = Answer {
+                dst_ip: some("dst_ip")?,
+                dst_context: some("dst_context")?,
+                src_context: some("src_context")?,
+                msg_len: some("msg_len")?,
+                pkt_offset: some("pkt_offset")?,
+                tx_msg_id: some("tx_msg_id")?,
+                buf_ptr: some("buf_ptr")?,
+                buf_size_class: some("buf_size_class")?,
+                credit: find(&external.request, &["credit", "grantoffset"]),
+                rank: find(&external.request, &["grantprio", "rank"]),
+                flags: some("flags")?,
+                generation: maybe("generation"),
+            };
+            Ok(Self::Control { fields, flag })
+        };
+        let name = normal(&external.name);
+        match name.as_str() {
+            "getrxmsginfo" => Ok(Self::Lookup(Lookup {
+                mark_received: some("mark_received")?,
+                src_ip: some("src_ip")?,
+                src_context: some("src_context")?,
+                tx_msg_id: some("tx_msg_id")?,
+                msg_len: some("msg_len")?,
+                pkt_offset: some("pkt_offset")?,
+                dst_context: maybe("dst_context"),
+                generation: maybe("generation"),
+                fail: back("fail")?,
+                rx_msg_id: back("rx_msg_id")?,
+                is_new_msg: back("is_new_msg")?,
+                is_new_pkt: back("is_new_pkt")?,
+                is_last_pkt: back("is_last_pkt")?,
+                ack_no: back("ackNo")?,
+                is_finished_msg: find(&external.response, &["isfinishedmsg"]),
+            })),
+            "deliveredevent" => Ok(Self::Delivered(Arrived {
+                tx_msg_id: some("tx_msg_id")?,
+                delivered_pkts: some("delivered_pkts")?,
+                generation: maybe("generation"),
+            })),
+            "credittobtxevent" => Ok(Self::Credit(Wish {
+                tx_msg_id: some("tx_msg_id")?,
+                rtx: some("rtx")?,
+                rtx_pkt_offset: some("rtx_pkt_offset")?,
+                update_credit: some("update_credit")?,
+                new_credit: some("new_credit")?,
+            })),
+            "ctrlpktevent" => control(None),
+            "ackpktevent" => control(Some(ACK)),
+            "nackpktevent" => control(Some(NACK)),
+            "grantpktevent" => control(Some(PULL)),
+            _ if name.ends_with("ifelseraw") => {
+                let width = external.response.first().map_or(64, |(_, width)| *width);
+                Ok(Self::Array(Array {
+                    index: some("index")?,
+                    predicate: some("predicate")?,
+                    data: [some("data_0")?, some("data_1")?],
+                    opcode: [some("opCode_0")?, some("opCode_1")?],
+                    mask: u64::MAX >> 64u32.saturating_sub(width.clamp(1, 64)),
+                }))
+            }
+            _ => Err(format!(
+                "the NIC has no unit {}; there are get_rx_msg_info, delivered_event, \
+                 creditToBtx_event, ctrlPkt_event, ackPkt_event, nackPkt_event, grantPkt_event, and \
+                 register arrays NAME_ifElseRaw",
+                external.name
+            )),
+        }
+    }
+}
