@@ -64,11 +64,12 @@ fn the_parts_of_every_request_add_up_to_what_its_load_has_counted() {
     let seed = seed.unwrap_or(0x5eed_0043);
     let mut random = Xorshift64::new(seed);
     let (mut again, mut answered) = (0, 0);
-    for round in 0..8 {
+    for round in 0..6 {
         let (servers, generators) = (1 + random.draw() % 3, 1 + random.draw() % 4);
-        let size = [16, 64, 700, 2500][(random.draw() % 4) as usize];
-        let gap = 60 + random.draw() % 900;
-        let spec = format!("requests=60,gap=exp:{gap},size={size},timeout=9000");
+        let size = [16, 64, 700, 2000][(random.draw() % 4) as usize];
+        // Enough for the servers' cables, so that queues fill and empty again.
+        let gap = (200 + size / 2) * generators + random.draw() % 500;
+        let spec = format!("requests=40,gap=exp:{gap},size={size}");
         let queue = [3_000, 9_000, 92_480][(random.draw() % 3) as usize];
         let faults = format!(
             "loss={}%,dup={}%,reorder=2%,corrupt=1%,hold=200ns,seed={}",
@@ -108,7 +109,7 @@ fn the_parts_of_every_request_add_up_to_what_its_load_has_counted() {
             assert!(near(mean, "mean") && near(longest, "max"), "{what}: {mean}, {longest}: {of}");
         }
     }
-    assert!(answered > 500, "{answered} requests were answered");
+    assert!(answered > 200, "{answered} requests were answered");
     assert!(again > 5, "packets went again {again} times: their waits name what became of them");
 }
 
@@ -157,12 +158,11 @@ fn what_is_lost_between_nodes_has_one_cause() {
     if !has_gcc() {
         return;
     }
-    let spec = "requests=80,gap=exp:60,size=2500,timeout=9000";
+    let spec = "requests=60,gap=exp:2000,size=2000";
     let plan = loaded(1, 4, 3_000, spec);
     let (heard, summary) = hear(&plan, &options(2, Some("loss=2%,corrupt=2%,seed=4")));
-    let first = heard.find_lost(0).unwrap();
-    let lost: Vec<_> = (0..first.all).map(|index| heard.find_lost(index).unwrap()).collect();
-    let of = |reason: &str| lost.iter().filter(|lost| lost.reason == reason).count() as u64;
+    let losses = heard.losses();
+    let of = |reason: &str| losses.iter().filter(|(_, why)| *why == reason).count() as u64;
     let cables = &summary.section.cables;
     assert_eq!(of("lost"), cables.iter().map(|row| row.lost).sum::<u64>());
     assert_eq!(of("damaged"), cables.iter().map(|row| row.damaged).sum::<u64>());
@@ -174,11 +174,13 @@ fn what_is_lost_between_nodes_has_one_cause() {
         "{:?}",
         summary.section.cables
     );
-    assert!(lost.is_sorted_by_key(|lost| lost.time));
-    let trimmed = lost.iter().find(|lost| lost.reason == "trimmed").unwrap();
+    assert!(losses.is_sorted_by_key(|(time, _)| *time));
+    let first = losses.iter().position(|(_, why)| *why == "trimmed").unwrap() as u64;
+    let trimmed = heard.find_lost(first).unwrap();
+    assert_eq!((trimmed.all, trimmed.same), (losses.len() as u64, of("trimmed")));
     assert!(trimmed.place.starts_with("switch 0's queue to "), "{trimmed:?}");
     assert!(!trimmed.behind.is_empty(), "{trimmed:?}");
-    let error = heard.find_lost(first.all).unwrap_err().to_string();
+    let error = heard.find_lost(trimmed.all).unwrap_err().to_string();
     assert!(error.contains("were dropped"), "{error}");
 }
 

@@ -240,21 +240,9 @@ impl<'a> Chain<'a> {
     }
 
     /// Names the frames that left a port while another waited there, the last one first.
-    fn in_front(&self, at: At, (from, to): (u64, u64), own: (usize, u64)) -> Behind {
-        let passed = self.heard.steps.passed_port(at, to);
-        let others = passed.into_iter().filter(|(_, sender)| *sender != own);
-        let mut in_front: Vec<(usize, u64)> = Vec::new();
-        for (left, sender) in others {
-            // The first that left before was on its way out.
-            if left < from && !in_front.is_empty() {
-                break;
-            }
-            in_front.push(sender);
-            if left < from {
-                break;
-            }
-        }
-        Behind::of(in_front.into_iter().map(|sender| self.frame(sender)))
+    fn in_front(&self, at: At, span: (u64, u64), own: (usize, u64)) -> Behind {
+        let passed = self.heard.steps.passed_port(at, span, own);
+        Behind::of(passed.into_iter().map(|sender| self.frame(sender)))
     }
 
     fn fates(&self, (node, frame): (usize, u64)) -> impl Iterator<Item = How> + '_ {

@@ -53,6 +53,22 @@ impl Heard<'_> {
     /// # Errors
     /// When not so many were.
     pub fn find_lost(&self, index: u64) -> Result<Lost> {
+        let all = self.all_lost();
+        let (time, _, raw) = find::dropped(&all, index, "frame")?;
+        let mut lost = self.tell(*time, raw);
+        let is_same = |raw: &Raw| reason(raw) == lost.reason;
+        lost.same = all.iter().filter(|(_, _, raw)| is_same(raw)).count() as u64;
+        lost.all = all.len() as u64;
+        Ok(lost)
+    }
+
+    /// Gives when frames were lost, in the order of time, and why, each in a word.
+    pub fn losses(&self) -> Vec<(Time, &'static str)> {
+        self.all_lost().iter().map(|(time, _, raw)| (*time, reason(raw))).collect()
+    }
+
+    /// Gives all that were lost, in the order of time.
+    fn all_lost(&self) -> Vec<(Time, usize, Raw)> {
         let mut all: Vec<(Time, usize, Raw)> = Vec::new();
         let clock = self.plan.clock;
         for (first, fate) in self.steps.all_fates() {
@@ -74,12 +90,7 @@ impl Heard<'_> {
             }
         }
         all.sort_by_key(|(time, place, _)| (*time, *place));
-        let (time, _, raw) = find::dropped(&all, index, "frame")?;
-        let mut lost = self.tell(*time, raw);
-        let reason = |raw: &Raw| reason(raw) == lost.reason;
-        lost.same = all.iter().filter(|(_, _, raw)| reason(raw)).count() as u64;
-        lost.all = all.len() as u64;
-        Ok(lost)
+        all
     }
 
     fn tell(&self, time: Time, raw: &Raw) -> Lost {

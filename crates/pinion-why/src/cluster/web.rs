@@ -208,19 +208,34 @@ impl Steps {
         all
     }
 
-    /// Gives the frames that left a queue's port until a cycle, the last one first: when, and their senders.
-    pub fn passed_port(&self, at: At, until: u64) -> Vec<(u64, (usize, u64))> {
+    /// Gives the senders of the frames that left a queue's port in a span of cycles, the last one first; if
+    /// there are none but `own`, that of the last before, which was on its way out.
+    pub fn passed_port(
+        &self,
+        at: At,
+        (from, to): (u64, u64),
+        own: (usize, u64),
+    ) -> Vec<(usize, u64)> {
         let mut passed: Vec<(u64, StepNumber)> = Vec::new();
+        let mut before: Option<(u64, StepNumber)> = None;
         for (number, step) in self.steps.iter().enumerate() {
-            if let What::Waited(other) = step.what
-                && (other.switch, other.port) == (at.switch, at.port)
-                && step.to <= until
-            {
-                passed.push((step.to, number as StepNumber));
+            let What::Waited(other) = step.what else { continue };
+            if (other.switch, other.port) != (at.switch, at.port) || step.to > to {
+                continue;
+            }
+            let left = (step.to, number as StepNumber);
+            match step.to >= from {
+                true => passed.push(left),
+                false => before = before.max(Some(left)),
             }
         }
         passed.sort_by_key(|one| std::cmp::Reverse(*one));
-        passed.into_iter().map(|(to, number)| (to, self.sender(number))).collect()
+        let senders = passed.into_iter().map(|(_, number)| self.sender(number));
+        let others: Vec<(usize, u64)> = senders.filter(|sender| *sender != own).collect();
+        match (others.is_empty(), before) {
+            (true, Some((_, number))) => vec![self.sender(number)],
+            _ => others,
+        }
     }
 
     /// Gives the senders of the frames that waited in a queue in a cycle, the last one first.
