@@ -175,7 +175,7 @@ def execute(run, pinion, stage, out, extra=()):
     (out / "console.txt").write_text(done.stdout + done.stderr)
     if done.returncode not in run.statuses:
         raise Difference(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
-    places = [(str(out), "OUT"), (str(stage), "STAGE"), (str(REPOSITORY), "REPOSITORY")]
+    places = [(str(out), "OUT"), (str(stage), "STAGE"), (str(REPOSITORY), "REPOSITORY"), *unpacked()]
     found = {"status": str(done.returncode)}
     if run.kind.get("console", True):
         found["console"] = digest(clean_text(done.stdout, places))
@@ -185,6 +185,12 @@ def execute(run, pinion, stage, out, extra=()):
         if path.is_file() and path.suffix not in TWINS and path.name != "console.txt":
             found[str(path.relative_to(out))] = digest_file(path, run.kind, places)
     return found
+
+
+def unpacked():
+    """Where a binary outside of a checkout has the SDK, whose lines of source faults name."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pinion"
+    return [(str(folder), "REPOSITORY/sdk") for folder in sorted(cache.glob("sdk-*"))]
 
 
 def differences(wanted, found):
