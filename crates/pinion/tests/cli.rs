@@ -135,7 +135,7 @@ fn mistakes_in_programs() {
     };
     let own = std::env::current_exe().unwrap().display().to_string();
     folder.app(MANIFEST);
-    run(&["--cc", "gcc"], &["line 3", "--cc, --build-dir and --out do not apply"]);
+    run(&["--cc", "gcc"], &["line 3", "--cc, --build-type, --build-dir and --out do not apply"]);
     run(&["--elf", "gone.elf"], &["cannot read gone.elf"]);
     run(&["--elf", &own], &["this core"]);
     folder.write("text.elf", "#!/bin/sh\n");
