@@ -153,7 +153,7 @@ mod tests {
         let bars = [bar("asks", "client"), bar("works", "server"), bar("reads", "client")];
         let names = lanes(&bars).into_iter().map(|(name, bars)| (name.unwrap(), bars.len()));
         assert_eq!(names.collect::<Vec<_>>(), [("client", 2), ("server", 1)]);
-        let svg = waterfall("echo: request 3", "It works.", "ns", &bars).unwrap();
+        let svg = waterfall("echo: request 3", "It is quick.", "ns", &bars).unwrap();
         let at = |text: &str| svg.find(text).unwrap();
         assert!(at("asks") < at("reads") && at("reads") < at("works"), "{svg}");
     }
