@@ -58,6 +58,7 @@ pub mod traffic;
 pub mod units;
 mod wake;
 
+pub use cluster::hpu::driver::register as driver_register;
 pub use context::{ContextId, ExecutionContext, Handler};
 pub use listener::{
     DropReason, Event, Fault, HandlerKind, HandlerRecord, InstructionRecord, Interest, Listener,

@@ -2,7 +2,7 @@
 //! copies begin there, and an HPU learns there that they are done. (Register list: the SDK's hwsched.h
 //! and spin_dma.h.)
 
-use pinion_spin::InstructionRecord;
+use pinion_spin::{InstructionRecord, driver_register as driver};
 
 use super::Unit;
 use super::memory::ended;
@@ -17,16 +17,6 @@ mod part {
     pub const PUBLIC_DMA: std::ops::Range<u32> = 0x1800..0x1900;
     pub const DMA: std::ops::Range<u32> = 0x4400..0x4800;
     pub const DRIVER: std::ops::Range<u32> = 0x5000..0x5400;
-}
-
-/// Registers of the driver.
-mod driver {
-    pub const SPAN: u32 = 0x200;
-    pub const ISSUE: u32 = 0x80;
-    pub const WAIT: u32 = 0x84;
-    pub const TEST: u32 = 0x88;
-    pub const INFO: u32 = 0x8c;
-    pub const WORDS: std::ops::Range<u32> = 0x90..0xac;
 }
 
 /// Registers of the DMA engine's ports.
@@ -110,8 +100,8 @@ impl Unit {
             Register::Driver(driver::WAIT) => self.command_done(id, data),
             Register::Driver(driver::TEST) => hart.tested = data,
             Register::Driver(driver::INFO) => hart.info = data,
-            Register::Driver(offset) if driver::WORDS.contains(&offset) => {
-                hart.words[((offset - driver::WORDS.start) / 4) as usize] = data;
+            Register::Driver(offset) if (driver::WORDS..driver::END).contains(&offset) => {
+                hart.words[((offset - driver::WORDS) / 4) as usize] = data;
             }
             Register::Dma(offset) => {
                 if let Some(word) = dma::WORDS.iter().position(|register| *register == offset) {

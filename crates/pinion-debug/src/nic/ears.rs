@@ -8,6 +8,7 @@ use pinion_observe::trace::Tracer;
 use pinion_sim::Clock;
 use pinion_spin::{
     Event as NicEvent, Fault, HandlerKind, Hears, InstructionRecord, Interest, RunningTask, Spin,
+    driver_register,
 };
 
 use crate::harts::{Step, Touch};
@@ -49,18 +50,10 @@ impl Shape {
     }
 }
 
-/// An HPU's driver in the memory map, its bytes and those after which its registers come again; and of
-/// these the one that holds a command's type, and the one whose load issues it (the SDK's `hwsched.h`).
-const DRIVER: u32 = 0x1b20_5000;
-const DRIVER_BYTES: u32 = 0x400;
-const DRIVER_SPAN: u32 = 0x200;
-const COMMAND_ISSUE: u32 = 0x80;
-const COMMAND_TYPE: u32 = 0x8c;
-
 /// Gives the offset of a register of an HPU's driver.
-fn driver_register(address: u32) -> Option<u32> {
-    let offset = address.wrapping_sub(DRIVER);
-    (offset < DRIVER_BYTES).then_some(offset % DRIVER_SPAN)
+fn register_at(address: u32) -> Option<u32> {
+    let offset = address.wrapping_sub(driver_register::BASE);
+    (offset < driver_register::PAGE).then_some(offset % driver_register::SPAN)
 }
 
 /// Tells the command that a type says, as a core writes it.
@@ -137,11 +130,11 @@ impl Interpreter {
         if enters {
             last.entered = started;
         }
-        let register = record.address.and_then(driver_register);
-        if register == Some(COMMAND_TYPE) && instruction.class == Class::Store {
+        let register = record.address.and_then(register_at);
+        if register == Some(driver_register::INFO) && instruction.class == Class::Store {
             last.command = command_of(record.sources[1]);
         }
-        let issues = register == Some(COMMAND_ISSUE) && instruction.class == Class::Load;
+        let issues = register == Some(driver_register::ISSUE) && instruction.class == Class::Load;
         let command = last.command.filter(|_| issues && record.task.is_some());
         if record.trap.is_some() && record.task.is_some() {
             last.trapped = Some(record.pc);

@@ -25,6 +25,12 @@ use crate::{ExecutionContext, Machine};
 /// Names the registers by their offset.
 pub mod register {
     #![allow(missing_docs)]
+
+    use crate::cluster::pe_interconnect::DRIVER;
+    use crate::memory::PERIPHERALS;
+
+    /// Where a core finds the first one.
+    pub const BASE: u32 = PERIPHERALS + DRIVER;
     pub const HANDLER: u32 = 0x00;
     pub const FIRST_TASK: u32 = 0x08;
     pub const LAST_TASK: u32 = 0x4c;
