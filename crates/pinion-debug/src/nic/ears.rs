@@ -174,12 +174,7 @@ pub fn task(task: RunningTask) -> Task {
 fn touch(record: &InstructionRecord) -> Option<Touch> {
     let address = record.address?;
     let instruction = &record.instruction;
-    let name = instruction.op.mnemonic();
-    let bytes = match name {
-        "lb" | "lbu" | "sb" => 1,
-        "lh" | "lhu" | "sh" => 2,
-        _ => 4,
-    };
+    let bytes = instruction.access_bytes().into();
     let (reads, writes) = match instruction.class {
         Class::Store | Class::StoreConditional | Class::XpulpStore | Class::FloatStore => {
             (false, true)
@@ -231,3 +226,44 @@ impl Hears<Spin> for Tap<Interpreter> {
 }
 
 impl Tracer for Tap<Interpreter> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pinion_isa::{Extensions, Instruction, decode};
+    use pinion_sim::Time;
+
+    fn record(instruction: Instruction) -> InstructionRecord {
+        InstructionRecord {
+            cycle: 0,
+            time: Time::ZERO,
+            cluster: 0,
+            hpu: 0,
+            pc: 0x1d00_0000,
+            word: 0,
+            instruction,
+            sources: [0; 3],
+            result: 0,
+            increment: None,
+            address: Some(0x1000_4401),
+            found: 0x4433_2211,
+            trap: None,
+            task: None,
+            stalls: pinion_spin::Stalls::default(),
+        }
+    }
+
+    #[test]
+    fn an_access_touches_its_own_bytes_with_xpulp_too() {
+        let extensions = Extensions::PSPIN.with(Extensions::XPULP);
+        // lbu a0, 0(a1); p.lbu a0, 1(a1!); p.sh a0, 2(a1!); lw a0, 0(a1)
+        for (word, bytes) in
+            [(0x0005_c503, 1), (0x0015_c50b, 1), (0x00a5_912b, 2), (0x0005_a503, 4)]
+        {
+            let instruction = decode(word, extensions);
+            let touch = touch(&record(instruction)).unwrap();
+            assert_eq!((touch.bytes, touch.found), (bytes, 0x0044_3322), "{instruction:?}");
+            assert!(!touch.meets(0x1000_4401 + u64::from(bytes), 4), "{instruction:?}");
+        }
+    }
+}
