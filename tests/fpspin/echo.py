@@ -17,7 +17,7 @@ DATAGRAMS = 10
 class Setup:
     """A NIC with the client here and a host's stack in a namespace behind it."""
 
-    def __init__(self, bench):
+    def __init__(self, bench, *options):
         need("ping", "cc")
         self.bench = bench
         self.host = bench.namespace()
@@ -25,7 +25,7 @@ class Setup:
         self.host.run(["ip", "address", "add", f"{HOST}/24", "dev", "pinh0"])
         self.host.run(["ip", "link", "set", "pinh0", "up"])
         where = f"/proc/{self.host.holder.process.pid}/ns/net"
-        self.nic = bench.nic("--host-tap", f"pinh0@{where}")
+        self.nic = bench.nic("--host-tap", f"pinh0@{where}", *options)
 
     def program(self, example, mode, *options, name, slot=None):
         """Starts a host program with its image; in the host's namespace, as its sockets are."""

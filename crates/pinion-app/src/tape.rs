@@ -5,11 +5,12 @@
 //! behind the frames of a slice a row with the moment up to which it ran (picoseconds of a sPIN NIC,
 //! cycles of a nanoPU or a cluster). Where slices end changes what a live run gives, for a frame that was
 //! not there yet cannot be taken: so they are repeated as they were. Each slice is in both files when it
-//! is over, whatever becomes of the process then.
+//! is over, whatever becomes of the process then. Where host programs use the NIC, what they did is in a
+//! third file, `host.jsonl`, a line for each, and a row says in front of which slice's end it was.
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,10 +24,17 @@ pub const FRAMES: &str = "live.pcap";
 /// Names the file of what happened when.
 pub const STEPS: &str = "live.csv";
 
+/// Names the file of what host programs did.
+pub const HOST: &str = "host.jsonl";
+/// Names all files of a tape; not each tape has each.
+pub const NAMES: [&str; 3] = [FRAMES, HOST, STEPS];
+
 /// Begins a frame's row.
 const FRAME: &str = "frame";
 /// Begins the row of a slice's end.
 const UNTIL: &str = "until";
+/// Begins the row of what a host program did: its line in the file.
+const DID: &str = "host";
 /// Begins the row that says when programs were ready, in cycles.
 const READY: &str = "ready";
 /// Begins the row that says the hardware address of the wire's other side.
@@ -39,6 +47,8 @@ pub struct Tape(Arc<Mutex<Writing>>);
 struct Writing {
     frames: Option<CaptureWriter>,
     steps: Option<csv::Writer<BufWriter<File>>>,
+    /// What host programs did, once one did something, and its lines.
+    host: Option<(BufWriter<File>, u64)>,
     /// Frames have come since the last slice was over.
     has_new: bool,
     path: PathBuf,
@@ -65,7 +75,7 @@ impl Tape {
         let head = steps.write_record(["what", "value"]);
         let error = head.err().map(|error| Error::part("cannot record", error));
         let (steps, tape) = (Some(steps), |writing| Self(Arc::new(Mutex::new(writing))));
-        Ok(tape(Writing { frames, steps, has_new: true, path, error }))
+        Ok(tape(Writing { frames, steps, host: None, has_new: true, path, error }))
     }
 
     /// Keeps a frame that the simulation takes.
@@ -84,6 +94,15 @@ impl Tape {
         let mut writing = self.writing();
         writing.row(UNTIL, &until.to_string());
         writing.flush();
+    }
+
+    /// Keeps what a host program did: a line of its own, in this order.
+    pub fn host(&self, line: &str) {
+        let mut writing = self.writing();
+        match writing.host_line(line) {
+            Ok(number) => writing.row(DID, &number.to_string()),
+            Err(error) => writing.note(Err(error)),
+        }
     }
 
     /// Keeps the cycle in which programs were ready.
@@ -105,7 +124,7 @@ impl Tape {
         let mut writing = self.writing();
         writing.has_new = true;
         writing.flush();
-        writing.steps = None;
+        (writing.steps, writing.host) = (None, None);
         if let Some(frames) = writing.frames.take() {
             writing.note(frames.finish().map(drop).map_err(Error::from));
         }
@@ -124,11 +143,28 @@ impl Writing {
         self.note(written.map_err(|error| Error::part("cannot record", error)));
     }
 
-    /// Lets the files have all of what came: the frames first, so that no step is there without them.
+    /// Writes a line of what host programs did; gives its number, from 1.
+    fn host_line(&mut self, line: &str) -> Result<u64> {
+        let path = self.path.with_file_name(HOST);
+        if self.host.is_none() {
+            let file = File::create(&path).map_err(|error| Error::file("create", &path, error))?;
+            self.host = Some((BufWriter::new(file), 0));
+        }
+        let Some((file, lines)) = &mut self.host else { return Ok(0) };
+        writeln!(file, "{line}").map_err(|error| Error::file("write", &path, error))?;
+        *lines += 1;
+        Ok(*lines)
+    }
+
+    /// Lets the files have all of what came: the steps last, so that none is there without what it was.
     fn flush(&mut self) {
         if let Some(frames) = self.frames.as_mut().filter(|_| std::mem::take(&mut self.has_new)) {
             let flushed = frames.flush();
             self.note(flushed.map_err(Error::from));
+        }
+        if let Some((host, _)) = &mut self.host {
+            let flushed = host.flush().map_err(|error| Error::file("write", &self.path, error));
+            self.note(flushed);
         }
         if let Some(steps) = &mut self.steps {
             let flushed = steps.flush().map_err(|error| Error::file("write", &self.path, error));
@@ -169,8 +205,10 @@ pub fn trim(folder: &Path) -> Result<usize> {
 struct Slice {
     /// When its frames arrive.
     arrivals: VecDeque<Time>,
-    /// The moment up to which it runs.
-    until: u64,
+    /// What host programs did before its end.
+    host: Vec<String>,
+    /// The moment up to which it runs; `None`: nothing runs any more.
+    until: Option<u64>,
 }
 
 /// What came in during a live run, to come in again.
@@ -198,6 +236,11 @@ impl Played {
         let path = folder.join(STEPS);
         let rows = csv::Reader::from_path(&path);
         let mut rows = rows.map_err(|error| Error::part(format!("cannot read {STEPS}"), error))?;
+        let host = match std::fs::read_to_string(folder.join(HOST)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|error| Error::part(format!("cannot read {HOST}"), error))?,
+        };
+        let mut host = host.lines();
         let mut played = Self { frames, slices: VecDeque::new(), ready: 0, peer: [0; 6], count: 0 };
         let (mut slice, mut last) = (Slice::default(), (Time::ZERO, 0));
         for (row, line) in rows.records().zip(2..) {
@@ -211,21 +254,33 @@ impl Played {
                     played.count += 1;
                 }
                 UNTIL if value >= last.1 => {
-                    (slice.until, last.1) = (value, value);
+                    (slice.until, last.1) = (Some(value), value);
                     played.slices.push_back(std::mem::take(&mut slice));
                 }
                 FRAME | UNTIL => return Err(damaged(line, "time goes back")),
+                DID => {
+                    let missing = || damaged(line, &format!("{HOST} has no line {value}"));
+                    slice.host.push(host.next().ok_or_else(missing)?.to_owned());
+                }
                 READY => played.ready = value,
                 PEER => played.peer.copy_from_slice(&value.to_be_bytes()[2..]),
                 other => return Err(damaged(line, &format!("`{other}` is not known"))),
             }
         }
+        if !slice.host.is_empty() {
+            played.slices.push_back(slice);
+        }
         Ok(played)
+    }
+
+    /// Takes what host programs did before the present slice's end.
+    pub fn host(&mut self) -> Vec<String> {
+        self.slices.front_mut().map(|slice| std::mem::take(&mut slice.host)).unwrap_or_default()
     }
 
     /// Gives the moment up to which the present slice runs; `None`: there is none any more.
     pub fn until(&self) -> Option<u64> {
-        Some(self.slices.front()?.until)
+        self.slices.front()?.until
     }
 
     /// Gives the present slice's next frame, and when it arrives.

@@ -7,10 +7,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, Write};
 use thiserror::Error;
 
-#[cfg(target_os = "linux")]
-use crate::SharedRegion;
 pub use crate::page::PAGE_BYTES;
 use crate::windows::Windows;
+#[cfg(target_os = "linux")]
+use crate::{Exchange, SharedRegion};
 
 /// Says why an access to host memory failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -127,6 +127,12 @@ impl HostMemory {
     #[cfg(target_os = "linux")]
     pub fn unmap(&mut self, address: u64) {
         self.windows.remove(address);
+    }
+
+    /// Keeps what host programs write into windows, as it is read here, or gives it again.
+    #[cfg(target_os = "linux")]
+    pub fn exchange(&mut self, exchange: Exchange) {
+        self.windows.exchange = Some(exchange);
     }
 
     /// Makes sure that writes to a range will neither fail nor allocate.

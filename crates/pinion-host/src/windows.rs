@@ -5,6 +5,8 @@
 #[cfg(target_os = "linux")]
 use crate::SharedRegion;
 #[cfg(target_os = "linux")]
+use crate::exchange::Exchange;
+#[cfg(target_os = "linux")]
 use crate::page::PAGE_BYTES;
 
 /// Holds the windows.
@@ -13,6 +15,9 @@ pub(crate) struct Windows {
     /// First page, pages, and the memory.
     #[cfg(target_os = "linux")]
     list: Vec<(u64, u64, SharedRegion)>,
+    /// Hears of accesses, if somebody keeps what programs write.
+    #[cfg(target_os = "linux")]
+    pub exchange: Option<Exchange>,
 }
 
 #[cfg(target_os = "linux")]
@@ -34,6 +39,9 @@ impl Windows {
         }
         let at = self.list.partition_point(|&(other, ..)| other < first);
         self.list.insert(at, (first, pages, region));
+        if let Some(exchange) = &self.exchange {
+            exchange.forget(first, pages);
+        }
         true
     }
 
@@ -60,12 +68,26 @@ impl Windows {
 
     /// Reads from a page's offset; `false`: no window holds the page.
     pub fn read(&self, page: u64, offset: usize, buffer: &mut [u8]) -> bool {
-        self.find(page).is_some_and(|(start, region)| region.read(start + offset, buffer))
+        let Some((start, region)) = self.find(page) else { return false };
+        let Some(exchange) = &self.exchange else { return region.read(start + offset, buffer) };
+        let base = page * PAGE_BYTES as u64;
+        while let Some(news) = exchange.due() {
+            let at = news.address.checked_sub(base).filter(|at| *at < PAGE_BYTES as u64);
+            // What lies elsewhere was never read like this: the run is another one, or damaged.
+            let _ = at.is_some_and(|at| region.write(start + at as usize, &news.bytes));
+        }
+        let is_there = region.read(start + offset, buffer);
+        exchange.read(page, offset, buffer);
+        is_there
     }
 
     /// Writes at a page's offset; `false`: no window holds the page.
     pub fn write(&self, page: u64, offset: usize, data: &[u8]) -> bool {
-        self.find(page).is_some_and(|(start, region)| region.write(start + offset, data))
+        let Some((start, region)) = self.find(page) else { return false };
+        if let Some(exchange) = &self.exchange {
+            exchange.wrote(page, offset, data);
+        }
+        region.write(start + offset, data)
     }
 }
 

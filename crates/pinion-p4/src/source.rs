@@ -46,6 +46,8 @@ pub struct Source {
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     files: Vec<Source>,
+    /// Where a file includes another one, and which.
+    included: Vec<(Span, u32)>,
 }
 
 impl Sources {
@@ -53,6 +55,30 @@ impl Sources {
     pub fn add(&mut self, name: String, text: String) -> u32 {
         self.files.push(Source { name, text });
         self.files.len() as u32 - 1
+    }
+
+    /// Notes that another file stands in the place of an `#include`.
+    pub fn include(&mut self, place: Span, file: u32) {
+        self.included.push((place, file));
+    }
+
+    /// Gives the program as one file: the first, with those that it includes where it does. What is
+    /// included under no condition that held is not there.
+    pub fn merged(&self) -> String {
+        let mut text = String::new();
+        self.merge(0, &mut text);
+        text
+    }
+
+    fn merge(&self, file: u32, to: &mut String) {
+        let Some(source) = self.get(file) else { return };
+        let mut rest = 0;
+        for (place, other) in self.included.iter().filter(|(place, _)| place.file == file) {
+            to.push_str(source.text.get(rest..place.start as usize).unwrap_or(""));
+            self.merge(*other, to);
+            rest = place.end as usize;
+        }
+        to.push_str(source.text.get(rest..).unwrap_or(""));
     }
 
     /// Counts the files, each as often as it was read.

@@ -81,7 +81,7 @@ impl Writer {
         }
     }
 
-    /// Adds a file that others wrote into the folder.
+    /// Adds a file that others write into the folder, if they do.
     pub fn note(&mut self, name: &str) {
         if let Place::Folder(unfinished) = &mut self.place {
             unfinished.names.push(name.to_owned());
@@ -135,8 +135,10 @@ impl Writer {
             Place::Archive(builder, partial) => (builder, partial),
             Place::Folder(mut unfinished) => {
                 let mut archive = Self::create(&target)?;
-                let mut names = unfinished.names.iter();
-                names.try_for_each(|name| archive.add_file(name, &unfinished.folder.join(name)))?;
+                let names =
+                    unfinished.names.iter().map(|name| (name, unfinished.folder.join(name)));
+                let mut names = names.filter(|(_, path)| path.is_file());
+                names.try_for_each(|(name, path)| archive.add_file(name, &path))?;
                 archive.finish()?;
                 unfinished.is_done = true;
                 return Ok(());

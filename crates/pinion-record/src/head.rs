@@ -19,6 +19,8 @@ pub enum Kind {
     Nanoservice,
     /// A cluster.
     Cluster,
+    /// A NIC with host programs.
+    Nic,
 }
 
 /// Describes a recording.

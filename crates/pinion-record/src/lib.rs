@@ -14,5 +14,5 @@ mod unpack;
 
 pub use archive::unfinished;
 pub use head::{Head, Kind, Live};
-pub use pack::{Input, Recorder, Subject};
+pub use pack::{Incoming, Input, Recorder, Subject, names_program};
 pub use unpack::{Recording, is_recording};

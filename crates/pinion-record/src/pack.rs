@@ -27,6 +27,10 @@ const PROGRAM: &str = "program.elf";
 pub const MACHINE: &str = "machine.toml";
 /// Names the file that a machine builds on.
 pub const MACHINE_BASE: &str = "machine-base.toml";
+/// What a key of a nanoPU's machine begins with that names a P4 program.
+pub const TRANSPORT: &str = "transport.";
+/// The keys of those, each the program's name beside the manifest as well.
+pub const PIPELINES: [&str; 2] = ["ingress", "egress"];
 /// What only a build wants to know.
 const BUILDS: [&str; 5] = ["sources", "include_dirs", "defines", "cflags", "cxxflags"];
 
@@ -39,10 +43,22 @@ pub enum Subject<'a> {
     Nanoservice(&'a Service, &'a Setup),
     /// A cluster, and its file.
     Cluster(&'a Plan, &'a Path),
+    /// A NIC with host programs: its machine, and its device's name.
+    Nic(&'a Loaded<pinion_spin::Machine>, &'a str),
 }
 
 /// A file that an option names.
 pub type Input<'a> = (&'a str, &'a Path);
+
+/// What comes in while a live run goes on.
+pub enum Incoming<'a> {
+    /// Nothing: the run is none.
+    Nothing,
+    /// What the run's tape is going to keep.
+    Now(Live),
+    /// What another recording's tape has, in this folder.
+    Again(Live, &'a Path),
+}
 
 /// Writes a recording while its run goes on.
 pub struct Recorder {
@@ -59,16 +75,22 @@ impl Recorder {
         subject: Subject<'_>,
         arguments: Vec<String>,
         inputs: &[Input<'_>],
-        live: Option<Live>,
+        incoming: Incoming<'_>,
     ) -> Result<Self> {
-        let mut archive = match live {
-            None => Writer::create(target)?,
-            Some(_) => Writer::create_folder(target)?,
+        let mut archive = match incoming {
+            Incoming::Nothing | Incoming::Again(..) => Writer::create(target)?,
+            Incoming::Now(_) => Writer::create_folder(target)?,
+        };
+        let (live, tape) = match incoming {
+            Incoming::Nothing => (None, None),
+            Incoming::Now(live) => (Some(live), None),
+            Incoming::Again(live, tape) => (Some(live), Some(tape)),
         };
         let (kind, name) = match subject {
             Subject::Handlers(app) => (Kind::Handlers, &app.manifest.app.name),
             Subject::Nanoservice(service, _) => (Kind::Nanoservice, &service.manifest.app.name),
             Subject::Cluster(plan, _) => (Kind::Cluster, &plan.name),
+            Subject::Nic(_, device) => (Kind::Nic, &device.to_owned()),
         };
         let stored = |(option, path): &Input<'_>| {
             let ending =
@@ -90,15 +112,27 @@ impl Recorder {
         for ((_, name), (_, path)) in inputs.iter().map(stored).zip(inputs) {
             archive.add_file(&name, path)?;
         }
+        for (folder, name) in tape.iter().flat_map(|folder| tape::NAMES.map(|name| (folder, name)))
+        {
+            let path = folder.join(name);
+            if path.is_file() {
+                archive.add_file(name, &path)?;
+            }
+        }
         let mut recorder = Self { archive };
         match subject {
             Subject::Handlers(app) => {
-                recorder.application(APP, &app.manifest, &app.built.elf, &app.machine)?;
+                recorder.application(
+                    APP,
+                    &app.manifest,
+                    &app.built.elf,
+                    &app.machine,
+                    Vec::new(),
+                )?;
             }
-            Subject::Nanoservice(service, setup) => {
-                recorder.application(APP, &service.manifest, &service.built.elf, &setup.machine)?;
-            }
+            Subject::Nanoservice(service, setup) => recorder.nanoservice(APP, service, setup)?,
             Subject::Cluster(plan, file) => recorder.cluster(plan, file)?,
+            Subject::Nic(machine, _) => recorder.machine(APP, machine)?,
         }
         Ok(recorder)
     }
@@ -110,7 +144,7 @@ impl Recorder {
     pub fn tape(&mut self) -> Result<Option<Tape>> {
         let Some(folder) = self.archive.folder() else { return Ok(None) };
         let tape = Tape::create(folder)?;
-        [tape::FRAMES, tape::STEPS].iter().for_each(|name| self.archive.note(name));
+        tape::NAMES.iter().for_each(|name| self.archive.note(name));
         Ok(Some(tape))
     }
 
@@ -124,6 +158,14 @@ impl Recorder {
         self.archive.finish()
     }
 
+    /// Adds a nanoservice, with the P4 programs of its transport.
+    fn nanoservice(&mut self, folder: &str, service: &Service, setup: &Setup) -> Result<()> {
+        let machine = &setup.machine;
+        let programs = machine.value.transport.programs();
+        let programs = programs.map_err(|(key, why)| Error::from(machine.error_at(key, why)))?;
+        self.application(folder, &service.manifest, &service.built.elf, machine, programs)
+    }
+
     /// Adds an application: a manifest that names a program instead of its sources, and a machine.
     fn application<M>(
         &mut self,
@@ -131,6 +173,7 @@ impl Recorder {
         manifest: &Manifest,
         elf: &Path,
         machine: &Loaded<M>,
+        programs: Vec<(&str, String)>,
     ) -> Result<()> {
         let mut table = read(manifest.text(), "a manifest")?;
         let mut files = vec![(PROGRAM.to_owned(), elf.to_owned())];
@@ -154,11 +197,25 @@ impl Recorder {
         if manifest.nanoservice().is_some() && messages.is_file() {
             files.push((pinion_run::nanoservice::SCRIPT_NAME.to_owned(), messages));
         }
+        table
+            .get_mut("nanoservice")
+            .and_then(Value::as_table_mut)
+            .into_iter()
+            .for_each(forget_programs);
         self.archive.add(&format!("{folder}/app.toml"), written(&table)?.as_bytes())?;
         for (name, path) in files {
             self.archive.add_file(&format!("{folder}/{name}"), &path)?;
         }
+        for (name, text) in programs {
+            self.archive.add(&format!("{folder}/{name}.p4"), text.as_bytes())?;
+        }
+        self.machine(folder, machine)
+    }
+
+    /// Adds a machine, and what it builds on.
+    fn machine<M>(&mut self, folder: &str, machine: &Loaded<M>) -> Result<()> {
         let (text, base) = machine.texts();
+        let text = base.map_or(text.to_owned(), |_| with_base(text, Path::new(MACHINE_BASE)));
         self.archive.add(&format!("{folder}/{MACHINE}"), text.as_bytes())?;
         base.map_or(Ok(()), |base| {
             self.archive.add(&format!("{folder}/{MACHINE_BASE}"), base.as_bytes())
@@ -178,17 +235,14 @@ impl Recorder {
             let folder = format!("apps/{number}");
             node.insert("app".to_owned(), folder.clone().into());
             node.insert("machine".to_owned(), MACHINE.into());
+            forget_programs(node);
             match plan.groups.get(number).map(|group| &group.target) {
                 Some(Target::Nanoservice { service, setup, .. }) => {
-                    self.application(
-                        &folder,
-                        &service.manifest,
-                        &service.built.elf,
-                        &setup.machine,
-                    )?;
+                    self.nanoservice(&folder, service, setup)?;
                 }
                 Some(Target::Handlers { app }) => {
-                    self.application(&folder, &app.manifest, &app.built.elf, &app.machine)?;
+                    let (elf, machine) = (&app.built.elf, &app.machine);
+                    self.application(&folder, &app.manifest, elf, machine, Vec::new())?;
                 }
                 _ => {}
             }
@@ -204,6 +258,38 @@ impl Recorder {
         self.archive.add(pinion_app::manifest::CLUSTER_FILE_NAME, written(&table)?.as_bytes())?;
         captures.iter().try_for_each(|(name, path)| self.archive.add_file(name, path))
     }
+}
+
+/// Lets a machine's file build on the file beside it.
+pub fn with_base(machine: &str, base: &Path) -> String {
+    let mut is_top = true;
+    let lines = machine.lines().map(|line| {
+        is_top &= !line.trim_start().starts_with('[');
+        let is_base = is_top
+            && line.strip_prefix("base").is_some_and(|rest| rest.trim_start().starts_with('='));
+        if is_base {
+            format!("base = {}\n", Value::from(base.display().to_string()))
+        } else {
+            format!("{line}\n")
+        }
+    });
+    lines.collect()
+}
+
+/// Takes P4 programs out of a table's changes of a machine: they are in the recording.
+fn forget_programs(table: &mut Table) {
+    let Some(set) = table.get_mut("set").and_then(Value::as_array_mut) else { return };
+    set.retain(|text| !text.as_str().is_some_and(names_program));
+    if set.is_empty() {
+        table.remove("set");
+    }
+}
+
+/// Tells whether a change of a machine (`KEY=VALUE`) names a P4 program, which is in the recording.
+pub fn names_program(text: &str) -> bool {
+    let key = text.split('=').next().unwrap_or_default().trim();
+    let (head, last) = key.rsplit_once('.').unwrap_or(("", key));
+    PIPELINES.contains(&last) && format!("{head}.").ends_with(TRANSPORT)
 }
 
 /// Reads a text that has been read before.

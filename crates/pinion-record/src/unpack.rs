@@ -12,7 +12,9 @@ use toml::{Table, Value};
 
 use crate::archive;
 use crate::head::{self, FORMAT, Head, Kind};
-use crate::pack::{APP, MACHINE, MACHINE_BASE, OUTCOME, read, written};
+use crate::pack::{
+    APP, MACHINE, MACHINE_BASE, OUTCOME, PIPELINES, TRANSPORT, read, with_base, written,
+};
 
 /// Where a tar header's first entry has its magic, and which.
 const MAGIC: (usize, &[u8]) = (257, b"ustar");
@@ -69,6 +71,7 @@ impl Recording {
         match recording.head.kind {
             Kind::Handlers | Kind::Nanoservice => recording.place_application(APP)?,
             Kind::Cluster => recording.place_cluster()?,
+            Kind::Nic => place_machine(&recording.app())?,
         }
         Ok(recording)
     }
@@ -83,10 +86,15 @@ impl Recording {
         self.slices
     }
 
+    /// Gives the file of the machine, where there is one for all.
+    pub fn machine(&self) -> PathBuf {
+        self.app().join(MACHINE)
+    }
+
     /// Gives the application's folder, or the cluster's.
     pub fn app(&self) -> PathBuf {
         match self.head.kind {
-            Kind::Handlers | Kind::Nanoservice => self.folder.path().join(APP),
+            Kind::Handlers | Kind::Nanoservice | Kind::Nic => self.folder.path().join(APP),
             Kind::Cluster => self.folder.path().to_owned(),
         }
     }
@@ -126,12 +134,9 @@ impl Recording {
         if let Some(app) = app {
             app.insert("machine".to_owned(), text(&machine));
         }
+        place_programs(&folder, &mut table);
         write(&file, &written(&table)?)?;
-        let base = folder.join(MACHINE_BASE);
-        if base.is_file() {
-            write(&machine, &with_base(&text_of(&machine)?, &base))?;
-        }
-        Ok(())
+        place_machine(&folder)
     }
 
     /// Lets a cluster's file name machines where they lie now.
@@ -160,6 +165,26 @@ impl Recording {
     }
 }
 
+/// Lets a nanoservice's manifest name its transport's programs where they lie now.
+fn place_programs(folder: &Path, table: &mut Table) {
+    let Some(service) = table.get_mut("nanoservice").and_then(Value::as_table_mut) else { return };
+    let programs = PIPELINES.map(|key| (key, folder.join(format!("{key}.p4"))));
+    for (key, program) in programs.iter().filter(|(_, program)| program.is_file()) {
+        let set = service.entry("set").or_insert_with(|| Value::Array(Vec::new()));
+        let Some(set) = set.as_array_mut() else { return };
+        set.push(format!("{TRANSPORT}{key}={}", text(program)).into());
+    }
+}
+
+/// Lets a machine's file name what it builds on where that lies now.
+fn place_machine(folder: &Path) -> Result<()> {
+    let (machine, base) = (folder.join(MACHINE), folder.join(MACHINE_BASE));
+    match base.is_file() {
+        true => write(&machine, &with_base(&text_of(&machine)?, &base)),
+        false => Ok(()),
+    }
+}
+
 fn read_head(path: &Path, text: &str) -> Result<Head> {
     let path = path.display();
     let damaged = |error: toml::de::Error| {
@@ -178,18 +203,6 @@ fn read_head(path: &Path, text: &str) -> Result<Head> {
         )));
     }
     table.try_into().map_err(damaged)
-}
-
-/// Lets a machine's file build on the file beside it.
-fn with_base(machine: &str, base: &Path) -> String {
-    let mut is_top = true;
-    let lines = machine.lines().map(|line| {
-        is_top &= !line.trim_start().starts_with('[');
-        let is_base = is_top
-            && line.strip_prefix("base").is_some_and(|rest| rest.trim_start().starts_with('='));
-        if is_base { format!("base = {}\n", text(base)) } else { format!("{line}\n") }
-    });
-    lines.collect()
 }
 
 fn text(path: &Path) -> Value {

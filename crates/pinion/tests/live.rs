@@ -57,6 +57,12 @@ fn repeats(recording: &Path, per_packet: bool) {
     };
     assert_eq!(replay(), replay());
     let _ = std::fs::remove_file(csv);
+    // A run of a recording is recorded like any other.
+    let again = recording.with_extension("again");
+    look(recording, "run", &["--quiet", "--record", again.to_str().unwrap()]);
+    let bytes = [recording, &again].map(|path| std::fs::read(path).unwrap());
+    assert!(bytes[0] == bytes[1], "what is recorded again is the same");
+    let _ = std::fs::remove_file(again);
 }
 
 /// Looks into a recorded live run, and gives what is said.

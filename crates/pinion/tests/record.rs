@@ -129,6 +129,42 @@ fn captures_machines_images_nanoservices_and_clusters_are_repeated() {
     }
 }
 
+/// Programs of a transport are kept as they were, whatever they include and whoever names them.
+#[test]
+fn programs_of_a_transport_are_repeated() {
+    let folder = Folder::new("record-p4");
+    fs::copy(example("../sdk/p4/ndp/ingress.p4"), folder.0.join("body.p4")).unwrap();
+    let whole =
+        "#define OWN\n#ifdef OWN\n#include \"body.p4\"\n#else\n#include \"none.p4\"\n#endif";
+    fs::write(folder.0.join("own.p4"), whole).unwrap();
+    let service = example("nanopu_echo");
+    let set = ["--set", "transport.kind=p4", "--set", "transport.ingress=own.p4"];
+    let run = [&["run", &service, "--record", "one.rec"][..], &set].concat();
+    let output = folder.pinion(&run);
+    assert!(output.status.success(), "{}", text(&output));
+    let cluster = example("cluster_echo");
+    let set = ["--set", "machine.transport.kind=p4", "--set", "machine.transport.ingress=own.p4"];
+    let run = [&["run", &cluster, "--record", "many.rec"][..], &set].concat();
+    let output = folder.pinion(&run);
+    assert!(output.status.success(), "{}", text(&output));
+    fs::remove_file(folder.0.join("own.p4")).unwrap();
+    fs::remove_file(folder.0.join("body.p4")).unwrap();
+    for (name, program) in [("one.rec", "app/ingress.p4"), ("many.rec", "apps/0/ingress.p4")] {
+        let output = folder.pinion(&["replay", name]);
+        assert!(output.status.success(), "{name}: {}", text(&output));
+        assert!(text(&output).contains("the same as recorded"), "{}", text(&output));
+        // It is the recorded program that is run.
+        let broken =
+            changed(&folder.0.join(name), program, |text| text.replace("parser", "nothing"));
+        let output = folder.pinion(&["replay", &broken.display().to_string()]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", text(&output));
+        // A recording of the recording is the same run.
+        let output = folder.pinion(&["run", name, "--record", "again.rec"]);
+        assert!(output.status.success(), "{name}: {}", text(&output));
+        assert_eq!(files(&folder.0.join(name)), files(&folder.0.join("again.rec")));
+    }
+}
+
 #[test]
 fn what_came_otherwise_is_told() {
     let folder = Folder::new("record-otherwise");

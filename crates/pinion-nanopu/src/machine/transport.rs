@@ -54,6 +54,20 @@ impl TransportSection {
         Ok(Arc::clone(self.compiled.get_or_init(|| compiled)))
     }
 
+    /// Gives the P4 programs of the kind `p4`, each as one file, with the key that names it; of other kinds
+    /// there are none.
+    ///
+    /// # Errors
+    /// As [`TransportSection::pipelines`].
+    pub fn programs(&self) -> Result<Vec<(&'static str, String)>, (&'static str, String)> {
+        if self.kind != TransportKind::P4 {
+            return Ok(Vec::new());
+        }
+        let both = self.pipelines()?;
+        let texts = [("ingress", &both.ingress.text), ("egress", &both.egress.text)];
+        Ok(texts.map(|(key, text)| (key, text.clone())).into())
+    }
+
     /// Checks that the programs are right, and that none is given to a transport that has none.
     ///
     /// # Errors

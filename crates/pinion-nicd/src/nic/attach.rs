@@ -211,6 +211,18 @@ impl Board {
         self.nic.unmap_host(holder.host_address());
     }
 
+    /// Releases what a program held; its handlers may end what they have an answer for.
+    pub fn let_go(&mut self, number: u64, observer: &mut dyn Observer) {
+        self.linger(number, observer);
+        let Some(mut holder) = self.holders.remove(&number) else { return };
+        self.uninstall(&mut holder);
+        observer.notice(&format!(
+            "context {}: {} has ended, its contexts are free",
+            holder.first,
+            holder.describe()
+        ));
+    }
+
     /// Lets no more packets come to a holder and ends its handlers.
     pub fn uninstall(&mut self, holder: &mut Holder) {
         let Some(index) = holder.image.take() else { return };

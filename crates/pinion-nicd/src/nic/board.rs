@@ -9,10 +9,14 @@ use pinion_sim::Time;
 use pinion_spin::matching::ContextMatch;
 use pinion_spin::{ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, Spin};
 
+use super::deed::Deed;
 use super::holder::Holder;
 use super::images::Loaded;
 use super::log::{Line, Log};
+use super::script::Script;
 use pinion_app::error::{Error, Result};
+use pinion_app::tape::Tape;
+use pinion_host::Exchange;
 use pinion_observe::fault::program::Code;
 use pinion_observe::fault::{Explained, Fault, Nic as FaultyNic, Program};
 use pinion_observe::report::{Collector, Ears, Ending, Links, Outputs, Sink, Subject, Summary};
@@ -55,6 +59,12 @@ pub struct Board {
     left_behind: u64,
     collector: Collector,
     start: Instant,
+    /// Keeps what comes in and what programs do.
+    tape: Option<Tape>,
+    /// What comes in and what programs do, of a run that is repeated.
+    pub script: Option<Script>,
+    /// What programs write, if that is kept or known.
+    exchange: Option<Exchange>,
 }
 
 impl Board {
@@ -69,9 +79,11 @@ impl Board {
         // Handlers may wait for a host program as long as their watchdog lets them: that is no
         // sign that the NIC is stuck.
         machine.protection.no_progress_cycles = 0;
-        let nic = Nic::blank(machine.clone()).map_err(|error| {
+        let mut nic = Nic::blank(machine.clone()).map_err(|error| {
             Error::part(format!("cannot make a NIC of {}", machine.name), error)
         })?;
+        let exchange = options.tape.as_ref().map(|_| Exchange::keeping());
+        exchange.iter().for_each(|exchange| nic.exchange(exchange.clone()));
         let links = Links { out: LinkType::Ethernet, input: LinkType::Ethernet };
         let contexts = machine.matching.rulesets;
         let names = (0..contexts).map(|context| context.to_string()).collect();
@@ -87,8 +99,26 @@ impl Board {
             left_behind: 0,
             collector: Collector::new(outputs, links, names)?,
             start: Instant::now(),
+            tape: options.tape.clone(),
+            script: None,
+            exchange,
             machine,
         })
+    }
+
+    /// Repeats a recorded run.
+    pub fn follow(&mut self, script: Script) {
+        let exchange = Exchange::giving();
+        self.nic.exchange(exchange.clone());
+        (self.script, self.exchange) = (Some(script), Some(exchange));
+    }
+
+    /// Keeps what a program does, if somebody records.
+    pub fn keep(&self, deed: impl FnOnce() -> Option<Deed>) {
+        let Some(tape) = &self.tape else { return };
+        if let Some(deed) = deed() {
+            tape.host(&deed.line());
+        }
     }
 
     /// Gives the simulated time that it is.
@@ -107,19 +137,36 @@ impl Board {
 
     /// Simulates for a slice, if there is something to simulate.
     pub fn simulate(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        let known = match &mut self.script {
+            None => None,
+            Some(script) => {
+                let Some((news, until)) = script.slice(&mut self.outside)? else { return Ok(()) };
+                if let Some(exchange) = &self.exchange {
+                    exchange.give(news);
+                }
+                Some(until)
+            }
+        };
         let (images, holders, machine) = (&self.images, &self.holders, &self.machine);
         let (log, told, nic) = (&mut self.log, &mut self.faults_told, &mut self.nic);
         let (seen, left_behind) = (&mut self.seen, &mut self.left_behind);
         let (collector, outside) = (&mut self.collector, &mut self.outside);
         let device = &mut outside.device;
-        let slice = self.slices.next(&mut outside.queue, nic.now(), |until, queue| {
+        let (tape, exchange) = (&self.tape, &self.exchange);
+        let times = (nic.now(), known);
+        let slice = self.slices.next(&mut outside.queue, times, |until, queue| {
             let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
             let ears = collector.ears(&mut hearing);
             let outcome = nic.run(until, queue, &mut Counting { ears, seen, holders, left_behind });
+            if let (Some(tape), Some(exchange)) = (tape, exchange) {
+                exchange.take().into_iter().for_each(|news| tape.host(&Deed::wrote(news).line()));
+            }
+            queue.ran(until.ps());
             device.take_error()?;
             collector.take_error().map_or(Ok(()), Err)?;
             Ok((outcome, nic.now(), nic.totals().resident))
         })?;
+        self.script.as_mut().map_or(Ok(()), Script::turn)?;
         let Some(slice) = slice else { return Ok(()) };
         self.outside.pace.add(slice);
         if !self.slices.is_idle {
@@ -134,7 +181,12 @@ impl Board {
     pub fn drain(&mut self, context: u32, observer: &mut dyn Observer) -> Result<bool> {
         let started = Instant::now();
         while self.nic.packets_of(ContextId(context)) > 0 && self.slices.stuck.is_none() {
-            if started.elapsed() > DRAIN_TIME {
+            let is_late = match &mut self.script {
+                None => started.elapsed() > DRAIN_TIME,
+                Some(script) => script.takes_stay() || !script.has_slice(),
+            };
+            if is_late {
+                self.keep(|| Some(Deed::Stayed));
                 return Ok(false);
             }
             self.slices.is_idle = false;
@@ -156,7 +208,12 @@ impl Board {
         }
         let end = self.now() + LINGER_TIME;
         let is_inside = |nic: &Nic| contexts.clone().any(|id| nic.packets_of(ContextId(id)) > 0);
-        while is_inside(&self.nic) && self.now() < end && self.slices.stuck.is_none() {
+        let may = |script: &Option<Script>| script.as_ref().is_none_or(Script::has_slice);
+        while is_inside(&self.nic)
+            && self.now() < end
+            && self.slices.stuck.is_none()
+            && may(&self.script)
+        {
             self.slices.is_idle = false;
             if self.simulate(observer).is_err() {
                 // The next turn says why.

@@ -45,7 +45,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn of(number: u16) -> Option<Self> {
+    /// Gives the kind of a number.
+    pub fn of(number: u16) -> Option<Self> {
         let all = [
             Self::Hello,
             Self::Attach,

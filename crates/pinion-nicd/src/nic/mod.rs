@@ -9,12 +9,15 @@
 mod ask;
 mod attach;
 mod board;
+mod deed;
 mod holder;
 mod images;
 mod log;
 mod message;
 mod notices;
 mod refusal;
+mod replay;
+mod script;
 mod serve;
 mod socket;
 mod status;
@@ -37,6 +40,8 @@ use pinion_run::live::{LONGEST_WAIT, Options as LiveOptions};
 use pinion_run::watch::{Observer, Progress};
 
 use board::Board;
+use deed::Deed;
+use images::read_image;
 use log::{Cursor, Log};
 use message::{Body, Builder, Header, Kind, MESSAGE_BYTES};
 use notices::Limited;
@@ -45,6 +50,7 @@ use serve::{Asker, Reply, serve};
 use socket::{Connection, Door};
 
 pub use ask::{Lines, log_line_json, log_lines, status, status_text};
+pub use replay::replay;
 pub use socket::Allowed;
 
 /// Answers at most so many messages of a program before the simulation goes on.
@@ -93,6 +99,26 @@ struct Peer {
 /// # Errors
 /// When a device cannot be opened or is lost, the name is taken, or an output fails.
 pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) -> Result<Summary> {
+    let setting = check(options)?;
+    let door = Door::open(&options.device, options.allowed.clone())?;
+    let board = Board::new(options.machine.clone(), &options.live, outputs, options.log_lines)?;
+    let mut house = House { board, setting, door, peers: BTreeMap::new(), next_peer: 0 };
+    let observer = &mut Limited::new(observer);
+    observer.started();
+    let start = Instant::now();
+    let is_over = || options.live.duration.is_some_and(|limit| start.elapsed() >= limit);
+    while observer.goes_on(&Progress::live(house.board.now(), start))
+        && !is_over()
+        && house.board.slices.stuck.is_none()
+    {
+        house.turn(observer)?;
+    }
+    let House { board, setting, .. } = house;
+    board.finish(&setting.device, observer)
+}
+
+/// Checks that a machine can be a NIC with host programs.
+fn check(options: &Options) -> Result<Setting> {
     let machine = &options.machine;
     let available = machine.matching.rulesets;
     let contexts = options.contexts.unwrap_or(available);
@@ -109,23 +135,7 @@ pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) ->
             message::HPUS_MAX
         )));
     }
-    let door = Door::open(&options.device, options.allowed.clone())?;
-    let board = Board::new(machine.clone(), &options.live, outputs, options.log_lines)?;
-    let device = options.device.clone();
-    let setting = Setting { device, contexts, refused: Cell::new(0) };
-    let mut house = House { board, setting, door, peers: BTreeMap::new(), next_peer: 0 };
-    let observer = &mut Limited::new(observer);
-    observer.started();
-    let start = Instant::now();
-    let is_over = || options.live.duration.is_some_and(|limit| start.elapsed() >= limit);
-    while observer.goes_on(&Progress::live(house.board.now(), start))
-        && !is_over()
-        && house.board.slices.stuck.is_none()
-    {
-        house.turn(observer)?;
-    }
-    let House { board, setting, .. } = house;
-    board.finish(&setting.device, observer)
+    Ok(Setting { device: options.device.clone(), contexts, refused: Cell::new(0) })
 }
 
 struct House {
@@ -243,7 +253,9 @@ impl House {
                     return self.let_go(number, observer);
                 }
             };
-            let asker = Asker { number, connection: &peer.connection };
+            let asker = Asker::at(number, &peer.connection);
+            let file = file.map(read_image);
+            self.board.keep(|| Deed::of(asker, kind, body, &file));
             let message = (kind, Body(body));
             let reply = serve(&mut self.board, &self.setting, asker, message, file, observer);
             let is_garbage = reply.as_ref().is_err_and(|refusal| refusal.code == Code::Garbage);
@@ -295,17 +307,13 @@ impl House {
         peer.connection.send(&[&header, refusal.text.as_bytes()], &[]).is_ok()
     }
 
-    /// Releases what a peer held; its handlers may end what they have an answer for.
+    /// Forgets a peer, and releases what it held.
     fn let_go(&mut self, number: u64, observer: &mut dyn Observer) {
         self.peers.remove(&number);
-        self.board.linger(number, observer);
-        let Some(mut holder) = self.board.holders.remove(&number) else { return };
-        self.board.uninstall(&mut holder);
-        observer.notice(&format!(
-            "context {}: {} has ended, its contexts are free",
-            holder.first,
-            holder.describe()
-        ));
+        if self.board.holders.contains_key(&number) {
+            self.board.keep(|| Some(Deed::Gone { from: number }));
+        }
+        self.board.let_go(number, observer);
     }
 
     /// Gives readers the lines they have not had.

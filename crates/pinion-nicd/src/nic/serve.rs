@@ -2,12 +2,12 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use nix::unistd::geteuid;
+use nix::unistd::{Uid, geteuid};
 use pinion_host::Access;
 
 use super::attach::Wanted;
 use super::board::Board;
-use super::images::read_image;
+use super::deed::Brought;
 use super::log::{Cursor, Reader};
 use super::message::{Body, Builder, Header, Kind, PIECE_BYTES, VERSION};
 use super::refusal::{Code, Refusal};
@@ -32,8 +32,20 @@ type Answered = Result<Reply, Refusal>;
 pub struct Asker<'a> {
     /// The connection's number.
     pub number: u64,
-    /// The connection.
-    pub connection: &'a Connection,
+    /// The process.
+    pub pid: i32,
+    /// Its user.
+    pub user: Uid,
+    /// Its name.
+    pub program: &'a str,
+}
+
+impl<'a> Asker<'a> {
+    /// Says who is at the other end of a connection.
+    pub fn at(number: u64, connection: &'a Connection) -> Self {
+        let Connection { pid, user, program, .. } = connection;
+        Self { number, pid: *pid, user: *user, program }
+    }
 }
 
 fn answer(body: Builder) -> Answered {
@@ -54,7 +66,7 @@ pub fn serve(
     setting: &Setting,
     asker: Asker<'_>,
     (kind, mut body): (Kind, Body<'_>),
-    file: Option<OwnedFd>,
+    file: Brought,
     observer: &mut dyn Observer,
 ) -> Answered {
     match kind {
@@ -72,7 +84,7 @@ pub fn serve(
         Kind::Status => answer(Builder::default().bytes(status::json(board, setting).as_bytes())),
         Kind::Log => match (body.u32(), body.u32(), body.is_empty()) {
             (Some(follow), Some(_), true) => {
-                let reader = Reader::new(asker.connection.user, geteuid());
+                let reader = Reader::new(asker.user, geteuid());
                 Ok(Reply::Lines(Cursor::new(reader), follow != 0))
             }
             _ => Err(short()),
@@ -108,13 +120,13 @@ fn hello(board: &Board, setting: &Setting) -> Answered {
     answer(body)
 }
 
-fn image(name: &str, file: Option<OwnedFd>) -> Result<Vec<u8>, Refusal> {
+fn image(name: &str, file: Brought) -> Result<Vec<u8>, Refusal> {
     let file = file.ok_or_else(|| Refusal::garbage("the image's file is missing"))?;
     let bad = |problem| Refusal::new(Code::BadImage, format!("image {name}: {problem}"));
-    read_image(file).map_err(bad)
+    file.map_err(bad)
 }
 
-fn wanted(mut body: Body<'_>, file: Option<OwnedFd>) -> Result<Wanted, Refusal> {
+fn wanted(mut body: Body<'_>, file: Brought) -> Result<Wanted, Refusal> {
     let context = body.u32().ok_or_else(short)?;
     let count = body.u32().ok_or_else(short)?;
     let host_bytes = body.u64().ok_or_else(short)?;
@@ -144,8 +156,7 @@ fn attach(
         );
         return Err(Refusal::new(Code::Busy, text));
     }
-    let Connection { pid, user, program, .. } = asker.connection;
-    let who = (*pid, user.as_raw(), &**program);
+    let who = (asker.pid, asker.user.as_raw(), asker.program);
     let mut holder = board.admit(who, &wanted, setting.contexts)?;
     board.install(&mut holder, wanted.image, setting.contexts, observer)?;
     let host_memory = holder.region.file().as_fd().try_clone_to_owned();
@@ -186,7 +197,7 @@ fn load(
     setting: &Setting,
     asker: Asker<'_>,
     mut body: Body<'_>,
-    file: Option<OwnedFd>,
+    file: Brought,
     observer: &mut dyn Observer,
 ) -> Answered {
     let (Some(offset), Some(bytes), Some(name)) = (body.u64(), body.u64(), body.name()) else {

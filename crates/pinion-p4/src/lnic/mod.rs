@@ -39,6 +39,8 @@ pub struct Ingress {
     pub has_reassembly: bool,
     /// Reads that may find nothing, in words.
     pub watched: Vec<String>,
+    /// All of it as one file.
+    pub text: String,
     cycles: u32,
     lookup_cycles: u32,
 }
@@ -59,6 +61,8 @@ pub struct Egress {
     pub protocol: u8,
     /// Reads that may find nothing, in words.
     pub watched: Vec<String>,
+    /// All of it as one file.
+    pub text: String,
     cycles: u32,
 }
 
@@ -211,6 +215,7 @@ impl Ingress {
             // The unit looks at its table a cycle after the request.
             lookup_cycles: asked.map_or(program.stages.parser, |asked| asked.from) + 1,
             watched,
+            text: read.sources.merged(),
             units,
             flat,
         })
@@ -269,6 +274,7 @@ impl Egress {
             header_bytes,
             protocol: protocol.map_or(0, |(_, value)| *value),
             watched,
+            text: read.sources.merged(),
             cycles: program.stages.cycles,
             units,
             flat,

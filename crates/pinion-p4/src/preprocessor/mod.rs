@@ -266,7 +266,10 @@ impl Preprocessor<'_> {
         }
         let from = self.sources.get(span.file).map(|source| source.name.clone());
         match self.files.read(&name, from.as_deref(), own) {
-            Ok((name, text)) => self.file(name, text),
+            Ok((name, text)) => {
+                self.sources.include(span.to(place), self.sources.len() as u32);
+                self.file(name, text);
+            }
             Err(why) => {
                 let message = format!("cannot read {name}: {why}");
                 let help = "names in quotes are looked for beside this file, then in Pinion's library; \

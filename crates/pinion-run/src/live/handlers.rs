@@ -66,7 +66,7 @@ impl Subject for Handlers<'_> {
     fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
         let Self { app, nic, collector, slices, faults } = self;
         let Outside { device, queue, pace, .. } = outside;
-        let slice = slices.next(queue, nic.now(), |until, queue| {
+        let slice = slices.next(queue, (nic.now(), None), |until, queue| {
             let mut passing = Passing { device, faults, app, observer };
             let outcome = nic.run(until, queue, &mut collector.ears(&mut passing));
             queue.ran(until.ps());

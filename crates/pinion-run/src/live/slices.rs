@@ -47,21 +47,23 @@ impl Slices {
     }
 
     /// Lets `run` take frames and go on until a time, if there is something to do for a NIC whose own time
-    /// is `nic`; gives the simulated time with packets inside and the host's time it took.
+    /// is `nic`; gives the simulated time with packets inside and the host's time it took. `known`: the
+    /// slice's end, in a run that is repeated.
     ///
     /// # Errors
     /// Those of `run`.
     pub fn next(
         &mut self,
         queue: &mut Queue,
-        nic: Time,
+        (nic, known): (Time, Option<Time>),
         run: impl FnOnce(Time, &mut Queue) -> Result<Ran>,
     ) -> Result<Option<(Time, Duration)>> {
-        if self.is_idle && queue.is_empty() {
+        if self.is_idle && queue.is_empty() && known.is_none() {
             return Ok(None);
         }
         let (started, before) = (Instant::now(), self.now(nic));
         let until = before.max(queue.newest_arrival()) + Time::from_ps(SLICE_PS);
+        let until = known.unwrap_or(until);
         queue.first_given = None;
         let (outcome, nic, inside) = run(until, queue)?;
         self.reached = if outcome == Outcome::TimeReached { until } else { Time::ZERO };

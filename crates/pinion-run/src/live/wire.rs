@@ -3,6 +3,7 @@
 //! Faults are the wire's: what the kernel sends may be lost on its way to the NIC, and what the NIC
 //! sends on its way back. A frame that is held until others overtake it goes on after a while.
 
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,10 @@ use pinion_net::fault::{FaultLane, FaultSpec};
 use pinion_net::interface::Interface;
 use pinion_net::tap::{InterfaceAddress, Tap};
 
-use pinion_app::error::Result;
+use pinion_app::error::{Error, Result};
+
+/// What stands for a wire that is none.
+const NOWHERE: &str = "/dev/null";
 
 /// Names the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +23,8 @@ pub enum WireName {
     Tap(String),
     /// An interface that exists: frames it receives are the NIC's too.
     Interface(String),
+    /// None: a run is repeated, and what leaves goes nowhere.
+    Nowhere,
 }
 
 /// An open wire.
@@ -37,6 +43,7 @@ pub struct Wire {
 enum WireDevice {
     Tap(Tap),
     Interface(Interface),
+    Nowhere(File),
 }
 
 impl Wire {
@@ -49,6 +56,10 @@ impl Wire {
         let device = match name {
             WireName::Tap(name) => WireDevice::Tap(Tap::open(name, address)?),
             WireName::Interface(name) => WireDevice::Interface(Interface::open(name)?),
+            WireName::Nowhere => WireDevice::Nowhere(
+                File::open(NOWHERE)
+                    .map_err(|error| Error::file("open", NOWHERE.as_ref(), error))?,
+            ),
         };
         let inward = faults.filter(|spec| spec.is_inward()).map(|spec| FaultLane::new(spec, 0));
         let outward = faults.filter(|spec| spec.is_outward()).map(|spec| FaultLane::new(spec, 1));
@@ -64,7 +75,7 @@ impl Wire {
     pub fn dropped_by_kernel(&self) -> u64 {
         match &self.device {
             WireDevice::Tap(tap) => tap.dropped_by_kernel(),
-            WireDevice::Interface(_) => 0,
+            WireDevice::Interface(_) | WireDevice::Nowhere(_) => 0,
         }
     }
 
@@ -73,6 +84,7 @@ impl Wire {
         match &self.device {
             WireDevice::Tap(tap) => tap.name(),
             WireDevice::Interface(interface) => interface.name(),
+            WireDevice::Nowhere(_) => NOWHERE,
         }
     }
 
@@ -81,6 +93,7 @@ impl Wire {
         match &self.device {
             WireDevice::Tap(tap) => tap.mac(),
             WireDevice::Interface(interface) => interface.mac(),
+            WireDevice::Nowhere(_) => [0; 6],
         }
     }
 
@@ -89,6 +102,7 @@ impl Wire {
         match &self.device {
             WireDevice::Tap(tap) => tap.max_frame_bytes(),
             WireDevice::Interface(interface) => interface.max_frame_bytes(),
+            WireDevice::Nowhere(_) => 0,
         }
     }
 
@@ -160,6 +174,7 @@ impl WireDevice {
         Ok(match self {
             Self::Tap(tap) => tap.read(buffer)?,
             Self::Interface(interface) => interface.read(buffer)?,
+            Self::Nowhere(_) => None,
         })
     }
 
@@ -167,6 +182,7 @@ impl WireDevice {
         Ok(match self {
             Self::Tap(tap) => tap.write(frame)?,
             Self::Interface(interface) => interface.write(frame)?,
+            Self::Nowhere(_) => true,
         })
     }
 }
@@ -176,6 +192,7 @@ impl AsFd for Wire {
         match &self.device {
             WireDevice::Tap(tap) => tap.as_fd(),
             WireDevice::Interface(interface) => interface.as_fd(),
+            WireDevice::Nowhere(file) => file.as_fd(),
         }
     }
 }

@@ -8,9 +8,9 @@
 #[cfg(target_os = "linux")]
 use std::{ops::Range, os::fd::OwnedFd};
 
-#[cfg(target_os = "linux")]
-use pinion_host::SharedRegion;
 use pinion_host::Window;
+#[cfg(target_os = "linux")]
+use pinion_host::{Exchange, SharedRegion};
 use pinion_isa::elf::Image;
 
 use super::contexts::handlers;
@@ -273,6 +273,12 @@ impl Nic {
             true => Ok(()),
             false => Err(ControlError::BadWindow { address, bytes }),
         }
+    }
+
+    /// Keeps what host programs write where the NIC reads, or gives it again.
+    #[cfg(target_os = "linux")]
+    pub fn exchange(&mut self, exchange: Exchange) {
+        self.commands.host.memory.exchange(exchange);
     }
 
     /// Takes the window away that begins at an address.

@@ -70,6 +70,9 @@ pub struct NicArgs {
     /// Faults of the wire, for example loss=1%,dup=1%,reorder=5%,corrupt=0.1%,seed=7,way=both
     #[arg(long, value_name = "FAULTS")]
     pub link: Option<String>,
+    /// Keep what comes in and what host programs do in one file, for `pinion replay`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     #[command(flatten)]
     pub report: ReportArgs,
 }

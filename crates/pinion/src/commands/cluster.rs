@@ -108,6 +108,7 @@ fn run_or_check(
 fn replay(args: &RunArgs, file: &Path, live: &LiveRun, keep: &mut Keep) -> Result<Status> {
     let plan = load_live(args, file, live)?;
     let run = run_options(args, Vec::new())?;
+    keep.begin(args, Subject::Cluster(&plan, file))?;
     let mut watch = Watch::new(!args.quiet);
     let summary = run_or_check(args, &plan, &run, &mut Alone, &mut watch)?;
     watch.clear();

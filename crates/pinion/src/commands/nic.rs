@@ -5,13 +5,15 @@ use pinion::error::Result;
 use pinion::live::{Options as LiveOptions, WireName};
 use pinion::machine;
 use pinion::nic::{self, Allowed, Lines};
+use pinion::record::Recording;
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 
-use super::run::outputs;
+use super::recorded::{self, Keep};
+use super::run::{self, outputs};
 use super::up::{DEFAULT_BOUND, Watch, time};
-use super::{Status, files, interrupt, link, report};
-use crate::cli::{NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
+use super::{Status, files, interrupt, link, look, report};
+use crate::cli::{CLUSTER, NicArgs, NicLogArgs, NicStatusArgs, NicVerb, RunArgs};
 use crate::output;
 
 pub fn run(args: &NicArgs) -> Result<Status> {
@@ -23,7 +25,9 @@ pub fn run(args: &NicArgs) -> Result<Status> {
 }
 
 fn serve(args: &NicArgs) -> Result<Status> {
-    files::keep_apart(&[], &files::reports(&args.report))?;
+    let mut files = files::reports(&args.report);
+    files.extend(args.record.iter().map(|file| ("--record", file.clone())));
+    files::keep_apart(&[], &files)?;
     let machine = machine::load::<pinion_spin::Machine>(&args.machine, &args.set, args.faithful)?;
     let wire = match (&args.tap, &args.interface) {
         (Some(name), _) => WireName::Tap(name.clone()),
@@ -35,7 +39,36 @@ fn serve(args: &NicArgs) -> Result<Status> {
             ));
         }
     };
-    let options = nic::Options {
+    let mut options = options(args, wire, machine.value.clone())?;
+    let (mut keep, tape) = Keep::begin_nic(args, &machine)?;
+    options.live.tape = tape;
+    let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args) };
+    let summary = nic::run(&options, &outputs(&args.report), &mut watch)?;
+    let status = report::conclude(&args.report, &summary)?;
+    keep.end(&summary)?;
+    Ok(status)
+}
+
+/// Repeats a recorded run, without device and programs.
+pub fn replay(args: &RunArgs, recording: &Recording, keep: &mut Keep) -> Result<Status> {
+    let with = "with the recording of an application; this one is of a NIC with host programs";
+    look::refuse(args, &CLUSTER, with)?;
+    look::refuse(args, &["--host-dump", "--check"], with)?;
+    let own = recorded::of_nic(recording)?;
+    let machine = machine::load::<pinion_spin::Machine>(&own.machine, &own.set, own.faithful)?;
+    let options = options(&own, WireName::Nowhere, machine.value)?;
+    let watch = &mut look::Quiet(run::Watch::new(!args.quiet));
+    let outputs = outputs(&args.report);
+    let summary = nic::replay(&options, recording.folder(), &outputs, watch)?;
+    watch.0.clear();
+    let status = report::conclude(&args.report, &summary)?;
+    keep.end(&summary)?;
+    Ok(status)
+}
+
+/// Turns the arguments into the library's.
+fn options(args: &NicArgs, wire: WireName, machine: pinion_spin::Machine) -> Result<nic::Options> {
+    Ok(nic::Options {
         live: LiveOptions {
             wire,
             address: args.address.as_deref().map(str::parse::<InterfaceAddress>).transpose()?,
@@ -45,15 +78,12 @@ fn serve(args: &NicArgs) -> Result<Status> {
             faults: link::faults(args.link.as_deref())?,
             tape: None,
         },
-        machine: machine.value,
+        machine,
         device: args.device.clone(),
         contexts: args.contexts,
         allowed: Allowed::new(&args.allow_user, &args.allow_group)?,
         log_lines: args.log_lines,
-    };
-    let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args) };
-    let summary = nic::run(&options, &outputs(&args.report), &mut watch)?;
-    report::conclude(&args.report, &summary)
+    })
 }
 
 fn greeting(args: &NicArgs) -> String {

@@ -5,14 +5,18 @@ use std::path::{Path, PathBuf};
 use clap::Parser as _;
 use pinion::Error;
 use pinion::error::Result;
-use pinion::record::{Live, Recorder, Recording, Subject, is_recording, outcome, unfinished};
+use pinion::record::{
+    Incoming, Kind, Live, Recorder, Recording, Subject, is_recording, names_program, outcome,
+    unfinished,
+};
 use pinion::report::Report;
 use pinion::tape::Tape;
+use pinion_sim::config::Loaded;
 use serde_json::Value;
 
 use super::look;
 use crate::cli::{
-    AppArgs, Cli, LiveRun, PACKETS, PROGRAM, PeerKind, RunArgs, SERVICE, UpArgs, Verb,
+    AppArgs, Cli, LiveRun, NicArgs, PACKETS, PROGRAM, PeerKind, RunArgs, SERVICE, UpArgs, Verb,
 };
 
 /// Keys of a cluster's file that name files: what they name is in the recording.
@@ -25,6 +29,8 @@ pub struct Keep {
     recorder: Option<Recorder>,
     /// Of a live run: what comes in.
     tape: Option<Tape>,
+    /// The run is live, or repeats one that was.
+    is_live: bool,
     /// What came of the run, if it is over.
     pub outcome: Option<Value>,
 }
@@ -43,21 +49,48 @@ impl Keep {
             named.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
         let is_cluster = matches!(subject, Subject::Cluster(..));
         let words = words(args, is_cluster);
-        self.recorder = Some(Recorder::begin(target, subject, words, &inputs, None)?);
+        let incoming = args.live.as_ref().map_or(Incoming::Nothing, |live| {
+            self.is_live = true;
+            Incoming::Again(Live { address: live.address.clone() }, &live.folder)
+        });
+        self.recorder = Some(Recorder::begin(target, subject, words, &inputs, incoming)?);
         Ok(())
     }
 
     /// Keeps what a live run is; gives what keeps what comes in.
     pub fn begin_live(args: &UpArgs, subject: Subject<'_>) -> Result<(Self, Option<Tape>)> {
-        let mut keep = Self::default();
-        let Some(target) = &args.record else { return Ok((keep, None)) };
         let is_cluster = matches!(subject, Subject::Cluster(..));
         let mut words = of_the_machine(&args.app, is_cluster);
         // Elsewhere what a faulty wire did to frames has been done before they are kept.
         let link = args.link.as_ref().filter(|_| is_cluster);
         words.extend(link.map(|link| format!("--link={link}")));
-        let live = Some(Live { address: args.address.clone() });
-        let mut recorder = Recorder::begin(target, subject, words, &[], live)?;
+        Self::begin_tape(args.record.as_deref(), subject, words, args.address.clone())
+    }
+
+    /// Keeps what a NIC with host programs is; gives what keeps what comes in.
+    pub fn begin_nic(
+        args: &NicArgs,
+        machine: &Loaded<pinion_spin::Machine>,
+    ) -> Result<(Self, Option<Tape>)> {
+        let set = args.set.iter().map(|text| format!("--set={text}"));
+        let contexts = args.contexts.map(|contexts| format!("--contexts={contexts}"));
+        let faithful = args.faithful.then(|| "--faithful".to_owned());
+        let words = set.chain(contexts).chain(faithful).collect();
+        let subject = Subject::Nic(machine, &args.device);
+        Self::begin_tape(args.record.as_deref(), subject, words, args.address.clone())
+    }
+
+    fn begin_tape(
+        target: Option<&Path>,
+        subject: Subject<'_>,
+        words: Vec<String>,
+        address: Option<String>,
+    ) -> Result<(Self, Option<Tape>)> {
+        let mut keep = Self::default();
+        let Some(target) = target else { return Ok((keep, None)) };
+        let incoming = Incoming::Now(Live { address });
+        let mut recorder = Recorder::begin(target, subject, words, &[], incoming)?;
+        keep.is_live = true;
         keep.tape = recorder.tape()?;
         keep.recorder = Some(recorder);
         let tape = keep.tape.clone();
@@ -67,11 +100,11 @@ impl Keep {
     /// Keeps what came of it.
     pub fn end(&mut self, summary: &dyn Report) -> Result<()> {
         let all = summary.to_json();
-        let mut outcome = outcome::of_the_run(&all);
-        if let Some(tape) = self.tape.take() {
-            outcome = outcome::of_a_live_run(&all);
-            tape.finish()?;
-        }
+        let outcome = match self.is_live {
+            false => outcome::of_the_run(&all),
+            true => outcome::of_a_live_run(&all),
+        };
+        self.tape.take().map_or(Ok(()), |tape| tape.finish())?;
         self.recorder.take().map_or(Ok(()), |recorder| recorder.finish(&outcome))?;
         self.outcome = Some(all);
         Ok(())
@@ -82,7 +115,7 @@ impl Keep {
 fn of_the_machine(args: &AppArgs, is_cluster: bool) -> Vec<String> {
     let names_file = |text: &str| {
         let key = text.split('=').next().unwrap_or_default();
-        is_cluster && FILES.iter().any(|end| key.ends_with(end))
+        names_program(text) || is_cluster && FILES.iter().any(|end| key.ends_with(end))
     };
     let set = args.set.iter().filter(|text| !names_file(text));
     let mut words: Vec<String> = set.map(|text| format!("--set={text}")).collect();
@@ -156,7 +189,17 @@ pub fn open_one(args: &mut RunArgs, must: bool) -> Result<Option<Recording>> {
     }
     let recording = Recording::open(&path)?;
     args.recording = Some(path);
-    place(args, &recording)?;
+    match recording.head().kind {
+        Kind::Nic if must => {}
+        Kind::Nic => {
+            return Err(Error::Usage(format!(
+                "{} is the recording of a NIC with host programs, which `pinion replay` repeats; its \
+                 programs came and went, so that there is no application to look at",
+                args.app.app.display()
+            )));
+        }
+        _ => place(args, &recording)?,
+    }
     Ok(Some(recording))
 }
 
@@ -194,6 +237,18 @@ pub fn share_packets(from: &RunArgs, to: &mut RunArgs) {
     (to.seed, to.link) = (from.seed, from.link.clone());
     to.service = from.service.clone();
     to.live.clone_from(&from.live);
+}
+
+/// Gives the options of a NIC with host programs that was recorded.
+pub fn of_nic(recording: &Recording) -> Result<NicArgs> {
+    let head = recording.head();
+    let machine = recording.machine().display().to_string();
+    let words = ["pinion", "nic", "--machine", &machine, "--device", &head.name].map(str::to_owned);
+    match Cli::try_parse_from(words.into_iter().chain(head.arguments.iter().cloned())) {
+        Ok(Cli { command: Verb::Nic(args), .. }) if args.command.is_none() => Ok(*args),
+        Ok(_) => Err(foreign("they are another verb's")),
+        Err(error) => Err(foreign(error.to_string().lines().next().unwrap_or_default())),
+    }
 }
 
 fn foreign(why: &str) -> Error {

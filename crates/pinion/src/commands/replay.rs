@@ -1,11 +1,11 @@
 //! `pinion replay FILE`: a recorded run again, and whether the same came of it.
 
 use pinion::error::Result;
-use pinion::record::{Recording, outcome};
+use pinion::record::{Kind, Recording, outcome};
 use serde_json::Value;
 
 use super::recorded::Keep;
-use super::{Status, look, run};
+use super::{Status, look, nic, run};
 use crate::cli::{REPLAY_REFUSES, ReplayArgs};
 use crate::output;
 
@@ -14,7 +14,10 @@ const MOST_SHOWN: usize = 8;
 
 pub fn run(args: &ReplayArgs, recording: &Recording) -> Result<Status> {
     let mut keep = Keep::default();
-    let status = run::keeping(&args.run, &mut keep)?;
+    let status = match recording.head().kind {
+        Kind::Nic => nic::replay(&args.run, recording, &mut keep)?,
+        _ => run::keeping(&args.run, &mut keep)?,
+    };
     let Some(now) = &keep.outcome else { return Ok(status) };
     if let Some(slices) = recording.slices_before_cut() {
         output::print(&format!(

@@ -23,9 +23,7 @@ use crate::cli::{PeerKind, ReportArgs, RunArgs};
 pub fn run(args: &RunArgs, manifest: Manifest, keep: &mut Keep) -> Result<Status> {
     let (service, setup) = prepare(args, manifest)?;
     let run = run_options(args, &service, &setup)?;
-    if args.live.is_none() {
-        keep.begin(args, Subject::Nanoservice(&service, &setup))?;
-    }
+    keep.begin(args, Subject::Nanoservice(&service, &setup))?;
     let mut watch = Watch::new(!args.quiet);
     let outputs = outputs(&args.report);
     let summary = match args.check {

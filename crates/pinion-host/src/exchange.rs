@@ -1,0 +1,201 @@
+//! What host programs write into memory that they share with a NIC, as the NIC comes to see it. In: the
+//! reads and writes of the NIC's side, in their order. Out: at which read bytes were other than the NIC
+//! could know; or, in a run that is repeated, those bytes, in time. So a run has all that it needs of
+//! the programs' side, however they wrote it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::page::PAGE_BYTES;
+
+/// Bits of a word that says which bytes of a page are known.
+const WORD_BITS: usize = 64;
+
+/// Bytes that a host program had written when the NIC read them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// Number of the read, from 0.
+    pub read: u64,
+    /// Where they lie in host memory.
+    pub address: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Keeps what host programs wrote, or gives it again. Copies are the same one.
+#[derive(Clone, Debug)]
+pub struct Exchange(Arc<Mutex<Inside>>);
+
+#[derive(Debug)]
+struct Inside {
+    reads: u64,
+    side: Side,
+}
+
+#[derive(Debug)]
+enum Side {
+    /// Of a run that is recorded: what the NIC knows of each page, and what is new.
+    Kept(HashMap<u64, Page>, Vec<News>),
+    /// Of a run that is repeated: what is going to be new.
+    Given(VecDeque<News>),
+}
+
+/// What the NIC has read or written of a page.
+#[derive(Debug)]
+struct Page {
+    bytes: [u8; PAGE_BYTES],
+    known: [u64; PAGE_BYTES / WORD_BITS],
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { bytes: [0; PAGE_BYTES], known: [0; PAGE_BYTES / WORD_BITS] }
+    }
+}
+
+impl Page {
+    fn knows(&self, at: usize, byte: u8) -> bool {
+        self.known[at / WORD_BITS] >> (at % WORD_BITS) & 1 == 1 && self.bytes[at] == byte
+    }
+
+    fn learn(&mut self, offset: usize, data: &[u8]) {
+        self.bytes[offset..offset + data.len()].copy_from_slice(data);
+        for at in offset..offset + data.len() {
+            self.known[at / WORD_BITS] |= 1 << (at % WORD_BITS);
+        }
+    }
+}
+
+impl Exchange {
+    /// Makes one that keeps what programs write.
+    pub fn keeping() -> Self {
+        Self::new(Side::Kept(HashMap::new(), Vec::new()))
+    }
+
+    /// Makes one that gives again what was kept.
+    pub fn giving() -> Self {
+        Self::new(Side::Given(VecDeque::new()))
+    }
+
+    fn new(side: Side) -> Self {
+        Self(Arc::new(Mutex::new(Inside { reads: 0, side })))
+    }
+
+    /// Takes what was kept since it was taken last.
+    pub fn take(&self) -> Vec<News> {
+        match &mut self.inside().side {
+            Side::Kept(_, news) => std::mem::take(news),
+            Side::Given(_) => Vec::new(),
+        }
+    }
+
+    /// Adds what is to be given.
+    pub fn give(&self, more: impl IntoIterator<Item = News>) {
+        if let Side::Given(news) = &mut self.inside().side {
+            news.extend(more);
+        }
+    }
+
+    /// Gives what programs had written when the read came that is next; `None`: nothing more.
+    pub(crate) fn due(&self) -> Option<News> {
+        let mut inside = self.inside();
+        let reads = inside.reads;
+        match &mut inside.side {
+            Side::Given(news) if news.front().is_some_and(|news| news.read <= reads) => {
+                news.pop_front()
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes that the NIC read from a page's offset.
+    pub(crate) fn read(&self, page: u64, offset: usize, data: &[u8]) {
+        let inside = &mut *self.inside();
+        if let Side::Kept(pages, news) = &mut inside.side {
+            let known = pages.entry(page).or_default();
+            let is_new = |at: &usize| !known.knows(offset + at, data[*at]);
+            if let Some(first) = (0..data.len()).find(is_new) {
+                let last = (0..data.len()).rfind(is_new).unwrap_or(first);
+                let bytes = data[first..=last].to_vec();
+                known.learn(offset + first, &bytes);
+                let address = page * PAGE_BYTES as u64 + (offset + first) as u64;
+                news.push(News { read: inside.reads, address, bytes });
+            }
+        }
+        inside.reads += 1;
+    }
+
+    /// Notes that the NIC wrote at a page's offset.
+    pub(crate) fn wrote(&self, page: u64, offset: usize, data: &[u8]) {
+        if let Side::Kept(pages, _) = &mut self.inside().side {
+            pages.entry(page).or_default().learn(offset, data);
+        }
+    }
+
+    /// Notes that pages are other memory now.
+    pub(crate) fn forget(&self, first: u64, count: u64) {
+        if let Side::Kept(pages, _) = &mut self.inside().side {
+            pages.retain(|page, _| !(first..first + count).contains(page));
+        }
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{HostMemory, SharedRegion};
+
+    use super::*;
+
+    const BASE: u64 = 1 << 36;
+
+    /// Does what a NIC does; before some reads the program writes. Gives what was read.
+    fn run(exchange: &Exchange, mut program: impl FnMut(usize, &SharedRegion)) -> Vec<Vec<u8>> {
+        let mut memory = HostMemory::new(1 << 20);
+        memory.exchange(exchange.clone());
+        let mut read = Vec::new();
+        for part in 0..2 {
+            let region = SharedRegion::new("test", 2 * PAGE_BYTES).unwrap();
+            assert!(memory.map(BASE, region.clone()));
+            for turn in 0..4 {
+                program(4 * part + turn, &region);
+                memory.write(BASE + 30 * turn as u64, &[turn as u8 + 1; 10]).unwrap();
+                for (address, bytes) in [(4090, 20), (0, 64), (8, 8)] {
+                    let mut buffer = vec![0xaa; bytes];
+                    memory.read(BASE + address, &mut buffer).unwrap();
+                    read.push(buffer);
+                }
+            }
+            memory.unmap(BASE);
+        }
+        read
+    }
+
+    #[test]
+    fn a_nic_reads_again_what_programs_wrote() {
+        let kept = Exchange::keeping();
+        let wrote = |turn: usize, region: &SharedRegion| {
+            // Some of it is what is there already, or what was there before the NIC wrote.
+            assert!(region.write(4 + turn, &[turn as u8; 5]));
+            assert!(region.write(4093, &[turn as u8 / 2; 6]));
+            assert!(region.write(1000, &[9; 100]), "never read");
+        };
+        let first = run(&kept, wrote);
+        let news = kept.take();
+        assert!(news.iter().map(|news| news.bytes.len()).sum::<usize>() < 600, "{news:?}");
+        assert!(news.windows(2).all(|two| two[0].read <= two[1].read));
+        let given = Exchange::giving();
+        given.give(news.clone());
+        // What the repeated run's own side writes into new memory does not matter.
+        let again = run(&given, |turn, region| {
+            assert!(turn % 4 > 0 || region.write(4092, &[0x55; 8]));
+        });
+        assert_eq!(first, again);
+        assert_eq!(given.due(), None);
+        let none = run(&Exchange::giving(), |_, _| {});
+        assert_ne!(first, none);
+    }
+}
