@@ -210,6 +210,21 @@ fn a_dropped_packet_has_one_cause() {
     );
 }
 
+/// The run is heard no further than the packet's end, where no event need be.
+#[test]
+fn a_packet_in_the_middle_of_a_long_run_is_told_of() {
+    if !outside::has_gcc() {
+        return;
+    }
+    let folder = Folder::new("why-long");
+    let echo = outside::example("udp_echo");
+    let output =
+        folder.pinion(&["why", &echo, "--generate", "udp,dport=9500,count=20000", "--p99"]);
+    let (said, why) = (&output.stdout, &output.stderr);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(why));
+    assert!(String::from_utf8_lossy(said).contains("from arrival to departure"));
+}
+
 #[test]
 fn what_cannot_be_asked_is_said() {
     let folder = Folder::new("why-refused");

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::look::{self, Quiet};
 use super::run::{Watch, keep_files_apart, packets};
-use super::{Status, debug, engine, service};
+use super::{Status, debug, engine, interrupt, service};
 use crate::cli::{OUTPUTS, RunArgs, WhyArgs};
 use crate::output;
 
@@ -57,11 +57,11 @@ pub fn run(args: &WhyArgs) -> Result<Status> {
     let app = look::app(&args.run, manifest)?;
     of_packet(args, &app, &mut |tracer| {
         let packets = packets(&args.run, &app.manifest)?;
-        let (end, outputs) = (tracer.end(), Outputs::default());
+        let outputs = Outputs::default();
         let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, tracer)?;
         watch.0.clear();
-        let reached = finished.summary.simulated >= end;
-        Ok(finished.summary.ending != Ending::Interrupted || reached)
+        // Who has heard enough ends the run, too.
+        Ok(finished.summary.ending != Ending::Interrupted || !interrupt::happened())
     })
 }
 
