@@ -3,10 +3,13 @@ mutants."""
 
 import re
 
-from tools import HARDWARE, KEPT, RTL, Difference, call, need
+from common import Difference, Skip, check
+from tools import HARDWARE, RTL, call, find, need
 
 # Verilator's report, which is not a warning.
 REPORT = re.compile(r"^- ")
+# Seconds for one search.
+PATIENCE = 300
 
 
 def sources(unit):
@@ -39,50 +42,77 @@ def lint_script(name, files):
     return f"read_verilog -sv {names}; hierarchy -check -top {name}; proc; check -assert"
 
 
-def failed_properties(name, unit, files, folder):
-    """Proves a unit; gives the names of the properties that do not hold, and where a run that shows it is."""
-    need("yosys", "yosys-smtbmc", "z3")
-    proof, model = unit["proof"], folder / f"{name}.smt2"
-    names = " ".join(map(str, [*files, HARDWARE / "proofs" / f"{name}_proof.sv"]))
-    script = (
-        f"read_verilog -formal -sv {names}; prep -top {name}_proof; memory_map; opt -full; "
-        f"async2sync; dffunmap; write_smt2 -wires {model}"
+def failed_properties(name, unit, files, folder, whole=True):
+    """Searches for a run in which a unit breaks what it promises, and proves that there is none if `whole`;
+    gives the names of properties that do not hold."""
+    need("yosys")
+    names = [*files, HARDWARE / "proofs" / f"{name}_proof.sv"]
+    read = f"read_verilog -formal -sv {' '.join(map(str, names))}; prep -top {name}_proof; memory_map"
+    search = search_with_abc if find("yosys-abc") else search_with_solver
+    return search(name, unit["proof"], (read, folder / name), whole)
+
+
+def search_with_abc(name, proof, read_and_model, whole):
+    """The same as a circuit of gates, by ABC: bounded search, then property directed reachability, which
+    covers runs of any length."""
+    read, model = read_and_model
+    circuit, places = model.with_suffix(".aig"), model.with_suffix(".aim")
+    yosys(
+        f"{read}; flatten; async2sync; dffunmap; setundef -undriven -anyseq; setattr -unset keep; "
+        "delete -output; opt -full; techmap; opt -fast; dffunmap; abc -g AND -fast; opt_clean; "
+        f"write_aiger -I -B -zinit -no-startoffset -map {places} {circuit}"
     )
-    status, text = call("yosys", "-q", "-p", script)
-    if status:
-        raise Difference(f"yosys cannot read the proof of {name}:\n{text}")
+    begin = f"read_aiger {circuit}; fold; strash; "
+    _, text = call("yosys-abc", "-c", f"{begin} bmc3 -F {proof['steps']} -T {PATIENCE}")
+    if failed := re.search(r"Output (\d+) of miter .* was asserted", text):
+        named = re.search(rf"^output {failed[1]} 0 (.*)$", places.read_text(), re.M)
+        return [named[1] if named else f"property {failed[1]}"]
+    check("No output" in text, f"the bounded search of {name} ended early:\n{text}")
+    if whole and not proof.get("bounded"):
+        _, text = call("yosys-abc", "-c", f"{begin} pdr -T {PATIENCE}")
+        check("Property proved" in text, f"the proof of {name} ended without a result:\n{text}")
+    return []
+
+
+def search_with_solver(name, proof, read_and_model, whole):
+    """The same as formulas, by an SMT solver: bounded search, then induction."""
+    need("yosys-smtbmc", "z3")
+    if proof.get("bounded"):
+        raise Skip("yosys-abc missing, and a solver takes hours for it")
+    read, model = read_and_model
+    yosys(f"{read}; opt -full; async2sync; dffunmap; write_smt2 -wires {model.with_suffix('.smt2')}")
     searches = [["-t", proof["steps"]]]
-    if "induction" in proof:
+    if whole and "induction" in proof:
         searches.append(["-i", "-t", proof["induction"]])
     for options in searches:
-        trace = folder / f"{name}.vcd"
-        status, text = call("yosys-smtbmc", "-s", "z3", "--dump-vcd", trace, *options, model)
-        failed = re.findall(r"Assert failed in \w+: (.*)", text)
-        if failed or "Status: FAILED" in text:
-            return failed or ["a property"], trace
-        if status or "Status: PASSED" not in text:
-            raise Difference(f"the search for {name} ended with {status}:\n{text[-1500:]}")
-    return [], None
+        status, text = call("yosys-smtbmc", "-s", "z3", *options, model.with_suffix(".smt2"))
+        if failed := re.findall(r"Assert failed in \w+: (.*)", text):
+            return failed
+        check(not status and "Status: PASSED" in text, f"{name}: status {status}\n{text[-1500:]}")
+    return []
+
+
+def yosys(script):
+    """Runs Yosys."""
+    status, text = call("yosys", "-q", "-p", script)
+    check(not status, f"yosys cannot read it:\n{text}")
 
 
 def check_proof(name, unit, folder):
     """What a unit promises holds."""
-    failed, trace = failed_properties(name, unit, sources(unit), folder)
-    if failed:
-        kept = KEPT / f"{name}-proof.vcd"
-        KEPT.mkdir(parents=True, exist_ok=True)
-        kept.write_bytes(trace.read_bytes() if trace.exists() else b"")
-        raise Difference(f"does not hold: {', '.join(failed)}; {kept} shows how")
+    failed = failed_properties(name, unit, sources(unit), folder)
+    check(not failed, f"does not hold: {', '.join(failed)}")
 
 
 def check_mutant(name, unit, mutant, folder):
     """The proof fails for a unit that does something else."""
-    *others, own = sources(unit)
+    files = sources(unit)
+    own = next(path for path in files if path.name == mutant.get("file", files[-1].name))
+    others = [path for path in files if path != own]
     text = own.read_text()
-    if text.count(mutant["change"]) != 1:
-        raise Difference(f"“{mutant['change']}” is not once in {own.name}: the mutant is out of date")
+    found = text.count(mutant["change"])
+    check(found == 1, f"“{mutant['change']}” is {found} times in {own.name}: it is out of date")
     changed = folder / own.name
     changed.write_text(text.replace(mutant["change"], mutant["to"]))
-    failed, _ = failed_properties(name, unit, [*others, changed], folder)
-    if not failed:
-        raise Difference("the proof holds for it all the same: it would not find this error")
+    failed = failed_properties(name, unit, [*others, changed], folder, whole=False)
+    check(failed, "the proof holds for it all the same: it would not find this error")

