@@ -31,6 +31,20 @@ pub struct Shape {
     pub units: u32,
     /// Addresses at which handlers begin, in order.
     pub entries: Vec<u32>,
+    /// Clusters' memories and peripherals.
+    pub l1: L1,
+}
+
+/// Where clusters' memories lie, with their peripherals behind them: one behind the other, as everybody
+/// sees them, and the own ones, as each core does.
+#[derive(Clone, Copy, Debug)]
+pub struct L1 {
+    /// The first cluster's.
+    pub base: u32,
+    /// From one cluster's to the next one's.
+    pub stride: u32,
+    /// The own cluster's.
+    pub alias: u32,
 }
 
 impl Shape {
@@ -50,10 +64,15 @@ impl Shape {
     }
 }
 
-/// Gives the offset of a register of an HPU's driver.
-fn register_at(address: u32) -> Option<u32> {
-    let offset = address.wrapping_sub(driver_register::BASE);
-    (offset < driver_register::PAGE).then_some(offset % driver_register::SPAN)
+impl L1 {
+    /// Gives the offset of a register of an HPU's driver, which a core of a cluster names by either of its
+    /// addresses.
+    fn driver_register(&self, cluster: u32, address: u32) -> Option<u32> {
+        let own = address.wrapping_sub(self.base + cluster * self.stride);
+        let address = if own < self.stride { self.alias + own } else { address };
+        let offset = address.wrapping_sub(driver_register::BASE);
+        (offset < driver_register::PAGE).then_some(offset % driver_register::SPAN)
+    }
 }
 
 /// Tells the command that a type says, as a core writes it.
@@ -130,7 +149,9 @@ impl Interpreter {
         if enters {
             last.entered = started;
         }
-        let register = record.address.and_then(register_at);
+        let cluster = record.cluster % self.shape.clusters;
+        let register =
+            record.address.and_then(|address| self.shape.l1.driver_register(cluster, address));
         if register == Some(driver_register::INFO) && instruction.class == Class::Store {
             last.command = command_of(record.sources[1]);
         }
@@ -251,6 +272,18 @@ mod tests {
             task: None,
             stalls: pinion_spin::Stalls::default(),
         }
+    }
+
+    #[test]
+    fn a_driver_is_known_by_both_of_its_addresses() {
+        let l1 = L1 { base: 0x1000_0000, stride: 0x40_0000, alias: 0x1b00_0000 };
+        let issue = driver_register::ISSUE;
+        assert_eq!(l1.driver_register(1, driver_register::BASE + issue), Some(issue));
+        assert_eq!(l1.driver_register(1, 0x1060_5000 + issue), Some(issue));
+        let second = 0x1060_5000 + driver_register::SPAN + issue;
+        assert_eq!(l1.driver_register(1, second), Some(issue), "another HPU's page");
+        assert_eq!(l1.driver_register(0, 0x1060_5000 + issue), None, "another cluster's");
+        assert_eq!(l1.driver_register(0, 0x1000_5000), None, "memory");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::harts::REGISTERS;
 use crate::log::Log;
 use crate::terms::{Reached, Said, Task, Width};
 pub use alone::Alone;
-pub use ears::{Interpreter, Shape};
+pub use ears::{Interpreter, L1, Shape};
 
 /// CSRs that a debugger sees, by gdb's name and number.
 const CSRS: [(&str, u16); 8] = [
@@ -84,6 +84,7 @@ pub fn shape(app: &App, machine: &Machine) -> Shape {
         clusters: machine.cluster.count,
         units: machine.units.count.max(1),
         entries,
+        l1: L1 { base: machine.l1.base, stride: machine.l1.stride, alias: machine.l1.alias },
     }
 }
 
