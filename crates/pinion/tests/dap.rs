@@ -277,6 +277,69 @@ fn steps_lead_from_handler_to_handler_and_through_functions() {
 }
 
 #[test]
+fn breakpoints_stop_where_their_conditions_hold() {
+    let folder = Folder::new("dap-conditions");
+    if !has_application(&folder) {
+        return;
+    }
+    let mut session = Session::launch(&folder, configuration());
+    let (call, behind) = (session.line("the call"), session.line("behind the call"));
+    let source = json!({ "path": session.path });
+    let mut set = |session: &mut Session, breakpoints: Value| {
+        let asked = json!({ "source": source, "breakpoints": breakpoints });
+        session.editor.ask("setBreakpoints", asked)["breakpoints"].take()
+    };
+    let told = set(
+        &mut session,
+        json!([
+            { "line": call, "condition": "visit.number == 12 && bytes * 2 >= 0x100" },
+            { "line": behind, "logMessage": "packet {visit.number} has {bytes - 28} B" },
+            { "line": behind, "hitCondition": "often" },
+            { "line": behind, "logMessage": "no {end" },
+        ]),
+    );
+    assert_eq!((&told[0]["verified"], &told[1]["verified"]), (&json!(true), &json!(true)));
+    assert!(told[2]["message"].as_str().unwrap().contains("counts no hits"), "{told}");
+    assert!(told[3]["message"].as_str().unwrap().contains("is missing"), "{told}");
+    session.editor.ask("configurationDone", json!({}));
+    let (reason, thread) = session.stop();
+    let frame = session.frames(thread)[0]["id"].clone();
+    assert_eq!(
+        (reason.as_str(), session.evaluate(&frame, "visit.number").as_str()),
+        ("breakpoint", "12")
+    );
+    assert_eq!(session.evaluate(&frame, "-visit.number + 3 * (1 << 2) == !1"), "1");
+    let logged = session.editor.said(" has 100 B\n");
+    assert!(logged.starts_with("packet "), "{logged}");
+
+    // A step leads over a breakpoint that does not stop; the way back stops at another number.
+    set(&mut session, json!([{ "line": behind, "condition": "visit.number == 999" }]));
+    assert_eq!(session.go("next", thread), "step");
+    assert_eq!(session.at(thread).1, behind);
+    set(&mut session, json!([{ "line": call, "condition": "visit.number < 4" }]));
+    session.editor.ask("reverseContinue", json!({ "threadId": thread }));
+    let (_, thread) = session.stop();
+    let frame = session.frames(thread)[0]["id"].clone();
+    let earlier: u32 = session.evaluate(&frame, "visit.number").parse().unwrap();
+    assert!(earlier < 4, "{earlier}");
+
+    // The third hit behind here; what cannot be told stops, with the reason.
+    set(&mut session, json!([{ "line": call, "hitCondition": "== 3" }]));
+    session.editor.ask("continue", json!({ "threadId": thread }));
+    let (_, thread) = session.stop();
+    let frame = session.frames(thread)[0]["id"].clone();
+    let third: u32 = session.evaluate(&frame, "visit.number").parse().unwrap();
+    assert!(third > earlier, "{third} behind {earlier}");
+    set(&mut session, json!([{ "line": call, "condition": "nowhere > 1" }]));
+    session.editor.ask("continue", json!({ "threadId": thread }));
+    session.stop();
+    let said = session.editor.said("there is no `nowhere` here");
+    assert!(said.starts_with("condition `nowhere > 1`"), "{said}");
+    session.editor.ask("disconnect", json!({}));
+    assert_eq!(session.editor.end().0, Some(0));
+}
+
+#[test]
 fn a_run_is_paused_and_a_lost_connection_ends() {
     let folder = Folder::new("dap-pause");
     let app = folder.calibration("words", "reduce").display().to_string();
@@ -355,13 +418,26 @@ fn what_cannot_be_is_said() {
     folder.refuses(&["dap", "--listen", &taken], &["the port is in use", &taken]);
 }
 
+/// What `pinion new` makes: an option, the source of a program in it, and a line that runs.
+const TEMPLATES: [(&[&str], &str, &str); 3] = [
+    (&[], "mine.c", "mine_ph("),
+    (&["--nanoservice"], "mine.c", "core_main("),
+    (&["--cluster"], "server/server.c", "core_main("),
+];
+
 #[test]
 fn what_new_writes_is_what_an_editor_launches() {
     if !outside::has_gcc() {
         return;
     }
-    let folder = Folder::new("dap-new");
-    assert!(folder.pinion(&["new", "mine"]).status.success());
+    for (options, source, words) in TEMPLATES {
+        let folder = Folder::new("dap-new");
+        assert!(folder.pinion(&[&["new", "mine"], options].concat()).status.success());
+        launch_what_is_new(&folder, source, words);
+    }
+}
+
+fn launch_what_is_new(folder: &Folder, program: &str, begin: &str) {
     let text = fs::read_to_string(folder.0.join("mine/.vscode/launch.json")).unwrap();
     let plain: Vec<&str> = text.lines().filter(|line| !line.trim().starts_with("//")).collect();
     let workspace = folder.0.join("mine").display().to_string();
@@ -385,16 +461,16 @@ fn what_new_writes_is_what_an_editor_launches() {
     editor.ask("initialize", json!({}));
     editor.ask("launch", configuration);
     editor.event("initialized");
-    let source = fs::read_to_string(folder.0.join("mine/mine.c")).unwrap();
-    let line = 1 + source.lines().position(|line| line.contains("mine_ph(")).unwrap();
-    let path = json!({ "path": format!("{workspace}/mine.c") });
+    let source = fs::read_to_string(folder.0.join("mine").join(program)).unwrap();
+    let line = 1 + source.lines().position(|line| line.contains(begin)).unwrap();
+    let path = json!({ "path": format!("{workspace}/{program}") });
     let set = json!({ "source": path, "breakpoints": [{ "line": line }] });
     assert_eq!(editor.ask("setBreakpoints", set)["breakpoints"][0]["verified"], true);
     editor.ask("configurationDone", json!({}));
     let stop = editor.event("stopped");
     assert_eq!(stop["reason"], "breakpoint");
     let top = editor.ask("stackTrace", json!({ "threadId": stop["threadId"], "levels": 1 }));
-    assert_eq!(top["stackFrames"][0]["name"], "mine_ph");
+    assert_eq!(top["stackFrames"][0]["name"], begin.trim_end_matches('('));
     editor.ask("disconnect", json!({}));
     assert_eq!(editor.end().0, Some(0));
 }

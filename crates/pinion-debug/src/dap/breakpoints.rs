@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::clauses::{Clauses, Hit};
 use super::requests::{Answer, Session, read};
 use super::variables::reference;
 use crate::conditions::{Access, Event, Watchpoint};
@@ -17,7 +18,11 @@ const WATCHPOINTS_MAX: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Breakpoint {
     id: u64,
+    /// Where it stops: instructions, or the first byte of memory that is watched.
     addresses: Vec<u64>,
+    clauses: Clauses,
+    /// Where it was hit, in the order of the run.
+    hits: Vec<Hit>,
 }
 
 /// All of an editor's.
@@ -26,6 +31,7 @@ pub struct Breakpoints {
     by_source: BTreeMap<String, Vec<Breakpoint>>,
     of_functions: Vec<Breakpoint>,
     of_instructions: Vec<Breakpoint>,
+    of_data: Vec<Breakpoint>,
     last_id: u64,
 }
 
@@ -38,6 +44,8 @@ struct Source {
 #[derive(Deserialize)]
 struct AtLine {
     line: u32,
+    #[serde(flatten)]
+    clauses: Clauses,
 }
 
 #[derive(Deserialize)]
@@ -50,6 +58,8 @@ struct Lines {
 #[derive(Deserialize)]
 struct Named {
     name: String,
+    #[serde(flatten)]
+    clauses: Clauses,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +73,8 @@ struct At {
     instruction_reference: String,
     #[serde(default)]
     offset: i64,
+    #[serde(flatten)]
+    clauses: Clauses,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +103,8 @@ struct DataInfo {
 struct Data {
     data_id: String,
     access_type: Option<String>,
+    #[serde(flatten)]
+    clauses: Clauses,
 }
 
 #[derive(Deserialize)]
@@ -102,6 +116,19 @@ impl Breakpoints {
     fn number(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
+    }
+
+    /// Makes a breakpoint anew; one that was there already, among `before`, keeps its hits.
+    fn renew(
+        &self,
+        id: u64,
+        addresses: Vec<u64>,
+        clauses: Clauses,
+        before: &[Breakpoint],
+    ) -> Breakpoint {
+        let is_it = |known: &&Breakpoint| known.addresses == addresses && known.clauses == clauses;
+        let hits = before.iter().find(is_it).map(|known| known.hits.clone()).unwrap_or_default();
+        Breakpoint { id, addresses, clauses, hits }
     }
 
     fn all(&self) -> impl Iterator<Item = &Breakpoint> {
@@ -122,6 +149,30 @@ impl Breakpoints {
         let meant = self.all().filter(|one| one.addresses.contains(&address));
         meant.map(|one| one.id).collect()
     }
+
+    /// Lists those on memory that begins at an address.
+    pub fn on(&self, address: u64) -> Vec<u64> {
+        let meant = self.of_data.iter().filter(|one| one.addresses.contains(&address));
+        meant.map(|one| one.id).collect()
+    }
+
+    /// Gives what one says beside its place.
+    pub fn clauses(&self, id: u64) -> Option<&Clauses> {
+        self.all().chain(&self.of_data).find(|one| one.id == id).map(|one| &one.clauses)
+    }
+
+    /// Notes that one was hit; gives the hit's number, counted from 1.
+    pub fn count(&mut self, id: u64, hit: Hit) -> u64 {
+        let by_source = self.by_source.values_mut().flatten();
+        let others = [&mut self.of_functions, &mut self.of_instructions, &mut self.of_data];
+        let mut all = by_source.chain(others.into_iter().flatten());
+        let Some(one) = all.find(|one| one.id == id) else { return 0 };
+        let index = one.hits.partition_point(|known| *known < hit);
+        if one.hits.get(index) != Some(&hit) {
+            one.hits.insert(index, hit);
+        }
+        index as u64 + 1
+    }
 }
 
 /// Says that there is no code to stop at.
@@ -133,9 +184,14 @@ impl Session<'_, '_> {
     pub fn set_breakpoints(&mut self, arguments: Value) -> Answer {
         let Lines { source, breakpoints } = read(arguments)?;
         let path = source.path.or(source.name).unwrap_or_default();
+        let before = self.breakpoints.by_source.remove(&path).unwrap_or_default();
         let (mut kept, mut told) = (Vec::new(), Vec::new());
-        for AtLine { line } in breakpoints {
+        for AtLine { line, clauses } in breakpoints {
             let id = self.breakpoints.number();
+            if let Err(why) = clauses.check() {
+                told.push(unverified(id, why));
+                continue;
+            }
             let Some((found, addresses)) = self.symbols.lines().statements(&path, line) else {
                 let why = format!("the program has no code of line {line} or behind it");
                 told.push(unverified(id, why));
@@ -149,7 +205,7 @@ impl Session<'_, '_> {
                 "source": { "path": path },
                 "instructionReference": addresses.first().map(|at| reference(*at)),
             }));
-            kept.push(Breakpoint { id, addresses });
+            kept.push(self.breakpoints.renew(id, addresses, clauses, &before));
         }
         self.breakpoints.by_source.insert(path, kept);
         self.conditions_changed();
@@ -177,11 +233,16 @@ impl Session<'_, '_> {
     pub fn set_function_breakpoints(&mut self, arguments: Value) -> Answer {
         let Functions { breakpoints } = read(arguments)?;
         let (mut kept, mut told) = (Vec::new(), Vec::new());
-        for Named { name } in breakpoints {
+        let before = std::mem::take(&mut self.breakpoints.of_functions);
+        for Named { name, clauses } in breakpoints {
             let id = self.breakpoints.number();
+            if let Err(why) = clauses.check() {
+                told.push(unverified(id, why));
+                continue;
+            }
             match self.symbols.body_of(&name) {
                 Some(address) => {
-                    kept.push(Breakpoint { id, addresses: vec![address] });
+                    kept.push(self.breakpoints.renew(id, vec![address], clauses, &before));
                     let row = self.symbols.lines().row(address);
                     told.push(json!({
                         "id": id,
@@ -204,12 +265,17 @@ impl Session<'_, '_> {
     pub fn set_instruction_breakpoints(&mut self, arguments: Value) -> Answer {
         let Instructions { breakpoints } = read(arguments)?;
         let (mut kept, mut told) = (Vec::new(), Vec::new());
-        for At { instruction_reference, offset } in breakpoints {
+        let before = std::mem::take(&mut self.breakpoints.of_instructions);
+        for At { instruction_reference, offset, clauses } in breakpoints {
             let id = self.breakpoints.number();
+            if let Err(why) = clauses.check() {
+                told.push(unverified(id, why));
+                continue;
+            }
             let address = self.address(&instruction_reference)?.wrapping_add_signed(offset);
             match self.symbols.has_code(address) {
                 true => {
-                    kept.push(Breakpoint { id, addresses: vec![address] });
+                    kept.push(self.breakpoints.renew(id, vec![address], clauses, &before));
                     let at = reference(address);
                     told.push(json!({ "id": id, "verified": true, "instructionReference": at }));
                 }
@@ -257,9 +323,14 @@ impl Session<'_, '_> {
 
     pub fn set_data_breakpoints(&mut self, arguments: Value) -> Answer {
         let DataBreakpoints { breakpoints } = read(arguments)?;
+        let before = std::mem::take(&mut self.breakpoints.of_data);
         let (mut kept, mut told) = (Vec::new(), Vec::new());
-        for Data { data_id, access_type } in breakpoints {
+        for Data { data_id, access_type, clauses } in breakpoints {
             let id = self.breakpoints.number();
+            if let Err(why) = clauses.check() {
+                told.push(unverified(id, why));
+                continue;
+            }
             let place = data_id.split_once('/').and_then(|(address, bytes)| {
                 let address = u64::from_str_radix(address.strip_prefix("0x")?, 16).ok()?;
                 Some((address, bytes.parse().ok().filter(|bytes| *bytes > 0)?))
@@ -277,6 +348,8 @@ impl Session<'_, '_> {
                 Some("readWrite") => Access::Any,
                 _ => Access::Write,
             };
+            let renewed = self.breakpoints.renew(id, vec![given], clauses, &before);
+            self.breakpoints.of_data.push(renewed);
             kept.push(Watchpoint { given, bytes, access, places: vec![given] });
             told.push(json!({ "id": id, "verified": true }));
         }

@@ -9,7 +9,7 @@
 //! | messages | `wire.rs` |
 //! | from the connection to the launch | `greeting.rs` |
 //! | who answers which request | `requests.rs` |
-//! | breakpoints of all kinds | `breakpoints.rs` |
+//! | breakpoints of all kinds | `breakpoints.rs`; their conditions, `clauses.rs` |
 //! | continue and pause, forward and back; what stopped it | `running.rs` |
 //! | steps by line | `stepping.rs` |
 //! | threads, calls, scopes | `frames.rs` |
@@ -17,6 +17,7 @@
 //! | memory and instructions | `memory.rs` |
 
 mod breakpoints;
+mod clauses;
 mod frames;
 mod greeting;
 mod memory;

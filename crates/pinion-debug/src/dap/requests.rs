@@ -69,6 +69,8 @@ pub struct Session<'s, 'a> {
     pub breakpoints: Breakpoints,
     pub handles: Handles,
     pub stepper: Option<Stepper>,
+    /// The hart whose stops alone count.
+    pub only: Option<u32>,
     pub is_at_end: bool,
     pub stops_on_entry: bool,
     pub stops_nowhere: bool,
@@ -104,6 +106,7 @@ impl<'s, 'a> Session<'s, 'a> {
             breakpoints: Breakpoints::default(),
             handles: Handles::default(),
             stepper: None,
+            only: None,
             is_at_end: false,
             stops_on_entry: launch.stop_on_entry,
             stops_nowhere: launch.no_debug,

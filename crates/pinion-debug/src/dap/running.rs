@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::clauses::Verdict;
 use super::requests::{Answer, Session, State, Trouble, read};
 use super::stepping::Decision;
 use crate::hunt::Reason;
@@ -85,7 +86,18 @@ impl Session<'_, '_> {
         self.console.timeline.conditions.breakpoints = all;
         self.console.timeline.begin(forward, goal, only, None);
         self.console.timeline.conditions.breakpoints = own;
+        self.only = only;
         self.state = State::Running { forward };
+    }
+
+    /// Goes on as before a stop that nobody wants.
+    fn go_past(&mut self) {
+        if let Some(stepper) = self.stepper.take() {
+            self.set_out_again(&stepper);
+            self.stepper = Some(stepper);
+        } else if let State::Running { forward } = self.state {
+            self.go(forward, Goal::Condition, self.only, &[]);
+        }
     }
 
     /// Takes changed breakpoints over; going back, from the next stop on.
@@ -132,9 +144,16 @@ impl Session<'_, '_> {
         if let Some(hart) = arrival.hart {
             self.console.focus = hart;
         }
+        let verdict = self.judge(arrival)?;
+        let pc = self.console.timeline.pc(self.console.focus);
+        let ends_here = self.stepper.as_ref().is_some_and(|stepper| stepper.ends_at(pc));
+        if verdict == Verdict::Unwanted && !ends_here {
+            self.go_past();
+            return Ok(());
+        }
         let mut has_stepped = false;
         if let Some(mut stepper) = self.stepper.take() {
-            match self.decide(&mut stepper, arrival) {
+            match self.decide(&mut stepper, arrival, verdict) {
                 Decision::Go(leg) => {
                     self.set_out(&stepper, leg);
                     self.stepper = Some(stepper);

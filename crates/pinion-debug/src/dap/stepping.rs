@@ -5,6 +5,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::clauses::Verdict;
 use super::requests::{Answer, Session, read};
 use crate::hunt::Reason;
 use crate::symbols::Frame;
@@ -92,6 +93,13 @@ impl Leg {
     }
 }
 
+impl Stepper {
+    /// Tells whether the leg that it is on ends at an address.
+    pub fn ends_at(&self, pc: u64) -> bool {
+        self.leg.as_ref().is_some_and(|leg| leg.ends.contains(&pc))
+    }
+}
+
 impl Session<'_, '_> {
     pub fn next(&mut self, arguments: Value) -> Answer {
         self.begin_step(Kind::Over, arguments)
@@ -133,13 +141,25 @@ impl Session<'_, '_> {
         self.go(stepper.kind != Kind::Back, leg.goal, Some(stepper.hart), &leg.ends);
     }
 
-    /// Looks where a leg has led, and what follows.
-    pub fn decide(&mut self, stepper: &mut Stepper, arrival: &Arrival) -> Decision {
+    /// Goes on with the leg that a step is on.
+    pub fn set_out_again(&mut self, stepper: &Stepper) {
+        if let Some(leg) = stepper.leg.clone() {
+            self.set_out(stepper, leg);
+        }
+    }
+
+    /// Looks where a leg has led, and what follows; the verdict is on breakpoints that are there.
+    pub fn decide(
+        &mut self,
+        stepper: &mut Stepper,
+        arrival: &Arrival,
+        verdict: Verdict,
+    ) -> Decision {
         let Some(leg) = stepper.leg.take() else { return Decision::Stopped };
         let pc = self.console.timeline.pc(stepper.hart);
         let is_own = match arrival.reason {
             Reason::Stepped => true,
-            Reason::Breakpoint => leg.ends.contains(&pc) && self.breakpoints.at(pc).is_empty(),
+            Reason::Breakpoint => leg.ends.contains(&pc) && verdict != Verdict::Wanted,
             _ => false,
         };
         if !is_own {

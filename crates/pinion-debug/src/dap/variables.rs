@@ -191,7 +191,7 @@ impl Session<'_, '_> {
     }
 
     /// Works an expression out, in a call if one is named.
-    fn work_out(&self, text: &str, frame: Option<u64>) -> Result<(u32, Found), String> {
+    pub fn work_out(&self, text: &str, frame: Option<u64>) -> Result<(u32, Found), String> {
         let call = frame.map(|id| self.handles.frame(id)).transpose()?;
         let hart = call.as_ref().map_or(self.console.focus, |(hart, _)| *hart);
         let frame = match call {
@@ -235,6 +235,9 @@ impl Session<'_, '_> {
                 "memoryReference": reference(number),
                 "variablesReference": 0,
             })),
+            (_, Found::Computed(number)) => {
+                Ok(json!({ "result": number.to_string(), "variablesReference": 0 }))
+            }
         }
     }
 

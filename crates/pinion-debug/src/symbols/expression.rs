@@ -1,5 +1,5 @@
 //! Expressions as one writes them to look at something: `args->task->pkt_mem_size`, `*packet`, `bins[3]`,
-//! `&visit`, `$sp`. They read and change nothing.
+//! `&visit`, `$sp`; what stands between them is in `operators.rs`. They read and change nothing.
 
 use super::Symbols;
 use super::frames::{Frame, Memory};
@@ -27,12 +27,14 @@ pub enum Answer {
     Value(Value),
     /// A number or an address of no type.
     Number(u64),
+    /// What operators give.
+    Computed(i128),
 }
 
 /// Reads an expression from the left.
-struct Reader<'r, 'a> {
-    symbols: &'r Symbols<'a>,
-    names: &'r Names<'r>,
+pub(super) struct Reader<'r, 'a> {
+    pub(super) symbols: &'r Symbols<'a>,
+    pub(super) names: &'r Names<'r>,
     rest: &'r str,
     depth: u32,
 }
@@ -69,7 +71,7 @@ impl<'a> Symbols<'a> {
     /// Says what is wrong with it.
     pub fn evaluate(&self, text: &str, names: &Names<'_>) -> Result<Answer, String> {
         let mut reader = Reader { symbols: self, names, rest: text.trim(), depth: 0 };
-        let answer = reader.unary()?;
+        let answer = reader.whole_expression()?;
         match reader.rest.is_empty() {
             true => Ok(answer),
             false => Err(format!("`{}` is not understood", reader.rest)),
@@ -78,7 +80,11 @@ impl<'a> Symbols<'a> {
 }
 
 impl Reader<'_, '_> {
-    fn takes(&mut self, mark: &str) -> bool {
+    pub(super) fn begins(&self, mark: &str) -> bool {
+        self.rest.starts_with(mark)
+    }
+
+    pub(super) fn takes(&mut self, mark: &str) -> bool {
         let rest = self.rest.strip_prefix(mark).map(str::trim_start);
         rest.map(|rest| self.rest = rest).is_some()
     }
@@ -95,7 +101,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn unary(&mut self) -> Result<Answer, String> {
+    pub(super) fn unary(&mut self) -> Result<Answer, String> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err("the expression is too deep".to_owned());
@@ -109,8 +115,11 @@ impl Reader<'_, '_> {
                     let address = value.address().map(Answer::Number);
                     address.ok_or_else(|| "it is in no memory".to_owned())
                 }
-                Answer::Number(_) => Err("a number has no address".to_owned()),
+                _ => Err("a number has no address".to_owned()),
             }
+        } else if let Some(operator) = ["!", "~", "-"].into_iter().find(|mark| self.takes(mark)) {
+            let operand = self.unary()?;
+            self.in_front(operator, &operand)
         } else {
             self.postfix()
         };
@@ -129,7 +138,7 @@ impl Reader<'_, '_> {
                 let name = self.word()?;
                 self.member(&answer, &name)?
             } else if self.takes("[") {
-                let index = self.unary()?;
+                let index = self.whole_expression()?;
                 let index = self.number(&index)?;
                 if !self.takes("]") {
                     return Err("a `]` is missing".to_owned());
@@ -143,7 +152,7 @@ impl Reader<'_, '_> {
 
     fn primary(&mut self) -> Result<Answer, String> {
         if self.takes("(") {
-            let answer = self.unary()?;
+            let answer = self.whole_expression()?;
             return match self.takes(")") {
                 true => Ok(answer),
                 false => Err("a `)` is missing".to_owned()),
@@ -173,6 +182,9 @@ impl Reader<'_, '_> {
     fn number(&self, answer: &Answer) -> Result<u64, String> {
         match answer {
             Answer::Number(number) => Ok(*number),
+            Answer::Computed(number) => {
+                u64::try_from(*number).map_err(|_| format!("{number} is no address or index"))
+            }
             Answer::Value(value) => {
                 let number = self.symbols.number(value, self.names.memory);
                 number.ok_or_else(|| self.symbols.text(value, self.names.memory))

@@ -12,12 +12,13 @@
 //! | calls that led to a place, with registers | `frames.rs` |
 //! | where a variable is | `location.rs` |
 //! | values in words, and what they are made of | `values.rs` |
-//! | expressions | `expression.rs` |
+//! | expressions | `expression.rs`, `operators.rs` |
 
 mod expression;
 mod frames;
 mod lines;
 mod location;
+mod operators;
 mod scopes;
 mod types;
 mod values;

@@ -44,6 +44,7 @@ const NANOSERVICE: Template = Template {
         ("app.toml", "nanoservice/app.toml"),
         ("@SYMBOL@.c", "nanoservice/service.c"),
         ("README.md", "nanoservice/README.md"),
+        (".vscode/launch.json", "nanoservice/launch.json"),
     ],
     next: &[
         "pinion build @FOLDER@",
@@ -61,6 +62,7 @@ const CLUSTER: Template = Template {
         ("client/app.toml", "cluster/client.toml"),
         ("client/client.c", "cluster/client.c"),
         ("README.md", "cluster/README.md"),
+        (".vscode/launch.json", "cluster/launch.json"),
     ],
     next: &[
         "pinion run @FOLDER@",

@@ -89,13 +89,22 @@ impl Editor {
 
     /// Waits for an event of a kind; gives its body.
     pub fn event(&mut self, kind: &str) -> Value {
+        let is_it = |event: &Value| event["event"] == kind;
         loop {
-            let event = match self.events.pop_front() {
-                Some(event) => event,
-                None => self.read(),
-            };
-            if event["event"] == kind {
-                return event["body"].clone();
+            if let Some(at) = self.events.iter().position(is_it) {
+                return self.events.remove(at).unwrap()["body"].take();
+            }
+            let event = self.read();
+            self.events.push_back(event);
+        }
+    }
+
+    /// Finds a text that was printed.
+    pub fn said(&mut self, part: &str) -> String {
+        loop {
+            let output = self.event("output")["output"].as_str().unwrap().to_owned();
+            if output.contains(part) {
+                return output;
             }
         }
     }
