@@ -31,7 +31,8 @@ LAYERS = [
     ["pinion-calibration", "pinion-observe"],
     ["pinion-check"],
     ["pinion-run"],
-    ["pinion-debug", "pinion-figures", "pinion-nicd", "pinion-record", "pinion-why"],
+    ["pinion-debug", "pinion-figures", "pinion-record", "pinion-why"],
+    ["pinion-nicd"],
     ["pinion"],
 ]
 

@@ -8,7 +8,8 @@ In the README and every page of the book, in order and in one empty folder per p
 - a fenced block ```LANGUAGE file=PATH is written to PATH;
 - a block ```console is run: lines behind `$ ` by a shell that lives as long as the page, the other
   lines must come out in this order. `…` stands for any text, in a line or as a line. A command must
-  succeed unless `$ echo $?` follows. ```console root and ```console again are not run.
+  succeed unless `$ echo $?` follows. ```console root and ```console again are not run;
+- lines behind `(gdb) ` are typed into the gdb that a `pinion debug` above them starts.
 
 Numbers are those of Debian 12's gcc 12.2; with another compiler every number matches every other.
 Pages are readable as they are: what stands between `<!-- copy of PATH -->` and `<!-- end of copy -->` is
@@ -92,6 +93,25 @@ def commands(block):
         else:
             raise Failure(f"line {number + 1}: output before the first command")
     return pairs
+
+
+# What gdb's user types.
+TYPED = "(gdb) "
+# Those that know RISC-V, as `pinion debug` looks for them.
+GDBS = ["gdb-multiarch", "riscv64-unknown-elf-gdb", "riscv64-elf-gdb", "riscv32-unknown-elf-gdb"]
+
+
+def gdb_session(command, typed):
+    """A command in the shell that runs `pinion debug` on a terminal and types what a page shows."""
+    lines = ["set pagination off", "set width 0"]
+    for line in typed:
+        lines += [f"echo {TYPED}{line}\\n", line]
+    script = "\n".join(lines)
+    session = f"{command} -- -nx -batch -x typed.gdb"
+    return (
+        f"cat > typed.gdb <<'TYPED'\n{script}\nTYPED\n"
+        f"(set -o pipefail; TERM=dumb script -qec '{session}' /dev/null | tr -d '\\r')"
+    )
 
 
 class Shell:
@@ -217,7 +237,11 @@ def run_page(path, pinion, loose, write):
                     continue
                 pairs = commands(block)
                 for index, (command, expected) in enumerate(pairs):
-                    found, status = shell.run(command)
+                    typed = [line[len(TYPED):] for _, line in expected if line.startswith(TYPED)]
+                    if typed and not any(map(shutil.which, GDBS)):
+                        print(f"{path.name}: `{command}` left out, no gdb knows RISC-V")
+                        continue
+                    found, status = shell.run(gdb_session(command, typed) if typed else command)
                     count += 1
                     follows = pairs[index + 1][0] if index + 1 < len(pairs) else ""
                     if status and follows != "echo $?":

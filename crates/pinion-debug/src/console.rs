@@ -101,6 +101,7 @@ impl Console {
             Reason::Stepped | Reason::Breakpoint | Reason::Watchpoint { .. } | Reason::Begin => {
                 String::new()
             }
+            Reason::NoWayBack(why) => format!("{why}\n"),
             Reason::Entered(task) => match task.handler {
                 Some(kind) => format!("{place}: message {}, {kind:?} handler\n", task.message),
                 None => format!("{place}: begins\n"),

@@ -54,16 +54,21 @@ pub fn choose(given: Option<&Path>) -> Result<PathBuf> {
     Err(Error::Usage(format!("{} does not know RISC-V. {HOW_TO_GET}", gdb.display())))
 }
 
-/// Starts gdb on a program, with a session at an address and further arguments.
+/// Starts gdb on a program, if there is one, with a session at an address and further arguments.
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn start(gdb: &Path, elf: &Path, session: SocketAddr, more: &[String]) -> Result<Child> {
+pub fn start(
+    gdb: &Path,
+    elf: Option<&Path>,
+    session: SocketAddr,
+    more: &[String],
+) -> Result<Child> {
     // Who steps through a handler wants to stay in it: others' stops wait for `continue`.
     let connect = format!("target remote {session}");
     Command::new(gdb)
         .args(["-q", "-readnow"])
-        .arg(elf)
+        .args(elf)
         .args(["-ex", &connect, "-ex", "set scheduler-locking step"])
         .args(more)
         .spawn()

@@ -36,6 +36,8 @@ pub enum Reason {
         /// Its address.
         address: u64,
     },
+    /// It does not go back, and why.
+    NoWayBack(String),
     /// The run begins here.
     Begin,
     /// It ends here.

@@ -17,6 +17,7 @@
 //! | memory and names at a position | `view.rs`, `words.rs` |
 //! | what users ask for in words | `console.rs` |
 //! | gdb's protocol | `stub/`, `session.rs` |
+//! | a live NIC | `nic/live.rs`, `visit.rs` |
 //! | the Debug Adapter Protocol, of editors | `dap/` |
 //! | lines, variables and types of the program | `symbols/` |
 //! | gdb itself | `gdb.rs` |
@@ -41,6 +42,7 @@ mod tap;
 pub mod terms;
 mod timeline;
 mod view;
+pub mod visit;
 mod words;
 
 pub use conditions::{Access, Conditions, Event, Watchpoint};

@@ -1,4 +1,5 @@
-//! A session: one gdb, from its connection to its end.
+//! A session: one gdb, from its connection to its end. It goes on turn by turn, so that whoever runs what is
+//! debugged may do other things in between.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -6,17 +7,19 @@ use std::time::Duration;
 
 use gdbstub::common::Signal;
 use gdbstub::conn::ConnectionExt as _;
-use gdbstub::stub::run_blocking::{BlockingEventLoop, Event, WaitForStopReasonError};
-use gdbstub::stub::{DisconnectReason, GdbStub};
+use gdbstub::stub::state_machine::GdbStubStateMachine as Machine;
+use gdbstub::stub::{GdbStub, GdbStubError};
 use pinion_app::error::{Error, Result};
 
-use crate::Width;
 use crate::console::Console;
+use crate::stub::Debugged;
 use crate::stub::wire::{Wire, is_lost};
-use crate::stub::{Debugged, StopReason};
+use crate::{Timeline, Width};
 
 /// Time between two looks at the connection while the run goes on.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Time between two turns while nothing comes.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Says how a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,66 +58,173 @@ pub fn listen(address: &str) -> Result<TcpListener> {
 /// # Errors
 /// When the packets cannot be read, or gdb sends what is no protocol.
 pub fn serve(console: Console, stream: TcpStream) -> Result<Ended> {
-    match console.timeline.machine().width() {
-        Width::Rv32 => serve_width::<4>(console, stream),
-        Width::Rv64 => serve_width::<8>(console, stream),
+    let mut session = begin(console, stream)?;
+    loop {
+        if let Some(ended) = session.turn(PATIENCE)? {
+            return Ok(ended);
+        }
     }
 }
 
-fn serve_width<const BYTES: usize>(console: Console, stream: TcpStream) -> Result<Ended> {
-    let mut debugged = Debugged::<BYTES>::new(console);
-    let stub = GdbStub::new(Wire::new(stream));
-    match stub.run_blocking::<Loop<BYTES>>(&mut debugged) {
-        Ok(DisconnectReason::Disconnect | DisconnectReason::Kill) => Ok(Ended::ByUser),
-        Ok(_) => Ok(Ended::ByUser),
-        Err(error) if error.is_connection_error() => {
-            let text = error.to_string();
-            match error.into_connection_error() {
-                Some((error, _)) if is_lost(&error) => {
-                    Ok(Ended::Lost { cycle: debugged.console.timeline.position().cycle })
+/// Begins a session on a connection.
+///
+/// # Errors
+/// When the connection cannot be used.
+pub fn begin(console: Console, stream: TcpStream) -> Result<Box<dyn Turns>> {
+    Ok(match console.timeline.machine().width() {
+        Width::Rv32 => Box::new(Session::<4>::begin(console, stream)?),
+        Width::Rv64 => Box::new(Session::<8>::begin(console, stream)?),
+    })
+}
+
+/// A session that goes on turn by turn.
+pub trait Turns {
+    /// Answers what gdb has sent; lets the run go on for a while if gdb wants it to, or else waits for
+    /// gdb, for so long at most. Says how the session has ended, if it has.
+    ///
+    /// # Errors
+    /// When the packets cannot be read, or gdb sends what is no protocol.
+    fn turn(&mut self, patience: Duration) -> Result<Option<Ended>>;
+
+    /// Gives the run.
+    fn timeline(&mut self) -> &mut Timeline;
+
+    /// Tells whether gdb wants the run to go on.
+    fn goes_on(&self) -> bool;
+}
+
+/// A session with registers of so many bytes.
+struct Session<const BYTES: usize> {
+    debugged: Debugged<BYTES>,
+    /// `None`: it is over.
+    stub: Option<Stub<BYTES>>,
+}
+
+type Stub<const BYTES: usize> = Machine<'static, Debugged<BYTES>, Wire>;
+
+/// What ends a session before its time.
+enum Broken {
+    Protocol(GdbStubError<Error, io::Error>),
+    Connection(io::Error),
+    Run(Error),
+}
+
+impl From<GdbStubError<Error, io::Error>> for Broken {
+    fn from(error: GdbStubError<Error, io::Error>) -> Self {
+        Self::Protocol(error)
+    }
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        Self::Connection(error)
+    }
+}
+
+impl<const BYTES: usize> Session<BYTES> {
+    fn begin(console: Console, stream: TcpStream) -> Result<Self> {
+        let mut debugged = Debugged::new(console);
+        let stub = GdbStub::new(Wire::new(stream)).run_state_machine(&mut debugged);
+        let unusable = |error| Error::Usage(format!("the connection to gdb failed: {error}"));
+        Ok(Self { debugged, stub: Some(stub.map_err(unusable)?) })
+    }
+
+    /// Takes one step of the protocol; tells whether there was something to do.
+    fn step(
+        &mut self,
+        stub: Stub<BYTES>,
+        patience: Duration,
+    ) -> std::result::Result<(Stub<BYTES>, bool), Broken> {
+        let debugged = &mut self.debugged;
+        match stub {
+            Machine::Idle(mut stub) => {
+                if !stub.borrow_conn().wait(patience)? {
+                    return Ok((stub.into(), false));
                 }
-                _ => Err(Error::Usage(format!("the connection to gdb failed: {text}"))),
+                let byte = stub.borrow_conn().read()?;
+                Ok((stub.incoming_data(debugged, byte)?, true))
+            }
+            Machine::CtrlCInterrupt(stub) => {
+                let stop = debugged.interrupt(Signal::SIGINT);
+                Ok((stub.interrupt_handled(debugged, Some(stop))?, true))
+            }
+            Machine::Running(mut stub) => {
+                debugged.turn_back(stub.borrow_conn().named());
+                let arrival = debugged.console.timeline.advance(LOOK_EVERY).map_err(Broken::Run)?;
+                let stop = arrival.map(|arrival| debugged.report(&arrival));
+                let said = debugged.take_said();
+                if !said.is_empty() {
+                    stub.borrow_conn().print(&said)?;
+                }
+                if let Some(stop) = stop {
+                    return Ok((stub.report_stop(debugged, stop)?, true));
+                }
+                // Nothing happens until something comes from outside.
+                let rests = debugged.console.timeline.rests();
+                let patience = if rests { patience } else { Duration::ZERO };
+                if !stub.borrow_conn().wait(patience)? {
+                    return Ok((stub.into(), false));
+                }
+                let byte = stub.borrow_conn().read()?;
+                Ok((stub.incoming_data(debugged, byte)?, true))
+            }
+            over @ Machine::Disconnected(_) => Ok((over, false)),
+        }
+    }
+
+    /// Says what a broken session ends with.
+    fn end(&self, broken: Broken) -> Result<Ended> {
+        let lost = || Ok(Ended::Lost { cycle: self.debugged.console.timeline.position().cycle });
+        let failed =
+            |text: String| Err(Error::Usage(format!("the connection to gdb failed: {text}")));
+        match broken {
+            Broken::Run(error) => Err(error),
+            Broken::Connection(error) if is_lost(&error) => lost(),
+            Broken::Connection(error) => failed(error.to_string()),
+            Broken::Protocol(error) if error.is_connection_error() => {
+                let text = error.to_string();
+                match error.into_connection_error() {
+                    Some((error, _)) if is_lost(&error) => lost(),
+                    _ => failed(text),
+                }
+            }
+            Broken::Protocol(error) if error.is_target_error() => {
+                let target = error.into_target_error();
+                Err(target.unwrap_or_else(|| Error::Usage("the run failed".to_owned())))
+            }
+            Broken::Protocol(error) => {
+                Err(Error::Usage(format!("what came is not gdb's protocol: {error}")))
             }
         }
-        Err(error) if error.is_target_error() => {
-            let target = error.into_target_error();
-            Err(target.unwrap_or_else(|| Error::Usage("the run failed".to_owned())))
-        }
-        Err(error) => Err(Error::Usage(format!("what came is not gdb's protocol: {error}"))),
     }
 }
 
-/// Lets the run go on, with a look at the connection now and then.
-enum Loop<const BYTES: usize> {}
-
-impl<const BYTES: usize> BlockingEventLoop for Loop<BYTES> {
-    type Target = Debugged<BYTES>;
-    type Connection = Wire;
-    type StopReason = StopReason;
-
-    fn wait_for_stop_reason(
-        debugged: &mut Debugged<BYTES>,
-        wire: &mut Wire,
-    ) -> std::result::Result<Event<StopReason>, WaitForStopReasonError<Error, io::Error>> {
-        use WaitForStopReasonError::{Connection, Target};
-        debugged.turn_back(wire.named());
-        loop {
-            let arrival = debugged.console.timeline.advance(LOOK_EVERY).map_err(Target)?;
-            let stop = arrival.map(|arrival| debugged.report(&arrival));
-            let said = debugged.take_said();
-            if !said.is_empty() {
-                wire.print(&said).map_err(Connection)?;
+impl<const BYTES: usize> Turns for Session<BYTES> {
+    fn turn(&mut self, patience: Duration) -> Result<Option<Ended>> {
+        let mut patience = patience;
+        while let Some(stub) = self.stub.take() {
+            let (stub, goes_on) = match self.step(stub, patience) {
+                Ok(stepped) => stepped,
+                Err(broken) => return self.end(broken).map(Some),
+            };
+            if matches!(stub, Machine::Disconnected(_)) {
+                break;
             }
-            if let Some(stop) = stop {
-                return Ok(Event::TargetStopped(stop));
+            self.stub = Some(stub);
+            if !goes_on {
+                return Ok(None);
             }
-            if wire.peek().map_err(Connection)?.is_some() {
-                return wire.read().map(Event::IncomingData).map_err(Connection);
-            }
+            // What is there already is answered in this turn, too.
+            patience = Duration::ZERO;
         }
+        Ok(Some(Ended::ByUser))
     }
 
-    fn on_interrupt(debugged: &mut Debugged<BYTES>) -> Result<Option<StopReason>> {
-        Ok(Some(debugged.interrupt(Signal::SIGINT)))
+    fn timeline(&mut self) -> &mut Timeline {
+        &mut self.debugged.console.timeline
+    }
+
+    fn goes_on(&self) -> bool {
+        matches!(self.stub, Some(Machine::Running(_)))
     }
 }

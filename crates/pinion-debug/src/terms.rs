@@ -60,4 +60,6 @@ pub struct Reached {
     pub cycle: u64,
     /// How the run has ended, if it has.
     pub ended: Option<String>,
+    /// Whether nothing happens until something comes from outside.
+    pub rests: bool,
 }

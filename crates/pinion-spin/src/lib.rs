@@ -59,6 +59,7 @@ pub mod units;
 mod wake;
 
 pub use cluster::hpu::driver::register as driver_register;
+pub use cluster::lanes::AHEAD_CYCLES;
 pub use context::{ContextId, ExecutionContext, Handler};
 pub use listener::{
     DropReason, Event, Fault, HandlerKind, HandlerRecord, InstructionRecord, Interest, Listener,

@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use bench::BenchArgs;
 pub use dap::DapArgs;
-pub use debug::{DEBUG_REFUSES, DebugArgs};
+pub use debug::{ATTACHED_REFUSES, DEBUG_REFUSES, DebugArgs};
 pub use diff::DiffArgs;
 pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};

@@ -28,6 +28,8 @@ enum pinion_kind {
     PINION_ANSWER, /* pinion_answer -> not answered */
     PINION_STATUS, /* nothing -> text */
     PINION_LOG, /* pinion_log -> many of pinion_line and text */
+    PINION_DEBUG, /* number of a program -> how many there are, name, file of it; file of gdb's connection
+                   * -> nothing, and text when the debugger has left */
 };
 
 struct pinion_header {

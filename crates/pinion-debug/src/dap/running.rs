@@ -182,6 +182,7 @@ impl Session<'_, '_> {
                 self.wrong = text.map(str::to_owned);
                 ("exception", json!({}))
             }
+            Reason::NoWayBack(_) => ("pause", json!({})),
             Reason::Begin => ("entry", json!({ "description": "The run begins here" })),
             Reason::End if self.stops_nowhere => {
                 self.state = State::Stopped;

@@ -8,7 +8,7 @@ use pinion_app::traffic::Packets;
 use pinion_sim::node::Saved;
 use pinion_spin::{Outcome, Units};
 
-use super::ears::{Ears, Interpreter, Shape};
+use super::ears::{Also, Ears, Interpreter, Shape};
 use super::tape::{Head, Place, Tape};
 use crate::drive::Drive;
 use crate::log::Log;
@@ -22,12 +22,56 @@ pub struct Alone {
 
 /// What is saved of it.
 #[derive(Clone)]
-struct State {
-    nic: Units,
+pub struct State {
+    pub nic: Units,
     /// The packets that it was given.
-    place: Place,
-    interpreter: Interpreter,
-    reached: Reached,
+    pub place: Place,
+    pub interpreter: Interpreter,
+    pub reached: Reached,
+}
+
+impl State {
+    /// Goes on with a tape's packets until everything up to a cycle has happened; `also` hears it, too.
+    pub fn run(
+        &mut self,
+        tape: &mut Tape,
+        cycle: u64,
+        log: &mut Log<'_>,
+        also: Option<&mut Also<'_>>,
+    ) -> Result<()> {
+        let Self { nic, place, interpreter, reached } = self;
+        let clock = interpreter.shape.clock;
+        let to = clock.time(cycle);
+        let mut ears = Ears { interpreter, log, also };
+        *reached = loop {
+            let end = tape.slice_end(*place);
+            let until = end.map_or(to, |end| end.min(to));
+            let mut head = Head { tape, place };
+            let outcome = nic.run(until, &mut head, &mut ears);
+            let is_through = outcome != Outcome::TimeReached;
+            let is_stuck = matches!(outcome, Outcome::Stuck(_));
+            let ended = match end.filter(|_| !is_stuck) {
+                // A live run is repeated slice by slice.
+                Some(end) if until >= end || is_through && !tape.is_open() => {
+                    match tape.turn(place) {
+                        true => continue,
+                        false => Some("the recording ends here".to_owned()),
+                    }
+                }
+                Some(_) => None,
+                None if tape.is_open() => is_stuck.then(|| ending(&outcome)),
+                None => is_through.then(|| ending(&outcome)),
+            };
+            break match ended {
+                None => Reached { cycle, ended, rests: tape.is_open() && is_through },
+                Some(_) => {
+                    let last = ears.log.heard.harts.last_cycle().unwrap_or(0);
+                    Reached { cycle: clock.cycle_at(nic.now()).max(last), ended, rests: false }
+                }
+            };
+        };
+        tape.take_error().map_or(Ok(()), Err)
+    }
 }
 
 impl Alone {
@@ -48,34 +92,8 @@ impl Drive for Alone {
     }
 
     fn run(&mut self, cycle: u64, log: &mut Log<'_>) -> Result<Reached> {
-        let State { nic, place, interpreter, reached } = &mut self.state;
-        let clock = interpreter.shape.clock;
-        let to = clock.time(cycle);
-        *reached = loop {
-            let end = self.tape.slice_end(*place);
-            let until = end.map_or(to, |end| end.min(to));
-            let mut head = Head { tape: &mut self.tape, place };
-            let outcome = nic.run(until, &mut head, &mut Ears { interpreter, log });
-            let is_through = outcome != Outcome::TimeReached;
-            let ended = match end.filter(|_| !matches!(outcome, Outcome::Stuck(_))) {
-                // A live run is repeated slice by slice.
-                Some(end) if until >= end || is_through => match self.tape.turn(place) {
-                    true => continue,
-                    false => Some("the recording ends here".to_owned()),
-                },
-                Some(_) => None,
-                None => is_through.then(|| ending(&outcome)),
-            };
-            break match ended {
-                None => Reached { cycle, ended },
-                Some(_) => {
-                    let last = log.heard.harts.last_cycle().unwrap_or(0);
-                    Reached { cycle: clock.cycle_at(nic.now()).max(last), ended }
-                }
-            };
-        };
-        self.tape.take_error().map_or(Ok(()), Err)?;
-        Ok(reached.clone())
+        self.state.run(&mut self.tape, cycle, log, None)?;
+        Ok(self.state.reached.clone())
     }
 
     fn save(&self) -> Result<Saved> {

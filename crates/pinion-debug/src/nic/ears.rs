@@ -218,21 +218,32 @@ fn denied(record: &InstructionRecord) -> Option<u32> {
     Some(record.sources[0].wrapping_add_signed(offset))
 }
 
+/// Hears what a debugger hears, and nothing of instructions.
+pub type Also<'c> = dyn FnMut(&NicEvent<'_>) + 'c;
+
 /// Listens to a NIC that is run where the log is.
-pub struct Ears<'a, 'b> {
+pub struct Ears<'a, 'b, 'c> {
     /// Knows what events are.
     pub interpreter: &'a mut Interpreter,
     /// Takes what they are.
     pub log: &'a mut Log<'b>,
+    /// Hears it, too.
+    pub also: Option<&'a mut Also<'c>>,
 }
 
-impl Hears<Spin> for Ears<'_, '_> {
+impl Hears<Spin> for Ears<'_, '_, '_> {
     fn interest(&self) -> Interest {
-        Interest { instructions: true, ..Interest::default() }
+        let handlers = self.also.is_some();
+        Interest { instructions: true, handlers, ..Interest::default() }
     }
 
     fn hear(&mut self, event: &NicEvent<'_>) {
         self.interpreter.hear(event, self.log);
+        if let Some(also) = &mut self.also
+            && !matches!(event, NicEvent::Instruction(_))
+        {
+            also(event);
+        }
     }
 }
 

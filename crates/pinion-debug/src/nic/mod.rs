@@ -2,6 +2,7 @@
 
 mod alone;
 mod ears;
+pub mod live;
 mod tape;
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use pinion_app::traffic::Packets;
 use pinion_isa::Hart;
 use pinion_sim::Clock;
 use pinion_sim::node::Saved;
-use pinion_spin::{ContextId, Machine, Units};
+use pinion_spin::{ContextId, ExecutionContext, Machine, Units};
 
 use crate::debuggee::Debuggee;
 use crate::drive::Drive;
@@ -71,7 +72,12 @@ impl Nic<Alone> {
 
 /// Says what of an application's machine a listener has to know.
 pub fn shape(app: &App, machine: &Machine) -> Shape {
-    let handlers = app.contexts.iter().flat_map(|context| {
+    shape_of(&app.contexts, machine)
+}
+
+/// Says what of a machine with some contexts a listener has to know.
+pub fn shape_of(contexts: &[ExecutionContext], machine: &Machine) -> Shape {
+    let handlers = contexts.iter().flat_map(|context| {
         let (header, payload) = (&context.header_handler, &context.payload_handler);
         [header, payload, &context.completion_handler].into_iter().flatten()
     });
@@ -91,7 +97,12 @@ pub fn shape(app: &App, machine: &Machine) -> Shape {
 impl<D: Drive<Node = Units>> Nic<D> {
     /// Debugs an application's NIC; the label stands in front of HPUs' names.
     pub fn new(app: &App, shape: Arc<Shape>, drive: D, label: String) -> Self {
-        let contexts = app.contexts.iter().map(|context| Context {
+        Self::with(&app.contexts, shape, drive, label)
+    }
+
+    /// Debugs a NIC with some contexts.
+    pub fn with(contexts: &[ExecutionContext], shape: Arc<Shape>, drive: D, label: String) -> Self {
+        let contexts = contexts.iter().map(|context| Context {
             name: context.name.clone(),
             host_address: context.host_memory_address,
             host_bytes: context.host_memory_bytes.into(),

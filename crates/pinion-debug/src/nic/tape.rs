@@ -6,10 +6,15 @@ use pinion_sim::Time;
 use pinion_spin::{Offer, Traffic};
 
 /// Keeps every packet that was taken from a source.
+#[derive(Default)]
 pub struct Tape {
-    source: Packets,
+    /// `None`: packets come live, and are put on the tape.
+    source: Option<Packets>,
     offers: Vec<Offer>,
-    /// Of a live run's packets: the ends of its slices, and how many packets there were until then.
+    /// Bytes of the packets.
+    bytes: u64,
+    /// Of a live run's packets: the ends of its slices, and how many packets there were until then. Of
+    /// one that goes on, the slice behind the last one has no end yet.
     slices: Vec<(Time, usize)>,
 }
 
@@ -43,12 +48,46 @@ impl Tape {
                 break;
             }
         }
-        Self { source, offers, slices }
+        Self { source: Some(source), offers, bytes: 0, slices }
+    }
+
+    /// Tells whether more may be put on it.
+    pub fn is_open(&self) -> bool {
+        self.source.is_none()
+    }
+
+    /// Puts packets on it that have come when the run had come to a moment.
+    pub fn put(&mut self, at: Time, offers: Vec<Offer>) {
+        self.slices.push((at, self.offers.len()));
+        for offer in &offers {
+            if let Offer::Frame(frame) = offer {
+                self.bytes += frame.bytes.len() as u64;
+            }
+        }
+        self.offers.extend(offers);
+    }
+
+    /// Tells whether all of it was given.
+    pub fn is_played(&self, place: Place) -> bool {
+        place.given == self.offers.len()
+    }
+
+    /// Gives the bytes of the packets on it.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Forgets what was given, and gives the place where what is left begins.
+    pub fn forget(&mut self, place: Place) -> Place {
+        self.offers.drain(..place.given);
+        self.slices.clear();
+        self.bytes = 0;
+        Place::default()
     }
 
     /// Takes the error that ended the source, if one did.
     pub fn take_error(&mut self) -> Option<Error> {
-        self.source.take_error()
+        self.source.as_mut().and_then(Packets::take_error)
     }
 
     /// Gives the end of the slice that is played, of a live run's packets.
@@ -59,26 +98,27 @@ impl Tape {
     /// Goes on to the next slice; `false`: there is none.
     pub fn turn(&self, place: &mut Place) -> bool {
         place.slice += 1;
-        place.slice < self.slices.len()
+        self.is_open() || place.slice < self.slices.len()
     }
 }
 
 impl Traffic for Head<'_> {
     fn next(&mut self) -> Offer {
         let Place { given, slice } = self.place;
-        if !self.tape.slices.is_empty() {
+        let Tape { source, offers, slices, .. } = &mut *self.tape;
+        if source.is_none() || !slices.is_empty() {
             // What comes in the next slice was not there yet.
-            let there = self.tape.slices.get(*slice).map_or(0, |(_, there)| *there);
-            if *given >= there {
+            let last = if source.is_none() { offers.len() } else { 0 };
+            if *given >= slices.get(*slice).map_or(last, |(_, there)| *there) {
                 return Offer::Nothing;
             }
-        } else if *given == self.tape.offers.len() {
-            let offer = self.tape.source.next();
+        } else if *given == offers.len() {
+            let offer = source.as_mut().map_or(Offer::End, Traffic::next);
             // An end stays one; nothing is asked again.
             if !matches!(offer, Offer::Frame(_)) {
                 return offer;
             }
-            self.tape.offers.push(offer);
+            offers.push(offer);
         }
         *given += 1;
         self.tape.offers[*given - 1].clone()

@@ -168,7 +168,9 @@ pub fn report<const BYTES: usize>(debugged: &mut Debugged<BYTES>, arrival: &Arri
         | Reason::Dropped(_)
         | Reason::HostChanged { .. } => signal(Signal::SIGINT),
         Reason::Fault(wrong) => signal(signal_of(wrong)),
-        Reason::Begin => StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::Begin },
+        Reason::Begin | Reason::NoWayBack(_) => {
+            StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::Begin }
+        }
         Reason::End => StopReason::ReplayLog { tid: Some(thread), pos: ReplayLogPosition::End },
     }
 }

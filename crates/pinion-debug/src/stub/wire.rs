@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use gdbstub::conn::{Connection, ConnectionExt};
 
@@ -26,6 +27,38 @@ impl Wire {
     /// not, and what named it before is not told by `gdbstub`.
     pub fn named(&self) -> Option<usize> {
         self.named
+    }
+
+    /// Waits until something has come in, for so long at most; tells whether something has.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn wait(&mut self, patience: Duration) -> io::Result<bool> {
+        self.look(patience).map(|byte| byte.is_some())
+    }
+
+    /// Gives the next byte without taking it, waiting for so long at most.
+    fn look(&mut self, patience: Duration) -> io::Result<Option<u8>> {
+        self.flush()?;
+        let is_patient = !patience.is_zero();
+        match is_patient {
+            true => self.stream.set_read_timeout(Some(patience))?,
+            false => self.stream.set_nonblocking(true)?,
+        }
+        let mut byte = [0];
+        let peeked = self.stream.peek(&mut byte);
+        match is_patient {
+            true => self.stream.set_read_timeout(None)?,
+            false => self.stream.set_nonblocking(false)?,
+        }
+        match peeked {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ok(Some(byte[0])),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(None),
+                _ => Err(error),
+            },
+        }
     }
 
     /// Looks at a byte that comes in.
@@ -110,17 +143,7 @@ impl ConnectionExt for Wire {
     }
 
     fn peek(&mut self) -> io::Result<Option<u8>> {
-        self.flush()?;
-        self.stream.set_nonblocking(true)?;
-        let mut byte = [0];
-        let peeked = self.stream.peek(&mut byte);
-        self.stream.set_nonblocking(false)?;
-        match peeked {
-            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-            Ok(_) => Ok(Some(byte[0])),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.look(Duration::ZERO)
     }
 }
 

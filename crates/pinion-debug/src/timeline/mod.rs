@@ -22,6 +22,7 @@ use crate::nic::Nic;
 use crate::terms::Reached;
 use crate::{Goal, Position};
 use moves::Move;
+use pinion_sim::node::Saved;
 use snapshots::{Snapshot, Snapshots};
 
 /// Where a run came to, and why.
@@ -41,7 +42,11 @@ pub struct Timeline {
     /// What was heard up to the position's cycle, if the machine is further.
     pub(crate) shown: Option<Heard>,
     position: Position,
-    snapshots: Snapshots,
+    /// What it goes back by; or why it does not go back.
+    snapshots: std::result::Result<Snapshots, String>,
+    /// The cycle in which it was first looked at, and the last one that it has come to.
+    first: u64,
+    farthest: u64,
     kept: Kept,
     /// What it is doing.
     under_way: Option<Move>,
@@ -65,27 +70,99 @@ impl Timeline {
     /// # Errors
     /// When it cannot be saved, or what comes in cannot be read.
     pub fn of(debuggee: Box<dyn Debuggee>) -> Result<Self> {
+        let saved = debuggee.save()?;
+        let mut timeline = Self::from(debuggee, 0, Ok(saved));
+        timeline.run_to(0, None)?;
+        if timeline.cycle() == 0 {
+            timeline.begin_anew()?;
+        }
+        Ok(timeline)
+    }
+
+    /// Looks at a machine that has come to a cycle without being heard; it runs on for so many cycles, behind
+    /// which no core is ahead any more with what nobody heard. Goes back to there, if it can be saved.
+    ///
+    /// # Errors
+    /// When what comes in cannot be read.
+    pub fn attach(debuggee: Box<dyn Debuggee>, cycle: u64, ahead: u64) -> Result<Self> {
+        let saved = debuggee.save().map_err(|error| error.to_string());
+        let mut timeline = Self::from(debuggee, cycle, saved);
+        let end = cycle + ahead;
+        while timeline.cycle() < end && timeline.ended().is_none() && !timeline.rests() {
+            timeline.run_to(timeline.cycle() + 1, None)?;
+        }
+        timeline.position = Position::of_units(timeline.cycle());
+        timeline.heard.settle(timeline.cycle());
+        if timeline.snapshots.is_ok() {
+            timeline.begin_anew()?;
+        }
+        Ok(timeline)
+    }
+
+    fn from(
+        debuggee: Box<dyn Debuggee>,
+        cycle: u64,
+        saved: std::result::Result<Saved, String>,
+    ) -> Self {
         let harts = Harts::new((0..debuggee.harts()).map(|hart| debuggee.registers(hart)));
-        let heard = Heard { harts, notes: VecDeque::new(), reached: Reached::default() };
-        let beginning = Snapshot { heard: heard.clone(), saved: debuggee.save()? };
-        let snapshots = Snapshots::new(beginning, debuggee.bytes());
-        let mut timeline = Self {
+        let reached = Reached { cycle, ..Reached::default() };
+        let heard = Heard { harts, notes: VecDeque::new(), reached };
+        let snapshots = saved.map(|saved| {
+            Snapshots::new(Snapshot { heard: heard.clone(), saved }, debuggee.bytes())
+        });
+        Self {
             debuggee,
             heard,
             shown: None,
-            position: Position::of_units(0),
+            position: Position::of_units(cycle),
             snapshots,
+            first: cycle,
+            farthest: cycle,
             kept: Kept::default(),
             under_way: None,
             trouble: None,
             conditions: Conditions::default(),
-        };
-        timeline.run_to(0, None)?;
-        if timeline.cycle() == 0 {
-            let beginning = timeline.snapshot()?;
-            timeline.snapshots = Snapshots::new(beginning, timeline.debuggee.bytes());
         }
-        Ok(timeline)
+    }
+
+    /// Lets the run begin where it is: what was before is forgotten.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn begin_anew(&mut self) -> Result<()> {
+        let beginning = self.snapshot()?;
+        self.snapshots = Ok(Snapshots::new(beginning, self.debuggee.bytes()));
+        self.first = self.cycle();
+        Ok(())
+    }
+
+    /// Takes the harts' registers as they are: somebody else than the program has changed them.
+    pub fn look_anew(&mut self) {
+        let debuggee = &self.debuggee;
+        self.heard.harts = Harts::new((0..debuggee.harts()).map(|hart| debuggee.registers(hart)));
+    }
+
+    /// Forgets what was before where it is, if it goes back at all.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn forget(&mut self) -> Result<()> {
+        if self.snapshots.is_ok() { self.begin_anew() } else { Ok(()) }
+    }
+
+    /// Goes to the farthest cycle that it has come to, whatever lies between.
+    ///
+    /// # Errors
+    /// When what comes in cannot be read.
+    pub fn go_to_present(&mut self) -> Result<()> {
+        self.under_way = None;
+        self.load_for(self.farthest);
+        self.trouble.take().map_or(Ok(()), Err)?;
+        if self.cycle() < self.farthest {
+            self.run_to(self.farthest, None)?;
+        }
+        self.position = self.position.max(Position::of_units(self.cycle()));
+        Ok(())
     }
 
     /// Runs everything up to a cycle.
@@ -93,6 +170,7 @@ impl Timeline {
         self.shown = None;
         let mut log = Log { heard: &mut self.heard, kept: Some(&mut self.kept), hunt };
         self.heard.reached = self.debuggee.run(cycle, &mut log)?;
+        self.farthest = self.farthest.max(self.heard.reached.cycle);
         let printed = &mut self.kept.printed;
         printed.until = printed.until.max(Some(self.heard.reached.cycle));
         Ok(())
@@ -120,6 +198,11 @@ impl Timeline {
     /// Counts harts.
     pub fn harts(&self) -> u32 {
         self.debuggee.harts()
+    }
+
+    /// Tells whether it goes no further until something comes from outside.
+    pub fn rests(&self) -> bool {
+        self.heard.reached.rests && self.cycle() >= self.farthest
     }
 
     /// Says how the run has ended, if it has.

@@ -51,6 +51,11 @@ pub enum Move {
         /// What is told then.
         arrival: Arrival,
     },
+    /// Nowhere: it does not go back.
+    Stay {
+        /// Why.
+        why: String,
+    },
 }
 
 impl Timeline {
@@ -67,6 +72,10 @@ impl Timeline {
     ) {
         let seeks = matches!(goal, Goal::Position(_));
         self.debuggee.dwell(!seeks && self.conditions.compare_memory());
+        let goes_back = !forward || matches!(goal, Goal::Position(to) if to < self.position);
+        if goes_back && self.cannot_go_back() {
+            return;
+        }
         let step = match goal {
             Goal::Position(to) => {
                 self.load_for(to.cycle);
@@ -106,6 +115,9 @@ impl Timeline {
     pub fn begin_for(&mut self, target: Target) {
         if let Some(start) = self.kept.starts.get(&target) {
             let Candidate { position: to, hart, reason } = start.clone();
+            if to < self.position && self.cannot_go_back() {
+                return;
+            }
             self.load_for(to.cycle);
             self.under_way = Some(Move::Seek { to, arrival: Arrival { hart, reason } });
             return;
@@ -123,6 +135,14 @@ impl Timeline {
         self.conditions = conditions;
     }
 
+    /// Stays where it is if nothing is kept that it could go back by; tells whether it does.
+    fn cannot_go_back(&mut self) -> bool {
+        let why = self.snapshots.as_ref().err().cloned();
+        let is_so = why.is_some();
+        self.under_way = why.map(|why| Move::Stay { why });
+        is_so
+    }
+
     /// Goes on for about so long; `None`: it is not there yet.
     ///
     /// # Errors
@@ -133,7 +153,7 @@ impl Timeline {
             self.trouble.take().map_or(Ok(()), Err)?;
             let under_way = self.under_way.take().ok_or_else(nothing_begun)?;
             let arrival = self.pursue(under_way)?;
-            if arrival.is_some() || start.elapsed() >= budget {
+            if arrival.is_some() || self.rests() || start.elapsed() >= budget {
                 return Ok(arrival);
             }
         }
@@ -155,6 +175,7 @@ impl Timeline {
                 self.pursue_backward(hunt, watched, from.ok_or(reach), end)
             }
             Move::Seek { to, arrival } => self.pursue_seek(to, arrival),
+            Move::Stay { why } => Ok(Some(Arrival { hart: None, reason: Reason::NoWayBack(why) })),
         }
     }
 
@@ -176,6 +197,9 @@ impl Timeline {
                 return self.arrive(position, Arrival { hart, reason }).map(Some);
             }
             self.run_cycle(&mut hunt, &mut watched)?;
+            if self.rests() {
+                break;
+            }
         }
         self.heard.settle(self.cycle());
         self.keep_snapshot(INTERVAL_CYCLES)?;
@@ -217,10 +241,10 @@ impl Timeline {
             let arrival = Arrival { hart, reason };
             return Ok(self.go_on(Move::Seek { to: position, arrival }));
         }
-        if from == 0 {
-            self.load_for(0);
+        if from <= self.first {
+            self.load_for(self.first);
             let arrival = Arrival { hart: None, reason: Reason::Begin };
-            return Ok(self.go_on(Move::Seek { to: Position::of_units(0), arrival }));
+            return Ok(self.go_on(Move::Seek { to: Position::of_units(self.first), arrival }));
         }
         let reach = from - 1;
         Ok(self.go_on(Move::Backward { hunt, watched, reach, from: None, end: from }))
@@ -251,8 +275,11 @@ impl Timeline {
         self.heard.settle(position.cycle);
         let is_shown =
             self.shown.as_ref().is_some_and(|shown| shown.reached.cycle == position.cycle);
-        if self.cycle() > position.cycle && !is_shown {
-            let from = self.snapshots.at_or_before(position.cycle);
+        if self.cycle() > position.cycle
+            && !is_shown
+            && let Ok(snapshots) = &self.snapshots
+        {
+            let from = snapshots.at_or_before(position.cycle);
             let mut heard = from.heard.clone();
             let mut log = Log { heard: &mut heard, kept: None, hunt: None };
             self.debuggee.show(&from.saved, position.cycle, &mut log)?;
@@ -269,8 +296,9 @@ impl Timeline {
     }
 
     /// Takes the state from which a cycle is reached soonest.
-    fn load_for(&mut self, cycle: u64) {
-        let kept = self.snapshots.at_or_before(cycle).heard.reached.cycle;
+    pub(super) fn load_for(&mut self, cycle: u64) {
+        let Ok(snapshots) = &self.snapshots else { return };
+        let kept = snapshots.at_or_before(cycle).heard.reached.cycle;
         if self.cycle() > cycle || kept > self.cycle() {
             self.load(cycle);
         }
@@ -278,16 +306,20 @@ impl Timeline {
 
     /// Takes the last state that was kept at or before a cycle.
     fn load(&mut self, cycle: u64) {
-        let kept = self.snapshots.at_or_before(cycle);
+        let Ok(snapshots) = &self.snapshots else { return };
+        let kept = snapshots.at_or_before(cycle);
         self.shown = None;
         self.heard.clone_from(&kept.heard);
         self.trouble = self.trouble.take().or(self.debuggee.restore(&kept.saved).err());
     }
 
     fn keep_snapshot(&mut self, apart: u64) -> Result<()> {
-        if self.ended().is_none() && self.snapshots.wants(self.cycle(), apart) {
+        let Ok(snapshots) = &self.snapshots else { return Ok(()) };
+        if self.ended().is_none() && snapshots.wants(self.cycle(), apart) {
             let snapshot = self.snapshot()?;
-            self.snapshots.keep(snapshot);
+            if let Ok(snapshots) = &mut self.snapshots {
+                snapshots.keep(snapshot);
+            }
         }
         Ok(())
     }

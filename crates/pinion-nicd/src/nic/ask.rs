@@ -1,6 +1,7 @@
 //! What `pinion nic status` and `pinion nic log` ask a running NIC.
 
 use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use pinion_app::error::{Error, Result};
 use pinion_observe::document::Document;
 use pinion_sim::Time;
 
-fn gone(device: &str) -> Error {
+pub fn gone(device: &str) -> Error {
     Error::Usage(format!("the NIC {device} has hung up"))
 }
 
@@ -25,9 +26,17 @@ fn ask(device: &str, kind: Kind, body: &[u8]) -> Result<(Connection, Vec<u8>)> {
 
 /// Receives a message's body; `None`: the NIC has hung up.
 fn receive(device: &str, connection: &Connection) -> Result<Option<Vec<u8>>> {
+    receive_with_file(device, connection).map(|received| received.map(|(body, _)| body))
+}
+
+/// Receives a message's body, and the file that came with it; `None`: the NIC has hung up.
+pub fn receive_with_file(
+    device: &str,
+    connection: &Connection,
+) -> Result<Option<(Vec<u8>, Option<OwnedFd>)>> {
     let mut buffer = vec![0; MESSAGE_BYTES];
     let mut was_reset = false;
-    let (bytes, _) = loop {
+    let (bytes, file) = loop {
         match connection.receive(&mut buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             // A NIC that hangs up with our question unread resets the connection: that is told
@@ -49,7 +58,7 @@ fn receive(device: &str, connection: &Connection) -> Result<Option<Vec<u8>>> {
     if header.status != 0 {
         return Err(Error::Usage(String::from_utf8_lossy(body).into_owned()));
     }
-    Ok(Some(body.to_vec()))
+    Ok(Some((body.to_vec(), file)))
 }
 
 /// Asks a NIC for its state, as JSON.

@@ -9,6 +9,7 @@ use pinion_sim::Time;
 use pinion_spin::matching::ContextMatch;
 use pinion_spin::{ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, Spin};
 
+use super::debugged::count;
 use super::deed::Deed;
 use super::holder::Holder;
 use super::images::Loaded;
@@ -16,10 +17,12 @@ use super::log::{Line, Log};
 use super::script::Script;
 use pinion_app::error::{Error, Result};
 use pinion_app::tape::Tape;
+use pinion_debug::visit::Effects;
 use pinion_host::Exchange;
 use pinion_observe::fault::program::Code;
 use pinion_observe::fault::{Explained, Fault, Nic as FaultyNic, Program};
 use pinion_observe::report::{Collector, Ears, Ending, Links, Outputs, Sink, Subject, Summary};
+use pinion_run::live::queue::Queue;
 use pinion_run::live::slices::Slices;
 use pinion_run::live::{Device, Options as LiveOptions, Outside, SLICE_PS};
 use pinion_run::watch::Observer;
@@ -53,6 +56,8 @@ pub struct Board {
     pub seen: Vec<Seen>,
     pub outside: Outside,
     pub slices: Slices,
+    /// Whether a debugger has it, and nothing goes on but as that lets it.
+    pub is_held: bool,
     /// Number of ended handlers told of since a context was last taken.
     faults_told: u64,
     /// Number of handlers that were ended because their program had left, or unloaded them.
@@ -95,6 +100,7 @@ impl Board {
             seen: vec![Seen::default(); contexts as usize],
             outside: Outside::new(device, options, 0),
             slices: Slices::default(),
+            is_held: false,
             faults_told: 0,
             left_behind: 0,
             collector: Collector::new(outputs, links, names)?,
@@ -137,6 +143,9 @@ impl Board {
 
     /// Simulates for a slice, if there is something to simulate.
     pub fn simulate(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        if self.is_held {
+            return Ok(());
+        }
         let known = match &mut self.script {
             None => None,
             Some(script) => {
@@ -185,7 +194,7 @@ impl Board {
                 None => started.elapsed() > DRAIN_TIME,
                 Some(script) => script.takes_stay() || !script.has_slice(),
             };
-            if is_late {
+            if self.is_held || is_late {
                 self.keep(|| Some(Deed::Stayed));
                 return Ok(false);
             }
@@ -209,7 +218,8 @@ impl Board {
         let end = self.now() + LINGER_TIME;
         let is_inside = |nic: &Nic| contexts.clone().any(|id| nic.packets_of(ContextId(id)) > 0);
         let may = |script: &Option<Script>| script.as_ref().is_none_or(Script::has_slice);
-        while is_inside(&self.nic)
+        while !self.is_held
+            && is_inside(&self.nic)
             && self.now() < end
             && self.slices.stuck.is_none()
             && may(&self.script)
@@ -220,6 +230,50 @@ impl Board {
                 return;
             }
         }
+    }
+
+    /// Tells whether what comes in and what programs do is kept, or was.
+    pub fn is_recorded(&self) -> bool {
+        self.tape.is_some() || self.script.is_some()
+    }
+
+    /// Gives who hears it, and the frames that wait.
+    pub fn ears(&mut self) -> (&mut Collector, &mut Queue) {
+        (&mut self.collector, &mut self.outside.queue)
+    }
+
+    /// Gives who hears it.
+    pub fn collector(&mut self) -> &mut Collector {
+        &mut self.collector
+    }
+
+    /// Lists the contexts that programs with handlers hold.
+    pub fn held(&self) -> Vec<ContextId> {
+        let with_handlers = self.holders.values().filter(|holder| holder.image.is_some());
+        with_handlers.flat_map(Holder::contexts).map(ContextId).collect()
+    }
+
+    /// Lists the contexts with whose they are.
+    pub fn contexts(&self) -> Vec<ExecutionContext> {
+        contexts(&self.machine, &self.images, &self.holders)
+    }
+
+    /// Takes over from a debugger that has let the NIC go on up to a time, and what it did.
+    pub fn take_over(
+        &mut self,
+        effects: Effects,
+        (reached, rests): (Time, bool),
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let (images, holders, machine) = (&self.images, &self.holders, &self.machine);
+        let (log, told) = (&mut self.log, &mut self.faults_told);
+        let (seen, left_behind) = (&mut self.seen, &mut self.left_behind);
+        let device = &mut self.outside.device;
+        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
+        effects.pass_on(&mut hearing, |effect| count(&effect, seen, left_behind));
+        self.slices.take_over(reached, rests);
+        self.outside.clock.hold_at(reached);
+        self.outside.device.take_error()
     }
 
     /// Drops what is inside and holds the cores.

@@ -42,6 +42,8 @@ pub enum Kind {
     Status,
     /// Asks for handlers' output.
     Log,
+    /// Takes the NIC for a debugger, asks for its programs, and hands the debugger's connection over.
+    Debug,
 }
 
 impl Kind {
@@ -58,6 +60,7 @@ impl Kind {
             Self::Answer,
             Self::Status,
             Self::Log,
+            Self::Debug,
         ];
         all.into_iter().find(|kind| *kind as u16 == number)
     }

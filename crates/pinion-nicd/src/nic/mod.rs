@@ -9,18 +9,22 @@
 mod ask;
 mod attach;
 mod board;
+mod debugged;
+mod debugger;
 mod deed;
 mod holder;
 mod images;
 mod log;
 mod message;
 mod notices;
+mod reception;
 mod refusal;
 mod replay;
 mod script;
 mod serve;
 mod socket;
 mod status;
+mod visitor;
 mod windows;
 
 use std::cell::Cell;
@@ -40,6 +44,7 @@ use pinion_run::live::{LONGEST_WAIT, Options as LiveOptions};
 use pinion_run::watch::{Observer, Progress};
 
 use board::Board;
+use debugged::Debugged;
 use deed::Deed;
 use images::read_image;
 use log::{Cursor, Log};
@@ -50,8 +55,11 @@ use serve::{Asker, Reply, serve};
 use socket::{Connection, Door};
 
 pub use ask::{Lines, log_line_json, log_lines, status, status_text};
+pub use debugger::{Attachment, attach};
+pub use reception::Reception;
 pub use replay::replay;
 pub use socket::Allowed;
+pub use visitor::Known;
 
 /// Answers at most so many messages of a program before the simulation goes on.
 const MESSAGES_AT_A_TIME: usize = 64;
@@ -102,7 +110,8 @@ pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) ->
     let setting = check(options)?;
     let door = Door::open(&options.device, options.allowed.clone())?;
     let board = Board::new(options.machine.clone(), &options.live, outputs, options.log_lines)?;
-    let mut house = House { board, setting, door, peers: BTreeMap::new(), next_peer: 0 };
+    let (peers, debugged) = (BTreeMap::new(), Debugged::default());
+    let mut house = House { board, setting, door, peers, next_peer: 0, debugged };
     let observer = &mut Limited::new(observer);
     observer.started();
     let start = Instant::now();
@@ -144,6 +153,7 @@ struct House {
     door: Door,
     peers: BTreeMap<u64, Peer>,
     next_peer: u64,
+    debugged: Debugged,
 }
 
 impl House {
@@ -162,7 +172,9 @@ impl House {
                 self.let_in(connection, is_allowed, observer);
             }
         }
-        self.board.simulate(observer)?;
+        if !self.attend(observer)? {
+            self.board.simulate(observer)?;
+        }
         self.pass_lines_on(observer);
         Ok(())
     }
@@ -174,6 +186,7 @@ impl House {
         let devices = waited.len();
         waited.push(entry(self.door.as_fd()));
         waited.extend(self.peers.values().map(|peer| entry(peer.connection.as_fd())));
+        waited.extend(self.debugged.visitor.fd().map(entry));
         let limit = self.board.rest().unwrap_or(LONGEST_WAIT);
         let limit = if self.owes_lines() { limit.min(RETRY) } else { limit };
         let limit = self.board.outside.device.patience(limit);
@@ -254,10 +267,15 @@ impl House {
                 }
             };
             let asker = Asker::at(number, &peer.connection);
-            let file = file.map(read_image);
-            self.board.keep(|| Deed::of(asker, kind, body, &file));
-            let message = (kind, Body(body));
-            let reply = serve(&mut self.board, &self.setting, asker, message, file, observer);
+            let reply = if kind == Kind::Debug {
+                self.debugged.answer(&mut self.board, asker, Body(body), file)
+            } else {
+                let file = file.map(read_image);
+                self.board.keep(|| Deed::of(asker, kind, body, &file));
+                let message = (kind, Body(body));
+                serve(&mut self.board, &self.setting, asker, message, file, observer)
+            };
+            self.debugged.is_outdated |= matches!(kind, Kind::Attach | Kind::Load | Kind::Unload);
             let is_garbage = reply.as_ref().is_err_and(|refusal| refusal.code == Code::Garbage);
             if !self.reply(number, header, reply, observer) || is_garbage {
                 return self.let_go(number, observer);
@@ -310,6 +328,8 @@ impl House {
     /// Forgets a peer, and releases what it held.
     fn let_go(&mut self, number: u64, observer: &mut dyn Observer) {
         self.peers.remove(&number);
+        self.debugged.visitor.leaves(number);
+        self.debugged.is_outdated = true;
         if self.board.holders.contains_key(&number) {
             self.board.keep(|| Some(Deed::Gone { from: number }));
         }

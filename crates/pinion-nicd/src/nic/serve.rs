@@ -81,6 +81,7 @@ pub fn serve(
         Kind::Read => read(board, asker, body),
         Kind::Write => write(board, asker, body),
         Kind::Answer => push(board, asker, body),
+        Kind::Debug => Err(Refusal::garbage("a debugger is for who runs the NIC")),
         Kind::Status => answer(Builder::default().bytes(status::json(board, setting).as_bytes())),
         Kind::Log => match (body.u32(), body.u32(), body.is_empty()) {
             (Some(follow), Some(_), true) => {

@@ -16,6 +16,7 @@ use super::plan::{Plan, Target};
 use super::run::{RunOptions, build, failed, share, sum_up};
 use super::summary::{Ended, Summary};
 use super::tracing::{NetworkTracer, Tracing};
+use crate::live::guest::Guest;
 use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, drive};
 use crate::nanoservice::said::whole_lines;
 use crate::watch::Observer;
@@ -24,7 +25,7 @@ use pinion_app::tape::Played;
 use pinion_observe::report::Ending;
 
 /// Runs a cluster on a device until the observer stops it, the time is over, all programs have ended that
-/// a run waits for, or one has failed. The plan is one of [`Plan::load_live`].
+/// a run waits for, or one has failed; a guest may take part. The plan is one of [`Plan::load_live`].
 ///
 /// # Errors
 /// When the device cannot be opened or is lost, a node cannot be made, or an output fails.
@@ -32,6 +33,7 @@ pub fn run(
     plan: &Plan,
     live: &Options,
     options: &RunOptions,
+    guest: &mut dyn Guest,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     let Some(outside_node) = plan.outside() else {
@@ -48,7 +50,7 @@ pub fn run(
     if let Some(tape) = &live.tape {
         tape.ready(cycles.ready);
     }
-    let host = drive(&mut cycles, &mut outside, live, observer)?;
+    let host = drive(&mut cycles, &mut outside, live, (guest, observer))?;
     let mut summary = sum_up_live(plan, options, cycles, host)?;
     summary.remarks.extend(outside.remarks());
     Ok(summary)
@@ -169,6 +171,10 @@ impl<'a> Live<'a> {
 }
 
 impl Inside for Live<'_> {
+    fn what(&self) -> &'static str {
+        "a cluster"
+    }
+
     fn arrive(&mut self, first_flit: u64, frame: Vec<u8>) {
         self.rests = false;
         if let Some(outside) = self.outside() {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use pinion_sim::node::flits;
 use pinion_sim::{Clock, Time};
 
+use super::guest::Lent;
 use super::{Outside, SHORT_WAIT, Standing, Subject};
 use crate::watch::{Observer, Progress};
 use pinion_app::error::Result;
@@ -32,6 +33,9 @@ pub(crate) enum Holds {
 
 /// What runs behind the wire.
 pub(crate) trait Inside {
+    /// Says what it is.
+    fn what(&self) -> &'static str;
+
     /// Takes a frame whose first flit arrives in a cycle.
     fn arrive(&mut self, first_flit: u64, frame: Vec<u8>);
 
@@ -195,5 +199,9 @@ impl<I: Inside> Subject for Cycles<I> {
         }
         self.inside.pass_on(observer);
         Ok(())
+    }
+
+    fn lend(&mut self) -> Lent<'_> {
+        Lent::Other(self.inside.what())
     }
 }

@@ -105,8 +105,14 @@ impl Device {
 
     /// Waits for a frame, a while at most.
     pub fn wait(&self, longest: Duration) -> Result<()> {
+        self.wait_too(longest, &[])
+    }
+
+    /// Waits for a frame or something else, a while at most.
+    pub fn wait_too(&self, longest: Duration, others: &[BorrowedFd<'_>]) -> Result<()> {
+        let all = self.fds().chain(others.iter().copied());
         let mut waited: Vec<PollFd<'_>> =
-            self.fds().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+            all.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         let limit = self.patience(longest);
         let limit = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
         match poll(&mut waited, limit) {

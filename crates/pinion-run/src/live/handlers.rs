@@ -5,6 +5,7 @@ use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 use pinion_spin::Units;
 
+use super::guest::{self, Guest, Lent};
 use super::slices::Slices;
 use super::{Device, Faults, Options, Outside, Standing, Subject, drive};
 use crate::run::links;
@@ -14,7 +15,7 @@ use pinion_app::error::Result;
 use pinion_observe::fault::Fault;
 use pinion_observe::report::{Collector, Ending, Outputs, Sink, Summary};
 
-/// Runs an application on a device until the observer stops it or the time is over.
+/// Runs an application on a device until the observer stops it or the time is over; a guest may take part.
 ///
 /// # Errors
 /// When a device cannot be opened or is lost, or an output fails.
@@ -22,6 +23,7 @@ pub fn run(
     app: &App,
     options: &Options,
     outputs: &Outputs,
+    guest: &mut dyn Guest,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     let skip = app.skipped_bytes();
@@ -33,7 +35,7 @@ pub fn run(
         slices: Slices::default(),
         faults: Faults::default(),
     };
-    let host = drive(&mut handlers, &mut outside, options, observer)?;
+    let host = drive(&mut handlers, &mut outside, options, (guest, observer))?;
     let Handlers { nic, collector, slices, mut faults, .. } = handlers;
     let device = &mut outside.device;
     let mut passing = Passing { device, faults: &mut faults, app, observer };
@@ -78,6 +80,11 @@ impl Subject for Handlers<'_> {
             pace.add(slice);
         }
         Ok(())
+    }
+
+    fn lend(&mut self) -> Lent<'_> {
+        let Self { app, nic, collector, slices, faults } = self;
+        Lent::Handlers(guest::Handlers { app, nic, collector, slices, faults })
     }
 }
 

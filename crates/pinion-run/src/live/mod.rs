@@ -13,6 +13,7 @@ pub mod clock;
 mod cycles;
 mod device;
 mod faults;
+pub mod guest;
 mod handlers;
 pub mod pace;
 pub mod queue;
@@ -31,6 +32,7 @@ use pinion_app::tape::Tape;
 use pinion_observe::report::Summary;
 
 use clock::Clock;
+use guest::{Guest, Lent};
 use pace::Pace;
 use queue::Queue;
 
@@ -93,6 +95,9 @@ pub(crate) trait Subject {
     /// # Errors
     /// When a device is lost, or an output fails.
     fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()>;
+
+    /// Lends itself to a guest for a turn.
+    fn lend(&mut self) -> Lent<'_>;
 }
 
 /// What a live run has outside.
@@ -146,13 +151,13 @@ impl Outside {
     }
 }
 
-/// Runs a subject until it is over, the observer stops it or the time is over; gives the host's time
-/// that it took.
+/// Runs a subject until it is over, the observer stops it or the time is over; a guest may take part. Gives
+/// the host's time that it took.
 pub(crate) fn drive(
     subject: &mut dyn Subject,
     outside: &mut Outside,
     options: &Options,
-    observer: &mut dyn Observer,
+    (guest, observer): (&mut dyn Guest, &mut dyn Observer),
 ) -> Result<Duration> {
     observer.started();
     let start = Instant::now();
@@ -164,12 +169,18 @@ pub(crate) fn drive(
         if !goes_on || is_over || standing == Standing::Ended {
             return Ok(start.elapsed());
         }
-        match standing {
-            Standing::Idle if outside.queue.is_empty() => outside.device.wait(LONGEST_WAIT)?,
-            Standing::Waits if outside.queue.is_empty() => outside.device.wait(SHORT_WAIT)?,
-            _ => {}
+        let longest = match standing {
+            Standing::Idle => LONGEST_WAIT,
+            Standing::Waits => SHORT_WAIT,
+            _ => Duration::ZERO,
+        };
+        if !longest.is_zero() && outside.queue.is_empty() {
+            outside.device.wait_too(longest, &guest.fds())?;
         }
         outside.read()?;
+        if guest.take_turn(subject.lend(), outside, observer)? {
+            continue;
+        }
         subject.simulate(outside, observer)?;
         outside.notice(observer);
     }

@@ -104,6 +104,21 @@ impl Queue {
         None
     }
 
+    /// Takes the next frame, which arrives at a moment at the latest, however long it has waited.
+    pub fn take_by(&mut self, latest: Time) -> Option<Offer> {
+        let front = self.waiting.front_mut()?;
+        (front.read, front.arrival) = (Instant::now(), front.arrival.min(latest));
+        match self.next() {
+            frame @ Offer::Frame(_) => Some(frame),
+            _ => None,
+        }
+    }
+
+    /// Lets frames wait from now on: what they have waited was no fault of the simulation.
+    pub fn forgive(&mut self) {
+        self.waiting.iter_mut().for_each(|waiting| waiting.read = Instant::now());
+    }
+
     /// Tells whether no frame waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()

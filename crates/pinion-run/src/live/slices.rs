@@ -37,6 +37,11 @@ impl Slices {
         nic.max(self.reached)
     }
 
+    /// Takes over from whoever has let the NIC go on meanwhile, up to a time.
+    pub fn take_over(&mut self, reached: Time, is_idle: bool) {
+        (self.reached, self.is_idle) = (reached, is_idle);
+    }
+
     /// Tells how the NIC stands.
     pub(super) fn standing(&self) -> Standing {
         match &self.stuck {

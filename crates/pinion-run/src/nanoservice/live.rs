@@ -19,6 +19,7 @@ use super::said::Said;
 use super::setup::Setup;
 use super::summary::{Summary, sum_up};
 use super::wire::Wire;
+use crate::live::guest::Guest;
 use crate::live::{Cycles, Device, Holds, Inside, NIC_MAC, Options, Outside, drive};
 use crate::watch::Observer;
 use pinion_app::error::Result;
@@ -41,7 +42,8 @@ pub fn node_ip(setup: &Setup, kernel: Option<InterfaceAddress>) -> Ipv4Addr {
     first.into_iter().find(|ip| *ip != kernel.address).unwrap_or(own)
 }
 
-/// Runs a nanoservice on a device until its program ends, the observer stops it or the time is over.
+/// Runs a nanoservice on a device until its program ends, the observer stops it or the time is over; a guest
+/// may take part.
 ///
 /// # Errors
 /// When the device cannot be opened or is lost, or an output fails.
@@ -50,6 +52,7 @@ pub fn run(
     mut setup: Setup,
     options: &Options,
     outputs: &Outputs,
+    guest: &mut dyn Guest,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     let ip = node_ip(&setup, options.address);
@@ -61,7 +64,7 @@ pub fn run(
         tape.peer(setup.address.next_hop_mac);
         tape.ready(cycles.ready);
     }
-    let host = drive(&mut cycles, &mut outside, options, observer)?;
+    let host = drive(&mut cycles, &mut outside, options, (guest, observer))?;
     let mut summary = sum_up_live(cycles, &setup, host)?;
     outside.tell(&mut summary);
     Ok(summary)
@@ -159,6 +162,10 @@ impl<'a, L: Settling> Live<'a, L> {
 }
 
 impl<L: Settling> Inside for Live<'_, L> {
+    fn what(&self) -> &'static str {
+        "a nanoservice"
+    }
+
     fn arrive(&mut self, first_flit: Cycle, frame: Vec<u8>) {
         self.end.arrive(0, first_flit, frame);
     }

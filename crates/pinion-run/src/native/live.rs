@@ -7,6 +7,7 @@ use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 
 use super::Tell;
+use crate::live::guest::{Guest, Lent};
 use crate::live::{Device, Faults, Options, Outside, Passing, Standing, Subject, drive};
 use crate::run::links;
 use crate::watch::Observer;
@@ -14,7 +15,7 @@ use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_observe::report::{Collector, Ending, Outputs, Summary};
 
-/// Runs an application live until the observer stops it or the time is over.
+/// Runs an application live until the observer stops it or the time is over; a guest may take part.
 ///
 /// # Errors
 /// When the engine cannot start, a device cannot be opened or is lost, or an output fails.
@@ -23,6 +24,7 @@ pub fn run(
     options: &Options,
     workers: u32,
     outputs: &Outputs,
+    guest: &mut dyn Guest,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     let skip = app.skipped_bytes();
@@ -35,7 +37,7 @@ pub fn run(
         spent: Duration::ZERO,
         faults: Faults::default(),
     };
-    let host = drive(&mut native, &mut outside, options, observer)?;
+    let host = drive(&mut native, &mut outside, options, (guest, observer))?;
     let Native { engine, collector, spent, mut faults, .. } = native;
     let mut remarks = vec![format!("live on {}", outside.device.name())];
     remarks.extend(outside.device.remarks());
@@ -83,5 +85,9 @@ impl Subject for Native<'_> {
         self.spent += began.elapsed();
         outside.device.take_error()?;
         self.collector.take_error().map_or(Ok(()), Err)
+    }
+
+    fn lend(&mut self) -> Lent<'_> {
+        Lent::Other("the native engine, whose handlers are this computer's own code")
     }
 }

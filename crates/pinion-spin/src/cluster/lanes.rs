@@ -24,6 +24,10 @@ use crate::shared::Shared;
 /// L1 takes longer (22 cycles in all, row remote_l1).
 pub const LOOKAHEAD_CYCLES: u64 = 8;
 
+/// Cycles behind which no core has done anything when a NIC has come to a cycle: what a core has alone it
+/// may do that far ahead, once up to an access and once behind it, an access included that waits long.
+pub const AHEAD_CYCLES: u64 = LOOKAHEAD_CYCLES + 3 * RUN_AHEAD_CYCLES;
+
 /// Holds the next own-L1 accesses of a cluster's cores.
 #[derive(Clone, Debug)]
 pub struct Lane {

@@ -65,6 +65,21 @@ impl Units {
         Ok(Self { machine, clock, nics, level, host })
     }
 
+    /// Takes a NIC for the only unit.
+    pub fn alone(nic: Nic) -> Self {
+        let machine = nic.machine().clone();
+        let clock = Clock::from_hz(machine.clock.frequency_mhz.max(1) * 1_000_000);
+        let level = Level::new(&machine, Vec::new(), no_rules());
+        Self { machine, clock, nics: vec![nic], level, host: HostMemory::new(0) }
+    }
+
+    /// Exchanges the only unit for another NIC of the same machine; several stay.
+    pub fn exchange(&mut self, nic: &mut Nic) {
+        if let [only] = &mut self.nics[..] {
+            std::mem::swap(only, nic);
+        }
+    }
+
     /// Runs until the traffic ends and everything is out, or `until` is reached.
     pub fn run(
         &mut self,

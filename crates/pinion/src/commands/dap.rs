@@ -55,6 +55,7 @@ fn launch(launch: &Launch) -> Result<Launched> {
     let given = [
         ("--listen", args.listen.is_some()),
         ("--gdb", args.gdb.is_some()),
+        ("--nic", args.nic.is_some()),
         ("--", !args.more.is_empty()),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {

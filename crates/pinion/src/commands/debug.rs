@@ -23,12 +23,12 @@ use pinion_isa::elf::Image;
 use pinion_sim::Clock;
 
 use super::run::packets;
-use super::{Status, build, cluster, engine, interrupt, look, recorded, service};
+use super::{Status, attach, build, cluster, engine, interrupt, look, recorded, service};
 use crate::cli::{DEBUG_REFUSES, DebugArgs, RunArgs};
 use crate::output;
 
 /// Where gdb finds the run that it is started on: any port that is free.
-const OWN_GDB: &str = "127.0.0.1:0";
+pub const OWN_GDB: &str = "127.0.0.1:0";
 
 /// Time between two looks at whether gdb has connected.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -60,6 +60,9 @@ impl Subject {
 }
 
 pub fn run(args: &DebugArgs) -> Result<Status> {
+    if let Some(device) = &args.nic {
+        return attach::run(args, device);
+    }
     let begin = choose(args)?;
     let (listener, chosen) = match &args.listen {
         Some(address) => (session::listen(address)?, None),
@@ -76,13 +79,13 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
     let address = listener.local_addr().map_err(|error| Error::part("cannot listen", error))?;
     match chosen {
         None => {
-            let stream = accept(&listener, address, &elf)?;
+            let stream = accept(&listener, address, Some(&elf))?;
             conclude(session::serve(console, stream)?)
         }
         Some(chosen) => {
             // Ctrl-C is for gdb, which has the terminal too.
             interrupt::leave_alone();
-            let mut child = gdb::start(&chosen, &elf, address, &args.more)?;
+            let mut child = gdb::start(&chosen, Some(&elf), address, &args.more)?;
             let served = match meet(&listener, &mut child)? {
                 Some(stream) => session::serve(console, stream),
                 None => Ok(Ended::ByUser),
@@ -104,7 +107,8 @@ pub fn go_to(run: &RunArgs, app: &App, longest: &Longest) -> Result<Status> {
     let commands = [format!("monitor goto cycle {cycle}"), "continue".to_owned()];
     let commands = commands.into_iter().chain(thread.map(|number| format!("thread {number}")));
     let more = commands.flat_map(|command| ["-ex".to_owned(), command]).collect();
-    self::run(&DebugArgs { listen: None, gdb: None, node: None, run: run.clone(), more })
+    let run = run.clone();
+    self::run(&DebugArgs { listen: None, gdb: None, nic: None, node: None, run, more })
 }
 
 /// Makes what an editor debugs, of the words of `pinion debug`. The recording that stands in the
@@ -205,10 +209,14 @@ fn of_cluster(args: &DebugArgs, file: &Path) -> Result<Subject> {
 }
 
 /// Waits for a debugger, and says how one connects.
-fn accept(listener: &TcpListener, address: SocketAddr, elf: &Path) -> Result<TcpStream> {
+pub fn accept(
+    listener: &TcpListener,
+    address: SocketAddr,
+    elf: Option<&Path>,
+) -> Result<TcpStream> {
+    let elf = elf.map(|elf| format!("{} ", elf.display())).unwrap_or_default();
     output::print(&format!(
-        "waiting for gdb on {address}: gdb-multiarch {} -ex 'target remote {address}'\n",
-        elf.display()
+        "waiting for gdb on {address}: gdb-multiarch {elf}-ex 'target remote {address}'\n",
     ));
     let (stream, _) = listener.accept().map_err(|error| Error::part("cannot accept", error))?;
     interrupt::leave_alone();
@@ -216,7 +224,7 @@ fn accept(listener: &TcpListener, address: SocketAddr, elf: &Path) -> Result<Tcp
 }
 
 /// Waits until gdb has connected; `None`: it ended before.
-fn meet(listener: &TcpListener, gdb: &mut Child) -> Result<Option<TcpStream>> {
+pub fn meet(listener: &TcpListener, gdb: &mut Child) -> Result<Option<TcpStream>> {
     let failed = |error| Error::part("cannot wait for gdb", error);
     listener.set_nonblocking(true).map_err(failed)?;
     loop {
@@ -246,7 +254,7 @@ fn conclude(ended: Ended) -> Result<Status> {
 }
 
 /// Says what a debugger will not find in the program.
-fn lack_of_symbols(elf: &Path, whom: &str) -> Result<Option<String>> {
+pub fn lack_of_symbols(elf: &Path, whom: &str) -> Result<Option<String>> {
     let bytes = std::fs::read(elf).map_err(|error| Error::file("read", elf, error))?;
     let is_missing =
         pinion_isa::elf::section_data(&bytes, ".debug_info").is_none_or(<[u8]>::is_empty);

@@ -1,5 +1,6 @@
 //! One file per verb: parsed arguments come in, an exit status or an error goes out.
 
+mod attach;
 mod bench;
 mod build;
 mod calibrate;

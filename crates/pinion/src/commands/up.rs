@@ -10,9 +10,11 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::cluster::{OtherSide, Plan, RunOptions};
 use pinion::error::Result;
+use pinion::live::guest::{Guest, NoGuest};
 use pinion::live::{self, Options, WireName};
 use pinion::manifest::Manifest;
 use pinion::nanoservice;
+use pinion::nic::{Known, Reception};
 use pinion::record::Subject;
 use pinion::report::{Outputs, Report, Sink, Summary};
 use pinion::watch::{Observer, Progress};
@@ -54,7 +56,9 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     let (mut keep, tape) = Keep::begin_live(args, Subject::Handlers(&app))?;
     options.tape = tape;
     let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args, &app) };
-    let summary = go(&app, &options, workers, &outputs(&args.report), &mut watch)?;
+    let mut guest = reception(args, Some((&app.manifest.app.name, &app.built.elf)));
+    let outputs = outputs(&args.report);
+    let summary = go(&app, &options, workers, &outputs, (&mut *guest, &mut watch))?;
     conclude(args, &summary, &mut keep)
 }
 
@@ -74,20 +78,37 @@ fn options(args: &UpArgs) -> Result<Options> {
     })
 }
 
+/// Opens the door for debuggers, under the wire's name; where that cannot be, the run goes on without.
+fn reception(args: &UpArgs, program: Option<(&str, &Path)>) -> Box<dyn Guest> {
+    let name = args.tap.as_ref().or(args.interface.as_ref()).map_or("", String::as_str);
+    let read = |(name, path): (&str, &Path)| {
+        let elf = std::fs::read(path).map_err(|error| Error::file("read", path, error))?;
+        Ok(Known { name: format!("{name}.elf"), elf })
+    };
+    let programs = program.map(read).transpose().map(|known| known.into_iter().collect());
+    match programs.and_then(|programs| Reception::open(name, programs)) {
+        Ok(reception) => Box::new(reception),
+        Err(error) => {
+            output::notice(&format!("no debugger can attach: {error}"));
+            Box::new(NoGuest)
+        }
+    }
+}
+
 /// Runs on the simulator, or on the native engine with so many workers.
 fn go(
     app: &App,
     options: &Options,
     workers: Option<u32>,
     outputs: &Outputs,
-    watch: &mut Watch,
+    (guest, watch): (&mut dyn Guest, &mut Watch),
 ) -> Result<Summary> {
     #[cfg(target_arch = "x86_64")]
     if let Some(workers) = workers {
-        return pinion::native::run_live(app, options, workers, outputs, watch);
+        return pinion::native::run_live(app, options, workers, outputs, guest, watch);
     }
     debug_assert!(workers.is_none(), "refused where there is no native engine");
-    live::run(app, options, outputs, watch)
+    live::run(app, options, outputs, guest, watch)
 }
 
 /// Runs a cluster live.
@@ -118,7 +139,8 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
     let mut watch = Watch { interrupted: interrupt::flag(), greeting };
     let (mut keep, tape) = Keep::begin_live(args, Subject::Cluster(&plan, file))?;
     options.tape = tape;
-    let summary = pinion::cluster::live::run(&plan, &options, &run, &mut watch)?;
+    let mut guest = reception(args, None);
+    let summary = pinion::cluster::live::run(&plan, &options, &run, &mut *guest, &mut watch)?;
     conclude(args, &summary, &mut keep)
 }
 
@@ -172,7 +194,9 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     let outputs = service::outputs(&args.report);
     let (mut keep, tape) = Keep::begin_live(args, Subject::Nanoservice(&service, &setup))?;
     options.tape = tape;
-    let summary = nanoservice::live::run(&service, setup, &options, &outputs, &mut watch)?;
+    let mut guest = reception(args, None);
+    let summary =
+        nanoservice::live::run(&service, setup, &options, &outputs, &mut *guest, &mut watch)?;
     conclude(args, &summary, &mut keep)
 }
 

@@ -1,0 +1,170 @@
+//! The debugger that has a NIC. It takes the NIC and asks for its programs first, so that gdb can be started
+//! on them; then it hands over gdb's connection, and the NIC stands. When gdb leaves, or is lost, or the
+//! process that brought it, the NIC goes on.
+
+use std::fs::File;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use nix::unistd::geteuid;
+use pinion_app::error::{Error, Result};
+use pinion_debug::session::Ended;
+use pinion_debug::visit::{Host, Turn, Visit, words};
+use pinion_observe::report::Collector;
+use pinion_run::live::queue::Queue;
+use pinion_spin::Units;
+
+use super::message::{Body, Builder, Header, Kind};
+use super::refusal::{Code, Refusal};
+use super::serve::{Asker, Reply};
+
+/// Begins a session in the place of a program's number.
+pub const BEGIN: u32 = u32::MAX;
+/// Gives up a gdb that does not take what it is sent for so long.
+const SEND_TIME: Duration = Duration::from_secs(5);
+/// Frames that a NIC takes at a time at most.
+const FRAMES_AT_A_TIME: usize = 256;
+
+/// A program that a debugger may want to know.
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    /// Its ELF file.
+    pub elf: Vec<u8>,
+}
+
+/// Who debugs a NIC, if anybody does.
+#[derive(Default)]
+pub struct Visitor {
+    holder: Option<Holder>,
+}
+
+struct Holder {
+    /// Number of its connection.
+    number: u64,
+    /// The process.
+    who: String,
+    /// Once gdb is there: its visit, and its connection.
+    visit: Option<(Visit, TcpStream)>,
+}
+
+impl Visitor {
+    /// Answers a message about a debugger; `host` is asked for the NIC when gdb's connection comes.
+    pub fn answer<'h>(
+        &mut self,
+        asker: Asker<'_>,
+        (mut body, file): (Body<'_>, Option<OwnedFd>),
+        programs: &[Known],
+        host: impl FnOnce() -> Result<Host<'h>>,
+    ) -> std::result::Result<Reply, Refusal> {
+        let Asker { pid, user, program, .. } = asker;
+        if user != geteuid() && !user.is_root() {
+            let why =
+                "a debugger sees everything of a NIC: only whoever runs it, and root, may attach";
+            return Err(Refusal::new(Code::NotAllowed, why));
+        }
+        let Some(number) = body.u32().filter(|_| body.is_empty()) else {
+            return Err(Refusal::garbage("it is too short, or too long"));
+        };
+        let who = format!("process {pid} ({program})");
+        let holder = self.holder.get_or_insert(Holder { number: asker.number, who, visit: None });
+        if holder.number != asker.number || number == BEGIN && holder.visit.is_some() {
+            let text = format!(
+                "{} debugs the NIC already; it can be attached to again when that has \
+                                left",
+                holder.who
+            );
+            return Err(Refusal::new(Code::Busy, text));
+        }
+        if number == BEGIN {
+            let file = file.ok_or_else(|| Refusal::garbage("gdb's connection is missing"))?;
+            let failed = |error: Error| Refusal::new(Code::Nic, error.to_string());
+            let stream = TcpStream::from(file);
+            let begun = stream.set_write_timeout(Some(SEND_TIME)).and_then(|()| stream.try_clone());
+            let copy =
+                begun.map_err(|error| failed(Error::part("gdb cannot be spoken with", error)))?;
+            let visit = host().and_then(|host| Visit::begin(host, stream)).map_err(failed)?;
+            holder.visit = Some((visit, copy));
+            return Ok(Reply::Answer(Vec::new(), Vec::new()));
+        }
+        let body = Builder::default().u32(programs.len() as u32);
+        let Some(known) = programs.get(number as usize) else {
+            return Ok(Reply::Answer(body.0, Vec::new()));
+        };
+        let file =
+            file_of(&known.elf).map_err(|error| Refusal::new(Code::Nic, error.to_string()))?;
+        Ok(Reply::Answer(body.name(&known.name).0, vec![file]))
+    }
+
+    /// Gives the visit, once gdb is there.
+    pub fn visit(&mut self) -> Option<&mut Visit> {
+        let visit = self.holder.as_mut()?.visit.as_mut();
+        visit.map(|(visit, _)| visit)
+    }
+
+    /// Gives what tells that gdb has sent something.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        let visit = self.holder.as_ref()?.visit.as_ref();
+        visit.map(|(_, stream)| stream.as_fd())
+    }
+
+    /// Lets a visit go on for a turn with frames that wait, and with a NIC; `None`: there is no visit.
+    pub fn turn(
+        &mut self,
+        lent: (&mut Units, &mut Collector),
+        queue: &mut Queue,
+        patience: Duration,
+    ) -> Option<Turn> {
+        let visit = self.visit()?;
+        let mut frames = Vec::new();
+        if visit.takes_frames() && !queue.is_empty() {
+            let reached = visit.reached();
+            // What comes next was not there before.
+            queue.ran(reached.ps());
+            while let Some(frame) = queue.take_by(reached) {
+                frames.push(frame);
+                if frames.len() == FRAMES_AT_A_TIME {
+                    break;
+                }
+            }
+        }
+        let turn = visit.turn(lent, frames, patience);
+        if turn.ended.is_some() {
+            queue.ran(turn.reached.ps());
+            queue.forgive();
+        }
+        Some(turn)
+    }
+
+    /// Ends the visit that a turn has ended: tells who brought it; gives who that was, and how it ended.
+    pub fn end(&mut self, ended: &Result<Ended>) -> Option<(u64, Vec<u8>, String)> {
+        let holder = self.holder.take()?;
+        let text = words(ended);
+        let status = match ended {
+            Ok(Ended::ByUser) => 0,
+            _ => Code::Nic as u32,
+        };
+        let header = Header::ask(Kind::Debug, 0).answer(status);
+        let message = [&header.bytes()[..], text.as_bytes()].concat();
+        Some((holder.number, message, format!("{}: {text}", holder.who)))
+    }
+
+    /// Notes that a connection was closed; tells whether it was the one that holds the NIC for a debugger
+    /// whose gdb is not there. A gdb that is there stays until it leaves.
+    pub fn leaves(&mut self, number: u64) {
+        if self.holder.as_ref().is_some_and(|one| one.number == number && one.visit.is_none()) {
+            self.holder = None;
+        }
+    }
+}
+
+/// Puts bytes into a file that nobody else can find.
+fn file_of(bytes: &[u8]) -> std::io::Result<OwnedFd> {
+    use std::io::{Seek as _, Write as _};
+    let flags = nix::sys::memfd::MFdFlags::MFD_CLOEXEC;
+    let mut file = File::from(nix::sys::memfd::memfd_create("pinion-program", flags)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}
