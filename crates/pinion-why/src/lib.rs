@@ -19,6 +19,5 @@ pub mod nano;
 pub mod way;
 
 pub use find::Which;
-pub use handlers::{
-    Answer, Census, Found, Holder, Lines, LockWait, Longest, Spent, Target, Witness,
-};
+pub use handlers::{Answer, Census, Found, Holder, Lines, LockWait, Spent, Target, Witness};
+pub use way::Longest;

@@ -186,7 +186,38 @@ fn why_leads_to_where_the_longest_part_begins() {
     assert_eq!(output.status.code(), Some(0), "{printed}{said}");
     expect_in_order(&printed, &["packet 12, message 12 of sums", "Switching to thread"]);
     expect_in_order(&said, &["where its longest part begins: sum_ph runs", "goes to cycle"]);
-    folder.refuses(&["why", &outside::example("cluster_echo"), "--goto"], &["this is a cluster"]);
+    let cluster = outside::example("cluster_echo");
+    folder.refuses(&["why", &cluster, "--goto"], &["say with --node NAME on whose"]);
+}
+
+#[test]
+fn why_is_told_of_messages_and_leads_to_them() {
+    let folder = Folder::new("gdb-why");
+    let Some(_) = application(&folder) else { return };
     let service = outside::example("nanopu_echo");
-    folder.refuses(&["why", &service, "--goto"], &["this is a nanoservice"]);
+    let cluster = outside::example("cluster_echo");
+    let subjects = [
+        vec![service.as_str(), "--load", "requests=20"],
+        vec![cluster.as_str(), "--node", "server"],
+    ];
+    for subject in subjects {
+        let build = ["--build-dir", "built"];
+        let why = [&["why"][..], &subject, &build, &["--message", "3", "--goto"]].concat();
+        let output = folder.pinion(&why);
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{printed}{said}");
+        expect_in_order(&printed, &["essage 3"]);
+        expect_in_order(&said, &["gdb opens in cycle ", "`continue` goes to cycle "]);
+        let commands = "monitor goto message 3\ncontinue\nmonitor why\nmonitor why message 2\n\
+                        monitor why message 99999\ndetach\n";
+        folder.write("commands.gdb", format!("set pagination off\nset width 0\n{commands}"));
+        let behind = ["--", "-nx", "-batch", "-x", "commands.gdb"];
+        let output = folder.pinion(&[&["debug"][..], &subject, &build, &behind].concat());
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{printed}{said}");
+        let parts = ["message 3 of context 0: begins", "essage 3", "essage 2", "99999"];
+        expect_in_order(&said, &parts);
+    }
 }

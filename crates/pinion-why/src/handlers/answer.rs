@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pinion_sim::Time;
+use pinion_sim::{Clock, Time};
 use pinion_spin::{HandlerRecord, PacketRecord};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use super::drop::{self, Inside};
 use super::life::Life;
 use super::lines::Spent;
 use super::witness::Witness;
-use crate::way::{self, Builder, LineShare, Way};
+use crate::way::{self, Builder, LineShare, Longest, Way};
 use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_observe::document::Document;
@@ -24,19 +24,11 @@ use pinion_observe::words::{bytes, count, kind_name, number, written};
 pub struct Answer {
     app: String,
     machine: String,
+    clock: Clock,
+    /// HPUs in a cluster.
+    cores: u32,
     head: Head,
     sentence: String,
-}
-
-/// The longest part of a packet's way.
-#[derive(Clone, Debug)]
-pub struct Longest {
-    /// When it begins.
-    pub from: Time,
-    /// What happens, in words.
-    pub what: String,
-    /// The cluster and HPU whose handler runs then, if one does.
-    pub hpu: Option<(u32, u32)>,
 }
 
 enum Head {
@@ -89,7 +81,14 @@ impl Answer {
                 (Head::Done(Box::new(done)), sentence)
             }
         };
-        Self { app: name, machine: machine.name.clone(), head, sentence }
+        let clock = Clock::from_hz(machine.clock.frequency_mhz.max(1) * 1_000_000);
+        let (cores, machine) = (machine.cluster.cores, machine.name.clone());
+        Self { app: name, machine, clock, cores, head, sentence }
+    }
+
+    /// Gives the clock of the NIC.
+    pub fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// Writes it for people.
@@ -128,11 +127,11 @@ impl Answer {
     /// Gives the longest part of the way; `None` of a packet that was dropped.
     pub fn longest(&self) -> Option<Longest> {
         let Head::Done(done) = &self.head else { return None };
-        let longest = done.way.parts.iter().rev().max_by_key(|part| part.ps())?;
-        let runs =
-            |ran: &&(String, HandlerRecord)| (ran.1.start..ran.1.end).contains(&longest.from);
-        let hpu = done.handlers.iter().find(runs).map(|(_, ran)| (ran.cluster, ran.hpu));
-        Some(Longest { from: longest.from, what: longest.what.clone(), hpu })
+        done.way.longest(|from| {
+            let runs = |ran: &&(String, HandlerRecord)| (ran.1.start..ran.1.end).contains(&from);
+            let ran = done.handlers.iter().find(runs).map(|(_, ran)| ran);
+            ran.map(|ran| ran.cluster * self.cores + ran.hpu)
+        })
     }
 
     /// Draws the way as a waterfall, in SVG; `None` of a packet that was dropped.

@@ -16,7 +16,7 @@ mod lines;
 mod locks;
 mod witness;
 
-pub use answer::{Answer, Longest};
+pub use answer::Answer;
 pub(crate) use answer::{handler_json, write_handler};
 pub use census::{Census, Found, Target};
 pub(crate) use chain::{RUN, follow};

@@ -13,7 +13,7 @@ use super::chain::{Chain, WORK};
 use super::follower::{DroppedFrame, Follower, Found};
 use super::life::{Arrival, Fate, Life};
 use crate::find::Standing;
-use crate::way::{self, Builder, LineShare, Way, longest};
+use crate::way::{self, Builder, LineShare, Longest, Way, longest};
 
 /// Says why.
 pub struct Answer {
@@ -71,6 +71,22 @@ impl Answer {
         };
         let [app, machine] = [app, machine].map(str::to_owned);
         Self { app, machine, clock, head, sentence }
+    }
+
+    /// Gives the clock of its node.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Gives the longest part of the way; `None` of what has none.
+    pub fn longest(&self) -> Option<Longest> {
+        let Head::Done(done) = &self.head else { return None };
+        done.way.longest(|from| {
+            let (life, from) = (&done.life, self.clock.cycle_at(from));
+            let (_, hart, _) = life.chosen?;
+            let works = life.begun? <= from && life.ended.is_none_or(|ended| from < ended);
+            works.then_some(hart.into())
+        })
     }
 
     /// Writes it for people.

@@ -28,7 +28,24 @@ pub struct Way {
     pub parts: Vec<Part>,
 }
 
+/// The longest part of a way, for a debugger.
+#[derive(Clone, Debug)]
+pub struct Longest {
+    /// When it begins.
+    pub from: Time,
+    /// What happens, in words.
+    pub what: String,
+    /// Number of the hart that works at it then, if one does.
+    pub hart: Option<u32>,
+}
+
 impl Way {
+    /// Gives the longest part; the last one of those that are equal.
+    pub fn longest(&self, hart_at: impl FnOnce(Time) -> Option<u32>) -> Option<Longest> {
+        let part = self.parts.iter().rev().max_by_key(|part| part.ps())?;
+        Some(Longest { from: part.from, what: part.what.clone(), hart: hart_at(part.from) })
+    }
+
     /// Gives when it begins.
     pub fn begin(&self) -> Time {
         self.parts.first().map_or(Time::ZERO, |part| part.from)

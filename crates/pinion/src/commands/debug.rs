@@ -20,7 +20,6 @@ use pinion::manifest::Manifest;
 use pinion::record::Recording;
 use pinion::why::{Longest, Which};
 use pinion_isa::elf::Image;
-use pinion_sim::Clock;
 
 use super::run::packets;
 use super::{Status, attach, build, cluster, engine, interrupt, look, recorded, service};
@@ -48,13 +47,8 @@ struct Subject {
 }
 
 impl Subject {
-    /// Takes a run whose program was built and told of already.
-    fn new(timeline: Timeline, elf: PathBuf) -> Self {
-        let why: Why = Box::new(|_| {
-            let why = "`pinion why` with the same options tells of this run; `monitor why` of packet \
-                       handlers on one NIC";
-            Err(why.to_owned())
-        });
+    /// Takes a run whose program was built and told of already; `why` tells of it.
+    fn new(timeline: Timeline, elf: PathBuf, why: Why) -> Self {
         Self { timeline, elf, entries: Vec::new(), built: None, why }
     }
 }
@@ -97,18 +91,20 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
     }
 }
 
-/// Opens gdb where the longest part of a packet's way begins, on the HPU that runs its handler then.
-pub fn go_to(run: &RunArgs, app: &App, longest: &Longest) -> Result<Status> {
-    let machine = &app.machine.value;
-    let clock = Clock::from_hz(machine.clock.frequency_mhz.max(1) * 1_000_000);
-    let (cycle, what) = (clock.cycle_at(longest.from), &longest.what);
+/// Opens gdb where the longest part of a way begins, in a cycle of the node, on the hart that works at it then.
+pub fn go_to(
+    run: &RunArgs,
+    node: Option<String>,
+    (cycle, longest): &(u64, Longest),
+) -> Result<Status> {
+    let what = &longest.what;
     output::notice(&format!("gdb opens in cycle {cycle}, where its longest part begins: {what}"));
-    let thread = longest.hpu.map(|(cluster, hpu)| cluster * machine.cluster.cores + hpu + 1);
     let commands = [format!("monitor goto cycle {cycle}"), "continue".to_owned()];
-    let commands = commands.into_iter().chain(thread.map(|number| format!("thread {number}")));
-    let more = commands.flat_map(|command| ["-ex".to_owned(), command]).collect();
+    let thread = longest.hart.map(|hart| format!("thread {}", hart + 1));
+    let more = commands.into_iter().chain(thread);
+    let more = more.flat_map(|command| ["-ex".to_owned(), command]).collect();
     let run = run.clone();
-    self::run(&DebugArgs { listen: None, gdb: None, nic: None, node: None, run, more })
+    self::run(&DebugArgs { listen: None, gdb: None, nic: None, node, run, more })
 }
 
 /// Makes what an editor debugs, of the words of `pinion debug`. The recording that stands in the
@@ -138,7 +134,7 @@ fn choose(args: &DebugArgs) -> Result<Box<dyn FnOnce() -> Result<Subject> + '_>>
         return Ok(Box::new(move || of_cluster(args, &file)));
     }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
-    look::refuse_node(args.node.as_ref(), &manifest)?;
+    look::refuse_node(args.node.as_deref(), &manifest)?;
     look::refuse_for_one(&args.run, &manifest)?;
     let why = "a debugger shows the simulated machine; handlers of the native engine are this \
                computer's own code, for which its gdb serves";
@@ -161,12 +157,13 @@ fn of_handlers(args: &DebugArgs, manifest: Manifest) -> Result<Subject> {
     });
     let entries = handlers.map(|handler| handler.address.into()).collect();
     let elf = app.built.elf.clone();
-    let why = why(args.run.clone());
+    let why = why(args.run.clone(), None);
     Ok(Subject { timeline, elf, entries, built: Some(app.built), why })
 }
 
-/// Tells why a packet of the run took so long, whenever somebody asks.
-fn why(run: RunArgs) -> Why {
+/// Tells why a packet or message of the run took so long, in one of its nodes if it is a cluster's, whenever
+/// somebody asks.
+fn why(run: RunArgs, node: Option<String>) -> Why {
     Box::new(move |place| {
         let which = match place {
             Place::Packet(packet) => Which::Packet(packet),
@@ -174,7 +171,7 @@ fn why(run: RunArgs) -> Why {
                 Which::Message(message.try_into().map_err(|_| "messages have 32 bits".to_owned())?)
             }
         };
-        super::why::tell(&run, which).map_err(|error| error.to_string())
+        super::why::tell(&run, node.as_deref(), which).map_err(|error| error.to_string())
     })
 }
 
@@ -184,7 +181,8 @@ fn of_service(args: &DebugArgs, manifest: Manifest) -> Result<Subject> {
     let (service, setup) = service::prepare(&args.run, manifest)?;
     let options = service::run_options(&args.run, &service, &setup)?;
     let elf = service.built.elf.clone();
-    Ok(Subject::new(Timeline::of(Box::new(Nano::alone(service, &setup, options)?))?, elf))
+    let timeline = Timeline::of(Box::new(Nano::alone(service, &setup, options)?))?;
+    Ok(Subject::new(timeline, elf, why(args.run.clone(), None)))
 }
 
 /// Begins the run of a cluster, one node of which is debugged.
@@ -205,7 +203,8 @@ fn of_cluster(args: &DebugArgs, file: &Path) -> Result<Subject> {
             plan.names[node]
         )));
     };
-    Ok(Subject::new(Timeline::of(debuggee)?, elf))
+    let why = why(args.run.clone(), args.node.clone());
+    Ok(Subject::new(Timeline::of(debuggee)?, elf, why))
 }
 
 /// Waits for a debugger, and says how one connects.

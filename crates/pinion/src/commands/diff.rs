@@ -157,7 +157,7 @@ impl<'a> Side<'a> {
             }
             None => {
                 let manifest = pinion::manifest::load(&args.app.app)?;
-                look::refuse_node(node.map(str::to_owned).as_ref(), &manifest)?;
+                look::refuse_node(node, &manifest)?;
                 if manifest.nanoservice().is_some() {
                     look::refuse_for_one(args, &manifest)?;
                     let (service, setup) = service::prepare(args, manifest)?;

@@ -38,7 +38,7 @@ pub fn refuse_for_one(args: &RunArgs, manifest: &Manifest) -> Result<()> {
 }
 
 /// Refuses `--node`, of one application.
-pub fn refuse_node(node: Option<&String>, manifest: &Manifest) -> Result<()> {
+pub fn refuse_node(node: Option<&str>, manifest: &Manifest) -> Result<()> {
     let why = || format!("--node goes with clusters; {} is one application", manifest.app.name);
     node.map_or(Ok(()), |_| Err(Error::Usage(why())))
 }

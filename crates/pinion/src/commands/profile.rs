@@ -41,7 +41,7 @@ pub fn run(args: &ProfileArgs) -> Result<Status> {
         return profile_node(args, &file);
     }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
-    look::refuse_node(args.node.as_ref(), &manifest)?;
+    look::refuse_node(args.node.as_deref(), &manifest)?;
     look::refuse_for_one(&args.run, &manifest)?;
     engine::refuse(&args.run.engine, "a profile counts the simulated machine's cycles")?;
     if manifest.nanoservice().is_some() {

@@ -43,7 +43,7 @@ pub fn run(args: &TraceArgs) -> Result<Status> {
         return cluster::trace(args, &file);
     }
     let manifest = pinion::manifest::load(&args.run.app.app)?;
-    look::refuse_node(args.node.as_ref(), &manifest)?;
+    look::refuse_node(args.node.as_deref(), &manifest)?;
     engine::refuse(&args.run.engine, "a trace shows the simulated machine")?;
     look::refuse_for_one(&args.run, &manifest)?;
     if manifest.nanoservice().is_some() {

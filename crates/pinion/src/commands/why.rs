@@ -9,10 +9,9 @@ use pinion::nanoservice::{self, Setup};
 use pinion::report::{Ending, Outputs, write_whole};
 use pinion::service::Service;
 use pinion::trace::Tracer;
-use pinion::watch::Unobserved;
 use pinion::why::cluster::{Ears, Visits};
 use pinion::why::nano::{self, Follower, WorkLines};
-use pinion::why::{self, Answer, Census, Found, Lines, Spent, Which, Witness};
+use pinion::why::{self, Answer, Census, Found, Lines, Longest, Spent, Which, Witness};
 use pinion_net::fabric::Alone;
 use pinion_sim::Time;
 use serde_json::Value;
@@ -26,171 +25,234 @@ use crate::output;
 pub fn run(args: &WhyArgs) -> Result<Status> {
     keep_files_apart(&args.run, &[("--svg", args.svg.as_ref())])?;
     refuse(args)?;
-    if let Some(file) = cluster::locate(&args.run.app.app) {
-        refuse_goto(args, "a cluster")?;
-        let with = "with `pinion run`: why tells of one packet, message or request";
-        look::refuse(&args.run, &["--pcap", "--queue", "--histogram", "--curve"], with)?;
-        let plan = super::cluster::plan_for_a_node(&args.run, &file)?;
-        return match &args.node {
-            Some(_) => run_node(args, &plan),
-            None => of_request(args, &plan),
-        };
-    }
-    let manifest = pinion::manifest::load(&args.run.app.app)?;
-    look::refuse_node(args.node.as_ref(), &manifest)?;
-    engine::refuse(&args.run.engine, "the way through the simulated machine is told")?;
-    let mut watch = Quiet(Watch::new(!args.run.quiet));
-    if manifest.nanoservice().is_some() {
-        look::refuse_for_one(&args.run, &manifest)?;
-        refuse_goto(args, "a nanoservice")?;
-        let (service, setup) = service::prepare(&args.run, manifest)?;
-        return of_message(args, (&service, &setup), &mut |ears| {
-            let options = service::run_options(&args.run, &service, &setup)?;
-            let outputs = nanoservice::Outputs::default();
-            let run = nanoservice::run::run;
-            let summary = run(&service, &setup, options, &outputs, &mut watch, ears)?;
-            watch.0.clear();
-            Ok(summary.ending != Ending::Interrupted)
-        });
-    }
-    look::refuse_for_handlers(&args.run, &manifest)?;
-    let app = look::app(&args.run, manifest)?;
-    of_packet(args, &app, &mut |tracer| {
-        let packets = packets(&args.run, &app.manifest)?;
-        let outputs = Outputs::default();
-        let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, tracer)?;
-        watch.0.clear();
-        // Who has heard enough ends the run, too.
-        Ok(finished.summary.ending != Ending::Interrupted || !interrupt::happened())
-    })
-}
-
-/// Makes a run of a cluster, heard by somebody, to its end or a cycle; `false`: somebody interrupted it.
-fn hear_cluster(
-    args: &WhyArgs,
-    plan: &Plan,
-    to: Option<u64>,
-    tracing: Tracing<'_>,
-) -> Result<bool> {
-    let mut watch = Quiet(Watch::new(!args.run.quiet));
-    let mut options = super::cluster::run_options(&args.run, Vec::new())?;
-    options.cycles = [options.cycles, to].into_iter().flatten().min();
-    let summary = cluster::trace(plan, &options, &mut Alone, &mut watch, tracing)?;
-    watch.0.clear();
-    Ok(summary.is_some_and(|summary| summary.ending != Ending::Interrupted))
-}
-
-/// Tells why a request took as long as it did across all nodes of a cluster, or a frame was lost.
-fn of_request(args: &WhyArgs, plan: &Plan) -> Result<Status> {
-    if args.packet.is_some() {
-        let why = "--packet goes with --node: every node counts its own; --message M is a request of the \
-                   whole cluster";
+    let question = Question {
+        run: &args.run,
+        node: args.node.as_deref(),
+        which: args.which(),
+        draws: args.svg.is_some(),
+        is_quiet: args.run.quiet,
+    };
+    if cluster::locate(&args.run.app.app).is_some() && args.goto && args.node.is_none() {
+        let why = "--goto opens the debugger on one node's harts: say with --node NAME on whose";
         return Err(Error::Usage(why.to_owned()));
     }
-    let mut ears = Ears::new(plan);
-    if !hear_cluster(args, plan, None, ears.tracing())? {
-        return Ok(interrupted("request"));
-    }
-    let heard = ears.heard(plan);
-    let answer = if let Which::Dropped(index) = args.which() {
-        let lost = heard.find_lost(index)?;
-        why::cluster::Answer::of_lost(&heard, lost)
-    } else {
-        let meant = heard.find(args.which())?;
-        let mut visits = Visits::new(plan, &heard, &meant.journey);
-        if let Some(tracing) = visits.tracing()
-            && !hear_cluster(args, plan, None, tracing)?
-        {
-            return Ok(interrupted("request"));
+    let told = match question.ask()? {
+        Answered::Told(told) => told,
+        Answered::Interrupted(what) => {
+            output::notice(&format!("interrupted before the {what}'s way was known"));
+            return Ok(Status::Interrupted);
         }
-        if let Some(tracing) = visits.tracing_handlers()
-            && !hear_cluster(args, plan, None, tracing)?
-        {
-            return Ok(interrupted("request"));
-        }
-        why::cluster::Answer::new(&heard, meant, visits.heard())
     };
-    show(args, &answer.to_text(), answer.to_svg()?, &answer.to_json())
-}
-
-/// Tells why a packet or message took as long as it did in a node of a cluster.
-fn run_node(args: &WhyArgs, plan: &Plan) -> Result<Status> {
-    let node = super::cluster::find_node(plan, args.node.as_deref(), "asked about")?;
-    let (group, _) = plan.group_of(node).expect("every node is in a group");
-    let hear = |tracer: NodeTracer<'_>, to: Option<u64>| {
-        hear_cluster(args, plan, to, Tracing { nodes: vec![(node, tracer)], network: None })
-    };
-    match &group.target {
-        Target::Nanoservice { service, setup, .. } => {
-            of_message(args, (service, setup), &mut |ears| {
-                hear(NodeTracer::Nano(Box::new(ears)), None)
-            })
-        }
-        Target::Handlers { app } => of_packet(args, app, &mut |tracer| {
-            let end = tracer.end();
-            let to = (end != Time::MAX).then(|| plan.clock.cycle_at(end) + 1);
-            hear(NodeTracer::Spin(Box::new(tracer)), to)
-        }),
-        Target::Load { .. } | Target::Frames { .. } => Err(Error::Usage(format!(
-            "--node {}: it runs no program; ask about a node that its packets are for",
-            plan.names[node]
-        ))),
-    }
-}
-
-fn interrupted(what: &str) -> Status {
-    output::notice(&format!("interrupted before the {what}'s way was known"));
-    Status::Interrupted
-}
-
-/// Prints an answer, and writes the files that are asked for.
-fn show(args: &WhyArgs, text: &str, drawn: Option<String>, document: &Value) -> Result<Status> {
-    output::print(text);
-    if let Some((path, drawn)) = args.svg.as_ref().zip(drawn) {
+    output::print(&told.text);
+    if let Some((path, drawn)) = args.svg.as_ref().zip(told.drawn) {
         write_whole(path, drawn.as_bytes())?;
     }
     if let Some(path) = &args.run.report.json {
-        output::write_json(path, &format!("{document:#}"))?;
+        output::write_json(path, &format!("{:#}", told.document))?;
     }
-    Ok(Status::Success)
+    match told.longest.filter(|_| args.goto) {
+        Some(longest) => debug::go_to(&args.run, args.node.clone(), &longest),
+        None => Ok(Status::Success),
+    }
 }
 
-/// Tells why a message to a nanoservice took as long as it did, or a frame was dropped. `hear` makes the
-/// run, heard by somebody; `false`: somebody interrupted it.
-fn of_message(
-    args: &WhyArgs,
-    (service, setup): (&Service, &Setup),
-    hear: &mut dyn FnMut(&mut (dyn Settling + Send)) -> Result<bool>,
-) -> Result<Status> {
-    let mut follower = Follower::new(setup);
-    if !hear(&mut follower)? {
-        return Ok(interrupted("message"));
-    }
-    let found = follower.find(args.which())?;
-    let mut shares = Vec::new();
-    if let Some(mut lines) = found.life().and_then(|life| WorkLines::new(&follower, life)) {
-        if !hear(&mut lines)? {
-            return Ok(interrupted("message"));
+/// Tells why a packet or message of a run took as long as it did, in one of its nodes if it is a cluster's, to
+/// somebody who is asked in the midst of something else.
+pub fn tell(run: &RunArgs, node: Option<&str>, which: Which) -> Result<String> {
+    let question = Question { run, node, which, draws: false, is_quiet: true };
+    Ok(match question.ask()? {
+        Answered::Told(told) => told.text,
+        Answered::Interrupted(_) => String::new(),
+    })
+}
+
+/// What is asked.
+struct Question<'q> {
+    run: &'q RunArgs,
+    /// The node that is asked about, of a cluster.
+    node: Option<&'q str>,
+    which: Which,
+    /// A picture is wanted.
+    draws: bool,
+    is_quiet: bool,
+}
+
+/// What is answered.
+struct Told {
+    text: String,
+    drawn: Option<String>,
+    document: Value,
+    /// Where the longest part begins, in the cycles of the node, if there is one.
+    longest: Option<(u64, Longest)>,
+}
+
+/// What comes of a question.
+enum Answered {
+    Told(Box<Told>),
+    /// Somebody interrupted the run before the way of this was known.
+    Interrupted(&'static str),
+}
+
+impl Question<'_> {
+    fn ask(&self) -> Result<Answered> {
+        if let Some(file) = cluster::locate(&self.run.app.app) {
+            let with = "with `pinion run`: why tells of one packet, message or request";
+            look::refuse(self.run, &["--pcap", "--queue", "--histogram", "--curve"], with)?;
+            let plan = super::cluster::plan_for_a_node(self.run, &file)?;
+            return match self.node {
+                Some(_) => self.of_node(&plan),
+                None => self.of_request(&plan),
+            };
         }
-        shares = lines.shares(service);
+        let manifest = pinion::manifest::load(&self.run.app.app)?;
+        look::refuse_node(self.node, &manifest)?;
+        engine::refuse(&self.run.engine, "the way through the simulated machine is told")?;
+        let mut watch = self.watch();
+        if manifest.nanoservice().is_some() {
+            look::refuse_for_one(self.run, &manifest)?;
+            let (service, setup) = service::prepare(self.run, manifest)?;
+            return self.of_message((&service, &setup), &mut |ears| {
+                let options = service::run_options(self.run, &service, &setup)?;
+                let outputs = nanoservice::Outputs::default();
+                let run = nanoservice::run::run;
+                let summary = run(&service, &setup, options, &outputs, &mut watch, ears)?;
+                watch.0.clear();
+                Ok(summary.ending != Ending::Interrupted)
+            });
+        }
+        look::refuse_for_handlers(self.run, &manifest)?;
+        let app = look::app(self.run, manifest)?;
+        self.of_packet(&app, &mut |tracer| {
+            let packets = packets(self.run, &app.manifest)?;
+            let outputs = Outputs::default();
+            let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, tracer)?;
+            watch.0.clear();
+            // Who has heard enough ends the run, too.
+            Ok(finished.summary.ending != Ending::Interrupted || !interrupt::happened())
+        })
     }
-    let names = [&service.manifest.app.name, &setup.machine.value.name].map(String::as_str);
-    let answer = nano::Answer::new(names, &found, &follower, shares);
-    show(args, &answer.to_text(), answer.to_svg()?, &answer.to_json())
-}
 
-/// Tells why a packet of handlers took as long as it did, or was dropped. `hear` makes the run, heard by
-/// somebody; `false`: somebody interrupted it.
-fn of_packet(
-    args: &WhyArgs,
-    app: &App,
-    hear: &mut dyn FnMut(&mut (dyn Tracer + Send)) -> Result<bool>,
-) -> Result<Status> {
-    let Some(answer) = answer(args.which(), app, hear)? else { return Ok(interrupted("packet")) };
-    let status = show(args, &answer.to_text(), answer.to_svg()?, &answer.to_json())?;
-    match answer.longest().filter(|_| args.goto) {
-        Some(longest) => debug::go_to(&args.run, app, &longest),
-        None => Ok(status),
+    fn watch(&self) -> Quiet {
+        Quiet(Watch::new(!self.is_quiet))
+    }
+
+    /// Makes a run of a cluster, heard by somebody, to its end or a cycle; `false`: somebody interrupted
+    /// it.
+    fn hear_cluster(&self, plan: &Plan, to: Option<u64>, tracing: Tracing<'_>) -> Result<bool> {
+        let mut watch = self.watch();
+        let mut options = super::cluster::run_options(self.run, Vec::new())?;
+        options.cycles = [options.cycles, to].into_iter().flatten().min();
+        let summary = cluster::trace(plan, &options, &mut Alone, &mut watch, tracing)?;
+        watch.0.clear();
+        Ok(summary.is_some_and(|summary| summary.ending != Ending::Interrupted))
+    }
+
+    /// Tells why a request took as long as it did across all nodes of a cluster, or a frame was lost.
+    fn of_request(&self, plan: &Plan) -> Result<Answered> {
+        if matches!(self.which, Which::Packet(_)) {
+            let why = "--packet goes with --node: every node counts its own; --message M is a request of \
+                       the whole cluster";
+            return Err(Error::Usage(why.to_owned()));
+        }
+        const WHAT: &str = "request";
+        let mut ears = Ears::new(plan);
+        if !self.hear_cluster(plan, None, ears.tracing())? {
+            return Ok(Answered::Interrupted(WHAT));
+        }
+        let heard = ears.heard(plan);
+        let answer = if let Which::Dropped(index) = self.which {
+            let lost = heard.find_lost(index)?;
+            why::cluster::Answer::of_lost(&heard, lost)
+        } else {
+            let meant = heard.find(self.which)?;
+            let mut visits = Visits::new(plan, &heard, &meant.journey);
+            if let Some(tracing) = visits.tracing()
+                && !self.hear_cluster(plan, None, tracing)?
+            {
+                return Ok(Answered::Interrupted(WHAT));
+            }
+            if let Some(tracing) = visits.tracing_handlers()
+                && !self.hear_cluster(plan, None, tracing)?
+            {
+                return Ok(Answered::Interrupted(WHAT));
+            }
+            why::cluster::Answer::new(&heard, meant, visits.heard())
+        };
+        self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), None)
+    }
+
+    /// Tells why a packet or message took as long as it did in a node of a cluster.
+    fn of_node(&self, plan: &Plan) -> Result<Answered> {
+        let node = super::cluster::find_node(plan, self.node, "asked about")?;
+        let (group, _) = plan.group_of(node).expect("every node is in a group");
+        let hear = |tracer: NodeTracer<'_>, to: Option<u64>| {
+            self.hear_cluster(plan, to, Tracing { nodes: vec![(node, tracer)], network: None })
+        };
+        match &group.target {
+            Target::Nanoservice { service, setup, .. } => self
+                .of_message((service, setup), &mut |ears| {
+                    hear(NodeTracer::Nano(Box::new(ears)), None)
+                }),
+            Target::Handlers { app } => self.of_packet(app, &mut |tracer| {
+                let end = tracer.end();
+                let to = (end != Time::MAX).then(|| plan.clock.cycle_at(end) + 1);
+                hear(NodeTracer::Spin(Box::new(tracer)), to)
+            }),
+            Target::Load { .. } | Target::Frames { .. } => Err(Error::Usage(format!(
+                "--node {}: it runs no program; ask about a node that its packets are for",
+                plan.names[node]
+            ))),
+        }
+    }
+
+    /// Tells why a message to a nanoservice took as long as it did, or a frame was dropped. `hear` makes
+    /// the run, heard by somebody; `false`: somebody interrupted it.
+    fn of_message(
+        &self,
+        (service, setup): (&Service, &Setup),
+        hear: &mut dyn FnMut(&mut (dyn Settling + Send)) -> Result<bool>,
+    ) -> Result<Answered> {
+        let mut follower = Follower::new(setup);
+        if !hear(&mut follower)? {
+            return Ok(Answered::Interrupted("message"));
+        }
+        let found = follower.find(self.which)?;
+        let mut shares = Vec::new();
+        if let Some(mut lines) = found.life().and_then(|life| WorkLines::new(&follower, life)) {
+            if !hear(&mut lines)? {
+                return Ok(Answered::Interrupted("message"));
+            }
+            shares = lines.shares(service);
+        }
+        let names = [&service.manifest.app.name, &setup.machine.value.name].map(String::as_str);
+        let answer = nano::Answer::new(names, &found, &follower, shares);
+        let longest = answer.longest().map(|part| (answer.clock().cycle_at(part.from), part));
+        self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), longest)
+    }
+
+    /// Tells why a packet of handlers took as long as it did, or was dropped. `hear` makes the run, heard
+    /// by somebody; `false`: somebody interrupted it.
+    fn of_packet(
+        &self,
+        app: &App,
+        hear: &mut dyn FnMut(&mut (dyn Tracer + Send)) -> Result<bool>,
+    ) -> Result<Answered> {
+        let Some(answer) = answer(self.which, app, hear)? else {
+            return Ok(Answered::Interrupted("packet"));
+        };
+        let longest = answer.longest().map(|part| (answer.clock().cycle_at(part.from), part));
+        self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), longest)
+    }
+
+    fn answered(
+        &self,
+        text: String,
+        document: Value,
+        draw: impl FnOnce() -> Result<Option<String>>,
+        longest: Option<(u64, Longest)>,
+    ) -> Result<Answered> {
+        let drawn = if self.draws { draw()? } else { None };
+        Ok(Answered::Told(Box::new(Told { text, drawn, document, longest })))
     }
 }
 
@@ -219,25 +281,6 @@ fn answer(
         spent = lines.spent(app);
     }
     Ok(Some(Answer::new(app, &found, &witness, spent)))
-}
-
-/// Tells why a packet of a run of handlers took as long as it did, to somebody who is asked in the midst
-/// of something else.
-pub fn tell(run: &RunArgs, which: Which) -> Result<String> {
-    let manifest = pinion::manifest::load(&run.app.app)?;
-    let app = App::of(manifest, &look::options(run))?;
-    let found = answer(which, &app, &mut |tracer| {
-        let packets = packets(run, &app.manifest)?;
-        pinion::run::trace(&app, packets, &Outputs::default(), &mut Unobserved, tracer)?;
-        Ok(true)
-    })?;
-    Ok(found.map_or(String::new(), |answer| answer.to_text()))
-}
-
-/// Refuses `--goto` where it leads nowhere.
-fn refuse_goto(args: &WhyArgs, what: &str) -> Result<()> {
-    let why = || format!("--goto opens the debugger on a packet's handlers; this is {what}");
-    if args.goto { Err(Error::Usage(why())) } else { Ok(()) }
 }
 
 /// Refuses what has nothing to do with why.
