@@ -285,7 +285,7 @@ fn breakpoints_stop_where_their_conditions_hold() {
     let mut session = Session::launch(&folder, configuration());
     let (call, behind) = (session.line("the call"), session.line("behind the call"));
     let source = json!({ "path": session.path });
-    let mut set = |session: &mut Session, breakpoints: Value| {
+    let set = |session: &mut Session, breakpoints: Value| {
         let asked = json!({ "source": source, "breakpoints": breakpoints });
         session.editor.ask("setBreakpoints", asked)["breakpoints"].take()
     };
