@@ -18,6 +18,7 @@
 //! | instructions, one by one | `checker/mod.rs`, `checker/memory.rs`, `hart.rs` |
 //! | a nanoPU's instructions and words | `nano/mod.rs`, `nano/memory.rs`, `nano/messages.rs` |
 //! | a nanoservice's program and stacks | `nano/program.rs`, `nano/hart.rs`, `nano/bits.rs` |
+//! | messages between nodes, exceptions | `nano/post.rs`, `nano/exceptions.rs` |
 //! | what the lines of source say | `lines.rs` |
 //! | what is said | `findings.rs`, `checker/told.rs`, `nano/told.rs` |
 
@@ -37,5 +38,5 @@ mod shared;
 
 pub use checker::Checker;
 pub use lines::{INTENDED, Lines, SYNCHRONISES};
-pub use nano::{NanoChecker, Program};
+pub use nano::{NanoChecker, Post, Program};
 pub use pinion_observe::check::{Access, Deed, Finding, Kind, Seen, Told, Verdict, Who};

@@ -118,10 +118,13 @@ impl NanoChecker {
         context.undone.push_back(begun);
         let thread = hart.stack.and_then(|stack| stack.thread);
         hart.runs(step.at, number, message);
-        if (header >> 32) as u32 == self.ip
-            && let Some(known) = self.sent.get(&number)
-        {
-            self.shared.clocks.learn(step.hart, known);
+        let from = (header >> 32) as u32;
+        match (from == self.ip, self.sent.get(&number), &mut self.abroad) {
+            (true, Some(known), _) => self.shared.clocks.learn(step.hart, known),
+            (false, _, Some(abroad)) => {
+                abroad.receive(&mut self.shared.clocks, step.hart, (from, number), step.at);
+            }
+            _ => {}
         }
         if let Some(thread) = thread.filter(|thread| *thread != number) {
             let note = format!("the thread of context {thread} runs");
@@ -202,8 +205,13 @@ impl NanoChecker {
         if let Some(writing) = context.writing.as_mut().filter(|writing| writing.left > 0) {
             writing.left -= 1;
             let (is_whole, to, port) = (writing.left == 0, writing.to, writing.context);
-            if is_whole && to == self.ip {
-                self.tells(step.hart, port);
+            match &mut self.abroad {
+                _ if !is_whole => {}
+                _ if to == self.ip => self.tells(step.hart, port),
+                Some(abroad) => {
+                    abroad.send(&mut self.shared.clocks, step.hart, (to, port), step.at);
+                }
+                None => {}
             }
             return;
         }

@@ -4,9 +4,11 @@
 //! Instructions are taken as they come, which is the order in which harts touch memory.
 
 mod bits;
+mod exceptions;
 mod hart;
 mod memory;
 mod messages;
+mod post;
 mod program;
 mod told;
 
@@ -27,10 +29,13 @@ use crate::clocks::Knowledge;
 use crate::findings::Findings;
 use crate::shared::Shared;
 use bits::Bits;
+use exceptions::Exception;
 use hart::{Hart, Taken};
 use messages::{Moment, RECEIVE, SEND};
 use pinion_observe::check::{Deed, Kind, Seen, Who};
 use pinion_observe::trace::{Settling, Works};
+use post::Abroad;
+pub use post::Post;
 pub use program::Program;
 
 /// Numbers of registers.
@@ -52,6 +57,10 @@ pub struct NanoChecker {
     shared: Shared,
     /// By context: what those knew who sent messages to it from this node.
     sent: FxHashMap<u16, Knowledge>,
+    /// What its harts know of other nodes of a cluster.
+    abroad: Option<Abroad>,
+    /// By hart: the exception that it took last and has not come back from.
+    exceptions: FxHashMap<usize, Exception>,
     /// What those knew who wrote to a device, which may interrupt a hart.
     devices: Knowledge,
     works: Works,
@@ -114,11 +123,20 @@ impl NanoChecker {
             harts: (0..harts).map(|_| Hart::new(contexts)).collect(),
             bits,
             sent: FxHashMap::default(),
+            abroad: None,
+            exceptions: FxHashMap::default(),
             devices: shared.clocks.nothing(),
             shared,
             works: Works::default(),
             findings: Findings::default(),
         }
+    }
+
+    /// Makes its node one of a cluster, whose messages this post follows.
+    #[must_use]
+    pub fn with_post(mut self, post: &Post) -> Self {
+        self.abroad = Some(Abroad::new(post, self.ip, self.harts.len()));
+        self
     }
 
     /// Makes a checker of a nanoservice's only node.
@@ -191,6 +209,9 @@ impl NanoChecker {
             self.harts[id].values = *registers;
             return;
         };
+        if i.op == Op::Mret {
+            self.exceptions.remove(&id);
+        }
         if let Some((_, arguments)) = self.program.entries.iter().find(|(entry, _)| *entry == pc) {
             self.harts[id].enter(pc as u32, *arguments);
         }
@@ -335,6 +356,9 @@ impl Hears<NanoPu> for NanoChecker {
                 }
             }
             Told::Event { event: Event::Trap { hart }, .. } => self.trapped(usize::from(hart)),
+            Told::Excepted { hart, at, pc, cause, value } => {
+                self.excepted(usize::from(hart), Exception { at, pc, cause, value });
+            }
             _ => {}
         }
     }

@@ -12,6 +12,7 @@ impl NanoChecker {
     /// Says what was found in a run that is over; `rests`: because nothing happens any more.
     pub fn verdict(mut self, service: &Service, rests: bool) -> Verdict {
         self.ends(rests);
+        self.tell_exceptions();
         let mut verdict = Verdict { intended: self.findings.intended, ..Verdict::default() };
         if self.findings.list().is_empty() {
             return verdict;

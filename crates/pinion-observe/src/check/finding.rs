@@ -45,11 +45,13 @@ pub enum Kind {
     MissingWords,
     /// A message is announced that no NIC takes.
     RefusedMessage,
+    /// An instruction takes an exception that its hart does not come back from.
+    Exception,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Uninitialised,
         Self::BeyondPacket,
         Self::FreedPacket,
@@ -70,6 +72,7 @@ impl Kind {
         Self::ExcessWords,
         Self::MissingWords,
         Self::RefusedMessage,
+        Self::Exception,
     ];
 
     /// Tells whether it is about accesses that nothing orders.
@@ -100,6 +103,7 @@ impl Kind {
             Self::ExcessWords => "excess_words",
             Self::MissingWords => "missing_words",
             Self::RefusedMessage => "refused_message",
+            Self::Exception => "exception",
         }
     }
 
@@ -135,6 +139,7 @@ impl Kind {
                 "fewer words are written to x31 than the message's header announces"
             }
             Self::RefusedMessage => "a message is announced that the NIC refuses",
+            Self::Exception => "an instruction takes an exception, and its hart does not come back",
         }
     }
 
@@ -206,6 +211,10 @@ impl Kind {
             Self::RefusedMessage => {
                 "announce between 1 B and what the largest buffer of the machine has"
             }
+            Self::Exception => {
+                "look at where the address, or the function that was called, comes from: the fault says \
+                 what the registers held"
+            }
         }
     }
 }
@@ -247,6 +256,8 @@ pub enum Deed {
     Announce,
     /// The end of a message's handling.
     Done,
+    /// An instruction that no unit takes.
+    Execute,
 }
 
 impl Deed {
@@ -270,6 +281,7 @@ impl Deed {
             Self::Send => "send",
             Self::Announce => "announce",
             Self::Done => "done",
+            Self::Execute => "execute",
         }
     }
 
@@ -293,6 +305,7 @@ impl Deed {
             Self::Send => "sent through x31 by",
             Self::Announce => "announced by",
             Self::Done => "ended by",
+            Self::Execute => "executed by",
         }
     }
 }

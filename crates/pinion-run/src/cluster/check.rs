@@ -1,9 +1,10 @@
-//! A run of a cluster that is checked: each node by itself, what is found with the node's name.
+//! A run of a cluster that is checked: each node by itself, with the order that messages bring between
+//! nanoPUs; what is found with the node's name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pinion_check::{Checker, Lines, NanoChecker, Program, Verdict};
+use pinion_check::{Checker, Lines, NanoChecker, Post, Program, Verdict};
 use pinion_net::fabric::Alone;
 
 use super::plan::{Plan, Target};
@@ -68,6 +69,8 @@ pub fn check(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> 
 fn checkers(plan: &Plan) -> Vec<(usize, NodeChecker)> {
     let mut programs: BTreeMap<*const Service, Arc<Program>> = BTreeMap::new();
     let mut lines: BTreeMap<*const App, Arc<Lines>> = BTreeMap::new();
+    let latencies = plan.network.topology.cables.iter().map(|cable| cable.link.latency_cycles);
+    let post = Post::new(latencies.min().unwrap_or(1));
     let checker = |node: usize| {
         let (group, _) = plan.group_of(node)?;
         let checker = match &group.target {
@@ -75,7 +78,8 @@ fn checkers(plan: &Plan) -> Vec<(usize, NodeChecker)> {
                 let program = programs.entry(Arc::as_ptr(service));
                 let program = program.or_insert_with(|| Arc::new(Program::of(service)));
                 let (machine, ip) = (&setup.machine.value, plan.address(node));
-                NodeChecker::Nano(Box::new(NanoChecker::new(program, machine, ip, setup.clock)))
+                let checker = NanoChecker::new(program, machine, ip, setup.clock).with_post(&post);
+                NodeChecker::Nano(Box::new(checker))
             }
             Target::Handlers { app } => {
                 let lines = lines.entry(Arc::as_ptr(app));

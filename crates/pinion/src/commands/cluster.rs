@@ -44,7 +44,7 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
         return replay(args, file, live, keep);
     }
     if args.check {
-        refuse_ranks("checked")?;
+        refuse_ranks("checked", "messages order what harts of its nodes do")?;
     }
     let mut plan = Plan::load(file, &options(args))?;
     plan.built().for_each(build::show);
@@ -233,7 +233,7 @@ fn trace_all(args: &TraceArgs, plan: &Plan, captures: Vec<(String, PathBuf)>) ->
 /// Reads a cluster of which one node is looked into.
 pub fn plan_for_a_node(run: &RunArgs, file: &Path) -> Result<Plan> {
     refuse(run)?;
-    refuse_ranks("looked into")?;
+    refuse_ranks("looked into", "it follows what happens to all nodes in order")?;
     let plan = match &run.live {
         None => Plan::load(file, &options(run))?,
         Some(live) => load_live(run, file, live)?,
@@ -243,11 +243,11 @@ pub fn plan_for_a_node(run: &RunArgs, file: &Path) -> Result<Plan> {
 }
 
 /// Refuses to run with others; `done` says what one process does alone.
-fn refuse_ranks(done: &str) -> Result<()> {
+fn refuse_ranks(done: &str, because: &str) -> Result<()> {
     match ranks::started() > 1 {
         false => Ok(()),
         true => {
-            let why = format!("a cluster is {done} by one process: leave mpirun out");
+            let why = format!("a cluster is {done} by one process ({because}): leave mpirun out");
             Err(Error::Usage(why))
         }
     }

@@ -4,7 +4,7 @@
  *     // case NAME: CONTEXT:WORDS CONTEXT:WORDS …; KEYS
  *
  * with the messages that come in. KEYS: `all`: every hart runs it, else hart 0 alone; `node`: a node of a
- * cluster runs it, another one echoes; `unfixed`. Lines say what is found as those of the other files do.
+ * cluster runs it, another one echoes, or with `relay` answers to context 1; `unfixed`. Lines say what is found as those of the other files do.
  */
 #include <lnic.h>
 #include <lnic-scheduler.h>
@@ -510,6 +510,17 @@ static void echo(int cid)
     lnic_msg_done();
 }
 
+/* Answers to another context than the one that asks. */
+static void relay(int cid)
+{
+    uint32_t from = lnic_header_ip(begin());
+    uint64_t word = lnic_read();
+
+    lnic_write_r(lnic_header(from, 1, 8));
+    lnic_write_r(word);
+    lnic_msg_done();
+}
+
 // case asks_garbage: ; node
 static void asks_garbage(int cid)
 {
@@ -599,6 +610,90 @@ static void handed_on(int cid)
     exit(0);
 }
 
+// case relayed: ; node, all, relay
+static void relayed(int cid)
+{
+    /* Another node's answer to hart 0 comes to another hart: what is done before the question is before. */
+    static uint64_t table[2];
+
+    if (cid == 0) {
+        table[0] = 5;
+        ask(1);
+#ifndef FIXED
+        table[1] = 6; // finds data_race
+#endif
+        for (;;)
+            lnic_wait();
+    }
+    take();
+    USE(*(volatile uint64_t *)&table[0]);
+#ifndef FIXED
+    for (volatile int i = 0; i < 2000; i++)
+        ;
+    USE(*(volatile uint64_t *)&table[1]);
+#endif
+    exit(0);
+}
+
+// case relayed_late: ; node, all, relay
+static void relayed_late(int cid)
+{
+    /* The one that hears the answer counts on what is not said by it. */
+    if (cid == 0) {
+#ifdef FIXED
+        shared.count++;
+#endif
+        ask(1);
+#ifndef FIXED
+        shared.count++; // finds lost_update
+#endif
+        for (;;)
+            lnic_wait();
+    }
+    take();
+    shared.count++;
+    exit(0);
+}
+
+// case nowhere: 0:1
+static void nowhere(int cid)
+{
+    volatile uint64_t *pointer = HIDDEN((uint64_t *)0x1000);
+
+    take();
+#ifdef FIXED
+    pointer = HIDDEN((uint64_t *)&shared.count);
+#endif
+    USE(*pointer); // finds exception
+    lnic_msg_done();
+}
+
+// case nowhere_written: 0:1
+static void nowhere_written(int cid)
+{
+    uint64_t *pointer = HIDDEN((uint64_t *)NULL);
+
+    take();
+#ifdef FIXED
+    pointer = HIDDEN((uint64_t *)&shared.count);
+#endif
+    *(volatile uint64_t *)pointer = 1; // finds exception
+    lnic_msg_done();
+}
+
+// case misaligned: 0:1
+static void misaligned(int cid)
+{
+    char *bytes = HIDDEN((char *)shared.data);
+
+    take();
+#ifndef FIXED
+    bytes += 3;
+#endif
+    USE(*(volatile uint64_t *)HIDDEN(bytes)); // finds exception
+    lnic_msg_done();
+}
+
 static const struct {
     const char *name;
     void (*run)(int cid);
@@ -611,7 +706,8 @@ static const struct {
     CASE(excess_zero), CASE(missing), CASE(unanswered), CASE(refused), CASE(foreign), CASE(deep),
     CASE(recursion), ALL(counter), ALL(two_locks), ALL(half_locked), ALL(published), ALL(byte),
     ALL(early), ALL(several), CASE(echo), CASE(asks_garbage), CASE(asks_short), CASE(asks_more),
-    ALL(asks_together), ALL(handed_on),
+    ALL(asks_together), ALL(handed_on), CASE(relay), ALL(relayed), ALL(relayed_late), CASE(nowhere),
+    CASE(nowhere_written), CASE(misaligned),
 };
 
 bool is_single_core(void)
@@ -629,7 +725,9 @@ int core_main(int argc, char **argv, int cid, int nc)
         if (strcmp(cases[i].name, argv[1]) != 0 || (cid > 0 && !cases[i].all))
             continue;
         bool has_threads = cases[i].run == foreign || cases[i].run == deep;
-        bool hears_others = cases[i].run == handed_on && cid > 0;
+        bool hands_on = cases[i].run == handed_on || cases[i].run == relayed ||
+                        cases[i].run == relayed_late;
+        bool hears_others = hands_on && cid > 0;
         if (!has_threads)
             lnic_add_context(hears_others, 0);
         for (;;)
