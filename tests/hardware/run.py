@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the hardware in hardware/: that tools take it without warnings, what is proven of each unit,
-and that the proofs find mutants.
+"""Tests the hardware in hardware/: that tools take it without warnings, what is proven of each unit, that the
+proofs find mutants, and that units do what the published hardware's did, cycle by cycle.
 
     python3 tests/hardware/run.py [--jobs N] [UNIT]...
 
@@ -20,6 +20,7 @@ FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
 import checks  # noqa: E402
+import replay  # noqa: E402
 from common import Difference, Skip  # noqa: E402
 from tools import HARDWARE  # noqa: E402
 
@@ -29,6 +30,8 @@ def tests_of(name, unit):
     yield f"lint {name}", lambda folder: checks.check_lint(name, unit, folder)
     if "proof" in unit:
         yield f"proof {name}", lambda folder: checks.check_proof(name, unit, folder)
+    if name in replay.UNITS:
+        yield f"lock-step {name}", lambda folder: replay.check_replay(name, unit, folder)
     for mutant in unit.get("mutants", []):
         yield (
             f"mutant {name}: {mutant['name']}",
