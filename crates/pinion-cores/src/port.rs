@@ -55,6 +55,9 @@ pub struct Acquired {
 ///         self.0[offset..offset + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
 ///     }
 ///     fn stored(&mut self, _: u64, _: u64) {}
+///     fn means_something(&self, _: u64) -> bool {
+///         false
+///     }
 ///     fn fetch_line(&mut self, _: u32, _: u64) -> Cycle {
 ///         0
 ///     }
@@ -99,6 +102,9 @@ pub trait MemoryPort {
 
     /// Hears that a core has written to an address: some of them mean something to the host.
     fn stored(&mut self, address: u64, value: u64);
+
+    /// Tells whether [`Self::stored`] does anything for an address.
+    fn means_something(&self, address: u64) -> bool;
 
     /// Gives a line to a core's instruction cache; gives the cycles that takes beside those of a miss.
     fn fetch_line(&mut self, core: u32, line: u64) -> Cycle;

@@ -70,6 +70,10 @@ impl MemoryPort for Flat {
         self.ended |= address == self.to_host && value & 1 != 0;
     }
 
+    fn means_something(&self, address: u64) -> bool {
+        address == self.to_host
+    }
+
     fn fetch_line(&mut self, _: u32, line: u64) -> Cycle {
         if self.touched.insert(line) { FIRST_TOUCH_CYCLES } else { 0 }
     }

@@ -95,6 +95,8 @@ pub struct Code {
     slots: Arc<[Slot]>,
     /// By slot: whether the pipeline has met it, in words of 64 bits.
     known: Vec<u64>,
+    /// Times that what the pipeline has met was changed or forgotten.
+    changes: u64,
     extensions: Extensions,
 }
 
@@ -106,6 +108,7 @@ impl Code {
             base,
             slots: vec![EMPTY; slots].into(),
             known: vec![0; slots.div_ceil(KNOWN_BITS)],
+            changes: 0,
             extensions,
         }
     }
@@ -161,6 +164,7 @@ impl Code {
         {
             if *decoded != slot {
                 Arc::make_mut(&mut self.slots)[index] = slot;
+                self.changes += 1;
             }
             self.known[index / KNOWN_BITS] |= 1 << (index % KNOWN_BITS);
         }
@@ -182,6 +186,7 @@ impl Code {
         for (index, stored) in [(index, stored as u64), (index + 1, (stored >> KNOWN_BITS) as u64)]
         {
             if let Some(known) = self.known.get_mut(index as usize) {
+                self.changes += u64::from(*known & stored != 0);
                 *known &= !stored;
             }
         }
@@ -190,6 +195,12 @@ impl Code {
     /// Forgets all that the pipeline has met: what `fence.i` does.
     pub fn clear(&mut self) {
         self.known.fill(0);
+        self.changes += 1;
+    }
+
+    /// Counts the times that code which the pipeline has met was changed or forgotten.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 }
 

@@ -16,6 +16,10 @@ pub(super) const WORD_BYTES: u64 = 8;
 /// Cycles from the decode stage of the first store to a clean line to that of an access that would
 /// read the tags while the store marks them.
 const TAGS_WRITTEN: Cycle = 2;
+/// Bits that tell how a load met the store buffer: which of the two stores waited, and [`MET`].
+pub(super) const STORE_BITS: u32 = 3;
+/// One of the stores that waited writes what is loaded.
+const MET: u8 = 1 << 2;
 /// Cycles from the decode stage of a store to the first in which it may go into the array.
 const STORE_CYCLES: Cycle = 2;
 /// The same of an atomic, which computes first.
@@ -76,6 +80,7 @@ impl Core {
                     return Err(AccessEnd::Interrupted(pulse));
                 }
                 self.fetch = self.fetch.max(first);
+                self.missed = later;
                 t = later;
             }
         }
@@ -186,29 +191,40 @@ impl Core {
     /// Gives the decode cycle of a load that may meet stores on their way into the array.
     #[inline(always)]
     fn after_stores(&mut self, t: Cycle, address: u64, bytes: u8) -> Cycle {
-        let word = (address / WORD_BYTES) & self.word_index;
-        let mask = mask(address, bytes);
         let run = if self.load_run.1 == t { self.load_run.0 } else { t };
-        let mut t = t;
-        for store in &self.stores {
-            let waits = t <= store.from || run <= store.from;
-            if waits && store.word == word && store.mask & mask != 0 {
-                self.takes_back(self.behind, t);
-                t += self.timing.replay_cycles;
-                self.fetch = t;
-                self.stores = [PendingStore::default(); 2];
-                self.load_run = (t, t + 1);
-                return t;
-            }
+        // A run begins no later than now.
+        let waits = self.stores.map(|store| run <= store.from);
+        let waits = u8::from(waits[0]) | u8::from(waits[1]) << 1;
+        self.loads_met = self.loads_met << STORE_BITS | u64::from(waits);
+        if waits != 0 && self.meets(address, bytes, waits) {
+            self.loads_met |= u64::from(MET);
+            self.takes_back(self.behind, t);
+            let t = t + self.timing.replay_cycles;
+            self.fetch = t;
+            self.stores = [PendingStore::default(); 2];
+            self.load_run = (t, t + 1);
+            return t;
         }
         self.load_run = (run, t + 1);
         t
     }
 
+    /// Tells whether an access touches what one of the stores writes that wait, a bit each.
+    #[inline(always)]
+    pub(super) fn meets(&self, address: u64, bytes: u8, waits: u8) -> bool {
+        let word = place(address) & self.word_index;
+        let mask = mask(address, bytes);
+        let meets = |nth: usize| {
+            let store = &self.stores[nth];
+            waits >> nth & 1 != 0 && store.word == word && store.mask & mask != 0
+        };
+        meets(0) || meets(1)
+    }
+
     #[inline(always)]
     fn pend_store(&mut self, from: Cycle, address: u64, bytes: u8) {
         self.stores[0] = self.stores[1];
-        let word = (address / WORD_BYTES) & self.word_index;
+        let word = place(address) & self.word_index;
         self.stores[1] = PendingStore { from, word, mask: mask(address, bytes) };
     }
 
@@ -279,7 +295,13 @@ pub(super) enum AccessEnd {
     Interrupted(Cycle),
 }
 
-fn mask(address: u64, bytes: u8) -> u8 {
+/// Gives the number of the word that an address lies in.
+pub(super) fn place(address: u64) -> u64 {
+    address / WORD_BYTES
+}
+
+/// Gives the bytes of its word that an access touches, a bit each.
+pub(super) fn mask(address: u64, bytes: u8) -> u8 {
     (((1u16 << bytes) - 1) << (address % WORD_BYTES)) as u8
 }
 

@@ -20,6 +20,9 @@ impl Core {
     pub(super) fn run_lean<M: MemoryPort>(&mut self, code: &mut Code, memory: &mut M) {
         let end = self.limit.min(self.attention);
         loop {
+            if self.turns.repeats {
+                self.repeat_turns(code, memory);
+            }
             let pc = self.hart.pc;
             let Some(&slot) = code.get(pc) else { return };
             if matches!(slot.kind, Kind::Ready | Kind::Other) {

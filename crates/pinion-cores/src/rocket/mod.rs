@@ -24,6 +24,7 @@ mod multiply_divide;
 pub mod network;
 mod polling;
 mod predictor;
+mod repeat;
 mod run;
 pub mod section;
 mod start;
@@ -206,8 +207,12 @@ pub struct Core {
     word_index: u64,
     /// First cycle of the present run of loads decoded back to back, and the cycle behind it.
     load_run: (Cycle, Cycle),
+    /// How the last loads met the stores in front of the data array, the last one in the lowest bits.
+    loads_met: u64,
     /// Decode cycle behind the last memory access, for fences.
     memory_busy: Cycle,
+    /// Decode cycle of the last access that missed, in the end.
+    missed: Cycle,
     /// Decode cycle of an access that finds the tags being written.
     tags_written: Cycle,
     fence: bool,
@@ -288,7 +293,9 @@ impl Core {
             stores: [PendingStore::default(); 2],
             word_index: u64::from(shape.data_cache.sets) * (LINE_BYTES / data::WORD_BYTES) - 1,
             load_run: (0, 0),
+            loads_met: 0,
             memory_busy: 0,
+            missed: 0,
             tags_written: 0,
             fence: false,
             predictor: Predictor::new(

@@ -12,11 +12,14 @@ use pinion_isa::{Class, Op, csr};
 
 use super::code::{Code, Slot};
 use super::predictor::{Guessed, Predictor};
+use super::repeat::{self, Accesses, Repeat};
 use super::{Core, FETCH_RING, REGISTERS};
 use crate::Cycle;
 
 /// Turns after which a loop is looked at.
 const FIRST_LOOK: u32 = 8;
+/// Turns after which one is looked at whose turns can only be repeated, which gains less.
+const LATER_LOOK: u32 = 16;
 /// Most instructions of a loop's body.
 const MOST_INSTRUCTIONS: u64 = 16;
 /// Most turns after which the pipeline looks the same again: where the words that instructions lie in
@@ -39,23 +42,38 @@ pub(super) struct Turns {
     /// Branch of the last loop that was of another kind.
     refused: u64,
     /// The pipeline at the end of a turn before.
-    before: Option<Box<Snapshot>>,
+    pub before: Option<Box<Snapshot>>,
+    /// The turns that can be repeated, of this loop or another.
+    pub repeat: Option<Box<Repeat>>,
+    /// They can be repeated from here on.
+    pub repeats: bool,
     /// Number of turns that were left out.
     #[cfg(test)]
     pub left_out: u64,
+    /// Number of turns that were repeated.
+    #[cfg(test)]
+    pub repeated: u64,
 }
 
 /// A pipeline at the same place of a turn.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
     times: Times,
+    pub accesses: Accesses,
     /// `minstret`, and what a polling loop must not do.
-    counts: (u64, u64),
+    pub counts: (u64, u64),
     frontend: (bool, bool, u64, u64),
     pub registers: [u64; INTEGERS],
     pub predictor: Predictor,
     /// What the branch compared at the ends of turns since.
-    compared: Vec<[u64; 2]>,
+    pub compared: Vec<[u64; 2]>,
+}
+
+impl Snapshot {
+    /// Gives the cycle in which the last instruction was in decode.
+    pub fn decode(&self) -> Cycle {
+        self.times.decode
+    }
 }
 
 /// Where a pipeline is in a turn that comes again and again: what differs from place to place.
@@ -102,8 +120,11 @@ impl Core {
     #[inline(never)]
     fn look_at_turn(&mut self, pc: u64, code: &Code) {
         let Some(mut before) = self.turns.before.take() else {
-            if body(pc, code).is_none() {
+            let counts = body(pc, code).is_some();
+            if !counts && repeat::turn(pc, code).is_none() {
                 self.turns.refused = pc;
+            } else if !counts && self.turns.count < LATER_LOOK {
+                self.turns.look = LATER_LOOK;
             } else {
                 self.turns.before = Some(Box::new(self.snapshot()));
             }
@@ -112,7 +133,12 @@ impl Core {
         let period = self.decode - before.times.decode;
         before.compared.push(self.compared(pc, code));
         let steps = self.steps(&before, pc, code, period);
-        let steps = steps.filter(|_| self.looks_like(&before, period));
+        let looks_alike = self.looks_like(&before, period);
+        if looks_alike && steps.is_none() && self.may_repeat(pc, code, &before, period) {
+            (self.turns.before, self.turns.repeats) = (Some(before), true);
+            return;
+        }
+        let steps = steps.filter(|_| looks_alike);
         let mut turns = 0;
         if let Some(steps) = &steps {
             turns = self.turns_to_come(pc, code, steps, &before, period);
@@ -132,7 +158,13 @@ impl Core {
             self.turns.look = self.turns.count.saturating_mul(2);
             return;
         }
+        self.look_from_here(before);
+    }
+
+    /// Looks at the turns to come from here on, what came before being like this.
+    fn look_from_here(&mut self, mut before: Box<Snapshot>) {
         before.times = self.times();
+        before.accesses = self.accesses();
         before.counts = (self.hart.instret, self.effects);
         before.registers = self.hart.x;
         before.predictor.follow(&self.predictor);
@@ -140,9 +172,23 @@ impl Core {
         self.turns.before = Some(before);
     }
 
+    /// Has repeated turns so many times, and may do so again unless something came otherwise.
+    pub(super) fn turns_done(&mut self, before: Box<Snapshot>, times: u64, goes_on: bool) {
+        if goes_on {
+            return self.look_from_here(before);
+        }
+        // What comes next is looked at again; later, if this was in vain.
+        let turns = &mut self.turns;
+        (turns.count, turns.look) = match times {
+            0 => (turns.count, turns.count.saturating_mul(2)),
+            _ => (0, LATER_LOOK),
+        };
+    }
+
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot {
             times: self.times(),
+            accesses: self.accesses(),
             counts: (self.hart.instret, self.effects),
             frontend: self.frontend(),
             registers: self.hart.x,
@@ -290,6 +336,19 @@ impl Core {
         self.predictor.come_to(&place.guess, later);
     }
 
+    /// Moves the pipeline on by so many cycles, in which it went on as since `before`.
+    pub(super) fn move_on(&mut self, cycles: Cycle, before: &Snapshot) {
+        for at in [&mut self.decode, &mut self.fetch, &mut self.steered] {
+            *at += cycles;
+        }
+        self.departed.iter_mut().chain(&mut self.entered).for_each(|at| *at += cycles);
+        let ready = self.ready.iter_mut().chain([&mut self.all_ready]);
+        for (at, _) in ready.zip(&before.times.ready).filter(|(at, was)| *at != *was) {
+            *at += cycles;
+        }
+        self.predictor.move_on(cycles);
+    }
+
     /// Does what so many times the turns since `before` do.
     fn leave_out(&mut self, turns: u64, steps: &[u64; INTEGERS], before: &Snapshot, period: Cycle) {
         let skipped = turns * period;
@@ -297,15 +356,7 @@ impl Core {
         {
             self.turns.left_out += turns;
         }
-        for at in [&mut self.decode, &mut self.fetch, &mut self.steered] {
-            *at += skipped;
-        }
-        self.departed.iter_mut().chain(&mut self.entered).for_each(|at| *at += skipped);
-        let ready = self.ready.iter_mut().chain([&mut self.all_ready]);
-        for (at, _) in ready.zip(&before.times.ready).filter(|(at, was)| *at != *was) {
-            *at += skipped;
-        }
-        self.predictor.move_on(skipped);
+        self.move_on(skipped, before);
         let reads = self.effects - before.counts.1;
         self.effects += turns * reads;
         if reads > 0 {

@@ -29,6 +29,11 @@ impl MemoryPort for Memory {
         }
     }
 
+    #[inline(always)]
+    fn means_something(&self, address: u64) -> bool {
+        self.host.is_to_host(address)
+    }
+
     fn fetch_line(&mut self, core: u32, line: u64) -> Cycle {
         let grant = self.l2.acquire(line, core, false);
         if grant.probe != 0 {
