@@ -8,7 +8,8 @@ counts them. The runs are those of runs.toml, recorded.json has what they took. 
 built decides over more than a tenth of its instructions, and `cargo build`, `cargo test` and MPI build
 it differently; so it is built here, always in the same way: what `make demo` builds, in target/demo.
 A run that takes more than 5 % more fails. One that takes 5 % less is told: --record writes the numbers
-anew, and the commit says why they moved.
+anew, and the commit says why they moved. A run that is `bench NAME …` is that of a benchmark of pinion-nanopu;
+AT_MOST says what may not take more than so many times what another takes, each beyond its start.
 
 5 % is room for what a computer decides: libc chooses its memcpy by the processor (we ask it for the
 plainest), hash tables begin with random seeds. Another compiler, for Rust or for the programs, makes other
@@ -42,6 +43,9 @@ SECONDS = 300
 # The build whose instructions are recorded, and where it lies below the target folder.
 BUILD = ["cargo", "build", "--profile", "demo", "--locked", "--package", "pinion"]
 BUILT = "demo/pinion"
+BENCH = [*BUILD[:-1], "pinion-nanopu", "--message-format=json", "--bench"]
+# By run: the one that it is compared with, and how many times its instructions it may take.
+AT_MOST = {"transport, P4": ("transport, built-in", 4.2)}
 # What changes how cargo builds, beside the sources.
 FLAGS = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"]
 COUNTED = re.compile(r"I\s+refs:\s+([\d,]+)")
@@ -67,6 +71,25 @@ def build():
     return target / BUILT
 
 
+def build_bench(name):
+    """Builds a benchmark in the same way; gives its path."""
+    environment = {**os.environ, "CARGO_INCREMENTAL": "0"}
+    done = subprocess.run(
+        [*BENCH, name], cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{shlex.join([*BENCH, name])}: exit status {done.returncode}")
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    return [made["executable"] for made in told if made.get("executable")][-1]
+
+
+def count_bench(bench, words):
+    """The host instructions of a benchmark's rounds, without those of its start."""
+    *rest, rounds = words
+    few, many = (counted([bench, *rest, str(n)]) for n in (int(rounds) // 10, int(rounds)))
+    return many - few
+
+
 def execute(command, environment):
     """Runs a command; gives what it printed."""
     done = subprocess.run(
@@ -84,15 +107,31 @@ def execute(command, environment):
     return done.stdout + done.stderr
 
 
-def count(pinion, words, folder):
-    """The host instructions of a run whose programs are built already."""
+def counted(run):
+    """The host instructions of a command."""
     valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     environment = {**os.environ, "GLIBC_TUNABLES": PLAIN}
-    run = [pinion, *words, "--quiet", "--build-dir", folder]
     found = COUNTED.search(execute([*valgrind, *run], environment))
     if not found:
         raise Difference("valgrind has counted nothing")
     return int(found[1].replace(",", ""))
+
+
+def count(pinion, words):
+    """The host instructions of a run, of which its programs' compilation is no part."""
+    with tempfile.TemporaryDirectory() as folder:
+        execute([pinion, "build", words[1], "--build-dir", folder], os.environ)
+        return counted([pinion, *words, "--quiet", "--build-dir", folder])
+
+
+def too_many(counts):
+    """What takes too many times the instructions of what it is compared with, in words by run."""
+    found = {}
+    for name, (other, times) in AT_MOST.items():
+        if name in counts and other in counts and counts[name] > times * counts[other]:
+            ratio = counts[name] / counts[other]
+            found[name] = f"takes {ratio:.2f} times the host instructions of {other}, {times} at most"
+    return found
 
 
 def verdict(now, before):
@@ -140,15 +179,18 @@ def main():
     if problem := why_not(None if arguments.record else recorded):
         print(f"skip host instructions: {problem}")
         return 0
-    pinion = Path(arguments.pinion).absolute() if arguments.pinion else build()
+    of_pinion = [name for name in chosen if not runs[name].startswith("bench ")]
+    pinion = Path(arguments.pinion).absolute() if arguments.pinion else of_pinion and build()
+    benches = {shlex.split(runs[name])[1] for name in chosen if name not in of_pinion}
+    benches = {name: build_bench(name) for name in sorted(benches)}
 
     def measure(name):
         words = shlex.split(runs[name])
         started = time.monotonic()
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                execute([pinion, "build", words[1], "--build-dir", folder], os.environ)
-                return count(pinion, words, folder), time.monotonic() - started
+            if name in of_pinion:
+                return count(pinion, words), time.monotonic() - started
+            return count_bench(benches[words[1]], words[2:]), time.monotonic() - started
         except (Difference, OSError, subprocess.TimeoutExpired) as problem:
             return problem, time.monotonic() - started
 
@@ -166,6 +208,9 @@ def main():
             print(f"{'FAIL' if is_wrong else 'ok  '} {name:28} {shown} {seconds:5.1f} s", flush=True)
             if said:
                 print(f"     {name} {said}" if name in counts else f"     {said}")
+    for name, said in too_many(counts).items():
+        failed += 1
+        print(f"FAIL {name} {said}")
     if arguments.record:
         kept = {name: counts.get(name, before.get(name)) for name in runs}
         kept = {name: number for name, number in kept.items() if number is not None}

@@ -38,6 +38,12 @@ class Verdicts(unittest.TestCase):
             self.assertIn("recorded with rustc 1.0.0", run.why_not({"made_with": made}))
             self.assertIsNone(run.why_not({"made_with": run.made_with()}))
 
+    def test_what_is_compared_may_take_so_many_times_the_other(self):
+        self.assertEqual(run.too_many({"transport, P4": 4_000, "transport, built-in": 1_000}), {})
+        self.assertEqual(run.too_many({"transport, P4": 4_300}), {})
+        found = run.too_many({"transport, P4": 4_300, "transport, built-in": 1_000})
+        self.assertIn("4.30 times", found["transport, P4"])
+
     def test_valgrinds_count_is_found(self):
         found = run.COUNTED.search("==7== I   refs:      1,234,567\n")
         self.assertEqual(found[1], "1,234,567")

@@ -56,7 +56,7 @@ pub struct External {
 }
 
 /// Operators of one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unary {
     /// `!`
     Not,
@@ -67,7 +67,7 @@ pub enum Unary {
 }
 
 /// Operators of two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binary {
     /// `+`
     Add,

@@ -3,12 +3,12 @@
 
 mod support;
 
-use pinion_p4::flat::{Flat, Packet, Rejected, Site, Units};
+use pinion_p4::flat::{Flat, Interface, Packet, Rejected, Site, Units, Words, index};
 use pinion_p4::program::{
     Key, Program, Slot, Step, StepKind, Target, Value, ValueKind, binary, mask, unary,
 };
 use pinion_sim::random::Xorshift64;
-use support::{check, program};
+use support::{HEAD, check, program};
 
 /// What an extern answers: something that depends on all of the request.
 fn answer(request: u128) -> u128 {
@@ -141,14 +141,16 @@ impl Interpreter<'_> {
 struct Alike<'p>(&'p Program);
 
 impl Units for Alike<'_> {
-    fn ask(&mut self, site: &Site, registers: &mut [u64]) {
+    fn ask(&mut self, site: &Site, registers: &mut Words) {
         let external = &self.0.externs[site.external];
         let asked = site.request.iter().fold(0u128, |sum, register| {
-            sum.wrapping_mul(31) ^ u128::from(registers[usize::from(*register)])
+            sum.wrapping_mul(31) ^ register.map_or(0, |at| u128::from(registers[index(at)]))
         });
         for (n, register) in site.response.iter().enumerate() {
             let value = mask(answer(asked + n as u128), external.response[n].1);
-            registers[usize::from(*register)] = value as u64;
+            if let Some(register) = register {
+                registers[index(*register)] = value as u64;
+            }
         }
     }
 }
@@ -163,11 +165,13 @@ fn hold(text: &str, random: &mut Xorshift64) {
     let said = checked.found.to_text(&checked.sources, false);
     let program = checked.program.unwrap_or_else(|| panic!("{said}"));
     let drop = program.find("smeta.drop").unwrap();
-    let flat = Flat::compile(&program, &[drop]).unwrap();
+    let decided = [drop];
+    let interface = Interface { decided: &decided, deparses: true, ..Interface::default() };
+    let flat = Flat::compile(&program, &interface).unwrap();
     let mut packet = Packet::new(&flat);
     let mut taken = 0;
     for round in 0..400 {
-        let count = 20 + random.draw() as usize % 40;
+        let count = 24 + random.draw() as usize % 36;
         let mut bytes = random.bytes(count);
         if !random.draw().is_multiple_of(4) {
             bytes[12..14].copy_from_slice(&[8, 0]);
@@ -175,8 +179,6 @@ fn hold(text: &str, random: &mut Xorshift64) {
         let slots = program.slots.len();
         let mut reference =
             Interpreter { program: &program, values: vec![0; slots], out: Vec::new() };
-        packet.begin(&flat);
-        packet.set(flat.register(drop), 0);
         let ours = packet.parse(&flat, &bytes);
         let theirs = reference.parse(&to_bits(&bytes));
         assert_eq!(ours.err(), theirs.err(), "round {round} of\n{text}");
@@ -184,13 +186,12 @@ fn hold(text: &str, random: &mut Xorshift64) {
             continue;
         }
         taken += 1;
-        packet.control(&flat, &mut Alike(&program));
         let mut out = vec![7];
-        packet.deparse(&flat, &mut out);
+        packet.process(&flat, &[], &mut Alike(&program), &mut out);
         reference.steps(&program.control, &mut &[][..]).unwrap();
         reference.steps(&program.deparser, &mut &[][..]).unwrap();
         assert_eq!(to_bits(&out[1..]), reference.out, "round {round} of\n{text}");
-        let dropped = packet.get(flat.register(drop).unwrap());
+        let dropped = packet.get(flat.decided(drop).unwrap());
         assert_eq!(
             u128::from(dropped),
             reference.values[drop as usize],
@@ -258,23 +259,77 @@ fn programs_do_what_they_say() {
     }
 }
 
+/// More ways than are kept apart: they meet behind each condition.
+#[test]
+fn programs_of_many_ways_do_what_they_say() {
+    let mut random = Xorshift64::new(0xf1a8);
+    let mut apply = String::from("bit<16> n = 1; bit<96> w = 5;\n");
+    for bit in 0..60 {
+        let (one, other) = (bit % 48, (bit * 7 + 3) % 48);
+        apply += &format!(
+            "if (hdr.eth.dst[{one}:{one}] == 1 && hdr.eth.src[{other}:{other}] == 0) {{ n = n + {bit}; \
+             if (n[1:0] == 2) {{ w = w + (bit<96>) n; }} }} else {{ n = n ^ hdr.eth.type; }}\n"
+        );
+        if bit == 40 {
+            apply += "if (n == 77) { exit; } if (n[2:0] == 5) { hdr.ipv4.setInvalid(); }\n";
+        }
+    }
+    apply += "hdr.eth.type = n; hdr.eth.dst = w[95:48]; hdr.eth.src = w[47:0];";
+    hold(&program("", &apply), &mut random);
+}
+
+/// More ways through the parser than are followed one by one: each state is made once.
+#[test]
+fn parsers_of_many_ways_do_what_they_say() {
+    let parameters = "inout full_ingress_metadata_t meta, inout standard_metadata_t smeta";
+    let (mut fields, mut states, mut uses) = (String::new(), String::new(), String::new());
+    for n in 0..10 {
+        fields += &format!("one_t a{n}; two_t b{n};");
+        states += &format!(
+            "state s{n} {{ transition select(hdr.eth.dst[{n}:{n}]) {{ 0: a{n}; 1: b{n}; }} }}\n\
+             state a{n} {{ packet.extract(hdr.a{n}); transition s{next}; }}\n\
+             state b{n} {{ packet.extract(hdr.b{n}); transition select(hdr.b{n}.y) \
+             {{ 200..255: reject; default: s{next}; }} }}\n",
+            next = n + 1
+        );
+        uses += &format!(
+            "if (hdr.b{n}.isValid()) {{ hdr.eth.src = hdr.eth.src + (bit<48>) hdr.b{n}.x; }}"
+        );
+    }
+    let text = format!(
+        "{HEAD}
+header one_t {{ bit<8> x; }}
+header two_t {{ bit<5> x; bit<11> y; }}
+struct many {{ eth_t eth; {fields} }}
+parser P(packet_in packet, out many hdr, {parameters}) {{
+    state start {{ packet.extract(hdr.eth); transition s0; }}
+    {states}
+    state s10 {{ transition accept; }}
+}}
+control C(inout many hdr, {parameters}) {{ apply {{ {uses} }} }}
+control D(packet_out packet, in many hdr, {parameters}) {{ apply {{ packet.emit(hdr); }} }}
+XilinxPipeline(P(), C(), D()) main;
+"
+    );
+    hold(&text, &mut Xorshift64::new(0xf1a9));
+}
+
 #[test]
 fn reads_of_what_is_not_there_are_counted_and_named() {
     let text = program("", "hdr.eth.dst[7:0] = hdr.ipv4.ttl;");
     let program = check(&text).program.unwrap();
-    let flat = Flat::compile(&program, &[]).unwrap();
+    let interface = Interface { deparses: true, ..Interface::default() };
+    let flat = Flat::compile(&program, &interface).unwrap();
     assert_eq!(flat.watched.len(), 1);
     assert_eq!(flat.watched[0].what, "hdr.ipv4.ttl, while hdr.ipv4 is not valid");
     let mut packet = Packet::new(&flat);
     for (ethertype, missed) in [([8, 0], 0), ([8, 1], 1), ([8, 0], 1), ([9, 9], 2)] {
         let mut bytes = [0xaa; 40];
         bytes[12..14].copy_from_slice(&ethertype);
-        packet.begin(&flat);
         packet.parse(&flat, &bytes).unwrap();
-        packet.control(&flat, &mut Alike(&program));
-        assert_eq!(packet.missed(), [missed]);
         let mut out = Vec::new();
-        packet.deparse(&flat, &mut out);
+        packet.process(&flat, &[], &mut Alike(&program), &mut out);
+        assert_eq!(packet.missed(), [missed]);
         assert_eq!(out[5], if ethertype == [8, 0] { 0xaa } else { 0 }, "it reads 0");
     }
 }
@@ -282,7 +337,8 @@ fn reads_of_what_is_not_there_are_counted_and_named() {
 #[test]
 fn what_nobody_reads_costs_nothing() {
     let egress = pinion_p4::load("sdk/p4/ndp/egress.p4", &pinion_p4::library::Library).unwrap();
-    let flat = Flat::compile(&egress.program.unwrap(), &[]).unwrap();
-    let [_, control, deparser] = flat.operations();
-    assert!(control <= 9 && deparser <= 24, "{control} and {deparser} operations");
+    let interface = Interface { deparses: true, ..Interface::default() };
+    let flat = Flat::compile(&egress.program.unwrap(), &interface).unwrap();
+    let [parser, control] = flat.operations();
+    assert!(parser <= 1 && control <= 9, "{parser} and {control} operations");
 }

@@ -5,6 +5,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
+use pinion_p4::flat::{Flat, Interface};
 use pinion_sim::random::Xorshift64;
 use support::{HEAD, check, program};
 
@@ -76,6 +77,11 @@ fn survives(text: &str, what: &str) {
     let checked = check(text);
     let said = checked.found.to_text(&checked.sources, false);
     assert_eq!(checked.found.errors() == 0, !said.contains("error:"), "{what}: {said}");
+    if let Some(program) = &checked.program {
+        // What has too many operations or values is told, too.
+        let interface = Interface { deparses: true, ..Interface::default() };
+        let _ = Flat::compile(program, &interface);
+    }
     let took = begun.elapsed();
     assert!(took < LONGEST, "{what} took {took:?}:\n{}", &text[..text.len().min(4000)]);
 }
@@ -186,6 +192,28 @@ fn what_could_grow_without_end_does_not() {
         ("states", program("", "").replace("state ip", &format!("{states}state ip"))),
         ("includes", many("#include \"self.p4\"\n", 3)),
         ("errors", program("", &many("x = y;\n", 50_000))),
+        ("doubled values", program("", &many("hdr.eth.dst = hdr.eth.dst + hdr.eth.dst;\n", 300))),
+        (
+            "choices of choices",
+            program(
+                "",
+                &many(
+                    "hdr.eth.src = hdr.eth.src < hdr.eth.dst ? hdr.eth.src + 1 : hdr.eth.dst;\n",
+                    300,
+                ),
+            ),
+        ),
+        (
+            "many ways",
+            program(
+                "",
+                &(0..1000)
+                    .map(|n| {
+                        format!("if (hdr.eth.dst == {n}) {{ hdr.eth.src = hdr.eth.src + {n}; }}\n")
+                    })
+                    .collect::<String>(),
+            ),
+        ),
         (
             "variables",
             program("", &(0..30_000).map(|n| format!("bit<8> v{n};")).collect::<String>()),

@@ -127,10 +127,7 @@ impl Header {
         let Some((head, payload)) = frame.split_first_chunk::<LNIC_HEADER_BYTES>() else {
             return Err(NotLnic::Short);
         };
-        let half = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-        let word =
-            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        if half(12) != 0x0800 || head[14] != 0x45 {
+        if head[12..14] != [0x08, 0x00] || head[14] != 0x45 {
             return Err(NotLnic::NotIpv4);
         }
         if head[23] != protocol {
@@ -139,6 +136,16 @@ impl Header {
         if payload.is_empty() {
             return Err(NotLnic::NoPayload);
         }
+        Ok((Self::read(head), payload))
+    }
+
+    /// Reads the fields of a frame of this layout, whose protocol says whether it is Homa's.
+    #[inline]
+    pub fn read(head: &[u8; LNIC_HEADER_BYTES]) -> Self {
+        let half = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let word =
+            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let protocol = head[23];
         let homa = usize::from(protocol == HOMA_PROTOCOL);
         let mut header = Self {
             protocol,
@@ -160,7 +167,7 @@ impl Header {
         };
         header.dst_mac.copy_from_slice(&head[..6]);
         header.src_mac.copy_from_slice(&head[6..12]);
-        Ok((header, payload))
+        header
     }
 
     /// Writes the headers of a frame with `payload_bytes` of payload. Beyond 65,485 bytes, more than

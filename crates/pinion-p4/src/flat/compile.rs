@@ -1,363 +1,355 @@
-//! From steps to operations: registers for places, constants and what is computed on the way.
+//! From steps to operations. Each way through a program is followed to its end with what is known on it:
+//! a condition that was decided is not asked again, what nobody reads there is not computed. Ways that
+//! part stay apart as long as there are few ([`MOST_SPLITS`]); beyond that they meet again behind each
+//! `if`, so that a program's operations grow with its length and not with its ways.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::analysis::Uses;
-use super::value::{is_watched, unset_reads};
-use super::wide::{Operand, WideKind, put_bits};
-use super::{Flat, Op, Register, Site};
-use crate::program::{Binary, Key, Program, Slot, Step, StepKind, Target, mask, visit};
+use super::graph::{Graph, Kind, NodeId};
+use super::{Flat, Interface, Op, Register, Site};
+use crate::program::{Program, Slot, Step, StepKind, Value, ValueKind, visit};
+
+/// Places where ways may part for good.
+const MOST_SPLITS: u32 = 48;
+/// Operators on top of each other that wait until somebody wants their value.
+pub(super) const DEEPEST: u32 = 24;
+
+/// What is known on a way.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    /// By place, and by flag behind them: its value.
+    pub values: Vec<NodeId>,
+    /// Values that tests have told.
+    pub facts: Vec<(NodeId, NodeId)>,
+    /// Registers in which values stand already.
+    pub placed: HashMap<NodeId, Register>,
+    /// The first register that is free.
+    pub next: Register,
+    /// Bits of the packet that are taken, and bytes that it surely has.
+    pub taken: u32,
+    pub sure_bytes: u32,
+    /// Fields that are to be sent.
+    pub sent: Vec<NodeId>,
+}
+
+/// Lists the places that steps write.
+pub(super) fn written(program: &Program, steps: &[Step]) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = Vec::new();
+    visit(steps, &mut |step| match &step.kind {
+        StepKind::Set(slot, _) | StepKind::SetBits(slot, ..) => slots.push(*slot),
+        StepKind::Copy(_, to, count) => slots.extend(*to..*to + *count),
+        StepKind::Begin(first, count) => slots.extend(*first..*first + *count),
+        StepKind::Validate(number, _) => slots.push(program.headers[*number as usize].valid),
+        StepKind::Extract(number) => {
+            let header = &program.headers[*number as usize];
+            slots.extend((header.first..header.first + header.fields).chain([header.valid]));
+        }
+        StepKind::Apply(number, _, response) => {
+            let count = program.externs[*number as usize].response.len() as u32;
+            slots.extend(*response..*response + count);
+        }
+        StepKind::If(..) | StepKind::Emit(..) | StepKind::Exit => {}
+    });
+    slots
+}
+
+/// The block at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Block {
+    Parser,
+    Control,
+    Deparser,
+}
 
 /// What is made so far.
 pub(super) struct Compiler<'p> {
     pub(super) program: &'p Program,
-    pub(super) uses: Uses,
+    pub(super) interface: &'p Interface<'p>,
+    pub(super) graph: Graph,
     pub(super) flat: Flat,
     /// Operations of the block at hand.
     pub(super) ops: Vec<Op>,
-    /// Registers of constants.
-    constants: HashMap<(u128, bool), Register>,
-    /// Registers for what is computed on the way, used again in each step.
-    temporaries: Vec<Register>,
-    in_use: usize,
-    /// By place: a register that tells whether it was set, of those whose reads are watched.
-    pub(super) flags: HashMap<Slot, Register>,
+    pub(super) block: Block,
+    /// Fixed registers stand behind all others: the lowest of them, and those of constants.
+    pub(super) lowest_fixed: Register,
+    pub(super) constants: HashMap<(u128, bool), Register>,
+    /// By place: the register in which a block finds it when it begins.
+    pub(super) inputs: BTreeMap<Slot, Register>,
+    /// The first register that no way uses.
+    pub(super) highest: Register,
+    /// By place: the flag that tells whether it was set, of those whose reads are watched.
+    pub(super) flags: HashMap<Slot, usize>,
+    /// Values that somebody has wanted.
+    pub(super) wanted: HashSet<NodeId>,
+    /// By site: the values of its answer.
+    answers: Vec<Vec<NodeId>>,
+    pub(super) splits: u32,
+    /// How many ways that must meet again are under way.
+    pub(super) meetings: u32,
+    unique: u32,
+    pub(super) depth: u32,
+    /// There are more registers than fit.
+    pub(super) is_full: bool,
 }
 
 impl Flat {
-    /// Compiles a program; `outputs` are the places that somebody reads behind the control.
+    /// Compiles a program.
     ///
     /// # Errors
     /// The program has more operations or values than fit.
-    pub fn compile(program: &Program, outputs: &[Slot]) -> Result<Self, String> {
-        let mut compiler = Compiler {
-            program,
-            uses: Uses::of(program, outputs),
-            flat: Self::default(),
-            ops: Vec::new(),
-            constants: HashMap::new(),
-            temporaries: Vec::new(),
-            in_use: 0,
-            flags: HashMap::new(),
-        };
-        compiler.allocate();
-        compiler.parser();
-        compiler.flat.parser = std::mem::take(&mut compiler.ops);
-        compiler.steps(&program.control);
-        compiler.ops.push(Op::Accept);
-        compiler.flat.control = std::mem::take(&mut compiler.ops);
-        compiler.steps(&program.deparser);
-        compiler.ops.push(Op::Accept);
-        compiler.flat.deparser = std::mem::take(&mut compiler.ops);
-        let flat = compiler.flat;
-        let most = usize::from(u16::MAX);
-        let longest = flat.operations().into_iter().max().unwrap_or(0);
-        match longest.max(flat.initial.len()).max(flat.wide.len()) < most {
-            true => Ok(flat),
-            false => Err(format!("the program has more than {most} operations or values")),
-        }
+    pub fn compile(program: &Program, interface: &Interface) -> Result<Self, String> {
+        // Ways that stay apart make faster and longer programs.
+        Compiler::compile(program, interface, MOST_SPLITS)
+            .or_else(|_| Compiler::compile(program, interface, 0))
     }
 }
 
-impl Compiler<'_> {
-    /// Makes a register that holds a number before the first packet.
-    fn fresh(&mut self, value: u64) -> Register {
-        self.flat.initial.push(value);
-        // Too many are refused at the end.
-        (self.flat.initial.len() - 1).min(usize::from(u16::MAX)) as Register
+impl<'p> Compiler<'p> {
+    fn compile(
+        program: &'p Program,
+        interface: &'p Interface<'p>,
+        splits: u32,
+    ) -> Result<Flat, String> {
+        let mut compiler = Self {
+            program,
+            interface,
+            graph: Graph::default(),
+            flat: Flat::new(program),
+            ops: Vec::new(),
+            block: Block::Control,
+            lowest_fixed: super::REGISTERS as Register,
+            constants: HashMap::new(),
+            inputs: BTreeMap::new(),
+            highest: 0,
+            flags: HashMap::new(),
+            wanted: HashSet::new(),
+            answers: Vec::new(),
+            splits,
+            meetings: 0,
+            unique: 0,
+            depth: 0,
+            is_full: false,
+        };
+        compiler.find_flags();
+        compiler.reserve();
+        let begin = compiler.control_state();
+        compiler.walk(begin, &program.control, None);
+        compiler.flat.control = std::mem::take(&mut compiler.ops);
+        compiler.block = Block::Parser;
+        compiler.splits = splits;
+        compiler.parser();
+        compiler.flat.parser = std::mem::take(&mut compiler.ops);
+        compiler.finish()
     }
 
-    /// Gives each place that matters a register.
-    fn allocate(&mut self) {
-        let program = self.program;
-        self.flat.registers = vec![None; program.slots.len()];
-        let validities: Vec<Slot> = program.headers.iter().map(|header| header.valid).collect();
-        for (slot, info) in program.slots.iter().enumerate() {
-            let uses = &self.uses;
-            let is_alone = uses.constant[slot].is_none() && uses.same_as[slot].is_none();
-            if !is_alone || !uses.live[slot] {
-                continue;
-            }
-            let register = self.fresh(0);
-            if info.width > 64 {
-                self.fresh(0);
-            }
-            self.flat.registers[slot] = Some(register);
-            if info.may_be_unset || validities.contains(&(slot as Slot)) {
-                self.flat.reset.push(register);
-                if info.width > 64 {
-                    self.flat.reset.push(register + 1);
-                }
+    fn finish(mut self) -> Result<Flat, String> {
+        for (site, answers) in self.flat.sites.iter_mut().zip(&self.answers) {
+            for (register, node) in site.response.iter_mut().zip(answers) {
+                *register = register.filter(|_| self.wanted.contains(node));
             }
         }
-        for slot in 0..program.slots.len() {
-            if let Some(source) = self.uses.same_as[slot] {
-                self.flat.registers[slot] = self.flat.registers[source as usize];
-            }
+        let most = usize::from(u16::MAX);
+        let longest = self.flat.operations().into_iter().max().unwrap_or(0);
+        let lists = [self.flat.sites.len(), self.flat.wide.len(), self.flat.plans.len()];
+        if longest.max(lists.into_iter().max().unwrap_or(0)) >= most {
+            return Err(format!("the program has more than {most} operations"));
         }
-        self.watch_flags();
+        if self.is_full || self.highest > self.lowest_fixed {
+            let most = super::REGISTERS;
+            return Err(format!("the program holds more than {most} values of 64 bits at a time"));
+        }
+        Ok(self.flat)
     }
 
     /// Makes a flag for each place of which a read may come before a write.
-    fn watch_flags(&mut self) {
-        let mut wanted: Vec<Slot> = Vec::new();
-        let states = self.program.states.iter();
-        let blocks = states.map(|state| &state.steps[..]).chain([&self.program.control[..]]);
-        for steps in blocks {
+    fn find_flags(&mut self) {
+        let program = self.program;
+        let mut note = |value: &Value| {
+            value.visit(&mut |part| {
+                if let ValueKind::Slot { slot, may_be_unset: true, .. } = part.kind {
+                    let next = program.slots.len() + self.flags.len();
+                    self.flags.entry(slot).or_insert(next);
+                }
+            });
+        };
+        let states = program.states.iter().map(|state| &state.steps[..]);
+        for steps in states.chain([&program.control[..], &program.deparser[..]]) {
             visit(steps, &mut |step| {
                 if let StepKind::Set(_, value)
                 | StepKind::SetBits(_, _, value)
                 | StepKind::If(value, ..) = &step.kind
                 {
-                    unset_reads(value, &mut wanted);
+                    note(value);
                 }
             });
         }
-        for state in &self.program.states {
-            state.on.iter().for_each(|value| unset_reads(value, &mut wanted));
+        program.states.iter().flat_map(|state| &state.on).for_each(note);
+    }
+
+    /// Gives registers to what others read.
+    fn reserve(&mut self) {
+        for slot in self.interface.parsed {
+            self.input(*slot);
         }
-        wanted.sort_unstable();
-        wanted.dedup();
-        for slot in wanted {
-            let flag = self.fresh(0);
-            self.flat.reset.push(flag);
-            self.flags.insert(slot, flag);
+        for slot in self.interface.decided {
+            let register = self.fixed(0, self.program.slots[*slot as usize].width);
+            self.flat.decided.push((*slot, register));
         }
     }
 
-    /// Gives the register of a constant.
-    pub(super) fn constant(&mut self, value: u128, width: u32) -> Operand {
-        let is_wide = width > 64;
-        let register = match self.constants.get(&(value, is_wide)) {
-            Some(register) => *register,
-            None => {
-                let register = self.fresh(value as u64);
-                if is_wide {
-                    self.fresh((value >> 64) as u64);
-                }
-                self.constants.insert((value, is_wide), register);
-                register
+    /// Says what is known when the control begins: what the parser has written stands in registers, and
+    /// what the architecture tells; all else is 0.
+    fn control_state(&mut self) -> State {
+        let mut state = self.empty_state();
+        let mut carried = self.interface.inputs.to_vec();
+        for parser in &self.program.states {
+            carried.extend(written(self.program, &parser.steps));
+        }
+        self.carry(&mut state, &carried);
+        for (slot, bit) in self.interface.fields {
+            let width = self.program.slots[*slot as usize].width;
+            state.values[*slot as usize] = self.graph.number(Kind::Field(*bit), width);
+        }
+        state.sure_bytes = self.interface.record_bytes;
+        state
+    }
+
+    /// Lets places, and their flags, hold what they do when the block begins.
+    pub(super) fn carry(&mut self, state: &mut State, slots: &[Slot]) {
+        for &slot in slots {
+            for at in [Some(slot), self.flags.get(&slot).map(|flag| *flag as Slot)] {
+                let Some(at) = at else { continue };
+                let width = self.graph.width(state.values[at as usize]);
+                state.values[at as usize] = self.graph.number(Kind::Input(at), width);
             }
-        };
-        Operand { register, width }
-    }
-
-    pub(super) fn mask(&mut self, width: u32) -> Register {
-        self.constant(mask(u128::MAX, width.min(64)), 64).register
-    }
-
-    /// Gives a register for something on the way.
-    pub(super) fn temporary(&mut self, width: u32) -> Operand {
-        if width > 64 {
-            // Two in a row are made for it.
-            let register = self.fresh(0);
-            self.fresh(0);
-            return Operand { register, width };
-        }
-        if self.in_use == self.temporaries.len() {
-            let register = self.fresh(0);
-            self.temporaries.push(register);
-        }
-        self.in_use += 1;
-        Operand { register: self.temporaries[self.in_use - 1], width }
-    }
-
-    /// Gives where a place stands.
-    pub(super) fn place(&mut self, slot: Slot) -> Operand {
-        let width = self.program.slots[slot as usize].width;
-        if let Some(value) = self.uses.constant[slot as usize] {
-            return self.constant(value, width);
-        }
-        match self.flat.registers[slot as usize] {
-            Some(register) => Operand { register, width },
-            // Nobody reads it: what is written there is lost.
-            None => self.temporary(width),
         }
     }
 
-    /// Tells whether writes to a place matter.
-    pub(super) fn matters(&self, slot: Slot) -> bool {
-        let slot = slot as usize;
-        self.uses.live[slot]
-            && self.uses.constant[slot].is_none()
-            && self.uses.same_as[slot].is_none()
-    }
-
-    /// Compiles steps.
-    pub(super) fn steps(&mut self, steps: &[Step]) {
-        for step in steps {
-            self.in_use = 0;
-            self.step(step);
+    pub(super) fn empty_state(&mut self) -> State {
+        let widths = self.program.slots.iter().map(|slot| slot.width);
+        let mut values: Vec<NodeId> = widths.map(|width| self.graph.constant(0, width)).collect();
+        let unset = self.graph.constant(0, 1);
+        values.resize(values.len() + self.flags.len(), unset);
+        State {
+            values,
+            facts: Vec::new(),
+            placed: HashMap::new(),
+            next: 0,
+            taken: 0,
+            sure_bytes: 0,
+            sent: Vec::new(),
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    /// Ends the block at hand.
+    pub(super) fn end(&mut self, mut state: State) {
+        if self.block == Block::Deparser {
+            self.send(&mut state);
+            self.ops.push(Op::Accept);
+            return;
+        }
+        for (slot, register) in self.flat.decided.clone() {
+            let value = state.values[slot as usize];
+            let value = self.known(&state, value);
+            if self.graph.as_constant(value) != Some(0) {
+                self.put(&mut state, value, register);
+            }
+        }
+        if !self.interface.deparses {
+            self.ops.push(Op::Accept);
+            return;
+        }
+        self.block = Block::Deparser;
+        self.walk(state, &self.program.deparser, None);
+        self.block = Block::Control;
+    }
+
+    pub(super) fn step(&mut self, state: &mut State, step: &'p Step) {
         match &step.kind {
             StepKind::Set(slot, value) => {
-                if self.matters(*slot) || is_watched(value) {
-                    let to = self.place(*slot);
-                    let from = self.value(value, Some(to));
-                    self.moved(from, Some(to));
-                }
-                self.flag(*slot, true);
+                let node = self.node(state, value);
+                self.set(state, *slot, node);
             }
             StepKind::SetBits(slot, low, value) => {
-                let (to, from) = (self.place(*slot), self.value(value, None));
-                match to.is_wide() || from.is_wide() {
-                    true => self.wide(to, WideKind::SetBits(from, *low)),
-                    false => {
-                        let bits = mask(u128::MAX, value.width) << *low;
-                        let mask = self.constant(bits, 64).register;
-                        let (to, from, low) = (to.register, from.register, *low as u16);
-                        self.ops.push(Op::SetBits { to, from, low, mask });
-                    }
-                }
-                self.flag(*slot, true);
+                let new = self.node(state, value);
+                let node = self.graph.set_bits(state.values[*slot as usize], new, *low);
+                self.set(state, *slot, node);
             }
             StepKind::Copy(from, to, count) => {
-                for n in 0..*count {
-                    if self.matters(to + n) {
-                        let (from, to) = (self.place(from + n), self.place(to + n));
-                        self.moved(from, Some(to));
-                    }
-                    self.flag(to + n, true);
-                }
-            }
-            StepKind::If(condition, then, otherwise) => {
-                let jumps = self.jump_unless(condition);
-                self.steps(then);
-                let end = (!otherwise.is_empty()).then(|| self.jump());
-                jumps.into_iter().for_each(|jump| self.land(jump));
-                self.steps(otherwise);
-                if let Some(end) = end {
-                    self.land(end);
-                }
+                let row = *from as usize..(*from + *count) as usize;
+                state.values.copy_within(row, *to as usize);
+                (*to..*to + *count).for_each(|slot| self.flag(state, slot, true));
             }
             StepKind::Validate(number, valid) => {
                 let slot = self.program.headers[*number as usize].valid;
-                self.set_flag(slot, *valid);
+                state.values[slot as usize] = self.graph.constant(u128::from(*valid), 1);
             }
-            StepKind::Extract(number) => self.extract(*number),
-            StepKind::Emit(number, certain) => self.emit(*number, *certain),
+            StepKind::Extract(number) => self.extract(state, *number),
             StepKind::Apply(number, request, response) => {
-                let external = &self.program.externs[*number as usize];
-                let (asks, answers) =
-                    (external.request.len() as u32, external.response.len() as u32);
-                let request = (*request..*request + asks).map(|slot| self.place(slot).register);
-                let request = request.collect();
-                let answer = (*response..*response + answers).map(|slot| self.place(slot).register);
-                let response_registers = answer.collect();
-                let site = self.flat.sites.len().min(usize::from(u16::MAX)) as u16;
-                let external = *number as usize;
-                self.flat.sites.push(Site { external, request, response: response_registers });
-                self.ops.push(Op::Ask { site });
-                (*response..*response + answers).for_each(|slot| self.flag(slot, true));
+                self.apply(state, *number, *request, *response);
             }
             StepKind::Begin(first, count) => {
                 for slot in *first..*first + *count {
-                    if self.program.slots[slot as usize].may_be_unset && self.matters(slot) {
-                        let to = self.place(slot);
-                        let zero = self.constant(0, to.width);
-                        self.moved(zero, Some(to));
-                    }
-                    self.flag(slot, false);
+                    let width = self.program.slots[slot as usize].width;
+                    state.values[slot as usize] = self.graph.constant(0, width);
+                    self.flag(state, slot, false);
                 }
             }
-            StepKind::Exit => self.ops.push(Op::Accept),
+            StepKind::Emit(number, _) => self.emit(state, *number),
+            StepKind::If(..) | StepKind::Exit => unreachable!("ways part and end in `walk`"),
         }
     }
 
-    /// Gives a bool place a constant, if anybody reads it.
-    pub(super) fn set_flag(&mut self, slot: Slot, value: bool) {
-        if self.matters(slot) {
-            let (to, from) = (self.place(slot), self.constant(u128::from(value), 1));
-            self.moved(from, Some(to));
+    fn set(&mut self, state: &mut State, slot: Slot, node: NodeId) {
+        if self.graph.depth(node) > DEEPEST {
+            self.place(state, node);
         }
+        state.values[slot as usize] = node;
+        self.flag(state, slot, true);
     }
 
-    /// Compiles the parser's states, each with jumps to those that it leads to.
-    fn parser(&mut self) {
-        let program = self.program;
-        let mut starts = vec![0; program.states.len()];
-        let mut leads: Vec<(usize, usize)> = Vec::new();
-        for (number, state) in program.states.iter().enumerate() {
-            starts[number] = self.ops.len();
-            self.steps(&state.steps);
-            self.in_use = 0;
-            let values: Vec<Operand> =
-                state.on.iter().map(|value| self.value(value, None)).collect();
-            for case in &state.cases {
-                let mut misses = Vec::new();
-                for (value, key) in values.iter().zip(&case.keys) {
-                    misses.extend(self.miss(*value, *key));
-                }
-                match case.to {
-                    Target::Accept => self.ops.push(Op::Accept),
-                    Target::Reject => self.ops.push(Op::Reject),
-                    Target::State(next) => {
-                        let jump = self.jump();
-                        leads.push((jump, next));
-                    }
-                }
-                misses.into_iter().for_each(|jump| self.land(jump));
-            }
-            self.ops.push(Op::Reject);
+    fn apply(&mut self, state: &mut State, number: u32, request: Slot, response: Slot) {
+        let external = &self.program.externs[number as usize];
+        let (mut asks, mut known) = (Vec::new(), 0);
+        for (n, slot) in (request..).take(external.request.len()).enumerate() {
+            let at = (number as usize, n);
+            let node = self.known(state, state.values[slot as usize]);
+            let is_known = self.interface.known.iter().any(|(unit, field, source)| {
+                (*unit, *field) == at && self.graph.get(node).kind == Kind::Input(*source)
+            });
+            known += usize::from(is_known);
+            let is_told = !is_known && !self.interface.unread.contains(&at);
+            asks.push(is_told.then(|| self.place(state, node)));
         }
-        for (jump, state) in leads {
-            let start = starts[state].min(usize::from(u16::MAX)) as u16;
-            self.ops[jump] = Op::Jump { to: start };
-        }
-    }
-
-    /// Jumps, to a place that is not known yet, if a value does not fit a key.
-    fn miss(&mut self, value: Operand, key: Key) -> Option<usize> {
-        match key {
-            Key::Any => return None,
-            Key::Mask(number, bits) if value.is_wide() => {
-                let bits_in = self.constant(bits, value.width);
-                let masked = self.temporary(value.width);
-                self.wide(masked, WideKind::Binary(Binary::And, value, bits_in));
-                let (key, same) = (self.constant(number & bits, value.width), self.temporary(1));
-                self.wide(same, WideKind::Binary(Binary::Equal, masked, key));
-                self.ops.push(Op::JumpIfZero { condition: same.register, to: 0 });
-            }
-            Key::Mask(number, bits) => {
-                let (mask, key) = (self.constant(bits, 64), self.constant(number & bits, 64));
-                let (value, mask, key) = (value.register, mask.register, key.register);
-                self.ops.push(Op::JumpUnlessKey { value, mask, key, to: 0 });
-            }
-            Key::Range(first, last) if value.is_wide() => {
-                let (low, high) =
-                    (self.constant(first, value.width), self.constant(last, value.width));
-                let (above, below, both) =
-                    (self.temporary(1), self.temporary(1), self.temporary(1));
-                self.wide(above, WideKind::Binary(Binary::LessEqual, low, value));
-                self.wide(below, WideKind::Binary(Binary::LessEqual, value, high));
-                self.binary(Binary::And, above, below, both);
-                self.ops.push(Op::JumpIfZero { condition: both.register, to: 0 });
-            }
-            Key::Range(first, last) => {
-                let (first, last) = (self.constant(first, 64), self.constant(last, 64));
-                let (value, first, last) = (value.register, first.register, last.register);
-                self.ops.push(Op::JumpUnlessWithin { value, first, last, to: 0 });
-            }
-        }
-        Some(self.ops.len() - 1)
-    }
-
-    /// Puts the constant fields of a header into its bytes.
-    pub(super) fn template(&mut self, number: u32) -> u16 {
-        let header = &self.program.headers[number as usize];
-        let mut bytes = vec![0; header.bits.div_ceil(8) as usize];
-        let mut at = 0;
-        for slot in header.first..header.first + header.fields {
+        let own = self.interface.known.iter().filter(|(unit, ..)| *unit == number as usize);
+        let is_known = own.count() == known;
+        let (mut registers, mut nodes) = (Vec::new(), Vec::new());
+        for slot in (response..).take(external.response.len()) {
             let width = self.program.slots[slot as usize].width;
-            if let Some(value) = self.uses.constant[slot as usize] {
-                put_bits(&mut bytes, at, width as usize, value);
-            }
-            at += width as usize;
+            let register = self.fresh(state, width);
+            let node = self.fixed_node(register, width);
+            state.values[slot as usize] = node;
+            self.flag(state, slot, true);
+            registers.push(Some(register));
+            nodes.push(node);
         }
-        self.flat.templates.push(bytes);
-        self.flat.templates.len() as u16 - 1
+        let site = self.flat.sites.len().min(usize::from(u16::MAX)) as u16;
+        let external = number as usize;
+        self.flat.sites.push(Site { external, request: asks, response: registers, is_known });
+        self.answers.push(nodes);
+        self.ops.push(Op::Ask { site });
+    }
+
+    /// Gives a node for what stands in a register from now on.
+    pub(super) fn fixed_node(&mut self, register: Register, width: u32) -> NodeId {
+        self.unique += 1;
+        self.graph.number(Kind::Fixed(register, self.unique), width)
+    }
+
+    /// Takes note that a place is set, or not set any more.
+    fn flag(&mut self, state: &mut State, slot: Slot, set: bool) {
+        if let Some(flag) = self.flags.get(&slot) {
+            state.values[*flag] = self.graph.constant(u128::from(set), 1);
+        }
     }
 }

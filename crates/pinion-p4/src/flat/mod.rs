@@ -2,23 +2,31 @@
 //! each packet without allocating. In: a checked program, and which of its places somebody reads when
 //! it has run. Out: operations for parser, control and deparser.
 //!
-//! What nobody reads is left out, a place that only repeats another is that place's register, and fields
-//! that are always the same stand in the headers' bytes already. Values of more than 64 bits take two
+//! Each way through the program is compiled for itself, with what is known on it: values are computed where
+//! they are wanted, and conditions decided once. Fields are loaded from where they stand in the packet, and
+//! headers that are sent are bytes with fields put between them. Values of more than 64 bits take two
 //! registers and a slower way.
 
-mod analysis;
+mod branch;
 mod compile;
+mod graph;
 mod headers;
+mod parser;
+mod place;
 mod run;
-mod value;
+mod ways;
 mod wide;
 
-pub use run::{Packet, Rejected, Units};
+pub use run::{Packet, Rejected, Units, Words, index};
 
+use crate::program::{Program, Slot};
 use crate::source::Span;
 
 /// Number of a register.
 pub type Register = u16;
+
+/// Registers of 64 bits that a program may have, a power of two.
+const REGISTERS: usize = 1024;
 
 /// An operation. Operands are registers; constants stand in registers that nothing writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +116,7 @@ enum Op {
     /// Replaces bits from `low` on.
     SetBits {
         to: Register,
+        old: Register,
         from: Register,
         low: u16,
         mask: Register,
@@ -124,18 +133,33 @@ enum Op {
         condition: Register,
         to: u16,
     },
-    /// Goes on elsewhere if bits differ from a key.
-    JumpUnlessKey {
+    /// Goes on elsewhere if no bit of a mask is set.
+    JumpIfClear {
         value: Register,
         mask: Register,
-        key: Register,
         to: u16,
     },
-    /// Goes on elsewhere if a value is not within a range.
-    JumpUnlessWithin {
+    /// Goes on elsewhere if any bit of a mask is set.
+    JumpIfAny {
         value: Register,
-        first: Register,
-        last: Register,
+        mask: Register,
+        to: u16,
+    },
+    JumpIfEqual {
+        one: Register,
+        other: Register,
+        to: u16,
+    },
+    JumpUnlessEqual {
+        one: Register,
+        other: Register,
+        to: u16,
+    },
+    /// Goes on elsewhere if bits of eight bytes of the packet differ from a key.
+    JumpUnlessFrame {
+        at: u16,
+        mask: Register,
+        key: Register,
         to: u16,
     },
     /// Counts a read of what is not there if a register is zero.
@@ -143,7 +167,11 @@ enum Op {
         flag: Register,
         site: u16,
     },
-    /// Takes bytes of the packet for a header.
+    /// Rejects a packet that has not as many bytes.
+    Need {
+        bytes: u16,
+    },
+    /// Takes bytes off the packet.
     Take {
         bytes: u16,
     },
@@ -170,31 +198,9 @@ enum Op {
         drop: u16,
         mask: Register,
     },
-    /// Adds a header's bytes.
-    Begin {
-        header: u16,
-    },
-    Put8 {
-        from: Register,
-        at: u16,
-    },
-    Put16 {
-        from: Register,
-        at: u16,
-    },
-    Put32 {
-        from: Register,
-        at: u16,
-    },
-    Put48 {
-        from: Register,
-        at: u16,
-    },
-    /// Puts bits anywhere, one after the other.
-    PutBits {
-        from: Register,
-        at: u16,
-        width: u16,
+    /// Sends headers.
+    Send {
+        plan: u16,
     },
     /// Asks an extern.
     Ask {
@@ -208,15 +214,87 @@ enum Op {
     Reject,
 }
 
+/// Headers that are sent at once.
+#[derive(Clone, Debug, Default)]
+struct Plan {
+    /// What is always the same of them, zeros, and eight bytes more.
+    bytes: Vec<u8>,
+    /// How many of these are sent.
+    length: usize,
+    copies: Vec<Copied>,
+    puts: Vec<Put>,
+}
+
+/// Bytes of the record that are copied into eight bytes.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    from: u16,
+    at: u16,
+    mask: u64,
+}
+
+/// Bits of a register that are put into eight bytes.
+#[derive(Clone, Copy, Debug)]
+struct Put {
+    register: Register,
+    at: u16,
+    left: u8,
+    right: u8,
+}
+
+impl Put {
+    /// Puts a value of at most 64 bits from a bit on into so many bytes, eight at least: in two parts if
+    /// it stands in nine of them.
+    fn parts(bit: u32, width: u32, register: Register, bytes: usize) -> impl Iterator<Item = Self> {
+        let last = bytes as u32 - 8;
+        let start = (bit / 8).min(last);
+        let part = move |start: u32| {
+            let (window, end) = (8 * (start + 8), bit + width);
+            Self {
+                register,
+                at: start as u16,
+                left: window.saturating_sub(end) as u8,
+                right: end.saturating_sub(window) as u8,
+            }
+        };
+        let rest = (8 * (start + 8) < bit + width).then(|| part((start + 1).min(last)));
+        [Some(part(start)), rest].into_iter().flatten()
+    }
+}
+
+/// Says what others than the program have to do with its places.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interface<'a> {
+    /// Places that are set before each packet. All others, headers included, begin as 0.
+    pub inputs: &'a [Slot],
+    /// Places that are read when the packet is parsed.
+    pub parsed: &'a [Slot],
+    /// Places that are read when the control has decided.
+    pub decided: &'a [Slot],
+    /// By extern and field of its request: the place, as the parser leaves it, that the unit knows itself.
+    pub known: &'a [(usize, usize, Slot)],
+    /// By extern and field of its request: what the unit does not look at.
+    pub unread: &'a [(usize, usize)],
+    /// Places whose values stand in a record that is given with each packet, with the bit of each; the
+    /// record has seven bytes more than anybody names.
+    pub fields: &'a [(Slot, u32)],
+    /// Bytes of the record.
+    pub record_bytes: u32,
+    /// The deparser's headers are sent.
+    pub deparses: bool,
+}
+
 /// A place of the program that asks an extern.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Number of the extern.
     pub external: usize,
-    /// Registers of the request's fields, in order.
-    pub request: Vec<Register>,
-    /// Registers of the answer's fields.
-    pub response: Vec<Register>,
+    /// Registers of the request's fields, in order; none of what the unit knows itself.
+    pub request: Vec<Option<Register>>,
+    /// Registers of the answer's fields; none of what nobody reads.
+    pub response: Vec<Option<Register>>,
+    /// The unit knows all that it may know itself.
+    pub is_known: bool,
 }
 
 /// A read that may find nothing, by the packet.
@@ -232,17 +310,18 @@ pub struct Watched {
 #[derive(Clone, Debug, Default)]
 pub struct Flat {
     parser: Vec<Op>,
+    /// The control, and the deparser behind it.
     control: Vec<Op>,
-    deparser: Vec<Op>,
     wide: Vec<wide::WideOp>,
-    /// What registers hold before the first packet: constants, and zeros.
-    initial: Vec<u64>,
-    /// Registers that are zero when a packet comes.
-    reset: Vec<Register>,
-    /// By header that is sent: its bytes, as far as they are always the same.
-    templates: Vec<Vec<u8>>,
-    /// By place of the program: its register, if it has one.
+    plans: Vec<Plan>,
+    /// What registers hold before the first packet, of those that are not 0.
+    initial: Vec<(Register, u64)>,
+    /// Bytes of the shortest packet that is looked at.
+    fewest_bytes: usize,
+    /// By place: the register in which it is when a block begins, if anybody looks.
     registers: Vec<Option<Register>>,
+    /// Places that are read when the control has decided; they are 0 before.
+    decided: Vec<(Slot, Register)>,
     /// Places that ask externs.
     pub sites: Vec<Site>,
     /// Reads that are watched.
@@ -250,13 +329,29 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// Gives the register of a place; none if nobody reads it.
-    pub fn register(&self, slot: crate::program::Slot) -> Option<Register> {
+    fn new(program: &Program) -> Self {
+        Self { registers: vec![None; program.slots.len()], ..Self::default() }
+    }
+
+    fn note(&mut self, slot: Slot, register: Register) {
+        if let Some(known) = self.registers.get_mut(slot as usize) {
+            *known = Some(register);
+        }
+    }
+
+    /// Gives the register of a place that is set before a packet or read when it is parsed; none if nobody
+    /// reads it.
+    pub fn register(&self, slot: Slot) -> Option<Register> {
         self.registers.get(slot as usize).copied().flatten()
     }
 
-    /// Counts the operations of parser, control and deparser.
-    pub fn operations(&self) -> [usize; 3] {
-        [self.parser.len(), self.control.len(), self.deparser.len()]
+    /// Gives the register of a place that is read when the control has decided.
+    pub fn decided(&self, slot: Slot) -> Option<Register> {
+        self.decided.iter().find(|(known, _)| *known == slot).map(|(_, register)| *register)
+    }
+
+    /// Counts the operations of the parser, and of control and deparser, on all ways.
+    pub fn operations(&self) -> [usize; 2] {
+        [self.parser.len(), self.control.len()]
     }
 }

@@ -1,7 +1,16 @@
 //! Runs a flat program for one packet after the other.
 
-use super::wide::{load_bits, put_bits};
-use super::{Flat, Op, Register, Site};
+use super::wide::WideOp;
+use super::{Flat, Op, Plan, REGISTERS, Register, Site};
+
+/// All registers of a program.
+pub type Words = [u64; REGISTERS];
+
+/// Gives where a register stands.
+#[inline]
+pub fn index(register: Register) -> usize {
+    usize::from(register) % REGISTERS
+}
 
 /// Says why a parser does not take a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,16 +24,13 @@ pub enum Rejected {
 /// Answers the requests of a program's externs.
 pub trait Units {
     /// Takes a request out of registers and puts the answer there.
-    fn ask(&mut self, site: &Site, registers: &mut [u64]);
+    fn ask(&mut self, site: &Site, registers: &mut Words);
 }
 
 /// Holds a program's registers: what it knows of the packet at hand.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    registers: Box<[u64]>,
-    /// First byte of the header at hand, and the one behind it.
-    header: usize,
-    cursor: usize,
+    registers: Box<Words>,
     /// By watched read: how often it found nothing.
     missed: Box<[u64]>,
 }
@@ -32,23 +38,24 @@ pub struct Packet {
 impl Packet {
     /// Makes registers for a program.
     pub fn new(flat: &Flat) -> Self {
-        Self {
-            registers: flat.initial.clone().into(),
-            header: 0,
-            cursor: 0,
-            missed: vec![0; flat.watched.len()].into(),
+        let mut registers = Box::new([0; REGISTERS]);
+        for (register, value) in &flat.initial {
+            registers[index(*register)] = *value;
         }
+        Self { registers, missed: vec![0; flat.watched.len()].into() }
     }
 
     /// Reads a register.
+    #[inline]
     pub fn get(&self, register: Register) -> u64 {
-        self.registers[usize::from(register)]
+        self.registers[index(register)]
     }
 
     /// Writes a register, if a place has one.
+    #[inline]
     pub fn set(&mut self, register: Option<Register>, value: u64) {
         if let Some(register) = register {
-            self.registers[usize::from(register)] = value;
+            self.registers[index(register)] = value;
         }
     }
 
@@ -57,50 +64,49 @@ impl Packet {
         &self.missed
     }
 
-    /// Forgets the packet before: what must be zero when a packet comes is.
-    pub fn begin(&mut self, flat: &Flat) {
-        for &register in &flat.reset {
-            self.registers[usize::from(register)] = 0;
-        }
-        self.cursor = 0;
-        self.header = 0;
-    }
-
     /// Runs the parser on a packet; gives the number of bytes of its headers.
     ///
     /// # Errors
-    /// [`Rejected`] says why it is not taken.
+    /// [`Rejected`] says why it is not taken; one that is shorter than the shortest headers is not looked at.
     pub fn parse(&mut self, flat: &Flat, bytes: &[u8]) -> Result<usize, Rejected> {
-        self.run(flat, &flat.parser, bytes, &mut Vec::new(), &mut Nobody)?;
-        Ok(self.cursor)
+        if bytes.len() < flat.fewest_bytes {
+            return Err(Rejected::Short);
+        }
+        self.run::<true>(flat, &flat.parser, bytes, &mut Vec::new(), &mut Nobody)
     }
 
-    /// Runs the control.
-    pub fn control(&mut self, flat: &Flat, units: &mut impl Units) {
+    /// Runs the control, and the deparser behind it: appends the headers' bytes, if the program was
+    /// compiled to send them. What the interface says of a record stands in `record`.
+    pub fn process(
+        &mut self,
+        flat: &Flat,
+        record: &[u8],
+        units: &mut impl Units,
+        out: &mut Vec<u8>,
+    ) {
+        for (_, register) in &flat.decided {
+            self.registers[index(*register)] = 0;
+        }
         // A control has no way to reject.
-        let _ = self.run(flat, &flat.control, &[], &mut Vec::new(), units);
+        let _ = self.run::<false>(flat, &flat.control, record, out, units);
     }
 
-    /// Runs the deparser: appends the headers' bytes.
-    pub fn deparse(&mut self, flat: &Flat, out: &mut Vec<u8>) {
-        self.header = out.len();
-        let _ = self.run(flat, &flat.deparser, &[], out, &mut Nobody);
-    }
-
+    /// Runs operations: a parser's, or those of control and deparser.
     #[inline]
-    fn run(
+    fn run<const PARSES: bool>(
         &mut self,
         flat: &Flat,
         ops: &[Op],
         bytes: &[u8],
         out: &mut Vec<u8>,
         units: &mut impl Units,
-    ) -> Result<(), Rejected> {
-        let mut at = 0;
-        let words = &mut self.registers[..];
+    ) -> Result<usize, Rejected> {
+        // Where the operations go on, and the first byte that is not taken.
+        let (mut at, mut base) = (0, 0);
+        let words = &mut *self.registers;
         macro_rules! word {
             ($register:expr) => {
-                words[usize::from($register)]
+                words[index($register)]
             };
         }
         while let Some(op) = ops.get(at) {
@@ -144,9 +150,9 @@ impl Packet {
                 Op::Choose { to, condition, one, other } => {
                     word!(to) = if word!(condition) != 0 { word!(one) } else { word!(other) };
                 }
-                Op::SetBits { to, from, low, mask } => {
+                Op::SetBits { to, old, from, low, mask } => {
                     let mask = word!(mask);
-                    word!(to) = word!(to) & !mask | word!(from) << low & mask;
+                    word!(to) = word!(old) & !mask | word!(from) << low & mask;
                 }
                 Op::Jump { to } => at = usize::from(to),
                 Op::JumpIfZero { condition, to } => {
@@ -159,70 +165,59 @@ impl Packet {
                         at = usize::from(to);
                     }
                 }
-                Op::JumpUnlessKey { value, mask, key, to } => {
-                    if word!(value) & word!(mask) != word!(key) {
+                Op::JumpIfClear { value, mask, to } => {
+                    if word!(value) & word!(mask) == 0 {
                         at = usize::from(to);
                     }
                 }
-                Op::JumpUnlessWithin { value, first, last, to } => {
-                    if !(word!(first)..=word!(last)).contains(&word!(value)) {
+                Op::JumpIfAny { value, mask, to } => {
+                    if word!(value) & word!(mask) != 0 {
                         at = usize::from(to);
                     }
                 }
-                Op::Watch { flag, site } => {
-                    self.missed[usize::from(site)] += u64::from(word!(flag) == 0);
+                Op::JumpIfEqual { one, other, to } => {
+                    if word!(one) == word!(other) {
+                        at = usize::from(to);
+                    }
                 }
-                Op::Take { bytes: count } => {
-                    let end = self.cursor + usize::from(count);
-                    if end > bytes.len() {
+                Op::JumpUnlessEqual { one, other, to } => {
+                    if word!(one) != word!(other) {
+                        at = usize::from(to);
+                    }
+                }
+                Op::JumpUnlessFrame { at: from, mask, key, to } => {
+                    if load::<8>(bytes, base + usize::from(from)) & word!(mask) != word!(key) {
+                        at = usize::from(to);
+                    }
+                }
+                Op::Watch { flag, site } => note(&mut self.missed, site, word!(flag)),
+                Op::Need { bytes: count } => {
+                    if base + usize::from(count) > bytes.len() {
                         return Err(Rejected::Short);
                     }
-                    self.header = self.cursor;
-                    self.cursor = end;
                 }
-                Op::Load8 { to, at } => {
-                    word!(to) = u64::from(bytes[self.header + usize::from(at)]);
-                }
-                Op::Load16 { to, at } => {
-                    word!(to) = load::<2>(bytes, self.header + usize::from(at))
-                }
-                Op::Load32 { to, at } => {
-                    word!(to) = load::<4>(bytes, self.header + usize::from(at))
-                }
-                Op::Load48 { to, at } => {
-                    word!(to) = load::<6>(bytes, self.header + usize::from(at))
-                }
+                Op::Take { bytes: count } => base += usize::from(count),
+                Op::Load8 { to, at } => word!(to) = u64::from(bytes[base + usize::from(at)]),
+                Op::Load16 { to, at } => word!(to) = load::<2>(bytes, base + usize::from(at)),
+                Op::Load32 { to, at } => word!(to) = load::<4>(bytes, base + usize::from(at)),
+                Op::Load48 { to, at } => word!(to) = load::<6>(bytes, base + usize::from(at)),
                 Op::LoadBits { to, at, drop, mask } => {
-                    let start = self.header + usize::from(at);
-                    let value = match bytes.get(start..start + 8) {
-                        Some(_) => load::<8>(bytes, start),
-                        None => load_bits(&bytes[start..], 0, 64) as u64,
-                    };
-                    word!(to) = value >> drop & word!(mask);
+                    word!(to) = load::<8>(bytes, base + usize::from(at)) >> drop & word!(mask);
                 }
-                Op::Begin { header } => {
-                    self.header = out.len();
-                    out.extend_from_slice(&flat.templates[usize::from(header)]);
+                Op::Send { plan } if !PARSES => {
+                    send(&flat.plans[usize::from(plan)], bytes, words, out);
                 }
-                Op::Put8 { from, at } => put::<1>(out, self.header + usize::from(at), word!(from)),
-                Op::Put16 { from, at } => put::<2>(out, self.header + usize::from(at), word!(from)),
-                Op::Put32 { from, at } => put::<4>(out, self.header + usize::from(at), word!(from)),
-                Op::Put48 { from, at } => put::<6>(out, self.header + usize::from(at), word!(from)),
-                Op::PutBits { from, at, width } => {
-                    let place = 8 * self.header + usize::from(at);
-                    put_bits(out, place, usize::from(width), u128::from(word!(from)));
-                }
-                Op::Ask { site } => units.ask(&flat.sites[usize::from(site)], words),
+                Op::Ask { site } if !PARSES => units.ask(&flat.sites[usize::from(site)], words),
                 Op::Wide { number } => {
-                    let input = bytes.get(self.header..).unwrap_or(&[]);
-                    let output = out.get_mut(self.header..).unwrap_or(&mut []);
-                    flat.wide[usize::from(number)].run(words, input, output);
+                    wide(&flat.wide[usize::from(number)], words, bytes, base);
                 }
-                Op::Accept => return Ok(()),
+                Op::Accept => return Ok(base),
+                // A parser neither asks nor sends.
+                Op::Send { .. } | Op::Ask { .. } => {}
                 Op::Reject => return Err(Rejected::Refused),
             }
         }
-        Ok(())
+        Ok(base)
     }
 }
 
@@ -234,15 +229,46 @@ fn load<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(word)
 }
 
-/// Writes bytes, the highest first.
-#[inline]
-fn put<const N: usize>(out: &mut [u8], at: usize, value: u64) {
-    out[at..at + N].copy_from_slice(&value.to_be_bytes()[8 - N..]);
+/// Computes a wide value.
+#[inline(never)]
+fn wide(op: &WideOp, words: &mut Words, bytes: &[u8], base: usize) {
+    op.run(words, bytes.get(base..).unwrap_or(&[]));
+}
+
+/// Counts a read of what is not there.
+#[inline(never)]
+fn note(missed: &mut [u64], site: u16, flag: u64) {
+    missed[usize::from(site)] += u64::from(flag == 0);
+}
+
+/// Appends headers.
+#[inline(never)]
+fn send(plan: &Plan, record: &[u8], words: &Words, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(&plan.bytes);
+    let area = &mut out[start..];
+    for copied in &plan.copies {
+        let (from, at) = (usize::from(copied.from), usize::from(copied.at));
+        let source = record.get(from..).and_then(|bytes| bytes.first_chunk());
+        let target = area.get_mut(at..).and_then(|bytes| bytes.first_chunk_mut());
+        if let (Some(source), Some(target)) = (source, target) {
+            let value = u64::from_be_bytes(*source) & copied.mask;
+            *target = (u64::from_ne_bytes(*target) | value.to_be()).to_ne_bytes();
+        }
+    }
+    for put in &plan.puts {
+        let value = words[index(put.register)] << put.left >> put.right;
+        let at = usize::from(put.at);
+        if let Some(target) = area.get_mut(at..).and_then(|bytes| bytes.first_chunk_mut()) {
+            *target = (u64::from_ne_bytes(*target) | value.to_be()).to_ne_bytes();
+        }
+    }
+    out.truncate(start + plan.length);
 }
 
 /// Answers nothing: parsers and deparsers ask nobody.
 struct Nobody;
 
 impl Units for Nobody {
-    fn ask(&mut self, _: &Site, _: &mut [u64]) {}
+    fn ask(&mut self, _: &Site, _: &mut Words) {}
 }

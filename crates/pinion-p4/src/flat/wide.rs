@@ -49,12 +49,10 @@ pub(super) enum WideKind {
     Join(Operand, Operand),
     /// The second if the first is not zero, else the third.
     Choose(Operand, Operand, Operand),
-    /// Replaces bits from this one on.
-    SetBits(Operand, u32),
+    /// The first, with bits from this one on replaced by the second.
+    SetBits(Operand, Operand, u32),
     /// Loads bits of the header at hand, from this one on.
     Load(u32),
-    /// Puts bits of the header that was begun, from this one on.
-    Put(Operand, u32),
 }
 
 /// An operation on wide values.
@@ -67,8 +65,8 @@ pub(super) struct WideOp {
 }
 
 impl WideOp {
-    /// Does it; `input` is the header at hand, `output` the one that was begun.
-    pub(super) fn run(&self, words: &mut [u64], input: &[u8], output: &mut [u8]) {
+    /// Does it; `input` is what is left of the packet.
+    pub(super) fn run(&self, words: &mut [u64], input: &[u8]) {
         let width = self.to.width;
         let value = match self.kind {
             WideKind::Resize(from) => mask(from.read(words), width),
@@ -88,15 +86,11 @@ impl WideOp {
                     other.read(words)
                 }
             }
-            WideKind::SetBits(from, low) => {
+            WideKind::SetBits(old, from, low) => {
                 let bits = mask(u128::MAX, from.width) << low;
-                self.to.read(words) & !bits | from.read(words) << low & bits
+                old.read(words) & !bits | from.read(words) << low & bits
             }
             WideKind::Load(at) => load_bits(input, at as usize, width as usize),
-            WideKind::Put(from, at) => {
-                put_bits(output, at as usize, from.width as usize, from.read(words));
-                return;
-            }
         };
         self.to.write(words, value);
     }

@@ -49,61 +49,82 @@ pub(super) const SEEN: [(&str, Seen); 15] = [
     ("generation", Seen::Answers),
 ];
 
-/// Fields that the egress program is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EgressField {
-    /// Address that it goes to.
-    DstIp,
-    /// Context that is to receive.
-    DstContext,
-    /// Bytes of the message.
-    MsgLen,
-    /// Number of the packet in its message.
-    PktOffset,
-    /// Context that sent.
-    SrcContext,
-    /// The sender's number of the message.
-    TxMsgId,
-    /// The sender's buffer.
-    BufPtr,
-    /// Size class of that.
-    BufSizeClass,
-    /// Packets that the peer may send.
-    Credit,
-    /// Priority that a grant gives.
-    Rank,
-    /// Flags of the transport.
-    Flags,
-    /// It begins a message.
-    IsNewMsg,
-    /// It was sent before.
-    IsRtx,
-    /// Use of its number that the message has.
-    Generation,
-    /// Bytes behind the headers.
-    PayloadLen,
+/// Bytes of the record that the egress program is given with a packet: a frame's header as the NIC would
+/// write it itself (`Header::write`), what else it says of the packet, and bytes to spare.
+pub const RECORD_BYTES: usize = 80;
+/// Where the record says how many packets the peer may send, in two bytes, and behind it which use of its
+/// number the message has, how many bytes are behind the headers, and, in a byte each, whether the packet
+/// begins a message and whether it was sent before.
+pub const RECORD_CREDIT: usize = 64;
+/// Where the record says which priority a grant gives.
+pub const RECORD_RANK: usize = 72;
+
+/// Names in `full_egress_metadata_t` and what they mean: the bit of the record.
+pub(super) const EGRESS: [(&str, u32); 20] = [
+    ("params.switch_mac_addr", 0),
+    ("params.nic_mac_addr", 8 * 6),
+    ("params.nic_ip_addr", 8 * 26),
+    ("meta.dst_ip", 8 * 30),
+    ("meta.flags", 8 * 34),
+    ("meta.src_context", 8 * 35),
+    ("meta.dst_context", 8 * 37),
+    ("meta.msg_len", 8 * 39),
+    ("meta.pkt_offset", 8 * 41),
+    ("meta.tx_msg_id", 8 * 44),
+    ("meta.buf_ptr", 8 * 46),
+    ("meta.buf_size_class", 8 * 48),
+    ("meta.credit", 8 * 64),
+    ("meta.grant_offset", 8 * 64),
+    ("meta.generation", 8 * 66),
+    ("meta.payload_len", 8 * 68),
+    ("meta.is_new_msg", 8 * 71 - 1),
+    ("meta.is_rtx", 8 * 72 - 1),
+    ("meta.grant_prio", 8 * RECORD_RANK as u32),
+    ("meta.rank", 8 * RECORD_RANK as u32),
+];
+
+/// Bytes of a frame at which fields stand that others look at; beyond its end for those it has not.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenBytes([u16; Seen::Answers as usize + 1]);
+
+impl Default for SeenBytes {
+    fn default() -> Self {
+        Self([u16::MAX; Seen::Answers as usize + 1])
+    }
 }
 
-/// Their names in `egress_metadata_t`.
-pub(super) const EGRESS: [(&str, EgressField); 17] = [
-    ("dst_ip", EgressField::DstIp),
-    ("dst_context", EgressField::DstContext),
-    ("msg_len", EgressField::MsgLen),
-    ("pkt_offset", EgressField::PktOffset),
-    ("src_context", EgressField::SrcContext),
-    ("tx_msg_id", EgressField::TxMsgId),
-    ("buf_ptr", EgressField::BufPtr),
-    ("buf_size_class", EgressField::BufSizeClass),
-    ("credit", EgressField::Credit),
-    ("grant_offset", EgressField::Credit),
-    ("grant_prio", EgressField::Rank),
-    ("rank", EgressField::Rank),
-    ("flags", EgressField::Flags),
-    ("is_new_msg", EgressField::IsNewMsg),
-    ("is_rtx", EgressField::IsRtx),
-    ("generation", EgressField::Generation),
-    ("payload_len", EgressField::PayloadLen),
-];
+impl SeenBytes {
+    /// Takes note of a field that is the same bytes of every frame; false if it cannot be.
+    pub(super) fn note(&mut self, field: Seen, bit: Option<u32>, width: u32) -> bool {
+        let is_byte = matches!(
+            field,
+            Seen::Flags | Seen::PktOffset | Seen::GrantPriority | Seen::BufSizeClass
+        );
+        let at = bit.filter(|bit| bit % 8 == 0 && width == if is_byte { 8 } else { 16 });
+        let at = at.and_then(|bit| u16::try_from(bit / 8).ok()).filter(|at| *at < u16::MAX);
+        self.0[field as usize] = at.unwrap_or(u16::MAX);
+        at.is_some()
+    }
+
+    /// Tells whether all fields stand where the NIC's own transports have them.
+    pub(super) fn is_published(&self) -> bool {
+        let own = [34, 35, 37, 39, 41, 42, u16::MAX, 44, 46, 48, 62];
+        self.0 == own
+    }
+
+    /// Reads a field of one byte.
+    #[inline]
+    pub fn byte(&self, frame: &[u8], field: Seen) -> u8 {
+        frame.get(usize::from(self.0[field as usize])).copied().unwrap_or(0)
+    }
+
+    /// Reads a field of two bytes.
+    #[inline]
+    pub fn half(&self, frame: &[u8], field: Seen) -> u16 {
+        let rest = frame.get(usize::from(self.0[field as usize])..).unwrap_or(&[]);
+        rest.first_chunk().map_or(0, |bytes| u16::from_be_bytes(*bytes))
+    }
+}
 
 /// Registers of `parameters_t`, of those that the program reads.
 #[derive(Clone, Copy, Debug, Default)]
@@ -135,11 +156,10 @@ impl Parameters {
     /// Tells the program who it is.
     #[inline]
     pub fn address(&self, packet: &mut Packet, switch_mac: &[u8; 6], mac: &[u8; 6], ip: u32) {
-        let number =
-            |mac: &[u8; 6]| mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let number = |[a, b, c, d, e, f]: [u8; 6]| u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
         if self.switch_mac_addr.is_some() || self.nic_mac_addr.is_some() {
-            packet.set(self.switch_mac_addr, number(switch_mac));
-            packet.set(self.nic_mac_addr, number(mac));
+            packet.set(self.switch_mac_addr, number(*switch_mac));
+            packet.set(self.nic_mac_addr, number(*mac));
         }
         packet.set(self.nic_ip_addr, ip.into());
     }

@@ -3,21 +3,24 @@
 //! registers that the NIC fills and reads. The NIC itself is not known here.
 
 pub mod fields;
+mod places;
 pub mod unit;
 
 use std::fmt::Write as _;
 
-use crate::flat::{Flat, Register};
+use crate::flat::{Flat, Interface, Register};
 use crate::library::Library;
-use crate::program::{Program, StepKind, ValueKind, visit};
+use crate::program::{Program, Slot, StepKind, ValueKind, visit};
 use crate::source::Sources;
 use crate::stages::fewest_headers;
 
-use fields::{EGRESS, EgressField, Parameters, SEEN, Seen};
+use fields::{EGRESS, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes};
 use unit::{Unit, normal};
 
 /// Where an IPv4 header says its protocol.
 const PROTOCOL_OFFSET: usize = 23;
+/// The bit at which an IPv4 header behind Ethernet says where it comes from.
+const SOURCE_BIT: u32 = 8 * 26;
 
 /// The ingress program.
 pub struct Ingress {
@@ -29,9 +32,11 @@ pub struct Ingress {
     pub parameters: Parameters,
     /// `smeta.drop`.
     pub drop: Option<Register>,
-    /// Metadata that begins as 0.
-    pub zeroed: Vec<Register>,
-    /// Fields that others look at.
+    /// Fields that others look at, where they are the same bytes of every frame.
+    pub bytes: SeenBytes,
+    /// These are where the NIC's own transports have them, all of them.
+    pub is_published: bool,
+    /// Fields that others look at, of the rest.
     pub seen: Vec<(Seen, Register)>,
     /// Bytes of the shortest headers that the parser takes.
     pub shortest_bytes: usize,
@@ -53,8 +58,6 @@ pub struct Egress {
     pub units: Vec<Unit>,
     /// Registers of its parameters.
     pub parameters: Parameters,
-    /// What it is told of a packet, of what it reads.
-    pub fields: Vec<(EgressField, Register)>,
     /// Bytes of all headers that it sends.
     pub header_bytes: usize,
     /// The IPv4 protocol that it writes.
@@ -112,9 +115,9 @@ fn read(name: &str) -> Result<Read, String> {
 }
 
 impl Read {
-    /// Compiles it, with these places for others to read.
-    fn compile(&self, outputs: &[u32]) -> Result<(Flat, Vec<String>), String> {
-        let flat = Flat::compile(&self.program, outputs)?;
+    /// Compiles it for those who have to do with it.
+    fn compile(&self, interface: &Interface) -> Result<(Flat, Vec<String>), String> {
+        let flat = Flat::compile(&self.program, interface)?;
         let mut watched = Vec::new();
         for read in &flat.watched {
             let mut text = String::new();
@@ -176,36 +179,57 @@ impl Ingress {
         let program = &read.program;
         let units = read.units()?;
         let drop = program.find("smeta.drop");
-        // The last header that has a field of a name: the transport's own.
-        let mut seen: Vec<(Seen, u32)> = Vec::new();
-        let (first, count) = program.regions[0];
-        for slot in first..first + count {
-            let info = &program.slots[slot as usize];
-            let field = normal(info.name.rsplit('.').next().unwrap_or(""));
-            let Some((_, what)) = SEEN.iter().find(|(known, _)| *known == field) else { continue };
-            if info.header.is_some() && info.width <= 64 {
-                seen.retain(|(known, _)| known != what);
-                seen.push((*what, slot));
+        let seen = seen_fields(program);
+        let places = places::places(program);
+        let mut bytes = SeenBytes::default();
+        let mut parsed: Vec<(Seen, Slot)> = Vec::new();
+        for &(field, slot) in &seen {
+            let width = program.slots[slot as usize].width;
+            if !bytes.note(field, places[slot as usize], width) {
+                parsed.push((field, slot));
             }
         }
-        let mut outputs: Vec<u32> = seen.iter().map(|(_, slot)| *slot).collect();
-        outputs.extend(drop);
-        let (flat, watched) = read.compile(&outputs)?;
-        let mut zeroed: Vec<Register> = Vec::new();
-        for (first, count) in &program.regions[1..] {
-            let slots = *first..*first + *count;
-            let named = slots
-                .filter(|slot| !program.slots[*slot as usize].name.starts_with("meta.params."));
-            zeroed.extend(named.filter_map(|slot| flat.register(slot)));
+        // What units know of the packet themselves.
+        let source = (0..places.len())
+            .find(|&slot| places[slot] == Some(SOURCE_BIT) && program.slots[slot].width == 32);
+        let source = source.map(|slot| slot as Slot);
+        let mut known = Vec::new();
+        for (external, unit) in units.iter().enumerate() {
+            for (place, field) in unit.own_fields() {
+                let slot = match field {
+                    Some(field) => {
+                        seen.iter().find(|(seen, _)| *seen == field).map(|(_, slot)| *slot)
+                    }
+                    None => source,
+                };
+                known.extend(place.zip(slot).map(|(place, slot)| (external, place, slot)));
+            }
         }
+        let mut unread = Vec::new();
+        for (external, unit) in units.iter().enumerate() {
+            let read = unit.read_fields();
+            let fields = 0..program.externs[external].request.len();
+            let rest = fields.filter(|field| !read.contains(&Some(*field)));
+            unread.extend(rest.map(|field| (external, field)));
+        }
+        let decided: Vec<Slot> = drop.into_iter().collect();
+        let (flat, watched) = read.compile(&Interface {
+            inputs: &parameters(program),
+            parsed: &parsed.iter().map(|(_, slot)| *slot).collect::<Vec<_>>(),
+            decided: &decided,
+            known: &known,
+            unread: &unread,
+            ..Interface::default()
+        })?;
         let asked = program.externs.iter().position(|e| normal(&e.name) == "getrxmsginfo");
         let has_reassembly = asked.is_some();
         let asked = asked.and_then(|number| program.stages.externs[number]);
         Ok(Self {
             parameters: Parameters::of(program, &flat),
-            drop: drop.and_then(|slot| flat.register(slot)),
-            zeroed,
-            seen: seen
+            drop: drop.and_then(|slot| flat.decided(slot)),
+            is_published: bytes.is_published() && parsed.is_empty(),
+            bytes,
+            seen: parsed
                 .into_iter()
                 .filter_map(|(what, slot)| Some((what, flat.register(slot)?)))
                 .collect(),
@@ -261,16 +285,23 @@ impl Egress {
         if let Some(problem) = problem {
             return Err(format!("{name}: {problem}; the NIC needs headers of one length"));
         }
-        let (flat, watched) = read.compile(&[])?;
-        let fields = EGRESS.iter().filter_map(|(name, field)| {
-            let slot = program.find(&format!("meta.meta.{name}"))?;
-            Some((*field, flat.register(slot)?))
-        });
+        let inputs = parameters(program);
+        let told = EGRESS
+            .iter()
+            .filter_map(|(name, bit)| Some((program.find(&format!("meta.{name}"))?, *bit)));
+        let fields: Vec<(Slot, u32)> = told.collect();
+        let interface = Interface {
+            inputs: &inputs,
+            fields: &fields,
+            record_bytes: RECORD_BYTES as u32,
+            deparses: true,
+            ..Interface::default()
+        };
+        let (flat, watched) = read.compile(&interface)?;
         let at = program_slot_at(program, PROTOCOL_OFFSET);
         let protocol = protocol_fields.iter().find(|(slot, _)| Some(*slot) == at);
         Ok(Self {
             parameters: Parameters::of(program, &flat),
-            fields: fields.collect(),
             header_bytes,
             protocol: protocol.map_or(0, |(_, value)| *value),
             watched,
@@ -280,6 +311,29 @@ impl Egress {
             flat,
         })
     }
+}
+
+/// Finds the fields that others look at: of each name that of the last header that has one, the
+/// transport's own.
+fn seen_fields(program: &Program) -> Vec<(Seen, Slot)> {
+    let mut seen: Vec<(Seen, Slot)> = Vec::new();
+    let (first, count) = program.regions[0];
+    for slot in first..first + count {
+        let info = &program.slots[slot as usize];
+        let field = normal(info.name.rsplit('.').next().unwrap_or(""));
+        let Some((_, what)) = SEEN.iter().find(|(known, _)| *known == field) else { continue };
+        if info.header.is_some() && info.width <= 64 {
+            seen.retain(|(known, _)| known != what);
+            seen.push((*what, slot));
+        }
+    }
+    seen
+}
+
+/// Lists the places of the NIC's numbers.
+fn parameters(program: &Program) -> Vec<Slot> {
+    let is_one = |slot: &usize| program.slots[*slot].name.starts_with("meta.params.");
+    (0..program.slots.len()).filter(is_one).map(|slot| slot as Slot).collect()
 }
 
 /// Finds the field that is sent at this byte of the frame.

@@ -1,6 +1,7 @@
 //! What the externs of a program stand for: the NIC's units, by their names in the published interface,
 //! and register arrays.
 
+use super::fields::Seen;
 use crate::program::External;
 
 /// Flags of control packets (`ACK_MASK` and its kin).
@@ -142,6 +143,62 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Lists all fields of its request that it looks at.
+    pub fn read_fields(&self) -> Vec<Place> {
+        let mut fields: Vec<Place> =
+            self.own_fields().into_iter().map(|(place, _)| place).collect();
+        match self {
+            Self::Lookup(asked) => fields.push(asked.mark_received),
+            Self::Delivered(asked) => fields.push(asked.delivered_pkts),
+            Self::Credit(asked) => fields.extend([asked.rtx, asked.update_credit]),
+            Self::Control { fields: asked, .. } => {
+                fields.extend([asked.credit, asked.rank, asked.flags]);
+            }
+            Self::Array(asked) => {
+                fields.extend([asked.index, asked.predicate]);
+                fields.extend(asked.data.into_iter().chain(asked.opcode));
+            }
+        }
+        fields
+    }
+
+    /// Lists fields of its request of which it knows the packet's own: the field of the frame, or none for
+    /// its source address.
+    pub fn own_fields(&self) -> Vec<(Place, Option<Seen>)> {
+        match self {
+            Self::Lookup(fields) => vec![
+                (fields.src_ip, None),
+                (fields.src_context, Some(Seen::SrcContext)),
+                (fields.tx_msg_id, Some(Seen::TxMsgId)),
+                (fields.msg_len, Some(Seen::MsgLen)),
+                (fields.pkt_offset, Some(Seen::PktOffset)),
+                (fields.dst_context, Some(Seen::DstContext)),
+                (fields.generation, Some(Seen::PullOffset)),
+            ],
+            Self::Delivered(fields) => vec![
+                (fields.tx_msg_id, Some(Seen::TxMsgId)),
+                (fields.generation, Some(Seen::Answers)),
+            ],
+            Self::Credit(fields) => vec![
+                (fields.tx_msg_id, Some(Seen::TxMsgId)),
+                (fields.rtx_pkt_offset, Some(Seen::PktOffset)),
+                (fields.new_credit, Some(Seen::PullOffset)),
+            ],
+            Self::Control { fields, .. } => vec![
+                (fields.dst_ip, None),
+                (fields.dst_context, Some(Seen::SrcContext)),
+                (fields.src_context, Some(Seen::DstContext)),
+                (fields.msg_len, Some(Seen::MsgLen)),
+                (fields.pkt_offset, Some(Seen::PktOffset)),
+                (fields.tx_msg_id, Some(Seen::TxMsgId)),
+                (fields.buf_ptr, Some(Seen::BufPtr)),
+                (fields.buf_size_class, Some(Seen::BufSizeClass)),
+                (fields.generation, Some(Seen::PullOffset)),
+            ],
+            Self::Array(_) => Vec::new(),
+        }
+    }
+
     /// Finds the unit that an extern stands for, and what its fields mean.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Answers to the externs of a program: from the NIC's units, and from register arrays.
 
 use pinion_net::frame::lnic::{Flags, Header};
-use pinion_p4::flat::{Site, Units};
+use pinion_p4::flat::{Site, Units, Words, index};
 
 use crate::transport::{ControlRequest, Credit, Delivered, Externs, MAX_PACKETS, Refusal};
 use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Unit, Wish};
@@ -51,21 +51,31 @@ impl Arrays {
 /// The fields of a request.
 struct Fields<'a> {
     site: &'a Site,
-    registers: &'a [u64],
+    registers: &'a Words,
 }
 
 impl Fields<'_> {
     #[inline]
     fn get(&self, place: Place) -> u64 {
-        place.map_or(0, |place| self.registers[usize::from(self.site.request[place])])
+        self.or(place, 0)
+    }
+
+    /// Gives a field, or what the unit knows itself. One that the program's type lacks is 0.
+    #[inline]
+    fn or(&self, place: Place, own: u64) -> u64 {
+        let Some(place) = place else { return 0 };
+        match self.site.request[place] {
+            Some(register) => self.registers[index(register)],
+            None => own,
+        }
     }
 }
 
 /// Puts a field of an answer where the program looks for it.
 #[inline]
-fn put(site: &Site, registers: &mut [u64], place: Place, value: u64) {
-    if let Some(place) = place {
-        registers[usize::from(site.response[place])] = value;
+fn put(site: &Site, registers: &mut Words, place: Place, value: u64) {
+    if let Some(register) = place.and_then(|place| site.response[place]) {
+        registers[index(register)] = value;
     }
 }
 
@@ -76,7 +86,7 @@ pub(super) struct Alone<'a> {
 }
 
 impl Units for Alone<'_> {
-    fn ask(&mut self, site: &Site, registers: &mut [u64]) {
+    fn ask(&mut self, site: &Site, registers: &mut Words) {
         if let Unit::Array(array) = &self.units[site.external] {
             let value = self.arrays.apply(site.external, array, &Fields { site, registers });
             put(site, registers, Some(0), value);
@@ -107,24 +117,13 @@ impl<'a> Answers<'a> {
         Self { units, arrays, header, externs, asked: false, taken: None }
     }
 
-    fn look_up(&mut self, fields: &Lookup, site: &Site, registers: &mut [u64]) {
+    fn look_up(&mut self, fields: &Lookup, site: &Site, registers: &mut Words) {
         let ask = Fields { site, registers };
-        let dst_context = match ask.get(fields.dst_context) as u16 {
-            0 => self.header.dst_context,
-            context => context,
-        };
-        let header = Header {
-            src_ip: ask.get(fields.src_ip) as u32,
-            src_context: ask.get(fields.src_context) as u16,
-            tx_msg_id: ask.get(fields.tx_msg_id) as u16,
-            msg_len: ask.get(fields.msg_len) as u16,
-            pkt_offset: ask.get(fields.pkt_offset) as u8,
-            dst_context,
-            pull_offset: ask.get(fields.generation) as u16,
-            ..*self.header
-        };
         let is_trimmed = ask.get(fields.mark_received) == 0;
-        let answer = self.externs.message(&header, is_trimmed);
+        let answer = match site.is_known {
+            true => self.externs.message(self.header, is_trimmed),
+            false => self.externs.message(&self.asked_for(fields, &ask), is_trimmed),
+        };
         self.asked = true;
         self.taken = Some(answer.map(|message| message.rx_id));
         let refusal = answer.err();
@@ -143,14 +142,33 @@ impl<'a> Answers<'a> {
         put(fields.is_finished_msg, is_finished.into());
     }
 
+    /// Puts the fields of a request into the packet's header.
+    fn asked_for(&self, fields: &Lookup, ask: &Fields) -> Header {
+        let own = self.header;
+        let dst_context = match ask.or(fields.dst_context, own.dst_context.into()) as u16 {
+            0 => own.dst_context,
+            context => context,
+        };
+        Header {
+            src_ip: ask.or(fields.src_ip, own.src_ip.into()) as u32,
+            src_context: ask.or(fields.src_context, own.src_context.into()) as u16,
+            tx_msg_id: ask.or(fields.tx_msg_id, own.tx_msg_id.into()) as u16,
+            msg_len: ask.or(fields.msg_len, own.msg_len.into()) as u16,
+            pkt_offset: ask.or(fields.pkt_offset, own.pkt_offset.into()) as u8,
+            dst_context,
+            pull_offset: ask.or(fields.generation, own.pull_offset.into()) as u16,
+            ..*own
+        }
+    }
+
     fn delivered(&mut self, fields: &Arrived, ask: &Fields) {
         let packets = ask.get(fields.delivered_pkts);
         let mut delivered = Delivered {
             at: self.externs.now(),
-            tx_msg_id: ask.get(fields.tx_msg_id) as u16,
+            tx_msg_id: ask.or(fields.tx_msg_id, self.header.tx_msg_id.into()) as u16,
             packet: MAX_PACKETS as u8,
             and_all_before: false,
-            generation: ask.get(fields.generation) as u16,
+            generation: ask.or(fields.generation, self.header.answers.into()) as u16,
         };
         // All from the first on is what a cumulative acknowledgement says.
         if packets & packets.wrapping_add(1) == 0 && packets > 1 {
@@ -172,30 +190,35 @@ impl<'a> Answers<'a> {
 
     fn credit(&mut self, fields: &Wish, ask: &Fields) {
         let (again, more) = (ask.get(fields.rtx) != 0, ask.get(fields.update_credit) != 0);
+        let own = self.header;
         self.externs.credit(Credit {
             at: self.externs.now(),
-            tx_msg_id: ask.get(fields.tx_msg_id) as u16,
-            retransmit: again.then_some(ask.get(fields.rtx_pkt_offset) as u8),
-            credit: more.then_some(ask.get(fields.new_credit) as u16),
+            tx_msg_id: ask.or(fields.tx_msg_id, own.tx_msg_id.into()) as u16,
+            retransmit: again.then(|| ask.or(fields.rtx_pkt_offset, own.pkt_offset.into()) as u8),
+            credit: more.then(|| ask.or(fields.new_credit, own.pull_offset.into()) as u16),
             priority: self.header.grant_priority,
         });
     }
 
     fn control(&mut self, fields: &Answer, flag: Option<u8>, ask: &Fields) {
         let flags = Flags(flag.unwrap_or(ask.get(fields.flags) as u8));
+        let own = self.header;
         self.externs.control(ControlRequest {
             at: self.externs.now(),
-            answers: Header {
-                src_ip: ask.get(fields.dst_ip) as u32,
-                src_context: ask.get(fields.dst_context) as u16,
-                dst_context: ask.get(fields.src_context) as u16,
-                msg_len: ask.get(fields.msg_len) as u16,
-                pkt_offset: ask.get(fields.pkt_offset) as u8,
-                tx_msg_id: ask.get(fields.tx_msg_id) as u16,
-                buf_ptr: ask.get(fields.buf_ptr) as u16,
-                buf_size_class: ask.get(fields.buf_size_class) as u8,
-                pull_offset: ask.get(fields.generation) as u16,
-                ..*self.header
+            answers: match ask.site.is_known {
+                true => *own,
+                false => Header {
+                    src_ip: ask.or(fields.dst_ip, own.src_ip.into()) as u32,
+                    src_context: ask.or(fields.dst_context, own.src_context.into()) as u16,
+                    dst_context: ask.or(fields.src_context, own.dst_context.into()) as u16,
+                    msg_len: ask.or(fields.msg_len, own.msg_len.into()) as u16,
+                    pkt_offset: ask.or(fields.pkt_offset, own.pkt_offset.into()) as u8,
+                    tx_msg_id: ask.or(fields.tx_msg_id, own.tx_msg_id.into()) as u16,
+                    buf_ptr: ask.or(fields.buf_ptr, own.buf_ptr.into()) as u16,
+                    buf_size_class: ask.or(fields.buf_size_class, own.buf_size_class.into()) as u8,
+                    pull_offset: ask.or(fields.generation, own.pull_offset.into()) as u16,
+                    ..*own
+                },
             },
             acknowledge: flags.has(Flags::ACK),
             negative: flags.has(Flags::NACK),
@@ -207,7 +230,7 @@ impl<'a> Answers<'a> {
 }
 
 impl Units for Answers<'_> {
-    fn ask(&mut self, site: &Site, registers: &mut [u64]) {
+    fn ask(&mut self, site: &Site, registers: &mut Words) {
         let units = self.units;
         let ask = Fields { site, registers };
         match &units[site.external] {

@@ -10,10 +10,13 @@ mod answers;
 
 use std::sync::Arc;
 
-use pinion_net::frame::lnic::{CONTROL_PAYLOAD_BYTES, Flags, Header};
+use pinion_net::frame::lnic::{
+    CONTROL_PAYLOAD_BYTES, Flags, HOMA_PROTOCOL, Header, LNIC_HEADER_BYTES,
+};
 use pinion_p4::flat::{Packet, Rejected};
+use pinion_p4::lnic::Ingress;
 pub use pinion_p4::lnic::Pipelines;
-use pinion_p4::lnic::fields::{EgressField, Seen};
+use pinion_p4::lnic::fields::{RECORD_BYTES, RECORD_CREDIT, RECORD_RANK, Seen};
 
 use self::answers::{Answers, Arrays};
 use super::{
@@ -74,24 +77,38 @@ impl P4 {
         }
     }
 
-    /// Puts together what is known of a frame: addresses by their places in it, the rest by the
-    /// names of the program's fields.
-    fn header(&self, frame: &[u8]) -> Header {
-        let mut header = Header::default();
-        if let Some((head, _)) = frame.split_first_chunk::<34>() {
-            let word = |at: usize| {
-                u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]])
-            };
-            header.dst_mac.copy_from_slice(&head[..6]);
-            header.src_mac.copy_from_slice(&head[6..12]);
-            (header.tos, header.protocol) = (head[15], head[23]);
-            (header.src_ip, header.dst_ip) = (word(26), word(30));
+    /// Adds to what is known of a frame what stands in it by the names of the program's fields.
+    fn read(program: &Ingress, packet: &Packet, frame: &[u8], header: &mut Header) {
+        let bytes = &program.bytes;
+        header.flags = Flags(bytes.byte(frame, Seen::Flags));
+        header.src_context = bytes.half(frame, Seen::SrcContext);
+        header.dst_context = bytes.half(frame, Seen::DstContext);
+        header.msg_len = bytes.half(frame, Seen::MsgLen);
+        header.pkt_offset = bytes.byte(frame, Seen::PktOffset);
+        header.pull_offset = bytes.half(frame, Seen::PullOffset);
+        header.grant_priority = bytes.byte(frame, Seen::GrantPriority);
+        header.tx_msg_id = bytes.half(frame, Seen::TxMsgId);
+        header.buf_ptr = bytes.half(frame, Seen::BufPtr);
+        header.buf_size_class = bytes.byte(frame, Seen::BufSizeClass);
+        header.answers = bytes.half(frame, Seen::Answers);
+        for (field, register) in &program.seen {
+            put(*field, packet.get(*register), header);
         }
-        for (field, register) in &self.pipelines.ingress.seen {
-            put(*field, self.ingress.get(*register), &mut header);
-        }
-        header
     }
+}
+
+/// Reads what stands in the same place of every frame that goes over IPv4.
+fn addresses(frame: &[u8]) -> Header {
+    let mut header = Header::default();
+    if let Some((head, _)) = frame.split_first_chunk::<34>() {
+        let word =
+            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        header.dst_mac.copy_from_slice(&head[..6]);
+        header.src_mac.copy_from_slice(&head[6..12]);
+        (header.tos, header.protocol) = (head[15], head[23]);
+        (header.src_ip, header.dst_ip) = (word(26), word(30));
+    }
+    header
 }
 
 impl Transport for P4 {
@@ -100,29 +117,33 @@ impl Transport for P4 {
     }
 
     fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
-        let pipelines = Arc::clone(&self.pipelines);
-        let program = &pipelines.ingress;
+        let program = &self.pipelines.ingress;
         if frame.len() < program.shortest_bytes {
             return Err(DropReason::Malformed);
         }
-        self.ingress.begin(&program.flat);
-        program.zeroed.iter().for_each(|register| self.ingress.set(Some(*register), 0));
-        let parsed = self.ingress.parse(&program.flat, frame);
+        // What a program has where the NIC's own transports have it is read as they do.
+        let published: Option<&[u8; LNIC_HEADER_BYTES]> =
+            frame.first_chunk().filter(|_| program.is_published);
+        let published = published.map(Header::read).filter(|it| it.protocol != HOMA_PROTOCOL);
+        let mut header = published.unwrap_or_else(|| addresses(frame));
+        let packet = &mut self.ingress;
+        program.parameters.address(packet, &header.src_mac, &header.dst_mac, header.dst_ip);
+        let parsed = packet.parse(&program.flat, frame);
         let headers = parsed.map_err(|why| Self::refusal(why, frame))?;
         let payload = &frame[headers..];
         if payload.is_empty() {
             return Err(DropReason::NoPayload);
         }
-        Ok((self.header(frame), payload))
+        if published.is_none() {
+            Self::read(program, packet, frame, &mut header);
+        }
+        Ok((header, payload))
     }
 
     fn arrive(&mut self, header: &Header, _payload: &[u8], externs: &mut dyn Externs) -> Verdict {
-        let pipelines = Arc::clone(&self.pipelines);
-        let program = &pipelines.ingress;
-        let (switch, own) = (&header.src_mac, &header.dst_mac);
-        program.parameters.address(&mut self.ingress, switch, own, header.dst_ip);
+        let program = &self.pipelines.ingress;
         let mut answers = Answers::new(&program.units, &mut self.arrays[0], header, externs);
-        self.ingress.control(&program.flat, &mut answers);
+        self.ingress.process(&program.flat, &[], &mut answers, &mut Vec::new());
         let (asked, taken) = (answers.asked, answers.taken);
         let is_dropped = program.drop.is_some_and(|drop| self.ingress.get(drop) != 0);
         match (is_dropped, asked, taken) {
@@ -162,42 +183,27 @@ impl Transport for P4 {
     }
 
     fn write(&mut self, header: &Header, payload: &[u8], frame: &mut Vec<u8>) {
-        let pipelines = Arc::clone(&self.pipelines);
-        let program = &pipelines.egress;
+        let program = &self.pipelines.egress;
         let is_data = header.flags.has(Flags::DATA);
-        let packet = &mut self.egress;
-        packet.begin(&program.flat);
-        program.parameters.address(packet, &header.dst_mac, &header.src_mac, header.src_ip);
-        for (field, register) in &program.fields {
-            let value = match field {
-                EgressField::DstIp => header.dst_ip.into(),
-                EgressField::DstContext => header.dst_context.into(),
-                EgressField::MsgLen => header.msg_len.into(),
-                EgressField::PktOffset => header.pkt_offset.into(),
-                EgressField::SrcContext => header.src_context.into(),
-                EgressField::TxMsgId => header.tx_msg_id.into(),
-                EgressField::BufPtr => header.buf_ptr.into(),
-                EgressField::BufSizeClass => header.buf_size_class.into(),
-                EgressField::Credit => {
-                    if is_data {
-                        0
-                    } else {
-                        header.pull_offset.into()
-                    }
-                }
-                EgressField::Rank => header.grant_priority.into(),
-                EgressField::Flags => header.flags.0.into(),
-                EgressField::IsNewMsg => (is_data && self.is_new).into(),
-                EgressField::IsRtx => (is_data && self.is_again).into(),
-                EgressField::Generation if is_data => header.pull_offset.into(),
-                EgressField::Generation => header.answers.into(),
-                EgressField::PayloadLen => payload.len() as u64,
-            };
-            packet.set(Some(*register), value);
-        }
+        let (credit, generation) = match is_data {
+            true => (0, header.pull_offset),
+            false => (header.pull_offset, header.answers),
+        };
+        let mut record = [0; RECORD_BYTES];
+        let own = match header.protocol {
+            HOMA_PROTOCOL => Header { protocol: 0, ..*header }.write(payload.len()),
+            _ => header.write(payload.len()),
+        };
+        record[..own.len()].copy_from_slice(&own);
+        let payload_bytes = payload.len().min(usize::from(u16::MAX)) as u64;
+        let flags = u64::from(is_data && self.is_new) << 8 | u64::from(is_data && self.is_again);
+        let more =
+            u64::from(credit) << 48 | u64::from(generation) << 32 | payload_bytes << 16 | flags;
+        record[RECORD_CREDIT..RECORD_RANK].copy_from_slice(&more.to_be_bytes());
+        record[RECORD_RANK] = header.grant_priority;
         (self.is_again, self.is_new) = (false, false);
-        packet.control(&program.flat, &mut self.arrays[1].alone(&program.units));
-        packet.deparse(&program.flat, frame);
+        let mut units = self.arrays[1].alone(&program.units);
+        self.egress.process(&program.flat, &record, &mut units, frame);
         frame.extend_from_slice(payload);
     }
 
