@@ -137,8 +137,15 @@ fn own_text(relative: &str) -> Result<Option<String>> {
 /// # Errors
 /// When there is none of that name, or it cannot be read.
 pub fn template(name: &str) -> Result<String> {
-    let relative = format!("templates/{name}");
-    own_text(&relative)?
+    shipped(&format!("templates/{name}"))
+}
+
+/// Reads a file that Pinion comes with, by its name in a checkout.
+///
+/// # Errors
+/// When this build has none of that name, or it cannot be read.
+pub fn shipped(relative: &str) -> Result<String> {
+    own_text(relative)?
         .ok_or_else(|| Error::Usage(format!("there is no `{relative}` in this build")))
 }
 

@@ -249,8 +249,11 @@ pub struct NewArgs {
     /// Make a cluster: a server, clients and the network between
     #[arg(long, conflicts_with = "nanoservice")]
     pub cluster: bool,
+    /// Make a transport for a nanoPU: two P4 programs and a service on them
+    #[arg(long, conflicts_with_all = ["nanoservice", "cluster"])]
+    pub transport: bool,
     /// List what can be made
-    #[arg(long, conflicts_with_all = ["name", "nanoservice", "cluster"])]
+    #[arg(long, conflicts_with_all = ["name", "nanoservice", "cluster", "transport"])]
     pub list: bool,
 }
 

@@ -156,6 +156,11 @@ fn check_paths(manifest: &Manifest) -> Result<()> {
         let named = images.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?)));
         paths.extend(named.map(|(key, path)| (format!("context[{index}].{key}"), path)));
     }
+    if let Some(service) = manifest.nanoservice() {
+        let programs = [("ingress", &service.ingress), ("egress", &service.egress)];
+        let named = programs.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?)));
+        paths.extend(named.map(|(key, path)| (format!("transport.{key}"), path)));
+    }
     let resolve = |path: &Path| path.canonicalize();
     let dir = resolve(&manifest.dir).map_err(|error| Error::file("use", &manifest.dir, error))?;
     for (key, path) in paths {

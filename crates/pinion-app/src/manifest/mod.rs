@@ -196,10 +196,16 @@ pub fn load(app: &Path) -> Result<Manifest, ConfigError> {
         let problem = "a nanoservice changes its machine in [nanoservice]: move set there";
         return Err(loaded.error_at("app.set", problem));
     }
+    if !is_nanoservice && raw.transport.is_some() {
+        let problem = "[transport] goes with [nanoservice]: a sPIN NIC has none";
+        return Err(loaded.error_at("transport", problem));
+    }
     let machine = if is_nanoservice { nanoservice::DEFAULT_MACHINE } else { "pspin" };
     let app = check_app(&loaded, raw.app, &dir, machine)?;
     let target = match raw.nanoservice {
-        Some(service) => Target::Nanoservice(nanoservice::check(&loaded, service)?),
+        Some(service) => {
+            Target::Nanoservice(nanoservice::check(&loaded, service, raw.transport, &dir)?)
+        }
         None => Target::Handlers(check_contexts(&loaded, raw.context, &dir)?),
     };
     let traffic = traffic::check(&loaded, raw.traffic, is_nanoservice)?;

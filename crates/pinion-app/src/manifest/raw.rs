@@ -7,7 +7,7 @@ use pinion_sim::config::Bytes;
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 
-use super::nanoservice::RawNanoservice;
+use super::nanoservice::{RawNanoservice, RawTransport};
 use super::traffic::RawTraffic;
 use super::{PacketStart, Watchdog};
 
@@ -18,6 +18,7 @@ pub(super) struct RawManifest {
     #[serde(default)]
     pub context: Vec<RawContext>,
     pub nanoservice: Option<RawNanoservice>,
+    pub transport: Option<RawTransport>,
     pub traffic: Option<RawTraffic>,
 }
 

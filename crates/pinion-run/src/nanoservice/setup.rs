@@ -46,9 +46,7 @@ impl Setup {
     pub fn new(service: &Service, options: &Options) -> Result<Self> {
         let described = service.described();
         let mut overrides = described.set.clone();
-        if let Some(kind) = &described.transport {
-            overrides.push(format!("transport.kind={kind}"));
-        }
+        overrides.extend(described.transport_overrides());
         if let Some(harts) = service.harts {
             overrides.push(format!("{COUNT}={harts}"));
         }

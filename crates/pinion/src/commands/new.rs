@@ -11,7 +11,7 @@ use super::Status;
 use crate::cli::NewArgs;
 use crate::output;
 
-/// What can be made: its files, each with its template, and what its user may do next. `@NAME@` in
+/// What can be made: its files, each with its template or the file of the SDK that it is, and what its user may do next. `@NAME@` in
 /// texts and names stands for the application's name, `@SYMBOL@` for the same as C writes it,
 /// `@FOLDER@` for the folder.
 struct Template {
@@ -52,6 +52,22 @@ const NANOSERVICE: Template = Template {
     ],
 };
 
+const TRANSPORT: Template = Template {
+    option: "--transport",
+    what: "a nanoPU's transport as two P4 programs, NDP as they stand, and a service on it",
+    files: &[
+        ("app.toml", "transport/app.toml"),
+        ("ingress.p4", "sdk/p4/ndp/ingress.p4"),
+        ("egress.p4", "sdk/p4/ndp/egress.p4"),
+        ("@SYMBOL@.c", "nanoservice/service.c"),
+        ("README.md", "transport/README.md"),
+    ],
+    next: &[
+        "pinion p4 check @FOLDER@/ingress.p4 @FOLDER@/egress.p4",
+        "pinion run @FOLDER@ --load requests=1000,gap=exp:2000,match=oldest",
+    ],
+};
+
 const CLUSTER: Template = Template {
     option: "--cluster",
     what: "several nanoPUs on a network: four clients ask a server for sums",
@@ -71,7 +87,7 @@ const CLUSTER: Template = Template {
 };
 
 /// Everything that can be made.
-const TEMPLATES: [&Template; 3] = [&HANDLERS, &NANOSERVICE, &CLUSTER];
+const TEMPLATES: [&Template; 4] = [&HANDLERS, &NANOSERVICE, &TRANSPORT, &CLUSTER];
 
 pub fn run(args: &NewArgs) -> Result<Status> {
     let Some(folder) = &args.name else {
@@ -93,9 +109,10 @@ pub fn run(args: &NewArgs) -> Result<Status> {
         )));
     }
     let made = Made::create(folder)?;
-    let template = match (args.nanoservice, args.cluster) {
-        (true, _) => &NANOSERVICE,
-        (_, true) => &CLUSTER,
+    let template = match (args.nanoservice, args.transport, args.cluster) {
+        (true, ..) => &NANOSERVICE,
+        (_, true, _) => &TRANSPORT,
+        (.., true) => &CLUSTER,
         _ => &HANDLERS,
     };
     let shown = folder.display().to_string();
@@ -105,7 +122,7 @@ pub fn run(args: &NewArgs) -> Result<Status> {
         text.replace("@FOLDER@", &shown)
     };
     for (file, text) in template.files {
-        write(&folder.join(fill(file)), &fill(&assets::template(text)?))?;
+        write(&folder.join(fill(file)), &fill(&read(text)?))?;
     }
     made.keep();
     let names = template.files.iter().map(|(file, _)| fill(file));
@@ -118,6 +135,14 @@ pub fn run(args: &NewArgs) -> Result<Status> {
         next.collect::<String>()
     ));
     Ok(Status::Success)
+}
+
+/// Reads a template, or a file of the SDK.
+fn read(name: &str) -> Result<String> {
+    match name.starts_with("sdk/") {
+        true => assets::shipped(name),
+        false => assets::template(name),
+    }
 }
 
 /// Prints what can be made.
