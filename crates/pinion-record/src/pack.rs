@@ -202,6 +202,12 @@ impl Recorder {
             .and_then(Value::as_table_mut)
             .into_iter()
             .for_each(forget_programs);
+        if let Some(transport) = table.get_mut("transport").and_then(Value::as_table_mut) {
+            let named = PIPELINES.iter().filter(|key| transport.remove(**key).is_some()).count();
+            if named > 0 {
+                transport.entry("kind").or_insert_with(|| "p4".into());
+            }
+        }
         self.archive.add(&format!("{folder}/app.toml"), written(&table)?.as_bytes())?;
         for (name, path) in files {
             self.archive.add_file(&format!("{folder}/{name}"), &path)?;
