@@ -15,9 +15,11 @@
 pub mod cluster;
 pub mod find;
 mod handlers;
+mod locks;
 pub mod nano;
 pub mod way;
 
 pub use find::Which;
-pub use handlers::{Answer, Census, Found, Holder, Lines, LockWait, Spent, Target, Witness};
+pub use handlers::{Answer, Census, Found, Lines, Target, Witness};
+pub use locks::{Holder, LockWait, Spent};
 pub use way::Longest;

@@ -12,8 +12,8 @@ use pinion::nanoservice::run::{RunOptions, run};
 use pinion::nanoservice::{Outputs, Setup, Traffic};
 use pinion::service::Service;
 use pinion::watch::Unobserved;
-use pinion::why::Which;
 use pinion::why::nano::{Answer, Follower, Found, Life};
+use pinion::why::{Spent, Which};
 use serde_json::Value;
 
 fn ps(value: &Value) -> u64 {
@@ -61,7 +61,7 @@ fn the_parts_of_every_message_add_up_to_its_time_on_the_wires() {
         let has_answered = |life: &&Life| follower.reply(life).is_some_and(|r| r.left().is_some());
         for life in follower.lives().filter(has_answered) {
             let found = follower.find(Which::Message(life.message as u32)).unwrap();
-            let answer = Answer::new([name, "nanopu"], &found, &follower, Vec::new());
+            let answer = Answer::new([name, "nanopu"], &found, &follower, Spent::default());
             let message = &answer.to_json()["message"];
             let mut at = 0;
             for span in message["spans"].as_array().unwrap() {
@@ -133,6 +133,72 @@ fn who_was_in_the_way_and_which_lines_took_long_is_told() {
     let output = folder.pinion(&stray);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("No hart had bound its context."), "{text}{output:?}");
+}
+
+/// Four harts want one lock, which a message's hart keeps for a while.
+const LOCKED: &str = "#include <lnic.h>
+
+static volatile uint32_t lock;
+
+bool is_single_core(void) { return false; }
+
+int core_main(int argc, char **argv, int cid, int nc)
+{
+    uint64_t words[8];
+
+    lnic_add_context(0, 0);
+    for (;;) {
+        lnic_wait();
+        uint64_t header = lnic_read(), count = lnic_words(lnic_header_bytes(header));
+
+        for (uint64_t i = 0; i < count; i++)
+            words[i] = lnic_read();
+        while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) /* the lock */
+            ;
+        for (volatile int i = 0; i < 60; i++)
+            ;
+        __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+        lnic_write_r(header);
+        for (uint64_t i = 0; i < count; i++)
+            lnic_write_r(words[i]);
+        lnic_msg_done();
+    }
+}
+";
+
+#[test]
+fn a_hart_that_waits_for_a_lock_names_whose_message_has_it() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("why-message-lock");
+    folder.write("locked/locked.c", LOCKED);
+    let manifest = "[app]\nname = \"locked\"\nsources = [\"locked.c\"]\n[nanoservice]\nharts = 4\n";
+    folder.write("locked/app.toml", manifest);
+    let line = 1 + LOCKED.lines().position(|line| line.contains("the lock")).unwrap();
+    let (mut waited, mut held) = (0, 0);
+    for message in 0..24 {
+        let message = message.to_string();
+        let asked = ["why", "locked", "--load", "requests=24,gap=exp:300,seed=4", "--message"];
+        let output = folder.pinion(&[&asked[..], &[&message, "--json", "why.json"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        let document = std::fs::read_to_string(folder.0.join("why.json")).unwrap();
+        let document: Value = serde_json::from_str(&document).unwrap();
+        let told = &document["message"];
+        let spans = told["spans"].as_array().unwrap();
+        let sum: u64 = spans.iter().map(|span| ps(&span["ns"])).sum();
+        assert_eq!(sum, ps(&told["ns"]), "{told:#}");
+        for span in spans.iter().filter(|span| span["step"] == "lock_wait") {
+            let place = format!("locked.c:{line}");
+            assert!(span["what"].as_str().unwrap().contains(&place), "{span:#}");
+            let behind = span["behind"].as_array().unwrap();
+            assert!(behind.iter().all(|one| one["hart"] != told["hart"]), "{told:#}");
+            waited += 1;
+            held += usize::from(!behind.is_empty());
+        }
+    }
+    assert!(waited >= 5, "{waited} waited");
+    assert_eq!(held, waited, "each knows behind whom");
 }
 
 #[test]

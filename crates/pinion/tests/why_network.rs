@@ -204,6 +204,35 @@ fn an_incast_is_told_from_the_write_to_the_last_read() {
     assert_eq!(trimmed, summary.section.switches[0].trimmed);
 }
 
+/// Whatever programs do with each other: an incast that is trimmed, a fan-out, chains; and packets that
+/// are lost on top of it.
+#[test]
+fn the_parts_add_up_through_incasts_fan_outs_and_chains() {
+    if !has_gcc() {
+        return;
+    }
+    let lossy = "loss=2%,dup=1%,reorder=2%,seed=11";
+    for (name, faults) in [
+        ("nanopu_incast", None),
+        ("nanopu_incast", Some("loss=1%,seed=3")),
+        ("nanopu_chain", None),
+        ("nanopu_sets", None),
+        ("nanopu_sets", Some(lossy)),
+        ("cluster_rpc", None),
+        ("cluster_rpc", Some(lossy)),
+        ("cluster_filter", Some(lossy)),
+    ] {
+        let file = Path::new(&example(name)).join(FILE_NAME);
+        let plan = Plan::load(&file, &Options::default()).unwrap();
+        let (heard, _) = hear(&plan, &options(2, faults));
+        let journeys = heard.journeys();
+        assert!(!journeys.is_empty(), "{name}");
+        for journey in &journeys {
+            check(&heard.way(journey), journey, &format!("{name}, {faults:?}"));
+        }
+    }
+}
+
 #[test]
 fn the_command_tells_of_a_request_in_text_json_and_a_picture() {
     if !has_gcc() {

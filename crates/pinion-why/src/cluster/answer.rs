@@ -10,7 +10,7 @@ use pinion_run::cluster::{Plan, Target};
 use pinion_spin::HandlerRecord;
 use serde_json::{Value, json};
 
-use super::chain::{Chain, NicVisits};
+use super::chain::{Chain, NicVisits, Visited};
 use super::ends::End;
 use super::heard::{Heard, Meant};
 use super::lost::Lost;
@@ -48,10 +48,10 @@ struct NicWork<'a> {
 
 impl<'a> Answer<'a> {
     /// Puts together what was found, and what was heard of the nodes that it came to.
-    pub fn new(heard: &Heard<'a>, meant: Meant, (works, nics): (Vec<Work>, NicVisits)) -> Self {
+    pub fn new(heard: &Heard<'a>, meant: Meant, (works, visited): (Vec<Work>, Visited)) -> Self {
         let plan = heard.plan;
-        let way = Way { parts: Chain::parts(heard, &meant.journey, &nics) };
-        let nics = nic_works(plan, &meant, nics);
+        let way = Way { parts: Chain::parts(heard, &meant.journey, &visited) };
+        let nics = nic_works(plan, &meant, visited.nics);
         let line = |place: Option<&str>| {
             let own = |node: &str| place == Some(node);
             let harts = works.iter().filter(|work| own(&plan.names[work.node]));

@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap as HashMap;
 use super::ends::{End, LoadEnd};
 use super::heard::{Heard, Journey, Trip};
 use super::web::{At, How, What};
-use crate::handlers::{self, Spent, Witness};
+use crate::handlers::{self, Witness};
+use crate::locks::{LockWait, Spent};
 use crate::nano::{self, Departure, Fate, Follower};
 use crate::way::{Behind, Blocker, Builder, Part, Seat, Step, Who};
 
@@ -22,19 +23,34 @@ const CABLES: &str = "cable";
 /// its handlers spent their time with.
 pub type NicVisits = HashMap<usize, (Witness, Spent)>;
 
+/// What is known of a request's visits to nodes, beside when it came and went.
+#[derive(Default)]
+pub struct Visited {
+    /// Those to sPIN NICs.
+    pub nics: NicVisits,
+    /// By number among the trips: the locks that a hart waited for while it worked at it.
+    pub locks: HashMap<usize, Vec<LockWait>>,
+}
+
+impl Visited {
+    fn locks_at(&self, number: usize) -> &[LockWait] {
+        self.locks.get(&number).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Follows a request.
 pub struct Chain<'a> {
     heard: &'a Heard<'a>,
     journey: &'a Journey,
-    nics: &'a NicVisits,
+    visited: &'a Visited,
     builder: Builder,
 }
 
 impl<'a> Chain<'a> {
-    /// Gives the parts of a request's way; `nics` are the packets of it that handlers worked at.
-    pub fn parts(heard: &'a Heard<'a>, journey: &'a Journey, nics: &'a NicVisits) -> Vec<Part> {
+    /// Gives the parts of a request's way.
+    pub fn parts(heard: &'a Heard<'a>, journey: &'a Journey, visited: &'a Visited) -> Vec<Part> {
         let builder = Builder::new(journey.begin, journey.end);
-        let mut chain = Self { heard, journey, nics, builder };
+        let mut chain = Self { heard, journey, visited, builder };
         for number in 0..journey.trips.len() {
             chain.send(number);
             chain.cross(&journey.trips[number]);
@@ -93,7 +109,7 @@ impl<'a> Chain<'a> {
             came.and_then(|came| Some((self.heard.life_of(node, came)?, came)))
         {
             chain.receive(life, came);
-            chain.work(life, Some(outgoing));
+            chain.work(life, Some(outgoing), self.visited.locks_at(number));
         }
         let own = outgoing.departures.iter().find(|departure| departure.frame == frame);
         let Some(own) = own else { return };
@@ -163,7 +179,7 @@ impl<'a> Chain<'a> {
 
     /// Follows a packet through a NIC until a frame that its handlers sent has left or it is done.
     fn handle(&mut self, node: usize, number: usize, (nth, end): (Option<usize>, Time)) {
-        let Some((witness, spent)) = self.nics.get(&number) else {
+        let Some((witness, spent)) = self.visited.nics.get(&number) else {
             let what = "a handler's packet is in the NIC";
             return self.builder.step(end, Step::other("nic"), what, Behind::nobody);
         };
@@ -186,7 +202,7 @@ impl<'a> Chain<'a> {
                 let mut chain = nano::Chain::new(follower, &mut self.builder);
                 chain.receive(life, frame);
                 if !self.journey.is_answered {
-                    chain.work(life, None);
+                    chain.work(life, None, self.visited.locks_at(last + 1));
                 }
             }
             End::Nic(_) => {

@@ -8,7 +8,7 @@ use pinion_run::cluster::{Plan, Tracing};
 use pinion_sim::Time;
 use rustc_hash::FxHashMap as HashMap;
 
-use super::chain::{Chain, NicVisits};
+use super::chain::{Chain, Visited};
 use super::ends::End;
 use super::web::{Steps, Web};
 use crate::find::{self, Pick, Standing, Through, Which};
@@ -244,7 +244,7 @@ impl Heard<'_> {
 
     /// Gives a request's way, without what happened inside sPIN NICs: that has to be heard once more.
     pub fn way(&self, journey: &Journey) -> Way {
-        Way { parts: Chain::parts(self, journey, &NicVisits::default()) }
+        Way { parts: Chain::parts(self, journey, &Visited::default()) }
     }
 
     /// Finds the request that is meant.

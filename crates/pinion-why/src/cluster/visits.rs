@@ -5,21 +5,27 @@ use std::collections::BTreeMap;
 
 use pinion_app::app::App;
 use pinion_app::error::Result;
+use pinion_app::service::Service;
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::NanoPu;
 use pinion_observe::trace::Tracer;
 use pinion_run::cluster::{NodeTracer, Plan, Target, Tracing};
 use pinion_run::nanoservice::run::Settling;
-use pinion_sim::Time;
 use pinion_sim::probe::{Hears, Interest as _, Vocabulary};
+use pinion_sim::{Clock, Time};
 use pinion_spin::Spin;
 
-use super::chain::NicVisits;
+use super::chain::Visited;
 use super::ends::End;
 use super::heard::{Heard, Journey};
-use crate::handlers::{Lines, Spent, Witness};
+use crate::handlers::{Lines, Witness};
+use crate::locks::Spent;
 use crate::nano::WorkLines;
 use crate::way::LineShare;
+
+/// Cycles for which a run is heard behind the end of what is asked about: nodes' clocks are no multiples of
+/// each other.
+const END_CYCLES: Cycle = 2;
 
 /// Several that hear the same node.
 struct Several<T>(Vec<T>);
@@ -69,6 +75,8 @@ pub struct Visits<'a> {
     works: ByNode<WorkLines>,
     witnesses: ByNode<Witness>,
     lines: ByNode<Lines>,
+    /// When the request's way is over.
+    end: Time,
 }
 
 /// What a hart did at a request.
@@ -87,7 +95,7 @@ impl<'a> Visits<'a> {
     pub fn new(plan: &'a Plan, heard: &Heard<'_>, journey: &Journey) -> Self {
         let nothing = (ByNode::new(), ByNode::new(), ByNode::new());
         let (works, witnesses, lines) = nothing;
-        let mut visits = Self { plan, works, witnesses, lines };
+        let mut visits = Self { plan, works, witnesses, lines, end: journey.end };
         for (before, trip) in journey.trips.iter().enumerate() {
             let number = before + 1;
             let next = journey.trips.get(number);
@@ -100,7 +108,8 @@ impl<'a> Visits<'a> {
                     let Some(life) = heard.life_of(node, came) else { continue };
                     let written = next.and_then(|next| Some(heard.outgoing(next.from)?.written));
                     let until = written.or(life.ended);
-                    let work = until.and_then(|until| WorkLines::until(life, until));
+                    let Some((service, _)) = visits.service(node) else { continue };
+                    let work = until.and_then(|until| WorkLines::until(service, life, until));
                     visits.works.add(node, number, work);
                 }
                 End::Nic(nic) => {
@@ -122,6 +131,19 @@ impl<'a> Visits<'a> {
             Target::Handlers { app } => Some(app),
             _ => None,
         }
+    }
+
+    fn service(&self, node: usize) -> Option<(&'a Service, Clock)> {
+        match &self.plan.group_of(node)?.0.target {
+            Target::Nanoservice { service, setup, .. } => Some((service, setup.clock)),
+            _ => None,
+        }
+    }
+
+    /// Gives a cycle of the network's up to which the run must be heard; `None`: to its end, for handlers go
+    /// on when what they sent has left.
+    pub fn until(&self) -> Option<Cycle> {
+        self.witnesses.is_empty().then(|| self.plan.clock.cycle_at(self.end) + END_CYCLES)
     }
 
     /// Gives those who hear harts, and the ways of packets through NICs; `None`: there is nobody.
@@ -149,14 +171,14 @@ impl<'a> Visits<'a> {
     }
 
     /// Gives what was heard: what harts did, in the order of the way, and the packets in NICs.
-    pub fn heard(mut self) -> (Vec<Work>, NicVisits) {
-        let mut works = Vec::new();
+    pub fn heard(mut self) -> (Vec<Work>, Visited) {
+        let (mut works, mut visited) = (Vec::new(), Visited::default());
         for (node, (numbers, all)) in &self.works {
-            let Some((group, _)) = self.plan.group_of(*node) else { continue };
-            let Target::Nanoservice { service, .. } = &group.target else { continue };
+            let Some((service, clock)) = self.service(*node) else { continue };
             for (number, work) in numbers.iter().zip(&all.0) {
-                let (hart, lines) = (work.hart(), work.shares(service));
+                let (hart, Spent { lines, locks }) = (work.hart(), work.spent(service, clock));
                 works.push((*number, Work { node: *node, hart, lines }));
+                visited.locks.insert(*number, locks);
             }
         }
         works.sort_by_key(|(number, _)| *number);
@@ -165,14 +187,13 @@ impl<'a> Visits<'a> {
             let Some(app) = self.app(*node) else { continue };
             spent.extend(numbers.iter().zip(&all.0).map(|(number, one)| (*number, one.spent(app))));
         }
-        let mut nics = NicVisits::default();
         for (_, (numbers, all)) in std::mem::take(&mut self.witnesses) {
             for (number, witness) in numbers.into_iter().zip(all.0) {
                 let spent = spent.remove(&number).unwrap_or_else(Spent::default);
-                nics.insert(number, (witness, spent));
+                visited.nics.insert(number, (witness, spent));
             }
         }
-        (works.into_iter().map(|(_, work)| work).collect(), nics)
+        (works.into_iter().map(|(_, work)| work).collect(), visited)
     }
 }
 

@@ -3,8 +3,8 @@
 use pinion_sim::Time;
 
 use super::life::{Command, Life, Task};
-use super::locks::LockWait;
 use super::witness::{Deed, Others, Witness};
+use crate::locks::{Holder, LOCK_WAIT, LockWait};
 use crate::way::{Behind, Blocker, Builder, Seat, Step, Who};
 use pinion_app::app::App;
 use pinion_observe::trace::{INTERFACES, SEND, clock, handler_name};
@@ -21,13 +21,19 @@ const HPU_WAIT: Step = Step::wait("hpu_wait");
 const TAKE: Step = Step::other("take");
 /// Its handler runs.
 pub const RUN: Step = Step::other("run");
-const LOCK_WAIT: Step = Step::wait("lock_wait");
 const COMMAND_OUT: Step = Step::other_waits("command_out");
 const INTERFACE: Step = Step::other_waits("interface");
 const COMMAND: Step = Step::other("command");
 const LINK: Step = Step::other("link");
 const COMMANDS_WAIT: Step = Step::wait("commands_wait");
 const COMPLETION: Step = Step::other("completion");
+
+/// Names the packet whose handler had a lock.
+fn named_holder(holder: &Holder) -> Option<Blocker> {
+    let (cluster, hpu) = holder.seat;
+    let who = Who::Packet(holder.packet?);
+    Some(Blocker { who, at: Some(Seat::Hpu(cluster, hpu)), held_ps: None })
+}
 
 /// Follows the packet that a witness has kept until its end: the n-th packet that its handlers sent has left
 /// (`sent`), or its completion is back. `locks` are what its handlers waited for meanwhile.
@@ -158,7 +164,7 @@ impl Follower<'_> {
         let (from, locks) = (self.builder.at(), self.locks);
         for lock in locks.iter().filter(|lock| lock.from >= from && lock.to <= to) {
             self.step(lock.from, RUN, what, Behind::nobody);
-            self.step(lock.to, LOCK_WAIT, &lock.words(), || lock.behind());
+            self.step(lock.to, LOCK_WAIT, &lock.words(), || lock.behind(named_holder));
         }
         self.step(to, RUN, what, Behind::nobody);
     }

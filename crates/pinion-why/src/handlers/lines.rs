@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap as HashMap;
 use pinion_sim::Time;
 use pinion_spin::{Event, HandlerRecord, Hears, Interest, Spin};
 
-use super::locks::{LockWait, Locks};
 use super::witness::Witness;
-use crate::way::{LineShare, shares};
+use crate::locks::{Deed, Does, Locks, Spent};
+use crate::way::shares;
 use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_observe::trace::{EARLY_CYCLES, SourceLines, Tracer, clock};
@@ -28,15 +28,6 @@ pub struct Lines {
     /// By address: cycles and instructions.
     counts: HashMap<u32, (u64, u64)>,
     locks: Locks,
-}
-
-/// What a packet's handlers spent their time with.
-#[derive(Clone, Debug, Default)]
-pub struct Spent {
-    /// What each line took, the longest first.
-    pub lines: Vec<LineShare>,
-    /// The locks they waited for.
-    pub locks: Vec<LockWait>,
 }
 
 impl Lines {
@@ -77,7 +68,14 @@ impl Hears<Spin> for Lines {
             *at == hpu && (*start..=*end).contains(&cycle)
         };
         let handler = self.ran.iter().position(own);
-        self.locks.hear(record, handler.is_some());
+        if let Some((address, does)) = record.address.zip(Does::of(&record.instruction))
+            && record.trap.is_none()
+        {
+            let packet = record.task.map(|task| task.packet);
+            let (order, found) = (cycle, u64::from(record.found as u32));
+            let deed = Deed { order, cycle, seat: hpu, packet, found, does };
+            self.locks.hear(u64::from(address & !3), record.pc.into(), deed, handler.is_some());
+        }
         let Some(handler) = handler else { return };
         let sum = self.counts.entry(record.pc).or_default();
         let last = std::mem::replace(&mut self.last[handler], cycle);

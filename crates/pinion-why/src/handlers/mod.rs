@@ -13,13 +13,11 @@ mod chain;
 mod drop;
 mod life;
 mod lines;
-mod locks;
 mod witness;
 
 pub use answer::Answer;
 pub(crate) use answer::{handler_json, write_handler};
 pub use census::{Census, Found, Target};
 pub(crate) use chain::{RUN, follow};
-pub use lines::{Lines, Spent};
-pub use locks::{Holder, LockWait};
+pub use lines::Lines;
 pub use witness::Witness;

@@ -13,6 +13,7 @@ use super::chain::{Chain, WORK};
 use super::follower::{DroppedFrame, Follower, Found};
 use super::life::{Arrival, Fate, Life};
 use crate::find::Standing;
+use crate::locks::{LockWait, Spent};
 use crate::way::{self, Builder, LineShare, Longest, Way, longest};
 
 /// Says why.
@@ -45,11 +46,11 @@ impl Answer {
         [app, machine]: [&str; 2],
         found: &Found,
         follower: &Follower,
-        lines: Vec<LineShare>,
+        spent: Spent,
     ) -> Self {
-        let clock = follower.clock();
+        let (clock, Spent { lines, locks }) = (follower.clock(), spent);
         let done = |life: &Life, frame, standing: &Standing| {
-            let way = way(follower, life, frame);
+            let way = way(follower, life, frame, &locks);
             let work = || longest(&lines).map(|line| format!("; of that {line}"));
             let sentence = way.sentence(|part| (part.step == WORK).then(work).flatten());
             let (life, standing, lines) = (life.clone(), *standing, lines.clone());
@@ -160,7 +161,7 @@ impl Answer {
 }
 
 /// Follows a message from its first frame, or from another of its frames, to its answer.
-fn way(follower: &Follower, life: &Life, frame: Option<u64>) -> Way {
+fn way(follower: &Follower, life: &Life, frame: Option<u64>, locks: &[LockWait]) -> Way {
     let clock = follower.clock();
     let frame = frame.or(life.frames.first().copied()).unwrap_or(0);
     let begin = follower.arrival(frame).map_or(life.arrival, |arrival| arrival.first_flit);
@@ -169,7 +170,7 @@ fn way(follower: &Follower, life: &Life, frame: Option<u64>) -> Way {
     let mut chain = Chain::new(follower, &mut builder);
     let reply = follower.reply(life);
     chain.receive(life, frame);
-    chain.work(life, reply);
+    chain.work(life, reply, locks);
     if let Some((reply, left)) = reply.and_then(|reply| Some((reply, reply.left()?))) {
         chain.write(reply, left, "answer");
         chain.depart(left, "answer");

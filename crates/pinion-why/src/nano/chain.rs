@@ -6,6 +6,7 @@ use pinion_nanopu::waypoint::Cause;
 
 use super::follower::Follower;
 use super::life::{Arrival, Departure, Life, Outgoing};
+use crate::locks::{Holder, LOCK_WAIT, LockWait};
 use crate::way::{Behind, Blocker, Builder, Seat, Step, Who};
 
 /// A hart works at it.
@@ -96,14 +97,23 @@ impl<'a> Chain<'a> {
         self.step_behind(begun, step, what, || behind);
     }
 
-    /// Follows the hart that works at a message until it begins what it writes, or is done.
-    pub fn work(&mut self, own: &Life, reply: Option<&Outgoing>) {
+    /// Follows the hart that works at a message until it begins what it writes, or is done; `locks` are those
+    /// that it waits for meanwhile.
+    pub fn work(&mut self, own: &Life, reply: Option<&Outgoing>, locks: &[LockWait]) {
         let (Some((_, hart, _)), Some(_)) = (own.chosen, own.begun) else { return };
         let (to, what) = match reply {
             Some(reply) => (reply.written, "works at it until it begins to answer"),
             None => (own.ended.unwrap_or(0), "works at it, and does not answer"),
         };
-        self.step(to, WORK, format!("hart {hart} {what}"));
+        let what = format!("hart {hart} {what}");
+        let (from, end) = (self.builder.at(), self.follower.clock().time(to));
+        for lock in locks.iter().filter(|lock| lock.from >= from && lock.to <= end) {
+            self.builder.step(lock.from, WORK, what.as_str(), Behind::nobody);
+            let follower = self.follower;
+            let behind = || lock.behind(|holder| holds(follower, holder));
+            self.builder.step(lock.to, LOCK_WAIT, lock.words(), behind);
+        }
+        self.step(to, WORK, what);
     }
 
     /// Follows a message that goes out until one of its packets can go for the first time; `noun` is what
@@ -171,6 +181,17 @@ impl<'a> Chain<'a> {
             life.map_or(Blocker { who: Who::Frame(frame), at: None, held_ps: None }, named)
         }))
     }
+}
+
+/// Names the message at which a hart worked when it had a lock.
+fn holds(follower: &Follower, holder: &Holder) -> Option<Blocker> {
+    let has_worked = |life: &&Life| {
+        life.chosen.is_some_and(|(_, hart, _)| u32::from(hart) == holder.seat.1)
+            && life.begun.is_some_and(|begun| begun <= holder.cycle)
+            && life.ended.is_none_or(|ended| ended >= holder.cycle)
+    };
+    let last = follower.lives().filter(has_worked).max_by_key(|life| life.begun);
+    last.map(named)
 }
 
 fn named(life: &Life) -> Blocker {

@@ -287,6 +287,17 @@ impl<'a> Side<'a> {
         }
     }
 
+    /// Gives the options of a cluster's run, which is made beside another one: each takes half of the
+    /// processors, for threads that wait for each other take turns where there are too few.
+    fn cluster_options(&self) -> Result<cluster::RunOptions> {
+        let mut options = super::cluster::run_options(self.args, Vec::new())?;
+        if options.threads == 0 {
+            let processors = thread::available_parallelism().map_or(1, usize::from);
+            options.threads = (processors / 2).max(1);
+        }
+        Ok(options)
+    }
+
     /// Makes the run whole, and adds up; `None`: somebody interrupted it.
     fn measure(&self, shows: bool) -> Result<Option<Measured>> {
         let mut watch = Quiet(Watch::new(shows));
@@ -313,7 +324,7 @@ impl<'a> Side<'a> {
                 done.ending
             }
             What::Cluster(plan, _) => {
-                let options = super::cluster::run_options(self.args, Vec::new())?;
+                let options = self.cluster_options()?;
                 let done = cluster::run(plan, &options, &mut Alone, &mut watch)?;
                 let Some(done) = done else { return Ok(None) };
                 (measured.name, measured.outcome) = (done.title(), done.to_json());
@@ -343,7 +354,7 @@ impl<'a> Side<'a> {
                 Ok(nano::run(service, setup, options, &none, &mut watch, tracer)?.ending)
             }
             What::Cluster(plan, node) => {
-                let options = super::cluster::run_options(self.args, Vec::new())?;
+                let options = self.cluster_options()?;
                 let tracing = of_cluster(plan, *node, instructions, out)?;
                 let done = cluster::trace(plan, &options, &mut Alone, &mut watch, tracing)?;
                 Ok(done.map_or(Ending::Interrupted, |done| done.ending))

@@ -166,8 +166,9 @@ impl Question<'_> {
         } else {
             let meant = heard.find(self.which)?;
             let mut visits = Visits::new(plan, &heard, &meant.journey);
+            let until = visits.until();
             if let Some(tracing) = visits.tracing()
-                && !self.hear_cluster(plan, None, tracing)?
+                && !self.hear_cluster(plan, until, tracing)?
             {
                 return Ok(Answered::Interrupted(WHAT));
             }
@@ -217,15 +218,15 @@ impl Question<'_> {
             return Ok(Answered::Interrupted("message"));
         }
         let found = follower.find(self.which)?;
-        let mut shares = Vec::new();
-        if let Some(mut lines) = found.life().and_then(|life| WorkLines::new(&follower, life)) {
+        let (mut spent, life) = (Spent::default(), found.life());
+        if let Some(mut lines) = life.and_then(|life| WorkLines::new(&follower, service, life)) {
             if !hear(&mut lines)? {
                 return Ok(Answered::Interrupted("message"));
             }
-            shares = lines.shares(service);
+            spent = lines.spent(service, setup.clock);
         }
         let names = [&service.manifest.app.name, &setup.machine.value.name].map(String::as_str);
-        let answer = nano::Answer::new(names, &found, &follower, shares);
+        let answer = nano::Answer::new(names, &found, &follower, spent);
         let longest = answer.longest().map(|part| (answer.clock().cycle_at(part.from), part));
         self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), longest)
     }

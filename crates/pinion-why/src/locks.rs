@@ -1,31 +1,44 @@
-//! Which locks a handler waited for, and who had them. In: every access that HPUs perform while it runs.
-//! Out: its waits. Holds what happened at words that atomics change.
+//! Which locks a handler or hart waited for, and who had them. In: every access that is performed while it
+//! works. Out: its waits. Holds what happened at words that atomics change.
 //!
-//! A handler waits where it comes to one word again and again, and nothing it does there changes the word:
-//! a `spin_lock_t` that is taken, a word that is not yet what a loop wants it to be. Whether an access
-//! changed a word is told by what the next one finds there. Somebody has the lock from his change of the
-//! word to his next one; of whom only the second is seen, he had it before the handler came.
+//! It waits where it comes to one word again and again, and nothing it does there changes the word: a lock
+//! that is taken, a word that is not yet what a loop wants it to be. Whether an access changed a word is
+//! told by what the next one finds there. Somebody has the lock from his change of the word to his next
+//! one; of whom only the second is seen, he had it before the waiting began.
 
-use pinion_isa::{Class, Op};
+use pinion_isa::{Class, Instruction, Op};
 use pinion_observe::trace::SourceLines;
 use pinion_sim::{Clock, Time};
-use pinion_spin::InstructionRecord;
 use rustc_hash::FxHashMap as HashMap;
 
-use crate::way::{Behind, Blocker, Seat, Who};
+use crate::way::{Behind, Blocker, LineShare, Step};
+
+/// Somebody else has the lock.
+pub const LOCK_WAIT: Step = Step::wait("lock_wait");
 
 /// Words of which it is kept what happened there.
 const MOST_WORDS: usize = 4096;
 /// Accesses to one word that are kept.
 const MOST_DEEDS: usize = 1 << 16;
 
+/// What a packet's handlers, or a hart at a message, spent their time with.
+#[derive(Clone, Debug, Default)]
+pub struct Spent {
+    /// What each line took, the longest first.
+    pub lines: Vec<LineShare>,
+    /// The locks they waited for.
+    pub locks: Vec<LockWait>,
+}
+
 /// Somebody who had a lock while another waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// His packet.
-    pub packet: u64,
-    /// The cluster and HPU on which its handler ran.
-    pub hpu: (u32, u32),
+    /// Where it worked: cluster and HPU; of a hart, 0 and its number.
+    pub seat: (u32, u32),
+    /// A handler's packet.
+    pub packet: Option<u64>,
+    /// A cycle in which it had the lock.
+    pub cycle: u64,
     /// What he had it for in all, in ps, if it was seen when he took it and when he gave it back.
     pub held_ps: Option<u64>,
 }
@@ -34,10 +47,10 @@ pub struct Holder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWait {
     /// The word's address.
-    pub address: u32,
+    pub address: u64,
     /// The line of source that comes to it, where the program tells.
     pub line: Option<String>,
-    /// When the handler came to it in vain for the first time.
+    /// When it was come to in vain for the first time.
     pub from: Time,
     /// When it did not come in vain.
     pub to: Time,
@@ -52,30 +65,36 @@ impl LockWait {
         format!("waits for the lock at {:#010x}{line}", self.address)
     }
 
-    /// Names who had it.
-    pub fn behind(&self) -> Behind {
-        Behind::of(self.holders.iter().map(|holder| Blocker {
-            who: Who::Packet(holder.packet),
-            at: Some(Seat::Hpu(holder.hpu.0, holder.hpu.1)),
-            held_ps: holder.held_ps,
-        }))
+    /// Names who had it; `name` says who a holder is, where that is known.
+    pub fn behind(&self, name: impl Fn(&Holder) -> Option<Blocker>) -> Behind {
+        let named = self
+            .holders
+            .iter()
+            .filter_map(|holder| Some(Blocker { held_ps: holder.held_ps, ..name(holder)? }));
+        Behind::of(named)
     }
 }
 
 /// An access to a word.
 #[derive(Clone, Copy, Debug)]
-struct Deed {
-    cycle: u64,
-    hpu: (u32, u32),
-    packet: u64,
+pub struct Deed {
+    /// Where it comes among all: what comes later finds what it left.
+    pub order: u64,
+    /// Its cycle.
+    pub cycle: u64,
+    /// Where its doer works: cluster and HPU; of a hart, 0 and its number.
+    pub seat: (u32, u32),
+    /// A handler's packet.
+    pub packet: Option<u64>,
     /// What was there before.
-    found: u32,
-    does: Does,
+    pub found: u64,
+    /// What it does.
+    pub does: Does,
 }
 
 /// Says what an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
+pub enum Does {
     /// Reads.
     Load,
     /// Writes, whatever was there.
@@ -87,51 +106,47 @@ enum Does {
 /// Comes of one HPU to one word, with no access to another between.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
-    address: u32,
-    pc: u32,
-    hpu: (u32, u32),
+    address: u64,
+    pc: u64,
+    seat: (u32, u32),
     first: u64,
     last: u64,
     times: u64,
 }
 
-/// Follows the words that handlers share by atomics.
+/// Follows the words that are shared by atomics.
 #[derive(Debug, Default)]
 pub struct Locks {
-    deeds: HashMap<u32, Vec<Deed>>,
+    deeds: HashMap<u64, Vec<Deed>>,
     visit: Option<Visit>,
     visits: Vec<Visit>,
 }
 
 impl Locks {
-    /// Hears an instruction; `own` is one of the handlers that are asked about.
-    pub fn hear(&mut self, record: &InstructionRecord, own: bool) {
-        let Some(address) = record.address.filter(|_| record.trap.is_none()) else { return };
-        let Some(does) = does(record) else { return };
-        let (word, hpu) = (address & !3, (record.cluster, record.hpu));
+    /// Hears of an access to a word by the instruction at an address; `own`: by who is asked about.
+    pub fn hear(&mut self, word: u64, pc: u64, deed: Deed, own: bool) {
         if own {
-            self.come(word, hpu, record);
+            self.come(word, pc, &deed);
         }
         let is_known = self.deeds.contains_key(&word);
-        if !is_known && (does != Does::Atomic || self.deeds.len() >= MOST_WORDS) {
+        if !is_known && (deed.does != Does::Atomic || self.deeds.len() >= MOST_WORDS) {
             return;
         }
         let deeds = self.deeds.entry(word).or_default();
         if deeds.len() < MOST_DEEDS {
-            let packet = record.task.map_or(u64::MAX, |task| task.packet);
-            deeds.push(Deed { cycle: record.cycle, hpu, packet, found: record.found as u32, does });
+            deeds.push(deed);
         }
     }
 
-    fn come(&mut self, address: u32, hpu: (u32, u32), record: &InstructionRecord) {
-        let (pc, cycle) = (record.pc, record.cycle);
+    fn come(&mut self, address: u64, pc: u64, deed: &Deed) {
+        let (seat, cycle) = (deed.seat, deed.cycle);
         match &mut self.visit {
-            Some(visit) if visit.address == address && visit.hpu == hpu => {
+            Some(visit) if visit.address == address && visit.seat == seat => {
                 visit.last = cycle;
                 visit.times += 1;
             }
             other => {
-                let new = Visit { address, pc, hpu, first: cycle, last: cycle, times: 1 };
+                let new = Visit { address, pc, seat, first: cycle, last: cycle, times: 1 };
                 self.visits.extend(other.replace(new).filter(|visit| visit.times > 1));
             }
         }
@@ -144,10 +159,10 @@ impl Locks {
         for visit in self.visits.iter().chain(&last) {
             let Some(deeds) = self.deeds.get(&visit.address) else { continue };
             let mut deeds = deeds.clone();
-            deeds.sort_by_key(|deed| deed.cycle);
+            deeds.sort_by_key(|deed| deed.order);
             for (from, to) in vain(&deeds, visit) {
-                let line = lines.at(u64::from(visit.pc)).map(str::to_owned);
-                let holders = holders(&deeds, visit.hpu, (from, to), clock);
+                let line = lines.at(visit.pc).map(str::to_owned);
+                let holders = holders(&deeds, visit.seat, (from, to), clock);
                 let (from, to) = (clock.time(from), clock.time(to));
                 waits.push(LockWait { address: visit.address, line, from, to, holders });
             }
@@ -157,22 +172,24 @@ impl Locks {
     }
 }
 
-/// Says what an instruction does to a word.
-fn does(record: &InstructionRecord) -> Option<Does> {
-    match record.instruction.op.class() {
-        Class::Amo | Class::StoreConditional => Some(Does::Atomic),
-        Class::Load | Class::LoadReserved | Class::XpulpLoad => Some(Does::Load),
-        Class::Store | Class::XpulpStore => Some(Does::Store),
-        _ if record.instruction.op == Op::ScW => Some(Does::Atomic),
-        _ => None,
+impl Does {
+    /// Says what an instruction does to a word; `None`: nothing.
+    pub fn of(instruction: &Instruction) -> Option<Self> {
+        match instruction.op.class() {
+            Class::Amo | Class::StoreConditional => Some(Self::Atomic),
+            Class::Load | Class::LoadReserved | Class::XpulpLoad => Some(Self::Load),
+            Class::Store | Class::XpulpStore => Some(Self::Store),
+            _ if instruction.op == Op::ScW => Some(Self::Atomic),
+            _ => None,
+        }
     }
 }
 
-/// Gives the spans of a visit in which its HPU came to the word in vain: from the first time to the time
+/// Gives the spans of a visit in which the word was come to in vain: from the first time to the time
 /// that was not.
 fn vain(deeds: &[Deed], visit: &Visit) -> Vec<(u64, u64)> {
     let is_own =
-        |deed: &Deed| deed.hpu == visit.hpu && (visit.first..=visit.last).contains(&deed.cycle);
+        |deed: &Deed| deed.seat == visit.seat && (visit.first..=visit.last).contains(&deed.cycle);
     let own: Vec<usize> = (0..deeds.len()).filter(|at| is_own(&deeds[*at])).collect();
     let mut spans: Vec<(u64, u64)> = Vec::new();
     let mut begun = None;
@@ -210,7 +227,7 @@ fn vain(deeds: &[Deed], visit: &Visit) -> Vec<(u64, u64)> {
     spans
 }
 
-/// Gives who had a word between two cycles, the last one first, other than an HPU.
+/// Gives who had a word between two cycles, the last one first, other than who waited.
 fn holders(deeds: &[Deed], but: (u32, u32), (from, to): (u64, u64), clock: Clock) -> Vec<Holder> {
     let changes = deeds.iter().enumerate().filter(|(at, deed)| match deed.does {
         Does::Load => false,
@@ -219,17 +236,18 @@ fn holders(deeds: &[Deed], but: (u32, u32), (from, to): (u64, u64), clock: Clock
     let mut found = Vec::new();
     let mut holds: Option<&Deed> = None;
     let mut note = |deed: &Deed, taken: Option<u64>, given: Option<u64>| {
-        if deed.hpu != but && given.is_none_or(|at| at >= from) && taken.is_none_or(|at| at < to) {
+        if deed.seat != but && given.is_none_or(|at| at >= from) && taken.is_none_or(|at| at < to) {
             let held = taken.zip(given);
             let held_ps =
                 held.map(|(taken, given)| clock.time(given).since(clock.time(taken)).ps());
-            found.push(Holder { packet: deed.packet, hpu: deed.hpu, held_ps });
+            let (seat, packet, cycle) = (deed.seat, deed.packet, deed.cycle);
+            found.push(Holder { seat, packet, cycle, held_ps });
         }
     };
     let mut is_first = true;
     for (_, change) in changes {
         match holds.take() {
-            Some(holder) if holder.hpu == change.hpu => {
+            Some(holder) if holder.seat == change.seat => {
                 note(holder, Some(holder.cycle), Some(change.cycle));
             }
             // The first change that was seen gives back what was taken before.
@@ -249,12 +267,12 @@ fn holders(deeds: &[Deed], but: (u32, u32), (from, to): (u64, u64), clock: Clock
 mod tests {
     use super::*;
 
-    fn deed(cycle: u64, hpu: u32, found: u32, does: Does) -> Deed {
-        Deed { cycle, hpu: (0, hpu), packet: u64::from(hpu) + 10, found, does }
+    fn deed(cycle: u64, hpu: u32, found: u64, does: Does) -> Deed {
+        Deed { order: cycle, cycle, seat: (0, hpu), packet: Some(u64::from(hpu) + 10), found, does }
     }
 
     fn visit(first: u64, last: u64) -> Visit {
-        Visit { address: 4, pc: 0, hpu: (0, 1), first, last, times: 3 }
+        Visit { address: 4, pc: 0, seat: (0, 1), first, last, times: 3 }
     }
 
     #[test]
@@ -270,10 +288,11 @@ mod tests {
         ];
         assert_eq!(vain(&deeds, &visit(20, 50)), [(20, 50)]);
         let clock = Clock::from_hz(1_000_000_000);
-        let holder = Holder { packet: 10, hpu: (0, 0), held_ps: Some(30_000) };
+        let held_ps = Some(30_000);
+        let holder = Holder { seat: (0, 0), packet: Some(10), cycle: 10, held_ps };
         assert_eq!(holders(&deeds, (0, 1), (20, 50), clock), [holder]);
         // Only how it is given back was seen.
-        let holder = Holder { held_ps: None, ..holder };
+        let holder = Holder { held_ps: None, cycle: 40, ..holder };
         assert_eq!(holders(&deeds[1..], (0, 1), (20, 50), clock), [holder]);
     }
 
