@@ -94,9 +94,12 @@ impl Leg {
 }
 
 impl Stepper {
-    /// Tells whether the leg that it is on ends at an address.
+    /// Tells whether the leg that it is on ends at an address that a breakpoint has, too.
     pub fn ends_at(&self, pc: u64) -> bool {
-        self.leg.as_ref().is_some_and(|leg| leg.ends.contains(&pc))
+        self.leg.as_ref().is_some_and(|leg| match leg.goal {
+            Goal::Step { range: (start, end), .. } => start == end || !(start..end).contains(&pc),
+            _ => leg.ends.contains(&pc),
+        })
     }
 }
 
@@ -155,11 +158,12 @@ impl Session<'_, '_> {
         arrival: &Arrival,
         verdict: Verdict,
     ) -> Decision {
-        let Some(leg) = stepper.leg.take() else { return Decision::Stopped };
         let pc = self.console.timeline.pc(stepper.hart);
+        let ends_here = stepper.ends_at(pc);
+        let Some(leg) = stepper.leg.take() else { return Decision::Stopped };
         let is_own = match arrival.reason {
             Reason::Stepped => true,
-            Reason::Breakpoint => leg.ends.contains(&pc) && verdict != Verdict::Wanted,
+            Reason::Breakpoint => ends_here && verdict != Verdict::Wanted,
             _ => false,
         };
         if !is_own {
