@@ -66,10 +66,12 @@ pub fn start(
 ) -> Result<Child> {
     // Who steps through a handler wants to stay in it: others' stops wait for `continue`.
     let connect = format!("target remote {session}");
+    // What repeats a run to answer takes longer than gdb waits for a computer that may be gone.
+    let patience = "set remotetimeout 3600";
     Command::new(gdb)
         .args(["-q", "-readnow"])
         .args(elf)
-        .args(["-ex", &connect, "-ex", "set scheduler-locking step"])
+        .args(["-ex", patience, "-ex", &connect, "-ex", "set scheduler-locking step"])
         .args(more)
         .spawn()
         .map_err(|error| Error::Usage(format!("cannot start {}: {error}", gdb.display())))

@@ -60,8 +60,8 @@ pub struct WhyArgs {
     /// In this node of a cluster
     #[arg(long, value_name = "NAME", help_heading = "Which packet")]
     pub node: Option<String>,
-    /// Open the debugger at the beginning of the longest part of its way
-    #[arg(long, conflicts_with_all = ["dropped", "node"], help_heading = "Output")]
+    /// Open the debugger at the beginning of the longest part of its way; of a cluster, on the --node
+    #[arg(long, conflicts_with = "dropped", help_heading = "Output")]
     pub goto: bool,
     #[command(flatten)]
     pub run: RunArgs,
