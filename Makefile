@@ -10,7 +10,7 @@ help:
 	@echo "make calibration  bring the calibration table and the book's outputs up to date"
 	@echo "make figures      make figures again and put them into the book"
 	@echo "make speed        measure how fast it is, and put that into the book"
-	@echo "make hardware     test the units in SystemVerilog at length"
+	@echo "make hardware     test the units in SystemVerilog, and measure their sizes"
 	@echo "make book         build the book (needs mdbook: cargo install mdbook)"
 	@echo "make clean        remove everything that was built; .toolchain stays"
 
@@ -51,10 +51,12 @@ speed:
 	target/release/pinion bench --markdown --json docs/src/speed/$(VERSION).json >docs/tables/speed.md
 	python3 tests/docs/run.py --pinion target/release/pinion docs/src/speed.md --write
 
-# What `make test` has of it, and what takes longer.
+# What `make test` has of it, and the book's table of sizes.
 hardware:
 	@scripts/setup.sh hardware
 	python3 tests/hardware/run.py
+	python3 tests/hardware/sizes.py
+	python3 tests/docs/run.py docs/src/hardware.md --write
 
 book:
 	mdbook build docs

@@ -3,11 +3,9 @@ first difference with both sides and a waveform of the cycles before."""
 
 import subprocess
 
-from common import REPOSITORY, Difference, check
-from tools import RTL, call, need
+from common import Difference, check
+from tools import MADE, RTL, call, need
 
-# Where waveforms of differences stay.
-KEPT = REPOSITORY / "out/hardware"
 # Cycles of a waveform, and seconds for a compilation and for a run.
 WINDOW = 200
 PATIENCE = 600
@@ -129,8 +127,7 @@ class Block:
         if not said:
             return
         cycle = int(said.rsplit(" ", 1)[1])
-        KEPT.mkdir(parents=True, exist_ok=True)
-        waves = KEPT / f"{self.name}-{title}.vcd"
+        waves = MADE / f"{self.name}-{title}.vcd"
         traced = self.build("traced", ["--trace", "-CFLAGS", "-DWAVES=1"])
         self.call(traced, self.folder / "lines", max(0, cycle - WINDOW), waves)
         shown = ", ".join(f"{port} {value:x}" for port, value in cycles[cycle].items())

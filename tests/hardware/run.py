@@ -12,7 +12,6 @@ import argparse
 import concurrent.futures
 import os
 import sys
-import tempfile
 import tomllib
 from pathlib import Path
 
@@ -22,7 +21,7 @@ sys.path.insert(0, str(FOLDER))
 import checks  # noqa: E402
 import replay  # noqa: E402
 from common import Difference, Skip  # noqa: E402
-from tools import HARDWARE  # noqa: E402
+from tools import HARDWARE, scratch  # noqa: E402
 
 
 def tests_of(name, unit):
@@ -41,7 +40,7 @@ def tests_of(name, unit):
 
 def result(title, test):
     """Runs a test; gives its line, and whether it failed."""
-    with tempfile.TemporaryDirectory(prefix="pinion-hardware-") as folder:
+    with scratch() as folder:
         try:
             test(Path(folder))
         except Skip as reason:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
@@ -14,6 +15,8 @@ from common import REPOSITORY, Difference, Skip  # noqa: E402
 
 HARDWARE = REPOSITORY / "hardware"
 RTL = HARDWARE / "rtl"
+# Where tests put what they make: PyPI's Yosys and nextpnr, being WebAssembly, do not see /tmp.
+MADE = REPOSITORY / "out/hardware"
 # Where scripts/setup.sh puts what it brings from PyPI.
 ENVIRONMENT = REPOSITORY / ".toolchain/venv/bin"
 # By tool: programs that serve, the first found is taken: the system's own before PyPI's, which start
@@ -78,3 +81,9 @@ def call(tool, *arguments, cwd=None, limit=600):
     except subprocess.TimeoutExpired:
         raise Difference(f"{tool} took more than {limit} s: {' '.join(map(str, arguments))}") from None
     return done.returncode, done.stdout
+
+
+def scratch():
+    """A folder that goes away with the test."""
+    MADE.mkdir(parents=True, exist_ok=True)
+    return tempfile.TemporaryDirectory(prefix="test-", dir=MADE)

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Writes how large the units are and how fast into the book's table, docs/tables/hardware.md.
+
+    python3 tests/hardware/sizes.py [--jobs N]
+
+By unit and size, as hardware/units.toml lists them: what Yosys makes of it for an ECP5, the gates of two
+inputs that it takes at most, and the highest clock that nextpnr finds (speed grade 8, 85k, without
+pins), where it is installed.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+sys.path.insert(0, str(FOLDER))
+from checks import sources  # noqa: E402
+from common import REPOSITORY, Difference, Skip, check  # noqa: E402
+from tools import HARDWARE, call, find, need, scratch  # noqa: E402
+
+TABLE = REPOSITORY / "docs/tables/hardware.md"
+HEAD = """\
+| unit | size | LUT4 | FF | RAM (16 × 4 bit) | block RAM | gates | clock, MHz |
+|---|---|---|---|---|---|---|---|
+"""
+# Simple gates and multiplexers of two inputs, as standard cells have them.
+GATES = "AND,NAND,OR,NOR,XOR,XNOR,MUX"
+PLACE_AND_ROUTE = ["--85k", "--package", "CABGA756", "--speed", "8", "--out-of-context"]
+
+
+def synthesize(name, unit, size, script):
+    """Runs a synthesis; gives cells by type."""
+    files = " ".join(map(str, sources(unit)))
+    sets = " ".join(f"-set {key} {value}" for key, value in size.items())
+    with scratch() as folder:
+        counts = Path(folder) / "stat.json"
+        begin = f"read_verilog -sv {files}; chparam {sets} {name}; "
+        status, text = call("yosys", "-q", "-p", f"{begin}{script}; tee -q -o {counts} stat -json")
+        check(not status and counts.exists(), f"yosys ended with {status}:\n{text[-2000:]}")
+        return json.loads(counts.read_text())["design"]["num_cells_by_type"]
+
+
+def clock(netlist, folder):
+    """The highest clock in MHz after place and route, or a dash."""
+    report = folder / "report.json"
+    status, text = call(
+        "nextpnr-ecp5",
+        *(*PLACE_AND_ROUTE, "--timing-allow-fail", "--json", netlist, "--report", report),
+    )
+    check(not status, f"nextpnr ended with {status}:\n{text[-2000:]}")
+    found = json.loads(report.read_text())["fmax"].values()
+    return f"{min(one['achieved'] for one in found):.0f}" if found else "–"
+
+
+def row(name, unit, size):
+    """A line of the table."""
+    with scratch() as made:
+        folder = Path(made)
+        netlist = folder / "netlist.json"
+        cells = synthesize(name, unit, size, f"synth_ecp5 -top {name} -json {netlist}")
+        gates = synthesize(name, unit, size, f"synth -flatten -top {name}; abc -g {GATES}")
+        fastest = clock(netlist, folder) if find("nextpnr-ecp5") else "–"
+    logic = sum(count for kind, count in gates.items() if "DFF" not in kind)
+    parts = (cells.get(kind, 0) for kind in ("LUT4", "TRELLIS_FF", "TRELLIS_DPR16X4", "DP16KD"))
+    shown = ", ".join(f"`{key}` {value}" for key, value in size.items())
+    line = f"| {name} | {shown} | {' | '.join(map(str, parts))} | {logic} | {fastest} |\n"
+    print(line, end="", flush=True)
+    return line
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
+    jobs = parser.parse_args().jobs
+    units = tomllib.loads((HARDWARE / "units.toml").read_text())
+    sizes = [(name, unit, size) for name, unit in units.items() for size in unit.get("sizes", [])]
+    try:
+        need("yosys")
+        with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+            lines = list(pool.map(lambda size: row(*size), sizes))
+    except (Difference, Skip) as problem:
+        return f"{problem}"
+    TABLE.write_text(HEAD + "".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
