@@ -112,13 +112,6 @@ impl Recorder {
         for ((_, name), (_, path)) in inputs.iter().map(stored).zip(inputs) {
             archive.add_file(&name, path)?;
         }
-        for (folder, name) in tape.iter().flat_map(|folder| tape::NAMES.map(|name| (folder, name)))
-        {
-            let path = folder.join(name);
-            if path.is_file() {
-                archive.add_file(name, &path)?;
-            }
-        }
         let mut recorder = Self { archive };
         match subject {
             Subject::Handlers(app) => {
@@ -133,6 +126,14 @@ impl Recorder {
             Subject::Nanoservice(service, setup) => recorder.nanoservice(APP, service, setup)?,
             Subject::Cluster(plan, file) => recorder.cluster(plan, file)?,
             Subject::Nic(machine, _) => recorder.machine(APP, machine)?,
+        }
+        // Behind all else, where a live run's own tape comes to lie.
+        for (folder, name) in tape.iter().flat_map(|folder| tape::NAMES.map(|name| (folder, name)))
+        {
+            let path = folder.join(name);
+            if path.is_file() {
+                recorder.archive.add_file(name, &path)?;
+            }
         }
         Ok(recorder)
     }

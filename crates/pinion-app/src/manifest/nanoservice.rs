@@ -162,8 +162,8 @@ args = ["fast", "3"]
             (
                 "alone",
                 "[nanoservice]\nharts = 2\nargs = [\"fast\", \"3\"]",
-                "[transport]",
-                5,
+                "[transport]\nkind = \"udp\"",
+                6,
                 "a sPIN NIC",
             ),
             ("packet", "name = \"echo\"", "packet = \"ip\"", 2, "handlers alone"),
