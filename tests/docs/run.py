@@ -374,7 +374,9 @@ def path_problems():
     for crate in sorted((REPOSITORY / "crates").iterdir()):
         if f"| `{crate.name}` |" not in walk:
             yield f"development.md: {crate.name} is not in its table"
-    folders = {path.name for path in REPOSITORY.iterdir() if path.is_dir()}
+    ignored = (REPOSITORY / ".gitignore").read_text().split()
+    made = {line.strip("/") for line in ignored}  # what comes and goes
+    folders = {path.name for path in REPOSITORY.iterdir() if path.is_dir()} - made
     texts = [*sorted(REPOSITORY.glob("*.md")), *sorted(BOOK.rglob("*.md"))]
     for text in texts:
         for path in re.findall(r"`([\w.-]+(?:/[\w.-]+)+/?)`", FENCED.sub("", text.read_text())):

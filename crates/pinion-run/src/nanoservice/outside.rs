@@ -62,17 +62,21 @@ impl Traffic {
         let pairs = text.split(',').filter_map(|part| part.trim().split_once('='));
         let given: BTreeMap<&str, &str> = pairs.collect();
         let is_raw = machine.transport.kind == TransportKind::Raw;
-        // Raw frames are laid out as NDP's.
-        let speaks = if is_raw { "ndp" } else { setup.transport().name() }.to_owned();
-        if given.get("transport").is_some_and(|kind| *kind != speaks) {
+        // What a program in P4 speaks the load may say.
+        let is_programmed = machine.transport.kind == TransportKind::P4;
+        let speaks = match machine.transport.kind {
+            TransportKind::Raw | TransportKind::P4 => "ndp".to_owned(), // frames are laid out as NDP's
+            _ => setup.transport().name().to_owned(),
+        };
+        if !is_programmed && given.get("transport").is_some_and(|kind| *kind != speaks) {
             return Err(Error::Usage(format!(
                 "--load {text}: the machine speaks {}; leave `transport` out, or change the machine \
                  with --set transport.kind=…",
                 setup.transport().name()
             )));
         }
-        let own = match machine.transport.kind {
-            TransportKind::Udp => ("port", machine.transport.udp.port_base.to_string()),
+        let own = match given.get("transport").copied().unwrap_or(&speaks) {
+            "udp" => ("port", machine.transport.udp.port_base.to_string()),
             _ => ("window_packets", machine.transport.rtt_packets.to_string()),
         };
         let mut full = text.to_owned();
