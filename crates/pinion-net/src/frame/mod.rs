@@ -10,14 +10,16 @@ mod checksum;
 pub mod lnic;
 mod parse;
 mod slmp;
+mod udp;
 
 pub use build::{
     Endpoints, build_arp_reply, build_arp_request, build_icmp_echo_reply, build_icmp_echo_request,
-    build_raw_frame, build_udp_frame,
+    build_raw_frame,
 };
 pub use checksum::{Checksums, internet_checksum, verify_checksums};
 pub use parse::{ArpMessage, Content, Ethernet, Ipv4, Parsed, parse, parse_ip};
 pub use slmp::{SLMP_PORT, SlmpHeader, build_slmp_frame};
+pub use udp::{UdpFrames, build_udp_frame};
 
 use thiserror::Error;
 

@@ -4,8 +4,8 @@ use super::body::Body;
 use super::{GeneratorSpec, Kind, Position};
 use crate::capture::LinkType;
 use crate::frame::{
-    ETHERNET_HEADER_BYTES, Endpoints, SlmpHeader, build_icmp_echo_request, build_raw_frame,
-    build_slmp_frame, build_udp_frame,
+    ETHERNET_HEADER_BYTES, Endpoints, SlmpHeader, UdpFrames, build_icmp_echo_request,
+    build_raw_frame, build_slmp_frame,
 };
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -18,6 +18,7 @@ pub(super) struct FrameBuilder {
     spec: GeneratorSpec,
     header_bytes: usize,
     fill: Body,
+    udp: UdpFrames,
     body: Vec<u8>,
 }
 
@@ -27,6 +28,7 @@ impl FrameBuilder {
             spec: spec.clone(),
             header_bytes: spec.header_bytes(),
             fill: Body::new(spec.payload, spec.seed),
+            udp: UdpFrames::new(&spec.ends, spec.dst_port),
             body: Vec::new(),
         }
     }
@@ -37,15 +39,23 @@ impl FrameBuilder {
     }
 
     pub(super) fn build(&mut self, at: Position, bytes: usize, slmp: SlmpHeader) -> Vec<u8> {
-        self.fill_body(self.body_bytes(bytes), at);
-        let body = &self.body;
-        let id = self.spec.id.wrapping_add(at.message as u32);
-        let (ends, port) = self.flow(at.message);
+        let bytes = self.body_bytes(bytes);
+        let (src, port) = self.flow(at.message);
         let built = match self.spec.kind {
-            Kind::Udp => build_udp_frame(&ends, port, self.spec.dst_port, body),
-            Kind::Icmp => build_icmp_echo_request(&ends, id as u16, at.packet as u16, body),
-            Kind::Slmp => build_slmp_frame(&ends, port, slmp, body),
-            Kind::Raw => Ok(build_raw_frame(&ends, body)),
+            Kind::Udp => {
+                let fill = &mut self.fill;
+                self.udp.build(src, port, bytes, |body| fill.fill(body, at.frame))
+            }
+            kind => {
+                self.fill_body(bytes, at);
+                let (ends, body) = (Endpoints { src, ..self.spec.ends }, &self.body);
+                let id = self.spec.id.wrapping_add(at.message as u32);
+                match kind {
+                    Kind::Icmp => build_icmp_echo_request(&ends, id as u16, at.packet as u16, body),
+                    Kind::Slmp => build_slmp_frame(&ends, port, slmp, body),
+                    _ => Ok(build_raw_frame(&ends, body)),
+                }
+            }
         };
         // A specification made by hand may ask for more than a frame holds; its body is then left
         // out. `GeneratorSpec::check_sizes` reports such a specification.
@@ -69,14 +79,12 @@ impl FrameBuilder {
     }
 
     /// Gives each message a source port of its own; when ports run out, the next source address.
-    fn flow(&self, message: u64) -> (Endpoints, u16) {
+    fn flow(&self, message: u64) -> (Ipv4Addr, u16) {
         let ports = 0x1_0000 - u64::from(self.spec.src_port);
         let port = u64::from(self.spec.src_port) + message % ports;
-        let mut ends = self.spec.ends;
         let further = (message / ports) as u32;
         let further = further.wrapping_add(self.source(message));
-        ends.src = Ipv4Addr::from(u32::from(ends.src).wrapping_add(further));
-        (ends, port as u16)
+        (Ipv4Addr::from(u32::from(self.spec.ends.src).wrapping_add(further)), port as u16)
     }
 
     /// Draws a message's source address; the same for all its frames.
