@@ -51,6 +51,9 @@ pub struct TurnPort {
     next: [BurstId; 2],
     /// Cycle of the first start among the bursts that wait.
     next_start: u64,
+    /// Cycle before which what has started is to be noted: that is put off while a side has the port
+    /// to itself.
+    seen: u64,
 }
 
 impl Default for TurnPort {
@@ -62,6 +65,7 @@ impl Default for TurnPort {
             last: Side::Guest,
             next: [0; 2],
             next_start: u64::MAX,
+            seen: 0,
         }
     }
 }
@@ -70,11 +74,29 @@ impl TurnPort {
     /// Books a burst of `beats` cycles that could go from cycle `ready` on; gives its name and the
     /// cycle it starts, as things stand.
     pub fn book(&mut self, now: u64, side: Side, ready: u64, beats: u64) -> (BurstId, u64) {
-        self.settle(now);
+        self.seen = self.seen.max(now);
         let id = self.next[side as usize];
         self.next[side as usize] += 1;
+        if self.bursts[side.other() as usize].is_empty() {
+            return (id, self.append(side, Burst { id, ready, beats, start: 0 }));
+        }
+        self.settle(self.seen);
         self.bursts[side as usize].push_back(Burst { id, ready, beats, start: 0 });
         (id, self.arrange(side))
+    }
+
+    /// Adds a burst of the side that has the port to itself: it goes behind the side's others.
+    #[inline]
+    fn append(&mut self, side: Side, mut burst: Burst) -> u64 {
+        let own = &mut self.bursts[side as usize];
+        let before = match own.back() {
+            Some(last) if self.started[side as usize] < own.len() => last.start + last.beats,
+            _ => self.free_at,
+        };
+        burst.start = burst.ready.max(before);
+        self.next_start = self.next_start.min(burst.start);
+        own.push_back(burst);
+        burst.start
     }
 
     /// Gives the cycle a burst starts, as things stand; `None`: it was forgotten.
@@ -91,17 +113,25 @@ impl TurnPort {
 
     /// Forgets a burst, which has started by cycle `now`, and those before it.
     pub fn forget(&mut self, now: u64, side: Side, id: BurstId) {
-        self.settle(now + 1);
-        let bursts = &mut self.bursts[side as usize];
-        while bursts.front().is_some_and(|burst| burst.id <= id) {
-            bursts.pop_front();
-            let started = &mut self.started[side as usize];
-            *started = started.saturating_sub(1);
+        self.seen = self.seen.max(now + 1);
+        if !self.bursts[side.other() as usize].is_empty() {
+            self.settle(self.seen);
+        }
+        let own = &mut self.bursts[side as usize];
+        while let Some(&Burst { start, beats, .. }) = own.front().filter(|burst| burst.id <= id) {
+            own.pop_front();
+            if self.started[side as usize] > 0 {
+                self.started[side as usize] -= 1;
+                continue;
+            }
+            (self.free_at, self.last) = (start + beats, side);
+            self.next_start = own.front().map_or(u64::MAX, |burst| burst.start);
         }
     }
 
     /// Forgets every burst of a side that does not come any more.
     pub fn cancel(&mut self, side: Side) {
+        self.settle(self.seen);
         self.bursts[side as usize].clear();
         self.started[side as usize] = 0;
         self.note_next_start();
@@ -148,15 +178,8 @@ impl TurnPort {
         let other = side.other();
         if self.waiting(other).is_none() {
             // Nobody to take turns with: behind one's own.
-            let own = &mut self.bursts[side as usize];
-            let before = match last > self.started[side as usize] {
-                true => own[last - 1].start + own[last - 1].beats,
-                false => self.free_at,
-            };
-            let start = own[last].ready.max(before);
-            own[last].start = start;
-            self.next_start = self.next_start.min(start);
-            return start;
+            let burst = self.bursts[side as usize].pop_back();
+            return burst.map_or(0, |burst| self.append(side, burst));
         }
         let (mut free_at, mut went) = (self.free_at, self.last);
         let mut at = self.started;
@@ -224,5 +247,42 @@ mod tests {
         assert!(booked.iter().all(|one| start(one) >= one.2));
         times.sort_unstable();
         assert!(times.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
+    }
+
+    /// Noting what has started is put off; that changes nothing.
+    #[test]
+    fn starts_are_those_of_a_port_that_notes_them_at_once() {
+        let mut stream = crate::random::SplitMix64::new(3);
+        let mut random = |below: u64| stream.draw() % below;
+        let (mut port, mut prompt, mut now) = (TurnPort::default(), TurnPort::default(), 0);
+        let mut booked: [VecDeque<BurstId>; 2] = Default::default();
+        for step in 0..20_000 {
+            now += random(5);
+            prompt.settle(now);
+            // Now and then nobody but the stream comes.
+            let side = if step / 50 % 3 > 0 && random(3) == 0 { Side::Guest } else { Side::Stream };
+            if random(2) == 0 {
+                let (ready, beats) = (now + random(20), 1 + random(8));
+                let (id, start) = port.book(now, side, ready, beats);
+                assert_eq!((id, start), prompt.book(now, side, ready, beats), "step {step}");
+                booked[side as usize].push_back(id);
+            } else if let Some(&id) = booked[side as usize].front()
+                && prompt.start(side, id).is_some_and(|start| start <= now)
+            {
+                booked[side as usize].pop_front();
+                port.forget(now, side, id);
+                prompt.settle(now + 1);
+                prompt.forget(now, side, id);
+            } else if random(400) == 0 {
+                booked[side as usize].clear();
+                port.cancel(side);
+                prompt.cancel(side);
+            }
+            for (side, ids) in [Side::Stream, Side::Guest].into_iter().zip(&booked) {
+                for &id in ids {
+                    assert_eq!(port.end(side, id), prompt.end(side, id), "step {step}");
+                }
+            }
+        }
     }
 }
