@@ -72,6 +72,16 @@ impl Requests {
         self.lowest_of(above)
     }
 
+    /// Gives those who ask, the lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let next = self.first_from(from)?;
+            from = next + 1;
+            Some(next)
+        })
+    }
+
     /// Finds the lowest requester of the words in a summary.
     fn lowest_of(&self, summary: u64) -> Option<u32> {
         let index = summary.trailing_zeros();
@@ -195,6 +205,17 @@ mod tests {
                 assert_eq!(arbiter.pointer as usize, pointer);
             }
         }
+    }
+
+    #[test]
+    fn tells_who_asks_in_order() {
+        let mut requests = Requests::new(256);
+        assert_eq!(requests.iter().count(), 0);
+        for requester in [255, 0, 63, 64, 200] {
+            requests.set(requester, true);
+        }
+        assert!(requests.iter().eq([0, 63, 64, 200, 255]));
+        assert!(Requests::all(256).iter().eq(0..256));
     }
 
     #[test]

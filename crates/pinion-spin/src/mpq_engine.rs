@@ -67,6 +67,8 @@ pub struct MpqEngine {
     by_message: FxHashMap<(ContextId, u32), u32>,
     /// Queues without a message.
     free: Requests,
+    /// Queues whose message waits for its next packet: those that may be evicted.
+    waiting: Requests,
     /// Queues that become ready, with the cycle from which the arbiter sees them.
     staged: VecDeque<(u64, u32)>,
     /// When it and the dispatcher take their next step.
@@ -100,6 +102,7 @@ impl MpqEngine {
                 FxBuildHasher,
             ),
             free: Requests::all(machine.mpq.count),
+            waiting: Requests::new(machine.mpq.count),
             staged: VecDeque::with_capacity(64),
             wake: Wake::default(),
         }
@@ -178,6 +181,7 @@ impl MpqEngine {
         }
         queue.tail = slot;
         queue.message.queue(end);
+        self.waiting.set(index, false);
         queue.last_access = now;
         self.stage(now + 1, index);
         Ok(())
@@ -230,6 +234,7 @@ impl MpqEngine {
         if queue.message.ended(kind) || forgets(&queue.message) {
             self.release(index);
         }
+        self.waiting.set(index, self.queues[index as usize].message.waits());
         self.stage(now + 1, index);
     }
 
@@ -255,6 +260,7 @@ impl MpqEngine {
             return;
         }
         self.free.set(index, true);
+        self.waiting.set(index, false);
         let key = queue.key;
         self.by_message.remove(&key);
     }
@@ -262,20 +268,20 @@ impl MpqEngine {
     /// Evicts the unfinished message that has waited longest for a packet, if it has waited longer
     /// than its context allows (paper §III-B3).
     pub fn evict(&mut self, now: u64) -> Option<Evicted> {
-        let overdue = |queue: &Queue| now - queue.last_access >= queue.timeout_cycles;
-        let index = (0..self.queues.len())
-            .filter(|&index| self.queues[index].message.waits() && overdue(&self.queues[index]))
-            .min_by_key(|&index| self.queues[index].last_access)?;
-        let (context, message) = (self.queues[index].key.0, self.queues[index].id);
-        self.release(index as u32);
+        let queue = |index: u32| &self.queues[index as usize];
+        let overdue = |&index: &u32| now - queue(index).last_access >= queue(index).timeout_cycles;
+        let overdue = self.waiting.iter().filter(overdue);
+        let index = overdue.min_by_key(|&index| queue(index).last_access)?;
+        let (context, message) = (queue(index).key.0, queue(index).id);
+        self.release(index);
         Some(Evicted { context, message })
     }
 
     /// Gives the first cycle at which `evict` may find a victim.
     pub fn next_eviction_cycle(&self) -> Option<u64> {
-        self.queues
+        self.waiting
             .iter()
-            .filter(|queue| queue.message.waits())
+            .map(|index| &self.queues[index as usize])
             .filter(|queue| queue.timeout_cycles != u64::MAX)
             .map(|queue| queue.last_access.saturating_add(queue.timeout_cycles))
             .min()
