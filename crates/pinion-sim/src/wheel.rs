@@ -3,8 +3,8 @@
 //! In: events with the cycle they are due. Out: events in order of cycle and, within a cycle, in the
 //! order they were pushed, so a run is deterministic. The wheel holds one slot per cycle for the
 //! near future, where nearly all events are; what is due later waits in a heap. A word has a bit for
-//! each slot, so that empty cycles cost nothing. Events lie in one arena and are chained by slot: the
-//! same few entries are used again and again, and steady state allocates nothing.
+//! each slot, so that empty cycles cost nothing. A slot is a list that is read from its start and keeps
+//! its room when it is empty: steady state allocates nothing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,9 +13,6 @@ use std::collections::BinaryHeap;
 const SLOTS: usize = 64;
 const MASK: u64 = SLOTS as u64 - 1;
 const NONE: u64 = u64::MAX;
-/// Stands for no entry of the arena.
-const NOBODY: u32 = u32::MAX;
-
 /// Orders events by cycle, then by the order of pushing.
 #[derive(Clone, Debug)]
 pub struct Wheel<E> {
@@ -25,12 +22,7 @@ pub struct Wheel<E> {
     now: u64,
     /// Bit per slot: has events.
     occupied: u64,
-    /// By slot: its last event, which leads round to its first. Says nothing where the slot is empty.
-    last: [u32; SLOTS],
-    /// Events of all slots, and free entries.
-    entries: Vec<Entry<E>>,
-    /// First free entry, or [`NOBODY`].
-    free: u32,
+    slots: Box<[Slot<E>; SLOTS]>,
     /// Cycle of the heap's first event, or [`NONE`].
     far_next: u64,
     far: BinaryHeap<Reverse<Far<E>>>,
@@ -38,11 +30,12 @@ pub struct Wheel<E> {
     len: usize,
 }
 
-/// Holds an event of a slot; the next one is that of the slot's ring, or the next free entry.
-#[derive(Clone, Copy, Debug)]
-struct Entry<E> {
-    next: u32,
-    event: E,
+/// Holds the events of one cycle, in the order they were pushed.
+#[derive(Clone, Debug)]
+struct Slot<E> {
+    events: Vec<E>,
+    /// How many of them were popped.
+    popped: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -82,9 +75,7 @@ impl<E: Copy> Wheel<E> {
             next: NONE,
             now: 0,
             occupied: 0,
-            last: [NOBODY; SLOTS],
-            entries: Vec::new(),
-            free: NOBODY,
+            slots: Box::new(std::array::from_fn(|_| Slot { events: Vec::new(), popped: 0 })),
             far_next: NONE,
             far: BinaryHeap::new(),
             pushed: 0,
@@ -112,9 +103,12 @@ impl<E: Copy> Wheel<E> {
 
     /// Drops all events; the cycle stays.
     pub fn clear(&mut self) {
-        self.entries.clear();
+        for slot in self.slots.iter_mut() {
+            slot.events.clear();
+            slot.popped = 0;
+        }
         self.far.clear();
-        (self.occupied, self.free, self.len) = (0, NOBODY, 0);
+        (self.occupied, self.len) = (0, 0);
         (self.next, self.far_next) = (NONE, NONE);
     }
 
@@ -141,29 +135,8 @@ impl<E: Copy> Wheel<E> {
     #[inline]
     fn place(&mut self, at: u64, event: E) {
         let slot = (at & MASK) as usize;
-        let bit = 1 << slot;
-        let index = match self.entries.get_mut(self.free as usize) {
-            Some(entry) => {
-                entry.event = event;
-                std::mem::replace(&mut self.free, entry.next)
-            }
-            None => self.add_entry(event),
-        };
-        let last = std::mem::replace(&mut self.last[slot], index);
-        let before = if self.occupied & bit == 0 { index } else { last };
-        self.occupied |= bit;
-        // The slot's first event follows its last one: alone, it follows itself.
-        let first = self.entries[before as usize].next;
-        self.entries[before as usize].next = index;
-        if before != index {
-            self.entries[index as usize].next = first;
-        }
-    }
-
-    #[cold]
-    fn add_entry(&mut self, event: E) -> u32 {
-        self.entries.push(Entry { next: NOBODY, event });
-        self.entries.len() as u32 - 1
+        self.occupied |= 1 << slot;
+        self.slots[slot].events.push(event);
     }
 
     /// Gives the cycle of the next event.
@@ -190,24 +163,30 @@ impl<E: Copy> Wheel<E> {
                 self.bring_near();
             }
         }
-        let slot = (self.now & MASK) as usize;
-        let last = self.last[slot];
-        let first = self.entries[last as usize].next;
-        let entry = &mut self.entries[first as usize];
-        let event = entry.event;
-        let second = std::mem::replace(&mut entry.next, self.free);
-        self.free = first;
+        self.pop_due().map(|event| (self.now, event))
+    }
+
+    /// Takes the next event if it is due in the current cycle.
+    #[inline]
+    pub fn pop_due(&mut self) -> Option<E> {
+        if self.next != self.now {
+            return None;
+        }
+        let index = (self.now & MASK) as usize;
+        let slot = &mut self.slots[index];
+        let event = slot.events[slot.popped];
+        slot.popped += 1;
         self.len -= 1;
-        if first != last {
-            self.entries[last as usize].next = second;
-        } else {
-            self.occupied &= !(1 << slot);
+        if slot.popped == slot.events.len() {
+            slot.events.clear();
+            slot.popped = 0;
+            self.occupied &= !(1 << index);
             // The current slot is empty, and what is far is later than what is near.
-            let behind = self.occupied.rotate_right(slot as u32).trailing_zeros();
+            let behind = self.occupied.rotate_right(index as u32).trailing_zeros();
             let near = self.now + u64::from(behind);
             self.next = if self.occupied == 0 { self.far_next } else { near };
         }
-        Some((self.now, event))
+        Some(event)
     }
 
     /// Takes what is near now out of the heap. Its slots have just become near, so that nothing was

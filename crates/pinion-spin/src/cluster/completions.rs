@@ -58,8 +58,8 @@ impl Clusters {
         listener: &mut dyn Listener,
     ) {
         let units = &mut self.each[cluster as usize];
-        if units.feedback.spill.len() >= SPILL_ENTRIES {
-            return; // the root takes one and wakes this cluster
+        if !units.feedback.can_grant() {
+            return; // where it is full, the root takes one and wakes this cluster
         }
         let Some(hpu) = units.feedback.arbiter.grant(&units.feedback.requests) else { return };
         units.feedback.requests.set(hpu, false);

@@ -62,6 +62,12 @@ impl<T> Outlet<T> {
             wake: Wake::default(),
         }
     }
+
+    /// Says whether somebody has something for it, and its spill register room.
+    #[inline]
+    pub fn can_grant(&self) -> bool {
+        !self.requests.is_empty() && self.spill.len() < SPILL_ENTRIES
+    }
 }
 
 /// Holds the units of one cluster.

@@ -118,13 +118,14 @@ impl InboundEngine {
     }
 
     fn drop_her(&mut self, shared: &mut Shared, now: u64, slot: u32, listener: &mut dyn Listener) {
-        let (address, bytes) = (shared.packets[slot].address, shared.packets[slot].record.bytes);
+        let packet = &shared.packets[slot];
+        let (number, address, bytes) = (packet.record.packet, packet.address, packet.record.bytes);
         shared.totals.count_drop(DropReason::NoQueue);
         let time = shared.time(now);
         let frame = shared.memories.read(address, bytes).unwrap_or(&[]);
         listener.hear(&Event::Dropped { time, reason: DropReason::NoQueue, frame });
         shared.packets.remove(slot);
-        self.buffer.free(address);
+        self.buffer.free(number, address);
         self.next_her(shared, now);
     }
 }

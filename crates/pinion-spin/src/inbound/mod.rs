@@ -40,6 +40,8 @@ pub struct InboundEngine {
     fifo: VecDeque<Frame>,
     /// What the matching engine said of the first of them.
     known: Option<Classification>,
+    /// Cycle at which the first of them arrives, once somebody asked.
+    arrives: Option<u64>,
     /// Bytes of them.
     fifo_bytes: u64,
     /// Bytes that may wait; `None`: one frame, and the source waits.
@@ -94,6 +96,7 @@ impl InboundEngine {
             her_wake: Wake::default(),
             fifo: VecDeque::new(),
             known: None,
+            arrives: None,
             fifo_bytes: 0,
             upcoming: None,
             come_from: (0, 0),
@@ -151,9 +154,9 @@ impl InboundEngine {
         self.forget();
     }
 
-    /// Forgets what the matching engine said of the first frame that waits: rules have changed.
+    /// Forgets what is known of the first frame that waits: rules have changed, or time began anew.
     pub fn forget(&mut self) {
-        self.known = None;
+        (self.known, self.arrives) = (None, None);
     }
 
     /// Counts a frame that comes into the FIFO at `cycle`, or is lost there.
@@ -180,8 +183,8 @@ impl InboundEngine {
 
     /// Gives a packet's room in the packet buffer back; a frame may wait for it.
     #[inline]
-    pub fn free(&mut self, shared: &mut Shared, now: u64, address: u32) {
-        self.buffer.free(address);
+    pub fn free(&mut self, shared: &mut Shared, now: u64, (number, address): (u64, u32)) {
+        self.buffer.free(number, address);
         self.room_came(shared, now);
     }
 
@@ -223,7 +226,9 @@ impl InboundEngine {
                 let upcoming = self.upcoming.as_ref().map(|frame| self.comes(shared, frame));
                 return upcoming.map_or((), |cycle| self.wake_inbound(shared, cycle));
             };
-            let from = (self.arrival(shared, frame) + self.delay).max(self.take_from);
+            let arrival = self.arrives.unwrap_or_else(|| self.arrival(shared, frame));
+            self.arrives = Some(arrival);
+            let from = (arrival + self.delay).max(self.take_from);
             if from > now {
                 return self.wake_inbound(shared, from);
             }
@@ -312,7 +317,7 @@ impl InboundEngine {
 
     /// Takes the first frame out of the FIFO.
     fn take_frame(&mut self) -> Option<Frame> {
-        self.known = None;
+        (self.known, self.arrives) = (None, None);
         let frame = self.fifo.pop_front()?;
         self.fifo_bytes = self.fifo_bytes.saturating_sub(frame.bytes.len() as u64);
         Some(frame)
@@ -367,7 +372,8 @@ impl InboundEngine {
             return true;
         }
         let room = self.writing.len() < WRITING_LIMIT;
-        let Some(address) = room.then(|| self.buffer.allocate(bytes)).flatten() else {
+        let Some(address) = room.then(|| self.buffer.allocate(self.next_packet, bytes)).flatten()
+        else {
             if shared.machine.inbound.when_full == WhenFull::Drop {
                 self.drop_waiting(shared, now, DropReason::BufferFull, listener);
                 return true;

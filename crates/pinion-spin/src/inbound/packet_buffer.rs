@@ -1,6 +1,6 @@
 //! The allocator of the L2 packet buffer.
 //!
-//! In: packet sizes. Out: addresses. Makes the inbound engine wait when there is no room: a ring as
+//! In: packets by number, and their sizes. Out: addresses. Makes the inbound engine wait when there is no room: a ring as
 //! PsPIN's NIC inbound engine has it, or FPsPIN's two lists of slots.
 
 mod ring;
@@ -31,21 +31,22 @@ impl PacketBuffer {
         }
     }
 
-    /// Gives room for a packet, or `None` if there is none now.
-    pub fn allocate(&mut self, bytes: u32) -> Option<u32> {
+    /// Gives room for the packet of a number, which is one more than the last one's, or `None` if there
+    /// is none now.
+    pub fn allocate(&mut self, number: u64, bytes: u32) -> Option<u32> {
         match self {
-            Self::Ring(ring) => ring.allocate(bytes),
+            Self::Ring(ring) => ring.allocate(number, bytes),
             Self::Slots(slots) => slots.allocate(bytes),
         }
     }
 
-    /// Frees the packet at `address`.
+    /// Frees the packet of a number, which lies at `address`.
     ///
     /// # Panics
-    /// If no packet lies there: then the machine freed one twice.
-    pub fn free(&mut self, address: u32) {
+    /// If it is not there: then the machine freed one twice.
+    pub fn free(&mut self, number: u64, address: u32) {
         match self {
-            Self::Ring(ring) => ring.free(address),
+            Self::Ring(ring) => ring.free(number),
             Self::Slots(slots) => slots.free(address),
         }
     }

@@ -97,12 +97,19 @@ impl Nic {
         traffic: &mut dyn Traffic,
         listener: &mut dyn Listener,
     ) -> Option<Outcome> {
+        if self.shared.wheel.is_due() && self.shared.wheel.now() > horizon {
+            return Some(self.end_of_run());
+        }
         for _ in 0..most {
-            let Some(now) = self.step(horizon, traffic, listener) else {
+            let Some(is_first) = self.step(horizon, traffic, listener) else {
                 return Some(self.end_of_run());
             };
-            if self.is_stuck(now) {
-                return Some(self.stuck(now));
+            // Within a cycle nothing but progress comes up.
+            if is_first && self.is_still() {
+                return Some(Outcome::Stuck(self.describe_stuck(self.standstill.cycle())));
+            }
+            if self.standstill.is_one() {
+                return Some(Outcome::Stuck(self.describe_standstill()));
             }
             if self.clusters.ended {
                 return Some(self.end_of_run());
@@ -124,20 +131,13 @@ impl Nic {
         self.take_steps(1, horizon, traffic, listener)
     }
 
-    /// Says whether nothing that counts has moved for too long, or time itself stands still.
+    /// Says whether nothing that counts has moved for too long.
     #[inline]
-    fn is_stuck(&self, now: u64) -> bool {
+    fn is_still(&self) -> bool {
         let limit = self.shared.machine.protection.no_progress_cycles;
         // A frame that has yet to arrive is no packet that waits.
-        let still = now.saturating_sub(self.shared.last_progress);
-        limit > 0 && still > limit && self.is_waited_for() || self.standstill.is_one()
-    }
-
-    fn stuck(&self, now: u64) -> Outcome {
-        Outcome::Stuck(match self.standstill.is_one() {
-            true => self.describe_standstill(),
-            false => self.describe_stuck(now),
-        })
+        let still = self.standstill.cycle().saturating_sub(self.shared.last_progress);
+        limit > 0 && still > limit && self.is_waited_for()
     }
 
     /// Lets a source that had nothing be asked anew: where runs are cut makes no difference.
@@ -154,33 +154,47 @@ impl Nic {
         if until == Time::MAX { u64::MAX } else { self.shared.clock.cycle_at(until) }
     }
 
-    /// Takes the next step due at or before `until`: an event of the queue, or a cluster's lane.
+    /// Takes the next step due at or before `until`, and says whether it is the first of its cycle.
     #[inline(always)]
     fn step(
         &mut self,
         until: u64,
         traffic: &mut dyn Traffic,
         listener: &mut dyn Listener,
-    ) -> Option<u64> {
-        if self.is_quiet() {
+    ) -> Option<bool> {
+        // With packets inside, all is quiet only if nothing is due at all.
+        if self.shared.packets.live() == 0 && self.is_quiet() {
             return None;
         }
+        let step = match self.shared.wheel.pop_due() {
+            Some(due) => Step::Event(due),
+            None => self.next_step(until)?,
+        };
+        let is_first = self.standstill.note(step);
+        match step {
+            Step::Event(due) => self.handle(self.shared.wheel.now(), due, traffic, listener),
+            Step::Lane(cluster) => {
+                let now = self.standstill.cycle();
+                self.clusters.run_lane(&mut self.shared, cluster, now, listener);
+            }
+        }
+        Some(is_first)
+    }
+
+    /// Gives the first step of a later cycle, due at or before `until`, and lets time go on: an event
+    /// of the queue, or a cluster's lane.
+    #[inline]
+    fn next_step(&mut self, until: u64) -> Option<Step> {
         // No lane is due before now, and in the same cycle events go first.
-        if !self.shared.wheel.is_due()
-            && let Some((cluster, lane)) = self.clusters.next_lane()
+        if let Some((cluster, lane)) = self.clusters.next_lane()
             && self.shared.wheel.next_cycle().is_none_or(|event| event > lane)
         {
-            if lane > until {
-                return None;
-            }
-            self.standstill.note(lane, Step::Lane(cluster));
-            self.clusters.run_lane(&mut self.shared, cluster, lane, listener);
-            return Some(lane);
+            self.standstill.go_on((lane <= until).then_some(lane)?);
+            return Some(Step::Lane(cluster));
         }
         let (now, due) = self.shared.wheel.pop_until(until)?;
-        self.standstill.note(now, Step::Event(due));
-        self.handle(now, due, traffic, listener);
-        Some(now)
+        self.standstill.go_on(now);
+        Some(Step::Event(due))
     }
 
     /// Says whether packets wait, or cores run on without any.
@@ -241,11 +255,15 @@ impl Nic {
                 clusters.dma_issue(shared, now, cluster, listener);
             }
             Due::DmaDone(cluster) => clusters.dma_done(shared, now, cluster, listener),
-            Due::Assign(cluster) if clusters.each[cluster as usize].scheduler.assigns.take(now) => {
+            Due::Assign(cluster)
+                if clusters.each[cluster as usize].scheduler.assigns.take(now)
+                    && clusters.each[cluster as usize].scheduler.head_ready().is_some() =>
+            {
                 clusters.assign(shared, now, cluster, listener);
             }
             Due::ClusterFeedback(cluster)
-                if clusters.each[cluster as usize].feedback.wake.take(now) =>
+                if clusters.each[cluster as usize].feedback.wake.take(now)
+                    && clusters.each[cluster as usize].feedback.can_grant() =>
             {
                 clusters.cluster_feedback(shared, now, cluster, listener);
             }
@@ -307,12 +325,12 @@ impl Nic {
         packet.record.completion = time;
         shared.totals.processed += 1;
         listener.hear(&Event::PacketDone(&packet.record));
-        let address = packet.address;
+        let held = (packet.record.packet, packet.address);
         if packet.record.end_of_message {
             self.matching.end_message(packet.record.context.0, packet.record.message);
         }
         shared.packets.remove(task.packet);
-        self.inbound.free(shared, now, address);
+        self.inbound.free(shared, now, held);
     }
 
     /// Gives the cycle at which something happens next, counted from when the machine was ready;

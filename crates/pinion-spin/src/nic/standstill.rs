@@ -28,16 +28,28 @@ pub(super) enum Step {
 }
 
 impl Standstill {
-    /// Counts a step at `cycle`.
+    /// Comes to a cycle; it may be the same one.
     #[inline]
-    pub(super) fn note(&mut self, cycle: u64, step: Step) {
+    pub(super) fn go_on(&mut self, cycle: u64) {
         if cycle > self.cycle {
             (self.cycle, self.steps) = (cycle, 0);
         }
+    }
+
+    /// Gives the cycle it has come to.
+    #[inline]
+    pub(super) fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    /// Counts a step; says whether it is the first of its cycle.
+    #[inline]
+    pub(super) fn note(&mut self, step: Step) -> bool {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             self.last = Some(step);
         }
+        self.steps == 1
     }
 
     /// Says whether time stands still.
@@ -84,14 +96,17 @@ mod tests {
     fn steps_count_until_time_advances() {
         let mut standstill = Standstill::default();
         for cycle in [0, 7] {
-            for _ in 0..MOST_STEPS {
-                standstill.note(cycle, Step::Lane(0));
+            standstill.go_on(cycle);
+            for step in 0..MOST_STEPS {
+                assert_eq!(standstill.note(Step::Lane(0)), step == 0);
                 assert!(!standstill.is_one());
             }
         }
-        standstill.note(7, Step::Event(Due::Her));
+        standstill.go_on(7);
+        standstill.note(Step::Event(Due::Her));
         assert!(standstill.is_one());
-        standstill.note(8, Step::Lane(0));
+        standstill.go_on(8);
+        standstill.note(Step::Lane(0));
         assert!(!standstill.is_one());
     }
 }
