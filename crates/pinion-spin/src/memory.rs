@@ -277,6 +277,13 @@ impl Memories {
         bytes: u32,
         scratch: &mut Vec<u8>,
     ) -> Option<()> {
+        if let (Place::L2Packet(from), Place::L1 { cluster, offset }) = (from, to) {
+            // Nearly always: a packet on its way to a handler.
+            let from = self.l2_packet.get(from as usize..from as usize + bytes as usize)?;
+            let to = &mut self.l1[cluster as usize];
+            to.get_mut(offset as usize..offset as usize + bytes as usize)?.copy_from_slice(from);
+            return Some(());
+        }
         scratch.clear();
         scratch.extend_from_slice(self.slice(from, bytes)?);
         self.slice_mut(to, bytes)?.copy_from_slice(scratch);

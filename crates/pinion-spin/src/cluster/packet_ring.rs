@@ -72,16 +72,25 @@ impl Ring {
         } else {
             (self.tail + count <= self.head).then_some(self.tail)?
         };
-        self.held[first as usize..(first + count) as usize].fill(true);
+        self.hold(first, count, true);
         self.used += count;
         self.tail = (first + count) % slots;
         Some(first)
     }
 
+    /// Notes of slots whether they are held: mostly of one.
+    #[inline]
+    fn hold(&mut self, first: u32, count: u32, held: bool) {
+        match count {
+            1 => self.held[first as usize] = held,
+            _ => self.held[first as usize..(first + count) as usize].fill(held),
+        }
+    }
+
     fn release(&mut self, first: u32, count: u32, slots: u32) {
-        self.held[first as usize..(first + count) as usize].fill(false);
+        self.hold(first, count, false);
         while self.used > 0 && !self.held[self.head as usize] {
-            self.head = (self.head + 1) % slots;
+            self.head = if self.head + 1 == slots { 0 } else { self.head + 1 };
             self.used -= 1;
         }
     }

@@ -32,69 +32,59 @@ impl Clusters {
         now: u64,
         listener: &mut dyn Listener,
     ) {
-        let mut time = now;
-        if let Some(access) = self.cores[id].pending.take() {
-            let since = self.cores[id].since;
-            match self.perform(shared, id, &access, time, listener) {
-                Performed::Done { value, next } => {
-                    time = self.finish(shared, id, &access, value, since, next)
-                }
-                Performed::Wait(waiting) => return self.suspend(id, access, waiting, time),
-                Performed::Fault(exception) => {
-                    time = self.trap(shared, id, exception, time, listener)
+        let time = match self.due_access(shared, id, now, listener) {
+            Ok(access) => {
+                let since = self.cores[id].since;
+                match self.perform(shared, id, &access, now, listener) {
+                    Performed::Done { value, next } => {
+                        self.finish(shared, id, &access, value, since, next)
+                    }
+                    Performed::Wait(waiting) => return self.suspend(id, access, waiting, now),
+                    Performed::Fault(exception) => self.trap(shared, id, exception, now, listener),
                 }
             }
-        } else {
-            match self.step_shared(shared, id, now, listener) {
-                Some(next) => time = next,
-                None => return,
-            }
-        }
+            Err(time) => time,
+        };
         if self.cores[id].waiting != Waiting::Ever {
             self.advance(shared, id, time, listener);
         }
     }
 
-    /// Executes a core's next instruction in its turn, whatever it touches; gives the cycle of the
-    /// instruction after it, or `None`: the core waits.
-    fn step_shared(
+    /// Gives the access that a core is to perform in its turn: the one that it waited with, or its next
+    /// instruction's.
+    ///
+    /// # Errors
+    /// The cycle of its next instruction, if there is none to perform.
+    #[inline]
+    fn due_access(
         &mut self,
         shared: &mut Shared,
         id: usize,
         now: u64,
         listener: &mut dyn Listener,
-    ) -> Option<u64> {
+    ) -> Result<Access<u32>, u64> {
         let core = &mut self.cores[id];
+        if let Some(access) = core.pending.take() {
+            return Ok(access);
+        }
         let Some(instruction) = self.program.get(core.model.hart.pc) else {
-            return match self.decode_at(shared, id) {
-                Ok(()) => Some(now),
-                Err(exception) => Some(self.trap(shared, id, exception, now, listener)),
-            };
+            return Err(match self.decode_at(shared, id) {
+                Ok(()) => now,
+                Err(exception) => self.trap(shared, id, exception, now, listener),
+            });
         };
         if !core.model.buffer.covers(core.model.hart.pc) {
-            return Some(self.fetch(id, now));
+            return Err(self.fetch(id, now));
         }
         if !self.costs.accesses(instruction.class) {
-            return Some(now); // it only yielded
+            return Err(now); // it only yielded
         }
-        let access = match core.model.hart.execute(instruction) {
-            Outcome::Access(access) => access,
-            // A misaligned atomic, say.
-            Outcome::Trap(exception) => {
-                return Some(self.trap(shared, id, exception, now, listener));
-            }
-            _ => return Some(now + 1), // no class that accesses memory has another outcome
-        };
         core.since = now;
-        match self.perform(shared, id, &access, now, listener) {
-            Performed::Done { value, next } => {
-                Some(self.finish(shared, id, &access, value, now, next))
-            }
-            Performed::Wait(waiting) => {
-                self.suspend(id, access, waiting, now);
-                None
-            }
-            Performed::Fault(exception) => Some(self.trap(shared, id, exception, now, listener)),
+        match core.model.hart.execute(instruction) {
+            Outcome::Access(access) => Ok(access),
+            // A misaligned atomic, say.
+            Outcome::Trap(exception) => Err(self.trap(shared, id, exception, now, listener)),
+            _ => Err(now + 1), // no class that accesses memory has another outcome
         }
     }
 
