@@ -3,7 +3,8 @@
 
 mod support;
 
-use support::{HEAD, check, program};
+use pinion_p4::lnic::Pipelines;
+use support::{HEAD, SHIPPED, check, program};
 
 /// Checks statements of a control; gives what is said of them.
 fn said(apply: &str) -> String {
@@ -28,12 +29,59 @@ fn says(said: &str, parts: &[&str]) {
 #[test]
 fn a_right_program_is_left_alone() {
     assert_eq!(said("if (hdr.ipv4.isValid()) { hdr.ipv4.ttl = hdr.ipv4.ttl - 1; }"), "");
-    for part in ["ingress", "egress"] {
-        let name = format!("sdk/p4/ndp/{part}.p4");
+    for name in SHIPPED {
+        let name = format!("sdk/p4/{name}.p4");
         let checked = pinion_p4::load(&name, &pinion_p4::library::Library).unwrap();
         assert_eq!(checked.found.to_text(&checked.sources, false), "");
         assert!(checked.program.is_some());
     }
+}
+
+#[test]
+fn what_goes_with_which_unit_is_told() {
+    let folder = std::env::temp_dir().join(format!("pinion-p4-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let load = |locals: &str, apply: &str| {
+        let file = folder.join("ingress.p4");
+        std::fs::write(&file, program(locals, apply)).unwrap();
+        Pipelines::load(&file.to_string_lossy(), "sdk/p4/raw/egress.p4").map(|_| ()).unwrap_err()
+    };
+    let sum = "UserExtern<frameSum_req_t, frameSum_resp_t>(4) ip_frameSum;";
+    let arrived = "UserExtern<delivered_meta_t, dummy_t>(1) delivered_event;";
+    let ask =
+        "frameSum_req_t a; a.from = 14; a.length = 20; frameSum_resp_t b; ip_frameSum.apply(a, b);";
+    let tell = "delivered_meta_t c; c.tx_msg_id = 0; c.delivered_pkts = 1; c.msg_len = 1; \
+                c.buf_ptr = 0; c.buf_size_class = 0; dummy_t d; delivered_event.apply(c, d);";
+    let cases = [
+        (format!("{sum} {arrived}"), format!("{ask} {tell}"), "does not go with delivered_event"),
+        (
+            arrived.to_owned(),
+            format!("{tell} meta.meta.payload_len = 8;"),
+            "meta.meta.payload_len does not go with delivered_event",
+        ),
+        (
+            "UserExtern<frameSum_req_t, dummy_t>(4) odd_delay;".to_owned(),
+            "frameSum_req_t a; a.from = 0; a.length = 0; dummy_t b; odd_delay.apply(a, b);"
+                .to_owned(),
+            "gives back what it is given",
+        ),
+        (
+            "UserExtern<dummy_t, frameSum_resp_t>(4) odd_frameSum;".to_owned(),
+            "dummy_t a; a.unused = 0; frameSum_resp_t b; odd_frameSum.apply(a, b);".to_owned(),
+            "odd_frameSum has no field `from`",
+        ),
+        (
+            "UserExtern<dummy_t, dummy_t>(4) odd_unit;".to_owned(),
+            "dummy_t a; a.unused = 0; dummy_t b; odd_unit.apply(a, b);".to_owned(),
+            "the NIC has no unit odd_unit",
+        ),
+    ];
+    for (locals, apply, what) in cases {
+        let (key, said) = load(&locals, &apply);
+        assert_eq!(key, "transport.ingress");
+        says(&said, &[what]);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

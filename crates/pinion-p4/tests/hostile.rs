@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pinion_p4::flat::{Flat, Interface};
 use pinion_sim::random::Xorshift64;
-use support::{HEAD, check, program};
+use support::{HEAD, SHIPPED, check, program};
 
 /// Time that a program may take on a computer that does much else; the longest here take a hundredth of it
 /// on an idle one, and what grows without end takes for ever.
@@ -87,9 +87,10 @@ fn survives(text: &str, what: &str) {
 }
 
 fn sources() -> Vec<String> {
-    let shipped = ["ndp/ingress", "ndp/egress", "include/lnic", "include/ndp", "include/xsa"];
+    let included = ["include/lnic", "include/ndp", "include/udp", "include/xsa"];
+    let shipped = SHIPPED.iter().chain(&included);
     let read = |name: &&str| pinion_assets::text(&format!("sdk/p4/{name}.p4")).unwrap().unwrap();
-    let mut sources: Vec<String> = shipped.iter().map(read).collect();
+    let mut sources: Vec<String> = shipped.map(read).collect();
     sources.push(program("bit<8> a;", "a = hdr.eth.type[7:0]; if (a > 3) { smeta.drop = 1; }"));
     sources
 }
@@ -227,8 +228,8 @@ fn what_could_grow_without_end_does_not() {
 
 #[test]
 fn the_shipped_programs_are_checked_in_no_time() {
-    for part in ["ingress", "egress"] {
-        let name = format!("sdk/p4/ndp/{part}.p4");
+    for name in SHIPPED {
+        let name = format!("sdk/p4/{name}.p4");
         // The best of some runs: others compute at the same time.
         let time = |_| {
             let begun = Instant::now();

@@ -20,7 +20,23 @@ struct parameters_t {
     IPv4Addr_t nic_ip_addr;
     bit<16> rtt_pkts;                   // packets that may be under way before any answer
     @optional bool answer_duplicates;   // a packet that comes again is acknowledged again
+    @optional bit<16> port_base;        // UDP: the port of context 0
 }
+
+// Why a packet is dropped: smeta.reason. Each is counted under its name.
+#define REASON_MALFORMED 1              // shorter than its headers
+#define REASON_NOT_IP 2
+#define REASON_OTHER_PROTOCOL 3
+#define REASON_NO_PAYLOAD 4
+#define REASON_HEADER_LIES 5            // lengths or sums contradict each other or the frame
+#define REASON_ZERO_LENGTH 6            // a message of no bytes
+#define REASON_OVERSIZE 7
+#define REASON_DUPLICATE 8
+#define REASON_DELIVERED_BEFORE 9
+#define REASON_NO_BUFFER 10
+#define REASON_QUOTA 11
+#define REASON_CONTEXT_OUT_OF_RANGE 12
+#define REASON_CONTEXT_UNBOUND 13
 
 // What the ingress pipeline says of a packet whose payload goes into its message's buffer.
 struct ingress_metadata_t {
@@ -32,6 +48,7 @@ struct ingress_metadata_t {
     MsgID_t rx_msg_id;                  // our number of the message
     MsgID_t tx_msg_id;                  // its sender's number
     bool is_last_pkt;                   // now all packets are there
+    @optional bit<16> payload_len;      // of whole messages: bytes that are no padding
 }
 
 // What the egress pipeline is told of a packet that is to go: by packetization of data, by the packet
@@ -52,6 +69,7 @@ struct egress_metadata_t {
     bool is_rtx;                        // sent before
     @optional bit<16> generation;       // which use of its number the message has
     @optional bit<16> payload_len;      // bytes behind the headers
+    @optional bit<16> payload_sum;      // these added up, as frameSum does
 }
 
 // Reassembly: which message does a packet belong to? It may get a buffer by that.
@@ -122,6 +140,17 @@ struct ifElseRaw_req_t {
 
 struct ifElseRaw_resp_t {
     bit<16> new_val;
+}
+
+// The sum of bytes of the frame, in words of 16 bits with the carries added (RFC 1071). What is behind
+// the frame's end counts as zero.
+struct frameSum_req_t {
+    bit<16> from;                       // the first byte; the frame begins with byte 0
+    bit<16> length;
+}
+
+struct frameSum_resp_t {
+    bit<16> sum;
 }
 
 struct full_ingress_metadata_t {

@@ -4,7 +4,9 @@
 
 // What the architecture itself knows of a packet.
 struct standard_metadata_t {
-    bit<1> drop;    // set it to 1, and the packet's payload goes nowhere
+    bit<1> drop;                        // set it to 1, and the packet's payload goes nowhere
+    @optional bit<8> reason;            // why: a number of lnic.p4; 0 is not counted as a loss
+    @optional bit<16> packet_length;    // bytes of the frame; on its way out, of the payload
 }
 
 // A unit beside the pipeline, or a register in it: a request goes there, and the answer is there

@@ -4,7 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 
+use pinion_net::frame::lnic::HOMA_PROTOCOL;
 use pinion_p4::lnic::Pipelines;
+
+/// IPv4 protocol number of UDP (RFC 768).
+pub const UDP_PROTOCOL: u8 = 17;
+/// IPv4 protocol number of raw messages: the first of those for experiments (RFC 3692).
+pub const RAW_PROTOCOL: u8 = 0xfd;
 
 /// NDP's programs.
 const INGRESS: &str = "sdk/p4/ndp/ingress.p4";
@@ -66,6 +72,26 @@ impl TransportSection {
         let both = self.pipelines()?;
         let texts = [("ingress", &both.ingress.text), ("egress", &both.egress.text)];
         Ok(texts.map(|(key, text)| (key, text.clone())).into())
+    }
+
+    /// Names the transport whose frames these are: of the kind `p4` the built-in one with the protocol
+    /// number that the program for packets on their way out writes, or NDP.
+    pub fn frames(&self) -> TransportKind {
+        match (self.kind, self.protocol()) {
+            (TransportKind::P4, Some(UDP_PROTOCOL)) => TransportKind::Udp,
+            (TransportKind::P4, Some(HOMA_PROTOCOL)) => TransportKind::Homa,
+            (TransportKind::P4, Some(RAW_PROTOCOL)) => TransportKind::Raw,
+            (TransportKind::P4, _) => TransportKind::Ndp,
+            (kind, _) => kind,
+        }
+    }
+
+    /// Gives the IPv4 protocol number that a program writes; none of transports that are built in, or of
+    /// programs that are wrong.
+    pub fn protocol(&self) -> Option<u8> {
+        let is_programmed = self.kind == TransportKind::P4;
+        let pipelines = is_programmed.then(|| self.pipelines().ok()).flatten()?;
+        Some(pipelines.egress.protocol).filter(|protocol| *protocol != 0)
     }
 
     /// Checks that the programs are right, and that none is given to a transport that has none.

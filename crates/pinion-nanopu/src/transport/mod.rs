@@ -43,7 +43,10 @@ pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> 
         }
         TransportKind::P4 => {
             let pipelines = section.pipelines().unwrap_or_else(|(key, why)| panic!("{key}: {why}"));
-            Box::new(p4::P4::new(pipelines, rtt_packets, messages, again))
+            let port_base = section.udp.port_base;
+            let acknowledge_again = again;
+            let numbers = p4::Numbers { rtt_packets, messages, acknowledge_again, port_base };
+            Box::new(p4::P4::new(pipelines, numbers))
         }
         TransportKind::Raw => Box::new(raw::Raw),
         TransportKind::Udp => Box::new(udp::Udp::new(section.udp.port_base)),

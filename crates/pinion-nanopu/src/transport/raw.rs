@@ -7,9 +7,7 @@
 use pinion_net::frame::lnic::{Flags, Header};
 
 use super::{Address, DropReason, Externs, Outgoing, SendRules, Transport, Verdict, data_header};
-
-/// IPv4 protocol number of raw messages: the first of those for experiments (RFC 3692).
-pub const RAW_PROTOCOL: u8 = 0xfd;
+pub use crate::machine::transport::RAW_PROTOCOL;
 
 /// Carries one message per frame.
 #[derive(Clone, Copy, Debug, Default)]

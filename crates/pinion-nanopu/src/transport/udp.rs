@@ -12,9 +12,8 @@ use pinion_net::frame::{
 };
 
 use super::{Address, DropReason, Externs, Outgoing, SendRules, Transport, Verdict, data_header};
+use crate::machine::transport::UDP_PROTOCOL;
 
-/// IPv4 protocol number of UDP (RFC 768).
-const UDP_PROTOCOL: u8 = 17;
 /// Bytes of all headers of a frame that this transport sends.
 const HEADER_BYTES: usize = ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
 /// Bytes of the shortest frame on an Ethernet, without its check sequence (IEEE 802.3).
@@ -68,17 +67,17 @@ impl Transport for Udp {
     }
 
     fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
-        let (ethernet, ip) =
-            frame.split_at_checked(ETHERNET_HEADER_BYTES).ok_or(DropReason::Malformed)?;
-        if half(ethernet, 12) != 0x0800 {
-            return Err(DropReason::NotIp);
-        }
-        if ip.len() < IPV4_HEADER_BYTES {
+        if frame.len() < HEADER_BYTES {
             return Err(DropReason::Malformed);
         }
+        let (ethernet, ip) = frame.split_at(ETHERNET_HEADER_BYTES);
         let header_bytes = usize::from(ip[0] & 0xf) * 4;
-        if ip[0] >> 4 != 4 || header_bytes < IPV4_HEADER_BYTES || ip.len() < header_bytes {
+        let is_ip = half(ethernet, 12) == 0x0800 && ip[0] >> 4 == 4;
+        if !is_ip || header_bytes < IPV4_HEADER_BYTES {
             return Err(DropReason::NotIp);
+        }
+        if ip.len() < header_bytes + UDP_HEADER_BYTES {
+            return Err(DropReason::Malformed);
         }
         if ip[9] != UDP_PROTOCOL {
             return Err(DropReason::Protocol);

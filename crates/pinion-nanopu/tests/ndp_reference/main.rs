@@ -270,14 +270,29 @@ fn published(table: &str) {
 }
 
 #[test]
-fn ndp_in_p4_is_ndp_where_cables_lose_double_and_delay_frames() {
-    let mut draw = Draw(seed() ^ 0x94);
-    let flows = Incast { senders: 12, bytes: 12 * 1024, within: 400, rounds: 3 }.flows(&mut draw);
+fn transports_in_p4_are_the_built_in_ones_where_cables_lose_double_and_delay_frames() {
     let spec = SwitchSpec {
         data_queue_bytes: 8 * 1088 + 1,
         overflow: Overflow::Trim,
         ..SwitchSpec::default()
     };
     let faults = "loss=2%,dup=2%,reorder=4%,hold=1us,seed=5";
-    real::run_with_faults(&Topology::star(13, link(NEAR)), &flows, &spec, faults);
+    for (name, packets) in [("ndp", 12), ("raw", 1), ("udp", 1)] {
+        let mut draw = Draw(seed() ^ 0x94);
+        let bytes = packets * 1024;
+        let flows = Incast { senders: 12, bytes, within: 400, rounds: 3 }.flows(&mut draw);
+        let network = Topology::star(13, link(NEAR));
+        let (run, delivered) = real::run_with_faults(name, &network, &flows, &spec, faults);
+        match name {
+            "ndp" => {
+                assert!(delivered.iter().all(|&times| times == 1), "exactly once: {delivered:?}");
+                assert!(run.trimmed > 0, "trimming");
+            }
+            // Nobody sends again what is lost.
+            _ => {
+                let arrived = delivered.iter().filter(|&&times| times > 0).count();
+                assert!((12..36).contains(&arrived), "{name}: {arrived} messages of 36");
+            }
+        }
+    }
 }

@@ -12,10 +12,10 @@ use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::nic::receive::{Receive, Requests};
 use pinion_nanopu::nic::transmit::Transmit;
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
-use pinion_nanopu::transport::{self, Address};
+use pinion_nanopu::transport::{self, Address, Transport};
 use pinion_net::fabric::{Alone, Fabric, Options, Outcome, Status, Watcher};
 use pinion_net::fault::FaultSpec;
-use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
+use pinion_net::frame::lnic::Flags;
 use pinion_net::switch::SwitchSpec;
 use pinion_net::topology::Topology;
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, flits};
@@ -47,6 +47,8 @@ pub struct NicEnd {
     receive: Receive,
     transmit: Transmit,
     hart: [HartInterface; 1],
+    /// Reads the frames that come.
+    reader: Box<dyn Transport>,
     /// Words to write, by cycle.
     words: VecDeque<(Cycle, u64)>,
     /// Frames that were chosen and whose first flit is still to come.
@@ -87,6 +89,7 @@ impl NicEnd {
             receive,
             transmit: transmit.unwrap(),
             hart: [hart],
+            reader: transport(),
             words,
             out: VecDeque::new(),
             reads: 2,
@@ -150,8 +153,10 @@ impl NicEnd {
 
 impl Node for NicEnd {
     fn arrive(&mut self, _: usize, first: Cycle, frame: Vec<u8>) {
-        let (header, _) = Header::parse(&frame, NDP_PROTOCOL).unwrap();
-        if header.flags == Flags::DATA {
+        let header = self.reader.parse(&frame).map(|(header, _)| header);
+        if let Ok(header) = header
+            && header.flags == Flags::DATA
+        {
             let packet = (header.src_ip, header.tx_msg_id, u16::from(header.pkt_offset));
             // Ids come round, a message's packets come again: the first of a use counts.
             self.arrived.entry(packet).or_insert(first + flits(frame.len()));
@@ -216,12 +221,11 @@ pub struct Run {
 }
 
 /// Loads the machine, with room for long messages.
-fn machine(kind: &str, rtt_packets: u16, timeout: u64) -> Machine {
+fn machine(overrides: &[String], rtt_packets: u16, timeout: u64) -> Machine {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/nanopu.toml");
-    let mut machine: Machine =
-        pinion_sim::config::load_file(&path, &[format!("transport.kind={kind}")])
-            .unwrap_or_else(|e| panic!("{e}"))
-            .value;
+    let mut machine: Machine = pinion_sim::config::load_file(&path, overrides)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .value;
     machine.receive.reassembly.buffers[1].bytes = 32_768;
     machine.receive.reassembly.buffers[1].count = 256;
     machine.receive.reassembly.context_buffers = Some(320);
@@ -229,8 +233,18 @@ fn machine(kind: &str, rtt_packets: u16, timeout: u64) -> Machine {
     machine.receive.global.context_words = 1024;
     machine.transmit.buffers[1].bytes = 32_768;
     machine.transport.rtt_packets = rtt_packets;
+    // Over UDP, context 0 is port 0.
+    machine.transport.udp.port_base = 0;
     machine.transmit.timer.timeout_cycles = timeout;
     machine
+}
+
+/// Gives the options for a built-in transport, and for its programs.
+fn kinds(name: &str) -> [Vec<String>; 2] {
+    let programs = ["ingress", "egress"];
+    let programs = programs.map(|part| format!("transport.{part}=sdk/p4/{name}/{part}.p4"));
+    let in_p4 = std::iter::once("transport.kind=p4".to_owned()).chain(programs);
+    [vec![format!("transport.kind={name}")], in_p4.collect()]
 }
 
 /// Sends all flows over a network, by the built-in NDP; by the one in P4 the very same comes of it.
@@ -241,8 +255,8 @@ pub fn run(
     rtt_packets: u16,
     timeout: u64,
 ) -> Run {
-    let [ours, in_p4] = ["ndp", "p4"].map(|kind| {
-        let machine = machine(kind, rtt_packets, timeout);
+    let [ours, in_p4] = kinds("ndp").map(|kind| {
+        let machine = machine(&kind, rtt_packets, timeout);
         let (run, delivered) = run_by(&machine, topology.clone(), flows, spec, None);
         assert!(delivered.iter().all(|&times| times == 1), "exactly once: {delivered:?}");
         run
@@ -251,16 +265,22 @@ pub fn run(
     ours
 }
 
-/// Sends all flows over a network whose cables lose, double and delay frames, by both.
-pub fn run_with_faults(topology: &Topology, flows: &[Flow], spec: &SwitchSpec, faults: &str) {
-    let [ours, in_p4] = ["ndp", "p4"].map(|kind| {
-        let machine = machine(kind, 9, 10_000);
+/// Sends all flows over a network whose cables lose, double and delay frames, by a built-in transport and
+/// by its programs; gives how often each message was read.
+pub fn run_with_faults(
+    name: &str,
+    topology: &Topology,
+    flows: &[Flow],
+    spec: &SwitchSpec,
+    faults: &str,
+) -> (Run, Vec<usize>) {
+    let [ours, in_p4] = kinds(name).map(|kind| {
+        let machine = machine(&kind, 9, 10_000);
         let faults = Some(faults.parse().unwrap());
         run_by(&machine, topology.clone(), flows, spec, faults)
     });
-    assert!(ours.1.iter().all(|&times| times == 1), "exactly once: {:?}", ours.1);
-    assert!(ours.0.trimmed > 0, "trimming");
-    assert_eq!(ours, in_p4, "NDP in P4");
+    assert_eq!(ours, in_p4, "{name} in P4");
+    ours
 }
 
 /// Sends all flows over a network; gives also how often each message was read.

@@ -1,8 +1,11 @@
-//! NDP that is written in P4 is the built-in one: the same frames in the same cycles, the same events, the
-//! same books, whatever comes, with the RTL's weaknesses and without.
+//! A transport that is written in P4 is the built-in one: the same frames in the same cycles, the same
+//! events, the same books, whatever comes, with the RTL's weaknesses and without.
+
+use std::collections::BTreeMap;
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::transport;
+use pinion_net::frame::internet_checksum;
 
 use crate::saved::{END, Seen, messages, run, state};
 use crate::support::{self, Random};
@@ -19,6 +22,19 @@ fn spoil(frames: Vec<(Cycle, Vec<u8>)>, random: &mut Random) -> Vec<(Cycle, Vec<
                 other[at] = random.below(256) as u8;
             }
             2 => other[34] = random.below(32) as u8,
+            3 => {
+                // Options, of which some agree with the header's length and sum.
+                let words = random.below(11) as usize;
+                other.splice(34..34, vec![1; 4 * words]);
+                other[14] = 0x45 + words as u8;
+                if random.below(4) > 0 {
+                    let bytes = (other.len() - 14) as u16;
+                    other[16..18].copy_from_slice(&bytes.to_be_bytes());
+                    other[24..26].fill(0);
+                    let sum = internet_checksum(&other[14..34 + 4 * words]);
+                    other[24..26].copy_from_slice(&sum.to_be_bytes());
+                }
+            }
             _ => {}
         }
         spoilt.push((at, frame));
@@ -38,25 +54,31 @@ fn spoil(frames: Vec<(Cycle, Vec<u8>)>, random: &mut Random) -> Vec<(Cycle, Vec<
     spoilt
 }
 
-#[test]
-fn ndp_in_p4_is_ndp() {
-    let mut random = Random::new(0x9471, "ndp_in_p4_is_ndp");
+/// Gives the options that let a machine speak a transport: the built-in one, and its programs.
+fn kinds(name: &str) -> [Vec<String>; 2] {
+    let programs = ["ingress", "egress"];
+    let programs = programs.map(|part| format!("transport.{part}=sdk/p4/{name}/{part}.p4"));
+    let in_p4 = std::iter::once("transport.kind=p4".to_owned()).chain(programs);
+    [vec![format!("transport.kind={name}")], in_p4.collect()]
+}
+
+/// Sends the same to both, with a program of ours behind, and compares all that is seen of them.
+fn compare(name: &str, faithful: bool, random: &mut Random) {
     let programs = [("echo", 1, 1), ("service4", 4, 1), ("threads4_p0_p1", 4, 2)];
-    for ((program, harts, contexts), faithful) in
-        programs.into_iter().flat_map(|program| [(program, false), (program, true)])
-    {
-        let runs = ["ndp", "p4"].map(|kind| {
-            let overrides = [
-                &format!("core.count={harts}"),
-                &format!("transport.kind={kind}"),
-                "memory.size=16MiB",
-            ];
+    for (program, harts, contexts) in programs {
+        let runs = kinds(name).map(|kind| {
+            let harts = format!("core.count={harts}");
+            let own = [harts.as_str(), "memory.size=16MiB"];
+            let kind = kind.iter().map(String::as_str);
+            let overrides: Vec<&str> = own.into_iter().chain(kind).collect();
             support::machine(faithful, &overrides)
         });
         let mut peer = transport::build(&runs[0].transport, 1);
-        let frames = messages(peer.as_mut(), 0..contexts, &mut random);
+        // Over UDP, contexts are ports.
+        let base = if name == "udp" { runs[0].transport.udp.port_base } else { 0 };
+        let frames = messages(peer.as_mut(), base..base + contexts, random);
         // The RTL stops at much of what strangers send.
-        let frames = if faithful { frames } else { spoil(frames, &mut random) };
+        let frames = if faithful { frames } else { spoil(frames, random) };
         let [ours, in_p4] = runs.map(|machine| {
             let mut node = support::node(&machine, program);
             for (at, frame) in &frames {
@@ -67,11 +89,62 @@ fn ndp_in_p4_is_ndp() {
             let books = (node.receive().accounting(), *node.transmit().counters());
             (seen, format!("{books:?}"), state(&node))
         });
-        let what = format!("{program}, faithful: {faithful}");
+        let what = format!("{name}, {program}, faithful: {faithful}");
         assert!(ours.0.frames.len() > 60, "{what}: {} frames", ours.0.frames.len());
         let differs = ours.0.frames.iter().zip(&in_p4.0.frames).find(|(one, other)| one != other);
         assert!(differs.is_none(), "{what}: {differs:x?}");
         assert_eq!(ours.1, in_p4.1, "{what}");
         assert!(ours == in_p4, "{what}");
+    }
+}
+
+#[test]
+fn ndp_in_p4_is_ndp() {
+    let mut random = Random::new(0x9471, "ndp_in_p4_is_ndp");
+    for faithful in [false, true] {
+        compare("ndp", faithful, &mut random);
+    }
+}
+
+#[test]
+fn raw_in_p4_is_raw() {
+    let mut random = Random::new(0x9472, "raw_in_p4_is_raw");
+    for faithful in [false, true] {
+        compare("raw", faithful, &mut random);
+    }
+}
+
+#[test]
+fn udp_in_p4_is_udp() {
+    let mut random = Random::new(0x9473, "udp_in_p4_is_udp");
+    for faithful in [false, true] {
+        compare("udp", faithful, &mut random);
+    }
+}
+
+#[test]
+fn what_strangers_send_is_taken_and_refused_alike() {
+    let mut random = Random::new(0x9474, "what_strangers_send");
+    for name in ["raw", "udp"] {
+        let mut both = kinds(name).map(|kind| {
+            let kind: Vec<&str> = kind.iter().map(String::as_str).collect();
+            transport::build(&support::machine(false, &kind).transport, 1)
+        });
+        let mut seen = BTreeMap::new();
+        for _ in 0..60 {
+            let frames = messages(both[0].as_mut(), 47_000..47_004, &mut random);
+            for (_, frame) in spoil(frames, &mut random) {
+                let [ours, in_p4] = both.each_mut().map(|side| {
+                    side.parse(&frame).map(|(header, payload)| {
+                        let whose = (header.src_ip, header.src_context, header.dst_context);
+                        (whose, header.msg_len, payload.to_vec())
+                    })
+                });
+                assert_eq!(ours, in_p4, "{name}: {frame:02x?}");
+                *seen.entry(ours.map(|_| ()).map_err(|why| why.name())).or_insert(0) += 1;
+            }
+        }
+        println!("{name}: {seen:?}");
+        assert!(seen.len() >= 4, "{name}: {seen:?}");
     }
 }

@@ -19,7 +19,7 @@ use pinion_nanopu::machine::receive::{ReceiveFixes, ReceiveSection};
 use pinion_nanopu::nic::receive::Receive;
 use pinion_nanopu::transport::Transport;
 use pinion_nanopu::transport::ndp::Ndp;
-use pinion_nanopu::transport::p4::{P4, Pipelines};
+use pinion_nanopu::transport::p4::{Numbers, P4, Pipelines};
 
 use replay::{Hart, Heard, Place, Replay};
 use set::{Row, ZERO, frames, set, table};
@@ -29,8 +29,9 @@ fn ndp(is_p4: bool, messages: usize) -> Box<dyn Transport> {
     if !is_p4 {
         return Box::new(Ndp::new(2, messages, false));
     }
+    let numbers = Numbers { rtt_packets: 2, messages, ..Numbers::default() };
     let pipelines = Pipelines::load("sdk/p4/ndp/ingress.p4", "sdk/p4/ndp/egress.p4");
-    Box::new(P4::new(pipelines.expect("NDP's programs").into(), 2, messages, false))
+    Box::new(P4::new(pipelines.expect("NDP's programs").into(), numbers))
 }
 
 /// Replays a scenario; returns how many events agree and those that one side lacks.

@@ -14,7 +14,7 @@ use pinion_nanopu::machine::transmit::{TransmitFixes, TransmitSection};
 use pinion_nanopu::nic::transmit::Transmit;
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
 use pinion_nanopu::transport::ndp::Ndp;
-use pinion_nanopu::transport::p4::{P4, Pipelines};
+use pinion_nanopu::transport::p4::{Numbers, P4, Pipelines};
 use pinion_nanopu::transport::{Address, Transport};
 use pinion_net::frame::lnic::{Flags, Header, LNIC_HEADER_BYTES, NDP_PROTOCOL};
 use pinion_sim::probe::Hears;
@@ -280,8 +280,9 @@ fn ndp(is_p4: bool, rtt_packets: u16) -> Box<dyn Transport> {
     if !is_p4 {
         return Box::new(Ndp::new(rtt_packets, 128, false));
     }
+    let numbers = Numbers { rtt_packets, messages: 128, ..Numbers::default() };
     let pipelines = Pipelines::load("sdk/p4/ndp/ingress.p4", "sdk/p4/ndp/egress.p4");
-    Box::new(P4::new(pipelines.expect("NDP's programs").into(), rtt_packets, 128, false))
+    Box::new(P4::new(pipelines.expect("NDP's programs").into(), numbers))
 }
 
 /// Runs a scenario. `eager` calls `advance` at every input besides the cycles asked for.

@@ -1,7 +1,7 @@
 //! What fields of programs mean: those of headers that others look at, those of metadata, parameters.
 
 use crate::flat::{Flat, Packet, Register};
-use crate::program::Program;
+use crate::program::{Program, Slot};
 
 /// Fields of a frame that others than the program look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,20 +136,39 @@ pub struct Parameters {
     pub rtt_pkts: Option<Register>,
     /// Packets that come again are acknowledged again.
     pub answer_duplicates: Option<Register>,
+    /// Number of the first port.
+    pub port_base: Option<Register>,
+    /// Bytes of the packet at hand.
+    pub packet_length: Option<Register>,
+    /// Sum of the payload that is to go, in words of 16 bits.
+    pub payload_sum: Option<Register>,
+}
+
+/// What the NIC says of each packet itself, beside its parameters.
+const OF_A_PACKET: [&str; 2] = ["smeta.packet_length", "meta.meta.payload_sum"];
+
+/// Lists the places of the NIC's numbers.
+pub(super) fn parameters(program: &Program) -> Vec<Slot> {
+    let is_one = |slot: &usize| {
+        let name = program.slots[*slot].name.as_str();
+        name.starts_with("meta.params.") || OF_A_PACKET.contains(&name)
+    };
+    (0..program.slots.len()).filter(is_one).map(|slot| slot as Slot).collect()
 }
 
 impl Parameters {
     pub(super) fn of(program: &Program, flat: &Flat) -> Self {
-        let find = |name: &str| {
-            let slot = program.find(&format!("meta.params.{name}"))?;
-            flat.register(slot)
-        };
+        let place = |name: &str| flat.register(program.find(name)?);
+        let find = |name: &str| place(&format!("meta.params.{name}"));
         Self {
             switch_mac_addr: find("switch_mac_addr"),
             nic_mac_addr: find("nic_mac_addr"),
             nic_ip_addr: find("nic_ip_addr"),
             rtt_pkts: find("rtt_pkts"),
             answer_duplicates: find("answer_duplicates"),
+            port_base: find("port_base"),
+            packet_length: place(OF_A_PACKET[0]),
+            payload_sum: place(OF_A_PACKET[1]),
         }
     }
 

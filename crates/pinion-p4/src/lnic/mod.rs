@@ -2,6 +2,7 @@
 //! their fields and externs mean what. In: names of files. Out: the programs, compiled, with the
 //! registers that the NIC fills and reads. The NIC itself is not known here.
 
+pub mod alone;
 pub mod fields;
 mod places;
 pub mod unit;
@@ -14,7 +15,8 @@ use crate::program::{Program, Slot, StepKind, ValueKind, visit};
 use crate::source::Sources;
 use crate::stages::fewest_headers;
 
-use fields::{EGRESS, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes};
+use alone::Told;
+use fields::{EGRESS, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes, parameters};
 use unit::{Unit, normal};
 
 /// Where an IPv4 header says its protocol.
@@ -32,6 +34,10 @@ pub struct Ingress {
     pub parameters: Parameters,
     /// `smeta.drop`.
     pub drop: Option<Register>,
+    /// `smeta.reason`.
+    pub reason: Option<Register>,
+    /// What it says of a packet, if it asks none of the NIC's units.
+    pub told: Option<Told>,
     /// Fields that others look at, where they are the same bytes of every frame.
     pub bytes: SeenBytes,
     /// These are where the NIC's own transports have them, all of them.
@@ -179,6 +185,8 @@ impl Ingress {
         let program = &read.program;
         let units = read.units()?;
         let drop = program.find("smeta.drop");
+        let reason = alone::written(program, "smeta.reason");
+        let told = alone::told(program, &units)?;
         let seen = seen_fields(program);
         let places = places::places(program);
         let mut bytes = SeenBytes::default();
@@ -212,7 +220,8 @@ impl Ingress {
             let rest = fields.filter(|field| !read.contains(&Some(*field)));
             unread.extend(rest.map(|field| (external, field)));
         }
-        let decided: Vec<Slot> = drop.into_iter().collect();
+        let mut decided: Vec<Slot> = drop.into_iter().chain(reason).collect();
+        decided.extend(told.iter().flatten().flatten());
         let (flat, watched) = read.compile(&Interface {
             inputs: &parameters(program),
             parsed: &parsed.iter().map(|(_, slot)| *slot).collect::<Vec<_>>(),
@@ -227,6 +236,8 @@ impl Ingress {
         Ok(Self {
             parameters: Parameters::of(program, &flat),
             drop: drop.and_then(|slot| flat.decided(slot)),
+            reason: reason.and_then(|slot| flat.decided(slot)),
+            told: told.map(|slots| Told::of(slots, &flat)),
             is_published: bytes.is_published() && parsed.is_empty(),
             bytes,
             seen: parsed
@@ -236,8 +247,9 @@ impl Ingress {
             shortest_bytes: fewest_headers(program) as usize / 8,
             has_reassembly,
             cycles: program.stages.cycles,
-            // The unit looks at its table a cycle after the request.
-            lookup_cycles: asked.map_or(program.stages.parser, |asked| asked.from) + 1,
+            // The unit looks at its table a cycle after the request; a whole message takes a buffer when its
+            // first word is parsed.
+            lookup_cycles: asked.map_or(1, |asked| asked.from) + 1,
             watched,
             text: read.sources.merged(),
             units,
@@ -251,7 +263,8 @@ impl Egress {
         let read = read(name)?;
         let program = &read.program;
         let units = read.units()?;
-        if let Some(unit) = units.iter().position(|unit| !matches!(unit, Unit::Array(_))) {
+        let on_both_ways = |unit: &Unit| matches!(unit, Unit::Array(_) | Unit::Delay);
+        if let Some(unit) = units.iter().position(|unit| !on_both_ways(unit)) {
             let external = &program.externs[unit];
             let place = read.sources.place(external.span);
             return Err(format!("{place}: {} is asked on the way in alone", external.name));
@@ -328,12 +341,6 @@ fn seen_fields(program: &Program) -> Vec<(Seen, Slot)> {
         }
     }
     seen
-}
-
-/// Lists the places of the NIC's numbers.
-fn parameters(program: &Program) -> Vec<Slot> {
-    let is_one = |slot: &usize| program.slots[*slot].name.starts_with("meta.params.");
-    (0..program.slots.len()).filter(is_one).map(|slot| slot as Slot).collect()
 }
 
 /// Finds the field that is sent at this byte of the frame.

@@ -122,6 +122,15 @@ pub struct Array {
     pub mask: u64,
 }
 
+/// Fields of a frame's sum.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum {
+    /// `from`.
+    pub from: Place,
+    /// `length`.
+    pub length: Place,
+}
+
 /// A unit that an extern stands for.
 #[derive(Clone, Debug)]
 pub enum Unit {
@@ -140,6 +149,10 @@ pub enum Unit {
     },
     /// A register for each message.
     Array(Array),
+    /// Adds up bytes of the frame at hand.
+    Sum(Sum),
+    /// Stages that do nothing but give back what they are given.
+    Delay,
 }
 
 impl Unit {
@@ -158,6 +171,8 @@ impl Unit {
                 fields.extend([asked.index, asked.predicate]);
                 fields.extend(asked.data.into_iter().chain(asked.opcode));
             }
+            Self::Sum(asked) => fields.extend([asked.from, asked.length]),
+            Self::Delay => fields.push(Some(0)),
         }
         fields
     }
@@ -195,7 +210,7 @@ impl Unit {
                 (fields.buf_size_class, Some(Seen::BufSizeClass)),
                 (fields.generation, Some(Seen::PullOffset)),
             ],
-            Self::Array(_) => Vec::new(),
+            Self::Array(_) | Self::Sum(_) | Self::Delay => Vec::new(),
         }
     }
 
@@ -281,10 +296,22 @@ impl Unit {
                     mask: u64::MAX >> 64u32.saturating_sub(width.clamp(1, 64)),
                 }))
             }
+            _ if name.ends_with("framesum") => {
+                back("sum")?;
+                Ok(Self::Sum(Sum { from: some("from")?, length: some("length")? }))
+            }
+            _ if name.ends_with("delay") => match (&external.request[..], &external.response[..]) {
+                ([(_, given)], [(_, back)]) if given == back && *given <= 64 => Ok(Self::Delay),
+                _ => Err(format!(
+                    "{} gives back what it is given: let request and answer be one field each, of \
+                     the same width up to 64 bits",
+                    external.name
+                )),
+            },
             _ => Err(format!(
                 "the NIC has no unit {}; there are get_rx_msg_info, delivered_event, \
-                 creditToBtx_event, ctrlPkt_event, ackPkt_event, nackPkt_event, grantPkt_event, and \
-                 register arrays NAME_ifElseRaw",
+                 creditToBtx_event, ctrlPkt_event, ackPkt_event, nackPkt_event, grantPkt_event, \
+                 register arrays NAME_ifElseRaw, sums NAME_frameSum, and stages NAME_delay",
                 external.name
             )),
         }

@@ -22,6 +22,11 @@ pub fn check(text: &str) -> Checked {
     load("test.p4", &Text(text)).expect("it is there")
 }
 
+/// The programs that Pinion comes with.
+#[allow(dead_code)] // Not all tests look at them.
+pub const SHIPPED: [&str; 6] =
+    ["ndp/ingress", "ndp/egress", "raw/ingress", "raw/egress", "udp/ingress", "udp/egress"];
+
 /// What every program here begins with.
 pub const HEAD: &str = r#"
 #include <core.p4>

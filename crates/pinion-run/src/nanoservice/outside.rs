@@ -61,12 +61,13 @@ impl Traffic {
         let machine = &setup.machine.value;
         let pairs = text.split(',').filter_map(|part| part.trim().split_once('='));
         let given: BTreeMap<&str, &str> = pairs.collect();
-        let is_raw = machine.transport.kind == TransportKind::Raw;
         // What a program in P4 speaks the load may say.
         let is_programmed = machine.transport.kind == TransportKind::P4;
-        let speaks = match machine.transport.kind {
-            TransportKind::Raw | TransportKind::P4 => "ndp".to_owned(), // frames are laid out as NDP's
-            _ => setup.transport().name().to_owned(),
+        let speaks = match machine.transport.frames() {
+            TransportKind::Udp => "udp",
+            TransportKind::Homa => "homa",
+            // Other frames are laid out as NDP's.
+            TransportKind::Ndp | TransportKind::Raw | TransportKind::P4 => "ndp",
         };
         if !is_programmed && given.get("transport").is_some_and(|kind| *kind != speaks) {
             return Err(Error::Usage(format!(
@@ -75,22 +76,27 @@ impl Traffic {
                 setup.transport().name()
             )));
         }
-        let own = match given.get("transport").copied().unwrap_or(&speaks) {
+        let own = match given.get("transport").copied().unwrap_or(speaks) {
             "udp" => ("port", machine.transport.udp.port_base.to_string()),
             _ => ("window_packets", machine.transport.rtt_packets.to_string()),
         };
         let mut full = text.to_owned();
-        for (key, value) in [("transport", speaks), ("dst", machine.address.ip.to_string()), own] {
+        for (key, value) in
+            [("transport", speaks.to_owned()), ("dst", machine.address.ip.to_string()), own]
+        {
             if !given.contains_key(key) {
                 full.push_str(&format!(",{key}={value}"));
             }
         }
         let mut spec: LoadSpec = full.trim_start_matches(',').parse()?;
         if let Flavour::Lnic { protocol, ack_delay_cycles, .. } = &mut spec.flavour {
-            if is_raw {
-                *protocol = RAW_PROTOCOL;
-            }
-            if !answers || is_raw {
+            let own = match machine.transport.kind {
+                TransportKind::Raw => Some(RAW_PROTOCOL),
+                _ if given.contains_key("transport") => None,
+                _ => machine.transport.protocol(),
+            };
+            *protocol = own.unwrap_or(*protocol);
+            if !answers || !setup.transport().send_rules().acknowledged {
                 *ack_delay_cycles = None;
             }
         }

@@ -115,7 +115,7 @@ impl Setup {
 
     /// Gives the number by which ports on the wire are higher than contexts.
     pub fn port_base(&self) -> u16 {
-        match self.machine.value.transport.kind {
+        match self.machine.value.transport.frames() {
             TransportKind::Udp => self.machine.value.transport.udp.port_base,
             _ => 0,
         }

@@ -1,6 +1,7 @@
 //! Frames of a node's transport, as its peer sees them: frames come in and are taken apart,
 //! messages and acknowledgements go out as frames. It holds nothing but the transport.
 
+use pinion_nanopu::machine::transport::TransportKind;
 use pinion_nanopu::transport::{Address, Outgoing, Transport};
 use pinion_net::frame::lnic::{Flags, HOMA_PROTOCOL, Header};
 use pinion_net::frame::{self, Content};
@@ -22,6 +23,8 @@ pub enum Direction {
 /// Reads and writes frames.
 pub struct Wire {
     transport: Box<dyn Transport>,
+    /// Messages are datagrams.
+    is_udp: bool,
     port_base: u16,
     packet_bytes: usize,
     window: u16,
@@ -36,6 +39,7 @@ impl Wire {
         let node = &setup.address;
         Self {
             transport: setup.transport(),
+            is_udp: machine.transport.frames() == TransportKind::Udp,
             port_base: setup.port_base(),
             packet_bytes: usize::from(machine.transmit.packet_bytes).clamp(1, PACKET_BYTES),
             window: machine.transport.rtt_packets,
@@ -67,7 +71,7 @@ impl Wire {
         frame: &'f [u8],
     ) -> Result<(Header, &'f [u8]), &'static str> {
         // Of a datagram from the node the ports have changed sides.
-        if direction == Direction::Out && self.transport.name() == "udp" {
+        if direction == Direction::Out && self.is_udp {
             return self.datagram_out(frame).ok_or("no_datagram");
         }
         self.transport.parse(frame).map_err(|reason| reason.name())

@@ -119,7 +119,7 @@ fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> R
         return Ok(Traffic::Frames(Packets::from_capture(path, pace)?));
     }
     if let Some(spec) = &args.generate {
-        if setup.machine.value.transport.kind != TransportKind::Udp {
+        if setup.machine.value.transport.frames() != TransportKind::Udp {
             return Err(Error::Usage(format!(
                 "--generate makes packets that are no {} messages; use --load, for example --load \
                  requests=1000,gap=exp:2000, or --set transport.kind=udp",

@@ -1,10 +1,11 @@
 //! Answers to the externs of a program: from the NIC's units, and from register arrays.
 
+use pinion_net::frame::internet_checksum;
 use pinion_net::frame::lnic::{Flags, Header};
 use pinion_p4::flat::{Site, Units, Words, index};
 
 use crate::transport::{ControlRequest, Credit, Delivered, Externs, MAX_PACKETS, Refusal};
-use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Unit, Wish};
+use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Sum, Unit, Wish};
 
 /// What a register array does with a value: opcodes of `ifElseRaw`.
 const WRITE: u64 = 1;
@@ -26,9 +27,10 @@ impl Arrays {
         Self(units.iter().map(entries).collect())
     }
 
-    /// Answers a program that asks nobody else.
-    pub(super) fn alone<'a>(&'a mut self, units: &'a [Unit]) -> Alone<'a> {
-        Alone { units, arrays: self }
+    /// Answers a program that asks none of the NIC's units, about a frame that came in; about one that
+    /// goes out nothing is known yet.
+    pub(super) fn alone<'a>(&'a mut self, units: &'a [Unit], frame: &'a [u8]) -> Alone<'a> {
+        Alone { units, arrays: self, frame }
     }
 
     /// Does what a request says, and gives the entry's new value; there is none behind the last, and
@@ -79,18 +81,32 @@ fn put(site: &Site, registers: &mut Words, place: Place, value: u64) {
     }
 }
 
-/// Answers with register arrays alone.
+/// Adds up bytes of a frame in words of 16 bits, as the Internet's checksums do (RFC 1071); what is
+/// behind its end counts as zero.
+fn sum(frame: &[u8], fields: Sum, ask: &Fields) -> u64 {
+    let (from, length) = (ask.get(fields.from) as usize, ask.get(fields.length) as usize);
+    let rest = frame.get(from..).unwrap_or(&[]);
+    u64::from(!internet_checksum(&rest[..length.min(rest.len())]))
+}
+
+/// Answers with register arrays, and with what the frame at hand says.
 pub(super) struct Alone<'a> {
     units: &'a [Unit],
     arrays: &'a mut Arrays,
+    frame: &'a [u8],
 }
 
 impl Units for Alone<'_> {
     fn ask(&mut self, site: &Site, registers: &mut Words) {
-        if let Unit::Array(array) = &self.units[site.external] {
-            let value = self.arrays.apply(site.external, array, &Fields { site, registers });
-            put(site, registers, Some(0), value);
-        }
+        let ask = Fields { site, registers };
+        let value = match &self.units[site.external] {
+            Unit::Array(array) => self.arrays.apply(site.external, array, &ask),
+            Unit::Sum(fields) => sum(self.frame, *fields, &ask),
+            Unit::Delay => ask.get(Some(0)),
+            // A program that asks others is not answered here.
+            Unit::Lookup(_) | Unit::Delivered(_) | Unit::Credit(_) | Unit::Control { .. } => return,
+        };
+        put(site, registers, Some(0), value);
     }
 }
 
@@ -242,6 +258,12 @@ impl Units for Answers<'_> {
                 let value = self.arrays.apply(site.external, array, &ask);
                 put(site, registers, Some(0), value);
             }
+            Unit::Delay => {
+                let value = ask.get(Some(0));
+                put(site, registers, Some(0), value);
+            }
+            // A program that asks the NIC's units has none.
+            Unit::Sum(_) => {}
         }
     }
 }

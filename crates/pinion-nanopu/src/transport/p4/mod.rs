@@ -10,12 +10,14 @@ mod answers;
 
 use std::sync::Arc;
 
+use pinion_net::frame::internet_checksum;
 use pinion_net::frame::lnic::{
     CONTROL_PAYLOAD_BYTES, Flags, HOMA_PROTOCOL, Header, LNIC_HEADER_BYTES,
 };
-use pinion_p4::flat::{Packet, Rejected};
+use pinion_p4::flat::{Packet, Register, Rejected};
 use pinion_p4::lnic::Ingress;
 pub use pinion_p4::lnic::Pipelines;
+use pinion_p4::lnic::alone::Told;
 use pinion_p4::lnic::fields::{RECORD_BYTES, RECORD_CREDIT, RECORD_RANK, Seen};
 
 use self::answers::{Answers, Arrays};
@@ -31,6 +33,25 @@ const PLAIN_IPV4: u8 = 0x45;
 /// PktGen_Homa).
 const APART_PAYLOAD_BYTES: usize = 1;
 
+/// Bytes of the longest frame whose length a program can be told.
+const LONGEST_FRAME: usize = u16::MAX as usize;
+
+/// Bytes of the shortest frame on an Ethernet, without its check sequence (IEEE 802.3).
+const SHORTEST_FRAME_BYTES: usize = 60;
+
+/// Numbers of the NIC that its programs are told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbers {
+    /// Packets of a message that may be under way before any answer.
+    pub rtt_packets: u16,
+    /// Messages that come in at a time.
+    pub messages: usize,
+    /// Packets that come again are to be answered again.
+    pub acknowledge_again: bool,
+    /// Port of context 0.
+    pub port_base: u16,
+}
+
 /// Decides as its programs do.
 #[derive(Clone)]
 pub struct P4 {
@@ -42,29 +63,27 @@ pub struct P4 {
     /// Whether the data packet at hand was sent before, and begins its message.
     is_again: bool,
     is_new: bool,
+    /// The packet that was parsed last is dropped, in silence.
+    is_dropped: bool,
 }
 
 impl P4 {
-    /// Makes the transport of two programs with a window of `rtt_packets`, for `messages` messages at
-    /// a time; `acknowledge_again` asks the ingress program to answer duplicates.
-    pub fn new(
-        pipelines: Arc<Pipelines>,
-        rtt_packets: u16,
-        messages: usize,
-        acknowledge_again: bool,
-    ) -> Self {
+    /// Makes the transport of two programs.
+    pub fn new(pipelines: Arc<Pipelines>, numbers: Numbers) -> Self {
         let mut ingress = Packet::new(&pipelines.ingress.flat);
         let mut egress = Packet::new(&pipelines.egress.flat);
         for (packet, parameters) in [
             (&mut ingress, &pipelines.ingress.parameters),
             (&mut egress, &pipelines.egress.parameters),
         ] {
-            packet.set(parameters.rtt_pkts, rtt_packets.into());
-            packet.set(parameters.answer_duplicates, acknowledge_again.into());
+            packet.set(parameters.rtt_pkts, numbers.rtt_packets.into());
+            packet.set(parameters.answer_duplicates, numbers.acknowledge_again.into());
+            packet.set(parameters.port_base, numbers.port_base.into());
         }
         let arrays = [&pipelines.ingress.units, &pipelines.egress.units];
-        let arrays = arrays.map(|units| Arrays::new(units, messages));
-        Self { pipelines, ingress, egress, arrays, is_again: false, is_new: false }
+        let arrays = arrays.map(|units| Arrays::new(units, numbers.messages));
+        let (is_again, is_new, is_dropped) = (false, false, false);
+        Self { pipelines, ingress, egress, arrays, is_again, is_new, is_dropped }
     }
 
     /// Says why the parser does not take a frame.
@@ -75,6 +94,42 @@ impl P4 {
             Rejected::Refused if is_plain => DropReason::Protocol,
             Rejected::Refused => DropReason::NotIp,
         }
+    }
+
+    /// Gives the reason that the program dropped its packet for, if it gave one.
+    fn reason(program: &Ingress, packet: &Packet) -> Option<DropReason> {
+        let number = program.reason.map_or(0, |reason| packet.get(reason)) as usize;
+        let reason = DropReason::ALL.get(number.checked_sub(1)?);
+        Some(reason.copied().unwrap_or(DropReason::HeaderLies))
+    }
+
+    /// Lets a program that asks nobody decide about a frame; gives its payload, and adds what the program
+    /// says of it to what is known.
+    fn decide_alone<'f>(
+        &mut self,
+        told: &Told,
+        frame: &'f [u8],
+        payload: &'f [u8],
+        header: &mut Header,
+    ) -> Result<&'f [u8], DropReason> {
+        let program = &self.pipelines.ingress;
+        let packet = &mut self.ingress;
+        let mut units = self.arrays[0].alone(&program.units, frame);
+        packet.process(&program.flat, &[], &mut units, &mut Vec::new());
+        self.is_dropped = program.drop.is_some_and(|drop| packet.get(drop) != 0);
+        if self.is_dropped {
+            return Self::reason(program, packet).map_or(Ok(payload), Err);
+        }
+        let half = |place: Option<Register>, own: u16| {
+            place.map_or(own, |register| packet.get(register) as u16)
+        };
+        // A message is data, whatever its headers call it.
+        header.flags = header.flags.with(Flags::DATA);
+        header.src_context = half(told.src_context, header.src_context);
+        header.dst_context = half(told.dst_context, header.dst_context);
+        header.msg_len = half(told.msg_len, header.msg_len);
+        let Some(length) = told.payload_len else { return Ok(payload) };
+        payload.get(..packet.get(length) as usize).ok_or(DropReason::HeaderLies)
     }
 
     /// Adds to what is known of a frame what stands in it by the names of the program's fields.
@@ -128,27 +183,36 @@ impl Transport for P4 {
         let mut header = published.unwrap_or_else(|| addresses(frame));
         let packet = &mut self.ingress;
         program.parameters.address(packet, &header.src_mac, &header.dst_mac, header.dst_ip);
+        packet.set(program.parameters.packet_length, frame.len().min(LONGEST_FRAME) as u64);
         let parsed = packet.parse(&program.flat, frame);
         let headers = parsed.map_err(|why| Self::refusal(why, frame))?;
         let payload = &frame[headers..];
-        if payload.is_empty() {
+        let says_length = program.told.is_some_and(|told| told.payload_len.is_some());
+        if payload.is_empty() && !says_length {
             return Err(DropReason::NoPayload);
         }
         if published.is_none() {
             Self::read(program, packet, frame, &mut header);
         }
+        let Some(told) = program.told else { return Ok((header, payload)) };
+        let payload = self.decide_alone(&told, frame, payload, &mut header)?;
         Ok((header, payload))
     }
 
     fn arrive(&mut self, header: &Header, _payload: &[u8], externs: &mut dyn Externs) -> Verdict {
         let program = &self.pipelines.ingress;
+        if program.told.is_some() {
+            return if self.is_dropped { Verdict::Consume } else { Verdict::Whole };
+        }
         let mut answers = Answers::new(&program.units, &mut self.arrays[0], header, externs);
         self.ingress.process(&program.flat, &[], &mut answers, &mut Vec::new());
         let (asked, taken) = (answers.asked, answers.taken);
         let is_dropped = program.drop.is_some_and(|drop| self.ingress.get(drop) != 0);
         match (is_dropped, asked, taken) {
             (_, true, Some(Err(refusal))) => Verdict::Drop(refusal.into()),
-            (true, ..) => Verdict::Consume,
+            (true, ..) => {
+                Self::reason(program, &self.ingress).map_or(Verdict::Consume, Verdict::Drop)
+            }
             (false, true, Some(Ok(rx_id))) => Verdict::Reassemble { rx_id },
             (false, ..) if !program.has_reassembly => Verdict::Whole,
             // The program lets a packet through that it has asked nobody about.
@@ -202,9 +266,18 @@ impl Transport for P4 {
         record[RECORD_CREDIT..RECORD_RANK].copy_from_slice(&more.to_be_bytes());
         record[RECORD_RANK] = header.grant_priority;
         (self.is_again, self.is_new) = (false, false);
-        let mut units = self.arrays[1].alone(&program.units);
+        let parameters = &program.parameters;
+        self.egress.set(parameters.packet_length, payload_bytes);
+        if parameters.payload_sum.is_some() {
+            self.egress.set(parameters.payload_sum, u64::from(!internet_checksum(payload)));
+        }
+        let start = frame.len();
+        let mut units = self.arrays[1].alone(&program.units, &[]);
         self.egress.process(&program.flat, &record, &mut units, frame);
         frame.extend_from_slice(payload);
+        if frame.len() < start + SHORTEST_FRAME_BYTES {
+            frame.resize(start + SHORTEST_FRAME_BYTES, 0);
+        }
     }
 
     fn header_bytes(&self) -> usize {
