@@ -1,5 +1,6 @@
 // What round robin promises: only a requester is served, and nobody who keeps asking waits for as many
-// grants as there are requesters.
+// grants as there are requesters. One that locks keeps its choice until it is taken; whoever comes
+// meanwhile may have to wait for one grant more.
 module round_robin_proof #(
     parameter integer COUNT = 8
 ) (
@@ -17,12 +18,24 @@ module round_robin_proof #(
         .grant(grant), .state_pointer(pointer)
     );
 
+    wire             any_locked;
+    wire [INDEX-1:0] locked;
+    round_robin #(.COUNT(COUNT), .LOCK(1)) locking (
+        .clock(clock), .reset(reset), .requests(requests), .advance(advance), .any(any_locked),
+        .grant(locked)
+    );
+
     (* anyconst *) wire [INDEX-1:0] asker;
     reg begun = 0;
     reg waits = 0;
     reg [INDEX:0] waited = 0;
     wire served = any && advance && grant == asker;
     wire [INDEX-1:0] distance = asker - pointer;
+    // Of the one that locks.
+    reg asks_it = 0, choice_stays = 0;
+    reg [INDEX:0] waited_for_it = 0;
+    reg [INDEX-1:0] choice = 0;
+    wire served_by_it = any_locked && advance && locked == asker;
 
     always @(posedge clock) begin
         begun <= 1;
@@ -38,6 +51,15 @@ module round_robin_proof #(
             if (waits) progress: assert (waited + distance < COUNT);
             if (!waits) rests: assert (waited == 0);
             bounded: assert (waited < COUNT);
+
+            if (asks_it) assume (requests[asker]);
+            asks_it <= requests[asker] && !served_by_it;
+            waited_for_it <= requests[asker] && !served_by_it
+                ? waited_for_it + (any_locked && advance) : 0;
+            choice_stays <= any_locked && !advance;
+            choice <= locked;
+            if (choice_stays) stays: assert (any_locked && locked == choice);
+            bounded_by_it: assert (waited_for_it <= COUNT);
         end
     end
 endmodule

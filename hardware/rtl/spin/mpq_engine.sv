@@ -24,6 +24,8 @@ module mpq_engine #(
     parameter integer SHARED_CELLS = 8,
     // mpq.alias.
     parameter integer ALIAS = 0,
+    // Whether the arbiter keeps its choice while the register behind it is full, as in the published RTL.
+    parameter integer LOCK = 0,
     // Bits of a message's key: its id, the lowest bits, and what tells its context.
     parameter integer KEY_BITS = 10,
     parameter integer PACKET_BITS = 32,
@@ -123,7 +125,7 @@ module mpq_engine #(
     /* verilator lint_off UNUSEDSIGNAL */
     wire [QUEUE-1:0]     pointer;
     /* verilator lint_on UNUSEDSIGNAL */
-    round_robin #(.COUNT(QUEUES)) arbiter (
+    round_robin #(.COUNT(QUEUES), .LOCK(LOCK)) arbiter (
         .clock(clock), .reset(reset), .requests(ready), .advance(send), .any(any_ready),
         .grant(chosen), .state_pointer(pointer)
     );
