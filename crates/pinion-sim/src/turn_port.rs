@@ -254,15 +254,17 @@ mod tests {
     fn starts_are_those_of_a_port_that_notes_them_at_once() {
         let mut stream = crate::random::SplitMix64::new(3);
         let mut random = |below: u64| stream.draw() % below;
-        let (mut port, mut prompt, mut now) = (TurnPort::default(), TurnPort::default(), 0);
+        let (mut port, mut prompt, mut base) = (TurnPort::default(), TurnPort::default(), 0);
         let mut booked: [VecDeque<BurstId>; 2] = Default::default();
-        for step in 0..20_000 {
-            now += random(5);
-            prompt.settle(now);
+        for step in 0..100_000 {
+            base += random(4); // the port is often idle, so that sides are alone
+            // Who runs ahead comes with a later cycle than who comes next.
+            let now = base + random(16);
             // Now and then nobody but the stream comes.
             let side = if step / 50 % 3 > 0 && random(3) == 0 { Side::Guest } else { Side::Stream };
-            if random(2) == 0 {
-                let (ready, beats) = (now + random(20), 1 + random(8));
+            if random(3) == 0 {
+                let (ready, beats) = (now + random(6), 1 + random(3));
+                prompt.settle(now);
                 let (id, start) = port.book(now, side, ready, beats);
                 assert_eq!((id, start), prompt.book(now, side, ready, beats), "step {step}");
                 booked[side as usize].push_back(id);
