@@ -1,4 +1,4 @@
-// free_list: hands out numbers below COUNT that nobody holds.
+// free_list: hands out numbers, or addresses, that nobody holds: the multiples of STEP from 0 on.
 //
 // In:      `take`: the number offered is taken in this cycle; `give`: a number comes back.
 // Out:     `any`: a number is free; `number`: which one. `count`: how many are.
@@ -12,23 +12,26 @@
 
 module free_list #(
     // Numbers; at least 2.
-    parameter integer COUNT = 8
+    parameter integer COUNT = 8,
+    parameter integer STEP = 1
 ) (
     input  wire                       clock,
     input  wire                       reset,
     input  wire                       take,
     output wire                       any,
-    output wire [$clog2(COUNT)-1:0]   number,
+    output wire [$clog2(COUNT*STEP)-1:0] number,
     input  wire                       give,
-    input  wire [$clog2(COUNT)-1:0]   give_number,
+    input  wire [$clog2(COUNT*STEP)-1:0] give_number,
     output wire [$clog2(COUNT+1)-1:0] count
 );
-    localparam integer NUMBER = $clog2(COUNT);
+    localparam integer NUMBER = $clog2(COUNT * STEP);
+    localparam integer INDEX = $clog2(COUNT);
     localparam integer LEVEL = $clog2(COUNT + 1);
-    localparam [NUMBER-1:0] LAST = NUMBER'(COUNT - 1);
+    localparam [INDEX-1:0] LAST = INDEX'(COUNT - 1);
+    localparam [NUMBER-1:0] LAST_FRESH = NUMBER'((COUNT - 1) * STEP);
 
     reg [NUMBER-1:0] back [0:COUNT-1];
-    reg [NUMBER-1:0] head, tail;
+    reg [INDEX-1:0]  head, tail;
     // The lowest number that nobody has held yet; `all_held` if there is none.
     reg [NUMBER-1:0] fresh;
     reg              all_held;
@@ -53,8 +56,8 @@ module free_list #(
             if (give) tail <= tail == LAST ? 0 : tail + 1'b1;
             if (takes && all_held) head <= head == LAST ? 0 : head + 1'b1;
             if (takes && !all_held) begin
-                fresh <= fresh + 1'b1;
-                all_held <= fresh == LAST;
+                fresh <= fresh + NUMBER'(STEP);
+                all_held <= fresh == LAST_FRESH;
             end
             if (takes && !give) free <= free - 1'b1;
             if (give && !takes) free <= free + 1'b1;
