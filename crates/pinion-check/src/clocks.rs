@@ -19,6 +19,11 @@ impl Clocks {
         Self { hpus, known }
     }
 
+    /// Counts the HPUs.
+    pub const fn count(&self) -> usize {
+        self.hpus
+    }
+
     /// Gives what an HPU knows.
     #[inline]
     pub fn of(&self, hpu: usize) -> &[u32] {

@@ -8,6 +8,9 @@ use crate::defined::{self, Source, Width};
 /// Registers of both files.
 const REGISTERS: usize = 2 * FIRST_FLOAT_REGISTER as usize;
 
+/// By register: the word of memory it depends on, plus 1; 0: none.
+pub type Dependencies = [u32; REGISTERS];
+
 /// Holds what is known of both files.
 pub struct Registers {
     /// How wide they are.
@@ -15,8 +18,7 @@ pub struct Registers {
     undefined: [u64; REGISTERS],
     /// The instruction that brought the undefined bits in.
     origin: [u32; REGISTERS],
-    /// The word of memory it depends on, plus 1; 0: none.
-    depends: [u32; REGISTERS],
+    depends: Dependencies,
 }
 
 const fn place(register: u8) -> usize {
@@ -45,6 +47,16 @@ impl Registers {
     #[inline]
     pub const fn depends_on(&self, register: u8, word: u32) -> bool {
         self.depends[place(register)] == word + 1
+    }
+
+    /// Gives the words of memory that values were made of.
+    pub const fn dependencies(&self) -> &Dependencies {
+        &self.depends
+    }
+
+    /// Notes which words of memory values were made of that are in the registers again.
+    pub const fn depend(&mut self, dependencies: &Dependencies) {
+        self.depends = *dependencies;
     }
 
     /// Notes that a register has a value that is known throughout.

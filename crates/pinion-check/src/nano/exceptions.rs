@@ -30,6 +30,7 @@ impl NanoChecker {
             cause,
             Some(Cause::EnvironmentCallFromUser | Cause::EnvironmentCallFromMachine)
         );
+        self.hands_over(hart);
         if !is_call {
             // What a handler of exceptions does wrong itself comes of the first.
             self.exceptions.entry(hart).or_insert(exception);

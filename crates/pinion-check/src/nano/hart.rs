@@ -7,6 +7,7 @@ use pinion_nanopu::Cycle;
 
 use super::messages::Context;
 use super::program::Stack;
+use super::threads::Threads;
 use crate::defined::Width;
 use crate::registers::Registers;
 use crate::shared::Changed;
@@ -39,6 +40,8 @@ pub struct Hart {
     pub stack: Option<Stack>,
     /// It has switched between threads.
     pub has_threads: bool,
+    /// Its threads, which share memory.
+    pub threads: Threads,
     /// The context that runs.
     pub context: u16,
     /// What the instruction that retires next has read of x30.
@@ -51,7 +54,7 @@ pub struct Hart {
 
 impl Hart {
     /// Makes a hart in reset, which may run so many contexts.
-    pub fn new(contexts: u16) -> Self {
+    pub fn new(contexts: u16, threads: Threads) -> Self {
         Self {
             values: [0; 32],
             registers: Registers::new(Width::Rv64),
@@ -59,6 +62,7 @@ impl Hart {
             changed: Changed::default(),
             stack: None,
             has_threads: false,
+            threads,
             context: 0,
             taken: None,
             contexts: (0..contexts).map(|_| Context::default()).collect(),

@@ -47,8 +47,9 @@ impl NanoChecker {
         if undefined != 0 {
             self.uninitialised(step, Deed::Output, step.i.rs2);
         }
-        crate::clocks::join(&mut self.devices, self.shared.clocks.of(step.hart));
-        self.shared.clocks.tick(step.hart);
+        let who = self.who(step);
+        crate::clocks::join(&mut self.devices, self.shared.clocks.of(who));
+        self.shared.clocks.tick(who);
     }
 
     /// Looks at an atomic: whoever comes later to the word knows what its hart knew.
@@ -70,9 +71,10 @@ impl NanoChecker {
         }
         let is_load = i.class == Class::LoadReserved;
         let deed = if is_load { Deed::Read } else { Deed::Atomic };
+        let who = self.who(step);
         for (word, mask) in words(flat, bytes) {
-            self.shared.acquire(step.hart, word);
-            if let Some(met) = self.shared.meets_write(step.hart, word, mask, |slot| slot.clock) {
+            self.shared.acquire(who, word);
+            if let Some(met) = self.shared.meets_write(who, word, mask, |slot| slot.clock) {
                 self.collides(step, deed, (word, bytes), met.into());
             }
             if !is_load && !failed {
@@ -82,9 +84,15 @@ impl NanoChecker {
         }
     }
 
+    /// Gives who of those that share memory runs on a hart.
+    #[inline]
+    fn who(&self, step: &Step) -> usize {
+        self.harts[step.hart].threads.who()
+    }
+
     fn release(&mut self, step: &Step, word: u32) {
         let pc = self.line_of(step.hart, step.pc);
-        self.shared.release(step.hart, word, pc, step.at as u32);
+        self.shared.release(self.who(step), word, pc, step.at as u32);
     }
 
     /// Looks at a load or store of memory that harts share.
@@ -92,8 +100,9 @@ impl NanoChecker {
     fn share(&mut self, step: &Step, (flat, bytes): (u32, u32), deed: Deed) {
         let is_write = deed == Deed::Write;
         if self.program.lines.synchronises(step.pc) {
+            let who = self.who(step);
             for (word, _) in words(flat, bytes) {
-                self.shared.acquire(step.hart, word);
+                self.shared.acquire(who, word);
                 if is_write {
                     self.release(step, word);
                 }
@@ -114,9 +123,9 @@ impl NanoChecker {
         let hart = &self.harts[step.hart];
         let is_write = deed == Deed::Write;
         let touch = Touch {
-            who: step.hart,
+            who: hart.threads.who(),
             word,
-            slot: self.shared.slot(step.hart, pc, step.at, mask),
+            slot: self.shared.slot(hart.threads.who(), pc, step.at, mask),
             is_write,
             rewrites: is_write && hart.registers.depends_on(step.i.rs2, word),
             has_changed: is_write && hart.changed.has(word),
@@ -137,16 +146,17 @@ impl NanoChecker {
         collision: Collision,
     ) {
         let seen = self.seen(step, deed);
+        let each = self.shared.clocks.count() / self.harts.len();
         let other = match collision.earlier {
             Earlier::Access(met) => {
                 let slot = &met.slot;
                 let deed = if met.is_read { Deed::Read } else { Deed::Write };
                 let cycle = whole_cycle(slot.cycle, step.at);
-                self.earlier(slot.hpu(), deed, (slot.pc, cycle))
+                self.earlier(slot.hpu() / each, deed, (slot.pc, cycle))
             }
             Earlier::Change(change) => {
                 let cycle = whole_cycle(change.cycle, step.at);
-                self.earlier(change.who, Deed::Atomic, (change.pc, cycle))
+                self.earlier(change.who / each, Deed::Atomic, (change.pc, cycle))
             }
         };
         let kind = if collision.is_lost_update { Kind::LostUpdate } else { Kind::DataRace };

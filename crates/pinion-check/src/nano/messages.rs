@@ -117,12 +117,14 @@ impl NanoChecker {
         context.reading = Some(Reading { begun, left: words, words, is_done: false });
         context.undone.push_back(begun);
         let thread = hart.stack.and_then(|stack| stack.thread);
+        hart.threads.begin();
+        let who = hart.threads.who();
         hart.runs(step.at, number, message);
         let from = (header >> 32) as u32;
         match (from == self.ip, self.sent.get(&number), &mut self.abroad) {
-            (true, Some(known), _) => self.shared.clocks.learn(step.hart, known),
+            (true, Some(known), _) => self.shared.clocks.learn(who, known),
             (false, _, Some(abroad)) => {
-                abroad.receive(&mut self.shared.clocks, step.hart, (from, number), step.at);
+                abroad.receive(&mut self.shared.clocks, who, (from, number), step.at);
             }
             _ => {}
         }
@@ -204,12 +206,13 @@ impl NanoChecker {
         let Some(context) = hart.contexts.get_mut(usize::from(number)) else { return };
         if let Some(writing) = context.writing.as_mut().filter(|writing| writing.left > 0) {
             writing.left -= 1;
+            let who = hart.threads.who();
             let (is_whole, to, port) = (writing.left == 0, writing.to, writing.context);
             match &mut self.abroad {
                 _ if !is_whole => {}
-                _ if to == self.ip => self.tells(step.hart, port),
+                _ if to == self.ip => self.tells(who, port),
                 Some(abroad) => {
-                    abroad.send(&mut self.shared.clocks, step.hart, (to, port), step.at);
+                    abroad.send(&mut self.shared.clocks, who, (to, port), step.at);
                 }
                 None => {}
             }
@@ -246,11 +249,11 @@ impl NanoChecker {
     }
 
     /// Lets whoever reads a message that this node sent itself know what its sender knew.
-    fn tells(&mut self, hart: usize, context: u16) {
+    fn tells(&mut self, who: usize, context: u16) {
         let nothing = self.shared.clocks.nothing();
         let known = self.sent.entry(context).or_insert(nothing);
-        crate::clocks::join(known, self.shared.clocks.of(hart));
-        self.shared.clocks.tick(hart);
+        crate::clocks::join(known, self.shared.clocks.of(who));
+        self.shared.clocks.tick(who);
     }
 
     /// Looks at what is left when the run is over; `rests`: because nothing happens any more.

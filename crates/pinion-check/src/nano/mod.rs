@@ -10,11 +10,13 @@ mod memory;
 mod messages;
 mod post;
 mod program;
+mod threads;
 mod told;
 
 use std::sync::Arc;
 
 use pinion_app::service::Service;
+use pinion_isa::csr::number;
 use pinion_isa::{Class, Instruction, Op};
 use pinion_nanopu::Cycle;
 use pinion_nanopu::core::network::csr;
@@ -37,6 +39,7 @@ use pinion_observe::trace::{Settling, Works};
 use post::Abroad;
 pub use post::Post;
 pub use program::Program;
+use threads::Threads;
 
 /// Numbers of registers.
 const RA: u8 = 1;
@@ -108,7 +111,8 @@ impl NanoChecker {
         let memory = (machine.memory.base_address, machine.memory.size.0);
         let harts = machine.core.count as usize;
         let contexts = machine.hart_interface.contexts;
-        let shared = Shared::new(harts);
+        let each = Threads::each(program.starts_threads && program.layout.is_some(), contexts);
+        let shared = Shared::new(harts * each);
         let mut bits = Bits::default();
         for range in &program.loaded {
             let [first, end] = [range.start, range.end].map(|at| at.saturating_sub(memory.0));
@@ -120,7 +124,7 @@ impl NanoChecker {
             ip,
             memory,
             longest: machine.transmit.buffers.iter().map(|it| it.bytes.into()).max().unwrap_or(0),
-            harts: (0..harts).map(|_| Hart::new(contexts)).collect(),
+            harts: (0..harts).map(|hart| Hart::new(contexts, Threads::new(hart, each))).collect(),
             bits,
             sent: FxHashMap::default(),
             abroad: None,
@@ -135,7 +139,7 @@ impl NanoChecker {
     /// Makes its node one of a cluster, whose messages this post follows.
     #[must_use]
     pub fn with_post(mut self, post: &Post) -> Self {
-        self.abroad = Some(Abroad::new(post, self.ip, self.harts.len()));
+        self.abroad = Some(Abroad::new(post, self.ip, self.shared.clocks.count()));
         self
     }
 
@@ -211,6 +215,7 @@ impl NanoChecker {
         };
         if i.op == Op::Mret {
             self.exceptions.remove(&id);
+            self.resumes(id);
         }
         if let Some((_, arguments)) = self.program.entries.iter().find(|(entry, _)| *entry == pc) {
             self.harts[id].enter(pc as u32, *arguments);
@@ -287,9 +292,15 @@ impl NanoChecker {
 
     /// Looks at an access to a CSR: those of the network say which context runs, and what is done.
     fn csr(&mut self, step: &Step) {
+        let immediate = (step.i.imm >> 16 & 31) as u64;
+        let written_to = step.i.csr();
+        if matches!(written_to, number::MSTATUS | number::MIE) {
+            let is_immediate = matches!(step.i.op, Op::Csrrwi | Op::Csrrsi | Op::Csrrci);
+            let value = if is_immediate { immediate } else { step.values[0] };
+            self.interrupts(step.hart, step.i.op, value, written_to == number::MSTATUS);
+        }
         let hart = &mut self.harts[step.hart];
         hart.registers.define(step.i.rd);
-        let immediate = (step.i.imm >> 16 & 31) as u64;
         let written = match step.i.op {
             Op::Csrrw => Some(step.values[0]),
             Op::Csrrwi => Some(immediate),
@@ -298,7 +309,7 @@ impl NanoChecker {
             _ => None,
         };
         let running = usize::from(hart.context);
-        match (step.i.csr(), written) {
+        match (written_to, written) {
             (csr::MESSAGES_READY, _) => {
                 if let Some(context) = hart.contexts.get_mut(running) {
                     context.ask();
@@ -317,8 +328,15 @@ impl NanoChecker {
                 if let Some(context) = hart.contexts.get_mut(running) {
                     context.bind();
                 }
+                self.hands_over(step.hart);
             }
-            (csr::USER_COMMAND, Some(command)) if command & 1 != 0 => self.done(step),
+            (csr::PRIORITY, Some(priority)) => hart.threads.has_priority(priority),
+            (csr::USER_COMMAND, Some(command)) => {
+                if command & 1 != 0 {
+                    self.done(step);
+                }
+                self.gives_back(step.hart);
+            }
             _ => {}
         }
     }
@@ -327,7 +345,8 @@ impl NanoChecker {
     /// interrupt comes before.
     fn trapped(&mut self, hart: usize) {
         self.harts[hart].taken = None;
-        self.shared.clocks.learn(hart, &self.devices);
+        self.stops(hart);
+        self.shared.clocks.learn(self.harts[hart].threads.who(), &self.devices);
     }
 }
 

@@ -16,7 +16,8 @@ pub const CODE: Extensions = Extensions::RV64GC;
 // The nanoKernel's places (the SDK's runtime/kernel.h, lnic-scheduler.h).
 const CONTROL_BYTES: u64 = 64;
 const THREAD_STACK_BYTES: u64 = 4352;
-const THREADS: u64 = 10;
+/// Threads that a hart may have.
+pub const THREADS: u64 = 10;
 
 /// Functions that begin with registers of which only their arguments are known, and how many those are.
 const ENTRIES: [(&str, u8); 2] = [("main", 2), ("core_main", 4)];
@@ -29,6 +30,8 @@ pub struct Program {
     pub entries: Vec<(u64, u8)>,
     /// Bytes that the loader writes.
     pub loaded: Vec<Range<u64>>,
+    /// It starts threads of the nanoKernel's.
+    pub starts_threads: bool,
     /// Where the stacks lie; `None`: the program was not linked by the SDK.
     pub layout: Option<Layout>,
     first: u64,
@@ -63,6 +66,7 @@ impl Program {
             lines: Lines::of(image, &service.built.elf, CODE),
             entries: entries.collect(),
             loaded: loaded.collect(),
+            starts_threads: image.symbol("start_thread").is_some(),
             layout: Layout::of(image),
             first,
             code: slots,

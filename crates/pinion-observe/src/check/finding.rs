@@ -143,6 +143,21 @@ impl Kind {
         }
     }
 
+    /// Says what to do between threads of one hart: a lock would be waited for without end.
+    pub const fn advice_to_threads(self) -> Option<&'static str> {
+        match self {
+            Self::DataRace => Some(
+                "order them: an atomic, interrupts kept off (csr_clear(mstatus, MSTATUS_MIE)), or the \
+                 same priority for both threads",
+            ),
+            Self::LostUpdate => Some(
+                "use an atomic (__atomic_fetch_add), or keep interrupts off between reading and \
+                 writing (csr_clear(mstatus, MSTATUS_MIE))",
+            ),
+            _ => None,
+        }
+    }
+
     /// Says what to do where it was seen.
     pub const fn advice(self, at: &Who) -> &'static str {
         match (self, at) {

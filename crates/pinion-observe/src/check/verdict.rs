@@ -146,6 +146,17 @@ impl Told {
 
     fn advice(&self) -> &'static str {
         let nobody = Who::Hpu { cluster: 0, hpu: 0, task: None };
+        let hart = |access: &Access| match access.seen.who {
+            Who::Hart { hart, .. } => Some(hart),
+            Who::Hpu { .. } => None,
+        };
+        if let [one, other] = self.accesses.as_slice()
+            && hart(one).is_some()
+            && hart(one) == hart(other)
+            && let Some(advice) = self.kind.advice_to_threads()
+        {
+            return advice;
+        }
         self.kind.advice(self.accesses.first().map_or(&nobody, |access| &access.seen.who))
     }
 

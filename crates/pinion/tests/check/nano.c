@@ -694,20 +694,209 @@ static void misaligned(int cid)
     lnic_msg_done();
 }
 
+/* Threads of hart 0, of these priorities, the first urgent. */
+static void run_threads(int (*thread)(), uint64_t first, uint64_t second)
+{
+    scheduler_init();
+    start_thread(thread, 0, first);
+    start_thread(thread, 1, second);
+    scheduler_run();
+}
+
+// case preempted: 1:1 0:2 1:3 0:4
+static int preempted_thread(void)
+{
+    for (;;) {
+        take();
+#ifdef FIXED
+        __atomic_fetch_add(&shared.count, 1, __ATOMIC_RELAXED);
+#else
+        shared.count++; // finds lost_update
+#endif
+        lnic_msg_done();
+    }
+}
+
+static void preempted(int cid)
+{
+    run_threads(preempted_thread, 0, 1);
+}
+
+// case preempted_within: 1:1 0:2 1:3 0:4
+static int preempted_within_thread(int argc, char **argv, int cid, int nc, uint64_t id)
+{
+    /* The urgent thread comes while the other one has read, and not written. */
+    for (;;) {
+        take();
+#ifdef FIXED
+        csr_clear(mstatus, MSTATUS_MIE);
+#endif
+        uint64_t count = shared.count;
+        if (id == 1)
+            for (int i = 0; i < 5000; i++)
+                __asm__ volatile("");
+        shared.count = count + 1; // finds lost_update
+#ifdef FIXED
+        csr_set(mstatus, MSTATUS_MIE);
+#endif
+        lnic_msg_done();
+    }
+}
+
+static void preempted_within(int cid)
+{
+    run_threads(preempted_within_thread, 0, 1);
+}
+
+// case one_holds: 1:1 0:2 1:3 0:4
+static int one_holds_thread(int argc, char **argv, int cid, int nc, uint64_t id)
+{
+    /* Nothing interrupts the urgent thread, so it need not keep the other one off; that must. */
+#ifdef FIXED
+    bool holds = id == 1;
+#else
+    bool holds = id == 0;
+#endif
+    for (;;) {
+        take();
+        if (holds)
+            csr_clear(mie, LNIC_INT_ENABLE);
+        shared.data[0]++; // finds lost_update
+        if (holds)
+            csr_set(mie, LNIC_INT_ENABLE);
+        lnic_msg_done();
+    }
+}
+
+static void one_holds(int cid)
+{
+    run_threads(one_holds_thread, 0, 1);
+}
+
+// case turns: 1:1 0:2 1:3 0:4
+static int turns_thread(void)
+{
+    for (;;) {
+        take();
+        shared.data[1]++; // finds lost_update
+        lnic_msg_done();
+    }
+}
+
+static void turns(int cid)
+{
+#ifdef FIXED
+    run_threads(turns_thread, 1, 1);
+#else
+    run_threads(turns_thread, 0, 1);
+#endif
+}
+
+// case sliced: 1:1 0:2 1:3 0:4
+static int sliced_thread(void)
+{
+    for (;;) {
+        take();
+        shared.data[1]--; // finds lost_update
+        lnic_msg_done();
+    }
+}
+
+static void sliced(int cid)
+{
+    /* The timer gives no turns. */
+    scheduler_init();
+    start_thread(sliced_thread, 0, 1);
+    start_thread(sliced_thread, 1, 1);
+#ifdef FIXED
+    scheduler_run();
+#else
+    scheduler_run_timer();
+#endif
+}
+
+// case after_done: 1:1 0:2 1:3 0:4
+static int after_done_thread(void)
+{
+    /* A thread that has given the hart back may be interrupted at once. */
+    for (;;) {
+        take();
+#ifdef FIXED
+        shared.data[2]++;
+        lnic_msg_done();
+#else
+        lnic_msg_done();
+        shared.data[2]++; // finds lost_update
+#endif
+    }
+}
+
+static void after_done(int cid)
+{
+    run_threads(after_done_thread, 1, 1);
+}
+
+// case set_up_late: 1:1 0:2 1:3 0:4
+static int set_up_late_thread(int argc, char **argv, int cid, int nc, uint64_t id)
+{
+    for (;;) {
+        take();
+#ifndef FIXED
+        if (id == 0)
+            shared.data[3] = 7; // finds data_race
+#endif
+        USE(shared.data[3]); // finds data_race
+        lnic_msg_done();
+    }
+}
+
+static void set_up_late(int cid)
+{
+    shared.data[3] = 7;
+    run_threads(set_up_late_thread, 0, 1);
+}
+
+// case told: ; node
+static int told_thread(int argc, char **argv, int cid, int nc, uint64_t id)
+{
+    /* The thread of context 0 tells the other one by a message to this node. */
+    if (id == 0) {
+        shared.data[0] = 5;
+        lnic_write_r(lnic_header(own_address, 1, 8));
+        lnic_write_i(1);
+#ifndef FIXED
+        shared.data[0] = 6; // finds data_race
+#endif
+        for (;;)
+            lnic_wait();
+    }
+    take();
+    USE(shared.data[0]); // finds data_race
+    exit(0);
+}
+
+static void told(int cid)
+{
+    run_threads(told_thread, 0, 1);
+}
+
 static const struct {
     const char *name;
     void (*run)(int cid);
-    bool all;
+    bool all, has_threads;
 } cases[] = {
-#define CASE(name) { #name, name, false }
-#define ALL(name) { #name, name, true }
+#define CASE(name) { #name, name, false, false }
+#define ALL(name) { #name, name, true, false }
+#define THREADS(name) { #name, name, false, true }
     CASE(local), CASE(part), CASE(heap), CASE(address), CASE(returned), CASE(beyond),
     CASE(trusting), CASE(empty), CASE(left), CASE(undone), CASE(twice), CASE(excess),
-    CASE(excess_zero), CASE(missing), CASE(unanswered), CASE(refused), CASE(foreign), CASE(deep),
+    CASE(excess_zero), CASE(missing), CASE(unanswered), CASE(refused), THREADS(foreign), THREADS(deep),
     CASE(recursion), ALL(counter), ALL(two_locks), ALL(half_locked), ALL(published), ALL(byte),
     ALL(early), ALL(several), CASE(echo), CASE(asks_garbage), CASE(asks_short), CASE(asks_more),
     ALL(asks_together), ALL(handed_on), CASE(relay), ALL(relayed), ALL(relayed_late), CASE(nowhere),
-    CASE(nowhere_written), CASE(misaligned),
+    CASE(nowhere_written), CASE(misaligned), THREADS(preempted), THREADS(preempted_within),
+    THREADS(one_holds), THREADS(turns), THREADS(sliced), THREADS(after_done), THREADS(set_up_late),
+    THREADS(told),
 };
 
 bool is_single_core(void)
@@ -724,11 +913,10 @@ int core_main(int argc, char **argv, int cid, int nc)
     for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         if (strcmp(cases[i].name, argv[1]) != 0 || (cid > 0 && !cases[i].all))
             continue;
-        bool has_threads = cases[i].run == foreign || cases[i].run == deep;
         bool hands_on = cases[i].run == handed_on || cases[i].run == relayed ||
                         cases[i].run == relayed_late;
         bool hears_others = hands_on && cid > 0;
-        if (!has_threads)
+        if (!cases[i].has_threads)
             lnic_add_context(hears_others, 0);
         for (;;)
             cases[i].run(cid);
