@@ -81,6 +81,9 @@ fn what_goes_with_which_unit_is_told() {
         assert_eq!(key, "transport.ingress");
         says(&said, &[what]);
     }
+    let windows = Pipelines::load("sdk/p4/raw/ingress.p4", "sdk/p4/dctcp/egress.p4").unwrap_err();
+    assert_eq!(windows.0, "transport.egress");
+    says(&windows.1, &["sets meta.meta.window, but sdk/p4/raw/ingress.p4 has no delivered_event"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

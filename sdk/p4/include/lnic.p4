@@ -70,6 +70,7 @@ struct egress_metadata_t {
     @optional bit<16> generation;       // which use of its number the message has
     @optional bit<16> payload_len;      // bytes behind the headers
     @optional bit<16> payload_sum;      // these added up, as frameSum does
+    @optional bit<16> window;           // set it: packets of a message that may go before any answer
 }
 
 // Reassembly: which message does a packet belong to? It may get a buffer by that.
@@ -128,6 +129,8 @@ struct dummy_t {
 #define REG_READ 0
 #define REG_WRITE 1
 #define REG_ADD 2
+#define REG_RAISE 3                     // adds, up to the largest value
+#define REG_LOWER 4                     // subtracts, down to 0
 
 struct ifElseRaw_req_t {
     MsgID_t index;

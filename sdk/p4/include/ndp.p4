@@ -3,7 +3,8 @@
 #ifndef NDP_P4
 #define NDP_P4
 
-#define IPV4_TYPE 0x0800
+#include "ip.p4"
+
 #define NDP_PROTO 0x99
 
 #define DATA_MASK 1
@@ -15,27 +16,6 @@
 // Bytes of all headers, and of those from IPv4 on.
 #define HEADER_BYTES 64
 #define IP_HEADER_BYTES 50
-
-header eth_t {
-    EthAddr_t dst;
-    EthAddr_t src;
-    bit<16> type;
-}
-
-header ipv4_t {
-    bit<4> version;
-    bit<4> ihl;
-    bit<8> tos;
-    bit<16> total_len;
-    bit<16> identification;
-    bit<3> fragment_flags;
-    bit<13> fragment_offset;
-    bit<8> ttl;
-    bit<8> protocol;
-    bit<16> checksum;
-    IPv4Addr_t src;
-    IPv4Addr_t dst;
-}
 
 header ndp_t {
     bit<8> flags;

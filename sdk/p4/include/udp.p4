@@ -2,33 +2,13 @@
 #ifndef UDP_P4
 #define UDP_P4
 
-#define IPV4_TYPE 0x0800
+#include "ip.p4"
+
 #define UDP_PROTO 17
 
 #define ETHERNET_HEADER_BYTES 14
 #define IPV4_HEADER_BYTES 20
 #define UDP_HEADER_BYTES 8
-
-header eth_t {
-    EthAddr_t dst;
-    EthAddr_t src;
-    bit<16> type;
-}
-
-header ipv4_t {
-    bit<4> version;
-    bit<4> ihl;
-    bit<8> tos;
-    bit<16> total_len;
-    bit<16> identification;
-    bit<3> fragment_flags;
-    bit<13> fragment_offset;
-    bit<8> ttl;
-    bit<8> protocol;
-    bit<16> checksum;
-    IPv4Addr_t src;
-    IPv4Addr_t dst;
-}
 
 // Options of an IPv4 header, up to 40 bytes, in parts.
 header options_32_t {

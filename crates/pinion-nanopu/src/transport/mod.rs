@@ -374,6 +374,12 @@ pub trait Transport: Send + Sync + Sync + Duplicate {
         frame.extend_from_slice(payload);
     }
 
+    /// Gives, once, the packets of a message that may be sent before any answer comes, if the packet that
+    /// was written last is the message's first and says so; otherwise the [`SendRules`] do.
+    fn window(&mut self) -> Option<u16> {
+        None
+    }
+
     /// Counts the bytes of headers before the payload of a frame.
     fn header_bytes(&self) -> usize {
         pinion_net::frame::lnic::LNIC_HEADER_BYTES

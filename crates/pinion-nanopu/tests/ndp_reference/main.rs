@@ -296,3 +296,55 @@ fn transports_in_p4_are_the_built_in_ones_where_cables_lose_double_and_delay_fra
         }
     }
 }
+
+#[test]
+fn windows_keep_the_queue_near_the_threshold_at_which_it_marks() {
+    let threshold = 16 * 1088;
+    // Four senders, one message at a time each; a round takes 128 packets of 136 cycles.
+    let flows: Vec<Flow> = (0..12)
+        .flat_map(|round| (1..5).map(move |from| (round, from)))
+        .map(|(round, from)| Flow { from, to: 0, bytes: 32 * 1024, start: 20_000 + round * 20_000 })
+        .collect();
+    let runs = [None, Some(threshold)].map(|ecn_bytes| {
+        let spec = SwitchSpec {
+            data_queue_bytes: 1 << 20,
+            overflow: Overflow::Drop,
+            ecn_bytes,
+            ..SwitchSpec::default()
+        };
+        let network = Topology::star(5, link(NEAR));
+        let (run, waits) = real::run_in_p4("dctcp", &network, &flows, &spec, 16);
+        // Windows are known after some rounds.
+        let settled: Vec<u64> =
+            waits.iter().filter(|(at, _)| *at > 140_000).map(|(_, wait)| *wait).collect();
+        let mean_bytes = 8 * settled.iter().sum::<u64>() / settled.len() as u64;
+        let last = run.done.iter().flatten().max().copied().unwrap();
+        println!("marks at {ecn_bytes:?} B: mean queue {mean_bytes} B, largest {} B, all there in {last}", run.largest);
+        (mean_bytes, last)
+    });
+    let [(without, free), (with, marked)] = runs;
+    assert!(without > 2 * threshold, "without marks the windows fill the queue: {without} B");
+    assert!((threshold / 3..threshold * 4 / 3).contains(&with), "near {threshold} B: {with} B");
+    assert!(marked < free + free / 20, "and the link stays busy: {marked} cycles, {free}");
+}
+
+#[test]
+fn credits_keep_the_queue_of_an_incast_short() {
+    let mut draw = Draw(seed() ^ 0xc4ed);
+    let network = Topology::star(25, link(NEAR));
+    let spec = SwitchSpec { data_queue_bytes: 1 << 20, ..SwitchSpec::default() };
+    for (bytes, what) in [(1024, "a packet"), (12 * 1024, "12 packets"), (32 * 1024, "32 packets")]
+    {
+        let flows = Incast { senders: 24, bytes, within: 200, rounds: 1 }.flows(&mut draw);
+        let [ndp, credit] = ["ndp", "credit"].map(|name| {
+            let (run, _) = real::run_in_p4(name, &network, &flows, &spec, 8);
+            let last = run.done.iter().flatten().max().copied().unwrap();
+            println!("24 of {what}, {name}: largest queue {} B, all there in {last}", run.largest);
+            (run.largest, last)
+        });
+        // A packet of each sender, and a window.
+        assert!(credit.0 <= (24 + 8) * 1088, "{what}: {} B", credit.0);
+        assert!(bytes == 1024 || ndp.0 > 3 * credit.0, "{what}: NDP {} B", ndp.0);
+        assert!(credit.1 <= ndp.1 + ndp.1 / 20, "{what}: {} cycles, NDP {}", credit.1, ndp.1);
+    }
+}

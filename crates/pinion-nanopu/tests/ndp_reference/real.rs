@@ -57,6 +57,8 @@ pub struct NicEnd {
     reads: Cycle,
     /// Words of the message that is read which are still to come.
     expected: u64,
+    /// By id of the message and number: data packets that were sent, and when first.
+    sent: BTreeMap<(u16, u16), Cycle>,
     /// By sender and id in its message: packets that arrived whole, and when the last came.
     arrived: BTreeMap<(u32, u16, u16), Cycle>,
     /// First words of the messages that were read whole: number of the flow.
@@ -94,6 +96,7 @@ impl NicEnd {
             out: VecDeque::new(),
             reads: 2,
             expected: 0,
+            sent: BTreeMap::new(),
             arrived: BTreeMap::new(),
             read: Vec::new(),
             number: None,
@@ -179,6 +182,12 @@ impl Node for NicEnd {
             if first >= until {
                 self.out.push_front((first, last, frame));
                 break;
+            }
+            if let Ok((header, _)) = self.reader.parse(&frame)
+                && header.flags == Flags::DATA
+            {
+                let packet = (header.tx_msg_id, u16::from(header.pkt_offset));
+                self.sent.entry(packet).or_insert(last + 1);
             }
             ports.send(0, first, last, frame);
         }
@@ -283,6 +292,35 @@ pub fn run_with_faults(
     ours
 }
 
+/// Sends all flows by a transport that there is as P4 alone; gives what came of it, and of each packet when it
+/// came and how much longer than the fastest it took: how long it waited.
+pub fn run_in_p4(
+    name: &str,
+    topology: &Topology,
+    flows: &[Flow],
+    spec: &SwitchSpec,
+    rtt_packets: u16,
+) -> (Run, Vec<(Cycle, Cycle)>) {
+    let [_, kind] = kinds(name);
+    let machine = machine(&kind, rtt_packets, 100_000);
+    let mut fabric = fabric(&machine, topology.clone(), flows, spec, None);
+    let (run, delivered) = outcome(&mut fabric, flows);
+    assert!(delivered.iter().all(|&times| times == 1), "exactly once: {delivered:?}");
+    let (mut sent, mut took) = (BTreeMap::new(), Vec::new());
+    fabric.for_each_node(|node, end| {
+        let own =
+            end.sent.iter().map(|((id, packet), at)| ((BASE + node as u32, *id, *packet), *at));
+        sent.extend(own);
+    });
+    fabric.for_each_node(|_, end| {
+        took.extend(end.arrived.iter().map(|(packet, at)| (*at, *at - sent[packet])));
+    });
+    let least = took.iter().map(|(_, took)| *took).min().unwrap_or(0);
+    let mut waits: Vec<_> = took.into_iter().map(|(at, took)| (at, took - least)).collect();
+    waits.sort_unstable();
+    (run, waits)
+}
+
 /// Sends all flows over a network; gives also how often each message was read.
 fn run_by(
     machine: &Machine,
@@ -291,6 +329,17 @@ fn run_by(
     spec: &SwitchSpec,
     faults: Option<FaultSpec>,
 ) -> (Run, Vec<usize>) {
+    outcome(&mut fabric(machine, topology, flows, spec, faults), flows)
+}
+
+/// Joins nodes that will send all flows.
+fn fabric(
+    machine: &Machine,
+    topology: Topology,
+    flows: &[Flow],
+    spec: &SwitchSpec,
+    faults: Option<FaultSpec>,
+) -> Fabric<NicEnd> {
     let nodes = (0..topology.nodes).map(|node| Some(NicEnd::new(machine, node, flows)));
     let options = Options {
         threads: 1,
@@ -299,7 +348,11 @@ fn run_by(
         addresses: (0..topology.nodes as u32).map(|node| BASE + node).collect(),
     };
     let nodes = nodes.collect();
-    let mut fabric = Fabric::new(topology, spec, nodes, &options, &Alone).unwrap();
+    Fabric::new(topology, spec, nodes, &options, &Alone).unwrap()
+}
+
+/// Lets a fabric run; gives what came of it, and how often each message was read.
+fn outcome(fabric: &mut Fabric<NicEnd>, flows: &[Flow]) -> (Run, Vec<usize>) {
     let outcome = fabric.run(50_000_000, &mut Alone, &mut Patience).unwrap();
     assert_eq!(outcome, Outcome::Rests);
     let (mut trimmed, mut dropped, mut largest) = (0, 0, 0);

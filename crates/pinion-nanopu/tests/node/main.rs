@@ -1,5 +1,6 @@
 //! Whole-machine tests of a nanoPU node.
 
+mod dctcp;
 mod echo;
 mod overrides;
 mod p4;

@@ -68,6 +68,8 @@ pub struct Egress {
     pub header_bytes: usize,
     /// The IPv4 protocol that it writes.
     pub protocol: u8,
+    /// `meta.meta.window`, if it sets that.
+    pub window: Option<Register>,
     /// Reads that may find nothing, in words.
     pub watched: Vec<String>,
     /// All of it as one file.
@@ -148,10 +150,18 @@ impl Pipelines {
     /// # Errors
     /// The key of the program that is wrong, and what is.
     pub fn load(ingress: &str, egress: &str) -> Result<Self, (&'static str, String)> {
-        Ok(Self {
+        let both = Self {
             ingress: Ingress::load(ingress).map_err(|why| ("transport.ingress", why))?,
             egress: Egress::load(egress).map_err(|why| ("transport.egress", why))?,
-        })
+        };
+        if both.egress.window.is_some() && !both.is_acknowledged() {
+            let why = format!(
+                "{egress} sets meta.meta.window, but {ingress} has no delivered_event: messages have \
+                 one packet, and no answer comes"
+            );
+            return Err(("transport.egress", why));
+        }
+        Ok(both)
     }
 
     fn asks(&self, wanted: fn(&Unit) -> bool) -> bool {
@@ -303,8 +313,10 @@ impl Egress {
             .iter()
             .filter_map(|(name, bit)| Some((program.find(&format!("meta.{name}"))?, *bit)));
         let fields: Vec<(Slot, u32)> = told.collect();
+        let window = alone::written(program, "meta.meta.window");
         let interface = Interface {
             inputs: &inputs,
+            decided: window.as_slice(),
             fields: &fields,
             record_bytes: RECORD_BYTES as u32,
             deparses: true,
@@ -317,6 +329,7 @@ impl Egress {
             parameters: Parameters::of(program, &flat),
             header_bytes,
             protocol: protocol.map_or(0, |(_, value)| *value),
+            window: window.and_then(|slot| flat.decided(slot)),
             watched,
             text: read.sources.merged(),
             cycles: program.stages.cycles,

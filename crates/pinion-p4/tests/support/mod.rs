@@ -24,8 +24,18 @@ pub fn check(text: &str) -> Checked {
 
 /// The programs that Pinion comes with.
 #[allow(dead_code)] // Not all tests look at them.
-pub const SHIPPED: [&str; 6] =
-    ["ndp/ingress", "ndp/egress", "raw/ingress", "raw/egress", "udp/ingress", "udp/egress"];
+pub const SHIPPED: [&str; 10] = [
+    "ndp/ingress",
+    "ndp/egress",
+    "raw/ingress",
+    "raw/egress",
+    "udp/ingress",
+    "udp/egress",
+    "dctcp/ingress",
+    "dctcp/egress",
+    "credit/ingress",
+    "credit/egress",
+];
 
 /// What every program here begins with.
 pub const HEAD: &str = r#"

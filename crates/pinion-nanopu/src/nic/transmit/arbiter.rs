@@ -12,6 +12,7 @@ use super::egress::Passage;
 use super::packet_generator::Control;
 use crate::Cycle;
 use crate::event::Listener;
+use crate::transport::Credit;
 use crate::waypoint::{Departing, Waypoint};
 
 impl Transmit {
@@ -79,6 +80,20 @@ impl Transmit {
         if self.packetization.packet_sent(passage.last_word) {
             self.sent.push_back((passage.last_word, packet.outgoing.tx_msg_id));
         }
+        if let Some(window) = self.transport.window() {
+            self.open(packet.outgoing.tx_msg_id, window, at);
+        }
         Some((passage, packet.departing))
+    }
+
+    /// Lets a message send so many packets, from the cycle after `at` on.
+    fn open(&mut self, tx_msg_id: u16, window: u16, at: Cycle) {
+        let credit = Some(window.max(1));
+        let credit = Credit { at, tx_msg_id, retransmit: None, credit, priority: 0 };
+        if !self.packetization.credit(&credit, at, &mut self.counters) {
+            self.full_schedule(at);
+        }
+        // Packets may be complete now with fewer words than were waited for.
+        self.words_wake = at;
     }
 }

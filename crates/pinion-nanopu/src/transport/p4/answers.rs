@@ -10,6 +10,8 @@ use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Sum, Unit, Wi
 /// What a register array does with a value: opcodes of `ifElseRaw`.
 const WRITE: u64 = 1;
 const ADD: u64 = 2;
+const RAISE: u64 = 3;
+const LOWER: u64 = 4;
 /// Entries of a register array at least.
 const LEAST_ENTRIES: usize = 64;
 
@@ -44,6 +46,8 @@ impl Arrays {
         match opcode {
             WRITE => *entry = data & array.mask,
             ADD => *entry = entry.wrapping_add(data) & array.mask,
+            RAISE => *entry = entry.saturating_add(data).min(array.mask),
+            LOWER => *entry = entry.saturating_sub(data),
             _ => {}
         }
         *entry

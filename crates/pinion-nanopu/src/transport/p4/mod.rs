@@ -65,6 +65,8 @@ pub struct P4 {
     is_new: bool,
     /// The packet that was parsed last is dropped, in silence.
     is_dropped: bool,
+    /// What the packet that was written last says its message may send.
+    window: Option<u16>,
 }
 
 impl P4 {
@@ -82,8 +84,8 @@ impl P4 {
         }
         let arrays = [&pipelines.ingress.units, &pipelines.egress.units];
         let arrays = arrays.map(|units| Arrays::new(units, numbers.messages));
-        let (is_again, is_new, is_dropped) = (false, false, false);
-        Self { pipelines, ingress, egress, arrays, is_again, is_new, is_dropped }
+        let (is_again, is_new, is_dropped, window) = (false, false, false, None);
+        Self { pipelines, ingress, egress, arrays, is_again, is_new, is_dropped, window }
     }
 
     /// Says why the parser does not take a frame.
@@ -224,7 +226,8 @@ impl Transport for P4 {
         let is_acknowledged = self.pipelines.is_acknowledged();
         SendRules {
             acknowledged: is_acknowledged,
-            initial_credit: (!is_acknowledged).then_some(1),
+            initial_credit: (!is_acknowledged || self.pipelines.egress.window.is_some())
+                .then_some(1),
             max_packets: (!self.pipelines.ingress.has_reassembly).then_some(1),
             nack_resends: self.pipelines.is_apart(),
         }
@@ -265,6 +268,7 @@ impl Transport for P4 {
             u64::from(credit) << 48 | u64::from(generation) << 32 | payload_bytes << 16 | flags;
         record[RECORD_CREDIT..RECORD_RANK].copy_from_slice(&more.to_be_bytes());
         record[RECORD_RANK] = header.grant_priority;
+        let is_first = is_data && self.is_new;
         (self.is_again, self.is_new) = (false, false);
         let parameters = &program.parameters;
         self.egress.set(parameters.packet_length, payload_bytes);
@@ -274,10 +278,16 @@ impl Transport for P4 {
         let start = frame.len();
         let mut units = self.arrays[1].alone(&program.units, &[]);
         self.egress.process(&program.flat, &record, &mut units, frame);
+        let window = program.window.filter(|_| is_first);
+        self.window = window.map(|window| self.egress.get(window) as u16);
         frame.extend_from_slice(payload);
         if frame.len() < start + SHORTEST_FRAME_BYTES {
             frame.resize(start + SHORTEST_FRAME_BYTES, 0);
         }
+    }
+
+    fn window(&mut self) -> Option<u16> {
+        self.window.take()
     }
 
     fn header_bytes(&self) -> usize {
