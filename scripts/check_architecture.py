@@ -33,7 +33,7 @@ LAYERS = [
     ["pinion-run"],
     ["pinion-debug", "pinion-figures", "pinion-record", "pinion-why"],
     ["pinion-nicd"],
-    ["pinion"],
+    ["pinion", "pinion-python"],
 ]
 
 # By what is wrong: how many lines there are, or how many modules go round in one circle.

@@ -12,7 +12,7 @@ ALL = ["*"]
 RUST = ["format", "architecture", "clippy", "cargo", "rustdoc"]
 SIMULATED = [
     *("speed", "examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures"),
-    *("tracks", "golden", "docs"),
+    *("tracks", "golden", "docs", "python"),
 ]
 # Whose tests read files there without compiling them.
 EMBEDDED = ["clippy", "cargo"]
@@ -38,6 +38,7 @@ TABLE = [
     ("crates/pinion-observe/*", [*RUST, *SIMULATED]),
     ("crates/pinion-check/*", [*RUST, "docs"]),
     ("crates/pinion-run/*", [*RUST, *SIMULATED]),
+    ("crates/pinion-python/*", [*RUST, "python"]),
     ("crates/pinion/*", [*RUST, *SIMULATED, "pspinsim", "sdk"]),
     ("Cargo.toml", ALL),
     ("Cargo.lock", ALL),
@@ -64,6 +65,11 @@ TABLE = [
     ("tests/fpspin/*", ["fpspin"]),
     ("tests/captures/*", ["captures"]),
     ("tests/tracks/*", ["tracks"]),
+    ("tests/python/*", ["python"]),
+    ("python/*", ["python"]),
+    ("pyproject.toml", ["python"]),
+    ("scripts/wheel.sh", ["python"]),
+    ("docs/src/python.md", ["python"]),
     ("tests/golden/*", ["golden", "tools"]),
     ("tests/speed/*", ["tools", "speed"]),
     ("tests/docs/*", ["docs"]),

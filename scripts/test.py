@@ -45,8 +45,9 @@ def mpi():
 
 
 def unit_tests():
-    """Files that test our own scripts and runners."""
+    """Files that test our own scripts and runners; those of the Python package want its environment."""
     found = [*REPOSITORY.glob("scripts/test_*.py"), *REPOSITORY.glob("tests/*/test_*.py")]
+    found = [path for path in found if path.parent.name != "python"]
     return sorted(path.relative_to(REPOSITORY) for path in found)
 
 
@@ -62,6 +63,7 @@ STEPS = {
     "cargo": ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", *mpi()],
     "rustdoc": ["cargo", "doc", "--workspace", "--no-deps", "--locked"],
     "speed": [PYTHON, "tests/speed/run.py"],
+    "python": [PYTHON, "tests/python/run.py", "--pinion", PINION],
     "sdk": [PYTHON, "tests/sdk/run.py"],
     "pspinsim": [PYTHON, "tests/pspinsim/run.py"],
     "hardware": [PYTHON, "tests/hardware/run.py", "--jobs", "1"],

@@ -105,6 +105,21 @@ pub fn standard(manifest: &Manifest, overrides: &[(&str, &str)]) -> Result<Gener
     Ok(spec)
 }
 
+/// Reads the faults of the link to a NIC with packet handlers, if there are any.
+///
+/// # Errors
+/// When the text is no fault, or a latency, which goes with nanoservices.
+pub fn link_faults(text: Option<&str>) -> Result<Option<FaultSpec>> {
+    let Some(text) = text else { return Ok(None) };
+    if text.parse::<u64>().is_ok() {
+        return Err(Error::Usage(format!(
+            "--link {text}: a latency in cycles goes with nanoservices; packet handlers have a link \
+             with faults, such as loss=1%,reorder=5%"
+        )));
+    }
+    Ok(Some(text.parse::<FaultSpec>()?))
+}
+
 fn no_traffic(manifest: &Manifest) -> Error {
     Error::Usage(format!(
         "there are no packets: {} has no [traffic] in its app.toml; give --pcap-in FILE or \
@@ -128,6 +143,12 @@ impl Packets {
     /// Takes packets as they are, in the order of their times.
     pub fn list(frames: Vec<TimedFrame>, link: LinkType) -> Self {
         Self::new(Origin::List(frames.into_iter()), link, Pacing::AsRecorded)
+    }
+
+    /// Has packets of a list arrive at a pace instead of at their times.
+    #[must_use]
+    pub fn at(self, pace: Pace) -> Self {
+        Self { pacer: Pacer::new(pace.0), ..self }
     }
 
     /// Takes the packets of a live run again, slice by slice.

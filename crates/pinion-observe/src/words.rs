@@ -1,5 +1,6 @@
 //! Numbers and names as people read them, the same in every report.
 
+use pinion_sim::config::Entry;
 use pinion_spin::HandlerKind;
 
 /// Gives what a function writes.
@@ -53,6 +54,43 @@ pub fn seconds(seconds: f64) -> String {
         s if s < 1.0 => format!("{:.1} ms", s * 1e3),
         s => format!("{s:.2} s"),
     }
+}
+
+/// Aligns the columns of rows; the last is not padded.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(&format!("{cell:width$}  "));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes a machine's numbers, their units and where they come from, a line each.
+pub fn machine_table(entries: &[Entry]) -> String {
+    let row = |entry: &Entry| {
+        let mark = if entry.overridden { "*" } else { "" };
+        let unit = entry.unit.as_deref().unwrap_or("");
+        let origin = match entry.overridden {
+            true => "set on the command line",
+            false => entry.source.as_deref().unwrap_or(""),
+        };
+        let note = entry.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
+        let value = format!("{}{mark}", entry.value.trim_matches('"'));
+        vec![entry.key.clone(), value, unit.to_owned(), format!("{origin}{note}")]
+    };
+    let mut rows = vec![["key", "value", "unit", "source"].map(str::to_owned).to_vec()];
+    rows.extend(entries.iter().map(row));
+    columns(&rows)
 }
 
 /// Names a kind of handler as the manifest does.

@@ -27,7 +27,7 @@ pub use pinion_figures::{area, figure, sweep};
 #[cfg(target_os = "linux")]
 pub use pinion_nicd::{lab, nic};
 pub use pinion_observe::plot::{Bar, waterfall};
-pub use pinion_observe::{document, fault, gauges, load, profile, report, trace};
+pub use pinion_observe::{document, fault, gauges, load, profile, report, trace, words};
 pub use pinion_record as record;
 #[cfg(target_os = "linux")]
 pub use pinion_run::live;

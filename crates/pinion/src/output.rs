@@ -10,6 +10,7 @@ use anstream::{AutoStream, ColorChoice, stream::RawStream};
 use anstyle::{AnsiColor, Style};
 use pinion::error::Result;
 use pinion::report::write_whole;
+pub use pinion::words::columns;
 
 /// What a text is about.
 pub const HEADING: Style = Style::new().bold();
@@ -136,23 +137,4 @@ fn is_coloured(stream: &impl RawStream) -> bool {
 /// Prints rows with their columns aligned; the last column is not padded.
 pub fn print_columns(rows: &[Vec<String>]) {
     print(&columns(rows));
-}
-
-/// Aligns the columns of rows.
-pub fn columns(rows: &[Vec<String>]) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-    };
-    let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(&format!("{cell:width$}  "));
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
 }

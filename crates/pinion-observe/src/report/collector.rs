@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use pinion_net::capture::{CaptureWriter, LinkType};
 use pinion_sim::Time;
 use pinion_spin::listener::DropReason;
-use pinion_spin::{ContextId, Event, HandlerKind, Hears, Interest, PacketRecord, Spin};
+use pinion_spin::{
+    ContextId, Event, HandlerKind, HandlerRecord, Hears, Interest, PacketRecord, Spin,
+};
 
 use crate::fault::{Fault, HandlerOrigin, Ledger};
 use pinion_app::error::{Error, Result};
@@ -40,6 +42,10 @@ pub trait Sink {
     fn departed(&mut self, _time: Time, _frame: &[u8]) {}
     /// Takes a packet no context matched.
     fn unmatched(&mut self, _time: Time, _frame: &[u8]) {}
+    /// Takes what there is to say of a packet whose completion came back.
+    fn packet(&mut self, _record: &PacketRecord) {}
+    /// Takes what there is to say of one run of a handler, where [`Outputs::handlers`] asks for them.
+    fn handler(&mut self, _record: &HandlerRecord) {}
     /// Takes a fault: the first of those that are equal.
     fn fault(&mut self, _fault: &Fault) {}
 }
@@ -251,8 +257,12 @@ impl Hears<Spin> for Ears<'_> {
             Event::HandlerDone(record) => {
                 let key = (record.context, record.kind);
                 collector.stats.handlers.entry(key).or_default().add(record);
+                sink.handler(record);
             }
-            Event::PacketDone(record) => collector.done(record),
+            Event::PacketDone(record) => {
+                sink.packet(record);
+                collector.done(record);
+            }
             Event::Departed { time, frame, .. } => {
                 sink.departed(time, frame);
                 collector.departed(time, frame);

@@ -21,7 +21,9 @@ mod packet;
 mod report;
 mod run;
 
+pub use compare::frames as differences;
 pub use coverage::Coverage;
 pub use file::{FILE_NAME, Suite, Test};
+pub use packet::describe;
 pub use report::Results;
 pub use run::{Outcome, run};

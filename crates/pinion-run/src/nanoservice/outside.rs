@@ -19,7 +19,7 @@ use super::wire::{Direction, Wire};
 use crate::arrivals::Arrivals;
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
-use pinion_app::traffic::Packets;
+use pinion_app::traffic::{Pace, Packets};
 
 /// Counts the cycles from the program's being ready to the first request, as the published test
 /// bench waits; and between a message of a script that has no answer and the next.
@@ -50,6 +50,26 @@ impl Traffic {
     pub fn of_folder(service: &Service) -> Result<Self> {
         let beside = service.manifest.dir.join(SCRIPT_NAME);
         Ok(if beside.is_file() { Self::Script(Script::read(&beside)?) } else { Self::Silent })
+    }
+
+    /// Makes frames by a generator's specification.
+    ///
+    /// # Errors
+    /// When the specification is wrong, or the machine's transport would take the frames for no messages.
+    pub fn generate(
+        spec: &str,
+        seed: Option<u64>,
+        pace: Option<Pace>,
+        setup: &Setup,
+    ) -> Result<Self> {
+        if setup.machine.value.transport.frames() != TransportKind::Udp {
+            return Err(Error::Usage(format!(
+                "--generate makes packets that are no {} messages; use --load, for example --load \
+                 requests=1000,gap=exp:2000, or --set transport.kind=udp",
+                setup.transport().name()
+            )));
+        }
+        Ok(Self::Frames(Packets::generate(spec, seed, pace)?))
     }
 
     /// Reads a load; what it leaves open is as the machine has it. With `answers` it acknowledges what

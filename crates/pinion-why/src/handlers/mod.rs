@@ -7,6 +7,7 @@
 //! a picture.
 
 mod answer;
+mod ask;
 mod cause;
 mod census;
 mod chain;
@@ -17,6 +18,7 @@ mod witness;
 
 pub use answer::Answer;
 pub(crate) use answer::{handler_json, write_handler};
+pub use ask::answer;
 pub use census::{Census, Found, Target};
 pub(crate) use chain::{RUN, follow};
 pub use lines::Lines;

@@ -5,12 +5,14 @@
 //! comes an [`Answer`].
 
 mod answer;
+mod ask;
 mod chain;
 mod follower;
 mod life;
 mod lines;
 
 pub use answer::{Answer, why_dropped};
+pub use ask::answer;
 pub use chain::Chain;
 pub(crate) use chain::WORK;
 pub use follower::{DroppedFrame, Follower, Found};

@@ -15,6 +15,7 @@ use pinion::ranks;
 use pinion::record::Subject;
 use pinion::report::{Partial, Report as _, write_whole};
 use pinion::trace::{Filter, When};
+use pinion::traffic::link_faults;
 use pinion_net::fabric::{Alone, Ranks};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
@@ -22,7 +23,7 @@ use pinion_sim::Time;
 use super::look::{self, Quiet};
 use super::recorded::Keep;
 use super::run::Watch;
-use super::{Status, build, files, link, report, trace};
+use super::{Status, build, files, report, trace};
 use crate::cli::{EngineArgs, EngineKind, LiveRun, ReportArgs, RunArgs, TraceArgs};
 use crate::output;
 
@@ -273,7 +274,7 @@ pub fn run_options(args: &RunArgs, captures: Vec<(String, PathBuf)>) -> Result<R
         threads: args.cluster.threads.map_or(0, usize::from),
         cycles: args.service.cycles,
         patience: args.service.patience,
-        faults: link::faults(args.link.as_deref())?,
+        faults: link_faults(args.link.as_deref())?,
         captures,
         queues: Vec::new(),
         live: args.live.as_ref().map(|live| live.folder.clone()),

@@ -2,9 +2,9 @@
 
 use pinion::error::{Error, Result};
 use pinion::machine::{self, Kind};
+use pinion::words::machine_table;
 use pinion::{area, assets};
 use pinion_nanopu::machine::node::Machine as NanoPu;
-use pinion_sim::config::Entry;
 use pinion_spin::Machine;
 
 use super::Status;
@@ -23,7 +23,7 @@ pub fn run(args: &MachineArgs) -> Result<Status> {
                 Kind::Nanopu => machine::load::<NanoPu>(machine, set, false)?.entries,
                 Kind::Spin => machine::load::<Machine>(machine, set, false)?.entries,
             };
-            output::print(&table(&entries));
+            output::print(&machine_table(&entries));
         }
     }
     Ok(Status::Success)
@@ -53,21 +53,4 @@ fn area(name: &str, set: &[String]) -> Result<String> {
     ));
     text.extend(estimate.remarks.iter().map(|remark| format!("Note: {remark}.\n")));
     Ok(text)
-}
-
-fn table(entries: &[Entry]) -> String {
-    let row = |entry: &Entry| {
-        let mark = if entry.overridden { "*" } else { "" };
-        let unit = entry.unit.as_deref().unwrap_or("");
-        let origin = match entry.overridden {
-            true => "set on the command line",
-            false => entry.source.as_deref().unwrap_or(""),
-        };
-        let note = entry.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
-        let value = format!("{}{mark}", entry.value.trim_matches('"'));
-        vec![entry.key.clone(), value, unit.to_owned(), format!("{origin}{note}")]
-    };
-    let mut rows = vec![["key", "value", "unit", "source"].map(str::to_owned).to_vec()];
-    rows.extend(entries.iter().map(row));
-    output::columns(&rows)
 }

@@ -15,7 +15,6 @@ mod files;
 mod fpspin;
 mod interrupt;
 mod lab;
-mod link;
 mod look;
 mod machine;
 mod new;

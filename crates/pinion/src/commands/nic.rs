@@ -6,13 +6,14 @@ use pinion::live::{Options as LiveOptions, WireName};
 use pinion::machine;
 use pinion::nic::{self, Allowed, Lines};
 use pinion::record::Recording;
+use pinion::traffic::link_faults;
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 
 use super::recorded::{self, Keep};
 use super::run::{self, outputs};
 use super::up::{DEFAULT_BOUND, Watch, time};
-use super::{Status, files, interrupt, link, look, report};
+use super::{Status, files, interrupt, look, report};
 use crate::cli::{CLUSTER, NicArgs, NicLogArgs, NicStatusArgs, NicVerb, RunArgs};
 use crate::output;
 
@@ -75,7 +76,7 @@ fn options(args: &NicArgs, wire: WireName, machine: pinion_spin::Machine) -> Res
             host_tap: args.host_tap.clone(),
             bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
             duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
-            faults: link::faults(args.link.as_deref())?,
+            faults: link_faults(args.link.as_deref())?,
             tape: None,
         },
         machine,

@@ -16,13 +16,13 @@ use pinion::record::Subject;
 use pinion::report::{Outputs, Sink, write_whole};
 use pinion::run::{self, Finished};
 use pinion::tape::Played;
-use pinion::traffic::{self, Pace, Packets};
+use pinion::traffic::{self, Pace, Packets, link_faults};
 use pinion::watch::{Observer, Progress};
 use pinion_sim::Time;
 
 use super::Status;
 use super::recorded::Keep;
-use super::{build, cluster, engine, files, interrupt, link, look, report, service};
+use super::{build, cluster, engine, files, interrupt, look, report, service};
 use crate::cli::{CLUSTER, ReportArgs, RunArgs, SERVICE};
 use crate::output;
 
@@ -129,7 +129,7 @@ pub fn packets(args: &RunArgs, manifest: &Manifest) -> Result<Packets> {
         (None, Some(spec)) => Packets::generate(spec, args.seed, pace),
         (None, None) => Packets::of(traffic::standard(manifest, &[])?, args.seed, pace),
     }?;
-    match link::faults(args.link.as_deref())? {
+    match link_faults(args.link.as_deref())? {
         Some(faults) => packets.over(&faults),
         None => Ok(packets),
     }

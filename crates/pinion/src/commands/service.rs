@@ -12,7 +12,6 @@ use pinion::record::Subject;
 use pinion::service::Service;
 use pinion::traffic::{Pace, Packets};
 use pinion_nanopu::event::Deaf;
-use pinion_nanopu::machine::transport::TransportKind;
 use pinion_net::link::Link;
 
 use super::recorded::Keep;
@@ -119,14 +118,7 @@ fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> R
         return Ok(Traffic::Frames(Packets::from_capture(path, pace)?));
     }
     if let Some(spec) = &args.generate {
-        if setup.machine.value.transport.frames() != TransportKind::Udp {
-            return Err(Error::Usage(format!(
-                "--generate makes packets that are no {} messages; use --load, for example --load \
-                 requests=1000,gap=exp:2000, or --set transport.kind=udp",
-                setup.transport().name()
-            )));
-        }
-        return Ok(Traffic::Frames(Packets::generate(spec, args.seed, pace)?));
+        return Traffic::generate(spec, args.seed, pace, setup);
     }
     if let Some(text) = &args.service.load {
         return Traffic::load(text, setup, answers);

@@ -17,6 +17,7 @@ use pinion::nanoservice;
 use pinion::nic::{Known, Reception};
 use pinion::record::Subject;
 use pinion::report::{Outputs, Report, Sink, Summary};
+use pinion::traffic::link_faults;
 use pinion::watch::{Observer, Progress};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
@@ -24,7 +25,7 @@ use pinion_sim::config;
 
 use super::recorded::Keep;
 use super::run::outputs;
-use super::{Status, build, cluster, engine, files, interrupt, link, report, service};
+use super::{Status, build, cluster, engine, files, interrupt, report, service};
 use crate::cli::UpArgs;
 use crate::output;
 
@@ -73,7 +74,7 @@ fn options(args: &UpArgs) -> Result<Options> {
         host_tap: args.host_tap.clone(),
         bound: time("--bound", args.bound.as_deref().unwrap_or(DEFAULT_BOUND))?,
         duration: args.duration.as_deref().map(|text| time("--duration", text)).transpose()?,
-        faults: link::faults(args.link.as_deref())?,
+        faults: link_faults(args.link.as_deref())?,
         tape: None,
     })
 }

@@ -10,8 +10,7 @@ use pinion::report::{Ending, Outputs, write_whole};
 use pinion::service::Service;
 use pinion::trace::Tracer;
 use pinion::why::cluster::{Ears, Visits};
-use pinion::why::nano::{self, Follower, WorkLines};
-use pinion::why::{self, Answer, Census, Found, Lines, Longest, Spent, Which, Witness};
+use pinion::why::{self, Longest, Which, nano};
 use pinion_net::fabric::Alone;
 use pinion_sim::Time;
 use serde_json::Value;
@@ -213,20 +212,9 @@ impl Question<'_> {
         (service, setup): (&Service, &Setup),
         hear: &mut dyn FnMut(&mut (dyn Settling + Send)) -> Result<bool>,
     ) -> Result<Answered> {
-        let mut follower = Follower::new(setup);
-        if !hear(&mut follower)? {
+        let Some(answer) = nano::answer(self.which, (service, setup), hear)? else {
             return Ok(Answered::Interrupted("message"));
-        }
-        let found = follower.find(self.which)?;
-        let (mut spent, life) = (Spent::default(), found.life());
-        if let Some(mut lines) = life.and_then(|life| WorkLines::new(&follower, service, life)) {
-            if !hear(&mut lines)? {
-                return Ok(Answered::Interrupted("message"));
-            }
-            spent = lines.spent(service, setup.clock);
-        }
-        let names = [&service.manifest.app.name, &setup.machine.value.name].map(String::as_str);
-        let answer = nano::Answer::new(names, &found, &follower, spent);
+        };
         let longest = answer.longest().map(|part| (answer.clock().cycle_at(part.from), part));
         self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), longest)
     }
@@ -238,7 +226,7 @@ impl Question<'_> {
         app: &App,
         hear: &mut dyn FnMut(&mut (dyn Tracer + Send)) -> Result<bool>,
     ) -> Result<Answered> {
-        let Some(answer) = answer(self.which, app, hear)? else {
+        let Some(answer) = why::answer(self.which, app, hear)? else {
             return Ok(Answered::Interrupted("packet"));
         };
         let longest = answer.longest().map(|part| (answer.clock().cycle_at(part.from), part));
@@ -255,33 +243,6 @@ impl Question<'_> {
         let drawn = if self.draws { draw()? } else { None };
         Ok(Answered::Told(Box::new(Told { text, drawn, document, longest })))
     }
-}
-
-/// Finds the answer; `None`: somebody interrupted a run.
-fn answer(
-    which: Which,
-    app: &App,
-    hear: &mut dyn FnMut(&mut (dyn Tracer + Send)) -> Result<bool>,
-) -> Result<Option<Answer>> {
-    let mut census = Census::default();
-    if !hear(&mut census)? {
-        return Ok(None);
-    }
-    let found = census.find(which)?;
-    let mut witness = Witness::new(app, &found);
-    if !hear(&mut witness)? {
-        return Ok(None);
-    }
-    let mut spent = Spent::default();
-    if matches!(found, Found::Done(_))
-        && let Some(mut lines) = Lines::new(app, &witness)
-    {
-        if !hear(&mut lines)? {
-            return Ok(None);
-        }
-        spent = lines.spent(app);
-    }
-    Ok(Some(Answer::new(app, &found, &witness, spent)))
 }
 
 /// Refuses what has nothing to do with why.

@@ -1,0 +1,72 @@
+//! Exceptions. In: errors of the library, and panics. Out: those of `pinion._errors`, which say what the
+//! command says.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pinion_app::Error;
+use pinion_sim::config::ConfigError;
+use pyo3::prelude::*;
+
+/// Does work with the interpreter released; what goes wrong becomes an exception.
+pub fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> pinion_app::Result<T> + Send,
+) -> PyResult<T> {
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(exception(py, &error)),
+        Err(panic) => Err(internal(py, panic.as_ref())),
+    }
+}
+
+/// Gives the exception for an error.
+pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    let message = pinion_app::error::paragraph(error);
+    match error {
+        Error::Config(ConfigError::Read { .. }) => make(py, "FileError", &message),
+        Error::Config(_) => make(py, "ConfigError", &message),
+        Error::File { .. } => make(py, "FileError", &message),
+        Error::CompilerMissing(_) => make(py, "CompilerError", &message),
+        Error::CompilerFailed { output, .. } => {
+            let output = String::from_utf8_lossy(output);
+            make(py, "CompilerError", &format!("{}\n{message}", output.trim_end()))
+        }
+        Error::Program { .. } | Error::Elf(_) => make(py, "ProgramError", &message),
+        Error::Capture(_) | Error::Generator(_) | Error::Fault(_) | Error::Load(_) => {
+            make(py, "PacketError", &message)
+        }
+        Error::Usage(_) => usage(py, &message),
+        _ => make(py, "Error", &message),
+    }
+}
+
+/// Gives the exception for what cannot be used so.
+pub fn usage(py: Python<'_>, message: &str) -> PyErr {
+    make(py, "UsageError", message)
+}
+
+/// Gives the exception for a run that was interrupted; it holds what was done until then.
+pub fn interrupted(py: Python<'_>, result: Py<PyAny>) -> PyErr {
+    let made = class(py, "Interrupted").and_then(|class| {
+        let made = class.call1(("the run was interrupted; `result` has what was done",))?;
+        made.setattr("result", result)?;
+        Ok(made)
+    });
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// Gives the exception for a defect of Pinion.
+fn internal(py: Python<'_>, panic: &(dyn std::any::Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+    make(py, "InternalError", &format!("{text}; this is a defect of pinion, please report it"))
+}
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("pinion._errors")?.getattr(name)
+}
+
+fn make(py: Python<'_>, name: &str, message: &str) -> PyErr {
+    let made = class(py, name).and_then(|class| class.call1((message,)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}

@@ -1,0 +1,18 @@
+//! Frames in words. In: frames that must come, and those that came. Out: what differs, as `pinion test`
+//! says it.
+
+use pinion_run::expect;
+use pyo3::prelude::*;
+
+/// Writes a frame in short: its protocol, addresses and payload.
+#[pyfunction]
+pub fn describe(frame: Vec<u8>) -> String {
+    expect::describe(&frame)
+}
+
+/// Says what differs between frames that must come and those that came; empty: nothing.
+#[pyfunction]
+#[pyo3(signature = (expected, got, *, in_order=true))]
+pub fn differences(expected: Vec<Vec<u8>>, got: Vec<Vec<u8>>, in_order: bool) -> Vec<String> {
+    expect::differences("out", &expected, &got, in_order)
+}

@@ -1,0 +1,56 @@
+//! The Python package's native half, `pinion._pinion`. In: calls from Python. Out: what the command's
+//! library does, with the interpreter released while it works.
+//!
+//! | module | what Python has of it |
+//! |---|---|
+//! | `machine` | `Machine`, `Entry`: machines, changed, and where each number comes from |
+//! | `app` | `App`: a folder, or source in a string |
+//! | `packets` | `Generator`, `Load`, `Messages`, and frames as bytes: what comes in |
+//! | `run` | `run()` |
+//! | `result` | `Result`: summary, frames, tables |
+//! | `why` | `why()`: why a packet or message took so long |
+//! | `profile` | `profile()`: where cycles go |
+//! | `expect` | `describe()`, `differences()`: frames in words |
+//! | `table` | `Table`: columns by the Arrow PyCapsule interface |
+//! | `errors` | exceptions, and a panic as one |
+//!
+//! `python/pinion/_pinion.pyi` describes every name with its type; a test holds both against each other.
+
+mod app;
+mod errors;
+mod expect;
+mod html;
+mod machine;
+mod packets;
+mod profile;
+mod result;
+mod run;
+mod table;
+mod watch;
+mod why;
+
+use pyo3::prelude::*;
+
+/// Fills the module `pinion._pinion`.
+#[pymodule]
+fn _pinion(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<app::App>()?;
+    module.add_class::<app::Program>()?;
+    module.add_class::<machine::Entry>()?;
+    module.add_class::<machine::Machine>()?;
+    module.add_class::<packets::Generator>()?;
+    module.add_class::<packets::Load>()?;
+    module.add_class::<packets::Messages>()?;
+    module.add_class::<profile::Profile>()?;
+    module.add_class::<result::Result>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<why::Why>()?;
+    module.add_function(wrap_pyfunction!(expect::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(expect::differences, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::machines, module)?)?;
+    module.add_function(wrap_pyfunction!(profile::profile, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(why::why, module)?)?;
+    Ok(())
+}

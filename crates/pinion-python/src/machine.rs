@@ -1,0 +1,233 @@
+//! Machines. In: a name or a file, and numbers that are changed. Out: every number with its unit and its
+//! source, and what a run is to be made on.
+
+use pinion_app::app::Options;
+use pinion_app::{assets, machine};
+use pinion_nanopu::machine::node::Machine as NanoPu;
+use pinion_observe::words::machine_table;
+use pinion_sim::config;
+use pinion_spin::Machine as Spin;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+
+use crate::{errors, html};
+
+/// Lists the machines that Pinion comes with.
+#[pyfunction]
+pub fn machines() -> Vec<String> {
+    assets::machines()
+}
+
+/// A machine: one that Pinion comes with, or a file, with numbers changed.
+#[pyclass(frozen, module = "pinion", from_py_object)]
+#[derive(Clone)]
+pub struct Machine {
+    name: String,
+    overrides: Vec<String>,
+    faithful: bool,
+    kind: machine::Kind,
+    entries: Vec<config::Entry>,
+}
+
+/// A number of a machine.
+#[pyclass(frozen, module = "pinion")]
+pub struct Entry(config::Entry);
+
+#[pymethods]
+impl Machine {
+    #[new]
+    #[pyo3(signature = (name, overrides=None, *, faithful=false, **keys))]
+    fn new(
+        py: Python<'_>,
+        name: &Bound<'_, PyAny>,
+        overrides: Option<&Bound<'_, PyDict>>,
+        faithful: bool,
+        keys: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let name = text_of_path(name)?;
+        let mut texts = Vec::new();
+        for (key, value) in overrides.into_iter().flat_map(|dict| dict.iter()) {
+            texts.push(format!("{}={}", key.extract::<String>()?, value_text(&value)?));
+        }
+        for (key, value) in keys.into_iter().flat_map(|dict| dict.iter()) {
+            let key = key.extract::<String>()?.replace("__", ".");
+            texts.push(format!("{key}={}", value_text(&value)?));
+        }
+        errors::detached(py, || Self::load(name, texts, faithful))
+    }
+
+    /// The name it was given, or its file.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `"spin"` or `"nanopu"`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// What was changed, as the command takes it (`cluster.count=8`).
+    #[getter]
+    fn overrides(&self) -> Vec<String> {
+        self.overrides.clone()
+    }
+
+    /// Whether it follows the RTL where that lacks or breaks what the paper describes.
+    #[getter]
+    fn faithful(&self) -> bool {
+        self.faithful
+    }
+
+    /// Every number, in the order of its file.
+    #[getter]
+    fn entries(&self) -> Vec<Entry> {
+        self.entries.iter().cloned().map(Entry).collect()
+    }
+
+    /// The keys of all numbers, in the order of its file.
+    fn keys(&self) -> Vec<&str> {
+        self.entries.iter().map(|entry| entry.key.as_str()).collect()
+    }
+
+    /// Gives the text of `pinion machine show`.
+    fn show(&self) -> String {
+        machine_table(&self.entries)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.entries.iter().find(|entry| entry.key == key);
+        match found {
+            Some(entry) => value_of(py, &entry.value),
+            None => Err(PyKeyError::new_err(key.to_owned())),
+        }
+    }
+
+    fn __contains__(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key)
+    }
+
+    fn __len__(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let changed: String =
+            self.overrides.iter().map(|text| format!(", {text}")).collect::<Vec<_>>().concat();
+        format!("<pinion.Machine {}{changed}>", self.name)
+    }
+
+    fn _repr_html_(&self) -> String {
+        let head = ["key", "value", "unit", "source"].map(str::to_owned).to_vec();
+        let rows = self.entries.iter().map(|entry| {
+            let source = match entry.overridden {
+                true => "changed here",
+                false => entry.source.as_deref().unwrap_or(""),
+            };
+            let value = entry.value.trim_matches('"').to_owned();
+            let unit = entry.unit.clone().unwrap_or_default();
+            vec![entry.key.clone(), value, unit, source.to_owned()]
+        });
+        let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+        html::table(&format!("Machine {}", self.name), &rows)
+    }
+}
+
+impl Machine {
+    fn load(name: String, overrides: Vec<String>, faithful: bool) -> pinion_app::Result<Self> {
+        let kind = machine::kind(&name)?;
+        let entries = match kind {
+            machine::Kind::Spin => machine::load::<Spin>(&name, &overrides, faithful)?.entries,
+            machine::Kind::Nanopu => machine::load::<NanoPu>(&name, &overrides, faithful)?.entries,
+        };
+        Ok(Self { name, overrides, faithful, kind, entries })
+    }
+
+    /// Makes a run be made on it.
+    pub fn choose(&self, options: &mut Options) {
+        options.machine = Some(self.name.clone());
+        options.overrides.clone_from(&self.overrides);
+        options.faithful = self.faithful;
+    }
+}
+
+#[pymethods]
+impl Entry {
+    /// Its name, as an override has it.
+    #[getter]
+    fn key(&self) -> &str {
+        &self.0.key
+    }
+
+    /// What it is.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        value_of(py, &self.0.value)
+    }
+
+    /// Its unit.
+    #[getter]
+    fn unit(&self) -> Option<&str> {
+        self.0.unit.as_deref()
+    }
+
+    /// Where it comes from: a paper's section or table, a module of the RTL.
+    #[getter]
+    fn source(&self) -> Option<&str> {
+        self.0.source.as_deref()
+    }
+
+    /// What a reader should know of it.
+    #[getter]
+    fn note(&self) -> Option<&str> {
+        self.0.note.as_deref()
+    }
+
+    /// Whether it was changed.
+    #[getter]
+    fn overridden(&self) -> bool {
+        self.0.overridden
+    }
+
+    fn __repr__(&self) -> String {
+        let unit = self.0.unit.as_deref().map(|unit| format!(" {unit}")).unwrap_or_default();
+        format!("<pinion.Entry {} = {}{unit}>", self.0.key, self.0.value)
+    }
+}
+
+/// Gives the text of a path, or of a name.
+pub fn text_of_path(path: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = path.py().import("os")?.call_method1("fspath", (path,))?;
+    text.extract()
+}
+
+/// Writes a value as an override has it.
+fn value_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(truth) = value.cast::<PyBool>() {
+        return Ok(truth.is_true().to_string());
+    }
+    if value.is_instance_of::<PyInt>()
+        || value.is_instance_of::<PyFloat>()
+        || value.is_instance_of::<PyString>()
+    {
+        return Ok(value.str()?.to_string());
+    }
+    let what = format!("{}: a machine's number is an int, a float, a bool or a str", value.repr()?);
+    Err(errors::usage(value.py(), &what))
+}
+
+/// Reads a value in TOML's notation.
+fn value_of<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(number) = text.replace('_', "").parse::<i64>() {
+        return Ok(number.into_pyobject(py)?.into_any());
+    }
+    if let Ok(number) = text.parse::<f64>() {
+        return Ok(number.into_pyobject(py)?.into_any());
+    }
+    Ok(match text {
+        "true" | "false" => (text == "true").into_pyobject(py)?.to_owned().into_any(),
+        _ => text.trim_matches('"').into_pyobject(py)?.into_any(),
+    })
+}

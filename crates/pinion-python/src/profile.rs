@@ -1,0 +1,176 @@
+//! Where cycles go. In: a run. Out: what `pinion profile` says of every hart's cycles, as text, document and
+//! for other tools.
+
+use pinion_app::Error;
+use pinion_app::app::{App as Handlers, Options};
+use pinion_app::service::Service;
+use pinion_observe::profile::{HpuProfile, Profile as Counted, Rows};
+use pinion_observe::report::Outputs;
+use pinion_run::nanoservice::{self, HartProfile, Setup};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::app::{App, Kind};
+use crate::errors;
+use crate::html;
+use crate::packets::{Changes, Source};
+use crate::run::Asked;
+use crate::watch::Watch;
+
+/// Where every cycle of every hart went.
+#[pyclass(frozen, module = "pinion")]
+pub struct Profile {
+    name: String,
+    text: String,
+    json: String,
+    flame: String,
+    pprof: Vec<u8>,
+    lcov: String,
+}
+
+/// Tells where every cycle of every hart went, by handler, function, line and cause.
+#[pyfunction]
+#[pyo3(signature = (
+    app, packets=None, *, top=12, harts=false, machine=None, pace=None, seed=None, link=None,
+    link_cycles=None, peer=None, start=None, cycles=None, patience=None, progress=None
+))]
+#[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+pub fn profile(
+    py: Python<'_>,
+    app: &Bound<'_, PyAny>,
+    packets: Option<&Bound<'_, PyAny>>,
+    top: usize,
+    harts: bool,
+    machine: Option<&Bound<'_, PyAny>>,
+    pace: Option<String>,
+    seed: Option<u64>,
+    link: Option<String>,
+    link_cycles: Option<u64>,
+    peer: Option<bool>,
+    start: Option<u64>,
+    cycles: Option<u64>,
+    patience: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Profile> {
+    let app = App::of(app)?;
+    let changes = Changes { pace, seed, link };
+    let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };
+    let (options, source) = (app.options(machine)?, Source::read(packets)?);
+    let mut watch = Watch { progress, ..Watch::default() };
+    let shown = Shown { name: &app.name, top, harts };
+    let profile = errors::detached(py, || {
+        asked.check(&app, &source)?;
+        match app.kind {
+            Kind::Handlers => asked.profile_handlers(&app, &options, source, &shown, &mut watch),
+            Kind::Nanoservice => asked.profile_service(&app, &options, source, &shown, &mut watch),
+            Kind::Cluster => Err(Error::Usage(format!(
+                "{} is a cluster: `pinion profile --node` in a terminal tells of one of its nodes",
+                app.name
+            ))),
+        }
+    });
+    match watch.raised {
+        Some(raised) => Err(raised),
+        None => profile,
+    }
+}
+
+/// What is shown of a profile.
+struct Shown<'s> {
+    name: &'s str,
+    top: usize,
+    harts: bool,
+}
+
+impl Shown<'_> {
+    fn of(&self, counted: &Counted<'_>) -> pinion_app::Result<Profile> {
+        let rows = Rows::of(counted);
+        Ok(Profile {
+            name: self.name.to_owned(),
+            text: counted.to_text(&rows, self.top, self.harts),
+            json: counted.to_json(&rows).to_string(),
+            flame: counted.to_flame_graph(&rows)?,
+            pprof: counted.to_pprof(&rows),
+            lcov: counted.to_lcov(),
+        })
+    }
+}
+
+impl Asked {
+    fn profile_handlers(
+        &self,
+        app: &App,
+        options: &Options,
+        source: Source,
+        shown: &Shown<'_>,
+        watch: &mut Watch,
+    ) -> pinion_app::Result<Profile> {
+        let handlers = Handlers::load(&app.path, options)?;
+        let packets = source.packets(&handlers.manifest, &self.changes)?;
+        let mut ears = HpuProfile::new(&handlers);
+        pinion_run::run::trace(&handlers, packets, &Outputs::default(), watch, &mut ears)?;
+        shown.of(&ears.profile())
+    }
+
+    fn profile_service(
+        &self,
+        app: &App,
+        options: &Options,
+        source: Source,
+        shown: &Shown<'_>,
+        watch: &mut Watch,
+    ) -> pinion_app::Result<Profile> {
+        let service = Service::load(&app.path, options)?;
+        let setup = Setup::new(&service, options)?;
+        let run = self.run_options(source, &service, &setup)?;
+        let mut ears = HartProfile::new(&service, &setup);
+        let outputs = nanoservice::Outputs::default();
+        let summary = nanoservice::run::run(&service, &setup, run, &outputs, watch, &mut ears)?;
+        shown.of(&ears.profile(summary.cycles))
+    }
+}
+
+#[pymethods]
+impl Profile {
+    /// What the command prints.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The JSON document of `pinion profile --json`, as a dictionary.
+    #[getter]
+    fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (&self.json,))
+    }
+
+    /// A flame graph, as SVG.
+    #[getter]
+    fn flame(&self) -> &str {
+        &self.flame
+    }
+
+    /// For `go tool pprof`.
+    #[getter]
+    fn pprof<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.pprof)
+    }
+
+    /// How often each line ran, for tools that show coverage.
+    #[getter]
+    fn lcov(&self) -> &str {
+        &self.lcov
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<pinion.Profile {}>", self.name)
+    }
+
+    fn _repr_html_(&self) -> String {
+        html::text(&self.name, &self.text)
+    }
+}

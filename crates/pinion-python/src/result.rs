@@ -1,0 +1,180 @@
+//! What a run came to. In: a summary and what was kept while it ran. Out: the JSON document as a
+//! dictionary, the command's text, frames, and tables.
+
+use pinion_observe::report::Report;
+use pinion_sim::Time;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::html;
+use crate::table::Table;
+
+/// What a run came to.
+#[pyclass(frozen, module = "pinion")]
+pub struct Result {
+    name: String,
+    json: String,
+    text: String,
+    is_ok: bool,
+    is_as_expected: bool,
+    output: String,
+    notices: Vec<String>,
+    frames: Vec<(Time, Py<PyBytes>)>,
+    unmatched: Vec<Py<PyBytes>>,
+    packets: Py<Table>,
+    handlers: Option<Py<Table>>,
+    host_memory: Py<PyDict>,
+}
+
+/// What a summary says, whatever ran.
+pub struct Told {
+    name: String,
+    json: String,
+    text: String,
+    is_ok: bool,
+    is_as_expected: bool,
+}
+
+impl Told {
+    /// Takes what a summary says.
+    pub fn of(name: &str, summary: &dyn Report) -> Self {
+        Self {
+            name: name.to_owned(),
+            json: summary.to_json().to_string(),
+            text: summary.to_text(),
+            is_ok: !summary.has_failures(),
+            is_as_expected: !summary.has_differences(),
+        }
+    }
+}
+
+/// What was kept while it ran.
+pub struct Kept {
+    /// What was printed.
+    pub output: String,
+    /// What the command says on standard error.
+    pub notices: Vec<String>,
+    /// Frames that left, with their times.
+    pub departed: Vec<(Time, Vec<u8>)>,
+    /// Frames that no context matched.
+    pub unmatched: Vec<Vec<u8>>,
+    /// The packets, or a node's frames.
+    pub packets: Table,
+    /// Runs of handlers, if they were wanted.
+    pub handlers: Option<Table>,
+    /// Host memory of contexts, by name.
+    pub host_memory: Vec<(String, Vec<u8>)>,
+}
+
+impl Result {
+    /// Puts it together.
+    pub fn new(py: Python<'_>, told: Told, kept: Kept) -> PyResult<Self> {
+        let bytes = |frame: &[u8]| PyBytes::new(py, frame).unbind();
+        let host_memory = PyDict::new(py);
+        for (context, memory) in &kept.host_memory {
+            host_memory.set_item(context, PyBytes::new(py, memory))?;
+        }
+        Ok(Self {
+            name: told.name,
+            json: told.json,
+            text: told.text,
+            is_ok: told.is_ok,
+            is_as_expected: told.is_as_expected,
+            output: kept.output,
+            notices: kept.notices,
+            frames: kept.departed.iter().map(|(time, frame)| (*time, bytes(frame))).collect(),
+            unmatched: kept.unmatched.iter().map(|frame| bytes(frame)).collect(),
+            packets: Py::new(py, kept.packets)?,
+            handlers: kept.handlers.map(|table| Py::new(py, table)).transpose()?,
+            host_memory: host_memory.unbind(),
+        })
+    }
+}
+
+#[pymethods]
+impl Result {
+    /// The JSON document of `pinion run --json`, as a dictionary.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (&self.json,))
+    }
+
+    /// The JSON document as text.
+    #[getter]
+    fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// What the command prints of the run.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether no handler failed and the run ended as it should.
+    #[getter]
+    fn ok(&self) -> bool {
+        self.is_ok && self.is_as_expected
+    }
+
+    /// What handlers or the program printed, with the command's marks of when and where.
+    #[getter]
+    fn output(&self) -> &str {
+        &self.output
+    }
+
+    /// What the command says on standard error, compilers' warnings among it.
+    #[getter]
+    fn notices(&self) -> Vec<String> {
+        self.notices.clone()
+    }
+
+    /// The frames that left, in the order in which they did.
+    #[getter]
+    fn frames<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        self.frames.iter().map(|(_, frame)| frame.bind(py).clone()).collect()
+    }
+
+    /// When each of the frames left, in nanoseconds of simulated time.
+    #[getter]
+    fn frame_times_ns(&self) -> Vec<f64> {
+        self.frames.iter().map(|(time, _)| time.ns()).collect()
+    }
+
+    /// The frames that no context matched, which go to the host.
+    #[getter]
+    fn unmatched<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        self.unmatched.iter().map(|frame| frame.bind(py).clone()).collect()
+    }
+
+    /// A row per packet, with the columns of `pinion run --packets`; of a nanoservice, per frame.
+    #[getter]
+    fn packets(&self, py: Python<'_>) -> Py<Table> {
+        self.packets.clone_ref(py)
+    }
+
+    /// A row per run of a handler, if `handlers=True` asked for it.
+    #[getter]
+    fn handlers(&self, py: Python<'_>) -> Option<Py<Table>> {
+        self.handlers.as_ref().map(|table| table.clone_ref(py))
+    }
+
+    /// Contexts' host memory at the end, of those that `host_memory=` names.
+    #[getter]
+    fn host_memory(&self, py: Python<'_>) -> Py<PyDict> {
+        self.host_memory.clone_ref(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let ok = if self.is_ok && self.is_as_expected { "ok" } else { "not ok" };
+        format!("<pinion.Result {}: {ok}, {} frames out>", self.name, self.frames.len())
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn _repr_html_(&self) -> String {
+        html::text(&self.name, &self.text)
+    }
+}

@@ -1,0 +1,407 @@
+//! Runs. In: an application, a machine, what comes in. Out: what the command's run gives, by the same
+//! functions of the library.
+
+use pinion_app::Error;
+use pinion_app::app::{App as Handlers, Options};
+use pinion_app::build::{self, Built};
+use pinion_app::manifest::{self, Manifest};
+use pinion_app::service::Service;
+use pinion_app::traffic::{self, Packets};
+use pinion_check::Checker;
+use pinion_net::fabric::Alone;
+use pinion_net::link::Link;
+use pinion_observe::report::{Ending, Outputs};
+use pinion_run::cluster::{self, Plan};
+use pinion_run::nanoservice::run::{PATIENCE_CYCLES, RunOptions};
+use pinion_run::nanoservice::{self, Setup};
+use pinion_run::run::Finished;
+use pinion_sim::Time;
+use pinion_sim::probe::Both;
+use pinion_spin::{HandlerRecord, PacketRecord};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use crate::app::{App, Kind};
+use crate::errors;
+use crate::packets::{Changes, Source};
+use crate::result::{Kept, Result as RunResult, Told};
+use crate::table::Table;
+use crate::watch::{NodeFrame, Pins, Watch};
+
+/// What is asked of a run, beside application, machine and packets.
+#[derive(Default)]
+pub struct Asked {
+    /// What changes packets on their way.
+    pub changes: Changes,
+    /// The latency of a nanoservice's link.
+    pub link_cycles: Option<u64>,
+    /// Whether a nanoservice's other end acknowledges.
+    pub peer: Option<bool>,
+    /// The cycle in which its requests begin.
+    pub start: Option<u64>,
+    /// The cycles after which the run ends.
+    pub cycles: Option<u64>,
+    /// The cycles without a message after which it ends.
+    pub patience: Option<u64>,
+    /// Worker threads of the native engine.
+    pub workers: Option<u32>,
+    /// Whether the native engine runs the handlers.
+    pub is_native: bool,
+    /// Whether every access of memory is checked.
+    pub checks: bool,
+    /// Whether handlers are told of one by one.
+    pub handlers: bool,
+    /// Contexts whose host memory is wanted.
+    pub host_memory: Vec<String>,
+    /// Threads that run a cluster's nodes.
+    pub threads: Option<u16>,
+}
+
+/// What a run leaves for Python.
+struct Done {
+    told: Told,
+    ending: Ending,
+    rows: Rows,
+    host_memory: Vec<(String, Vec<u8>)>,
+    /// Frames that left a node.
+    departed: Vec<(Time, Vec<u8>)>,
+}
+
+/// What the table of packets is made of.
+enum Rows {
+    /// Packets of a NIC, which the watch has; the names of its contexts.
+    Packets(Vec<String>),
+    /// Frames of a node.
+    Frames(Vec<NodeFrame>),
+}
+
+/// Runs an application until all packets are through; Ctrl-C ends it and keeps what was done.
+#[pyfunction]
+#[pyo3(signature = (
+    app, packets=None, *, machine=None, pace=None, seed=None, link=None, link_cycles=None, engine=None,
+    workers=None, check=false, handlers=false, host_memory=None, peer=None, start=None, cycles=None,
+    patience=None, threads=None, keep=true, progress=None
+))]
+#[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+pub fn run(
+    py: Python<'_>,
+    app: &Bound<'_, PyAny>,
+    packets: Option<&Bound<'_, PyAny>>,
+    machine: Option<&Bound<'_, PyAny>>,
+    pace: Option<String>,
+    seed: Option<u64>,
+    link: Option<String>,
+    link_cycles: Option<u64>,
+    engine: Option<&str>,
+    workers: Option<u32>,
+    check: bool,
+    handlers: bool,
+    host_memory: Option<Vec<String>>,
+    peer: Option<bool>,
+    start: Option<u64>,
+    cycles: Option<u64>,
+    patience: Option<u64>,
+    threads: Option<u16>,
+    keep: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunResult> {
+    let app = App::of(app)?;
+    let asked = Asked {
+        changes: Changes { pace, seed, link },
+        link_cycles,
+        workers,
+        is_native: is_native(py, engine)?,
+        checks: check,
+        handlers,
+        host_memory: host_memory.unwrap_or_default(),
+        peer,
+        start,
+        cycles,
+        patience,
+        threads,
+    };
+    let options = app.options(machine)?;
+    let source = Source::read(packets)?;
+    let mut watch = Watch { progress, keeps: keep, ..Watch::default() };
+    let done = errors::detached(py, || {
+        asked.check(&app, &source)?;
+        match app.kind {
+            Kind::Handlers => asked.handlers(&app, options, source, &mut watch),
+            Kind::Nanoservice => asked.nanoservice(&app, options, source, &mut watch),
+            Kind::Cluster => asked.cluster(&app, options, &mut watch),
+        }
+    })?;
+    give(py, done, watch, handlers)
+}
+
+fn is_native(py: Python<'_>, engine: Option<&str>) -> PyResult<bool> {
+    match engine {
+        None | Some("simulator") => Ok(false),
+        Some("native") => Ok(true),
+        Some(other) => Err(errors::usage(py, &format!("engine={other}: simulator or native"))),
+    }
+}
+
+/// Gives Python what a run left; raises what ended it.
+fn give(py: Python<'_>, done: Done, watch: Watch, wants_handlers: bool) -> PyResult<RunResult> {
+    let (packets, handlers) = tables(py, &done.rows, &watch, wants_handlers)?;
+    let departed = match done.rows {
+        Rows::Packets(_) => watch.departed,
+        Rows::Frames(_) => done.departed,
+    };
+    let kept = Kept {
+        output: watch.output,
+        notices: watch.notices,
+        departed,
+        unmatched: watch.unmatched,
+        packets,
+        handlers,
+        host_memory: done.host_memory,
+    };
+    let result = RunResult::new(py, done.told, kept)?;
+    match watch.raised {
+        Some(raised) if raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            debug_assert_eq!(done.ending, Ending::Interrupted);
+            Err(errors::interrupted(py, Py::new(py, result)?.into_any()))
+        }
+        Some(raised) => Err(raised),
+        None => Ok(result),
+    }
+}
+
+fn tables(
+    py: Python<'_>,
+    rows: &Rows,
+    watch: &Watch,
+    wants_handlers: bool,
+) -> PyResult<(Table, Option<Table>)> {
+    let (packets, handlers): (&[PacketRecord], &[HandlerRecord]) =
+        (&watch.packets, &watch.handlers);
+    py.detach(|| match rows {
+        Rows::Frames(frames) => Ok((Table::of_frames(frames)?, None)),
+        Rows::Packets(contexts) => {
+            let handlers = wants_handlers.then(|| Table::of_handlers(handlers, contexts));
+            Ok((Table::of_packets(packets, contexts)?, handlers.transpose()?))
+        }
+    })
+}
+
+impl Asked {
+    /// Refuses what does not go with what is run.
+    pub fn check(&self, app: &App, source: &Source) -> pinion_app::Result<()> {
+        const HANDLERS: &[Kind] = &[Kind::Handlers];
+        const ONE: &[Kind] = &[Kind::Handlers, Kind::Nanoservice];
+        const NANO: &[Kind] = &[Kind::Nanoservice];
+        const NODES: &[Kind] = &[Kind::Nanoservice, Kind::Cluster];
+        let comes_in = !matches!(source, Source::Standard);
+        let given = [
+            ("packets", comes_in, ONE),
+            ("pace", self.changes.pace.is_some(), ONE),
+            ("link", self.changes.link.is_some(), &[Kind::Handlers, Kind::Cluster]),
+            ("link_cycles", self.link_cycles.is_some(), NANO),
+            ("engine", self.is_native, HANDLERS),
+            ("workers", self.workers.is_some(), HANDLERS),
+            ("handlers", self.handlers, HANDLERS),
+            ("host_memory", !self.host_memory.is_empty(), HANDLERS),
+            ("peer", self.peer.is_some(), NANO),
+            ("start", self.start.is_some(), NANO),
+            ("cycles", self.cycles.is_some(), NODES),
+            ("patience", self.patience.is_some(), NODES),
+            ("threads", self.threads.is_some(), &[Kind::Cluster]),
+        ];
+        for (name, is_given, kinds) in given {
+            if is_given && !kinds.contains(&app.kind) {
+                let with = kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join(" and ");
+                let (is, app) = (app.kind.name(), &app.name);
+                return Err(Error::Usage(format!("{name}= goes with {with}; {app}: {is}")));
+            }
+        }
+        let refused = [
+            (
+                self.changes.seed.is_some() && app.kind != Kind::Cluster && !source.is_seeded(),
+                "seed= goes with a Generator: nothing else that comes in is made by chance",
+            ),
+            (
+                self.changes.pace.is_some() && app.kind == Kind::Nanoservice && !source.is_paced(),
+                "pace= goes with frames; a Load says itself when requests come (gap=)",
+            ),
+            (
+                self.workers.is_some() && !self.is_native,
+                "workers= goes with engine=\"native\"; the simulated machine has HPUs (cluster.count)",
+            ),
+            (self.workers == Some(0), "workers=0: the native engine has at least one"),
+            (
+                self.is_native && self.checks,
+                "check= looks at the accesses of the simulated HPUs, not at those of engine=\"native\"",
+            ),
+            (
+                self.is_native && self.changes.pace.is_some(),
+                "pace=: the native engine takes packets as fast as it can",
+            ),
+            (self.link_cycles == Some(0), "link_cycles=0: a link has at least a cycle of latency"),
+        ];
+        match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
+            Some((_, why)) => Err(Error::Usage(why.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    fn handlers(
+        &self,
+        app: &App,
+        mut options: Options,
+        source: Source,
+        watch: &mut Watch,
+    ) -> pinion_app::Result<Done> {
+        let manifest = manifest::load(&app.path)?;
+        let packets = source.packets(&manifest, &self.changes)?;
+        if self.is_native {
+            choose_native(&manifest, &mut options)?;
+        }
+        let app = Handlers::of(manifest, &options)?;
+        note(&app.built, watch);
+        if let Some(name) = self.host_memory.iter().find(|name| app.context(name).is_none()) {
+            let names = app.context_names().join(", ");
+            let what = format!("host_memory={name}: there is no such context, but {names}");
+            return Err(Error::Usage(what));
+        }
+        let outputs = Outputs { handlers: self.handlers, ..Outputs::default() };
+        let finished = self.go(&app, packets, &outputs, watch)?;
+        let memory = |name: &String| Ok((name.clone(), finished.host_memory(&app, name)?));
+        Ok(Done {
+            told: Told::of(&app.manifest.app.name, &finished.summary),
+            ending: finished.summary.ending.clone(),
+            rows: Rows::Packets(app.context_names()),
+            host_memory: self.host_memory.iter().map(memory).collect::<pinion_app::Result<_>>()?,
+            departed: Vec::new(),
+        })
+    }
+
+    fn go(
+        &self,
+        app: &Handlers,
+        packets: Packets,
+        outputs: &Outputs,
+        watch: &mut Watch,
+    ) -> pinion_app::Result<Finished> {
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        if self.is_native {
+            return pinion_run::native::run(
+                app,
+                packets,
+                self.workers.unwrap_or(1),
+                outputs,
+                watch,
+            );
+        }
+        if !self.checks {
+            return pinion_run::run::run(app, packets, outputs, watch);
+        }
+        let mut checker = Checker::new(app);
+        let mut finished = pinion_run::run::trace(app, packets, outputs, watch, &mut checker)?;
+        finished.summary.check = Some(checker.verdict(app));
+        Ok(finished)
+    }
+
+    /// Tells how a nanoservice is to be run.
+    pub fn run_options(
+        &self,
+        source: Source,
+        service: &Service,
+        setup: &Setup,
+    ) -> pinion_app::Result<RunOptions> {
+        let answers = self.peer.unwrap_or(true);
+        Ok(RunOptions {
+            traffic: source.requests(service, setup, answers, &self.changes)?,
+            answers,
+            cycles: self.cycles,
+            patience: self.patience.unwrap_or(PATIENCE_CYCLES),
+            link_cycles: self.link_cycles.unwrap_or(Link::PUBLISHED_CYCLES),
+            start: self.start,
+        })
+    }
+
+    fn nanoservice(
+        &self,
+        app: &App,
+        options: Options,
+        source: Source,
+        watch: &mut Watch,
+    ) -> pinion_app::Result<Done> {
+        let service = Service::load(&app.path, &options)?;
+        note(&service.built, watch);
+        let setup = Setup::new(&service, &options)?;
+        let run = self.run_options(source, &service, &setup)?;
+        let mut pins = Pins::new(setup.clock, watch.keeps);
+        let outputs = nanoservice::Outputs::default();
+        let summary = if self.checks {
+            let mut checker = nanoservice::checker(&service, &setup);
+            let ears = Both::new(&mut checker, &mut pins);
+            let mut summary = nanoservice::run::run(&service, &setup, run, &outputs, watch, ears)?;
+            let rests = nanoservice::rests(&summary.ending);
+            summary.check = Some(checker.verdict(&service, rests));
+            summary
+        } else {
+            nanoservice::run::run(&service, &setup, run, &outputs, watch, &mut pins)?
+        };
+        Ok(Done {
+            told: Told::of(&service.manifest.app.name, &summary),
+            ending: summary.ending,
+            rows: Rows::Frames(pins.frames),
+            host_memory: Vec::new(),
+            departed: pins.departed,
+        })
+    }
+
+    fn cluster(
+        &self,
+        app: &App,
+        mut options: Options,
+        watch: &mut Watch,
+    ) -> pinion_app::Result<Done> {
+        let seed = self.changes.seed.map(|seed| format!("cluster.seed={seed}"));
+        options.overrides.extend(seed);
+        let plan = Plan::load(&app.cluster_file()?, &options)?;
+        plan.built().for_each(|built| note(built, watch));
+        let run = cluster::RunOptions {
+            threads: self.threads.map_or(0, usize::from),
+            cycles: self.cycles,
+            patience: self.patience,
+            faults: traffic::link_faults(self.changes.link.as_deref())?,
+            captures: Vec::new(),
+            queues: Vec::new(),
+            #[cfg(target_os = "linux")]
+            live: None,
+        };
+        let summary = match self.checks {
+            true => Some(cluster::check(&plan, &run, watch)?),
+            false => cluster::run(&plan, &run, &mut Alone, watch)?,
+        };
+        let summary =
+            summary.ok_or_else(|| Error::Usage("a cluster run alone has a summary".to_owned()))?;
+        watch.output.push_str(&summary.section.console());
+        Ok(Done {
+            told: Told::of(&summary.name, &summary),
+            ending: summary.ending,
+            rows: Rows::Frames(Vec::new()),
+            host_memory: Vec::new(),
+            departed: Vec::new(),
+        })
+    }
+}
+
+/// Makes a program be built for this computer.
+fn choose_native(manifest: &Manifest, options: &mut Options) -> pinion_app::Result<()> {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pinion_run::native::check(manifest, options)?;
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    return Err(Error::Usage("engine=\"native\" needs Linux on an x86-64 computer".to_owned()));
+    options.build.native = true;
+    build::untrusted::check(manifest, &options.build)
+}
+
+/// Notes what a compiler wrote.
+fn note(built: &Built, watch: &mut Watch) {
+    let messages = String::from_utf8_lossy(&built.messages);
+    watch.notices.extend(Some(messages.trim_end().to_owned()).filter(|text| !text.is_empty()));
+}

@@ -1,0 +1,149 @@
+//! Who watches a run from Python: keeps what comes out, notices Ctrl-C, tells how far the run is.
+
+use pinion_nanopu::event::{NanoPu, Retirements, Told};
+use pinion_observe::report::Sink;
+use pinion_run::watch::{Observer, Progress};
+use pinion_sim::probe::Hears;
+use pinion_sim::{Clock, Time};
+use pinion_spin::{HandlerRecord, PacketRecord};
+use pyo3::prelude::*;
+
+/// Keeps what a run says.
+#[derive(Default)]
+pub struct Watch {
+    /// Called with packets done, packets in all or `None`, simulated nanoseconds and seconds of the host.
+    pub progress: Option<Py<PyAny>>,
+    /// Whether frames, packets and handlers are kept.
+    pub keeps: bool,
+    /// What handlers or the program printed.
+    pub output: String,
+    /// What the command says on standard error.
+    pub notices: Vec<String>,
+    /// Frames that left, with the times at which they did.
+    pub departed: Vec<(Time, Vec<u8>)>,
+    /// Frames that no context matched.
+    pub unmatched: Vec<Vec<u8>>,
+    /// Packets that are through.
+    pub packets: Vec<PacketRecord>,
+    /// Runs of handlers.
+    pub handlers: Vec<HandlerRecord>,
+    /// What Python raised during the run: Ctrl-C, or an error of `progress`.
+    pub raised: Option<PyErr>,
+}
+
+impl Watch {
+    fn report(&self, py: Python<'_>, progress: &Progress) -> PyResult<()> {
+        py.check_signals()?;
+        let Some(callback) = &self.progress else { return Ok(()) };
+        let simulated = progress.simulated.ns();
+        let seconds = progress.host.as_secs_f64();
+        callback.call1(py, (progress.done, progress.total, simulated, seconds)).map(drop)
+    }
+}
+
+impl Sink for Watch {
+    fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
+        self.output.push_str(&format!("[{time} cluster {cluster} HPU {hpu}] {text}\n"));
+    }
+
+    fn departed(&mut self, time: Time, frame: &[u8]) {
+        if self.keeps {
+            self.departed.push((time, frame.to_vec()));
+        }
+    }
+
+    fn unmatched(&mut self, _: Time, frame: &[u8]) {
+        if self.keeps {
+            self.unmatched.push(frame.to_vec());
+        }
+    }
+
+    fn packet(&mut self, record: &PacketRecord) {
+        if self.keeps {
+            self.packets.push(record.clone());
+        }
+    }
+
+    fn handler(&mut self, record: &HandlerRecord) {
+        if self.keeps {
+            self.handlers.push(record.clone());
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn goes_on(&mut self, progress: &Progress) -> bool {
+        let reported = Python::attach(|py| self.report(py, progress));
+        self.raised = reported.err();
+        self.raised.is_none()
+    }
+
+    fn console(&mut self, text: &str) {
+        self.output.push_str(text);
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.notices.push(text.to_owned());
+    }
+}
+
+/// A frame at a nanoPU's pins.
+pub struct NodeFrame {
+    /// Whether it came in.
+    pub is_in: bool,
+    /// The cycle of its first flit.
+    pub first_flit: u64,
+    /// The cycle of its last flit.
+    pub last_flit: u64,
+    /// The time of its first flit.
+    pub time: Time,
+    /// Its bytes.
+    pub bytes: u32,
+}
+
+/// Hears the frames at a nanoPU's pins.
+pub struct Pins {
+    clock: Clock,
+    keeps: bool,
+    /// Frames in both directions.
+    pub frames: Vec<NodeFrame>,
+    /// Frames that left, with the times of their first flits.
+    pub departed: Vec<(Time, Vec<u8>)>,
+}
+
+impl Pins {
+    /// Hears a node with this clock, and keeps what it hears if it is to.
+    pub fn new(clock: Clock, keeps: bool) -> Self {
+        Self { clock, keeps, frames: Vec::new(), departed: Vec::new() }
+    }
+
+    fn note(&mut self, is_in: bool, first_flit: u64, last_flit: u64, frame: &[u8]) {
+        let time = self.clock.time(first_flit);
+        let bytes = frame.len() as u32;
+        self.frames.push(NodeFrame { is_in, first_flit, last_flit, time, bytes });
+        if !is_in {
+            self.departed.push((time, frame.to_vec()));
+        }
+    }
+}
+
+impl Hears<NanoPu> for Pins {
+    fn interest(&self) -> Retirements {
+        Retirements::default()
+    }
+
+    fn hear(&mut self, told: &Told<'_>) {
+        match *told {
+            Told::Arrived { first_flit, frame } if self.keeps => {
+                let last_flit = first_flit + pinion_net::load::flits(frame.len()) - 1;
+                self.note(true, first_flit, last_flit, frame);
+            }
+            Told::Left { first_flit, last_flit, frame } if self.keeps => {
+                self.note(false, first_flit, last_flit, frame);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl pinion_run::nanoservice::run::Settling for Pins {}

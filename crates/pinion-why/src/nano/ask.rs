@@ -1,0 +1,36 @@
+//! Asks about a message. In: which one, and who makes the run, as often as it takes. Out: the answer.
+
+use pinion_app::error::Result;
+use pinion_app::service::Service;
+use pinion_observe::trace::Settling;
+use pinion_run::nanoservice::Setup;
+
+use super::{Answer, Follower, WorkLines};
+use crate::find::Which;
+use crate::locks::Spent;
+
+/// Finds why a message to a nanoservice took as long as it did, or a frame was dropped. `hear` makes the
+/// run, heard by somebody; `false`: it was interrupted. `None`: so there is no answer.
+///
+/// # Errors
+/// When there is no such message, and those of `hear`.
+pub fn answer(
+    which: Which,
+    (service, setup): (&Service, &Setup),
+    hear: &mut dyn FnMut(&mut (dyn Settling + Send)) -> Result<bool>,
+) -> Result<Option<Answer>> {
+    let mut follower = Follower::new(setup);
+    if !hear(&mut follower)? {
+        return Ok(None);
+    }
+    let found = follower.find(which)?;
+    let (mut spent, life) = (Spent::default(), found.life());
+    if let Some(mut lines) = life.and_then(|life| WorkLines::new(&follower, service, life)) {
+        if !hear(&mut lines)? {
+            return Ok(None);
+        }
+        spent = lines.spent(service, setup.clock);
+    }
+    let names = [&service.manifest.app.name, &setup.machine.value.name].map(String::as_str);
+    Ok(Some(Answer::new(names, &found, &follower, spent)))
+}

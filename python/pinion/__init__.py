@@ -1,0 +1,73 @@
+"""Pinion: programs that run inside a network card, simulated at cycle level.
+
+>>> import pinion
+>>> app = pinion.App("examples/icmp_echo")
+>>> result = pinion.run(app, "examples/icmp_echo/ping.pcap")
+>>> result.summary["packets"]["out"]
+3
+
+The functions are those of the command ``pinion``: same inputs and seed, same results. Times are in
+nanoseconds of simulated time (``_ns``), sizes in bytes, where a name does not say otherwise.
+"""
+
+from ._errors import (
+    CompilerError,
+    ConfigError,
+    Error,
+    FileError,
+    InternalError,
+    Interrupted,
+    PacketError,
+    ProgramError,
+    UsageError,
+)
+from ._pinion import (
+    App,
+    Entry,
+    Generator,
+    Load,
+    Machine,
+    Messages,
+    Profile,
+    Program,
+    Result,
+    Table,
+    Why,
+    __version__,
+    describe,
+    differences,
+    machines,
+    profile,
+    run,
+    why,
+)
+
+__all__ = [
+    "App",
+    "CompilerError",
+    "ConfigError",
+    "Entry",
+    "Error",
+    "FileError",
+    "Generator",
+    "InternalError",
+    "Interrupted",
+    "Load",
+    "Machine",
+    "Messages",
+    "PacketError",
+    "Profile",
+    "Program",
+    "ProgramError",
+    "Result",
+    "Table",
+    "UsageError",
+    "Why",
+    "__version__",
+    "describe",
+    "differences",
+    "machines",
+    "profile",
+    "run",
+    "why",
+]

@@ -1,0 +1,402 @@
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, final
+
+__version__: str
+
+class _Bytes(Protocol):
+    def __bytes__(self) -> bytes: ...
+
+# A frame as it is on the wire, from the first byte of its Ethernet header, without FCS.
+_Frame: TypeAlias = bytes | bytearray | memoryview | _Bytes
+_Path: TypeAlias = str | PathLike[str]
+_Value: TypeAlias = int | float | bool | str
+
+@final
+class Entry:
+    """A number of a machine."""
+
+    @property
+    def key(self) -> str:
+        """Its name, as an override has it (``cluster.count``)."""
+    @property
+    def value(self) -> _Value:
+        """What it is, in :attr:`unit`."""
+    @property
+    def unit(self) -> str | None:
+        """Its unit."""
+    @property
+    def source(self) -> str | None:
+        """Where it comes from: a paper's section or table, a module of the RTL."""
+    @property
+    def note(self) -> str | None:
+        """What a reader should know of it."""
+    @property
+    def overridden(self) -> bool:
+        """Whether it was changed."""
+
+@final
+class Machine:
+    """A machine: one that Pinion comes with (see :func:`machines`), or a file, with numbers changed.
+
+    Numbers are changed by a dictionary (``{"cluster.count": 8}``) or by keywords with two underscores
+    for the dot (``cluster__count=8``).
+
+    Raises :class:`ConfigError` when a number does not exist or does not fit, :class:`UsageError` when
+    there is no such machine.
+    """
+
+    def __new__(
+        cls,
+        name: _Path,
+        overrides: Mapping[str, _Value] | None = None,
+        *,
+        faithful: bool = False,
+        **keys: _Value,
+    ) -> Machine: ...
+    @property
+    def name(self) -> str:
+        """The name it was given, or its file."""
+    @property
+    def kind(self) -> Literal["spin", "nanopu"]:
+        """Whether it is a sPIN NIC or a nanoPU."""
+    @property
+    def overrides(self) -> list[str]:
+        """What was changed, as the command takes it (``cluster.count=8``)."""
+    @property
+    def faithful(self) -> bool:
+        """Whether it follows the RTL where that lacks or breaks what the paper describes."""
+    @property
+    def entries(self) -> list[Entry]:
+        """Every number, in the order of its file."""
+    def keys(self) -> list[str]:
+        """The keys of all numbers, in the order of its file."""
+    def show(self) -> str:
+        """Gives the text of ``pinion machine show``: every number, its unit and its source."""
+    def __getitem__(self, key: str) -> _Value: ...
+    def __contains__(self, key: str) -> bool: ...
+    def __len__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Program:
+    """A program that was built."""
+
+    @property
+    def elf(self) -> Path:
+        """The ELF."""
+    @property
+    def compiler(self) -> str | None:
+        """The compiler; ``None`` when the program was up to date or made elsewhere."""
+    @property
+    def messages(self) -> str:
+        """What the compiler wrote."""
+
+@final
+class App:
+    """Packet handlers, a nanoservice or a cluster: a folder with an ``app.toml`` or ``cluster.toml``.
+
+    ``elf`` is a program to run instead of building the sources; ``cc`` a compiler (``"gcc"``, ``"zig"``
+    or a path) instead of the one that is found; ``debug`` compiles for a debugger, which is another
+    program with other cycles; ``build_dir`` is a folder for programs instead of the user's cache.
+
+    Raises :class:`ConfigError` when the manifest is wrong.
+    """
+
+    def __new__(
+        cls,
+        path: _Path,
+        *,
+        elf: _Path | None = None,
+        cc: str | None = None,
+        debug: bool = False,
+        build_dir: _Path | None = None,
+    ) -> App: ...
+    @staticmethod
+    def from_source(
+        source: str,
+        *,
+        header: str | None = None,
+        payload: str | None = None,
+        completion: str | None = None,
+        match: Sequence[str] | None = None,
+        harts: int | None = None,
+        machine: str | None = None,
+        name: str = "app",
+        language: Literal["c", "c++", "asm"] = "c",
+        manifest: str | None = None,
+        cc: str | None = None,
+        debug: bool = False,
+    ) -> App:
+        """Makes an application of source in a string.
+
+        Handlers are named by their functions (``header``, ``payload``, ``completion``); ``match`` are
+        the rules of their execution context, all packets if left out. ``harts`` makes it a nanoservice.
+        ``manifest`` says all instead: the text of an ``app.toml`` whose source is ``app.c`` (``app.cc``,
+        ``app.S``). The same text is built once: it is kept in the user's cache.
+        """
+    @property
+    def path(self) -> Path:
+        """Its folder, or its file."""
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def kind(self) -> Literal["handlers", "nanoservice", "cluster"]:
+        """What it is."""
+    def build(self, machine: Machine | _Path | None = None) -> list[Program]:
+        """Builds its programs unless they are up to date, and checks that they fit the machine.
+
+        Raises :class:`CompilerError` when there is no compiler or it refuses the sources.
+        """
+
+@final
+class Generator:
+    """Packets made to order: ``Generator("udp", size=512, count=10000, rate="400g")``.
+
+    The options are those of ``pinion run --generate``: ``size`` in bytes, ``rate`` in bit/s.
+    """
+
+    def __new__(cls, spec: str, **options: _Value) -> Generator: ...
+    @property
+    def spec(self) -> str:
+        """The specification, as ``pinion run --generate`` takes it."""
+
+@final
+class Load:
+    """Requests to a nanoservice, made to order, their answers measured.
+
+    ``Load(requests=1000, gap="exp:900", service=500)``; the options are those of ``pinion run --load``,
+    times in cycles.
+    """
+
+    def __new__(cls, spec: str = "", **options: _Value) -> Load: ...
+    @property
+    def spec(self) -> str:
+        """The specification, as ``pinion run --load`` takes it."""
+
+@final
+class Messages:
+    """Messages to a nanoservice and the answers that must come: a file such as ``messages.toml``."""
+
+    def __new__(cls, path: _Path) -> Messages: ...
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+@final
+class Table:
+    """A table, by column; polars, pandas, pyarrow and duckdb take it without a copy."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of its columns; ``_ns`` are nanoseconds of simulated time, ``stall_…`` cycles lost."""
+    @property
+    def num_rows(self) -> int:
+        """How many rows it has."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str) -> list[Any]:
+        """Gives a column as a list; ``None`` where there is no value."""
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Gives a dictionary from each column's name to its list."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Gives the table as a stream of Arrow's C interface, in a capsule."""
+
+@final
+class Result:
+    """What a run came to."""
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON document of ``pinion run --json``, as a dictionary."""
+    @property
+    def json(self) -> str:
+        """The JSON document as text."""
+    @property
+    def text(self) -> str:
+        """What the command prints of the run."""
+    @property
+    def ok(self) -> bool:
+        """Whether no handler failed, the run ended as it should, and all answers were as expected."""
+    @property
+    def output(self) -> str:
+        """What handlers or the program printed, with the command's marks of when and where."""
+    @property
+    def notices(self) -> list[str]:
+        """What the command says on standard error, compilers' warnings among it."""
+    @property
+    def frames(self) -> list[bytes]:
+        """The frames that left, in the order in which they did."""
+    @property
+    def frame_times_ns(self) -> list[float]:
+        """When each of the frames left, in nanoseconds of simulated time."""
+    @property
+    def unmatched(self) -> list[bytes]:
+        """The frames that no context matched, which go to the host."""
+    @property
+    def packets(self) -> Table:
+        """A row per packet, with the columns of ``pinion run --packets``; of a nanoservice, per frame."""
+    @property
+    def handlers(self) -> Table | None:
+        """A row per run of a handler, if ``handlers=True`` asked for it."""
+    @property
+    def host_memory(self) -> dict[str, bytes]:
+        """Contexts' host memory at the end, of those that ``host_memory=`` names."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Profile:
+    """Where every cycle of every hart went."""
+
+    @property
+    def text(self) -> str:
+        """What ``pinion profile`` prints."""
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON document of ``pinion profile --json``, as a dictionary."""
+    @property
+    def flame(self) -> str:
+        """A flame graph of cycles, as SVG."""
+    @property
+    def pprof(self) -> bytes:
+        """The profile for ``go tool pprof``."""
+    @property
+    def lcov(self) -> str:
+        """How often each line ran, for tools that show coverage."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Why:
+    """Why a packet or message took as long as it did, or was dropped."""
+
+    @property
+    def text(self) -> str:
+        """What ``pinion why`` prints: its way in parts that add up, and the cause in a sentence."""
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON document of ``pinion why --json``, as a dictionary."""
+    @property
+    def svg(self) -> str | None:
+        """The waterfall of its way, as SVG; ``None`` of a packet that was dropped."""
+    def _repr_html_(self) -> str: ...
+
+def profile(
+    app: App | _Path,
+    packets: _Path
+    | Generator
+    | Load
+    | Messages
+    | Iterable[_Frame | tuple[float, _Frame]]
+    | None = None,
+    *,
+    top: int = 12,
+    harts: bool = False,
+    machine: Machine | _Path | None = None,
+    pace: str | None = None,
+    seed: int | None = None,
+    link: str | None = None,
+    link_cycles: int | None = None,
+    peer: bool | None = None,
+    start: int | None = None,
+    cycles: int | None = None,
+    patience: int | None = None,
+    progress: Callable[[int, int | None, float, float], object] | None = None,
+) -> Profile:
+    """Tells where every cycle of every hart went, by handler, function, line and cause.
+
+    ``top`` is how many functions and lines the text has at most, ``harts`` whether it has a row per
+    hart. The rest is as for :func:`run`.
+    """
+
+def describe(frame: bytes) -> str:
+    """Writes a frame in short: its protocol, addresses and payload."""
+
+def differences(
+    expected: Sequence[bytes], got: Sequence[bytes], *, in_order: bool = True
+) -> list[str]:
+    """Says what differs between frames that must come and those that came; empty: nothing."""
+
+def machines() -> list[str]:
+    """Lists the machines that Pinion comes with."""
+
+def run(
+    app: App | _Path,
+    packets: _Path
+    | Generator
+    | Load
+    | Messages
+    | Iterable[_Frame | tuple[float, _Frame]]
+    | None = None,
+    *,
+    machine: Machine | _Path | None = None,
+    pace: str | None = None,
+    seed: int | None = None,
+    link: str | None = None,
+    link_cycles: int | None = None,
+    engine: Literal["simulator", "native"] | None = None,
+    workers: int | None = None,
+    check: bool = False,
+    handlers: bool = False,
+    host_memory: Sequence[str] | None = None,
+    peer: bool | None = None,
+    start: int | None = None,
+    cycles: int | None = None,
+    patience: int | None = None,
+    threads: int | None = None,
+    keep: bool = True,
+    progress: Callable[[int, int | None, float, float], object] | None = None,
+) -> Result:
+    """Runs an application until all packets are through.
+
+    ``packets`` is a capture's path, a :class:`Generator`, or frames: ``bytes`` or whatever ``bytes()``
+    takes (packets of scapy), each alone or in a pair behind the nanosecond of its arrival; one without a
+    time arrives with the one in front of it. A nanoservice takes a :class:`Load` or :class:`Messages`,
+    too. Without any, what the application has of its own comes in.
+
+    ``pace`` says when packets arrive (``"recorded"``, ``"max"``, or a rate in bit/s such as ``"100g"``);
+    ``seed`` is a generator's or a cluster's; ``link`` are faults (``"loss=1%,reorder=5%"``).
+    ``check`` looks at every access of memory. Of handlers: ``engine="native"`` runs them on this
+    computer, with so many ``workers``; ``handlers`` adds a row per handler to the summary and a table of
+    its runs; ``host_memory`` names contexts whose host memory the result has. Of a nanoservice:
+    ``link_cycles`` is the link's latency, ``peer`` whether the other end acknowledges, ``start`` the
+    cycle of the first request. Of nanoservices and clusters: the run ends after ``cycles``, or when no
+    message has moved for ``patience`` cycles. Of clusters: so many ``threads``, which change no result.
+
+    Without ``keep`` the result has the summary alone, for runs of many packets. ``progress`` is called
+    several times a second with packets done, packets in all or ``None``, nanoseconds simulated and
+    seconds of this computer.
+
+    Other threads of Python go on meanwhile. Ctrl-C ends the run with :class:`Interrupted`, whose
+    ``result`` has what was done. Raises a subclass of :class:`Error` for what the command refuses.
+    """
+
+def why(
+    app: App | _Path,
+    packets: _Path
+    | Generator
+    | Load
+    | Messages
+    | Iterable[_Frame | tuple[float, _Frame]]
+    | None = None,
+    *,
+    packet: int | None = None,
+    message: int | None = None,
+    p99: bool = False,
+    dropped: int | None = None,
+    machine: Machine | _Path | None = None,
+    pace: str | None = None,
+    seed: int | None = None,
+    link: str | None = None,
+    link_cycles: int | None = None,
+    peer: bool | None = None,
+    start: int | None = None,
+    cycles: int | None = None,
+    patience: int | None = None,
+    progress: Callable[[int, int | None, float, float], object] | None = None,
+) -> Why:
+    """Tells why a packet, or a message to a nanoservice, took as long as it did, or was dropped.
+
+    Which one: ``packet`` or ``message`` by its number from 0, the one than which 99 % took no longer
+    (``p99``), the n-th that was ``dropped``; without any, the slowest. The rest is as for :func:`run`.
+    """

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds the Python package into a wheel, with maturin from PyPI in an environment of its own.
+#
+#   scripts/wheel.sh [--profile PROFILE] [--out FOLDER]    [default: release, out/wheels]
+#
+# Prints the wheel's path. Exit status 3 when maturin is not there and PyPI cannot be reached.
+set -eu
+cd "$(dirname "$0")/.."
+readonly environment=.toolchain/maturin pinned=maturin==1.16.0 log=.toolchain/maturin.log
+profile=release out=out/wheels
+while [ $# -gt 0 ]; do
+    case $1 in
+    --profile) profile=$2 ;;
+    --out) out=$2 ;;
+    *) echo "wheel: unknown argument $1: --profile PROFILE, --out FOLDER" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+mkdir -p .toolchain "$out"
+has_maturin() { [ "$("$environment/bin/maturin" --version 2>/dev/null)" = "${pinned/==/ }" ]; }
+if ! has_maturin; then
+    { python3 -m venv --clear "$environment" && "$environment/bin/python" -m pip install --no-input \
+        --disable-pip-version-check "$pinned"; } >"$log" 2>&1 </dev/null || true
+    has_maturin || { echo "wheel: $pinned could not be installed ($log)" >&2; exit 3; }
+fi
+rm -f "$out"/pinion-*.whl
+"$environment/bin/maturin" build --profile "$profile" --locked --out "$out" --quiet >&2
+ls "$out"/pinion-*.whl
