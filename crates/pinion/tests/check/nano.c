@@ -731,7 +731,7 @@ static int preempted_within_thread(int argc, char **argv, int cid, int nc, uint6
 #ifdef FIXED
         csr_clear(mstatus, MSTATUS_MIE);
 #endif
-        uint64_t count = shared.count;
+        uint64_t count = shared.count; // finds data_race
         if (id == 1)
             for (int i = 0; i < 5000; i++)
                 __asm__ volatile("");
@@ -815,27 +815,6 @@ static void sliced(int cid)
 #endif
 }
 
-// case after_done: 1:1 0:2 1:3 0:4
-static int after_done_thread(void)
-{
-    /* A thread that has given the hart back may be interrupted at once. */
-    for (;;) {
-        take();
-#ifdef FIXED
-        shared.data[2]++;
-        lnic_msg_done();
-#else
-        lnic_msg_done();
-        shared.data[2]++; // finds lost_update
-#endif
-    }
-}
-
-static void after_done(int cid)
-{
-    run_threads(after_done_thread, 1, 1);
-}
-
 // case set_up_late: 1:1 0:2 1:3 0:4
 static int set_up_late_thread(int argc, char **argv, int cid, int nc, uint64_t id)
 {
@@ -895,8 +874,7 @@ static const struct {
     ALL(early), ALL(several), CASE(echo), CASE(asks_garbage), CASE(asks_short), CASE(asks_more),
     ALL(asks_together), ALL(handed_on), CASE(relay), ALL(relayed), ALL(relayed_late), CASE(nowhere),
     CASE(nowhere_written), CASE(misaligned), THREADS(preempted), THREADS(preempted_within),
-    THREADS(one_holds), THREADS(turns), THREADS(sliced), THREADS(after_done), THREADS(set_up_late),
-    THREADS(told),
+    THREADS(one_holds), THREADS(turns), THREADS(sliced), THREADS(set_up_late), THREADS(told),
 };
 
 bool is_single_core(void)
