@@ -49,7 +49,7 @@ pub use conditions::{Access, Conditions, Event, Watchpoint};
 pub use debuggee::Debuggee;
 pub use hunt::{Candidate, Goal, Hunt, Reason};
 pub use log::Target;
-pub use nano::Nano;
+pub use nano::{Nano, service};
 pub use nic::Nic;
 pub use position::Position;
 pub use terms::{Command, Reached, Said, Task, Width};

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 
 use pinion_app::app::Options;
 use pinion_app::service::Service;
+use pinion_app::tape::Tape;
 use pinion_debug::{
-    Access, Event, Goal, Nano, Position, Reason, Task, Timeline, Watchpoint, Wrong, among,
+    Access, Event, Goal, Position, Reason, Task, Timeline, Watchpoint, Wrong, among,
 };
 use pinion_isa::{Extensions, decode};
 use pinion_nanopu::event::{NanoPu, Retirements, Told};
 use pinion_net::fabric::Alone;
 use pinion_run::cluster::{self, NodeTracer, Plan, Tracing};
+use pinion_run::nanoservice::live::Recorded;
 use pinion_run::nanoservice::run::{self, RunOptions, Settling};
 use pinion_run::nanoservice::{Outputs, Setup, Traffic};
 use pinion_run::watch::Unobserved;
@@ -31,11 +33,12 @@ struct Retired {
     registers: [u64; 32],
 }
 
-/// Keeps every instruction, and the words that harts took.
+/// Keeps every instruction, the words that harts took, and the frames that came.
 #[derive(Default)]
 struct Kept {
     retired: Vec<Retired>,
     taken: Vec<(u64, u64)>,
+    frames: Vec<(u64, Vec<u8>)>,
 }
 
 impl Hears<NanoPu> for Kept {
@@ -49,6 +52,7 @@ impl Hears<NanoPu> for Kept {
                 self.retired.push(Retired { hart, at, pc, registers: *registers });
             }
             Told::Taken { at, word: Some(word), .. } => self.taken.push((at, word)),
+            Told::Arrived { first_flit, frame } => self.frames.push((first_flit, frame.to_vec())),
             _ => {}
         }
     }
@@ -82,14 +86,18 @@ fn debugged(name: &str) -> (Timeline, Service) {
     let (service, setup) = load(name);
     let again = load(name).0;
     let options = options(&setup);
-    (Timeline::of(Box::new(Nano::alone(service, &setup, options).unwrap())).unwrap(), again)
+    (Timeline::of(pinion_debug::service(service, &setup, options).unwrap()).unwrap(), again)
 }
 
 fn plain(name: &str) -> Kept {
     let (service, setup) = load(name);
+    heard(&service, &setup, options(&setup))
+}
+
+fn heard(service: &Service, setup: &Setup, options: RunOptions) -> Kept {
     let mut kept = Kept::default();
     let outputs = Outputs::default();
-    run::run(&service, &setup, options(&setup), &outputs, &mut Unobserved, &mut kept).unwrap();
+    run::run(service, setup, options, &outputs, &mut Unobserved, &mut kept).unwrap();
     kept
 }
 
@@ -98,8 +106,42 @@ fn registers_of_a_nanoservice_are_those_of_its_run() {
     if !has_gcc() {
         return;
     }
-    let kept = plain("nanopu_service");
-    let (mut timeline, _) = debugged("nanopu_service");
+    shows_what_ran(&plain("nanopu_service"), debugged("nanopu_service").0);
+}
+
+#[test]
+fn a_live_run_of_a_nanoservice_is_shown_as_it_ran() {
+    if !has_gcc() {
+        return;
+    }
+    let (service, setup) = load("nanopu_service");
+    let folder = std::env::temp_dir().join(format!("pinion-debug-live-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    // Slices without frames, with one and with several, that end wherever a program is.
+    let tape = Tape::create(&folder).unwrap();
+    tape.peer([2, 0, 0, 0, 0, 9]);
+    let mut end = 0;
+    for (at, frame) in plain("nanopu_service").frames {
+        while at >= end {
+            end += 1_700;
+            tape.ran(end);
+        }
+        tape.frame(setup.clock.time(at), &frame);
+    }
+    tape.ran(end + 50_000);
+    tape.finish().unwrap();
+    let live = || RunOptions::of(Traffic::Live(Recorded { folder: folder.clone(), kernel: None }));
+    let kept = heard(&service, &setup, live());
+    assert!(!kept.taken.is_empty(), "messages were read");
+    let debugged = pinion_debug::service(service, &setup, live()).unwrap();
+    let mut timeline = Timeline::of(debugged).unwrap();
+    assert_eq!(timeline.go(true, Goal::Condition).unwrap().reason, Reason::End);
+    shows_what_ran(&kept, timeline);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Compares positions with the instructions of a run that nobody stops.
+fn shows_what_ran(kept: &Kept, mut timeline: Timeline) {
     assert!(timeline.harts() > 1, "harts that share memory");
     let mut random = Xorshift64::new(0x5eed);
     for _ in 0..60 {
@@ -372,8 +414,8 @@ fn an_exception_stops_before_its_instruction() {
     let _ = std::fs::remove_dir_all(&app);
     let setup = Setup::new(&service, &Options::default()).unwrap();
     let options = RunOptions::of(Traffic::load("requests=1", &setup, true).unwrap());
-    let nano = Nano::alone(service, &setup, options).unwrap();
-    let mut timeline = Timeline::of(Box::new(nano)).unwrap();
+    let nano = pinion_debug::service(service, &setup, options).unwrap();
+    let mut timeline = Timeline::of(nano).unwrap();
     let arrival = timeline.go(true, Goal::Condition).unwrap();
     assert_eq!(arrival.reason, Reason::Fault(Wrong::Exception { mcause: 7, address: Some(8) }));
     assert!(timeline.csr(0, 0x342).is_none(), "mcause is that of the trap to come");

@@ -3,6 +3,8 @@
 //! Only harts write memory, so what is shown of it is where the node is, taken back to the position.
 //! Queues and the head word of x30 are those of the cycle itself.
 
+#[cfg(target_os = "linux")]
+mod again;
 mod ears;
 mod service;
 
@@ -20,6 +22,7 @@ use crate::log::Log;
 use crate::tap::Tap;
 use crate::terms::{Reached, Said, Task, Width};
 pub use ears::Interpreter;
+pub use service::service;
 
 /// CSRs that a debugger sees: those of traps and of floating point, then the network's (RTL
 /// Instructions.scala of the nanoPU's Rocket).

@@ -22,7 +22,7 @@ const LONGEST_BOOT_CYCLES: u64 = 100_000_000;
 
 /// What nodes hold that somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Holds {
+pub enum Holds {
     /// Nothing.
     Nothing,
     /// Messages that it is for the other end, or for a program, to take.
@@ -32,7 +32,7 @@ pub(crate) enum Holds {
 }
 
 /// What runs behind the wire.
-pub(crate) trait Inside {
+pub trait Inside {
     /// Says what it is.
     fn what(&self) -> &'static str;
 
@@ -70,7 +70,7 @@ pub(crate) trait Inside {
 }
 
 /// Nodes behind a wire.
-pub(crate) struct Cycles<I> {
+pub struct Cycles<I> {
     /// The nodes.
     pub inside: I,
     clock: Clock,
@@ -82,6 +82,11 @@ pub(crate) struct Cycles<I> {
 }
 
 impl<I: Inside> Cycles<I> {
+    /// Puts nodes behind a wire, whose programs are ready in a cycle.
+    pub const fn new(inside: I, clock: Clock, ready: u64) -> Self {
+        Self { inside, clock, now: 0, ready, wire_free: 0 }
+    }
+
     /// Runs nodes until their programs are ready for frames.
     ///
     /// # Errors
@@ -92,7 +97,7 @@ impl<I: Inside> Cycles<I> {
         outside: &mut Outside,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let mut cycles = Self { inside, clock, now: 0, ready: 0, wire_free: 0 };
+        let mut cycles = Self::new(inside, clock, 0);
         while cycles.now < LONGEST_BOOT_CYCLES
             && !cycles.inside.is_quiet()
             && !cycles.inside.has_ended()
@@ -119,13 +124,13 @@ impl<I: Inside> Cycles<I> {
         observer: &mut dyn Observer,
     ) -> Result<(Self, Duration)> {
         let start = Instant::now();
-        let mut cycles = Self { inside, clock, now: 0, ready: played.ready, wire_free: 0 };
+        let mut cycles = Self::new(inside, clock, played.ready);
         while let Some(until) = played.until() {
+            let mut frames = Vec::new();
             while let Some((_, frame)) = played.frame()? {
-                cycles.arrive(frame);
+                frames.push(frame);
             }
-            cycles.inside.run(until.min(end), &mut |_| {})?;
-            cycles.now = cycles.now.max(until.min(end));
+            cycles.slice(frames, until.min(end))?;
             cycles.inside.pass_on(observer);
             let progress = Progress::live(clock.time(cycles.now), start);
             let goes_on = observer.goes_on(&progress) && !cycles.inside.is_unheard();
@@ -134,6 +139,30 @@ impl<I: Inside> Cycles<I> {
             }
         }
         Ok((cycles, start.elapsed()))
+    }
+
+    /// Does again what a slice of a live run did: its frames come, and what they lead to before a cycle;
+    /// what is sent goes nowhere.
+    ///
+    /// # Errors
+    /// When an output fails.
+    pub fn slice(&mut self, frames: impl IntoIterator<Item = Vec<u8>>, until: u64) -> Result<()> {
+        for frame in frames {
+            self.arrive(frame);
+        }
+        self.inside.run(until, &mut |_| {})?;
+        self.now = self.now.max(until);
+        Ok(())
+    }
+
+    /// Gives where its times stand: its own, and that from which the wire is free.
+    pub const fn times(&self) -> (u64, u64) {
+        (self.now, self.wire_free)
+    }
+
+    /// Has its times stand where they stood; the nodes go there by themselves.
+    pub const fn go_to(&mut self, (now, wire_free): (u64, u64)) {
+        (self.now, self.wire_free) = (now, wire_free);
     }
 
     /// Lets a frame arrive behind those before.

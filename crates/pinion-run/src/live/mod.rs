@@ -37,7 +37,7 @@ use pace::Pace;
 use queue::Queue;
 
 pub use arp::NIC_MAC;
-pub(crate) use cycles::{Cycles, Holds, Inside};
+pub use cycles::{Cycles, Holds, Inside};
 pub use device::Device;
 pub use faults::Faults;
 pub use handlers::{Passing, run};

@@ -1,6 +1,7 @@
 //! Nanoservices live. A node has one address, for which ARP is answered outside; requests are not its
 //! own but come from whoever is beyond the device.
 
+use std::borrow::Borrow;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -102,7 +103,7 @@ pub struct Recorded {
 
 /// Sums up a live run, apart from how it went outside.
 fn sum_up_live<L: Settling>(
-    cycles: Cycles<Live<'_, L>>,
+    cycles: Cycles<Live<&Service, L>>,
     setup: &Setup,
     host: Duration,
 ) -> Result<Summary> {
@@ -117,17 +118,21 @@ fn sum_up_live<L: Settling>(
 }
 
 /// A node behind a wire.
-struct Live<'a, L> {
-    end: NodeEnd<Ears<L>>,
-    service: &'a Service,
+pub struct Live<S, L> {
+    /// The node at its end of the wire.
+    pub end: NodeEnd<Ears<L>>,
+    service: S,
     contexts: u16,
     said: Said,
 }
 
-impl<'a, L: Settling> Live<'a, L> {
+impl<S: Borrow<Service>, L: Settling> Live<S, L> {
     /// Makes a node with an address of its own, behind a wire whose other side has a hardware address.
-    fn new(
-        service: &'a Service,
+    ///
+    /// # Errors
+    /// When the program does not fit, or an output fails.
+    pub fn new(
+        service: S,
         setup: &mut Setup,
         (ip, peer): (Ipv4Addr, [u8; 6]),
         outputs: &Outputs,
@@ -139,7 +144,7 @@ impl<'a, L: Settling> Live<'a, L> {
         setup.wait_for_peers();
         let wire = Wire::new(setup, PEER_IP);
         let frames = Frames::new(outputs, wire, Matching::Oldest, setup.clock)?;
-        let node = setup.node(service)?;
+        let node = setup.node(service.borrow())?;
         let ears = Ears::new(node.harts(), frames, listener);
         Ok(Self {
             said: Said::new(node.harts()),
@@ -149,19 +154,20 @@ impl<'a, L: Settling> Live<'a, L> {
         })
     }
 
-    fn ending(&self) -> Ending {
+    /// Says how the program has ended, or how it stands.
+    pub fn ending(&self) -> Ending {
         match self.end.progress {
             NodeProgress::Exited { code, at } => Ending::Exited { code, at },
             NodeProgress::Stopped { why, at } => Ending::Stopped { why: why.to_owned(), at },
-            _ if self.end.begun(self.contexts) > 0 && !self.end.is_quiet() => {
-                Ending::Stuck(hang::describe(&self.end.node, &self.service.image, self.contexts))
-            }
+            _ if self.end.begun(self.contexts) > 0 && !self.end.is_quiet() => Ending::Stuck(
+                hang::describe(&self.end.node, &self.service.borrow().image, self.contexts),
+            ),
             _ => Ending::Finished,
         }
     }
 }
 
-impl<L: Settling> Inside for Live<'_, L> {
+impl<S: Borrow<Service>, L: Settling> Inside for Live<S, L> {
     fn what(&self) -> &'static str {
         "a nanoservice"
     }
@@ -211,6 +217,6 @@ impl<L: Settling> Inside for Live<'_, L> {
 
     fn pass_on(&mut self, observer: &mut dyn Observer) {
         self.said.print(&self.end.node, observer, self.end.has_ended());
-        self.said.warn(&self.end.node, self.service, observer);
+        self.said.warn(&self.end.node, self.service.borrow(), observer);
     }
 }

@@ -13,7 +13,7 @@ use pinion::cluster::Target;
 use pinion::debug::console::{Console, Why};
 use pinion::debug::dap::Launched;
 use pinion::debug::session::{self, Ended};
-use pinion::debug::{Nano, Target as Place, Timeline, Width, among, gdb};
+use pinion::debug::{Target as Place, Timeline, Width, among, gdb};
 use pinion::error::Result;
 use pinion::fault::program::Code;
 use pinion::manifest::Manifest;
@@ -32,7 +32,7 @@ pub const OWN_GDB: &str = "127.0.0.1:0";
 /// Time between two looks at whether gdb has connected.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What looks into live runs of nodes, which the debugger does not.
+/// What looks into live runs of clusters, which the debugger does not.
 const LIVE_LOOKS: &str = "`pinion trace`, `why` and `profile` look into it";
 
 /// What is debugged: a run that has not begun, and its program.
@@ -177,11 +177,10 @@ fn why(run: RunArgs, node: Option<String>) -> Why {
 
 /// Begins the run of a nanoservice.
 fn of_service(args: &DebugArgs, manifest: Manifest) -> Result<Subject> {
-    recorded::refuse_live(&args.run, "a nanoservice", LIVE_LOOKS)?;
     let (service, setup) = service::prepare(&args.run, manifest)?;
     let options = service::run_options(&args.run, &service, &setup)?;
     let elf = service.built.elf.clone();
-    let timeline = Timeline::of(Box::new(Nano::alone(service, &setup, options)?))?;
+    let timeline = Timeline::of(pinion::debug::service(service, &setup, options)?)?;
     Ok(Subject::new(timeline, elf, why(args.run.clone(), None)))
 }
 
