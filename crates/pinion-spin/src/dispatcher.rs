@@ -112,14 +112,16 @@ impl Dispatcher {
                 self.retry(shared, mpq, now);
             }
         }
+        let mut full_from = now;
         if let Some((task, from)) = self.register
             && from <= now
             && self.dispatch(shared, now, task, clusters, listener)
         {
             self.register = None;
+            full_from = from;
         }
         if self.register.is_none()
-            && let Some((task, state)) = mpq.arbitrate(now, &shared.packets)
+            && let Some((task, state)) = mpq.arbitrate(now, full_from, &shared.packets)
         {
             self.register = Some((task, now + 1));
             let message = shared.packets[task.packet].record.message;

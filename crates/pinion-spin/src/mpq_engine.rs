@@ -191,8 +191,9 @@ impl MpqEngine {
         self.staged.push_back((from, index));
     }
 
-    /// Chooses a ready queue and gives its task, and the number of the state that its message was in.
-    pub fn arbitrate(&mut self, now: u64, packets: &Packets) -> Option<(Task, u32)> {
+    /// Notes what has become ready by cycle `now`.
+    #[inline]
+    fn see(&mut self, now: u64) {
         while let Some(&(from, index)) = self.staged.front() {
             if from > now {
                 break;
@@ -200,7 +201,36 @@ impl MpqEngine {
             self.staged.pop_front();
             self.ready.set(index, self.queues[index as usize].message.has_task());
         }
-        let index = self.arbiter.grant(&self.ready)?;
+    }
+
+    /// Gives the queue that the arbiter chose while the register behind it was full, from cycle
+    /// `full_from` until now: it keeps its choice, however many become ready meanwhile. (RTL:
+    /// rr_arb_tree with LockIn.)
+    fn kept_choice(&mut self, now: u64, full_from: u64) -> Option<u32> {
+        let mut cycle = full_from;
+        while cycle < now {
+            self.see(cycle);
+            if !self.ready.is_empty() {
+                return self.arbiter.grant(&self.ready);
+            }
+            cycle = self.next_ready_cycle()?;
+        }
+        None
+    }
+
+    /// Chooses a ready queue and gives its task, and the number of the state that its message was in;
+    /// the register behind it was full from cycle `full_from` on.
+    pub fn arbitrate(
+        &mut self,
+        now: u64,
+        full_from: u64,
+        packets: &Packets,
+    ) -> Option<(Task, u32)> {
+        let kept = self.kept_choice(now, full_from);
+        self.see(now);
+        // A message that was ended from outside has left its queue.
+        let kept = kept.filter(|&index| self.queues[index as usize].message.has_task());
+        let index = kept.or_else(|| self.arbiter.grant(&self.ready))?;
         let queue = &mut self.queues[index as usize];
         let (packet, state) = (queue.head, queue.message.number());
         let (kind, frees) = queue.message.send();
@@ -310,5 +340,39 @@ impl MpqEngine {
             format!("MPQ {index} (message {id}, context {context}): {state}")
         })
         .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PacketRecord;
+    use crate::task::Packet;
+    use crate::testing::machine;
+
+    /// Takes packets of messages 0, 1, 2 at cycles 10, 11, 12, and gives the second choice, the
+    /// register being full from cycle 12 until it is made.
+    fn second_choice(now: u64) -> Option<u32> {
+        let (mut engine, mut packets) = (MpqEngine::new(&machine()), Packets::default());
+        for (cycle, message) in [(10, 0), (11, 6), (12, 2)] {
+            let record = PacketRecord { message, ..PacketRecord::default() };
+            let packet =
+                Packet { record, address: 0, l1_bytes: 0, next: NO_PACKET, static_cell: false };
+            let slot = packets.insert(packet);
+            let handlers = Handlers { payload: 4, ..Handlers::default() };
+            let taken = engine.accept(cycle, slot, &mut packets, handlers, u64::MAX);
+            assert_eq!(taken, Ok(()));
+        }
+        assert_eq!(engine.arbitrate(11, 11, &packets).map(|(task, _)| task.queue), Some(0));
+        engine.arbitrate(now, 12, &packets).map(|(task, _)| task.queue)
+    }
+
+    /// Queue 6 is the only one that is ready in cycle 12; queue 2, which comes a cycle later, would
+    /// go first.
+    #[test]
+    fn the_arbiter_keeps_its_choice_while_the_register_is_full() {
+        assert_eq!(second_choice(12), Some(6));
+        assert_eq!(second_choice(13), Some(6));
+        assert_eq!(second_choice(20), Some(6));
     }
 }

@@ -9,8 +9,8 @@
 //          After a grant the pointer moves to the next requester above it, or else to the lowest.
 //          With LOCK those who ask in a cycle whose grant is not taken are remembered, and the choice
 //          stays among them, and so the same, until it is: whoever comes meanwhile does not count.
-// Source:  the arbiter trees of PsPIN's RTL (rr_arb_tree); the model's `RoundRobin`,
-//          which does not lock.
+// Source:  the arbiter trees of PsPIN's RTL (rr_arb_tree); the model's `RoundRobin`
+//          (`MpqEngine::kept_choice` locks).
 `default_nettype none
 
 module round_robin #(
