@@ -1,0 +1,110 @@
+// tcdm_interconnect: who gets a bank of a cluster's L1 in which cycle (TCDM).
+//
+// In:      of each requester (cores, the ports of other clusters): `request`: bank, row, write or read
+//          with data and strobes, whether it is atomic. `beat`: the DMA engine moves a beat over the
+//          banks of `beat_superbank` in this cycle. `bank_read`: what each bank read in the cycle before.
+// Out:     `request_grant`: who is served in this cycle; `response`: in the cycle behind, what was read.
+//          `bank_…`: each bank's access. `state_turn`: the number of what each bank has served.
+// Latency: none to the bank; a read's data a cycle later. One word a bank and cycle; an atomic holds its
+//          bank for a cycle more, a beat its banks for its cycle.
+// How:     a tree at every bank; the bits of the number of what it has served name the side that goes
+//          first at each level, so that everyone has the first turn once in REQUESTERS accesses.
+// Memory:  none: the banks are outside.
+// Source:  PsPIN paper, section III-B2; the model's `L1Banks`.
+`default_nettype none
+
+module tcdm_interconnect #(
+    // Cores and other ports; a power of two, at least 2.
+    parameter integer REQUESTERS = 8,
+    // l1.banks (PsPIN 64); a power of two, at least 2.
+    parameter integer BANKS = 16,
+    // Banks of a beat, dma.port_bytes / 4 (PsPIN 16); at most half of them.
+    parameter integer BEAT_BANKS = 4,
+    // Rows of a bank, as bits.
+    parameter integer ROW_BITS = 12,
+    parameter integer WORD_BYTES = 4
+) (
+    input  wire                                 clock,
+    input  wire                                 reset,
+    input  wire [REQUESTERS-1:0]                request_valid,
+    output wire [REQUESTERS-1:0]                request_grant,
+    input  wire [REQUESTERS*$clog2(BANKS)-1:0]  request_bank,
+    input  wire [REQUESTERS*ROW_BITS-1:0]       request_row,
+    input  wire [REQUESTERS-1:0]                request_write,
+    input  wire [REQUESTERS-1:0]                request_atomic,
+    input  wire [REQUESTERS*8*WORD_BYTES-1:0]   request_data,
+    input  wire [REQUESTERS*WORD_BYTES-1:0]     request_strobes,
+    output reg  [REQUESTERS-1:0]                response_valid,
+    output wire [REQUESTERS*8*WORD_BYTES-1:0]   response_data,
+    input  wire                                 beat_valid,
+    input  wire [$clog2(BANKS/BEAT_BANKS)-1:0]  beat_superbank,
+    output wire [BANKS-1:0]                     bank_valid,
+    output wire [BANKS*ROW_BITS-1:0]            bank_row,
+    output wire [BANKS-1:0]                     bank_write,
+    output wire [BANKS*8*WORD_BYTES-1:0]        bank_data,
+    output wire [BANKS*WORD_BYTES-1:0]          bank_strobes,
+    input  wire [BANKS*8*WORD_BYTES-1:0]        bank_read,
+    output wire [BANKS*$clog2(REQUESTERS)-1:0]  state_turn
+);
+    localparam integer INDEX = $clog2(REQUESTERS);
+    localparam integer BANK = $clog2(BANKS);
+    localparam integer SUPERBANK = $clog2(BANKS / BEAT_BANKS);
+    localparam integer BITS = 8 * WORD_BYTES;
+
+    wire [BANKS*REQUESTERS-1:0] grants;
+
+    genvar bank, place;
+    generate
+        for (bank = 0; bank < BANKS; bank = bank + 1) begin : by_bank
+            localparam [BANK-1:0]      OWN = BANK'(bank);
+            localparam [SUPERBANK-1:0] OWN_SUPERBANK = SUPERBANK'(bank / BEAT_BANKS);
+            reg  [INDEX-1:0]      turn;
+            reg                   held;
+            wire [REQUESTERS-1:0] asks, nearest;
+            wire                  any;
+            wire [INDEX-1:0]      difference;
+            wire [INDEX-1:0]      winner = difference ^ turn;
+            wire                  taken = beat_valid && beat_superbank == OWN_SUPERBANK;
+            wire                  serves = any && !held && !taken;
+            for (place = 0; place < REQUESTERS; place = place + 1) begin : by_place
+                localparam [INDEX-1:0] PLACE = INDEX'(place);
+                assign asks[place] = request_valid[place]
+                    && request_bank[place*BANK +: BANK] == OWN;
+                assign nearest[place] = asks[PLACE ^ turn];
+                assign grants[bank*REQUESTERS + place] = serves && winner == PLACE;
+            end
+            first_one #(.COUNT(REQUESTERS)) find (
+                .bits(nearest), .any(any), .index(difference)
+            );
+            assign bank_valid[bank] = serves;
+            assign bank_row[bank*ROW_BITS +: ROW_BITS] = request_row[winner*ROW_BITS +: ROW_BITS];
+            assign bank_write[bank] = serves && request_write[winner];
+            assign bank_data[bank*BITS +: BITS] = request_data[winner*BITS +: BITS];
+            assign bank_strobes[bank*WORD_BYTES +: WORD_BYTES] =
+                request_strobes[winner*WORD_BYTES +: WORD_BYTES];
+            assign state_turn[bank*INDEX +: INDEX] = turn;
+            always @(posedge clock)
+                if (reset) {turn, held} <= 0;
+                else begin
+                    if (serves) turn <= turn + 1'b1;
+                    held <= serves && request_atomic[winner];
+                end
+        end
+    endgenerate
+
+    genvar requester;
+    generate
+        for (requester = 0; requester < REQUESTERS; requester = requester + 1) begin : by_requester
+            wire [BANK-1:0] asked = request_bank[requester*BANK +: BANK];
+            reg  [BANK-1:0] served_by;
+            assign request_grant[requester] = grants[asked*REQUESTERS + requester];
+            assign response_data[requester*BITS +: BITS] = bank_read[served_by*BITS +: BITS];
+            always @(posedge clock) begin
+                if (request_grant[requester]) served_by <= asked;
+                response_valid[requester] <= !reset && request_grant[requester];
+            end
+        end
+    endgenerate
+endmodule
+
+`default_nettype wire
