@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes how large the units are and how fast into the book's table, docs/tables/hardware.md.
+"""Writes how large the units are and how fast into the book's table, docs/tables/hardware.md, and how
+they grow with a parameter into its figure, docs/src/figures/hardware-growth.svg.
 
     python3 tests/hardware/sizes.py [--jobs N]
 
@@ -19,8 +20,9 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
-from checks import sources  # noqa: E402
+import growth  # noqa: E402
 from common import REPOSITORY, Difference, Skip, check  # noqa: E402
+from synthesis import synthesize  # noqa: E402
 from tools import HARDWARE, call, find, need, scratch  # noqa: E402
 
 TABLE = REPOSITORY / "docs/tables/hardware.md"
@@ -31,18 +33,6 @@ HEAD = """\
 # Simple gates and multiplexers of two inputs, as standard cells have them.
 GATES = "AND,NAND,OR,NOR,XOR,XNOR,MUX"
 PLACE_AND_ROUTE = ["--85k", "--package", "CABGA756", "--speed", "8", "--out-of-context"]
-
-
-def synthesize(name, unit, size, script):
-    """Runs a synthesis; gives cells by type."""
-    files = " ".join(map(str, sources(unit)))
-    sets = " ".join(f"-set {key} {value}" for key, value in size.items())
-    with scratch() as folder:
-        counts = Path(folder) / "stat.json"
-        begin = f"read_verilog -sv {files}; chparam {sets} {name}; "
-        status, text = call("yosys", "-q", "-p", f"{begin}{script}; tee -q -o {counts} stat -json")
-        check(not status and counts.exists(), f"yosys ended with {status}:\n{text[-2000:]}")
-        return json.loads(counts.read_text())["design"]["num_cells_by_type"]
 
 
 def clock(netlist, folder):
@@ -83,6 +73,7 @@ def main():
         need("yosys")
         with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
             lines = list(pool.map(lambda size: row(*size), sizes))
+            growth.write(units, pool)
     except (Difference, Skip) as problem:
         return f"{problem}"
     TABLE.write_text(HEAD + "".join(lines))
