@@ -59,6 +59,8 @@ speed:
 hardware:
 	@scripts/setup.sh hardware
 	python3 tests/hardware/run.py
+	cargo build --locked -p pinion
+	python3 tests/hardware/model.py
 	python3 tests/hardware/sizes.py
 	python3 tests/docs/run.py docs/src/hardware.md --write
 
