@@ -4,8 +4,8 @@
     python3 tests/python/run.py [--pinion PATH] [--profile PROFILE] [-- PYTEST_ARGUMENT...]
 
 The tests compare what the package gives with the JSON of the command. The wheel is built with the profile
-of `make demo` unless another is named: most of it is compiled already when the step `speed` has run. Left
-out where PyPI cannot be reached. Exit status 0 when all is as it must be.
+of `make demo` unless another is named; what PyO3 asks of shared dependencies is compiled once more for it.
+Left out where PyPI cannot be reached. Exit status 0 when all is as it must be.
 """
 
 import argparse

@@ -40,7 +40,8 @@ def test_sessions_give_what_the_page_shows(folder: Path) -> None:
     text = "\n".join(blocks(test=False))
     session = doctest.DocTestParser().get_doctest(text, {}, "python.md", str(PAGE), 0)
     assert len(session.examples) > 20
-    runner = doctest.DocTestRunner(checker=Checker())
+    # Left to itself it would follow pytest's own -v.
+    runner = doctest.DocTestRunner(checker=Checker(), verbose=False)
     said: list[str] = []
     runner.run(session, out=said.append)
     assert not said, "".join(said)
