@@ -14,6 +14,7 @@ use crate::app::{App, Kind};
 use crate::errors;
 use crate::html;
 use crate::packets::{Changes, Source};
+use crate::result::document;
 use crate::run::Asked;
 use crate::watch::Watch;
 
@@ -141,7 +142,7 @@ impl Profile {
     /// The JSON document of `pinion profile --json`, as a dictionary.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?.call_method1("loads", (&self.json,))
+        document(py, &self.json)
     }
 
     /// A flame graph, as SVG.

@@ -9,6 +9,11 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::html;
 use crate::table::Table;
 
+/// Gives a JSON document as a dictionary.
+pub fn document<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (json,))
+}
+
 /// What a run came to.
 #[pyclass(frozen, module = "pinion")]
 pub struct Result {
@@ -96,7 +101,7 @@ impl Result {
     /// The JSON document of `pinion run --json`, as a dictionary.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?.call_method1("loads", (&self.json,))
+        document(py, &self.json)
     }
 
     /// The JSON document as text.

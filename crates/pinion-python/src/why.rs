@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::app::{App, Kind};
 use crate::html;
 use crate::packets::Source;
+use crate::result::document;
 use crate::run::Asked;
 use crate::watch::Watch;
 use crate::{errors, packets};
@@ -160,7 +161,7 @@ impl Why {
     /// The JSON document of `pinion why --json`, as a dictionary.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?.call_method1("loads", (&self.json,))
+        document(py, &self.json)
     }
 
     /// The waterfall of its way, as SVG; `None` of a packet that was dropped.

@@ -350,7 +350,7 @@ mod tests {
     use crate::task::Packet;
     use crate::testing::machine;
 
-    /// Takes packets of messages 0, 1, 2 at cycles 10, 11, 12, and gives the second choice, the
+    /// Takes packets of messages 0, 6, 2 at cycles 10, 11, 12, and gives the second choice, the
     /// register being full from cycle 12 until it is made.
     fn second_choice(now: u64) -> Option<u32> {
         let (mut engine, mut packets) = (MpqEngine::new(&machine()), Packets::default());

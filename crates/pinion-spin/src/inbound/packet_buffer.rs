@@ -1,7 +1,7 @@
 //! The allocator of the L2 packet buffer.
 //!
-//! In: packets by number, and their sizes. Out: addresses. Makes the inbound engine wait when there is no room: a ring as
-//! PsPIN's NIC inbound engine has it, or FPsPIN's two lists of slots.
+//! In: packets by number, and their sizes. Out: addresses. Makes the inbound engine wait when there is
+//! no room: a ring as PsPIN's NIC inbound engine has it, or FPsPIN's two lists of slots.
 
 mod ring;
 mod slots;
