@@ -28,9 +28,11 @@ from ._pinion import (
     Load,
     Machine,
     Messages,
+    Plan,
     Profile,
     Program,
     Result,
+    Sweep,
     Table,
     Why,
     __version__,
@@ -41,6 +43,7 @@ from ._pinion import (
     run,
     why,
 )
+from ._sweep import sweep
 
 __all__ = [
     "App",
@@ -56,10 +59,12 @@ __all__ = [
     "Machine",
     "Messages",
     "PacketError",
+    "Plan",
     "Profile",
     "Program",
     "ProgramError",
     "Result",
+    "Sweep",
     "Table",
     "UsageError",
     "Why",
@@ -69,5 +74,6 @@ __all__ = [
     "machines",
     "profile",
     "run",
+    "sweep",
     "why",
 ]

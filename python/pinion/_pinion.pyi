@@ -77,6 +77,7 @@ class Machine:
     def __getitem__(self, key: str) -> _Value: ...
     def __contains__(self, key: str) -> bool: ...
     def __len__(self) -> int: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
     def _repr_html_(self) -> str: ...
 
 @final
@@ -243,6 +244,88 @@ class Result:
     @property
     def host_memory(self) -> dict[str, bytes]:
         """Contexts' host memory at the end, of those that ``host_memory=`` names."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Plan:
+    """What :func:`sweep` will do: every point of a grid, checked; for those who run the points themselves.
+
+    ``packets`` are a :class:`Generator` or a :class:`Load`; the other arguments are those of :func:`sweep`.
+    """
+
+    def __new__(
+        cls,
+        app: App | _Path,
+        grid: dict[str, Any],
+        *,
+        packets: Generator | Load | None = None,
+        machine: Machine | _Path | None = None,
+        out: _Path = "out/sweeps",
+        jobs: int | None = None,
+        fresh: bool = False,
+    ) -> Plan: ...
+    @property
+    def points(self) -> list[dict[str, str]]:
+        """Its points, each with its values as texts, the last key varying fastest."""
+    @property
+    def programs(self) -> int:
+        """How many programs the points need that are built beforehand."""
+    def __len__(self) -> int: ...
+    def work(self, point: int) -> float:
+        """Gives how long a point will take, for comparing points."""
+    def build(self, program: int) -> str:
+        """Builds one of the programs unless it is up to date; gives what the compiler wrote."""
+    def key(self, point: int) -> str:
+        """Gives a digest of all that a point's result depends on; its program must have been built."""
+    def measure(self, point: int) -> str:
+        """Runs a point here, and gives its row as JSON."""
+    def known(self, key: str) -> str | None:
+        """Gives the row that the journal has under a key."""
+    def keep(self, point: int, row: str) -> None:
+        """Writes the row that :meth:`measure` gave of a point to the journal, and to the disk."""
+    def outcome(
+        self,
+        came: Sequence[tuple[str | None, str | None]],
+        *,
+        kept: int = 0,
+        seconds: float = 0.0,
+        workers: int = 0,
+    ) -> Sweep:
+        """Puts a sweep together from each point's row, or what went wrong with it; writes its tables."""
+    def run(self, progress: Callable[[int, int, float], object] | None = None) -> Sweep:
+        """Runs the points that the journal does not have, on this computer's cores; writes the tables."""
+
+@final
+class Sweep:
+    """What a sweep came to; polars, pandas, pyarrow and duckdb take it as they take its table."""
+
+    @property
+    def app(self) -> str:
+        """The application's name."""
+    @property
+    def table(self) -> Table:
+        """A row for each point: its values, what was measured, and its ``problem``."""
+    @property
+    def kept(self) -> int:
+        """How many points earlier sweeps had measured."""
+    @property
+    def ran(self) -> int:
+        """How many points were run."""
+    @property
+    def failed(self) -> int:
+        """How many points have a problem."""
+    @property
+    def text(self) -> str:
+        """The table that ``pinion sweep`` prints."""
+    def plot(self, x: str | None = None, y: str | None = None) -> str | None:
+        """Draws a number over a key as SVG, a curve for each combination of the other keys.
+
+        ``x`` is a key, ``y`` a column or the beginning of its name; ``None`` when nothing varies.
+        """
+    def write_parquet(self, path: _Path) -> None:
+        """Writes the table as Parquet."""
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def _repr_html_(self) -> str: ...
 
 @final

@@ -12,9 +12,10 @@ use pinion_app::{Error, manifest};
 use pinion_run::cluster::{self, Plan};
 use pinion_run::nanoservice::Setup;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::errors;
-use crate::machine::{Machine, text_of_path};
+use crate::machine::{Machine, Newargs, text_of_path};
 
 /// What an application is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -199,6 +200,16 @@ impl App {
         })
     }
 
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<Newargs<'py>> {
+        let Self { path, elf, cc, debug, build_dir, .. } = self.clone().absolute()?;
+        let keywords = PyDict::new(py);
+        keywords.set_item("elf", elf)?;
+        keywords.set_item("cc", cc)?;
+        keywords.set_item("debug", debug)?;
+        keywords.set_item("build_dir", build_dir)?;
+        Ok(((path,).into_pyobject(py)?, keywords))
+    }
+
     fn __repr__(&self) -> String {
         format!("<pinion.App {}: {}, {}>", self.name, self.kind.name(), self.path.display())
     }
@@ -232,6 +243,23 @@ impl App {
             }
         }
         Ok(options)
+    }
+
+    /// Gives the same, wherever the working directory is.
+    pub fn absolute(self) -> PyResult<Self> {
+        let absolute = |path: Option<PathBuf>| path.map(std::path::absolute).transpose();
+        let (elf, build_dir) = (absolute(self.elf)?, absolute(self.build_dir)?);
+        Ok(Self { path: std::path::absolute(self.path)?, elf, build_dir, ..self })
+    }
+
+    /// Refuses what was compiled for a debugger, whose cycles are none to compare.
+    pub fn check_release(&self, verb: &str) -> pinion_app::Result<()> {
+        match self.debug {
+            true => Err(Error::Usage(format!(
+                "debug=True is another program with other cycles, none that {verb} could compare"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// Finds the file of a cluster.

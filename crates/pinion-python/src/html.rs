@@ -15,6 +15,11 @@ pub fn escaped(text: &str) -> String {
     written
 }
 
+/// Takes a picture out of its file, for a page.
+pub fn inline(svg: &str) -> &str {
+    svg.find("<svg").map_or("", |start| &svg[start..])
+}
+
 /// Writes a heading and a text whose columns stay aligned.
 pub fn text(heading: &str, text: &str) -> String {
     format!("<strong>{}</strong><pre>{}</pre>", escaped(heading), escaped(text))

@@ -8,6 +8,7 @@
 //! | `packets` | `Generator`, `Load`, `Messages`, and frames as bytes: what comes in |
 //! | `run` | `run()` |
 //! | `result` | `Result`: summary, frames, tables |
+//! | `sweep` | `Plan`, `Sweep`: grids of settings, point by point for workers anywhere |
 //! | `why` | `why()`: why a packet or message took so long |
 //! | `profile` | `profile()`: where cycles go |
 //! | `expect` | `describe()`, `differences()`: frames in words |
@@ -25,6 +26,7 @@ mod packets;
 mod profile;
 mod result;
 mod run;
+mod sweep;
 mod table;
 mod watch;
 mod why;
@@ -44,6 +46,8 @@ fn _pinion(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<packets::Messages>()?;
     module.add_class::<profile::Profile>()?;
     module.add_class::<result::Result>()?;
+    module.add_class::<sweep::Plan>()?;
+    module.add_class::<sweep::Sweep>()?;
     module.add_class::<table::Table>()?;
     module.add_class::<why::Why>()?;
     module.add_function(wrap_pyfunction!(expect::describe, module)?)?;

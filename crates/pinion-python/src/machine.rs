@@ -1,6 +1,8 @@
 //! Machines. In: a name or a file, and numbers that are changed. Out: every number with its unit and its
 //! source, and what a run is to be made on.
 
+use std::path::Path;
+
 use pinion_app::app::Options;
 use pinion_app::{assets, machine};
 use pinion_nanopu::machine::node::Machine as NanoPu;
@@ -9,7 +11,7 @@ use pinion_sim::config;
 use pinion_spin::Machine as Spin;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::{errors, html};
 
@@ -18,6 +20,9 @@ use crate::{errors, html};
 pub fn machines() -> Vec<String> {
     assets::machines()
 }
+
+/// What makes an object again that was pickled: arguments and keywords.
+pub type Newargs<'py> = (Bound<'py, PyTuple>, Bound<'py, PyDict>);
 
 /// A machine: one that Pinion comes with, or a file, with numbers changed.
 #[pyclass(frozen, module = "pinion", from_py_object)]
@@ -113,6 +118,19 @@ impl Machine {
         self.entries.len()
     }
 
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<Newargs<'py>> {
+        let overrides = PyDict::new(py);
+        for (key, value) in self.overrides.iter().filter_map(|text| text.split_once('=')) {
+            overrides.set_item(key, value)?;
+        }
+        // A name that is a file is one wherever it is read.
+        let path = Path::new(&self.name);
+        let name = if path.is_file() { std::path::absolute(path)? } else { path.to_owned() };
+        let keywords = PyDict::new(py);
+        keywords.set_item("faithful", self.faithful)?;
+        Ok(((name, overrides).into_pyobject(py)?, keywords))
+    }
+
     fn __repr__(&self) -> String {
         let changed: String =
             self.overrides.iter().map(|text| format!(", {text}")).collect::<Vec<_>>().concat();
@@ -204,7 +222,7 @@ pub fn text_of_path(path: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Writes a value as an override has it.
-fn value_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub fn value_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(truth) = value.cast::<PyBool>() {
         return Ok(truth.is_true().to_string());
     }

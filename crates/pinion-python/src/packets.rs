@@ -53,6 +53,10 @@ impl Generator {
         &self.spec
     }
 
+    fn __getnewargs__(&self) -> (&str,) {
+        (&self.spec,)
+    }
+
     fn __repr__(&self) -> String {
         format!("pinion.Generator('{}')", self.spec)
     }
@@ -70,6 +74,10 @@ impl Load {
     #[getter]
     fn spec(&self) -> &str {
         &self.spec
+    }
+
+    fn __getnewargs__(&self) -> (&str,) {
+        (&self.spec,)
     }
 
     fn __repr__(&self) -> String {

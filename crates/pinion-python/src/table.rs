@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
-    UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
+    StringArray, UInt32Array, UInt64Array,
 };
+use pinion_figures::sweep::{self, Data};
 use pinion_sim::Time;
 use pinion_spin::{HandlerRecord, PacketRecord, Stalls};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
@@ -21,7 +22,7 @@ use crate::watch::NodeFrame;
 const STREAM: &CStr = c"arrow_array_stream";
 
 /// A column as it is made: its name, its values, whether some may be missing.
-type Column = (&'static str, ArrayRef, bool);
+type Column<'n> = (&'n str, ArrayRef, bool);
 
 /// A table, by column.
 #[pyclass(frozen, module = "pinion")]
@@ -64,7 +65,7 @@ impl Table {
 
     /// Gives the table to a library that takes Arrow's streams; the columns are shared, not copied.
     #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
+    pub fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
@@ -81,7 +82,7 @@ impl Table {
 }
 
 impl Table {
-    fn new(columns: Vec<Column>) -> PyResult<Self> {
+    fn new<'n>(columns: impl IntoIterator<Item = Column<'n>>) -> PyResult<Self> {
         let made = RecordBatch::try_from_iter_with_nullable(columns);
         made.map(Self).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
@@ -129,6 +130,18 @@ impl Table {
         Self::new(columns)
     }
 
+    /// Makes the table of a sweep.
+    pub fn of_columns(columns: &[sweep::Column]) -> PyResult<Self> {
+        let array = |data: &Data| -> ArrayRef {
+            match data {
+                Data::Integers(cells) => Arc::new(Int64Array::from(cells.clone())),
+                Data::Numbers(cells) => Arc::new(Float64Array::from(cells.clone())),
+                Data::Texts(cells) => Arc::new(StringArray::from(cells.clone())),
+            }
+        };
+        Self::new(columns.iter().map(|column| (column.name.as_str(), array(&column.data), true)))
+    }
+
     /// Makes the table of frames at a nanoPU's pins.
     pub fn of_frames(rows: &[NodeFrame]) -> PyResult<Self> {
         Self::new(vec![
@@ -141,38 +154,50 @@ impl Table {
     }
 }
 
-fn u64s<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> u64) -> Column {
+fn u64s<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> u64) -> Column<'static> {
     (name, Arc::new(UInt64Array::from_iter_values(rows.iter().map(value))), false)
 }
 
-fn u32s<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> u32) -> Column {
+fn u32s<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> u32) -> Column<'static> {
     (name, Arc::new(UInt32Array::from_iter_values(rows.iter().map(value))), false)
 }
 
-fn some_u32s<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> Option<u32>) -> Column {
+fn some_u32s<R>(
+    name: &'static str,
+    rows: &[R],
+    value: impl Fn(&R) -> Option<u32>,
+) -> Column<'static> {
     (name, Arc::new(rows.iter().map(value).collect::<UInt32Array>()), true)
 }
 
-fn bools<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> bool) -> Column {
+fn bools<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> bool) -> Column<'static> {
     (name, Arc::new(rows.iter().map(|row| Some(value(row))).collect::<BooleanArray>()), false)
 }
 
-fn texts<'r, R>(name: &'static str, rows: &'r [R], value: impl Fn(&'r R) -> &'r str) -> Column {
+fn texts<'r, R>(
+    name: &'static str,
+    rows: &'r [R],
+    value: impl Fn(&'r R) -> &'r str,
+) -> Column<'static> {
     (name, Arc::new(StringArray::from_iter_values(rows.iter().map(value))), false)
 }
 
-fn times<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> Time) -> Column {
+fn times<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> Time) -> Column<'static> {
     let values = rows.iter().map(|row| value(row).ns());
     (name, Arc::new(Float64Array::from_iter_values(values)), false)
 }
 
-fn some_times<R>(name: &'static str, rows: &[R], value: impl Fn(&R) -> Option<Time>) -> Column {
+fn some_times<R>(
+    name: &'static str,
+    rows: &[R],
+    value: impl Fn(&R) -> Option<Time>,
+) -> Column<'static> {
     let values = rows.iter().map(|row| value(row).map(Time::ns));
     (name, Arc::new(values.collect::<Float64Array>()), true)
 }
 
 /// Makes the columns of cycles lost, by reason and in all.
-fn stalls<R>(rows: &[R], of: impl Fn(&R) -> &Stalls) -> Vec<Column> {
+fn stalls<R>(rows: &[R], of: impl Fn(&R) -> &Stalls) -> Vec<Column<'static>> {
     vec![
         u64s("stall_load_use", rows, |row| of(row).load_use),
         u64s("stall_branch", rows, |row| of(row).branch),
@@ -191,6 +216,8 @@ fn values<'py>(py: Python<'py>, column: &dyn Array) -> PyResult<Bound<'py, PyLis
     if let Some(column) = any.downcast_ref::<UInt64Array>() {
         PyList::new(py, column.iter().collect::<Vec<_>>())
     } else if let Some(column) = any.downcast_ref::<UInt32Array>() {
+        PyList::new(py, column.iter().collect::<Vec<_>>())
+    } else if let Some(column) = any.downcast_ref::<Int64Array>() {
         PyList::new(py, column.iter().collect::<Vec<_>>())
     } else if let Some(column) = any.downcast_ref::<Float64Array>() {
         PyList::new(py, column.iter().collect::<Vec<_>>())

@@ -180,7 +180,7 @@ impl Why {
     }
 
     fn _repr_html_(&self) -> String {
-        let picture = self.svg.as_deref().and_then(|svg| Some(&svg[svg.find("<svg")?..]));
+        let picture = self.svg.as_deref().map(html::inline);
         let text = html::text(&self.name, &self.text);
         format!("{}{text}", picture.unwrap_or_default())
     }

@@ -1,9 +1,9 @@
 //! What was measured, kept as it comes. In: a key and a row, one line of JSON each, appended. Out:
 //! the rows of earlier sweeps by their keys.
 //!
-//! A line is written at once and whole. What a sudden end leaves of the last one is not read, and
-//! the next sweep begins a new line behind it, so the file is never rewritten and two sweeps may
-//! share it.
+//! A line is written at once and whole, and is on the disk before the next point. What a sudden end
+//! leaves of the last one is not read, and the next sweep begins a new line behind it, so the file is
+//! never rewritten and two sweeps may share it.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -18,7 +18,7 @@ use pinion_app::error::{Error, Result};
 
 /// What the journal keeps of a point.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
+pub struct Entry {
     /// What was measured.
     pub measured: Measured,
     /// What went wrong in the run, if something did.
@@ -26,7 +26,7 @@ pub(super) struct Entry {
 }
 
 /// Keeps rows by their keys.
-pub(super) struct Journal {
+pub struct Journal {
     path: PathBuf,
     file: Mutex<File>,
     known: HashMap<u64, Entry>,
@@ -72,25 +72,37 @@ impl Journal {
     /// # Errors
     /// When the file cannot be written.
     pub fn keep(&self, key: u64, settings: Value, entry: &Entry) -> Result<()> {
-        let line = json!({
-            "key": format!("{key:016x}"),
-            "point": settings,
-            "measured": entry.measured.to_json(self.numbers),
-            "problem": entry.problem,
-        });
+        let mut line = entry.to_json(self.numbers, key);
+        line["point"] = settings;
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let written = file.write_all(format!("{line}\n").as_bytes());
-        written.map_err(|error| Error::file("write", &self.path, error))
+        let kept = written.and_then(|()| file.sync_data());
+        kept.map_err(|error| Error::file("write", &self.path, error))
+    }
+}
+
+impl Entry {
+    /// Gives it with its key, for [`Entry::from_json`].
+    pub fn to_json(&self, numbers: &Numbers, key: u64) -> Value {
+        json!({
+            "key": format!("{key:016x}"),
+            "measured": self.measured.to_json(numbers),
+            "problem": self.problem,
+        })
+    }
+
+    /// Reads what [`Entry::to_json`] wrote, and its key; `None` when that is something else.
+    pub fn from_json(numbers: &Numbers, value: &Value) -> Option<(u64, Self)> {
+        let key = u64::from_str_radix(value.get("key")?.as_str()?, 16).ok()?;
+        let measured = Measured::from_json(numbers, value.get("measured")?)?;
+        let problem = value.get("problem").and_then(Value::as_str).map(str::to_owned);
+        Some((key, Self { measured, problem }))
     }
 }
 
 /// Reads a line; one that is none says nothing.
 fn read(numbers: &Numbers, line: &str) -> Option<(u64, Entry)> {
-    let value: Value = serde_json::from_str(line).ok()?;
-    let key = u64::from_str_radix(value.get("key")?.as_str()?, 16).ok()?;
-    let measured = Measured::from_json(numbers, value.get("measured")?)?;
-    let problem = value.get("problem").and_then(Value::as_str).map(str::to_owned);
-    Some((key, Entry { measured, problem }))
+    Entry::from_json(numbers, &serde_json::from_str(line).ok()?)
 }
 
 #[cfg(test)]

@@ -8,10 +8,13 @@
 //! that is made of everything it depends on, so that a sweep which was interrupted, or is extended
 //! by more values, runs only what is missing.
 //!
-//! Points are independent of each other: their number at a time changes no result.
+//! Points are independent of each other: their number at a time changes no result. [`run`] has workers
+//! in this process; who has them elsewhere hands the plan's points out one by one ([`Plan::key`],
+//! [`Plan::measure`]) and keeps what comes back in the same [`Journal`].
 
 mod busy;
 mod grid;
+mod hand_out;
 mod journal;
 mod measure;
 mod parquet;
@@ -30,8 +33,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use grid::{Axis, Target};
+pub use journal::{Entry, Journal};
 pub use measure::{Measured, Metric, Numbers, OF_CLUSTERS, OF_HANDLERS, OF_NANOSERVICES};
-pub use plan::{Plan, plan};
+pub use parquet::{Column, Data};
+pub use plan::{Plan, identity, plan};
 pub use plot::{Choice, plot};
 pub use schedule::run;
 pub use subject::{ClusterFile, Subject};
@@ -68,6 +73,8 @@ pub struct Request {
     pub journal: PathBuf,
     /// Runs every point, whatever the journal has.
     pub fresh: bool,
+    /// Tells builds of Pinion apart, each of which may measure something else: [`identity`].
+    pub pinion: String,
 }
 
 /// Tells how far a sweep is.

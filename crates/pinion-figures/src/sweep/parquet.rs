@@ -14,15 +14,22 @@ use ::parquet::schema::types::{Type, TypePtr};
 const CREATOR: &str = "pinion";
 
 /// A column with a cell for each row.
-pub(super) struct Column {
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Name of the column.
     pub name: String,
+    /// Its cells.
     pub data: Data,
 }
 
 /// Holds a column's cells.
-pub(super) enum Data {
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Integers.
     Integers(Vec<Option<i64>>),
+    /// Numbers of any kind.
     Numbers(Vec<Option<f64>>),
+    /// Texts.
     Texts(Vec<Option<String>>),
 }
 

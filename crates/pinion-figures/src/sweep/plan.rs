@@ -3,6 +3,7 @@
 //! some axes (clusters, cores) and not along others.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use pinion_net::generator::GeneratorSpec;
 use pinion_sim::config::ConfigError;
@@ -28,8 +29,8 @@ pub struct Plan {
     pub(super) points: Vec<Point>,
     pub(super) programs: Vec<Program>,
     pub(super) machine: String,
-    /// Tells builds of Pinion apart.
-    pub(super) pinion: String,
+    /// Held while a program is built as it is loaded: one after the other.
+    pub(super) loading: Mutex<()>,
 }
 
 /// A point of the grid.
@@ -99,7 +100,7 @@ pub fn plan(mut request: Request) -> Result<Plan> {
         points: Vec::new(),
         programs: Vec::new(),
         machine,
-        pinion: identity(),
+        loading: Mutex::new(()),
         request,
     };
     for values in grid::product(&plan.axes) {
@@ -306,8 +307,8 @@ fn work(packets: &GeneratorSpec) -> f64 {
     packets.total_frames() as f64 * (PACKET_WORK + bytes / weight.max(1.0))
 }
 
-/// Names this build of Pinion: what another one measured may be something else.
-fn identity() -> String {
+/// Names the program that runs: another build of it may measure something else.
+pub fn identity() -> String {
     let file = std::env::current_exe().and_then(std::fs::metadata).ok();
     let file = file.map(|meta| (meta.len(), meta.modified().ok()));
     format!("{} {file:?}", env!("CARGO_PKG_VERSION"))

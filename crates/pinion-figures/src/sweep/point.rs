@@ -3,8 +3,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
@@ -29,8 +29,6 @@ pub(super) struct Shared<'a> {
     pub plan: &'a Plan,
     pub journal: &'a Journal,
     pub stop: &'a AtomicBool,
-    /// Programs that are built as they are loaded are so one after the other.
-    pub loading: &'a Mutex<()>,
 }
 
 /// Runs a point, unless the journal has it; `share` is told how far it is. The error is one of the
@@ -53,39 +51,46 @@ pub(super) fn run(
         Ok(setting) => setting,
         Err(problem) => return failed(problem.clone()),
     };
-    let prepared = prepare(shared, setting, elf);
-    let (ready, key) = match prepared {
+    let (ready, key) = match prepare(shared.plan, setting, elf) {
         Ok(prepared) => prepared,
         Err(error) => return failed(paragraph(&error)),
     };
     if let Some(entry) = shared.journal.find(key) {
         return Ok(Done::Kept(row(entry)));
     }
-    let measured = catch_unwind(AssertUnwindSafe(|| ready.measure(shared.stop, share)));
-    let entry = match measured {
-        Ok(Ok(Some(entry))) => entry,
-        Ok(Ok(None)) => return Ok(Done::Stopped),
-        Ok(Err(error)) => return failed(paragraph(&error)),
-        Err(panic) => {
-            return failed(format!("a defect of pinion, please report it: {}", words(&*panic)));
-        }
+    let entry = match measure(&ready, shared.stop, share) {
+        Ok(Some(entry)) => entry,
+        Ok(None) => return Ok(Done::Stopped),
+        Err(problem) => return failed(problem),
     };
     shared.journal.keep(key, settings(shared.plan, point), &entry)?;
     Ok(Done::Ran(row(&entry)))
 }
 
+/// Runs what was put together; `None` when it was stopped, or what is wrong with the point.
+pub(super) fn measure(
+    ready: &Ready,
+    stop: &AtomicBool,
+    share: &AtomicU64,
+) -> std::result::Result<Option<Entry>, String> {
+    match catch_unwind(AssertUnwindSafe(|| ready.measure(stop, share))) {
+        Ok(Ok(entry)) => Ok(entry),
+        Ok(Err(error)) => Err(paragraph(&error)),
+        Err(panic) => Err(format!("a defect of pinion, please report it: {}", words(&*panic))),
+    }
+}
+
 /// Puts together what a point runs, and digests everything its result depends on.
-fn prepare(shared: &Shared<'_>, setting: &Setting, elf: Option<&Path>) -> Result<(Ready, u64)> {
-    let alone =
-        elf.is_none().then(|| shared.loading.lock().unwrap_or_else(PoisonError::into_inner));
-    let ready = Ready::load(&shared.plan.request, setting, elf)?;
+pub(super) fn prepare(plan: &Plan, setting: &Setting, elf: Option<&Path>) -> Result<(Ready, u64)> {
+    let alone = elf.is_none().then(|| plan.loading.lock().unwrap_or_else(PoisonError::into_inner));
+    let ready = Ready::load(&plan.request, setting, elf)?;
     drop(alone);
-    let key = ready.key(&shared.plan.pinion)?;
+    let key = ready.key(&plan.request.pinion)?;
     Ok((ready, key))
 }
 
 /// Gives a point's settings for people who read the journal.
-fn settings(plan: &Plan, point: &Point) -> Value {
+pub(super) fn settings(plan: &Plan, point: &Point) -> Value {
     let pairs = plan.axes.iter().zip(&point.values);
     let pairs = pairs.map(|(axis, value)| (axis.key.clone(), Value::from(value.clone())));
     Value::Object(pairs.collect::<Map<_, _>>())

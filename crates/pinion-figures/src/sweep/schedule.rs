@@ -13,7 +13,6 @@ use super::journal::Journal;
 use super::plan::Plan;
 use super::point::{self, Done, Shared};
 use super::{Effort, Observer, Outcome, Progress, Row};
-use pinion_app::build;
 use pinion_app::error::{Error, Result, paragraph};
 
 /// How often the observer hears of progress.
@@ -28,8 +27,7 @@ pub fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome> {
     let journal = Journal::open(&plan.request.journal, plan.numbers(), plan.request.fresh)?;
     let desk = Desk::new(plan);
     let stop = AtomicBool::new(false);
-    let loading = Mutex::new(());
-    let shared = Shared { plan, journal: &journal, stop: &stop, loading: &loading };
+    let shared = Shared { plan, journal: &journal, stop: &stop };
     let shares: Vec<AtomicU64> = (0..plan.workers()).map(|_| AtomicU64::new(0)).collect();
     let (start, children) = (Instant::now(), busy::of_children());
     let times = std::thread::scope(|scope| {
@@ -94,7 +92,7 @@ enum Task {
 
 impl<'a> Desk<'a> {
     fn new(plan: &'a Plan) -> Self {
-        let work = |point: usize| work(plan, point);
+        let work = |point: usize| plan.work(point);
         let mut to_run: Vec<usize> = (0..plan.points.len()).collect();
         // Among equals the first of the grid goes first.
         to_run.sort_by(|a, b| work(*a).total_cmp(&work(*b)).then(b.cmp(a)));
@@ -151,9 +149,9 @@ impl<'a> Desk<'a> {
 
     fn progress(&self, shares: &[AtomicU64], elapsed: Duration) -> Progress {
         let state = self.state();
-        let all: f64 = (0..self.plan.points.len()).map(|point| work(self.plan, point)).sum();
+        let all: f64 = (0..self.plan.points.len()).map(|point| self.plan.work(point)).sum();
         let under_way = state.at.iter().zip(shares).filter_map(|(point, share)| {
-            Some(work(self.plan, (*point)?) * f64::from_bits(share.load(Ordering::Relaxed)))
+            Some(self.plan.work((*point)?) * f64::from_bits(share.load(Ordering::Relaxed)))
         });
         Progress {
             done: state.rows.iter().flatten().count(),
@@ -181,19 +179,8 @@ impl<'a> Desk<'a> {
         effort.kept = state.kept;
         effort.ran = total - state.kept;
         effort.built = state.compiled;
-        Ok(Outcome {
-            app: plan.request.subject.name().to_owned(),
-            machine: plan.machine.clone(),
-            numbers: plan.numbers(),
-            axes: plan.axes.clone(),
-            rows: state.rows.into_iter().flatten().collect(),
-            effort,
-        })
+        Ok(plan.outcome(state.rows.into_iter().flatten().collect(), effort))
     }
-}
-
-fn work(plan: &Plan, point: usize) -> f64 {
-    plan.points[point].setting.as_ref().map_or(0.0, |setting| setting.work)
 }
 
 fn program_of(plan: &Plan, point: usize) -> Option<usize> {
@@ -240,17 +227,7 @@ impl Worker<'_> {
 
     fn build(&self, program: usize) {
         let plan = self.shared.plan;
-        let made = &plan.programs[program];
-        let options = build::Options {
-            cc: plan.request.cc.clone(),
-            out: Some(made.elf.clone()),
-            untrusted: plan.request.untrusted,
-            ..build::Options::default()
-        };
-        let manifest =
-            plan.request.subject.manifest().expect("clusters build when they are loaded");
-        let built = build::build(manifest, &made.layout, &options);
-        let (result, messages, compiled) = match built {
+        let (result, messages, compiled) = match plan.build(program) {
             Ok(built) => (Ok(()), built.messages, built.compiler.is_some()),
             Err(error) => {
                 let text = paragraph(&error);
@@ -305,7 +282,7 @@ impl Worker<'_> {
             Ok(Done::Ran(row)) => state.rows[index] = Some(row),
             Err(error) => state.error = Some(error),
         }
-        state.done_work += work(plan, index);
+        state.done_work += plan.work(index);
     }
 }
 

@@ -61,7 +61,8 @@ impl Outcome {
         line
     }
 
-    fn columns(&self) -> Vec<Column> {
+    /// Gives the columns: the axes, the numbers, the problems.
+    pub fn columns(&self) -> Vec<Column> {
         let mut columns: Vec<Column> = (0..self.axes.len()).map(|axis| self.axis(axis)).collect();
         columns.extend(self.numbers.metrics.iter().enumerate().map(|(place, metric)| {
             let numbers = self.rows.iter().map(|row| row.measured.as_ref()?.0[place]);

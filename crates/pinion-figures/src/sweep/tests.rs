@@ -58,6 +58,7 @@ fn request(app: &Path, journal: PathBuf, set: &[&str]) -> Request {
         jobs: 3,
         journal,
         fresh: false,
+        pinion: identity(),
     }
 }
 

@@ -42,6 +42,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         jobs: args.jobs.unwrap_or_else(jobs),
         journal: files.journal.clone(),
         fresh: args.fresh,
+        pinion: sweep::identity(),
     })?;
     let choice = Choice { x: args.x.clone(), y: args.y.clone() };
     choice.check(plan.numbers(), plan.axes())?;
