@@ -37,7 +37,9 @@ class PacketError(Error):
 
 
 class InternalError(Error):
-    """A defect of Pinion."""
+    """A defect of Pinion; ``replay`` is a command that shows it again, where one is known."""
+
+    replay: str | None = None
 
 
 class Interrupted(KeyboardInterrupt):

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, final
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, final, overload
 
 __version__: str
 
@@ -247,6 +247,143 @@ class Result:
     def _repr_html_(self) -> str: ...
 
 @final
+class Figure:
+    """A published figure, made again; notebooks show the chart."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def title(self) -> str:
+        """What it shows."""
+    @property
+    def source(self) -> str:
+        """Where it was published."""
+    @property
+    def ok(self) -> bool:
+        """Whether every published value is met, or its difference explained; a quick look always is."""
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON document of ``pinion figure --json``, as a dictionary."""
+    @property
+    def table(self) -> Table:
+        """Its rows."""
+    @property
+    def svg(self) -> str:
+        """The chart, as SVG."""
+    @property
+    def text(self) -> str:
+        """The table, and ours beside what was published."""
+    def _repr_svg_(self) -> str: ...
+
+@final
+class Calibration:
+    """Our numbers beside those of the published RTL."""
+
+    @property
+    def text(self) -> str:
+        """The tables that ``pinion calibrate`` prints."""
+    @property
+    def ok(self) -> bool:
+        """Whether every row is within its tolerance."""
+    @property
+    def table(self) -> Table:
+        """A row per number: ``ours``, ``rtl``, and the relative ``error``."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Memory:
+    """The memories of a :class:`Nic`: ``nic.memory["counters[3].hits"]``.
+
+    What stands in brackets is a C expression of the program's variables. Values come as the program's types
+    have them: numbers, bytes of arrays of letters and ``uint8_t``, lists of other arrays, dictionaries of
+    structures, names of enumerations; ``None`` where nothing is.
+
+    Raises ``KeyError`` when the expression is not understood.
+    """
+
+    def __getitem__(self, expression: str) -> Any: ...
+    def get(self, expression: str, *, cluster: int = 0) -> Any:
+        """Gives what a C expression comes to, as a cluster sees it: each has an L1 of its own."""
+    def keys(self) -> list[str]:
+        """Lists the program's variables that lie in no function."""
+    def read(self, address: int, count: int, *, cluster: int = 0) -> bytes:
+        """Reads so many bytes at an address of the NIC, as a cluster sees it."""
+
+@final
+class Snapshot:
+    """What a :class:`Nic` was at a moment."""
+
+    @property
+    def now_ns(self) -> float:
+        """The time of the moment, in nanoseconds of simulated time."""
+
+_Hears = TypeVar("_Hears", bound=Callable[[dict[str, Any]], object])
+_Event: TypeAlias = Literal[
+    "departed",
+    "dropped",
+    "fault",
+    "handler",
+    "handler_start",
+    "host_write",
+    "output",
+    "packet",
+    "unmatched",
+]
+
+@final
+class Nic:
+    """A NIC with an application's handlers, run step by step.
+
+    Frames come in whenever :meth:`push` gives them; between two calls of :meth:`run` it stands still, and
+    what it did does not depend on how its run was cut.
+    """
+
+    def __new__(cls, app: App | _Path, *, machine: Machine | _Path | None = None) -> Nic: ...
+    def push(self, *frames: _Frame, at: float | None = None) -> None:
+        """Gives it frames that arrive now, or at a nanosecond, no earlier than now and those before."""
+    def run(self, until: float | None = None) -> Literal["idle", "time", "stopped"]:
+        """Runs until a nanosecond, or until nothing is left to do; says why it stopped.
+
+        ``"idle"``: nothing is left; ``"time"``: the nanosecond is there; ``"stopped"``: :meth:`stop` was
+        called. Raises what a callback raised, and :class:`Error` when packets are inside and nothing moves.
+        """
+    def stop(self) -> None:
+        """Ends a run from a callback, or another thread, within 100 ns of simulated time."""
+    @overload
+    def on(self, event: _Event, function: _Hears) -> _Hears:
+        """Has a function hear an event: a dictionary with ``event``, ``time_ns`` and what belongs to it."""
+    @overload
+    def on(self, event: _Event, function: None = None) -> Callable[[_Hears], _Hears]:
+        """Gives a decorator for a function that hears an event."""
+    def pull(self) -> list[bytes]:
+        """Takes the frames that left since the last time."""
+    @property
+    def now_ns(self) -> float:
+        """The time it has come to, in nanoseconds of simulated time."""
+    @property
+    def output(self) -> str:
+        """What handlers printed, with when and where."""
+    @property
+    def packets(self) -> Table:
+        """A row per packet that is through, with the columns of :attr:`Result.packets`."""
+    @property
+    def units(self) -> dict[str, int]:
+        """What its units hold, by name, in the order of a packet's way."""
+    @property
+    def memory(self) -> Memory:
+        """The program's variables, and memory by address."""
+    def host_memory(self, context: str) -> bytes:
+        """Reads a context's host memory."""
+    def write_host_memory(self, context: str, data: bytes, offset: int = 0) -> None:
+        """Writes into a context's host memory, for handlers that read it."""
+    def snapshot(self) -> Snapshot:
+        """Gives all that it is now, to come back to."""
+    def restore(self, snapshot: Snapshot) -> None:
+        """Makes it what it was when a snapshot of it was taken."""
+    def _repr_html_(self) -> str: ...
+
+@final
 class Plan:
     """What :func:`sweep` will do: every point of a grid, checked; for those who run the points themselves.
 
@@ -399,6 +536,35 @@ def differences(
     expected: Sequence[bytes], got: Sequence[bytes], *, in_order: bool = True
 ) -> list[str]:
     """Says what differs between frames that must come and those that came; empty: nothing."""
+
+def figures() -> list[str]:
+    """Lists the figures that can be made again."""
+
+def figure(
+    name: str,
+    *,
+    quick: bool = False,
+    machine: Machine | _Path | None = None,
+    set: Mapping[str, _Value] | None = None,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: Callable[[int, int, str], object] | None = None,
+) -> Figure:
+    """Makes a published figure again, and compares it with what was published.
+
+    ``quick`` takes fewer points and shorter runs. ``machine`` is another than the figure's, where it takes
+    one; ``set`` changes numbers of the figure's file (``parameters.…``) or of the machine. ``progress`` is
+    called with points done, points in all, and the name of the last.
+    """
+
+def calibrate(
+    row: str | None = None, *, folder: _Path | None = None, jobs: int | None = None
+) -> Calibration:
+    """Runs what was measured on the published RTL, and puts our numbers beside.
+
+    ``row`` is a part of rows' names, ``folder`` a set of measurements; without it those of the repository
+    that the working directory lies in.
+    """
 
 def machines() -> list[str]:
     """Lists the machines that Pinion comes with."""

@@ -13,7 +13,7 @@ Works side by side with pytest-xdist: programs are built under a lock, once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ import pinion
 
 _Frames = Iterable[Any]
 
+# What `pinion.why` takes of a run's options.
+_OF_WHY = ("machine", "pace", "seed", "link")
+
 
 class AppUnderTest:
     """An application on a machine, for a test: call it with packets."""
@@ -31,14 +34,20 @@ class AppUnderTest:
         self.app = app
         self.machine = machine
         self.result: pinion.Result | None = None
+        # What the last run was asked, to ask again why.
+        self._asked: tuple[Any, dict[str, Any]] = (None, {})
 
     def __call__(self, packets: Any = None, **options: Any) -> pinion.Result:
         """Runs it on packets, with the options of :func:`pinion.run`; fails the test if a handler fails."""
         __tracebackhide__ = True
         options.setdefault("machine", self.machine)
+        if isinstance(packets, Iterator):
+            packets = list(packets)
+        self._asked = (packets, options)
         self.result = pinion.run(self.app, packets, **options)
         if not self.result.ok:
-            pytest.fail(f"{self.app.name} failed:\n{self.result.text}", pytrace=False)
+            said = [f"{self.app.name} failed:", self.result.text, *self._why(self._failed())]
+            pytest.fail("\n".join(said), pytrace=False)
         return self.result
 
     def expect(self, frames: _Frames, *, in_order: bool = True) -> None:
@@ -49,7 +58,48 @@ class AppUnderTest:
         expected = [bytes(frame) for frame in frames]
         said = difference(expected, self.result.frames, in_order=in_order)
         if said:
+            said += self._why(self._sender(expected))
             pytest.fail("\n".join(said), pytrace=False)
+
+    def _failed(self) -> int | None:
+        """The first packet of which a handler failed."""
+        assert self.result is not None
+        table = self.result.packets.to_pydict()
+        failed = zip(table.get("packet", []), table.get("failed", []))
+        return next((packet for packet, is_failed in failed if is_failed), None)
+
+    def _sender(self, expected: Sequence[bytes]) -> int | None:
+        """The packet whose handlers sent the first frame that is not as expected, or sent none."""
+        assert self.result is not None
+        table = self.result.packets.to_pydict()
+        packets = table.get("packet", [])
+        left = list(zip(packets, table.get("departure_ns", [])))
+        pairs = enumerate(zip(expected, self.result.frames))
+        wrong = next((at for at, (wanted, came) in pairs if wanted != came), None)
+        if wrong is not None:
+            then = self.result.frame_times_ns[wrong]
+            return next((packet for packet, departure in left if departure == then), None)
+        silent = (packet for packet, departure in left if departure is None)
+        return next(silent, None) if len(self.result.frames) < len(expected) else None
+
+    def _why(self, packet: int | None) -> list[str]:
+        """What `pinion why` says in a sentence: of a packet, or of one that was dropped."""
+        assert self.result is not None
+        packets, options = self._asked
+        options = {name: options[name] for name in _OF_WHY if options.get(name) is not None}
+        if self.app.kind != "handlers":
+            return []
+        dropped = self.result.summary["packets"].get("dropped")
+        which = {"packet": packet} if packet is not None else {"dropped": 0} if dropped else None
+        if which is None:
+            return []
+        try:
+            answer = pinion.why(self.app, packets, **which, **options)
+        except pinion.Error:
+            # It adds to a failure, and is none.
+            return []
+        cause = answer.document.get("cause") or answer.text.splitlines()[0]
+        return [f"why, of packet {packet}: {cause}" if packet is not None else f"why: {cause}"]
 
     def __repr__(self) -> str:
         return f"<pinion_app {self.app.name}>"

@@ -50,4 +50,4 @@ def test_sessions_give_what_the_page_shows(folder: Path) -> None:
 def test_the_shown_test_passes(folder: Path, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("\n".join(blocks(test=True)))
     (pytester.path / "examples").symlink_to(folder / "examples")
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pinion
 import pytest
-from conftest import EXAMPLES, REPOSITORY
+from conftest import EXAMPLES, REPOSITORY, told
 
 ECHO = EXAMPLES / "icmp_echo"
 PINGS = ECHO / "ping.pcap"
@@ -100,6 +102,53 @@ def test_notebooks_show_what_the_command_prints() -> None:
     result = pinion.run(ECHO, PINGS)
     assert str(result) == result.text and result.text.startswith("icmp_echo")
     assert "<pre>" in result._repr_html_() and "icmp_echo" in result._repr_html_()
+
+
+def test_figures_are_made_again() -> None:
+    assert {"pspin-latency", "pspin-fig8"} <= set(pinion.figures())
+    figure = pinion.figure("pspin-latency", quick=True)
+    assert figure.svg.count("<svg") == 1 and figure._repr_svg_().startswith("<svg")
+    rows = figure.document["rows"]
+    assert figure.table.to_pydict() == {name: [row[name] for row in rows] for name in rows[0]}
+    assert figure.title in figure.text and figure.source in figure.text
+    other = pinion.figure("pspin-latency", quick=True, set={"cluster.count": 1})
+    assert other.document["rows"] != rows
+    with pytest.raises(pinion.Error, match="pspin-fig8"):
+        pinion.figure("pspin-fig80")
+    with pytest.raises(pinion.UsageError, match="jobs=0"):
+        pinion.figure("pspin-latency", jobs=0)
+
+
+def test_ours_stand_beside_the_hardwares() -> None:
+    folder, row = REPOSITORY / "tests/calibration/pspin", "empty-single_64"
+    calibration = pinion.calibrate(row, folder=folder)
+    said = subprocess.run(
+        [os.environ["PINION"], "calibrate", "--set", folder, "--row", row],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert calibration.text == said.stdout
+    assert calibration.ok and all(calibration.table["pass"])
+    assert all(abs(error) < 0.05 for error in calibration.table["error"])
+
+
+def test_a_defect_says_how_to_see_it_again(tmp_path: Path) -> None:
+    machine = pinion.Machine("pspin", cluster__count=2)
+    frames = [(0.0, bytes(64)), (1000.0, bytes(99))]
+    with pytest.raises(pinion.InternalError, match="a tested defect.*report it") as raised:
+        pinion._pinion._defect(ECHO, frames, machine=machine)  # type: ignore[attr-defined]
+    replay = raised.value.replay
+    assert replay is not None and replay in str(raised.value)
+    words = shlex.split(replay)
+    assert words[:4] == ["pinion", "run", str(ECHO), "--machine"]
+    done = subprocess.run(
+        [os.environ["PINION"], *words[1:], "--json", "-"], capture_output=True, check=False
+    )
+    summary = json.loads(done.stdout)
+    Path(words[words.index("--pcap-in") + 1]).unlink()
+    expected = pinion.run(ECHO, frames, machine=machine).summary
+    assert told(summary) == told(expected)
 
 
 def test_the_stubs_name_just_what_is_there() -> None:

@@ -67,6 +67,7 @@ def test_bad_tests_say_what_differs(pytester: pytest.Pytester) -> None:
             "*expected: echo reply 10.0.0.2 > 10.0.0.1, 7, 2, with 68 65 6c 6c 6f",
             "*got:      echo reply 10.0.0.2 > 10.0.0.1, 7, 1, with 68 65 6c 6c 6f",
             "*ICMP seq: expected 2, got 1",
+            "why, of packet 0: * icmp_echo_ph runs until it sends*",
             "*packet 1 out: it differs from byte *",
             "*ICMP seq: expected 2, got 1",
             "1 packets out, 2 expected",
@@ -94,6 +95,43 @@ def test_a_failing_handler_fails_the_test(pytester: pytest.Pytester) -> None:
     done = pytester.runpytest_subprocess()
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["*app failed:*", "*handler errors*"])
+
+
+def test_hypothesis_finds_what_fails_and_shrinks_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        HEAD
+        + """
+from hypothesis import HealthCheck, given, settings, strategies as st
+from pinion import strategies
+
+settings.register_profile("short", max_examples=10, deadline=None, derandomize=True,
+                          suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.load_profile("short")
+
+# Of a message of zeros alone the sum has two zeros, of which the handler takes the other.
+@given(strategies.icmp_echo(dst="10.0.0.2", payload=st.binary(max_size=1400).map(b"x".__add__)))
+def test_every_ping_is_answered(pinion_app, ping):
+    result = pinion_app([ping])
+    request, answer = Ether(ping), Ether(result.frames[0])
+    assert answer[ICMP].type == 0 and answer[IP].dst == request[IP].src
+    assert bytes(answer[ICMP].payload) == bytes(request[ICMP].payload)
+    del answer[ICMP].chksum
+    assert bytes(Ether(bytes(answer))) == result.frames[0]
+
+@given(strategies.arrivals(strategies.udp() | strategies.corrupted(strategies.icmp_echo())))
+def test_nothing_else_breaks_it(pinion_app, frames):
+    result = pinion_app(frames)
+    packets = result.summary["packets"]
+    assert packets["in"] == len(frames) == packets["processed"] + packets["to_host"]
+
+@given(strategies.icmp_echo(max_payload=64))
+def test_that_fails(pinion_app, ping):
+    assert len(pinion_app([ping]).frames[0]) < 60
+"""
+    )
+    done = pytester.runpytest_subprocess()
+    done.assert_outcomes(passed=2, failed=1)
+    done.stdout.fnmatch_lines(["*assert 60 < 60*", "*ping=build(*"])
 
 
 def test_frames_are_described() -> None:

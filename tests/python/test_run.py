@@ -125,6 +125,19 @@ def test_why_says_what_the_command_says(keyword: str, option: str) -> None:
     assert answer.svg is not None and answer.svg in answer._repr_html_()
 
 
+def test_why_of_a_cluster_says_what_the_command_says() -> None:
+    app = EXAMPLES / "cluster_echo"
+    for keywords, options in (({}, []), ({"message": 5}, ["--message", "5"])):
+        done = subprocess.run(
+            [os.environ["PINION"], "why", str(app), *options], capture_output=True, text=True, check=True
+        )
+        answer = pinion.why(app, **keywords)  # type: ignore[arg-type]
+        assert answer.text == done.stdout
+        assert answer.svg is not None and answer.document["request"]
+    with pytest.raises(pinion.UsageError, match="ask about a message"):
+        pinion.why(app, packet=1)
+
+
 def test_why_of_a_message_says_what_the_command_says() -> None:
     app = EXAMPLES / "nanopu_loopback"
     done = subprocess.run(

@@ -37,7 +37,7 @@ mod nic;
 mod position;
 pub mod session;
 mod stub;
-mod symbols;
+pub mod symbols;
 mod tap;
 pub mod terms;
 mod timeline;

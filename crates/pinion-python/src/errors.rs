@@ -12,10 +12,18 @@ pub fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> pinion_app::Result<T> + Send,
 ) -> PyResult<T> {
+    caught(py, work)?.map_err(|panic| internal(py, panic.as_ref(), None))
+}
+
+/// Does the same, and gives a panic to the caller.
+pub fn caught<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> pinion_app::Result<T> + Send,
+) -> PyResult<std::thread::Result<T>> {
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
-        Ok(Ok(value)) => Ok(value),
+        Ok(Ok(value)) => Ok(Ok(value)),
         Ok(Err(error)) => Err(exception(py, &error)),
-        Err(panic) => Err(internal(py, panic.as_ref())),
+        Err(panic) => Ok(Err(panic)),
     }
 }
 
@@ -55,11 +63,18 @@ pub fn interrupted(py: Python<'_>, result: Py<PyAny>) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// Gives the exception for a defect of Pinion.
-fn internal(py: Python<'_>, panic: &(dyn std::any::Any + Send)) -> PyErr {
+/// Gives the exception for a defect of Pinion; the command shows it again, where one is known.
+pub fn internal(py: Python<'_>, panic: &(dyn std::any::Any + Send), replay: Option<&str>) -> PyErr {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
-    make(py, "InternalError", &format!("{text}; this is a defect of pinion, please report it"))
+    let mut text = format!("{text}; this is a defect of pinion, please report it");
+    if let Some(replay) = replay {
+        text.push_str(&format!(" with what it takes to see it again:\n{replay}"));
+    }
+    let error = make(py, "InternalError", &text);
+    // Without the attribute the text still has it.
+    let _ = error.value(py).setattr("replay", replay);
+    error
 }
 
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -11,8 +11,11 @@
 //! | `sweep` | `Plan`, `Sweep`: grids of settings, point by point for workers anywhere |
 //! | `why` | `why()`: why a packet or message took so long |
 //! | `profile` | `profile()`: where cycles go |
+//! | `nic` | `Nic`, `Memory`, `Snapshot`: a NIC step by step |
+//! | `figure` | `figures()`, `figure()`, `calibrate()`: published figures made again, and ours beside the RTL |
 //! | `expect` | `describe()`, `differences()`: frames in words |
 //! | `table` | `Table`: columns by the Arrow PyCapsule interface |
+//! | `replay` | the command that shows a defect again |
 //! | `errors` | exceptions, and a panic as one |
 //!
 //! `python/pinion/_pinion.pyi` describes every name with its type; a test holds both against each other.
@@ -20,10 +23,13 @@
 mod app;
 mod errors;
 mod expect;
+mod figure;
 mod html;
 mod machine;
+mod nic;
 mod packets;
 mod profile;
+mod replay;
 mod result;
 mod run;
 mod sweep;
@@ -41,6 +47,11 @@ fn _pinion(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<app::Program>()?;
     module.add_class::<machine::Entry>()?;
     module.add_class::<machine::Machine>()?;
+    module.add_class::<nic::Memory>()?;
+    module.add_class::<nic::Nic>()?;
+    module.add_class::<nic::Snapshot>()?;
+    module.add_class::<figure::Calibration>()?;
+    module.add_class::<figure::Figure>()?;
     module.add_class::<packets::Generator>()?;
     module.add_class::<packets::Load>()?;
     module.add_class::<packets::Messages>()?;
@@ -52,8 +63,12 @@ fn _pinion(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<why::Why>()?;
     module.add_function(wrap_pyfunction!(expect::describe, module)?)?;
     module.add_function(wrap_pyfunction!(expect::differences, module)?)?;
+    module.add_function(wrap_pyfunction!(figure::calibrate, module)?)?;
+    module.add_function(wrap_pyfunction!(figure::make, module)?)?;
+    module.add_function(wrap_pyfunction!(figure::figures, module)?)?;
     module.add_function(wrap_pyfunction!(machine::machines, module)?)?;
     module.add_function(wrap_pyfunction!(profile::profile, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::_defect, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(why::why, module)?)?;
     Ok(())

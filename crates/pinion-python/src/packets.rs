@@ -9,6 +9,7 @@ use pinion_app::service::Service;
 use pinion_app::traffic::{self, Pace, Packets};
 use pinion_net::capture::{LinkType, TimedFrame};
 use pinion_run::nanoservice::{Script, Setup, Traffic};
+use pinion_sim::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString, PyTuple};
 
@@ -241,6 +242,11 @@ impl Changes {
     }
 }
 
+/// Gives the time of a number of nanoseconds; `None`: it is none.
+pub fn time_of_ns(ns: f64) -> Option<Time> {
+    (ns.is_finite() && ns >= 0.0).then(|| Time::from_ps((ns * PS_PER_NS).round() as u64))
+}
+
 /// Reads frames: bytes, whatever `bytes()` takes (scapy's packets), or pairs of nanoseconds and one of these.
 fn frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<TimedFrame>> {
     let mut frames: Vec<TimedFrame> = Vec::new();
@@ -251,10 +257,10 @@ fn frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<TimedFrame>> {
         let (time_ps, frame) = match item.cast::<PyTuple>() {
             Ok(pair) if pair.len() == 2 => {
                 let ns: f64 = pair.get_item(0)?.extract()?;
-                if !(ns.is_finite() && ns >= 0.0) {
+                let Some(time) = time_of_ns(ns) else {
                     return Err(wrong("a time is a number of nanoseconds from 0 on"));
-                }
-                ((ns * PS_PER_NS).round() as u64, pair.get_item(1)?)
+                };
+                (time.ps(), pair.get_item(1)?)
             }
             Ok(_) => return Err(wrong("a pair of nanoseconds and a frame")),
             Err(_) => (frames.last().map_or(0, |last| last.time_ps), item),

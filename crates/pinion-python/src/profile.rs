@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::app::{App, Kind};
-use crate::errors;
 use crate::html;
 use crate::packets::{Changes, Source};
+use crate::replay::Replay;
 use crate::result::document;
 use crate::run::Asked;
 use crate::watch::Watch;
@@ -59,7 +59,8 @@ pub fn profile(
     let (options, source) = (app.options(machine)?, Source::read(packets)?);
     let mut watch = Watch { progress, ..Watch::default() };
     let shown = Shown { name: &app.name, top, harts };
-    let profile = errors::detached(py, || {
+    let replay = Replay::new("profile", &app, &options, asked.words());
+    let profile = replay.detached(packets, py, || {
         asked.check(&app, &source)?;
         match app.kind {
             Kind::Handlers => asked.profile_handlers(&app, &options, source, &shown, &mut watch),

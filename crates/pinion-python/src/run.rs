@@ -24,6 +24,7 @@ use pyo3::prelude::*;
 use crate::app::{App, Kind};
 use crate::errors;
 use crate::packets::{Changes, Source};
+use crate::replay::Replay;
 use crate::result::{Kept, Result as RunResult, Told};
 use crate::table::Table;
 use crate::watch::{NodeFrame, Pins, Watch};
@@ -123,7 +124,8 @@ pub fn run(
     let options = app.options(machine)?;
     let source = Source::read(packets)?;
     let mut watch = Watch { progress, keeps: keep, ..Watch::default() };
-    let done = errors::detached(py, || {
+    let replay = Replay::new("run", &app, &options, asked.words());
+    let done = replay.detached(packets, py, || {
         asked.check(&app, &source)?;
         match app.kind {
             Kind::Handlers => asked.handlers(&app, options, source, &mut watch),
@@ -187,6 +189,28 @@ fn tables(
 }
 
 impl Asked {
+    /// Says the same as the command does.
+    pub fn words(&self) -> Vec<String> {
+        let number = |number: Option<u64>| number.map(|number| number.to_string());
+        let Changes { pace, seed, link } = &self.changes;
+        let peer = self.peer.map(|acks| if acks { "ack" } else { "none" }.to_owned());
+        let pairs = [
+            ("--engine", self.is_native.then(|| "native".to_owned())),
+            ("--workers", number(self.workers.map(u64::from))),
+            ("--pace", pace.clone()),
+            ("--seed", number(*seed)),
+            ("--link", link.clone().or(number(self.link_cycles))),
+            ("--peer", peer),
+            ("--start", number(self.start)),
+            ("--cycles", number(self.cycles)),
+            ("--patience", number(self.patience)),
+            ("--threads", number(self.threads.map(u64::from))),
+        ];
+        let given =
+            pairs.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));
+        given.flatten().chain(self.checks.then(|| "--check".to_owned())).collect()
+    }
+
     /// Refuses what does not go with what is run.
     pub fn check(&self, app: &App, source: &Source) -> pinion_app::Result<()> {
         const HANDLERS: &[Kind] = &[Kind::Handlers];
@@ -353,26 +377,33 @@ impl Asked {
         })
     }
 
+    /// Plans a cluster's run.
+    pub fn plan(&self, app: &App, options: &mut Options) -> pinion_app::Result<Plan> {
+        let seed = self.changes.seed.map(|seed| format!("cluster.seed={seed}"));
+        options.overrides.extend(seed);
+        Plan::load(&app.cluster_file()?, options)
+    }
+
+    /// Says how a cluster is to run.
+    pub fn cluster_options(&self) -> pinion_app::Result<cluster::RunOptions> {
+        Ok(cluster::RunOptions {
+            threads: self.threads.map_or(0, usize::from),
+            cycles: self.cycles,
+            patience: self.patience,
+            faults: traffic::link_faults(self.changes.link.as_deref())?,
+            ..cluster::RunOptions::default()
+        })
+    }
+
     fn cluster(
         &self,
         app: &App,
         mut options: Options,
         watch: &mut Watch,
     ) -> pinion_app::Result<Done> {
-        let seed = self.changes.seed.map(|seed| format!("cluster.seed={seed}"));
-        options.overrides.extend(seed);
-        let plan = Plan::load(&app.cluster_file()?, &options)?;
+        let plan = self.plan(app, &mut options)?;
         plan.built().for_each(|built| note(built, watch));
-        let run = cluster::RunOptions {
-            threads: self.threads.map_or(0, usize::from),
-            cycles: self.cycles,
-            patience: self.patience,
-            faults: traffic::link_faults(self.changes.link.as_deref())?,
-            captures: Vec::new(),
-            queues: Vec::new(),
-            #[cfg(target_os = "linux")]
-            live: None,
-        };
+        let run = self.cluster_options()?;
         let summary = match self.checks {
             true => Some(cluster::check(&plan, &run, watch)?),
             false => cluster::run(&plan, &run, &mut Alone, watch)?,

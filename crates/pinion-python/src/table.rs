@@ -82,6 +82,11 @@ impl Table {
 }
 
 impl Table {
+    /// Counts its rows.
+    pub fn rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
     fn new<'n>(columns: impl IntoIterator<Item = Column<'n>>) -> PyResult<Self> {
         let made = RecordBatch::try_from_iter_with_nullable(columns);
         made.map(Self).map_err(|error| PyRuntimeError::new_err(error.to_string()))
@@ -140,6 +145,22 @@ impl Table {
             }
         };
         Self::new(columns.iter().map(|column| (column.name.as_str(), array(&column.data), true)))
+    }
+
+    /// Makes the table of rows as a JSON document has them: objects with the same names.
+    pub fn of_json(names: &[String], rows: &[serde_json::Value]) -> PyResult<Self> {
+        let column = |name: &String| -> ArrayRef {
+            let cells = || rows.iter().map(|row| row.get(name));
+            if cells().flatten().any(serde_json::Value::is_string) {
+                let text = |cell: Option<&serde_json::Value>| Some(cell?.as_str()?.to_owned());
+                return Arc::new(cells().map(text).collect::<StringArray>());
+            }
+            if cells().flatten().any(serde_json::Value::is_boolean) {
+                return Arc::new(cells().map(|cell| cell?.as_bool()).collect::<BooleanArray>());
+            }
+            Arc::new(cells().map(|cell| cell?.as_f64()).collect::<Float64Array>())
+        };
+        Self::new(names.iter().map(|name| (name.as_str(), column(name), true)))
     }
 
     /// Makes the table of frames at a nanoPU's pins.

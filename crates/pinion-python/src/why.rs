@@ -1,10 +1,11 @@
 //! Why a packet or message took so long. In: a run, and which one is meant. Out: what `pinion why` says, as
 //! text, document and picture.
 
-use pinion_app::Error;
 use pinion_app::app::{App as Handlers, Options};
 use pinion_app::service::Service;
+use pinion_net::fabric::Alone;
 use pinion_observe::report::Outputs;
+use pinion_run::cluster;
 use pinion_run::nanoservice::{self, Setup};
 use pinion_why::{Which, nano};
 use pyo3::prelude::*;
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 use crate::app::{App, Kind};
 use crate::html;
 use crate::packets::Source;
+use crate::replay::Replay;
 use crate::result::document;
 use crate::run::Asked;
 use crate::watch::Watch;
@@ -57,17 +59,15 @@ pub fn why(
     let which = which(py, packet, message, p99, dropped)?;
     let changes = packets::Changes { pace, seed, link };
     let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };
-    let (options, source) = (app.options(machine)?, Source::read(packets)?);
+    let (options, source, given) = (app.options(machine)?, Source::read(packets)?, packets);
     let mut watch = Watch { progress, ..Watch::default() };
-    let told = errors::detached(py, || {
+    let replay = Replay::new("why", &app, &options, asked.words());
+    let told = replay.detached(given, py, || {
         asked.check(&app, &source)?;
         match app.kind {
             Kind::Handlers => asked.of_packet(&app, &options, &source, which, &mut watch),
             Kind::Nanoservice => asked.of_message(&app, &options, &source, which, &mut watch),
-            Kind::Cluster => Err(Error::Usage(format!(
-                "{} is a cluster: `pinion why` in a terminal tells of its requests",
-                app.name
-            ))),
+            Kind::Cluster => asked.of_request(&app, options.clone(), which, &mut watch),
         }
     });
     match (watch.raised, told?) {
@@ -139,6 +139,30 @@ impl Asked {
         let (text, json) = (answer.to_text(), answer.to_json().to_string());
         let svg = picture(which, || answer.to_svg())?;
         Ok(Some(Why { name: app.name.clone(), text, json, svg }))
+    }
+}
+
+impl Asked {
+    fn of_request(
+        &self,
+        app: &App,
+        mut options: Options,
+        which: Which,
+        watch: &mut Watch,
+    ) -> pinion_app::Result<Option<Why>> {
+        let plan = self.plan(app, &mut options)?;
+        let run = self.cluster_options()?;
+        let mut hear = |to: Option<u64>, tracing: cluster::Tracing<'_>| {
+            let cycles = [run.cycles, to].into_iter().flatten().min();
+            let run = cluster::RunOptions { cycles, ..run.clone() };
+            cluster::trace(&plan, &run, &mut Alone, watch, tracing)?;
+            Ok(watch.raised.is_none())
+        };
+        pinion_why::cluster::ask(which, &plan, &mut hear, &mut |answer| {
+            let (text, json) = (answer.to_text(), answer.to_json().to_string());
+            let svg = picture(which, || answer.to_svg())?;
+            Ok(Why { name: app.name.clone(), text, json, svg })
+        })
     }
 }
 

@@ -30,10 +30,11 @@ use pinion_observe::fault::Program;
 use pinion_observe::fault::program::{Code, Debug};
 
 pub use expression::{Answer, Names};
-pub use frames::{Frame, Scene};
+pub use frames::{Frame, Memory, Scene};
 pub use lines::Lines;
 pub use scopes::Variable;
-pub use values::{Content, Value};
+pub use types::{Kind, Member, Shown, TypeId};
+pub use values::{Child, Content, Value};
 
 use scopes::Scope;
 

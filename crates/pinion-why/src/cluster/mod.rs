@@ -5,6 +5,7 @@
 //! comes an [`Answer`].
 
 mod answer;
+mod ask;
 mod chain;
 mod ends;
 mod heard;
@@ -13,6 +14,7 @@ mod visits;
 mod web;
 
 pub use answer::Answer;
+pub use ask::ask;
 pub use heard::{Ears, Heard, Journey, Meant, Trip};
 pub use lost::Lost;
 pub use visits::{Visits, Work};

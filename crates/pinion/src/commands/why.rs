@@ -9,7 +9,6 @@ use pinion::nanoservice::{self, Setup};
 use pinion::report::{Ending, Outputs, write_whole};
 use pinion::service::Service;
 use pinion::trace::Tracer;
-use pinion::why::cluster::{Ears, Visits};
 use pinion::why::{self, Longest, Which, nano};
 use pinion_net::fabric::Alone;
 use pinion_sim::Time;
@@ -153,32 +152,11 @@ impl Question<'_> {
                        the whole cluster";
             return Err(Error::Usage(why.to_owned()));
         }
-        const WHAT: &str = "request";
-        let mut ears = Ears::new(plan);
-        if !self.hear_cluster(plan, None, ears.tracing())? {
-            return Ok(Answered::Interrupted(WHAT));
-        }
-        let heard = ears.heard(plan);
-        let answer = if let Which::Dropped(index) = self.which {
-            let lost = heard.find_lost(index)?;
-            why::cluster::Answer::of_lost(&heard, lost)
-        } else {
-            let meant = heard.find(self.which)?;
-            let mut visits = Visits::new(plan, &heard, &meant.journey);
-            let until = visits.until();
-            if let Some(tracing) = visits.tracing()
-                && !self.hear_cluster(plan, until, tracing)?
-            {
-                return Ok(Answered::Interrupted(WHAT));
-            }
-            if let Some(tracing) = visits.tracing_handlers()
-                && !self.hear_cluster(plan, None, tracing)?
-            {
-                return Ok(Answered::Interrupted(WHAT));
-            }
-            why::cluster::Answer::new(&heard, meant, visits.heard())
-        };
-        self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), None)
+        let hear = &mut |to, tracing: Tracing<'_>| self.hear_cluster(plan, to, tracing);
+        let answered = why::cluster::ask(self.which, plan, hear, &mut |answer| {
+            self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), None)
+        })?;
+        Ok(answered.unwrap_or(Answered::Interrupted("request")))
     }
 
     /// Tells why a packet or message took as long as it did in a node of a cluster.

@@ -1,0 +1,266 @@
+//! Published figures made again, and our numbers beside the hardware's. In: a figure's name, or a row's. Out:
+//! what `pinion figure` and `pinion calibrate` say, as tables and pictures.
+
+use std::path::PathBuf;
+
+use pinion_app::Error;
+use pinion_calibration::sets::Set;
+use pinion_figures::figure::{self, Observer, Produced, Request, chart};
+use pinion_observe::words::columns;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors;
+use crate::html;
+use crate::machine::{Machine, text_of_path, value_text};
+use crate::result::document;
+use crate::table::Table;
+
+/// A published figure, made again.
+#[pyclass(frozen, module = "pinion")]
+pub struct Figure {
+    produced: Produced,
+    json: String,
+    svg: String,
+    table: Py<Table>,
+}
+
+/// Our numbers beside the hardware's.
+#[pyclass(frozen, module = "pinion")]
+pub struct Calibration {
+    text: String,
+    is_ok: bool,
+    table: Py<Table>,
+}
+
+/// Lists the figures that can be made again.
+#[pyfunction]
+pub fn figures() -> Vec<String> {
+    figure::figures().iter().map(|figure| figure.name().to_owned()).collect()
+}
+
+/// Makes a published figure again, and compares it with what was published.
+#[pyfunction(name = "figure")]
+#[pyo3(signature = (
+    name, *, quick=false, machine=None, set=None, seed=1, jobs=None, progress=None
+))]
+#[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+pub fn make(
+    py: Python<'_>,
+    name: &str,
+    quick: bool,
+    machine: Option<&Bound<'_, PyAny>>,
+    set: Option<&Bound<'_, PyDict>>,
+    seed: u64,
+    jobs: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Figure> {
+    let mut request = Request { quick, seed, ..Request::default() };
+    for (key, value) in set.into_iter().flat_map(|dict| dict.iter()) {
+        let key = key.extract::<String>()?.replace("__", ".");
+        request.set.push(format!("{key}={}", value_text(&value)?));
+    }
+    if let Some(machine) = machine {
+        match machine.extract::<Machine>() {
+            Ok(machine) => {
+                let mut options = pinion_app::app::Options::default();
+                machine.choose(&mut options);
+                if options.faithful {
+                    return Err(errors::usage(py, "a figure says itself whether it is faithful"));
+                }
+                request.machine = options.machine;
+                request.set.extend(options.overrides);
+            }
+            Err(_) => request.machine = Some(text_of_path(machine)?),
+        }
+    }
+    if let Some(jobs) = jobs {
+        request.jobs = at_least_one(py, jobs)?;
+    }
+    let mut watch = Watch { progress, raised: None };
+    let made = errors::detached(py, || {
+        let figure = figure::find(name)?;
+        let produced = figure::produce(figure.as_ref(), &request, &mut watch)?;
+        let svg = chart::draw(&produced.definition, &produced.table, &produced.comparisons)?;
+        Ok((produced, svg))
+    });
+    if let Some(raised) = watch.raised {
+        return Err(raised);
+    }
+    let (produced, svg) = made?;
+    let names = produced.table.columns.iter().map(|column| column.name.to_string());
+    let names: Vec<String> = names.collect();
+    let rows = produced.table.to_json();
+    let table = Table::of_json(&names, rows.as_array().map_or(&[], Vec::as_slice))?;
+    let json = figure::to_json(&produced).to_string();
+    Ok(Figure { produced, json, svg, table: Py::new(py, table)? })
+}
+
+/// Runs what was measured on the published RTL, and puts our numbers beside.
+#[pyfunction]
+#[pyo3(signature = (row=None, *, folder=None, jobs=None))]
+pub fn calibrate(
+    py: Python<'_>,
+    row: Option<&str>,
+    folder: Option<PathBuf>,
+    jobs: Option<usize>,
+) -> PyResult<Calibration> {
+    let jobs = match jobs {
+        Some(jobs) => at_least_one(py, jobs)?,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let (text, is_ok, rows) = errors::detached(py, || {
+        let mut sets = match &folder {
+            Some(folder) => vec![Set::open(folder)?],
+            None => Set::known()?,
+        };
+        if let Some(row) = row.filter(|_| sets.len() > 1) {
+            sets.retain(|set| set.has(row));
+            if sets.is_empty() {
+                return Err(Error::Usage(format!("no row has `{row}` in its name")));
+            }
+        }
+        let (mut text, mut is_ok, mut rows) = (String::new(), true, Vec::new());
+        for set in &sets {
+            let comparisons = set.compare(row, jobs)?;
+            text.push_str(&set.text(&comparisons, row.is_some()));
+            is_ok &= comparisons.iter().all(|comparison| comparison.pass);
+            for one in &comparisons {
+                rows.push(serde_json::json!({
+                    "set": set.name(), "row": one.row, "metric": one.metric, "ours": one.ours,
+                    "rtl": one.rtl, "error": one.error, "pass": one.pass,
+                }));
+            }
+        }
+        Ok((text, is_ok, rows))
+    })?;
+    let names = ["set", "row", "metric", "ours", "rtl", "error", "pass"].map(str::to_owned);
+    Ok(Calibration { text, is_ok, table: Py::new(py, Table::of_json(&names, &rows)?)? })
+}
+
+fn at_least_one(py: Python<'_>, jobs: usize) -> PyResult<usize> {
+    match jobs {
+        0 => Err(errors::usage(py, "jobs=0: at least one run goes at a time")),
+        jobs => Ok(jobs),
+    }
+}
+
+#[pymethods]
+impl Figure {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.produced.name
+    }
+
+    /// What it shows.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.produced.definition.title
+    }
+
+    /// Where it was published.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.produced.definition.source
+    }
+
+    /// Whether every published value is met, or its difference explained.
+    #[getter]
+    fn ok(&self) -> bool {
+        !self.produced.has_unexplained()
+    }
+
+    /// The JSON document of `pinion figure --json`, as a dictionary.
+    #[getter]
+    fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        document(py, &self.json)
+    }
+
+    /// Its rows.
+    #[getter]
+    fn table(&self, py: Python<'_>) -> Py<Table> {
+        self.table.clone_ref(py)
+    }
+
+    /// The chart, as SVG.
+    #[getter]
+    fn svg(&self) -> &str {
+        &self.svg
+    }
+
+    /// The table and the comparison that the command prints.
+    #[getter]
+    fn text(&self) -> String {
+        let Produced { definition, table, comparisons, .. } = &self.produced;
+        let rows = columns(&table.to_text());
+        let compared = columns(&figure::comparison_rows(comparisons));
+        format!("{}\n{}\n\n{rows}\n{compared}", definition.title, definition.source)
+    }
+
+    fn __str__(&self) -> String {
+        self.text()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<pinion.Figure {}: {}>", self.produced.name, self.produced.definition.title)
+    }
+
+    fn _repr_svg_(&self) -> &str {
+        html::inline(&self.svg)
+    }
+}
+
+#[pymethods]
+impl Calibration {
+    /// The tables that the command prints.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether every row is within its tolerance.
+    #[getter]
+    fn ok(&self) -> bool {
+        self.is_ok
+    }
+
+    /// A row per number: ours, the RTL's, the relative error.
+    #[getter]
+    fn table(&self, py: Python<'_>) -> Py<Table> {
+        self.table.clone_ref(py)
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        let ok = if self.is_ok { "ok" } else { "not ok" };
+        format!("<pinion.Calibration {ok}: {} numbers>", self.table.get().rows())
+    }
+
+    fn _repr_html_(&self) -> String {
+        html::text("Calibration", &self.text)
+    }
+}
+
+/// Hears of points that are done; notices Ctrl-C.
+struct Watch {
+    progress: Option<Py<PyAny>>,
+    raised: Option<PyErr>,
+}
+
+impl Observer for Watch {
+    fn progress(&mut self, done: usize, total: usize, label: &str) -> bool {
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            let Some(callback) = &self.progress else { return Ok(()) };
+            callback.call1(py, (done, total, label)).map(drop)
+        });
+        if let Err(raised) = told {
+            self.raised.get_or_insert(raised);
+        }
+        self.raised.is_none()
+    }
+}
