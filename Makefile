@@ -58,7 +58,7 @@ speed:
 # What `make test` has of it, and the book's table of sizes.
 hardware:
 	@scripts/setup.sh hardware
-	python3 tests/hardware/run.py
+	python3 tests/hardware/run.py --all
 	cargo build --locked -p pinion
 	python3 tests/hardware/model.py
 	python3 tests/hardware/sizes.py

@@ -104,15 +104,23 @@ def check_proof(name, unit, folder):
     check(not failed, f"does not hold: {', '.join(failed)}")
 
 
-def check_mutant(name, unit, mutant, folder):
-    """The proof fails for a unit that does something else."""
+def check_mutant(name, unit, mutant, folder, beside):
+    """The proof fails for a unit that does something else, or, of a unit without a proof, the run `beside`
+    something."""
     files = sources(unit)
     own = next(path for path in files if path.name == mutant.get("file", files[-1].name))
-    others = [path for path in files if path != own]
     text = own.read_text()
     found = text.count(mutant["change"])
     check(found == 1, f"“{mutant['change']}” is {found} times in {own.name}: it is out of date")
     changed = folder / own.name
     changed.write_text(text.replace(mutant["change"], mutant["to"]))
-    failed = failed_properties(name, unit, [*others, changed], folder, whole=False)
-    check(failed, "the proof holds for it all the same: it would not find this error")
+    others = [path for path in files if path != own]
+    if "proof" in unit:
+        failed = failed_properties(name, unit, [*others, changed], folder, whole=False)
+        check(failed, "the proof holds for it all the same: it would not find this error")
+        return
+    try:
+        beside(name, {"files": [*others, changed]}, folder)
+    except Difference:
+        return
+    raise Difference("it runs all the same: it would not find this error")

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Runs the dispatcher in step with the model's, on random traffic.
+"""Runs the dispatcher in step with the model's, on random traffic, and the HPU's core, on random programs.
 
-    python3 tests/hardware/model.py [--pinion FILE] [--packets N] [--seed N]
+    python3 tests/hardware/model.py [--pinion FILE] [--packets N] [--programs N] [--seed N]
 
 `pinion trace` tells of a run with payload handlers only, tests/hardware/busy, that keeps all HPUs busy, in
 which cycle each task leaves the MPQ engine for which cluster, and each packet is done. Tasks and
 completions go into the Verilated unit in these cycles, and compared are, for each task, that the unit
 takes it in that cycle and to which cluster it gives it. The trace does not tell when a task waits, nor when a
-cluster's entrance is full: clusters are said to take tasks always. Exit status 0 when all is well.
+cluster's entrance is full: clusters are said to take tasks always.
+
+The core runs handlers of random instructions, some of which trap; compared are each instruction, what it
+writes, and the cycles to the next one. Exit status 0 when all is well.
 """
 
 import argparse
@@ -21,6 +24,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
+import core_model  # noqa: E402
 import events  # noqa: E402
 import replay  # noqa: E402
 from common import REPOSITORY, Difference, Skip, check  # noqa: E402
@@ -35,6 +39,7 @@ WRITTEN = re.compile(r"packet (\d+) of message (\d+) is written")
 TASK = re.compile(r"a task for packet (\d+) goes to cluster (\d+)")
 DONE = re.compile(r"packet (\d+) is done")
 NAME = "dispatcher"
+CORE = "hpu_core"
 
 
 def traced(pinion, packets, seed, folder):
@@ -98,6 +103,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pinion", default=REPOSITORY / "target/debug/pinion", metavar="FILE")
     parser.add_argument("--packets", type=int, default=100_000, metavar="N")
+    parser.add_argument("--programs", type=int, default=60, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     arguments = parser.parse_args()
     units = tomllib.loads((HARDWARE / "units.toml").read_text())
@@ -105,7 +111,10 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             happened = traced(arguments.pinion, arguments.packets, arguments.seed, Path(folder))
             compare(units[NAME], cycles(happened))
-        print(f"ok   {NAME} does what the model's does")
+            print(f"ok   {NAME} does what the model's does", flush=True)
+            seeds = range(arguments.seed, arguments.seed + arguments.programs)
+            compared = core_model.check_random(arguments.pinion, units[CORE], seeds, Path(folder) / CORE)
+        print(f"ok   {CORE} does what the model's does, over {compared} instructions")
     except Skip as reason:
         print(f"skip model: {reason}")
     except (Difference, OSError) as problem:

@@ -1,5 +1,7 @@
 """Which units run in lock-step with which logs, their sizes and ports."""
 
+import arithmetic
+import core
 import events
 from lockstep import Block
 
@@ -62,3 +64,11 @@ def check_replay(name, unit, folder):
     for row in events.rows():
         for number, cycles in enumerate(runs(events.Run(row))):
             block.run(f"{row}-{number}", cycles)
+
+
+# By unit, how it runs beside something.
+CHECKS = {
+    **dict.fromkeys(UNITS, check_replay),
+    "hpu_core": core.check_traces,
+    "hpu_multiply": arithmetic.check_arithmetic,
+}

@@ -2,9 +2,9 @@
 """Tests the hardware in hardware/: that tools take it without warnings, what is proven of each unit, that the
 proofs find mutants, and that units do what the published hardware's did, cycle by cycle.
 
-    python3 tests/hardware/run.py [--jobs N] [UNIT]...
+    python3 tests/hardware/run.py [--all] [--jobs N] [UNIT]...
 
-Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
+Of each unit's mutants the first is tried, or with --all every one. Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
 so. Exit status 0 when all is well.
 """
 
@@ -24,17 +24,18 @@ from common import Difference, Skip  # noqa: E402
 from tools import HARDWARE, scratch  # noqa: E402
 
 
-def tests_of(name, unit):
-    """What is asked of a unit: titles, and what to call with a folder."""
+def tests_of(name, unit, mutants):
+    """What is asked of a unit, with so many mutants: titles, and what to call with a folder."""
     yield f"lint {name}", lambda folder: checks.check_lint(name, unit, folder)
     if "proof" in unit:
         yield f"proof {name}", lambda folder: checks.check_proof(name, unit, folder)
-    if name in replay.UNITS:
-        yield f"lock-step {name}", lambda folder: replay.check_replay(name, unit, folder)
-    for mutant in unit.get("mutants", []):
+    beside = replay.CHECKS.get(name)
+    if beside:
+        yield f"lock-step {name}", lambda folder: beside(name, unit, folder)
+    for mutant in unit.get("mutants", [])[:mutants]:
         yield (
             f"mutant {name}: {mutant['name']}",
-            lambda folder, mutant=mutant: checks.check_mutant(name, unit, mutant, folder),
+            lambda folder, mutant=mutant: checks.check_mutant(name, unit, mutant, folder, beside),
         )
 
 
@@ -53,13 +54,14 @@ def result(title, test):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--all", action="store_true", help="try every mutant")
     parser.add_argument("units", nargs="*", metavar="UNIT")
     arguments = parser.parse_args()
     units = tomllib.loads((HARDWARE / "units.toml").read_text())
     if unknown := [name for name in arguments.units if name not in units]:
         sys.exit(f"there is no unit {unknown[0]}; there are {', '.join(units)}")
     chosen = arguments.units or list(units)
-    tests = [test for name in chosen for test in tests_of(name, units[name])]
+    tests = [test for name in chosen for test in tests_of(name, units[name], None if arguments.all else 1)]
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, arguments.jobs)) as pool:
         for line, failed in pool.map(lambda test: result(*test), tests):

@@ -57,7 +57,7 @@ def row(name, unit, size):
         fastest = clock(netlist, folder) if find("nextpnr-ecp5") else "–"
     logic = sum(count for kind, count in gates.items() if "DFF" not in kind)
     parts = (cells.get(kind, 0) for kind in ("LUT4", "TRELLIS_FF", "TRELLIS_DPR16X4", "DP16KD"))
-    shown = ", ".join(f"`{key}` {value}" for key, value in size.items())
+    shown = ", ".join(f"`{key}` {value}" for key, value in size.items()) or "–"
     line = f"| {name} | {shown} | {' | '.join(map(str, parts))} | {logic} | {fastest} |\n"
     print(line, end="", flush=True)
     return line
