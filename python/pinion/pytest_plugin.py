@@ -90,8 +90,12 @@ class AppUnderTest:
         if self.app.kind != "handlers":
             return []
         dropped = self.result.summary["packets"].get("dropped")
-        which = {"packet": packet} if packet is not None else {"dropped": 0} if dropped else None
-        if which is None:
+        which: dict[str, Any] = {}
+        if packet is not None:
+            which["packet"] = packet
+        elif dropped:
+            which["dropped"] = 0
+        else:
             return []
         try:
             answer = pinion.why(self.app, packets, **which, **options)

@@ -28,6 +28,7 @@ pub use pinion_figures::{area, figure, sweep};
 pub use pinion_nicd::{lab, nic};
 pub use pinion_observe::plot::{Bar, waterfall};
 pub use pinion_observe::{document, fault, gauges, load, profile, report, trace, words};
+pub use pinion_page as page;
 pub use pinion_record as record;
 #[cfg(target_os = "linux")]
 pub use pinion_run::live;

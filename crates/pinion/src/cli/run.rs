@@ -146,6 +146,9 @@ pub struct RunArgs {
     /// buffers of commands that are not done, data races, words of messages
     #[arg(long, help_heading = "Output")]
     pub check: bool,
+    /// Write a page that shows the run, for a browser: summary, the slowest packet's way, curves, source
+    #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "check")]
+    pub html: Option<PathBuf>,
     /// Keep everything that the run reads in one file, and what came of it, for `pinion replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub record: Option<PathBuf>,
@@ -165,13 +168,14 @@ pub const SERVICE: [&str; 6] =
 pub const CLUSTER: [&str; 5] = ["--threads", "--pcap", "--queue", "--histogram", "--curve"];
 
 /// What only `pinion run` writes and shows, beside its summary.
-pub const OUTPUTS: [&str; 7] = [
+pub const OUTPUTS: [&str; 8] = [
     "--pcap-out",
     "--unmatched-out",
     "--packets",
     "--handlers",
     "--host-dump",
     "--check",
+    "--html",
     "--record",
 ];
 
@@ -214,6 +218,7 @@ impl RunArgs {
             "--json" => report.json.is_some(),
             "--host-dump" => !self.host_dump.is_empty(),
             "--check" => self.check,
+            "--html" => self.html.is_some(),
             "--record" => self.record.is_some(),
             "--elf" => self.elf.is_some(),
             "--cc" => self.app.cc.is_some(),

@@ -23,7 +23,7 @@ use pinion_sim::Time;
 use super::look::{self, Quiet};
 use super::recorded::Keep;
 use super::run::Watch;
-use super::{Status, build, files, report, trace};
+use super::{Status, build, files, page, report, trace};
 use crate::cli::{EngineArgs, EngineKind, LiveRun, ReportArgs, RunArgs, TraceArgs};
 use crate::output;
 
@@ -36,12 +36,14 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     let captures = named_files("--pcap", &args.cluster.pcap)?;
     let queues = named_files("--queue", &args.cluster.queue)?;
     let mut outputs = files::reports(&args.report);
+    outputs.extend(args.html.iter().map(|file| ("--html", file.clone())));
     outputs.extend(captures.iter().map(|(_, file)| ("--pcap", file.clone())));
     let recording = args.recording.iter().map(|file| ("APP", file.clone()));
     outputs.extend(args.record.iter().map(|file| ("--record", file.clone())));
     outputs.extend(queues.iter().map(|(_, file)| ("--queue", file.clone())));
     files::keep_apart(&recording.collect::<Vec<_>>(), &outputs)?;
     if let Some(live) = &args.live {
+        look::refuse(args, &["--html"], "with runs; this is a live run's recording of a cluster")?;
         return replay(args, file, live, keep);
     }
     if args.check {
@@ -55,7 +57,7 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     if let Some(file) = &args.cluster.curve {
         let with = "with one run; --curve makes several: with --set, a recording is run for each";
         look::refuse(args, &["--record"], with)?;
-        look::refuse(args, &["--check"], "with one run; --curve makes several")?;
+        look::refuse(args, &["--check", "--html"], "with one run; --curve makes several")?;
         let done = ranks::with(|ranks| {
             let mut watch = Watch::new(!args.quiet && ranks.rank() == 0);
             let done = Curve::run(&mut plan, &options, ranks, &mut watch);
@@ -86,6 +88,7 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     for (trace, (_, file)) in summary.section.queues.iter().zip(&queues) {
         write_whole(file, summary.section.queue_csv(trace).as_bytes())?;
     }
+    page::of_cluster(args, &summary)?;
     let status = report::write(&args.report, &summary)?;
     keep.end(&summary)?;
     Ok(status)

@@ -20,6 +20,7 @@ mod machine;
 mod new;
 mod nic;
 mod p4;
+mod page;
 mod profile;
 mod pspin;
 mod recorded;

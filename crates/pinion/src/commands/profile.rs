@@ -79,10 +79,10 @@ fn profile_handlers(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
 }
 
 /// Listens to how busy a machine's units are.
-type Units<G> = Gauged<G, Timeline<Occupancy>>;
+pub type Units<G> = Gauged<G, Timeline<Occupancy>>;
 
 /// Listens to the units of packet handlers' NIC.
-fn nic_units(app: &App) -> Units<NicGauges> {
+pub fn nic_units(app: &App) -> Units<NicGauges> {
     let gauges = NicGauges::new(app, true);
     let title = format!("{} on {}", app.manifest.app.name, app.machine.value.name);
     let occupancy = Occupancy::new(title, clock(app), &NIC_CHARTS, gauges.gauges());
@@ -90,7 +90,7 @@ fn nic_units(app: &App) -> Units<NicGauges> {
 }
 
 /// Listens to the units of a nanoservice's node.
-fn nano_units(service: &Service, setup: &Setup) -> Units<NanoGauges> {
+pub fn nano_units(service: &Service, setup: &Setup) -> Units<NanoGauges> {
     let machine = &setup.machine.value;
     let gauges = NanoGauges::new(setup.clock, machine.core.count);
     let title = format!("{} on {}", service.manifest.app.name, machine.name);

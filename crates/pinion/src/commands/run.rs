@@ -22,7 +22,7 @@ use pinion_sim::Time;
 
 use super::Status;
 use super::recorded::Keep;
-use super::{build, cluster, engine, files, interrupt, look, report, service};
+use super::{build, cluster, engine, files, interrupt, look, page, report, service};
 use crate::cli::{CLUSTER, ReportArgs, RunArgs, SERVICE};
 use crate::output;
 
@@ -35,7 +35,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
 
 /// Does the same, and keeps what is run and what comes of it.
 pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
-    keep_files_apart(args, &[])?;
+    keep_files_apart(args, &[("--html", args.html.as_ref())])?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
         return cluster::run(args, &file, keep);
     }
@@ -54,6 +54,9 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     if args.check {
         engine::refuse(&args.engine, "--check looks at the accesses of the simulated HPUs")?;
     }
+    if args.html.is_some() {
+        engine::refuse(&args.engine, "--html shows the simulated machine")?;
+    }
     if args.record.is_some() {
         engine::refuse(&args.engine, "--record keeps a run that is the same each time")?;
     }
@@ -69,9 +72,10 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     keep.begin(args, Subject::Handlers(&app))?;
     let mut watch = Watch::new(!args.quiet);
     let outputs = outputs(&args.report);
-    let finished = match args.check {
-        true => check(&app, packets, &outputs, &mut watch)?,
-        false => go(&app, packets, workers, &outputs, &mut watch)?,
+    let finished = match (args.check, &args.html) {
+        (true, _) => check(&app, packets, &outputs, &mut watch)?,
+        (false, Some(_)) => page::of_handlers(args, &app, packets, &outputs, &mut watch)?,
+        (false, None) => go(&app, packets, workers, &outputs, &mut watch)?,
     };
     watch.clear();
     let status = conclude(&args.report, &app, &finished, &dumps)?;

@@ -16,7 +16,7 @@ use pinion_net::link::Link;
 
 use super::recorded::Keep;
 use super::run::Watch;
-use super::{Status, build, look, report};
+use super::{Status, build, look, page, report};
 use crate::cli::{PeerKind, ReportArgs, RunArgs};
 
 pub fn run(args: &RunArgs, manifest: Manifest, keep: &mut Keep) -> Result<Status> {
@@ -25,9 +25,10 @@ pub fn run(args: &RunArgs, manifest: Manifest, keep: &mut Keep) -> Result<Status
     keep.begin(args, Subject::Nanoservice(&service, &setup))?;
     let mut watch = Watch::new(!args.quiet);
     let outputs = outputs(&args.report);
-    let summary = match args.check {
-        true => nanoservice::check(&service, &setup, run, &outputs, &mut watch)?,
-        false => run::run(&service, &setup, run, &outputs, &mut watch, Deaf)?,
+    let summary = match (args.check, &args.html) {
+        (true, _) => nanoservice::check(&service, &setup, run, &outputs, &mut watch)?,
+        (false, Some(_)) => page::of_service(args, (&service, &setup), run, &outputs, &mut watch)?,
+        (false, None) => run::run(&service, &setup, run, &outputs, &mut watch, Deaf)?,
     };
     watch.clear();
     let status = report::conclude(&args.report, &summary)?;

@@ -64,6 +64,22 @@ pub fn tell(run: &RunArgs, node: Option<&str>, which: Which) -> Result<String> {
     })
 }
 
+/// Draws the way of a run's slowest packet, message or request; `None` when somebody interrupted the run.
+pub fn slowest(run: &RunArgs) -> Result<Option<String>> {
+    // The run has written what it was to.
+    let mut run = run.clone();
+    let cluster_args = &mut run.cluster;
+    for files in [&mut cluster_args.pcap, &mut cluster_args.queue, &mut cluster_args.histogram] {
+        files.clear();
+    }
+    let (node, which) = (None, Which::Slowest);
+    let question = Question { run: &run, node, which, draws: true, is_quiet: true };
+    Ok(match question.ask()? {
+        Answered::Told(told) => told.drawn,
+        Answered::Interrupted(_) => None,
+    })
+}
+
 /// What is asked.
 struct Question<'q> {
     run: &'q RunArgs,
