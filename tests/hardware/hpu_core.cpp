@@ -1,4 +1,4 @@
-// Runs hpu_core in Verilator with a memory that answers at once: a program, and tasks that its loop gets from
+// Runs hpu_core, or with CACHED cached_core, in Verilator with a memory that answers at once: a program, and tasks that its loop gets from
 // the HPU driver's registers. Called by tests/hardware/core.py.
 //
 // Arguments: a folder with segments.txt (a line each: address, file), then the address of each task's handler.
@@ -6,6 +6,10 @@
 // the decode stage and in which its last access is taken, or 0; `write REGISTER VALUE` for each result.
 #include "Vhpu_core.h"
 #include "verilated.h"
+
+#ifndef CACHED
+#define CACHED 0
+#endif
 
 #include <cstdint>
 #include <cstdio>
@@ -30,7 +34,7 @@ constexpr uint32_t TASK[] = {
     0, 0, 0x1c300000, 0x10000, 0x10004400, 64, 0x10014400, 0x10414400, 0x10814400, 0x10c14400,
     0x4000, 0x4000, 0x4000, 0x4000, 0x10000000, 0, 0x10000000, 0x1c400000, 0, 0,
 };
-// Cycles that a line takes more when it has not been asked for before, between tasks, of a handler
+// Cycles that a line takes more when it has not been asked for before, or in front of a cache, between tasks, of a handler
 // before it is interrupted, and of a program that hangs.
 constexpr uint64_t MISS = 8, PAUSE = 200, WATCHDOG = 200000, PATIENCE = 1000000;
 // The atomics' funct5.
@@ -209,7 +213,7 @@ int main(int argc, char **argv) {
         if (asks) {
             line = wanted;
             line_due = true;
-            line_at = cycle + 1 + (present.insert(wanted).second ? MISS : 0);
+            line_at = cycle + 1 + (present.insert(wanted).second || CACHED ? MISS : 0);
         }
     }
     printf("hangs\n");

@@ -70,5 +70,6 @@ def check_replay(name, unit, folder):
 CHECKS = {
     **dict.fromkeys(UNITS, check_replay),
     "hpu_core": core.check_traces,
+    "instruction_cache": core.check_cache,
     "hpu_multiply": arithmetic.check_arithmetic,
 }
