@@ -31,7 +31,7 @@ LAYERS = [
     ["pinion-calibration", "pinion-observe"],
     ["pinion-check"],
     ["pinion-run"],
-    ["pinion-debug", "pinion-figures", "pinion-page", "pinion-record", "pinion-why"],
+    ["pinion-debug", "pinion-expect", "pinion-figures", "pinion-page", "pinion-record", "pinion-why"],
     ["pinion-nicd"],
     ["pinion", "pinion-python"],
 ]

@@ -1,7 +1,7 @@
 //! Frames in words. In: frames that must come, and those that came. Out: what differs, as `pinion test`
 //! says it.
 
-use pinion_run::expect;
+use pinion_expect as expect;
 use pyo3::prelude::*;
 
 /// Writes a frame in short: its protocol, addresses and payload.

@@ -10,13 +10,11 @@
 //! | [`cluster`] | many nodes of both kinds and load generators, over a network |
 //! | [`cosim`] | a sPIN NIC between models of hosts |
 //! | [`ranks`] | clusters on several processes |
-//! | [`expect`] | tests of applications |
 //! | [`watch`] | nothing: who watches any of them |
 
 mod arrivals;
 pub mod cluster;
 pub mod cosim;
-pub mod expect;
 #[cfg(target_os = "linux")]
 pub mod live;
 pub mod nanoservice;

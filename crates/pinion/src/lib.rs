@@ -23,6 +23,7 @@ pub use pinion_app::{
 pub use pinion_calibration as calibration;
 pub use pinion_check as check;
 pub use pinion_debug as debug;
+pub use pinion_expect as expect;
 pub use pinion_figures::{area, figure, sweep};
 #[cfg(target_os = "linux")]
 pub use pinion_nicd::{lab, nic};
@@ -34,5 +35,5 @@ pub use pinion_record as record;
 pub use pinion_run::live;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use pinion_run::native;
-pub use pinion_run::{cluster, cosim, expect, nanoservice, ranks, run, watch};
+pub use pinion_run::{cluster, cosim, nanoservice, ranks, run, watch};
 pub use pinion_why as why;

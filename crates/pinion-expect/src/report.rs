@@ -6,8 +6,8 @@ use pinion_observe::document::Document;
 use pinion_observe::words::{count, seconds};
 use serde_json::{Value, json};
 
-use super::coverage::Coverage;
-use super::run::Outcome;
+use crate::coverage::Coverage;
+use crate::run::Outcome;
 
 /// What came of an application's tests.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pinion_sim::config::Duration;
 use serde::Deserialize;
 
-use super::packet::{Packet, hexadecimal};
+use crate::packet::{Packet, hexadecimal};
 use pinion_app::error::{Error, Result};
 
 /// Names the file beside a manifest.

@@ -12,21 +12,21 @@ use pinion_sim::Time;
 use pinion_sim::probe::Both;
 use serde_json::Value;
 
-use super::compare;
-use super::coverage::Coverage;
-use super::file::{FAILED, Test, Unmatched};
-use super::packet::bytes_difference;
-use crate::cluster::{self, Plan};
-use crate::nanoservice::run::{RunOptions, Settling};
-use crate::nanoservice::{self, HartProfile, Script, Setup, Traffic};
-use crate::ranks;
-use crate::run::Finished;
-use crate::watch::{Observer, Progress};
+use crate::compare;
+use crate::coverage::Coverage;
+use crate::file::{FAILED, Test, Unmatched};
+use crate::packet::bytes_difference;
 use pinion_app::app::{App, Options};
 use pinion_app::error::{Error, Result};
 use pinion_app::manifest::Manifest;
 use pinion_app::service::Service;
 use pinion_app::traffic::{self, Pace, Packets};
+use pinion_run::cluster::{self, Plan};
+use pinion_run::nanoservice::run::{RunOptions, Settling};
+use pinion_run::nanoservice::{self, HartProfile, Script, Setup, Traffic};
+use pinion_run::ranks;
+use pinion_run::run::Finished;
+use pinion_run::watch::{Observer, Progress};
 
 /// Says where packets went that no context matched.
 const UNMATCHED: &str = "to the host";
@@ -143,10 +143,10 @@ impl Job<'_> {
         let mut checker = self.checks().then(|| Checker::new(&app));
         let outputs = Outputs::default();
         let finished = match &mut checker {
-            None => crate::run::trace(&app, packets, &outputs, &mut ears, &mut profile)?,
+            None => pinion_run::run::trace(&app, packets, &outputs, &mut ears, &mut profile)?,
             Some(checker) => {
                 let mut both = Both::new(&mut profile, checker);
-                crate::run::trace(&app, packets, &outputs, &mut ears, &mut both)?
+                pinion_run::run::trace(&app, packets, &outputs, &mut ears, &mut both)?
             }
         };
         let kept = (ears.departed, ears.unmatched, ears.lines);

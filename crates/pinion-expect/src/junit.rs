@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::report::Results;
+use crate::report::Results;
 
 impl Results {
     /// Writes the results as JUnit's XML.

@@ -3,8 +3,8 @@
 use pinion_sim::config::Duration;
 use serde_json::Value;
 
-use super::file::{Bounds, Wanted};
-use super::packet::{Packet, bytes_difference, describe};
+use crate::file::{Bounds, Wanted};
+use crate::packet::{Packet, bytes_difference, describe};
 
 /// Differences of one list that are told in full.
 const KEPT: usize = 5;
