@@ -19,23 +19,19 @@ use pinion_spin::Units;
 
 use crate::debuggee::Debuggee;
 use crate::drive::Drive;
+use crate::hearer::Hearer;
 use crate::log::Log;
 use crate::tap::Tap;
 use crate::terms::Reached;
 use crate::{nano, nic};
 
-/// What a node is, and where at its place in a fabric.
-pub trait Kind: Clone + Send + Sync + 'static {
-    /// What is looked at.
-    type Node: Clone;
-
+/// Where what is looked at is at its place in a fabric.
+pub trait Kind: Hearer {
     /// Finds it.
     fn of<'a>(end: &'a End<'_>) -> Option<&'a Self::Node>;
 }
 
 impl Kind for nano::Interpreter {
-    type Node = Node;
-
     fn of<'a>(end: &'a End<'_>) -> Option<&'a Node> {
         match end {
             End::Traced(end) => Some(end.node()),
@@ -45,8 +41,6 @@ impl Kind for nano::Interpreter {
 }
 
 impl Kind for nic::Interpreter {
-    type Node = Units;
-
     fn of<'a>(end: &'a End<'_>) -> Option<&'a Units> {
         match end {
             End::Spin(end) => Some(end.nic()),

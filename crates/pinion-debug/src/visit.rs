@@ -1,7 +1,11 @@
-//! A debugger's visit to a live NIC: from its connection until it leaves the NIC running.
+//! A debugger's visit to a live NIC, or to a live nanoPU or cluster: from its connection until it leaves that
+//! running.
 //!
 //! While it is there simulated time stands, and goes on as gdb lets it; frames wait. Whoever runs the NIC
 //! lends it for each turn, and does other things in between.
+
+#[cfg(target_os = "linux")]
+pub mod nodes;
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -100,6 +104,17 @@ impl Visit {
     /// Gives the simulated time that the NIC has come to: frames that come now come then.
     pub fn reached(&self) -> Time {
         self.loan.edge()
+    }
+
+    /// Leaves: the NIC is where it was never before.
+    ///
+    /// # Errors
+    /// When what comes in cannot be read.
+    pub fn leave(&mut self, (units, collector): (&mut Units, &mut Collector)) -> Result<Effects> {
+        self.loan.exchange(units, collector);
+        let went = self.session.timeline().go_to_present();
+        self.loan.exchange(units, collector);
+        went.map(|()| self.loan.take_effects())
     }
 
     /// Lets the visit go on for a turn with the NIC and frames that have come; waits for gdb so long at

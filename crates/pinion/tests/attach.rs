@@ -35,6 +35,17 @@ fn pinion(folder: &Folder) -> Command {
 
 /// Starts an application on a device; `None`: something is missing here.
 fn up(folder: &Folder, app: &str, device: &str, address: &str) -> Option<Running> {
+    up_with(folder, app, device, address, &[])
+}
+
+/// Does the same, with more options.
+fn up_with(
+    folder: &Folder,
+    app: &str,
+    device: &str,
+    address: &str,
+    more: &[&str],
+) -> Option<Running> {
     if pinion::debug::gdb::find().is_none() || !outside::has_gcc() {
         eprintln!("left out: a gdb that knows RISC-V or a compiler is missing");
         return None;
@@ -45,6 +56,7 @@ fn up(folder: &Folder, app: &str, device: &str, address: &str) -> Option<Running
     }
     let mut process = pinion(folder)
         .args(["up", app, "--tap", device, "--address", address, "--build-dir", "built"])
+        .args(more)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -65,9 +77,16 @@ fn up(folder: &Folder, app: &str, device: &str, address: &str) -> Option<Running
 
 /// Has gdb do what is said on a NIC.
 fn gdb(folder: &Folder, device: &str, name: &str, commands: &str) -> Child {
+    gdb_at(folder, &["--nic", device], name, commands)
+}
+
+/// Has gdb do what is said, where some options say.
+fn gdb_at(folder: &Folder, place: &[&str], name: &str, commands: &str) -> Child {
     folder.write(name, format!("set pagination off\nset width 0\n{commands}"));
     pinion(folder)
-        .args(["debug", "--nic", device, "--", "-nx", "-batch", "-x", name])
+        .arg("debug")
+        .args(place)
+        .args(["--", "-nx", "-batch", "-x", name])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -213,4 +232,137 @@ fn a_nic_goes_on_when_its_debugger_is_lost() {
         assert!(problem.contains("goes on"), "{problem}");
         assert!(echo(&socket, nic, b"goes on", LONG));
     }
+}
+
+/// Waits until gdb has come so far that it made a file.
+fn comes_to(folder: &Folder, file: &str) {
+    for _ in 0..600 {
+        if folder.0.join(file).exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("gdb has not come to `{file}`");
+}
+
+/// Ends a live run as Ctrl-C does, and gives its summary.
+fn interrupt(folder: &Folder, mut running: Running, summary: &str) -> serde_json::Value {
+    let pid = running.process.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert_eq!(running.process.wait().unwrap().code(), Some(130));
+    let text = std::fs::read_to_string(folder.0.join(summary)).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Checks that parts come one behind the other.
+fn in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let at = rest.find(part).unwrap_or_else(|| panic!("no `{part}` in {rest} of {text}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+/// A message for a nanoPU whose transport is UDP.
+const MESSAGE: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 49];
+
+#[test]
+fn a_live_nanoservice_stops_goes_back_and_is_recorded_as_it_went() {
+    let folder = Folder::new("attach-nano");
+    let (device, node) = ("pin-attach2", "10.254.81.2:47000");
+    let app = outside::example("nanopu_echo");
+    let more = ["--set", "transport.kind=udp", "--record", "live.rec", "--json", "live.json"];
+    let running = up_with(&folder, &app, device, "10.254.81.1/24", &more);
+    let Some(running) = running else { return };
+    let socket = UdpSocket::bind("10.254.81.1:0").unwrap();
+    assert!(echo(&socket, node, MESSAGE, LONG), "nobody is there yet");
+    refused(&folder, &["debug", "--nic", device, "--node", "a"], "goes with clusters");
+    let commands = "info threads\n\
+                    monitor break message 1\n\
+                    shell touch attached\n\
+                    continue\n\
+                    shell touch stopped\n\
+                    info threads\n\
+                    shell while test ! -e go-on; do sleep 0.05; done\n\
+                    next\n\
+                    reverse-next\n\
+                    reverse-continue\n\
+                    detach\n";
+    let debugger = gdb(&folder, device, "nano.gdb", commands);
+    comes_to(&folder, "attached");
+    assert!(!echo(&socket, node, MESSAGE, SHORT), "a message that is stopped at is not answered");
+    comes_to(&folder, "stopped");
+    folder.write("go-on", "");
+    let output = debugger.wait_with_output().unwrap();
+    let (printed, problem) = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{printed}{problem}");
+    let parts = ["hart 0: idle", "hart 0: message 1 of context 0", "No more reverse", "detached"];
+    in_order(&printed, &parts);
+    let mut buffer = [0; 64];
+    socket.set_read_timeout(Some(LONG)).unwrap();
+    assert_eq!(socket.recv(&mut buffer).unwrap(), MESSAGE.len(), "it is answered now");
+    assert!(echo(&socket, node, MESSAGE, LONG));
+    // What was gone back in is counted once, and comes again so.
+    let summary = interrupt(&folder, running, "live.json");
+    assert_eq!(summary["harts"][0]["messages"], 3, "{summary:#}");
+    let replayed = pinion(&folder).args(["replay", "live.rec"]).output().unwrap();
+    let (printed, problem) = said(&replayed);
+    assert!(printed.contains("the same as recorded"), "{printed}{problem}");
+}
+
+#[test]
+fn a_node_of_a_live_cluster_stops_and_all_others_with_it() {
+    let folder = Folder::new("attach-cluster");
+    let (device, nic, nano) = ("pin-attach3", "10.0.0.3:9500", "10.0.0.4:47000");
+    let apps = ["udp_echo", "nanopu_echo"].map(outside::example);
+    folder.write(
+        "rack.toml",
+        format!(
+            "[cluster]\nname = \"rack\"\n[[node]]\nname = \"nic\"\napp = \"{}\"\ncount = 2\n\
+             [[node]]\nname = \"service\"\napp = \"{}\"\nset = [\"transport.kind=udp\"]\n",
+            apps[0], apps[1]
+        ),
+    );
+    let more = ["--record", "rack.rec", "--json", "rack.json"];
+    let running = up_with(&folder, "rack.toml", device, "10.0.0.1/29", &more);
+    let Some(running) = running else { return };
+    let socket = UdpSocket::bind("10.0.0.1:0").unwrap();
+    assert!(echo(&socket, nic, b"before", LONG), "nobody is there yet");
+    refused(&folder, &["debug", "--nic", device], "say with --node NAME");
+    refused(&folder, &["debug", "--nic", device, "--node", "outside"], "runs no program");
+    let commands = "break udp_echo_ph\n\
+                    shell touch attached\n\
+                    continue\n\
+                    shell touch stopped\n\
+                    info threads\n\
+                    shell while test ! -e go-on; do sleep 0.05; done\n\
+                    next\n\
+                    reverse-next\n\
+                    detach\n";
+    let debugger = gdb_at(&folder, &["--nic", device, "--node", "nic.1"], "nic.gdb", commands);
+    comes_to(&folder, "attached");
+    assert!(echo(&socket, nano, MESSAGE, LONG), "the others go on");
+    assert!(!echo(&socket, nic, b"stands", SHORT));
+    comes_to(&folder, "stopped");
+    assert!(!echo(&socket, nano, MESSAGE, SHORT), "the others stand");
+    folder.write("go-on", "");
+    let output = debugger.wait_with_output().unwrap();
+    let (printed, problem) = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{printed}{problem}");
+    in_order(&printed, &["udp_echo_ph (args", "packet 1 of context echo", "detached"]);
+    assert!(echo(&socket, nic, b"after", LONG) && echo(&socket, nano, MESSAGE, LONG));
+    let summary = interrupt(&folder, running, "rack.json");
+    let nodes = summary["nodes"].as_array().unwrap();
+    let counts: Vec<_> = nodes.iter().map(|node| node["messages_in"].as_u64()).collect();
+    assert_eq!(counts, [Some(0), Some(3), Some(3), Some(0)], "{summary:#}");
+    let replayed = pinion(&folder).args(["replay", "rack.rec"]).output().unwrap();
+    assert!(said(&replayed).0.contains("the same as recorded"), "{:?}", said(&replayed));
+    // And the recording is debugged as it went.
+    let commands =
+        "break udp_echo_ph\ncontinue\ncontinue\ncontinue\ninfo threads\nreverse-continue\n";
+    let place = ["rack.rec", "--node", "nic.1"];
+    let output = gdb_at(&folder, &place, "again.gdb", commands).wait_with_output().unwrap();
+    let (printed, problem) = said(&output);
+    in_order(&printed, &["udp_echo_ph (args", "packet 2 of context echo", "udp_echo_ph (args"]);
+    assert!(problem.contains("packet 1 of context echo") || problem.is_empty(), "{problem}");
 }

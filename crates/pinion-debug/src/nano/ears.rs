@@ -9,12 +9,14 @@ use pinion_nanopu::core::code::Code;
 use pinion_nanopu::core::network::csr::CONTEXT;
 use pinion_nanopu::event::{Event, NanoPu, Retirements, Told};
 use pinion_nanopu::machine::node::Machine;
+use pinion_nanopu::node::Node;
 use pinion_nanopu::waypoint::Waypoint;
 use pinion_run::nanoservice::Works;
 use pinion_run::nanoservice::run::Settling;
 use pinion_sim::probe::Hears;
 
 use crate::harts::{REGISTERS, Step, Touch};
+use crate::hearer::Hearer;
 use crate::hunt::Reason;
 use crate::log::Takes;
 use crate::tap::Tap;
@@ -47,6 +49,7 @@ struct Hart {
 pub struct Interpreter {
     each: Vec<Hart>,
     works: Works,
+    contexts: u16,
     code: Arc<Code>,
 }
 
@@ -65,7 +68,8 @@ impl Interpreter {
         let (base, bytes) = (machine.memory.base_address, machine.memory.size.0);
         let code = Arc::new(Code::of(image, base, bytes, Extensions::RV64GC));
         let each = vec![hart; machine.core.count as usize];
-        Self { each, works: Works::default(), code }
+        let contexts = machine.hart_interface.contexts;
+        Self { each, works: Works::default(), contexts, code }
     }
 
     /// Says what a hart works at.
@@ -122,6 +126,32 @@ impl Hears<NanoPu> for Tap<Interpreter> {
 }
 
 impl Settling for Tap<Interpreter> {}
+
+impl Hearer for Interpreter {
+    type Node = Node;
+
+    fn meet(&mut self, node: &Node) {
+        for (number, hart) in self.each.iter_mut().enumerate() {
+            hart.registers = node.core(number).hart.x;
+            hart.running = node.interface(number).context();
+            for context in 0..self.contexts {
+                self.works.doubt(number as u8, context);
+            }
+        }
+        self.learn(node);
+    }
+
+    fn learn(&mut self, node: &Node) {
+        let unknown: Vec<_> = self.works.unknown().collect();
+        for (hart, context) in unknown {
+            // Whoever has no message is about to begin with the next one that it is given.
+            if node.receive().outstanding(hart, context) == 0 {
+                let ended = node.interface(hart.into()).ended_messages(context);
+                self.works.know(hart, context, ended);
+            }
+        }
+    }
+}
 
 /// Notes what a hart begins and is done with.
 fn follow(each: &mut [Hart], waypoint: &Waypoint, message: Option<u64>) {

@@ -3,8 +3,6 @@
 //! Only harts write memory, so what is shown of it is where the node is, taken back to the position.
 //! Queues and the head word of x30 are those of the cycle itself.
 
-#[cfg(target_os = "linux")]
-mod again;
 mod ears;
 mod service;
 
@@ -22,7 +20,7 @@ use crate::log::Log;
 use crate::tap::Tap;
 use crate::terms::{Reached, Said, Task, Width};
 pub use ears::Interpreter;
-pub use service::service;
+pub use service::{service, words};
 
 /// CSRs that a debugger sees: those of traps and of floating point, then the network's (RTL
 /// Instructions.scala of the nanoPU's Rocket).
@@ -77,8 +75,9 @@ impl<D: Drive<Node = Node>> Nano<D> {
         (contexts, clock): (u16, Clock),
         label: String,
     ) -> Self {
-        let harts = drive.look(|node| node.harts() as u32);
-        Self { drive, label, tap, harts, contexts, clock, printed: 0 }
+        let (harts, printed) =
+            drive.look(|node| (node.harts() as u32, node.memory().devices.console.len()));
+        Self { drive, label, tap, harts, contexts, clock, printed }
     }
 
     /// Looks at the node as it is in the position's cycle.

@@ -1,5 +1,4 @@
-//! A nanoPU alone at its end of a link: a run of a nanoservice as it goes on, with requests at the other
-//! end, or with what came in during a live run.
+//! A nanoPU alone at its end of a link: a run of a nanoservice as it goes on, with requests at the other end.
 //!
 //! It goes on in windows that nobody cuts, so it is usually somewhat further than the position. To be
 //! seen in a cycle it is cut there once, and forgets that again.
@@ -11,13 +10,11 @@ use pinion_app::service::Service;
 use pinion_nanopu::node::Node;
 use pinion_observe::report::Ending;
 use pinion_run::nanoservice::run::{Run, RunOptions};
-use pinion_run::nanoservice::{Outputs, Setup, Traffic};
+use pinion_run::nanoservice::{Outputs, Setup};
 use pinion_run::watch::Unobserved;
-use pinion_sim::node::{RestoreError, SaveError, Saved};
+use pinion_sim::node::Saved;
 
 use super::Nano;
-#[cfg(target_os = "linux")]
-use super::again::Again;
 use super::ears::Interpreter;
 use crate::debuggee::Debuggee;
 use crate::drive::Drive;
@@ -25,87 +22,9 @@ use crate::log::Log;
 use crate::tap::Tap;
 use crate::terms::Reached;
 
-/// A run of a nanoservice, whatever comes in.
-trait Course {
-    /// Gives the node.
-    fn node(&self) -> &Node;
-
-    /// Gives the first cycle that was not run.
-    fn now(&self) -> u64;
-
-    /// Goes on until a window ends, at the latest the first one behind a cycle; says how the run is over,
-    /// if it is.
-    fn go_on(&mut self, cycle: u64) -> Result<Option<String>>;
-
-    /// Runs up to a cycle, which may not go on from there.
-    fn cut(&mut self, until: u64) -> Result<()>;
-
-    /// Saves it.
-    fn save(&self) -> std::result::Result<Saved, SaveError>;
-
-    /// Goes to where it was saved.
-    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError>;
-}
-
-impl Course for Run<Arc<Service>, Tap<Interpreter>> {
-    fn node(&self) -> &Node {
-        self.node()
-    }
-
-    fn now(&self) -> u64 {
-        self.now()
-    }
-
-    fn go_on(&mut self, cycle: u64) -> Result<Option<String>> {
-        Ok(self.run_to_next_look(cycle, &mut Unobserved)?.as_ref().map(words))
-    }
-
-    fn cut(&mut self, until: u64) -> Result<()> {
-        self.cut(until, &mut Unobserved)
-    }
-
-    fn save(&self) -> std::result::Result<Saved, SaveError> {
-        self.save()
-    }
-
-    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
-        self.restore(saved)
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Course for Again<Arc<Service>, Tap<Interpreter>> {
-    fn node(&self) -> &Node {
-        self.node()
-    }
-
-    fn now(&self) -> u64 {
-        self.now()
-    }
-
-    fn go_on(&mut self, _: u64) -> Result<Option<String>> {
-        if !self.run_slice()? {
-            return Ok(Some("the recording ends here".to_owned()));
-        }
-        Ok(self.ending().as_ref().map(words))
-    }
-
-    fn cut(&mut self, until: u64) -> Result<()> {
-        self.cut(until)
-    }
-
-    fn save(&self) -> std::result::Result<Saved, SaveError> {
-        self.save()
-    }
-
-    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
-        self.restore(saved)
-    }
-}
-
 /// Runs a nanoservice.
-struct Alone<C> {
-    run: C,
+struct Alone {
+    run: Run<Arc<Service>, Tap<Interpreter>>,
     tap: Tap<Interpreter>,
     reached: Reached,
     shown: Option<Node>,
@@ -118,29 +37,21 @@ struct State {
     reached: Reached,
 }
 
-/// Debugs a nanoservice on requests, or on what came in during a live run.
+/// Debugs a nanoservice on requests.
 ///
 /// # Errors
-/// When the program does not fit, the requests are none, or the recording is damaged.
+/// When the program does not fit, or the requests are none.
 pub fn service(service: Service, setup: &Setup, options: RunOptions) -> Result<Box<dyn Debuggee>> {
     let tap = Tap::new(Interpreter::new(&setup.machine.value, &service.image));
     let service = Arc::new(service);
-    #[cfg(target_os = "linux")]
-    if let Traffic::Live(recorded) = &options.traffic {
-        return Ok(of(Again::new(service, setup, recorded, tap.clone())?, tap, setup));
-    }
     let mut run = Run::new(service, setup, options, &Outputs::default(), tap.clone())?;
     run.keep();
-    Ok(of(run, tap, setup))
-}
-
-fn of(run: impl Course + 'static, tap: Tap<Interpreter>, setup: &Setup) -> Box<dyn Debuggee> {
     let drive = Alone { run, tap: tap.clone(), reached: Reached::default(), shown: None };
     let contexts = setup.machine.value.hart_interface.contexts;
-    Box::new(Nano::new(drive, tap, (contexts, setup.clock), String::new()))
+    Ok(Box::new(Nano::new(drive, tap, (contexts, setup.clock), String::new())))
 }
 
-impl<C: Course> Drive for Alone<C> {
+impl Drive for Alone {
     type Node = Node;
 
     fn look<R>(&self, look: impl FnOnce(&Node) -> R) -> R {
@@ -154,7 +65,8 @@ impl<C: Course> Drive for Alone<C> {
     fn run(&mut self, cycle: u64, log: &mut Log<'_>) -> Result<Reached> {
         self.shown = None;
         while self.reached.ended.is_none() && self.run.now() <= cycle {
-            self.reached.ended = self.run.go_on(cycle)?;
+            self.reached.ended =
+                self.run.run_to_next_look(cycle, &mut Unobserved)?.as_ref().map(words);
             self.tap.drain(log);
             self.reached.cycle = self.run.now().saturating_sub(1);
         }
@@ -183,7 +95,7 @@ impl<C: Course> Drive for Alone<C> {
     fn show(&mut self, from: &Saved, cycle: u64, log: &mut Log<'_>) -> Result<()> {
         let here = self.save()?;
         self.restore(from)?;
-        self.run.cut(cycle + 1)?;
+        self.run.cut(cycle + 1, &mut Unobserved)?;
         self.tap.drain(log);
         let shown = self.run.node().clone();
         self.restore(&here)?;
@@ -193,7 +105,7 @@ impl<C: Course> Drive for Alone<C> {
 }
 
 /// Says how a run has ended.
-fn words(ending: &Ending) -> String {
+pub fn words(ending: &Ending) -> String {
     match ending {
         Ending::Finished => "nothing is left to do".to_owned(),
         Ending::Exited { code, .. } => format!("the program has exited with {code}"),

@@ -8,10 +8,11 @@ use pinion_observe::trace::Tracer;
 use pinion_sim::Clock;
 use pinion_spin::{
     Event as NicEvent, Fault, HandlerKind, Hears, InstructionRecord, Interest, RunningTask, Spin,
-    driver_register,
+    Units, driver_register,
 };
 
 use crate::harts::{Step, Touch};
+use crate::hearer::Hearer;
 use crate::hunt::Reason;
 use crate::log::{Log, Takes};
 use crate::tap::Tap;
@@ -255,6 +256,10 @@ impl Hears<Spin> for Tap<Interpreter> {
     fn hear(&mut self, event: &NicEvent<'_>) {
         Tap::hear(self, |interpreter, entries| interpreter.hear(event, entries));
     }
+}
+
+impl Hearer for Interpreter {
+    type Node = Units;
 }
 
 impl Tracer for Tap<Interpreter> {}

@@ -219,6 +219,11 @@ impl ContextQueue {
         Some(left)
     }
 
+    /// Counts the messages that the program said it is done with, or forgot.
+    pub fn ended(&self) -> u64 {
+        self.finished
+    }
+
     /// Gives the message whose first word was read last, with at most `words` words.
     pub fn last_message(&self, words: u64) -> Option<LastMessage> {
         let (number, application_header) = self.starts[0];

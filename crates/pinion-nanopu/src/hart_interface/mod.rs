@@ -284,6 +284,11 @@ impl HartInterface {
         self.queues.get(usize::from(context)).map_or(0, ContextQueue::handed_over)
     }
 
+    /// Counts the messages of a context that the program said it is done with, or forgot.
+    pub fn ended_messages(&self, context: u16) -> u64 {
+        self.queues.get(usize::from(context)).map_or(0, ContextQueue::ended)
+    }
+
     /// Gives the message that the running context has begun to read last, with at most `words` of its
     /// words.
     pub fn last_message(&self, words: u64) -> Option<LastMessage> {

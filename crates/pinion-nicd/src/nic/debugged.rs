@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use pinion_app::error::{Error, Result};
-use pinion_debug::visit::{Effect, Host, Lent};
+use pinion_debug::visit::{Effect, Host, Lent, Visit};
 use pinion_net::capture::LinkType;
 use pinion_observe::report::{Collector, Links, Outputs};
 use pinion_run::watch::Observer;
@@ -16,7 +16,7 @@ use super::board::{Board, Seen};
 use super::message::Body;
 use super::refusal::Refusal;
 use super::serve::{Asker, Reply};
-use super::visitor::{Known, Visitor};
+use super::visitor::{Known, Visiting, Visitor, no_cluster};
 
 /// Waits for gdb so long before it looks for programs and frames.
 const PATIENCE: Duration = Duration::from_millis(2);
@@ -47,7 +47,13 @@ impl Debugged {
     ) -> std::result::Result<Reply, Refusal> {
         let Self { visitor, units, .. } = self;
         let (programs, contexts) = (board.programs(), board.contexts());
-        let reply = visitor.answer(asker, (body, file), &programs, || board.host(units, &contexts));
+        let known = |node: Option<&str>| match node {
+            None => Ok(&programs[..]),
+            Some(node) => Err(no_cluster(node)),
+        };
+        let reply = visitor.answer(asker, (body, file), known, |stream, _| {
+            Visit::begin(board.host(units, &contexts)?, stream).map(Visiting::Nic)
+        });
         let has_visit = visitor.visit().is_some();
         if let Some(lent) = units.as_mut().filter(|_| !board.is_held) {
             // It was lent for the beginning.

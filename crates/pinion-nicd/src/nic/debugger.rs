@@ -21,15 +21,17 @@ pub struct Attachment {
     pub programs: Vec<Known>,
 }
 
-/// Takes a NIC for a debugger, and gets its programs. It goes on until the debugger is there.
+/// Takes a NIC, or a node of a cluster, for a debugger, and gets its programs. It goes on until the debugger is
+/// there.
 ///
 /// # Errors
 /// When there is no such NIC, somebody debugs it already, or it refuses.
-pub fn attach(device: &str) -> Result<Attachment> {
+pub fn attach(device: &str, node: Option<&str>) -> Result<Attachment> {
     let connection = Connection::open(device)?;
     let mut programs: Vec<Known> = Vec::new();
     loop {
         let body = Builder::default().u32(programs.len() as u32);
+        let body = node.into_iter().fold(body, Builder::name);
         // A refusal comes unasked for: it is read below.
         let _ = connection.send(&[&Header::ask(Kind::Debug, 1).bytes(), &body.0], &[]);
         let received = receive_with_file(device, &connection)?;
@@ -49,12 +51,13 @@ pub fn attach(device: &str) -> Result<Attachment> {
 }
 
 impl Attachment {
-    /// Hands over gdb's connection: the NIC stands from now on.
+    /// Hands over gdb's connection, for a node if it is a cluster's: what runs stands from now on.
     ///
     /// # Errors
-    /// When the NIC is gone, or cannot.
-    pub fn begin(&self, stream: &TcpStream) -> Result<()> {
+    /// When it is gone, or cannot.
+    pub fn begin(&self, stream: &TcpStream, node: Option<&str>) -> Result<()> {
         let body = Builder::default().u32(BEGIN);
+        let body = node.into_iter().fold(body, Builder::name);
         let header = Header::ask(Kind::Debug, 2).bytes();
         let _ = self.connection.send(&[&header, &body.0], &[stream.as_fd()]);
         let received = receive_with_file(&self.device, &self.connection)?;

@@ -10,10 +10,13 @@ use std::time::Duration;
 use nix::unistd::geteuid;
 use pinion_app::error::{Error, Result};
 use pinion_debug::session::Ended;
-use pinion_debug::visit::{Host, Turn, Visit, words};
+use pinion_debug::visit::nodes::{NodesTurn, NodesVisit};
+use pinion_debug::visit::{Turn, Visit, words};
 use pinion_observe::report::Collector;
+use pinion_run::live::guest::Lends;
 use pinion_run::live::queue::Queue;
-use pinion_spin::Units;
+use pinion_sim::Time;
+use pinion_spin::{Offer, Units};
 
 use super::message::{Body, Builder, Header, Kind};
 use super::refusal::{Code, Refusal};
@@ -34,6 +37,14 @@ pub struct Known {
     pub elf: Vec<u8>,
 }
 
+/// A visit that goes on.
+pub enum Visiting {
+    /// To a NIC.
+    Nic(Visit),
+    /// To a nanoPU or a cluster.
+    Nodes(NodesVisit),
+}
+
 /// Who debugs a NIC, if anybody does.
 #[derive(Default)]
 pub struct Visitor {
@@ -46,17 +57,18 @@ struct Holder {
     /// The process.
     who: String,
     /// Once gdb is there: its visit, and its connection.
-    visit: Option<(Visit, TcpStream)>,
+    visit: Option<(Visiting, TcpStream)>,
 }
 
 impl Visitor {
-    /// Answers a message about a debugger; `host` is asked for the NIC when gdb's connection comes.
-    pub fn answer<'h>(
+    /// Answers a message about a debugger; `programs` gives those of the node that was named, if one was, and
+    /// `begin` begins the visit to it when gdb's connection comes.
+    pub fn answer<'p>(
         &mut self,
         asker: Asker<'_>,
         (mut body, file): (Body<'_>, Option<OwnedFd>),
-        programs: &[Known],
-        host: impl FnOnce() -> Result<Host<'h>>,
+        programs: impl FnOnce(Option<&str>) -> Result<&'p [Known]>,
+        begin: impl FnOnce(TcpStream, Option<&str>) -> Result<Visiting>,
     ) -> std::result::Result<Reply, Refusal> {
         let Asker { pid, user, program, .. } = asker;
         if user != geteuid() && !user.is_root() {
@@ -64,9 +76,15 @@ impl Visitor {
                 "a debugger sees everything of a NIC: only whoever runs it, and root, may attach";
             return Err(Refusal::new(Code::NotAllowed, why));
         }
-        let Some(number) = body.u32().filter(|_| body.is_empty()) else {
-            return Err(Refusal::garbage("it is too short, or too long"));
+        let Some(number) = body.u32() else {
+            return Err(Refusal::garbage("it is too short"));
         };
+        let node = body.name();
+        if !body.is_empty() {
+            return Err(Refusal::garbage("it is too long"));
+        }
+        let failed = |error: Error| Refusal::new(Code::Nic, error.to_string());
+        let programs = programs(node.as_deref()).map_err(failed)?;
         let who = format!("process {pid} ({program})");
         let holder = self.holder.get_or_insert(Holder { number: asker.number, who, visit: None });
         if holder.number != asker.number || number == BEGIN && holder.visit.is_some() {
@@ -79,12 +97,11 @@ impl Visitor {
         }
         if number == BEGIN {
             let file = file.ok_or_else(|| Refusal::garbage("gdb's connection is missing"))?;
-            let failed = |error: Error| Refusal::new(Code::Nic, error.to_string());
             let stream = TcpStream::from(file);
             let begun = stream.set_write_timeout(Some(SEND_TIME)).and_then(|()| stream.try_clone());
             let copy =
                 begun.map_err(|error| failed(Error::part("gdb cannot be spoken with", error)))?;
-            let visit = host().and_then(|host| Visit::begin(host, stream)).map_err(failed)?;
+            let visit = begin(stream, node.as_deref()).map_err(failed)?;
             holder.visit = Some((visit, copy));
             return Ok(Reply::Answer(Vec::new(), Vec::new()));
         }
@@ -97,10 +114,20 @@ impl Visitor {
         Ok(Reply::Answer(body.name(&known.name).0, vec![file]))
     }
 
-    /// Gives the visit, once gdb is there.
+    /// Gives the visit to a NIC, once gdb is there.
     pub fn visit(&mut self) -> Option<&mut Visit> {
-        let visit = self.holder.as_mut()?.visit.as_mut();
-        visit.map(|(visit, _)| visit)
+        match self.holder.as_mut()?.visit.as_mut()? {
+            (Visiting::Nic(visit), _) => Some(visit),
+            (Visiting::Nodes(_), _) => None,
+        }
+    }
+
+    /// Gives the visit to a nanoPU or a cluster, once gdb is there.
+    pub fn nodes_visit(&mut self) -> Option<&mut NodesVisit> {
+        match self.holder.as_mut()?.visit.as_mut()? {
+            (Visiting::Nodes(visit), _) => Some(visit),
+            (Visiting::Nic(_), _) => None,
+        }
     }
 
     /// Gives what tells that gdb has sent something.
@@ -137,6 +164,30 @@ impl Visitor {
         Some(turn)
     }
 
+    /// Lets a visit to nodes go on for a turn with frames that wait; it waits for others until a moment.
+    /// `None`: there is no visit.
+    pub fn nodes_turn(
+        &mut self,
+        lent: &mut dyn Lends,
+        (queue, limit): (&mut Queue, Time),
+        patience: Duration,
+    ) -> Option<Result<NodesTurn>> {
+        let visit = self.nodes_visit()?;
+        let mut frames = Vec::new();
+        while visit.takes_frames() && frames.len() < FRAMES_AT_A_TIME {
+            let Some(Offer::Frame(frame)) = queue.take_by(limit) else { break };
+            frames.push(frame.bytes);
+        }
+        let turn = visit.turn(lent, (frames, limit), patience);
+        if let Ok(turn) = &turn {
+            turn.slices.iter().for_each(|until| queue.ran(*until));
+            if turn.ended.is_some() {
+                queue.forgive();
+            }
+        }
+        Some(turn)
+    }
+
     /// Ends the visit that a turn has ended: tells who brought it; gives who that was, and how it ended.
     pub fn end(&mut self, ended: &Result<Ended>) -> Option<(u64, Vec<u8>, String)> {
         let holder = self.holder.take()?;
@@ -157,6 +208,11 @@ impl Visitor {
             self.holder = None;
         }
     }
+}
+
+/// Says that there are no nodes to choose from.
+pub fn no_cluster(node: &str) -> Error {
+    Error::Usage(format!("--node {node} goes with clusters, and this is none"))
 }
 
 /// Puts bytes into a file that nobody else can find.

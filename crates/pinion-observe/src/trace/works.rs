@@ -1,7 +1,7 @@
 //! Which message a hart works at, and which of those that go out answers it: what harts were given, began
 //! and ended comes in, in order of time.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::waypoint::Waypoint;
@@ -17,11 +17,44 @@ pub struct Works {
     given: HashMap<(u8, u16), (VecDeque<u64>, u64)>,
     /// By hart: messages that it began, and when.
     begun: HashMap<u8, VecDeque<(Cycle, u64)>>,
+    /// Harts and contexts that had messages already when somebody began to listen.
+    unknown: HashSet<(u8, u16)>,
 }
 
 impl Works {
+    /// Knows nothing of a hart and a context, for it had messages before anybody listened.
+    pub fn doubt(&mut self, hart: u8, context: u16) {
+        self.unknown.insert((hart, context));
+    }
+
+    /// Lists the harts and contexts of which nothing is known.
+    pub fn unknown(&self) -> impl Iterator<Item = (u8, u16)> + '_ {
+        self.unknown.iter().copied()
+    }
+
+    /// Knows from now on that a hart has no message of a context, and has ended so many.
+    pub fn know(&mut self, hart: u8, context: u16, ended: u64) {
+        self.unknown.remove(&(hart, context));
+        self.given.insert((hart, context), (VecDeque::new(), ended));
+    }
+
+    /// Tells whether a waypoint is about a hart and a context of which nothing is known.
+    fn is_unknown(&self, waypoint: &Waypoint) -> bool {
+        match *waypoint {
+            _ if self.unknown.is_empty() => false,
+            Waypoint::Chosen { hart, context, .. }
+            | Waypoint::Begun { hart, context, .. }
+            | Waypoint::Ended { hart, context }
+            | Waypoint::Bound { hart, context } => self.unknown.contains(&(hart, context)),
+            _ => false,
+        }
+    }
+
     /// Hears what a hart was given, began, ended or bound; gives the message that it began or ended.
     pub fn hear(&mut self, at: Cycle, waypoint: &Waypoint) -> Option<u64> {
+        if self.is_unknown(waypoint) {
+            return None;
+        }
         match *waypoint {
             Waypoint::Chosen { message, hart, context, .. } => {
                 self.given.entry((hart, context)).or_default().0.push_back(message);

@@ -6,9 +6,15 @@ use super::frames_end::FramesEnd;
 use super::load_end::LoadEnd;
 use super::nano_end::NanoEnd;
 use super::rows::{LoadRow, NodeRow};
+#[cfg(target_os = "linux")]
+use super::spin_end::Counted;
 use super::spin_end::SpinEnd;
 use super::summary::Ended;
+#[cfg(target_os = "linux")]
+use crate::nanoservice::ears::Ears;
 use crate::nanoservice::run::Settling;
+#[cfg(target_os = "linux")]
+use pinion_nanopu::event::Deaf;
 
 /// What stands at a node.
 pub enum End<'a> {
@@ -22,6 +28,15 @@ pub enum End<'a> {
     Load(Box<LoadEnd<'a>>),
     /// Frames from elsewhere.
     Frames(Box<FramesEnd>),
+}
+
+/// What is counted at a node, apart from its state.
+#[cfg(target_os = "linux")]
+pub(super) enum Counts {
+    Nano(Box<Ears<Deaf>>),
+    Spin(Box<Counted>),
+    /// It is part of its state.
+    Nothing,
 }
 
 /// Calls a method of whatever it is.
@@ -69,6 +84,28 @@ impl End<'_> {
             (true, _) => Holds::Work,
             (false, true) => Holds::Messages,
             (false, false) => Holds::Nothing,
+        }
+    }
+
+    /// Gives counts in which nothing is.
+    #[cfg(target_os = "linux")]
+    pub(super) fn blank_counts(&self) -> Counts {
+        match self {
+            End::Nano(end) => Counts::Nano(Box::new(end.blank_ears())),
+            End::Traced(end) => Counts::Nano(Box::new(end.blank_ears())),
+            End::Spin(end) => Counts::Spin(Box::new(end.blank_counts())),
+            End::Load(_) | End::Frames(_) => Counts::Nothing,
+        }
+    }
+
+    /// Has other counts than its own from now on.
+    #[cfg(target_os = "linux")]
+    pub(super) fn exchange_counts(&mut self, counts: &mut Counts) {
+        match (self, counts) {
+            (End::Nano(end), Counts::Nano(ears)) => end.exchange_counts(ears),
+            (End::Traced(end), Counts::Nano(ears)) => end.exchange_counts(ears),
+            (End::Spin(end), Counts::Spin(counted)) => end.exchange_counts(counted),
+            _ => {}
         }
     }
 

@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use pinion_net::fabric::{Alone, Fabric, Journal, Outcome, Status, Watcher};
 use pinion_net::topology::Place;
+use pinion_sim::node::{RestoreError, SaveError, Saved};
 
-use super::end::End;
+use super::end::{Counts, End};
 use super::frames_end::FramesEnd;
 use super::observe::ended;
 use super::plan::{Plan, Target};
 use super::run::{RunOptions, build, failed, share, sum_up};
 use super::summary::{Ended, Summary};
 use super::tracing::{NetworkTracer, Tracing};
-use crate::live::guest::Guest;
+use crate::live::guest::{Books, Guest};
 use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, drive};
 use crate::nanoservice::said::whole_lines;
 use crate::watch::Observer;
@@ -97,14 +98,27 @@ fn is_load(target: &Target) -> bool {
 }
 
 /// A cluster behind a wire.
-struct Live<'a> {
-    plan: &'a Plan,
+pub struct Live<'a> {
     fabric: Fabric<End<'a>>,
+    names: Vec<String>,
     outside_node: usize,
     watch: Watch<'a>,
     /// Nothing happens until a frame comes.
     rests: bool,
     /// By node: the bytes of its programs' output that were passed on.
+    printed: Vec<usize>,
+}
+
+/// What is saved of it.
+struct State {
+    fabric: Saved,
+    status: Status,
+    rests: bool,
+}
+
+/// What is kept of a run beside the nodes' state.
+struct Kept {
+    counts: Vec<Counts>,
     printed: Vec<usize>,
 }
 
@@ -141,8 +155,11 @@ impl Watcher for Watch<'_> {
 
 impl<'a> Live<'a> {
     /// Makes a cluster behind a wire, at a node of its network, whose other side has a hardware address.
-    fn new(
-        plan: &'a Plan,
+    ///
+    /// # Errors
+    /// When a node cannot be made.
+    pub fn new(
+        plan: &Plan,
         options: &RunOptions,
         (outside_node, peer): (usize, [u8; 6]),
         tracing: Tracing<'a>,
@@ -159,7 +176,13 @@ impl<'a> Live<'a> {
         let (status, network) = (Status::NONE, tracing.network);
         let watch = Watch { waits, status, network, error: None };
         let printed = vec![0; plan.nodes()];
-        Ok(Self { plan, fabric, outside_node, watch, rests: false, printed })
+        let names = plan.names.clone();
+        Ok(Self { fabric, names, outside_node, watch, rests: false, printed })
+    }
+
+    /// Gives the nodes and what is between them.
+    pub fn fabric(&self) -> &Fabric<End<'a>> {
+        &self.fabric
     }
 
     fn outside(&mut self) -> Option<&mut FramesEnd> {
@@ -171,10 +194,6 @@ impl<'a> Live<'a> {
 }
 
 impl Inside for Live<'_> {
-    fn what(&self) -> &'static str {
-        "a cluster"
-    }
-
     fn arrive(&mut self, first_flit: u64, frame: Vec<u8>) {
         self.rests = false;
         if let Some(outside) = self.outside() {
@@ -199,8 +218,8 @@ impl Inside for Live<'_> {
         true
     }
 
-    fn has_ended(&mut self) -> bool {
-        self.watch.ended().is_some()
+    fn ended(&mut self) -> Option<Ending> {
+        self.watch.ended()
     }
 
     fn moved(&mut self) -> u64 {
@@ -214,14 +233,39 @@ impl Inside for Live<'_> {
     }
 
     fn pass_on(&mut self, observer: &mut dyn Observer) {
-        let (plan, printed) = (self.plan, &mut self.printed);
+        let (names, printed) = (&self.names, &mut self.printed);
         self.fabric.for_each_node(|number, end| {
-            let new = &end.console()[printed[number]..];
+            let new = end.console().get(printed[number]..).unwrap_or_default();
             let whole = whole_lines(new);
             for line in String::from_utf8_lossy(&new[..whole]).lines() {
-                observer.console(&format!("[{}] {line}\n", plan.names[number]));
+                observer.console(&format!("[{}] {line}\n", names[number]));
             }
             printed[number] += whole;
         });
+    }
+
+    fn save(&self) -> std::result::Result<Saved, SaveError> {
+        let (fabric, status) = (self.fabric.save()?, self.watch.status);
+        Ok(Saved::new(State { fabric, status, rests: self.rests }))
+    }
+
+    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
+        let State { fabric, status, rests } = saved.get()?;
+        self.fabric.restore(fabric)?;
+        (self.watch.status, self.rests) = (*status, *rests);
+        Ok(())
+    }
+
+    fn blank_books(&self) -> Books {
+        let nodes = 0..self.names.len();
+        let counts = nodes.map(|node| self.fabric.look(node, |end| end.blank_counts()));
+        let counts = counts.map(|counts| counts.unwrap_or(Counts::Nothing)).collect();
+        Books::new(Kept { counts, printed: vec![0; self.names.len()] })
+    }
+
+    fn exchange_books(&mut self, books: &mut Books) {
+        let Kept { counts, printed } = books.get();
+        self.fabric.for_each_node(|number, end| end.exchange_counts(&mut counts[number]));
+        std::mem::swap(&mut self.printed, printed);
     }
 }

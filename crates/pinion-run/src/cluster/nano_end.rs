@@ -74,6 +74,20 @@ impl<L: Settling + Send> NanoEnd<L> {
         &self.inner.node.memory().devices.console
     }
 
+    /// Gives ears that have heard nothing.
+    #[cfg(target_os = "linux")]
+    pub(super) fn blank_ears(&self) -> Ears<Deaf> {
+        let wire = Wire::new(&self.setup, self.setup.address.ip);
+        let frames = Frames::silent(wire, Matching::Oldest, self.setup.clock);
+        Ears::new(self.inner.node.harts(), frames.among_others(), Deaf)
+    }
+
+    /// Exchanges what was counted with other ears.
+    #[cfg(target_os = "linux")]
+    pub(super) fn exchange_counts(&mut self, other: &mut Ears<Deaf>) {
+        self.inner.ears.exchange_counts(other);
+    }
+
     /// Lets who hears it write what is left.
     ///
     /// # Errors

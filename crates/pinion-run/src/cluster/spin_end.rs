@@ -44,7 +44,10 @@ struct Ears<'a> {
 
 /// Whole lines that handlers have printed.
 #[derive(Debug, Default)]
-struct Console(String);
+pub(super) struct Console(String);
+
+/// What is counted of a NIC, and what its handlers have printed.
+pub(super) type Counted = (Collector, Console);
 
 impl Sink for Console {
     fn line(&mut self, _time: Time, _cluster: u32, _hpu: u32, text: &str) {
@@ -77,14 +80,12 @@ impl<'a> SpinEnd<'a> {
         clock: Clock,
         tracer: Option<Box<dyn Tracer + Send + 'a>>,
     ) -> Result<Self> {
-        let links = run::links(app, LinkType::Ethernet);
-        let outputs = Outputs { handlers: true, ..Outputs::default() };
-        let lacks_ethernet = links.out == LinkType::RawIp;
+        let lacks_ethernet = run::links(app, LinkType::Ethernet).out == LinkType::RawIp;
         let header = if lacks_ethernet { ETHERNET_HEADER.to_vec() } else { Vec::new() };
         let cabling = Cabling { clock, skip: app.skipped_bytes(), header };
-        let collector = Collector::new(&outputs, links, app.context_names())?;
+        let (collector, console) = blank(app)?;
         let begin = tracer.as_ref().map(|tracer| clock.cycle_at(tracer.begin()).saturating_sub(1));
-        let ears = Ears { collector, console: Console::default(), tracer };
+        let ears = Ears { collector, console, tracer };
         let end = NicNode::new(app.nic()?, cabling, ears);
         Ok(Self { app: Arc::clone(app), end, clock, begin, reached: 0, trouble: None })
     }
@@ -97,6 +98,20 @@ impl<'a> SpinEnd<'a> {
     /// Gives what handlers have printed in whole lines.
     pub fn console(&self) -> &str {
         &self.end.ears.console.0
+    }
+
+    /// Gives what is counted of a NIC that has done nothing.
+    #[cfg(target_os = "linux")]
+    pub(super) fn blank_counts(&self) -> Counted {
+        // It writes no file, so nothing can go wrong with one.
+        blank(&self.app).unwrap_or_else(|error| unreachable!("a NIC without outputs: {error}"))
+    }
+
+    /// Exchanges what was counted.
+    #[cfg(target_os = "linux")]
+    pub(super) fn exchange_counts(&mut self, (collector, console): &mut Counted) {
+        std::mem::swap(&mut self.end.ears.collector, collector);
+        std::mem::swap(&mut self.end.ears.console, console);
     }
 
     /// Tells whether something goes on inside.
@@ -159,6 +174,13 @@ impl<'a> SpinEnd<'a> {
             Err(error) => unreachable!("a NIC without outputs: {error}"),
         }
     }
+}
+
+/// Makes what is counted of an application's NIC that has done nothing.
+fn blank(app: &App) -> Result<Counted> {
+    let outputs = Outputs { handlers: true, ..Outputs::default() };
+    let links = run::links(app, LinkType::Ethernet);
+    Ok((Collector::new(&outputs, links, app.context_names())?, Console::default()))
 }
 
 impl Node for SpinEnd<'_> {

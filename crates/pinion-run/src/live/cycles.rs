@@ -4,10 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use pinion_sim::node::flits;
+use pinion_observe::report::Ending;
+use pinion_sim::node::{RestoreError, SaveError, Saved, flits};
 use pinion_sim::{Clock, Time};
 
-use super::guest::Lent;
+use super::guest::{Books, Lends, Lent};
 use super::{Outside, SHORT_WAIT, Standing, Subject};
 use crate::watch::{Observer, Progress};
 use pinion_app::error::Result;
@@ -33,9 +34,6 @@ pub enum Holds {
 
 /// What runs behind the wire.
 pub trait Inside {
-    /// Says what it is.
-    fn what(&self) -> &'static str;
-
     /// Takes a frame whose first flit arrives in a cycle.
     fn arrive(&mut self, first_flit: u64, frame: Vec<u8>);
 
@@ -51,8 +49,8 @@ pub trait Inside {
     /// Tells whether programs take messages, where they need not rest to do so.
     fn is_ready(&mut self) -> bool;
 
-    /// Tells whether the run is over.
-    fn has_ended(&mut self) -> bool;
+    /// Says how programs have ended the run, if they have.
+    fn ended(&mut self) -> Option<Ending>;
 
     /// Tells whether nobody wants to hear any more.
     fn is_unheard(&mut self) -> bool {
@@ -67,6 +65,24 @@ pub trait Inside {
 
     /// Tells the observer what programs printed and did wrong since it was told last.
     fn pass_on(&mut self, observer: &mut dyn Observer);
+
+    /// Saves the nodes; what comes in is kept elsewhere, and so are books.
+    ///
+    /// # Errors
+    /// When some of it lies outside the simulation.
+    fn save(&self) -> std::result::Result<Saved, SaveError>;
+
+    /// Goes to where the nodes were saved, or others that are built alike.
+    ///
+    /// # Errors
+    /// When they were other nodes.
+    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError>;
+
+    /// Gives books in which nothing is.
+    fn blank_books(&self) -> Books;
+
+    /// Has other books than its own from now on.
+    fn exchange_books(&mut self, books: &mut Books);
 }
 
 /// Nodes behind a wire.
@@ -79,12 +95,22 @@ pub struct Cycles<I> {
     /// When programs were ready, which is when frames are taken.
     pub ready: u64,
     wire_free: u64,
+    /// How a copy stands that goes on in its place, and the cycle that it has come to.
+    copy: Option<(Standing, u64)>,
+}
+
+/// What is saved of nodes behind a wire.
+struct State {
+    inside: Saved,
+    now: u64,
+    ready: u64,
+    wire_free: u64,
 }
 
 impl<I: Inside> Cycles<I> {
     /// Puts nodes behind a wire, whose programs are ready in a cycle.
     pub const fn new(inside: I, clock: Clock, ready: u64) -> Self {
-        Self { inside, clock, now: 0, ready, wire_free: 0 }
+        Self { inside, clock, now: 0, ready, wire_free: 0, copy: None }
     }
 
     /// Runs nodes until their programs are ready for frames.
@@ -100,7 +126,7 @@ impl<I: Inside> Cycles<I> {
         let mut cycles = Self::new(inside, clock, 0);
         while cycles.now < LONGEST_BOOT_CYCLES
             && !cycles.inside.is_quiet()
-            && !cycles.inside.has_ended()
+            && cycles.inside.ended().is_none()
         {
             cycles.run(cycles.now + SLICE_CYCLES, outside)?;
             cycles.inside.pass_on(observer);
@@ -130,7 +156,7 @@ impl<I: Inside> Cycles<I> {
             while let Some((_, frame)) = played.frame()? {
                 frames.push(frame);
             }
-            cycles.slice(frames, until.min(end))?;
+            cycles.slice(frames, until.min(end), &mut |_| {})?;
             cycles.inside.pass_on(observer);
             let progress = Progress::live(clock.time(cycles.now), start);
             let goes_on = observer.goes_on(&progress) && !cycles.inside.is_unheard();
@@ -141,28 +167,61 @@ impl<I: Inside> Cycles<I> {
         Ok((cycles, start.elapsed()))
     }
 
-    /// Does again what a slice of a live run did: its frames come, and what they lead to before a cycle;
-    /// what is sent goes nowhere.
+    /// Does what a slice of a live run does: its frames come, and what they lead to before a cycle; what is
+    /// sent goes to `sent`.
     ///
     /// # Errors
     /// When an output fails.
-    pub fn slice(&mut self, frames: impl IntoIterator<Item = Vec<u8>>, until: u64) -> Result<()> {
+    pub fn slice(
+        &mut self,
+        frames: impl IntoIterator<Item = Vec<u8>>,
+        until: u64,
+        sent: &mut dyn FnMut(&[u8]),
+    ) -> Result<()> {
         for frame in frames {
             self.arrive(frame);
         }
-        self.inside.run(until, &mut |_| {})?;
+        self.inside.run(until, sent)?;
         self.now = self.now.max(until);
         Ok(())
     }
 
-    /// Gives where its times stand: its own, and that from which the wire is free.
-    pub const fn times(&self) -> (u64, u64) {
-        (self.now, self.wire_free)
+    /// Saves nodes and times.
+    ///
+    /// # Errors
+    /// When some of it lies outside the simulation.
+    pub fn save(&self) -> std::result::Result<Saved, SaveError> {
+        let Self { now, ready, wire_free, .. } = *self;
+        Ok(Saved::new(State { inside: self.inside.save()?, now, ready, wire_free }))
     }
 
-    /// Has its times stand where they stood; the nodes go there by themselves.
-    pub const fn go_to(&mut self, (now, wire_free): (u64, u64)) {
-        (self.now, self.wire_free) = (now, wire_free);
+    /// Goes to where they were saved, or others that are built alike.
+    ///
+    /// # Errors
+    /// When they were other nodes.
+    pub fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
+        let State { inside, now, ready, wire_free } = saved.get()?;
+        self.inside.restore(inside)?;
+        (self.now, self.ready, self.wire_free) = (*now, *ready, *wire_free);
+        Ok(())
+    }
+
+    /// Tells how it stands.
+    pub fn standing(&mut self) -> Standing {
+        if self.inside.ended().is_some() {
+            return Standing::Ended;
+        }
+        if self.inside.is_quiet() {
+            return Standing::Idle;
+        }
+        if !self.is_still() {
+            return Standing::Works;
+        }
+        match self.inside.holds() {
+            Holds::Nothing => Standing::Idle,
+            Holds::Messages => Standing::Waits,
+            Holds::Work => Standing::Works,
+        }
     }
 
     /// Lets a frame arrive behind those before.
@@ -187,24 +246,11 @@ impl<I: Inside> Cycles<I> {
 
 impl<I: Inside> Subject for Cycles<I> {
     fn standing(&mut self) -> Standing {
-        if self.inside.has_ended() {
-            return Standing::Ended;
-        }
-        if self.inside.is_quiet() {
-            return Standing::Idle;
-        }
-        if !self.is_still() {
-            return Standing::Works;
-        }
-        match self.inside.holds() {
-            Holds::Nothing => Standing::Idle,
-            Holds::Messages => Standing::Waits,
-            Holds::Work => Standing::Works,
-        }
+        self.copy.map_or_else(|| Cycles::standing(self), |(standing, _)| standing)
     }
 
     fn now(&self) -> Time {
-        self.clock.time(self.now)
+        self.clock.time(self.copy.map_or(self.now, |(_, now)| now))
     }
 
     fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
@@ -216,7 +262,7 @@ impl<I: Inside> Subject for Cycles<I> {
         while let Some((_, frame)) = outside.queue.take() {
             self.arrive(frame);
         }
-        let standing = self.standing();
+        let standing = Cycles::standing(self);
         if standing == Standing::Works || standing == Standing::Waits {
             let (started, before) = (Instant::now(), self.now);
             let until = (before + SLICE_CYCLES).min(host.max(before + SETTLED_CYCLES));
@@ -231,6 +277,24 @@ impl<I: Inside> Subject for Cycles<I> {
     }
 
     fn lend(&mut self) -> Lent<'_> {
-        Lent::Other(self.inside.what())
+        Lent::Nodes(self)
+    }
+}
+
+impl<I: Inside> Lends for Cycles<I> {
+    fn save(&self) -> std::result::Result<Saved, SaveError> {
+        self.save()
+    }
+
+    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
+        self.restore(saved)
+    }
+
+    fn exchange_books(&mut self, books: &mut Books) {
+        self.inside.exchange_books(books);
+    }
+
+    fn stand_for(&mut self, copy: Option<(Standing, u64)>) {
+        self.copy = copy;
     }
 }

@@ -71,7 +71,7 @@ pub struct Options {
 
 /// Tells how what is simulated stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub enum Standing {
     /// There is nothing to do until a frame comes.
     Idle,
     /// All there is to do is to wait for the other end, for a while: an acknowledgement may be lost.
@@ -167,6 +167,7 @@ pub(crate) fn drive(
         let goes_on = observer.goes_on(&Progress::live(subject.now(), start));
         let is_over = options.duration.is_some_and(|limit| start.elapsed() >= limit);
         if !goes_on || is_over || standing == Standing::Ended {
+            guest.leave(subject.lend(), outside, observer)?;
             return Ok(start.elapsed());
         }
         let longest = match standing {

@@ -61,6 +61,13 @@ impl<L: Listener> Hears<NanoPu> for Ears<L> {
 }
 
 impl<L> Ears<L> {
+    /// Exchanges what was counted with other ears.
+    pub fn exchange_counts<M>(&mut self, other: &mut Ears<M>) {
+        std::mem::swap(&mut self.frames, &mut other.frames);
+        std::mem::swap(&mut self.harts, &mut other.harts);
+        std::mem::swap(&mut self.timeouts, &mut other.timeouts);
+    }
+
     fn count(&mut self, event: Event) {
         let hart = |hart: u8| usize::from(hart);
         match event {

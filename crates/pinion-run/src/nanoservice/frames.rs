@@ -126,7 +126,12 @@ impl Frames {
         let pcap = outputs.pcap_out.as_ref();
         let pcap = pcap.map(|path| CaptureWriter::create(path, LinkType::Ethernet)).transpose()?;
         let csv = outputs.packets.as_deref().map(open).transpose()?;
-        Ok(Self {
+        Ok(Self { csv, pcap, ..Self::silent(wire, matching, clock) })
+    }
+
+    /// Writes nothing.
+    pub fn silent(wire: Wire, matching: Matching, clock: Clock) -> Self {
+        Self {
             wire,
             matching,
             clock,
@@ -134,13 +139,13 @@ impl Frames {
             peers: HashSet::from([PEER_IP]),
             among_others: false,
             rows: Vec::new(),
-            csv,
-            pcap,
+            csv: None,
+            pcap: None,
             written: 0,
             error: None,
             counts: Counts::default(),
             latency: Histogram::default(),
-        })
+        }
     }
 
     /// Takes no address for a stray: this node writes to others before it hears of them.

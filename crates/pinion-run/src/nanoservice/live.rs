@@ -10,7 +10,7 @@ use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::node::{NodeEnd, Progress as NodeProgress};
 use pinion_net::tap::InterfaceAddress;
-use pinion_sim::node::Node as _;
+use pinion_sim::node::{Node as _, RestoreError, SaveError, Saved};
 
 use super::ears::Ears;
 use super::frames::{Frames, Matching, Outputs};
@@ -20,7 +20,7 @@ use super::said::Said;
 use super::setup::Setup;
 use super::summary::{Summary, sum_up};
 use super::wire::Wire;
-use crate::live::guest::Guest;
+use crate::live::guest::{Books, Guest};
 use crate::live::{Cycles, Device, Holds, Inside, NIC_MAC, Options, Outside, drive};
 use crate::watch::Observer;
 use pinion_app::error::Result;
@@ -124,6 +124,13 @@ pub struct Live<S, L> {
     service: S,
     contexts: u16,
     said: Said,
+    setup: Setup,
+}
+
+/// What is kept of a run beside the state of the node.
+struct Kept {
+    ears: Ears<Deaf>,
+    said: Said,
 }
 
 impl<S: Borrow<Service>, L: Settling> Live<S, L> {
@@ -151,6 +158,7 @@ impl<S: Borrow<Service>, L: Settling> Live<S, L> {
             end: NodeEnd::new(node, ears),
             service,
             contexts: setup.machine.value.hart_interface.contexts,
+            setup: setup.clone(),
         })
     }
 
@@ -168,10 +176,6 @@ impl<S: Borrow<Service>, L: Settling> Live<S, L> {
 }
 
 impl<S: Borrow<Service>, L: Settling> Inside for Live<S, L> {
-    fn what(&self) -> &'static str {
-        "a nanoservice"
-    }
-
     fn arrive(&mut self, first_flit: Cycle, frame: Vec<u8>) {
         self.end.arrive(0, first_flit, frame);
     }
@@ -190,8 +194,8 @@ impl<S: Borrow<Service>, L: Settling> Inside for Live<S, L> {
         (0..self.contexts).any(|context| self.end.node.receive().serves(context))
     }
 
-    fn has_ended(&mut self) -> bool {
-        self.end.has_ended()
+    fn ended(&mut self) -> Option<Ending> {
+        self.end.has_ended().then(|| self.ending())
     }
 
     fn is_unheard(&mut self) -> bool {
@@ -218,5 +222,26 @@ impl<S: Borrow<Service>, L: Settling> Inside for Live<S, L> {
     fn pass_on(&mut self, observer: &mut dyn Observer) {
         self.said.print(&self.end.node, observer, self.end.has_ended());
         self.said.warn(&self.end.node, self.service.borrow(), observer);
+    }
+
+    fn save(&self) -> std::result::Result<Saved, SaveError> {
+        self.end.save()
+    }
+
+    fn restore(&mut self, saved: &Saved) -> std::result::Result<(), RestoreError> {
+        self.end.restore(saved)
+    }
+
+    fn blank_books(&self) -> Books {
+        let wire = Wire::new(&self.setup, PEER_IP);
+        let frames = Frames::silent(wire, Matching::Oldest, self.setup.clock);
+        let harts = self.end.node.harts();
+        Books::new(Kept { ears: Ears::new(harts, frames, Deaf), said: Said::new(harts) })
+    }
+
+    fn exchange_books(&mut self, books: &mut Books) {
+        let kept = books.get::<Kept>();
+        self.end.ears.exchange_counts(&mut kept.ears);
+        std::mem::swap(&mut self.said, &mut kept.said);
     }
 }

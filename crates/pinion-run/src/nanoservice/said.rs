@@ -29,7 +29,7 @@ impl Said {
     /// Passes on what was printed since the last time: whole lines, or at the end everything. Tells
     /// whether there was anything.
     pub fn print(&mut self, node: &Node, observer: &mut dyn Observer, all: bool) -> bool {
-        let new = &node.memory().devices.console[self.printed..];
+        let new = node.memory().devices.console.get(self.printed..).unwrap_or_default();
         let end = match all {
             true => new.len(),
             false => whole_lines(new),

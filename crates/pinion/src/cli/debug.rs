@@ -16,9 +16,9 @@ reverse-finish: the run is the same each time, so it can be gone back in. `monit
 no commands for: stops at a packet, a message, a context, a command, a fault or a drop, the queues, what is
 inside, why a packet takes so long, the way to a packet or message. Ctrl-C stops the run.
 
---nic attaches to packet handlers that run live: simulated time stands while they are stopped, frames wait,
-and when gdb leaves or is lost they go on. What `pinion up` runs can be gone back in as far as the moment at
-which gdb came.
+--nic attaches to what runs live, of a cluster to a node (--node): simulated time stands while it is stopped,
+frames wait, and when gdb leaves or is lost it goes on. What `pinion up` runs can be gone back in as far as the
+moment at which gdb came.
 
 The run is that of `pinion run` with the same options, and stays it: registers and memory cannot be
 written. gdb is gdb-multiarch or another one that knows RISC-V. Programs are optimised; --build-type debug
@@ -53,7 +53,7 @@ pub struct DebugArgs {
     #[arg(long, value_name = "PATH", help_heading = "Debugger")]
     pub gdb: Option<PathBuf>,
     /// Attach to a NIC that runs: the device of `pinion nic`, or the TAP device or interface of `pinion up`
-    #[arg(long, value_name = "NAME", conflicts_with = "node", help_heading = "Debugger")]
+    #[arg(long, value_name = "NAME", help_heading = "Debugger")]
     pub nic: Option<String>,
     /// This node of a cluster
     #[arg(long, value_name = "NAME", help_heading = "Debugger")]

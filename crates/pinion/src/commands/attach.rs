@@ -22,7 +22,8 @@ pub fn run(args: &DebugArgs, device: &str) -> Result<Status> {
         Some(address) => (session::listen(address)?, None),
         None => (session::listen(OWN_GDB)?, Some(gdb::choose(args.gdb.as_deref())?)),
     };
-    let attachment = nic::attach(device)?;
+    let node = args.node.as_deref();
+    let attachment = nic::attach(device, node)?;
     let programs = Programs::write(&attachment.programs)?;
     match programs.files.first() {
         Some(elf) => lack_of_symbols(elf, "gdb")?.iter().for_each(|text| output::notice(text)),
@@ -33,7 +34,7 @@ pub fn run(args: &DebugArgs, device: &str) -> Result<Status> {
     let address = listener.local_addr().map_err(|error| Error::part("cannot listen", error))?;
     let Some(chosen) = chosen else {
         let stream = accept(&listener, address, programs.files.first().map(PathBuf::as_path))?;
-        attachment.begin(&stream)?;
+        attachment.begin(&stream, node)?;
         drop(stream);
         attachment.wait()?;
         return Ok(Status::Success);
@@ -47,7 +48,7 @@ pub fn run(args: &DebugArgs, device: &str) -> Result<Status> {
     let more: Vec<String> = beside.chain(args.more.iter().cloned()).collect();
     let mut child = gdb::start(&chosen, first, address, &more)?;
     let begun = match meet(&listener, &mut child)? {
-        Some(stream) => attachment.begin(&stream).map(|()| true),
+        Some(stream) => attachment.begin(&stream, node).map(|()| true),
         None => Ok(false),
     };
     if begun.is_err() {

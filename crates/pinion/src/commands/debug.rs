@@ -13,7 +13,7 @@ use pinion::cluster::Target;
 use pinion::debug::console::{Console, Why};
 use pinion::debug::dap::Launched;
 use pinion::debug::session::{self, Ended};
-use pinion::debug::{Target as Place, Timeline, Width, among, gdb};
+use pinion::debug::{Target as Place, Timeline, Width, gdb, runs};
 use pinion::error::Result;
 use pinion::fault::program::Code;
 use pinion::manifest::Manifest;
@@ -22,7 +22,7 @@ use pinion::why::{Longest, Which};
 use pinion_isa::elf::Image;
 
 use super::run::packets;
-use super::{Status, attach, build, cluster, engine, interrupt, look, recorded, service};
+use super::{Status, attach, build, cluster, engine, interrupt, look, service};
 use crate::cli::{DEBUG_REFUSES, DebugArgs, RunArgs};
 use crate::output;
 
@@ -31,9 +31,6 @@ pub const OWN_GDB: &str = "127.0.0.1:0";
 
 /// Time between two looks at whether gdb has connected.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-
-/// What looks into live runs of clusters, which the debugger does not.
-const LIVE_LOOKS: &str = "`pinion trace`, `why` and `profile` look into it";
 
 /// What is debugged: a run that has not begun, and its program.
 struct Subject {
@@ -186,7 +183,6 @@ fn of_service(args: &DebugArgs, manifest: Manifest) -> Result<Subject> {
 
 /// Begins the run of a cluster, one node of which is debugged.
 fn of_cluster(args: &DebugArgs, file: &Path) -> Result<Subject> {
-    recorded::refuse_live(&args.run, "a cluster", LIVE_LOOKS)?;
     let plan = cluster::plan_for_a_node(&args.run, file)?;
     let node = cluster::find_node(&plan, args.node.as_deref(), "debugged")?;
     let target = plan.group_of(node).map(|(group, _)| &group.target);
@@ -196,7 +192,7 @@ fn of_cluster(args: &DebugArgs, file: &Path) -> Result<Subject> {
         _ => PathBuf::new(),
     };
     let options = cluster::run_options(&args.run, Vec::new())?;
-    let Some(debuggee) = among::node(&plan, &options, node)? else {
+    let Some(debuggee) = runs::node(&plan, &options, node)? else {
         return Err(Error::Usage(format!(
             "--node {}: it runs no program; debug a node that its packets are for",
             plan.names[node]

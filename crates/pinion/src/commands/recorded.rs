@@ -254,13 +254,3 @@ pub fn of_nic(recording: &Recording) -> Result<NicArgs> {
 fn foreign(why: &str) -> Error {
     Error::Usage(format!("the recording's arguments are none of this pinion's: {why}"))
 }
-
-/// Refuses the recording of a live run, which only a replay repeats.
-pub fn refuse_live(args: &RunArgs, what: &str, but: &str) -> Result<()> {
-    match &args.live {
-        None => Ok(()),
-        Some(_) => Err(Error::Usage(format!(
-            "the recording is that of a live run of {what}, which `pinion replay` repeats; {but}"
-        ))),
-    }
-}

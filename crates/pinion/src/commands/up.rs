@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use pinion::Error;
 use pinion::app::App;
-use pinion::cluster::{OtherSide, Plan, RunOptions};
+use pinion::cluster::{OtherSide, Plan, RunOptions, Target};
+use pinion::debug::visit::nodes::Nodes;
 use pinion::error::Result;
 use pinion::live::guest::{Guest, NoGuest};
 use pinion::live::{self, Options, WireName};
@@ -57,7 +58,8 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     let (mut keep, tape) = Keep::begin_live(args, Subject::Handlers(&app))?;
     options.tape = tape;
     let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args, &app) };
-    let mut guest = reception(args, Some((&app.manifest.app.name, &app.built.elf)));
+    let program = (app.manifest.app.name.as_str(), Some(app.built.elf.as_path()));
+    let mut guest = reception(args, &[program], None);
     let outputs = outputs(&args.report);
     let summary = go(&app, &options, workers, &outputs, (&mut *guest, &mut watch))?;
     conclude(args, &summary, &mut keep)
@@ -79,15 +81,21 @@ fn options(args: &UpArgs) -> Result<Options> {
     })
 }
 
-/// Opens the door for debuggers, under the wire's name; where that cannot be, the run goes on without.
-fn reception(args: &UpArgs, program: Option<(&str, &Path)>) -> Box<dyn Guest> {
+/// Opens the door for debuggers, under the wire's name; where that cannot be, the run goes on without. Of a
+/// cluster there is a program for each group of nodes, one without a file if it runs none.
+fn reception<'a>(
+    args: &UpArgs,
+    programs: &[(&str, Option<&Path>)],
+    nodes: Option<Nodes<'a>>,
+) -> Box<dyn Guest + 'a> {
     let name = args.tap.as_ref().or(args.interface.as_ref()).map_or("", String::as_str);
-    let read = |(name, path): (&str, &Path)| {
-        let elf = std::fs::read(path).map_err(|error| Error::file("read", path, error))?;
+    let read = |(name, path): &(&str, Option<&Path>)| {
+        let read = |path| std::fs::read(path).map_err(|error| Error::file("read", path, error));
+        let elf = path.map(read).transpose()?.unwrap_or_default();
         Ok(Known { name: format!("{name}.elf"), elf })
     };
-    let programs = program.map(read).transpose().map(|known| known.into_iter().collect());
-    match programs.and_then(|programs| Reception::open(name, programs)) {
+    let programs: Result<Vec<Known>> = programs.iter().map(read).collect();
+    match programs.and_then(|programs| Reception::open(name, programs, nodes)) {
         Ok(reception) => Box::new(reception),
         Err(error) => {
             output::notice(&format!("no debugger can attach: {error}"));
@@ -140,7 +148,13 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
     let mut watch = Watch { interrupted: interrupt::flag(), greeting };
     let (mut keep, tape) = Keep::begin_live(args, Subject::Cluster(&plan, file))?;
     options.tape = tape;
-    let mut guest = reception(args, None);
+    let programs = plan.groups.iter().map(|group| match &group.target {
+        Target::Nanoservice { service, .. } => (&*group.name, Some(service.built.elf.as_path())),
+        Target::Handlers { app } => (&*group.name, Some(app.built.elf.as_path())),
+        Target::Load { .. } | Target::Frames { .. } => (&*group.name, None),
+    });
+    let programs: Vec<_> = programs.collect();
+    let mut guest = reception(args, &programs, Some(Nodes::Cluster(&plan, &run)));
     let summary = pinion::cluster::live::run(&plan, &options, &run, &mut *guest, &mut watch)?;
     conclude(args, &summary, &mut keep)
 }
@@ -195,7 +209,10 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     let outputs = service::outputs(&args.report);
     let (mut keep, tape) = Keep::begin_live(args, Subject::Nanoservice(&service, &setup))?;
     options.tape = tape;
-    let mut guest = reception(args, None);
+    let (service, own) = (Arc::new(service), setup.clone());
+    let program = (service.manifest.app.name.as_str(), Some(service.built.elf.as_path()));
+    let nodes = Nodes::Nanoservice(&service, &own, options.address);
+    let mut guest = reception(args, &[program], Some(nodes));
     let summary =
         nanoservice::live::run(&service, setup, &options, &outputs, &mut *guest, &mut watch)?;
     conclude(args, &summary, &mut keep)
