@@ -43,11 +43,13 @@ const NANOSERVICE: Template = Template {
     files: &[
         ("app.toml", "nanoservice/app.toml"),
         ("@SYMBOL@.c", "nanoservice/service.c"),
+        ("expect.toml", "nanoservice/expect.toml"),
+        ("messages.toml", "nanoservice/messages.toml"),
         ("README.md", "nanoservice/README.md"),
         (".vscode/launch.json", "nanoservice/launch.json"),
     ],
     next: &[
-        "pinion build @FOLDER@",
+        "pinion test @FOLDER@",
         "pinion run @FOLDER@ --load requests=1000,gap=exp:2000,match=oldest",
     ],
 };
@@ -60,6 +62,8 @@ const TRANSPORT: Template = Template {
         ("ingress.p4", "sdk/p4/ndp/ingress.p4"),
         ("egress.p4", "sdk/p4/ndp/egress.p4"),
         ("@SYMBOL@.c", "nanoservice/service.c"),
+        ("expect.toml", "nanoservice/expect.toml"),
+        ("messages.toml", "nanoservice/messages.toml"),
         ("README.md", "transport/README.md"),
     ],
     next: &[
@@ -77,11 +81,12 @@ const CLUSTER: Template = Template {
         ("server/server.c", "cluster/server.c"),
         ("client/app.toml", "cluster/client.toml"),
         ("client/client.c", "cluster/client.c"),
+        ("expect.toml", "cluster/expect.toml"),
         ("README.md", "cluster/README.md"),
         (".vscode/launch.json", "cluster/launch.json"),
     ],
     next: &[
-        "pinion run @FOLDER@",
+        "pinion test @FOLDER@",
         "pinion run @FOLDER@ --set client.count=16 --pcap server=server.pcap",
     ],
 };
