@@ -513,6 +513,7 @@ def profile(
     top: int = 12,
     harts: bool = False,
     machine: Machine | _Path | None = None,
+    set: Mapping[str, _Value] | None = None,
     pace: str | None = None,
     seed: int | None = None,
     link: str | None = None,
@@ -603,6 +604,7 @@ def run(
     time arrives with the one in front of it. A nanoservice takes a :class:`Load` or :class:`Messages`,
     too. Without any, what the application has of its own comes in.
 
+    ``set`` changes numbers of the machine, or of a cluster's file and its machines (``client.count``).
     ``pace`` says when packets arrive (``"recorded"``, ``"max"``, or a rate in bit/s such as ``"100g"``);
     ``seed`` is a generator's or a cluster's; ``link`` are faults (``"loss=1%,reorder=5%"``).
     ``check`` looks at every access of memory. Of handlers: ``engine="native"`` runs them on this
@@ -634,6 +636,7 @@ def why(
     p99: bool = False,
     dropped: int | None = None,
     machine: Machine | _Path | None = None,
+    set: Mapping[str, _Value] | None = None,
     pace: str | None = None,
     seed: int | None = None,
     link: str | None = None,

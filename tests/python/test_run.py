@@ -77,6 +77,10 @@ def test_a_cluster_gives_what_the_command_gives(command: Command) -> None:
     app = EXAMPLES / "cluster_echo"
     result = pinion.run(app, threads=2, seed=3)
     assert told(result.summary) == told(command(app, "--threads", "1", "--seed", "3"))
+    fewer = pinion.run(app, set={"client.count": 2})
+    assert told(fewer.summary) == told(command(app, "--set", "client.count=2"))
+    with pytest.raises(pinion.ConfigError, match="nearest valid key"):
+        pinion.run(app, set={"client__cout": 2})
 
 
 def test_the_table_of_packets_is_the_commands_file(tmp_path: Path, command: Command) -> None:

@@ -180,6 +180,7 @@ def test_nanoservices_and_clusters_are_swept(tmp_path: Path) -> None:
     assert of_service.failed == of_cluster.failed == 0
     assert of_service.table["answered"] == [50, 50]
     assert of_cluster.table["nodes"][0] < of_cluster.table["nodes"][1]
+    assert all(time > 0 for time in of_cluster.table["simulated_ns"])
 
 
 def test_a_worker_has_another_working_directory(

@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::html;
-use crate::machine::{Machine, text_of_path, value_text};
+use crate::machine::{Machine, overrides, text_of_path};
 use crate::result::document;
 use crate::table::Table;
 
@@ -56,10 +56,7 @@ pub fn make(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Figure> {
     let mut request = Request { quick, seed, ..Request::default() };
-    for (key, value) in set.into_iter().flat_map(|dict| dict.iter()) {
-        let key = key.extract::<String>()?.replace("__", ".");
-        request.set.push(format!("{key}={}", value_text(&value)?));
-    }
+    request.set = overrides(set)?;
     if let Some(machine) = machine {
         match machine.extract::<Machine>() {
             Ok(machine) => {

@@ -221,6 +221,17 @@ pub fn text_of_path(path: &Bound<'_, PyAny>) -> PyResult<String> {
     text.extract()
 }
 
+/// Reads what is changed by a dictionary, as `--set` has it.
+pub fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
+    let pairs = set.into_iter().flat_map(|dict| dict.iter());
+    pairs
+        .map(|(key, value)| {
+            let key = key.extract::<String>()?.replace("__", ".");
+            Ok(format!("{key}={}", value_text(&value)?))
+        })
+        .collect()
+}
+
 /// Writes a value as an override has it.
 pub fn value_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(truth) = value.cast::<PyBool>() {

@@ -20,9 +20,11 @@ use pinion_sim::probe::Both;
 use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::app::{App, Kind};
 use crate::errors;
+use crate::machine::overrides;
 use crate::packets::{Changes, Source};
 use crate::replay::Replay;
 use crate::result::{Kept, Result as RunResult, Told};
@@ -79,7 +81,7 @@ enum Rows {
 /// Runs an application until all packets are through; Ctrl-C ends it and keeps what was done.
 #[pyfunction]
 #[pyo3(signature = (
-    app, packets=None, *, machine=None, pace=None, seed=None, link=None, link_cycles=None, engine=None,
+    app, packets=None, *, machine=None, set=None, pace=None, seed=None, link=None, link_cycles=None, engine=None,
     workers=None, check=false, handlers=false, host_memory=None, peer=None, start=None, cycles=None,
     patience=None, threads=None, keep=true, progress=None
 ))]
@@ -89,6 +91,7 @@ pub fn run(
     app: &Bound<'_, PyAny>,
     packets: Option<&Bound<'_, PyAny>>,
     machine: Option<&Bound<'_, PyAny>>,
+    set: Option<&Bound<'_, PyDict>>,
     pace: Option<String>,
     seed: Option<u64>,
     link: Option<String>,
@@ -121,7 +124,8 @@ pub fn run(
         patience,
         threads,
     };
-    let options = app.options(machine)?;
+    let mut options = app.options(machine)?;
+    options.overrides.extend(overrides(set)?);
     let source = Source::read(packets)?;
     let mut watch = Watch { progress, keeps: keep, ..Watch::default() };
     let replay = Replay::new("run", &app, &options, asked.words());

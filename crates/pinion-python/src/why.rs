@@ -9,9 +9,11 @@ use pinion_run::cluster;
 use pinion_run::nanoservice::{self, Setup};
 use pinion_why::{Which, nano};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::app::{App, Kind};
 use crate::html;
+use crate::machine::overrides;
 use crate::packets::Source;
 use crate::replay::Replay;
 use crate::result::document;
@@ -31,7 +33,7 @@ pub struct Why {
 /// Tells why a packet, or a message to a nanoservice, took as long as it did, or was dropped.
 #[pyfunction]
 #[pyo3(signature = (
-    app, packets=None, *, packet=None, message=None, p99=false, dropped=None, machine=None, pace=None,
+    app, packets=None, *, packet=None, message=None, p99=false, dropped=None, machine=None, set=None, pace=None,
     seed=None, link=None, link_cycles=None, peer=None, start=None, cycles=None, patience=None,
     progress=None
 ))]
@@ -45,6 +47,7 @@ pub fn why(
     p99: bool,
     dropped: Option<u64>,
     machine: Option<&Bound<'_, PyAny>>,
+    set: Option<&Bound<'_, PyDict>>,
     pace: Option<String>,
     seed: Option<u64>,
     link: Option<String>,
@@ -59,7 +62,8 @@ pub fn why(
     let which = which(py, packet, message, p99, dropped)?;
     let changes = packets::Changes { pace, seed, link };
     let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };
-    let (options, source, given) = (app.options(machine)?, Source::read(packets)?, packets);
+    let (mut options, source, given) = (app.options(machine)?, Source::read(packets)?, packets);
+    options.overrides.extend(overrides(set)?);
     let mut watch = Watch { progress, ..Watch::default() };
     let replay = Replay::new("why", &app, &options, asked.words());
     let told = replay.detached(given, py, || {

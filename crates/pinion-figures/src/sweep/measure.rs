@@ -198,7 +198,7 @@ pub static OF_CLUSTERS: Numbers = Numbers {
             .sum("/network/cables", "/dropped"),
         count("instructions", "instructions").at("/instructions"),
         count("cycles", "cycles").at("/cycles"),
-        number("simulated_ns", "simulated time, ns"),
+        number("simulated_ns", "simulated time, ns").at("/simulated_ns"),
         HOST_SECONDS,
     ],
     shown: &[
@@ -308,6 +308,15 @@ mod tests {
         let kept = measured.to_json(&OF_CLUSTERS);
         assert_eq!(Measured::from_json(&OF_CLUSTERS, &kept), Some(measured));
         assert_eq!(Measured::from_json(&OF_NANOSERVICES, &kept), None);
+    }
+
+    #[test]
+    fn every_number_of_nodes_is_looked_for_somewhere() {
+        for numbers in [&OF_NANOSERVICES, &OF_CLUSTERS] {
+            let (_, found) = numbers.metrics.split_last().unwrap();
+            let nowhere = found.iter().find(|metric| metric.place == Place::Reckoned);
+            assert_eq!(nowhere, None);
+        }
     }
 
     #[test]
