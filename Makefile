@@ -58,11 +58,11 @@ speed:
 # What `make test` has of it, and the book's table of sizes.
 hardware:
 	@scripts/setup.sh hardware
-	python3 tests/hardware/run.py --all
 	cargo build --locked -p pinion
+	python3 tests/hardware/run.py --all --packets 100000
 	python3 tests/hardware/model.py
 	python3 tests/hardware/sizes.py
-	python3 tests/docs/run.py docs/src/hardware.md --write
+	python3 tests/docs/run.py docs/src/hardware.md docs/src/p4.md --write
 
 book:
 	mdbook build docs

@@ -66,7 +66,7 @@ STEPS = {
     "python": [PYTHON, "tests/python/run.py", "--pinion", PINION],
     "sdk": [PYTHON, "tests/sdk/run.py"],
     "pspinsim": [PYTHON, "tests/pspinsim/run.py"],
-    "hardware": [PYTHON, "tests/hardware/run.py", "--jobs", "1"],
+    "hardware": [PYTHON, "tests/hardware/run.py", "--jobs", "1", "--pinion", PINION],
     "examples": [PYTHON, "tests/examples/run.py", "--pinion", PINION],
     "cluster": [PYTHON, "tests/cluster/run.py", "--pinion", PINION],
     "datatypes": [PYTHON, "tests/datatypes/run.py", "--pinion", PINION],

@@ -2,9 +2,11 @@
 """Tests the hardware in hardware/: that tools take it without warnings, what is proven of each unit, that the
 proofs find mutants, and that units do what the published hardware's did, cycle by cycle.
 
-    python3 tests/hardware/run.py [--all] [--jobs N] [UNIT]...
+    python3 tests/hardware/run.py [--all] [--jobs N] [--pinion FILE] [--packets N] [UNIT]...
 
-Of each unit's mutants the first is tried, or with --all every one. Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
+Of each unit's mutants the first is tried, or with --all every one. Then the pipelines that `pinion p4 hardware`
+makes of P4 programs run beside the model; those alone with `p4` as UNIT, and none of them where the command is not
+built. Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
 so. Exit status 0 when all is well.
 """
 
@@ -19,9 +21,14 @@ FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
 import checks  # noqa: E402
+import pipeline  # noqa: E402
 import replay  # noqa: E402
-from common import Difference, Skip  # noqa: E402
+from common import REPOSITORY, Difference, Skip  # noqa: E402
 from tools import HARDWARE, scratch  # noqa: E402
+
+# What stands for the pipelines of P4 programs, and the command that makes them.
+PIPELINES = "p4"
+PINION = REPOSITORY / "target/debug/pinion"
 
 
 def tests_of(name, unit, mutants):
@@ -37,6 +44,21 @@ def tests_of(name, unit, mutants):
             f"mutant {name}: {mutant['name']}",
             lambda folder, mutant=mutant: checks.check_mutant(name, unit, mutant, folder, beside),
         )
+
+
+def tests_of_pipelines(arguments):
+    """What is asked of the hardware of P4 programs."""
+    for program, has_frames in pipeline.programs():
+        yield (
+            f"pipeline {program}",
+            lambda folder, program=program, has_frames=has_frames: pipeline.check_pipeline(
+                arguments.pinion, program, has_frames, arguments.packets, folder
+            ),
+        )
+    yield (
+        "mutant of a pipeline: the wrong packets have arrived",
+        lambda folder: pipeline.check_mutant(arguments.pinion, folder),
+    )
 
 
 def result(title, test):
@@ -55,13 +77,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--all", action="store_true", help="try every mutant")
+    parser.add_argument("--pinion", type=Path, default=PINION, metavar="FILE")
+    parser.add_argument("--packets", type=int, default=2000, metavar="N", help="to each pipeline")
     parser.add_argument("units", nargs="*", metavar="UNIT")
     arguments = parser.parse_args()
     units = tomllib.loads((HARDWARE / "units.toml").read_text())
-    if unknown := [name for name in arguments.units if name not in units]:
-        sys.exit(f"there is no unit {unknown[0]}; there are {', '.join(units)}")
-    chosen = arguments.units or list(units)
-    tests = [test for name in chosen for test in tests_of(name, units[name], None if arguments.all else 1)]
+    chosen = arguments.units or [*units, PIPELINES]
+    if unknown := [name for name in chosen if name not in units and name != PIPELINES]:
+        sys.exit(f"there is no unit {unknown[0]}; there are {', '.join(units)}, {PIPELINES}")
+    mutants = None if arguments.all else 1
+    named = [name for name in chosen if name in units]
+    tests = [test for name in named for test in tests_of(name, units[name], mutants)]
+    if PIPELINES in chosen and arguments.pinion.exists():
+        tests += tests_of_pipelines(arguments)
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, arguments.jobs)) as pool:
         for line, failed in pool.map(lambda test: result(*test), tests):

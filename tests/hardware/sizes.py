@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes how large the units are and how fast into the book's table, docs/tables/hardware.md, and how
-they grow with a parameter into its figure, docs/src/figures/hardware-growth.svg.
+they grow with a parameter into its figure, docs/src/figures/hardware-growth.svg; and those of P4's pipelines
+into docs/tables/p4-hardware.md.
 
-    python3 tests/hardware/sizes.py [--jobs N]
+    python3 tests/hardware/sizes.py [--jobs N] [--pinion FILE] [--only units|pipelines]
 
 By unit and size, as hardware/units.toml lists them: what Yosys makes of it for an ECP5, the gates of two
 inputs that it takes at most, and the highest clock that nextpnr finds (speed grade 8, 85k, without
@@ -22,7 +23,8 @@ sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
 import growth  # noqa: E402
 from common import REPOSITORY, Difference, Skip, check  # noqa: E402
-from synthesis import synthesize  # noqa: E402
+import pipeline  # noqa: E402
+from synthesis import GATES, cells_of, gates_of, synthesize  # noqa: E402
 from tools import HARDWARE, call, find, need, scratch  # noqa: E402
 
 TABLE = REPOSITORY / "docs/tables/hardware.md"
@@ -30,8 +32,12 @@ HEAD = """\
 | unit | size | LUT4 | FF | RAM (16 × 4 bit) | block RAM | gates | clock, MHz |
 |---|---|---|---|---|---|---|---|
 """
-# Simple gates and multiplexers of two inputs, as standard cells have them.
-GATES = "AND,NAND,OR,NOR,XOR,XNOR,MUX"
+PINION = REPOSITORY / "target/debug/pinion"
+PIPELINES = REPOSITORY / "docs/tables/p4-hardware.md"
+HEAD_OF_PIPELINES = """\
+| program | stages | LUT4 | FF | RAM (16 × 4 bit) | gates | deepest logic, gates |
+|---|---|---|---|---|---|---|
+"""
 PLACE_AND_ROUTE = ["--85k", "--package", "CABGA756", "--speed", "8", "--out-of-context"]
 
 
@@ -63,20 +69,53 @@ def row(name, unit, size):
     return line
 
 
+def pipeline_row(pinion, program):
+    """A line of the table of pipelines."""
+    with scratch() as made:
+        folder = Path(made)
+        files = pipeline.make(pinion, program, folder, "--vectors", "0")
+        ports = pipeline.Ports(next(folder.glob("*.vectors")))
+        top = ports.module
+        cells, _ = cells_of(files, f"synth_ecp5 -top {top}")
+        gates, depth = gates_of(files, top)
+    parts = (cells.get(kind, 0) for kind in ("LUT4", "TRELLIS_FF", "TRELLIS_DPR16X4"))
+    shown = program.removeprefix("sdk/p4/").removesuffix(".p4")
+    line = f"| `{shown}` | {ports.cycles} | {' | '.join(map(str, parts))} | {gates} | {depth} |\n"
+    print(line, end="", flush=True)
+    return line
+
+
+def write_units(pool):
+    """Writes the table of units, and the curves."""
+    units = tomllib.loads((HARDWARE / "units.toml").read_text())
+    sizes = [(name, unit, size) for name, unit in units.items() for size in unit.get("sizes", [])]
+    lines = list(pool.map(lambda size: row(*size), sizes))
+    growth.write(units, pool)
+    TABLE.write_text(HEAD + "".join(lines))
+
+
+def write_pipelines(pool, pinion):
+    """Writes the table of pipelines."""
+    programs = [name for name, _ in pipeline.programs() if name != pipeline.OPERATORS]
+    lines = pool.map(lambda program: pipeline_row(pinion, program), programs)
+    PIPELINES.write_text(HEAD_OF_PIPELINES + "".join(lines))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
-    jobs = parser.parse_args().jobs
-    units = tomllib.loads((HARDWARE / "units.toml").read_text())
-    sizes = [(name, unit, size) for name, unit in units.items() for size in unit.get("sizes", [])]
+    parser.add_argument("--pinion", type=Path, default=PINION, metavar="FILE")
+    parser.add_argument("--only", choices=["units", "pipelines"])
+    arguments = parser.parse_args()
     try:
         need("yosys")
-        with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-            lines = list(pool.map(lambda size: row(*size), sizes))
-            growth.write(units, pool)
+        with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, arguments.jobs)) as pool:
+            if arguments.only != "pipelines":
+                write_units(pool)
+            if arguments.only != "units":
+                write_pipelines(pool, arguments.pinion)
     except (Difference, Skip) as problem:
         return f"{problem}"
-    TABLE.write_text(HEAD + "".join(lines))
     return 0
 
 

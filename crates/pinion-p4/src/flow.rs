@@ -131,7 +131,7 @@ pub fn check(program: &mut Program, found: &mut Diagnostics) {
 }
 
 /// Gives an order of the states in which each comes behind all that lead to it.
-fn order(states: &[crate::program::State]) -> Vec<usize> {
+pub(crate) fn order(states: &[crate::program::State]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; states.len()];
     let mut way = Vec::new();

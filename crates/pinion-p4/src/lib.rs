@@ -23,6 +23,8 @@ pub mod diagnostic;
 pub mod explain;
 pub mod flat;
 pub mod flow;
+mod graph;
+pub mod hardware;
 pub mod lexer;
 pub mod library;
 pub mod lnic;

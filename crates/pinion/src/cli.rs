@@ -31,7 +31,7 @@ pub use figure::FigureArgs;
 pub use lab::{LabArgs, LabEnd, LabVerb};
 use later::Later;
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
-pub use p4::{P4Args, P4ExplainArgs, P4Verb};
+pub use p4::{P4Args, P4ExplainArgs, P4HardwareArgs, P4Verb};
 pub use profile::{PROFILE_REFUSES, ProfileArgs};
 pub use pspin::{PspinArgs, PspinCompileArgs, PspinVerb};
 pub use replay::{REPLAY_REFUSES, ReplayArgs};
@@ -101,7 +101,7 @@ pub enum Verb {
     Pspin(PspinArgs),
     /// Build host programs for an FPsPIN NIC
     Fpspin(FpspinArgs),
-    /// Check and explain packet pipelines written in P4
+    /// Check packet pipelines written in P4, explain them, and make hardware of them
     P4(P4Args),
     /// Make and remove a small network around a NIC: two namespaces that meet only in it
     Lab(LabArgs),

@@ -2,8 +2,8 @@
 
 use super::Op;
 use super::compile::{Compiler, State};
-use super::graph::{Graph, Kind, NodeId};
 use super::place::is_watched;
+use crate::graph::{Graph, Kind, NodeId};
 use crate::program::{Binary, Key, Unary, Value, ValueKind, mask};
 
 /// Says whether the way goes on behind a test.

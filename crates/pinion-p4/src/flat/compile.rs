@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::graph::{Graph, Kind, NodeId};
 use super::{Flat, Interface, Op, Register, Site};
+use crate::graph::{Graph, Kind, NodeId};
 use crate::program::{Program, Slot, Step, StepKind, Value, ValueKind, visit};
 
 /// Places where ways may part for good.

@@ -1,9 +1,9 @@
 //! Headers on their way from the packet's bytes to values, and back.
 
 use super::compile::{Compiler, State};
-use super::graph::Kind;
 use super::wide::{Operand, WideKind, WideOp, put_bits};
 use super::{Copied, Op, Plan, Put, Register};
+use crate::graph::Kind;
 use crate::program::mask;
 
 impl Compiler<'_> {

@@ -9,7 +9,6 @@
 
 mod branch;
 mod compile;
-mod graph;
 mod headers;
 mod parser;
 mod place;

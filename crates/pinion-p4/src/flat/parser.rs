@@ -4,7 +4,7 @@
 use super::Op;
 use super::branch::{Exits, Holds};
 use super::compile::{Block, Compiler, State, written};
-use super::graph::{Kind, NodeId};
+use crate::graph::{Kind, NodeId};
 use crate::program::{Program, Slot, StepKind, Target, visit};
 use crate::stages::fewest_headers;
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::branch::{Exits, Holds};
 use super::compile::{Compiler, DEEPEST, State};
-use super::graph::{Kind, NodeId};
 use super::wide::{Operand, WideKind, WideOp};
 use super::{Op, Register, Watched};
+use crate::graph::{Kind, NodeId};
 use crate::program::{Binary, Slot, Unary, Value, ValueKind, mask};
 
 impl<'p> Compiler<'p> {

@@ -5,8 +5,8 @@
 use super::Register;
 use super::branch::{Exits, Holds};
 use super::compile::{Block, Compiler, State, written};
-use super::graph::{Kind, NodeId};
 use super::place::is_watched;
+use crate::graph::{Kind, NodeId};
 use crate::program::{Program, Slot, Step, StepKind, Value};
 
 /// Ways that are followed inside each other.

@@ -9,6 +9,12 @@ const ACK: u8 = 2;
 const NACK: u8 = 4;
 const PULL: u8 = 8;
 
+/// What a register array does with a value: opcodes of `ifElseRaw`; any other reads.
+const WRITE: u64 = 1;
+const ADD: u64 = 2;
+const RAISE: u64 = 3;
+const LOWER: u64 = 4;
+
 /// Writes a name without capitals and underscores, so that `data_1` is `data1`.
 pub fn normal(name: &str) -> String {
     name.chars().filter(|letter| *letter != '_').flat_map(char::to_lowercase).collect()
@@ -120,6 +126,25 @@ pub struct Array {
     pub opcode: [Place; 2],
     /// Bits of an entry.
     pub mask: u64,
+}
+
+impl Array {
+    /// Does what a request says, whose fields are asked for, and gives the entry's new value; there is none behind
+    /// the last, and it reads 0.
+    #[inline]
+    pub fn change(&self, entries: &mut [u64], field: &impl Fn(Place) -> u64) -> u64 {
+        let way = usize::from(field(self.predicate) != 0);
+        let (data, opcode) = (field(self.data[way]), field(self.opcode[way]));
+        let Some(entry) = entries.get_mut(field(self.index) as usize) else { return 0 };
+        match opcode {
+            WRITE => *entry = data & self.mask,
+            ADD => *entry = entry.wrapping_add(data) & self.mask,
+            RAISE => *entry = entry.saturating_add(data).min(self.mask),
+            LOWER => *entry = entry.saturating_sub(data),
+            _ => {}
+        }
+        *entry
+    }
 }
 
 /// Fields of a frame's sum.

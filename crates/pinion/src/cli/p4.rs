@@ -20,6 +20,8 @@ pub enum P4Verb {
     },
     /// Show a program's stages: states of its parser, externs and when they answer
     Explain(P4ExplainArgs),
+    /// Write a program as hardware: its pipeline in SystemVerilog
+    Hardware(P4HardwareArgs),
 }
 
 #[derive(Debug, Args)]
@@ -38,12 +40,31 @@ pub struct P4ExplainArgs {
     pub svg: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+pub struct P4HardwareArgs {
+    /// P4 program
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Folder for the files
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+    /// Write beside it what it must do with so many packets, as the model does it
+    #[arg(long, value_name = "N")]
+    pub vectors: Option<u64>,
+    /// Draw these packets, and what units answer, by this seed
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "vectors")]
+    pub seed: u64,
+    /// Take these packets from a capture instead, over and over
+    #[arg(long, value_name = "FILE", requires = "vectors")]
+    pub frames: Option<PathBuf>,
+}
+
 impl P4Args {
     /// Gives where JSON goes, if it is wanted.
     pub fn json(&self) -> Option<&std::path::Path> {
         match &self.command {
             P4Verb::Explain(args) => args.json.as_deref(),
-            P4Verb::Check { .. } => None,
+            P4Verb::Check { .. } | P4Verb::Hardware(_) => None,
         }
     }
 }

@@ -1,25 +1,31 @@
-//! `pinion p4`: programs of packet pipelines, checked and explained.
+//! `pinion p4`: programs of packet pipelines, checked, explained, and as hardware.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use pinion::Error;
 use pinion::document::Document;
 use pinion::error::Result;
 use pinion::report::write_whole;
 use pinion::{Bar, waterfall};
+use pinion_net::capture::CaptureReader;
 use pinion_p4::explain::Explanation;
+use pinion_p4::hardware::{Answer, Hardware, REGISTER_ARRAY, Vectors};
 use pinion_p4::library::Library;
+use pinion_p4::program::Program;
 use pinion_p4::{Checked, load};
 use serde_json::{Value, json};
 
 use super::Status;
-use crate::cli::{P4Args, P4ExplainArgs, P4Verb};
+use crate::cli::{P4Args, P4ExplainArgs, P4HardwareArgs, P4Verb};
 use crate::output;
 
 pub fn run(args: &P4Args) -> Result<Status> {
     match &args.command {
         P4Verb::Check { files } => check(files),
         P4Verb::Explain(args) => explain(args),
+        P4Verb::Hardware(args) => hardware(args),
     }
 }
 
@@ -56,16 +62,21 @@ fn check(files: &[impl AsRef<Path>]) -> Result<Status> {
     Ok(status)
 }
 
+/// Gives a program that is right.
+fn pipeline<'c>(checked: &'c Checked, file: &Path) -> Result<&'c Program> {
+    checked.program.as_ref().ok_or_else(|| {
+        let why = match checked.found.errors() {
+            0 => "has no `main`: there is no pipeline in it".to_owned(),
+            errors => format!("has {}, and no pipeline", count(errors, "error")),
+        };
+        Error::Usage(format!("{} {why}", file.display()))
+    })
+}
+
 fn explain(args: &P4ExplainArgs) -> Result<Status> {
     let checked = read(&args.file)?;
     let name = args.file.display().to_string();
-    let Some(program) = &checked.program else {
-        let why = match checked.found.errors() {
-            0 => "has no `main`: there is no pipeline to explain".to_owned(),
-            errors => format!("has {}, and no pipeline to explain", count(errors, "error")),
-        };
-        return Err(Error::Usage(format!("{name} {why}")));
-    };
+    let program = pipeline(&checked, &args.file)?;
     let explanation = Explanation::of(program);
     output::print(&explanation.to_text(&name, args.mhz));
     if let Some(path) = &args.json {
@@ -75,6 +86,81 @@ fn explain(args: &P4ExplainArgs) -> Result<Status> {
         write_whole(path, picture(&explanation, &name)?.as_bytes())?;
     }
     Ok(Status::Success)
+}
+
+fn hardware(args: &P4HardwareArgs) -> Result<Status> {
+    let checked = read(&args.file)?;
+    let program = pipeline(&checked, &args.file)?;
+    let name = args.file.display().to_string();
+    let hardware = Hardware::of(program, &name)
+        .map_err(|why| Error::Usage(format!("{name} cannot be made as hardware: {why}")))?;
+    std::fs::create_dir_all(&args.out)
+        .map_err(|why| Error::Usage(format!("cannot make {}: {why}", args.out.display())))?;
+    let mut written = vec![args.out.join(format!("{}.sv", hardware.module))];
+    write_whole(&written[0], hardware.text.as_bytes())?;
+    if hardware.has_arrays() {
+        let path = args.out.join("register_array.sv");
+        write_whole(&path, REGISTER_ARRAY.as_bytes())?;
+        written.push(path);
+    }
+    if args.vectors.is_some() {
+        let path = args.out.join(format!("{}.vectors", hardware.module));
+        write_vectors(args, program, &hardware, &path)?;
+        written.push(path);
+    }
+    let ports = &hardware.ports;
+    let inside = ports.units.iter().filter(|unit| unit.is_array).count();
+    let beside = ports.units.iter().filter(|unit| unit.answer != Answer::Inside).count();
+    let written: Vec<_> = written.iter().map(|path: &PathBuf| path.display().to_string()).collect();
+    output::print(&format!(
+        "{}: {}, a header a cycle; ports to {}, {} inside\n\
+         200 Gbit/s from {} MHz on, at a word of 64 bytes a cycle; less than 10 ns a packet above {} MHz\n\
+         written: {}\n",
+        hardware.module,
+        count(ports.cycles as usize, "stage"),
+        count(beside, "unit"),
+        count(inside, "register array"),
+        hardware.rate_mhz(),
+        hardware.latency_mhz(),
+        written.join(", ")
+    ));
+    Ok(Status::Success)
+}
+
+/// Writes what the hardware must do with packets.
+fn write_vectors(
+    args: &P4HardwareArgs,
+    program: &Program,
+    hardware: &Hardware,
+    path: &Path,
+) -> Result<()> {
+    let mut frames = Vec::new();
+    if let Some(capture) = &args.frames {
+        for frame in CaptureReader::open(capture).map_err(usage)? {
+            frames.push(frame.map_err(usage)?.bytes);
+        }
+        if frames.is_empty() {
+            return Err(Error::Usage(format!("{} has no packets", capture.display())));
+        }
+    }
+    let mut vectors = Vectors::new(program, hardware, args.seed).map_err(Error::Usage)?;
+    let mut write = || -> std::io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        file.write_all(vectors.head().as_bytes())?;
+        for n in 0..args.vectors.unwrap_or(0) {
+            let frame = match frames.len() {
+                0 => None,
+                count => Some(&frames[(n % count as u64) as usize][..]),
+            };
+            writeln!(file, "{}", vectors.line(frame))?;
+        }
+        file.flush()
+    };
+    write().map_err(|why| Error::Usage(format!("cannot write {}: {why}", path.display())))
+}
+
+fn usage(problem: impl std::fmt::Display) -> Error {
+    Error::Usage(problem.to_string())
 }
 
 fn to_json(explanation: &Explanation, name: &str, mhz: u32) -> Value {

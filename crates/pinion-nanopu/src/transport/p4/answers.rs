@@ -7,11 +7,6 @@ use pinion_p4::flat::{Site, Units, Words, index};
 use crate::transport::{ControlRequest, Credit, Delivered, Externs, MAX_PACKETS, Refusal};
 use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Sum, Unit, Wish};
 
-/// What a register array does with a value: opcodes of `ifElseRaw`.
-const WRITE: u64 = 1;
-const ADD: u64 = 2;
-const RAISE: u64 = 3;
-const LOWER: u64 = 4;
 /// Entries of a register array at least.
 const LEAST_ENTRIES: usize = 64;
 
@@ -35,22 +30,10 @@ impl Arrays {
         Alone { units, arrays: self, frame }
     }
 
-    /// Does what a request says, and gives the entry's new value; there is none behind the last, and
-    /// it reads 0.
+    /// Does what a request says, and gives the entry's new value.
     #[inline]
     fn apply(&mut self, unit: usize, array: &Array, ask: &Fields) -> u64 {
-        let index = ask.get(array.index) as usize;
-        let way = usize::from(ask.get(array.predicate) != 0);
-        let (data, opcode) = (ask.get(array.data[way]), ask.get(array.opcode[way]));
-        let Some(entry) = self.0[unit].get_mut(index) else { return 0 };
-        match opcode {
-            WRITE => *entry = data & array.mask,
-            ADD => *entry = entry.wrapping_add(data) & array.mask,
-            RAISE => *entry = entry.saturating_add(data).min(array.mask),
-            LOWER => *entry = entry.saturating_sub(data),
-            _ => {}
-        }
-        *entry
+        array.change(&mut self.0[unit], &|place| ask.get(place))
     }
 }
 

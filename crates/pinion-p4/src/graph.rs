@@ -3,26 +3,25 @@
 
 use std::collections::HashMap;
 
-use super::Register;
 use crate::program::{Binary, Slot, Unary, binary, mask, unary};
 
 /// Operators below which no bool is looked for.
 const DEEPEST_ATOM: u32 = 64;
 
 /// Number of a node.
-pub(super) type NodeId = u32;
+pub(crate) type NodeId = u32;
 
 /// What gives a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Constant(u128),
     /// What a place holds when the block begins.
     Input(Slot),
     /// Bits of the packet, from this one on.
     Field(u32),
     /// What stands in a register: an answer, or what one way or another has left. The number tells
-    /// apart what stands there at different times.
-    Fixed(Register, u32),
+    /// apart what stands there at different times. In hardware: an extern's answer, and which field.
+    Fixed(u16, u32),
     Unary(Unary, NodeId),
     Binary(Binary, NodeId, NodeId),
     /// Bits from this one on.
@@ -36,13 +35,13 @@ pub(super) enum Kind {
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub kind: Kind,
     pub width: u32,
 }
 
 impl Node {
-    fn operands(&self) -> impl Iterator<Item = NodeId> {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = NodeId> {
         let of = match self.kind {
             Kind::Constant(_) | Kind::Input(_) | Kind::Field(_) | Kind::Fixed(..) => [None; 3],
             Kind::Unary(_, of) | Kind::Slice(of, _) | Kind::Resize(of) => [Some(of), None, None],
@@ -57,7 +56,7 @@ impl Node {
 
 /// All values of a program.
 #[derive(Debug, Default)]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     nodes: Vec<Node>,
     /// By node: operators on top of each other.
     depths: Vec<u32>,
@@ -67,27 +66,32 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn get(&self, id: NodeId) -> Node {
+    /// Counts the nodes.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(crate) fn get(&self, id: NodeId) -> Node {
         self.nodes[id as usize]
     }
 
-    pub(super) fn width(&self, id: NodeId) -> u32 {
+    pub(crate) fn width(&self, id: NodeId) -> u32 {
         self.get(id).width
     }
 
-    pub(super) fn as_constant(&self, id: NodeId) -> Option<u128> {
+    pub(crate) fn as_constant(&self, id: NodeId) -> Option<u128> {
         match self.get(id).kind {
             Kind::Constant(value) => Some(value),
             _ => None,
         }
     }
 
-    pub(super) fn constant(&mut self, value: u128, width: u32) -> NodeId {
+    pub(crate) fn constant(&mut self, value: u128, width: u32) -> NodeId {
         self.number(Kind::Constant(mask(value, width)), width)
     }
 
     /// Gives the node of something that cannot be folded.
-    pub(super) fn number(&mut self, kind: Kind, width: u32) -> NodeId {
+    pub(crate) fn number(&mut self, kind: Kind, width: u32) -> NodeId {
         let node = Node { kind, width };
         let next = self.nodes.len() as NodeId;
         let number = *self.numbers.entry(node).or_insert(next);
@@ -104,11 +108,11 @@ impl Graph {
     }
 
     /// Counts the operators on top of each other.
-    pub(super) fn depth(&self, id: NodeId) -> u32 {
+    pub(crate) fn depth(&self, id: NodeId) -> u32 {
         self.depths[id as usize]
     }
 
-    pub(super) fn unary(&mut self, operator: Unary, of: NodeId, width: u32) -> NodeId {
+    pub(crate) fn unary(&mut self, operator: Unary, of: NodeId, width: u32) -> NodeId {
         if let Some(value) = self.as_constant(of) {
             return self.constant(unary(operator, value, width), width);
         }
@@ -118,7 +122,7 @@ impl Graph {
         }
     }
 
-    pub(super) fn binary(
+    pub(crate) fn binary(
         &mut self,
         operator: Binary,
         one: NodeId,
@@ -172,7 +176,7 @@ impl Graph {
         })
     }
 
-    pub(super) fn slice(&mut self, of: NodeId, low: u32, width: u32) -> NodeId {
+    pub(crate) fn slice(&mut self, of: NodeId, low: u32, width: u32) -> NodeId {
         if let Some(value) = self.as_constant(of) {
             return self.constant(value.checked_shr(low).unwrap_or(0), width);
         }
@@ -184,7 +188,7 @@ impl Graph {
         }
     }
 
-    pub(super) fn resize(&mut self, of: NodeId, width: u32) -> NodeId {
+    pub(crate) fn resize(&mut self, of: NodeId, width: u32) -> NodeId {
         match self.width(of) {
             own if own == width => of,
             own if own > width => self.slice(of, 0, width),
@@ -195,7 +199,7 @@ impl Graph {
         }
     }
 
-    pub(super) fn join(&mut self, one: NodeId, other: NodeId, width: u32) -> NodeId {
+    pub(crate) fn join(&mut self, one: NodeId, other: NodeId, width: u32) -> NodeId {
         let by = self.width(other);
         match (self.as_constant(one), self.as_constant(other)) {
             (Some(one), Some(other)) => {
@@ -205,7 +209,7 @@ impl Graph {
         }
     }
 
-    pub(super) fn choice(&mut self, parts: [NodeId; 3], width: u32) -> NodeId {
+    pub(crate) fn choice(&mut self, parts: [NodeId; 3], width: u32) -> NodeId {
         let [condition, one, other] = parts;
         match self.as_constant(condition) {
             Some(0) => other,
@@ -215,7 +219,7 @@ impl Graph {
         }
     }
 
-    pub(super) fn set_bits(&mut self, old: NodeId, new: NodeId, low: u32) -> NodeId {
+    pub(crate) fn set_bits(&mut self, old: NodeId, new: NodeId, low: u32) -> NodeId {
         let (width, bits) = (self.width(old), self.width(new));
         match (self.as_constant(old), self.as_constant(new)) {
             _ if bits == width => new,
@@ -230,7 +234,7 @@ impl Graph {
 
 impl Graph {
     /// Takes negations away.
-    pub(super) fn positive(&self, mut id: NodeId) -> NodeId {
+    pub(crate) fn positive(&self, mut id: NodeId) -> NodeId {
         while let Kind::Unary(Unary::Not, inner) = self.get(id).kind {
             id = inner;
         }
@@ -238,7 +242,7 @@ impl Graph {
     }
 
     /// Finds a bool that a bool is made of, itself if it is made of none or of very many.
-    pub(super) fn atom(&self, id: NodeId) -> Option<NodeId> {
+    pub(crate) fn atom(&self, id: NodeId) -> Option<NodeId> {
         let node = self.get(id);
         match node.kind {
             _ if node.width != 1 => None,
@@ -254,17 +258,17 @@ impl Graph {
     }
 
     /// Finds a bool by which something inside a value is chosen.
-    pub(super) fn choice_atom(&self, id: NodeId) -> Option<NodeId> {
+    pub(crate) fn choice_atom(&self, id: NodeId) -> Option<NodeId> {
         self.atom(self.chosen_by[id as usize]?)
     }
 
     /// Lists the nodes that a node is made of.
-    pub(super) fn operands(&self, id: NodeId) -> Vec<NodeId> {
+    pub(crate) fn operands(&self, id: NodeId) -> Vec<NodeId> {
         self.get(id).operands().collect()
     }
 
     /// Makes a node anew of other operands.
-    pub(super) fn with(&mut self, id: NodeId, old: &[NodeId], new: &[NodeId]) -> NodeId {
+    pub(crate) fn with(&mut self, id: NodeId, old: &[NodeId], new: &[NodeId]) -> NodeId {
         if new == old {
             return id;
         }

@@ -1,0 +1,379 @@
+"""Pipelines of P4 programs beside the model: what `pinion p4 hardware` makes of a program does with every packet
+what its vectors say, compiled by Verilator.
+
+Two runs: with everybody ready, in which every request and every packet has to come in its cycle, one packet
+in each; and with pauses at all ports, drawn at random, in which order and contents count.
+"""
+
+import subprocess
+
+from common import REPOSITORY, Difference, check
+from tools import call, need
+
+# Seconds for a run.
+PATIENCE = 900
+# By transport: what a load of real messages is asked for with.
+PROGRAMS = ["ndp", "raw", "udp", "dctcp", "credit"]
+LOAD = "requests=400,gap=exp:400"
+# A program, and what of its module is changed to what.
+MUTANT = ("sdk/p4/ndp/ingress.p4", "= 38'h1 <<", "= 38'h2 <<")
+OPERATORS = "tests/hardware/p4/operators.p4"
+
+DRIVER = """\
+// Made by tests/hardware/pipeline.py: packets in, requests and packets out compared.
+#include "V{module}.h"
+#include "verilated.h"
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using Words = std::vector<std::string>;
+
+struct Packet {{
+    Words inputs, outputs;
+    std::vector<Words> requests, responses;
+    std::vector<bool> asks;
+    uint64_t cycle = 0;
+}};
+
+static unsigned digit(char letter) {{
+    return letter <= '9' ? letter - '0' : letter - 'a' + 10;
+}}
+
+template <typename Port> static void put(Port &port, const std::string &word) {{
+    port = word == "-" ? 0 : (Port)strtoull(word.c_str(), nullptr, 16);
+}}
+
+template <size_t Count> static void put(VlWide<Count> &port, const std::string &word) {{
+    for (size_t n = 0; n < Count; ++n) port[n] = 0;
+    if (word == "-") return;
+    for (size_t n = 0; n < word.size(); ++n)
+        port[n / 8] |= digit(word[word.size() - 1 - n]) << (4 * (n % 8));
+}}
+
+template <typename Port> static bool is(const Port &port, const std::string &word) {{
+    return word == "-" || strtoull(word.c_str(), nullptr, 16) == (uint64_t)port;
+}}
+
+template <size_t Count> static bool is(const VlWide<Count> &port, const std::string &word) {{
+    VlWide<Count> wanted;
+    put(wanted, word);
+    for (size_t n = 0; n < Count; ++n)
+        if (word != "-" && wanted[n] != port[n]) return false;
+    return true;
+}}
+
+static uint64_t drawn = 0x9e3779b97f4a7c15;
+// True three times in four.
+static bool lucky() {{
+    drawn ^= drawn << 13, drawn ^= drawn >> 7, drawn ^= drawn << 17;
+    return (drawn >> 20) % 4 != 0;
+}}
+
+static const int UNITS = {units};
+static const int FROM[] = {{{froms}}}, TO[] = {{{tos}}};
+
+int main(int argc, char **argv) {{
+    if (argc < 3) return 2;
+    const bool pauses = argv[2][0] == 'p';
+    std::ifstream lines(argv[1]);
+    std::string line;
+    while (std::getline(lines, line) && line != "packets") {{}}
+    VerilatedContext context;
+    V{module} top{{&context}};
+    top.clock = 0, top.reset = 1, top.eval();
+    top.clock = 1, top.eval();
+    top.reset = 0;
+
+    // Packets that are inside, and the number of the first of them; the one that comes next.
+    std::deque<Packet> inside;
+    uint64_t first = 0, fed = 0, cycle = 0, quiet = 0;
+    Packet next;
+    bool has_next = false;
+    // By unit: the packet whose request is awaited, and what is to be answered when.
+    std::vector<uint64_t> awaited(UNITS + 1, 0);
+    std::vector<std::deque<std::pair<uint64_t, Words>>> answers(UNITS + 1);
+    auto fail = [&](const char *what, uint64_t packet) {{
+        printf("cycle %lu, packet %lu: %s\\n", (unsigned long)cycle, (unsigned long)packet, what);
+        exit(1);
+    }};
+    auto read = [&]() {{
+        if (!std::getline(lines, line)) return false;
+        std::istringstream words(line);
+        next = Packet();
+        auto take = [&](Words &list, int count) {{
+            for (std::string word; count-- > 0 && words >> word;) list.push_back(word);
+        }};
+        take(next.inputs, {inputs});
+        next.requests.resize(UNITS + 1), next.responses.resize(UNITS + 1);
+        static const int REQUEST[] = {{{requests}}}, RESPONSE[] = {{{responses}}};
+        for (int unit = 0; unit < UNITS; ++unit) {{
+            std::string asks;
+            words >> asks;
+            next.asks.push_back(asks == "1");
+            take(next.requests[unit], REQUEST[unit]);
+            take(next.responses[unit], RESPONSE[unit]);
+        }}
+        take(next.outputs, {outputs});
+        return true;
+    }};
+    has_next = read();
+    for (; has_next || !inside.empty(); ++cycle) {{
+        top.clock = 0;
+        // Who offers goes on offering.
+        static bool offers = false;
+        offers = has_next && (offers || !pauses || lucky());
+        top.in_valid = offers;
+        if (offers) {{
+{set_inputs}
+        }}
+        top.out_ready = !pauses || lucky();
+{set_units}
+        top.eval();
+        if (++quiet > 1000) fail("nothing moves any more", first);
+{see_units}
+        if (top.out_valid && top.out_ready) {{
+            quiet = 0;
+            if (inside.empty()) fail("a packet leaves that never came", first);
+            Packet &packet = inside.front();
+            if (!pauses && cycle != packet.cycle + {cycles}) fail("it leaves in another cycle", first);
+{see_outputs}
+            for (int unit = 0; unit < UNITS; ++unit)
+                if (packet.asks[unit] && awaited[unit] <= first) fail("a request never came", first);
+            inside.pop_front();
+            ++first;
+        }}
+        if (offers && top.in_ready) {{
+            next.cycle = cycle;
+            inside.push_back(next);
+            ++fed, offers = false;
+            has_next = read();
+        }} else if (offers && !pauses) fail("it does not take a packet in every cycle", fed);
+        top.clock = 1;
+        top.eval();
+    }}
+    for (int unit = 0; unit < UNITS; ++unit)
+        if (!answers[unit].empty()) fail("an answer was not taken", fed);
+    printf("%lu packets in %lu cycles\\n", (unsigned long)fed, (unsigned long)cycle);
+    return 0;
+}}
+"""
+SEE_UNIT = """\
+        if (top.{name}_request_valid && top.{name}_request_ready) {{
+            quiet = 0;
+            uint64_t &at = awaited[{number}];
+            while (at < first || (at < first + inside.size() && !inside[at - first].asks[{number}])) ++at;
+            // A request may leave in the cycle in which its packet comes.
+            const bool is_new = at == first + inside.size();
+            if (is_new && !(top.in_valid && next.asks[{number}])) fail("{name} is asked by nobody", at);
+            const Packet &packet = is_new ? next : inside[at - first];
+            if (!pauses && cycle != (is_new ? cycle : packet.cycle) + FROM[{number}])
+                fail("{name} is asked in another cycle", at);
+{fields}
+            {answer}
+            ++at;
+        }}"""
+PUSH = "answers[{number}].emplace_back(cycle + TO[{number}] - FROM[{number}], packet.responses[{number}]);"
+SET_ANSWER = """\
+        static bool {name}_offers = false;
+        {name}_offers = !answers[{number}].empty() && answers[{number}].front().first <= cycle
+                        && ({name}_offers || !pauses || lucky());
+        top.{name}_response_valid = {name}_offers;
+        if ({name}_offers) {{
+{fields}
+        }}"""
+TAKE_ANSWER = """\
+        if ({name}_offers && top.{name}_response_ready) {{
+            answers[{number}].pop_front();
+            {name}_offers = false;
+        }}"""
+
+
+class Ports:
+    """The ports that vectors begin with."""
+
+    def __init__(self, vectors):
+        self.module, self.cycles, self.units = "", 0, []
+        self.inputs, self.outputs = [], []
+        with vectors.open() as lines:
+            for line in lines:
+                kind, *words = line.split()
+                if kind == "packets":
+                    break
+                if kind == "module":
+                    self.module = words[0]
+                elif kind == "cycles":
+                    self.cycles = int(words[0])
+                elif kind == "unit":
+                    name, begin, end, answers = words
+                    unit = {"name": name, "from": begin, "to": end, "answers": answers == "1"}
+                    self.units.append(unit | {"request": [], "response": []})
+                elif kind in ("request", "response"):
+                    self.units[-1][kind].append(words[0])
+                else:
+                    {"input": self.inputs, "output": self.outputs}[kind].append(words[0])
+
+
+def lines_of(ports, template, indent):
+    """A line for each port."""
+    made = (template.format(port=port, n=n) for n, port in enumerate(ports))
+    return "\n".join(" " * indent + line for line in made)
+
+
+def driver(ports):
+    """The program that drives a pipeline."""
+    set_units, see_units = [], []
+    for number, unit in enumerate(ports.units):
+        name = unit["name"]
+        set_units.append(f"        top.{name}_request_ready = !pauses || lucky();")
+        fails = (
+            f"if (!is(top.{{port}}, packet.requests[{number}][{{n}}])) fail(\"{{port}} differs\", at);"
+        )
+        answer = PUSH.format(number=number) if unit["answers"] else ""
+        see_units.append(
+            SEE_UNIT.format(
+                name=name, number=number, fields=lines_of(unit["request"], fails, 12), answer=answer
+            )
+        )
+        if unit["answers"]:
+            fields = f"put(top.{{port}}, answers[{number}].front().second[{{n}}]);"
+            set_units.append(
+                SET_ANSWER.format(
+                    name=name, number=number, fields=lines_of(unit["response"], fields, 12)
+                )
+            )
+            see_units.append(TAKE_ANSWER.format(name=name, number=number))
+    differs = 'if (!is(top.{port}, packet.outputs[{n}])) fail("{port} differs", first);'
+    return DRIVER.format(
+        module=ports.module,
+        cycles=ports.cycles,
+        units=len(ports.units),
+        froms=", ".join(unit["from"] for unit in ports.units) or "0",
+        tos=", ".join(unit["to"] for unit in ports.units) or "0",
+        inputs=len(ports.inputs),
+        outputs=len(ports.outputs),
+        requests=", ".join(str(len(unit["request"])) for unit in ports.units) or "0",
+        responses=", ".join(str(len(unit["response"])) for unit in ports.units) or "0",
+        set_inputs=lines_of(ports.inputs, "put(top.{port}, next.inputs[{n}]);", 12),
+        set_units="\n".join(set_units),
+        see_units="\n".join(see_units),
+        see_outputs=lines_of(ports.outputs, differs, 12),
+    )
+
+
+def programs():
+    """All programs: their files, and whether frames come to them."""
+    for transport in PROGRAMS:
+        yield f"sdk/p4/{transport}/ingress.p4", True
+        yield f"sdk/p4/{transport}/egress.p4", False
+    yield OPERATORS, False
+
+
+def make(pinion, program, folder, *options):
+    """Makes the hardware of a program; gives the files."""
+    done = subprocess.run(
+        [pinion, "p4", "hardware", program, "--out", folder, *options],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    check(not done.returncode, f"pinion p4 hardware {program}: {done.stderr}")
+    return sorted(folder.glob("p4_*.sv")) + sorted(folder.glob("register_array.sv"))
+
+
+def traffic(pinion, program, folder):
+    """The frames that a nanoPU with this transport sends while it answers a load: data, and answers to
+    that of others."""
+    frames = folder / "frames.pcap"
+    egress = program.replace("ingress", "egress")
+    done = subprocess.run(
+        [
+            *(pinion, "run", "examples/nanopu_echo", "--quiet", "--load", LOAD),
+            *("--pcap-out", frames, "--set", "transport.kind=p4"),
+            *("--set", f"transport.ingress={program}", "--set", f"transport.egress={egress}"),
+        ],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    check(frames.exists(), f"pinion run: {done.stderr}")
+    return frames
+
+
+def check_pipeline(pinion, program, has_frames, packets, folder):
+    """What the tools say of a pipeline, and what it does with packets."""
+    need("verilator", "iverilog", "yosys")
+    random = ["--vectors", str(packets)]
+    files = make(pinion, program, folder, *random)
+    ports = Ports(next(folder.glob("*.vectors")))
+    lint(ports.module, files, folder)
+    built = build(ports, files, folder)
+    run(built, ports, folder, "random packets")
+    if has_frames:
+        make(pinion, program, folder, *random, "--frames", traffic(pinion, program, folder))
+        run(built, ports, folder, "frames of a run")
+
+
+def check_mutant(pinion, folder):
+    """The comparison finds a module that does something else."""
+    need("verilator")
+    program, change, to = MUTANT
+    files = make(pinion, program, folder, "--vectors", "1000")
+    text = files[0].read_text()
+    check(text.count(change) == 1, f"“{change}” is {text.count(change)} times in {files[0].name}")
+    files[0].write_text(text.replace(change, to))
+    ports = Ports(next(folder.glob("*.vectors")))
+    built = build(ports, files, folder)
+    try:
+        run(built, ports, folder, "random packets")
+    except Difference:
+        return
+    raise Difference("what the changed module does counts as right")
+
+
+def lint(module, files, folder):
+    """Verilator, Icarus and Yosys take it without a warning."""
+    read = f"read_verilog -sv {' '.join(map(str, files))}; hierarchy -check -top {module}"
+    for tool, arguments in {
+        "verilator": ["--lint-only", "-Wall", "--quiet", "--top-module", module, *files],
+        "iverilog": ["-g2012", "-Wall", "-s", module, "-o", folder / module, *files],
+        "yosys": ["-q", "-p", f"{read}; proc; check -assert"],
+    }.items():
+        status, text = call(tool, *arguments)
+        said = "\n".join(line for line in text.splitlines() if line and not line.startswith("- "))
+        if status or said:
+            raise Difference(f"{tool} complains of {module}:\n{said}")
+
+
+def build(ports, files, folder):
+    """Compiles a pipeline with what drives it."""
+    source = folder / "driver.cpp"
+    source.write_text(driver(ports))
+    status, text = call(
+        "verilator",
+        *("--cc", "--exe", "--build", "--quiet", "-CFLAGS", "-O0"),
+        *("-MAKEFLAGS", "OPT_GLOBAL=-O0"),
+        *("--top-module", ports.module, "--Mdir", folder / "made", "-o", folder / "driven"),
+        *files,
+        source,
+    )
+    check(not status, f"verilator ended with {status}:\n{text[-3000:]}")
+    return folder / "driven"
+
+
+def run(built, ports, folder, what):
+    """Runs it both ways."""
+    vectors = next(folder.glob("*.vectors"))
+    for way in ("ready", "pauses"):
+        done = subprocess.run(
+            [built, vectors, way], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        check(not done.returncode, f"{ports.module}, {what}, {way}: {done.stdout}{done.stderr}")
