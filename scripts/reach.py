@@ -28,6 +28,7 @@ TABLE = [
     ("crates/pinion-isa/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-sim/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-net/*", [*RUST, *SIMULATED]),
+    ("crates/pinion-capture/*", [*RUST, *SIMULATED]),
     ("crates/pinion-assets/*", [*RUST, *SIMULATED]),
     ("crates/pinion-app/*", [*RUST, *SIMULATED, "pspinsim", "sdk"]),
     ("crates/pinion-calibration/*", [*RUST, "golden", "docs"]),

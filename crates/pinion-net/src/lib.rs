@@ -11,7 +11,6 @@
 //!
 //! Times at this crate's border are integer picoseconds (`_ps`).
 
-pub mod capture;
 pub mod fabric;
 pub mod fault;
 pub mod frame;
@@ -31,6 +30,8 @@ pub mod topology;
 
 #[cfg(test)]
 mod testing;
+
+pub use pinion_capture as capture;
 
 use thiserror::Error;
 

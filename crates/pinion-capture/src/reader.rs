@@ -5,6 +5,7 @@
 //! "modified" variant) and draft-ietf-opsawg-pcapng.
 
 use super::pcapng::Section;
+use super::record::{PS_PER_S, Record};
 use super::source::Source;
 use super::{CaptureError, LinkType, TimedFrame};
 use pcap_parser::pcap::{PcapHeader, parse_pcap_header};
@@ -12,8 +13,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Picoseconds in a second.
-pub(super) const PS_PER_S: i128 = 1_000_000_000_000;
 /// The longest record taken for real; the formats' usual maximum is 256 KiB.
 const MAX_RECORD_BYTES: usize = 16 << 20;
 /// Bytes of a classic file header.
@@ -34,14 +33,6 @@ pub enum CutPackets {
 enum Format {
     Classic { header: PcapHeader, record_header_bytes: usize },
     Ng(Section),
-}
-
-/// One record as the formats give it, before time becomes relative.
-pub(super) struct Record {
-    pub(super) time_ps: i128,
-    pub(super) link: LinkType,
-    pub(super) original_bytes: u32,
-    pub(super) bytes: Vec<u8>,
 }
 
 /// Reads a capture; an iterator over its packets that ends at the first fatal error.

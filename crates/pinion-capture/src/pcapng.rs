@@ -5,7 +5,7 @@
 //! the offset of big-endian sections wrongly.
 
 use super::LinkType;
-use super::reader::{PS_PER_S, Record};
+use super::record::{PS_PER_S, Record};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{
     Block, EPB_MAGIC, EnhancedPacketBlock, IDB_MAGIC, InterfaceDescriptionBlock, OptionCode,

@@ -8,6 +8,7 @@ mod error;
 mod link;
 mod pcapng;
 mod reader;
+mod record;
 mod source;
 mod writer;
 
