@@ -334,6 +334,7 @@ fn numbers_of_clusters_are_refused_or_run() {
         "network.switch.data_queue_bytes",
         "network.switch.control_queue_bytes",
         "network.switch.ecn_bytes",
+        "network.switch.priority_bands",
     ];
     let edges =
         ["0", "1", "2147483648", "4294967295", "9223372036854775807", "18446744073709551615", "-1"];

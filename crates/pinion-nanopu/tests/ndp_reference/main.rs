@@ -348,3 +348,31 @@ fn credits_keep_the_queue_of_an_incast_short() {
         assert!(credit.1 <= ndp.1 + ndp.1 / 20, "{what}: {} cycles, NDP {}", credit.1, ndp.1);
     }
 }
+
+/// Homa's reason for priorities (SIGCOMM 2018, §3.4): what goes unasked is not to wait behind packets of long
+/// messages that are granted ahead.
+#[test]
+fn with_bands_short_messages_of_homa_do_not_wait_behind_long_ones() {
+    let long = (1..13).map(|from| Flow { from, to: 0, bytes: 32 * 1024, start: 20_000 });
+    // When all that long messages sent unasked has passed: 12 times 8 packets of 136 cycles.
+    let short = (13..25).map(|from| {
+        let start = 38_000 + 2_000 * (from as u64 - 13);
+        Flow { from, to: 0, bytes: 1024, start }
+    });
+    let flows: Vec<Flow> = long.chain(short).collect();
+    let network = Topology::star(25, link(NEAR));
+    let [first_come, by_priority] = [1, 8].map(|priority_bands| {
+        let spec =
+            SwitchSpec { data_queue_bytes: 1 << 20, priority_bands, ..SwitchSpec::default() };
+        let run = real::run_built_in("homa", &network, &flows, &spec, 8);
+        let took = run.done.iter().zip(&flows).map(|(done, flow)| done.unwrap() - flow.start);
+        let took: Vec<u64> = took.collect();
+        let longest = took[..12].iter().max().copied().unwrap();
+        let short = took[12..].iter().max().copied().unwrap();
+        println!("{priority_bands} bands: short ones within {short} cycles, long ones {longest}");
+        (short, longest)
+    });
+    assert!(by_priority.0 + 3 * 136 < first_come.0, "{by_priority:?}, without {first_come:?}");
+    // The link carries the same in any order.
+    assert!(by_priority.1 <= first_come.1 + first_come.1 / 50, "{by_priority:?}, {first_come:?}");
+}

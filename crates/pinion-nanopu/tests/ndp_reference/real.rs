@@ -292,6 +292,21 @@ pub fn run_with_faults(
     ours
 }
 
+/// Sends all flows by a built-in transport.
+pub fn run_built_in(
+    name: &str,
+    topology: &Topology,
+    flows: &[Flow],
+    spec: &SwitchSpec,
+    rtt_packets: u16,
+) -> Run {
+    let [kind, _] = kinds(name);
+    let machine = machine(&kind, rtt_packets, 100_000);
+    let (run, delivered) = run_by(&machine, topology.clone(), flows, spec, None);
+    assert!(delivered.iter().all(|&times| times == 1), "exactly once: {delivered:?}");
+    run
+}
+
 /// Sends all flows by a transport that there is as P4 alone; gives what came of it, and of each packet when it
 /// came and how much longer than the fastest it took: how long it waited.
 pub fn run_in_p4(

@@ -56,6 +56,14 @@ pub(super) fn trim(frame: &mut Vec<u8>) {
     frame[BEHIND_IPV4] |= Flags::CHOP.0;
 }
 
+/// Gives a frame's priority, 0 first: Homa's have one, as type of service (RTL Egress_Homa); no others.
+pub(super) fn priority(frame: &[u8]) -> u8 {
+    match is_lnic(frame) && frame[PROTOCOL] == HOMA_PROTOCOL {
+        true => frame[TYPE_OF_SERVICE],
+        false => 0,
+    }
+}
+
 /// Marks an IPv4 frame that can be marked; tells whether it did. The header's checksum is kept right;
 /// 0, which frames between nanoPUs have, is none.
 pub(super) fn mark(frame: &mut [u8]) -> bool {
@@ -130,6 +138,14 @@ mod tests {
         assert_eq!(payload, [0; 8]);
         assert_eq!(Kind::of(&frame), Kind::Control);
         assert_eq!(now.contradiction(&frame, 1024, 2), None);
+    }
+
+    #[test]
+    fn homa_says_the_priority_of_a_frame() {
+        let frame = |protocol| Header { protocol, tos: 5, ..Header::default() }.frame(&[0; 8]);
+        assert_eq!(priority(&frame(HOMA_PROTOCOL)), 5);
+        assert_eq!(priority(&frame(NDP_PROTOCOL)), 0);
+        assert_eq!(priority(&frame(HOMA_PROTOCOL)[..64]), 0, "no such frame");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! An output-queued switch. In: frames with the cycle of their first flit on a port. Out: frames on
 //! other ports, each whole before it goes on (store and forward), at the rate of the port's cable.
 //! Holds frames that are still coming in and, at every output port, a queue of data and one of
-//! control frames, which go first.
+//! control frames, which go first. Data waits in bands if there are several, a strict order of priorities.
 //!
 //! A frame's way: the port's pins → its last flit and the latency → [`Directory`] and [`Routes`] say
 //! which ports lead to its node, [`Paths`] picks one → that port's queues → the cable. When the data
@@ -64,6 +64,10 @@ pub struct SwitchSpec {
     /// Marks frames that can be marked (IPv4 ECN) when so many bytes of data wait; `None`: never.
     /// Frames between nanoPUs cannot: NDP's do not use ECN, Homa's have their priority there.
     pub ecn_bytes: Option<u64>,
+    /// Bands of the data queue, which share its room: of those that have frames the first sends. A Homa
+    /// frame's is its priority (Homa, SIGCOMM 2018, §3.4: switches of eight), the last if there are fewer;
+    /// all other frames are in the first. 1: whoever comes first goes first.
+    pub priority_bands: u8,
     /// Which of several shortest ways a frame takes.
     pub paths: Paths,
     /// Chooses among ways that are equally good.
@@ -79,6 +83,7 @@ impl Default for SwitchSpec {
             control_queue_bytes: 92_480,
             overflow: Overflow::Trim,
             ecn_bytes: None,
+            priority_bands: 1,
             paths: Paths::Spray,
             seed: 1,
         }
@@ -120,7 +125,7 @@ impl Switch {
         routes: Routes,
         directory: Arc<Directory>,
     ) -> Result<Self, LinkError> {
-        let ports = cables.iter().map(|cable| Port::new(cable.as_ref()));
+        let ports = cables.iter().map(|cable| Port::new(cable.as_ref(), spec.priority_bands));
         Ok(Self {
             spec: spec.clone(),
             routes,

@@ -1,5 +1,5 @@
 //! A port of a switch, as frames leave it. In: frames for it. Out: the same, one after the other, at
-//! the rate of its cable. Holds two queues; control frames go before data.
+//! the rate of its cable. Holds two queues; control frames go before data, and data by its bands.
 
 use std::collections::VecDeque;
 
@@ -34,11 +34,12 @@ pub(super) struct Port {
 }
 
 impl Port {
-    pub(super) fn new(cable: Option<&Link>) -> Result<Self, LinkError> {
+    /// Makes a port with so many bands of data.
+    pub(super) fn new(cable: Option<&Link>, bands: u8) -> Result<Self, LinkError> {
         let cycles_per_bit = cable.map(Link::cycles_per_bit).transpose()?.flatten();
         Ok(Self {
-            data: Queue::default(),
-            control: Queue::default(),
+            data: Queue::new(bands),
+            control: Queue::new(1),
             pace: Pace { cycles_per_bit, free_parts: 0 },
             is_scheduled: false,
             watched: None,
@@ -55,13 +56,13 @@ impl Port {
                 self.counts.dropped_control += 1;
                 return Enqueued::Dropped(DropCause::ControlFull);
             }
-            self.control.push(frame);
+            self.control.push(0, frame);
             self.enqueued(now, Enqueued::Control)
         } else if self.data.has_room(frame.len(), data) {
             let marked = spec.ecn_bytes.is_some_and(|least| self.data.bytes >= least)
                 && frames::mark(&mut frame);
             self.counts.marked += u64::from(marked);
-            self.data.push(frame);
+            self.data.push(frames::priority(&frame), frame);
             self.enqueued(now, Enqueued::Data { marked })
         } else if kind == Kind::Other || spec.overflow == Overflow::Drop {
             self.counts.dropped_data += 1;
@@ -69,7 +70,7 @@ impl Port {
         } else if self.control.has_room(TRIMMED_BYTES, control) {
             frames::trim(&mut frame);
             self.counts.trimmed += 1;
-            self.control.push(frame);
+            self.control.push(0, frame);
             self.enqueued(now, Enqueued::Trimmed)
         } else {
             self.counts.dropped_trimmed += 1;
@@ -93,7 +94,7 @@ impl Port {
 
     /// Tells whether the next frame to leave is a control frame.
     pub(super) fn control_is_next(&self) -> bool {
-        !self.control.frames.is_empty()
+        self.control.waiting() > 0
     }
 
     /// Sends the next frame in this cycle, for which it was scheduled; gives it with the cycle of
@@ -119,14 +120,14 @@ impl Port {
 
     /// Counts the frames that wait.
     pub(super) fn waiting(&self) -> usize {
-        self.data.frames.len() + self.control.frames.len()
+        self.data.waiting() + self.control.waiting()
     }
 
     /// Tells what waits, and when the port is free.
     pub(super) fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
-        tell("data.frames", self.data.frames.len() as u64);
+        tell("data.frames", self.data.waiting() as u64);
         tell("data.bytes", self.data.bytes);
-        tell("control.frames", self.control.frames.len() as u64);
+        tell("control.frames", self.control.waiting() as u64);
         tell("control.bytes", self.control.bytes);
         tell("free", self.pace.free());
     }
@@ -147,25 +148,35 @@ impl Port {
     }
 }
 
-/// Holds frames that wait, and counts their bytes.
-#[derive(Clone, Debug, Default)]
+/// Holds frames that wait, in bands of which the first goes first, and counts their bytes together.
+#[derive(Clone, Debug)]
 struct Queue {
-    frames: VecDeque<Vec<u8>>,
+    bands: Vec<VecDeque<Vec<u8>>>,
     bytes: u64,
 }
 
 impl Queue {
+    fn new(bands: u8) -> Self {
+        Self { bands: vec![VecDeque::new(); usize::from(bands.max(1))], bytes: 0 }
+    }
+
+    fn waiting(&self) -> usize {
+        self.bands.iter().map(VecDeque::len).sum()
+    }
+
     fn has_room(&self, frame_bytes: usize, capacity: u64) -> bool {
         self.bytes + (frame_bytes as u64) < capacity
     }
 
-    fn push(&mut self, frame: Vec<u8>) {
+    /// Takes a frame of a priority; the last band has all that are lower, too.
+    fn push(&mut self, priority: u8, frame: Vec<u8>) {
         self.bytes += frame.len() as u64;
-        self.frames.push_back(frame);
+        let last = self.bands.len() - 1;
+        self.bands[usize::from(priority).min(last)].push_back(frame);
     }
 
     fn pop(&mut self) -> Option<Vec<u8>> {
-        let frame = self.frames.pop_front()?;
+        let frame = self.bands.iter_mut().find_map(VecDeque::pop_front)?;
         self.bytes -= frame.len() as u64;
         Some(frame)
     }
@@ -214,7 +225,7 @@ mod tests {
     fn a_port_keeps_pace_with_its_cable_and_nothing_waits_behind_it() {
         for rate in [Rate::gbit_s(200), Rate::gbit_s(100), Rate::gbit_s(400), Rate::Unlimited] {
             let link = Link { queue_bytes: 64, ..Link::new(100) }.at_rate(rate, 3_200_000_000);
-            let mut port = Port::new(Some(&link)).unwrap();
+            let mut port = Port::new(Some(&link), 1).unwrap();
             let mut lane = Lane::new(&link).unwrap();
             let (mut next, mut arrived) = (0, 0);
             // A short frame's last flit may be on the pins when the wire has long had its bits.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::frame::lnic::{Flags, Header, NDP_PROTOCOL};
+use crate::frame::lnic::{Flags, HOMA_PROTOCOL, Header, NDP_PROTOCOL};
 use crate::frame::{Endpoints, build_udp_frame};
 use crate::testing::{Random, seed};
 use crate::topology::Topology;
@@ -218,6 +218,7 @@ fn results_do_not_depend_on_windows_nor_on_the_order_of_ports() {
             data_queue_bytes: 2_000 + random.below(8_000),
             control_queue_bytes: 300 + random.below(3_000),
             overflow: if round % 3 == 0 { Overflow::Drop } else { Overflow::Trim },
+            priority_bands: 1 + random.below(8) as u8,
             ecn_bytes: Some(random.below(5_000)),
             paths: if round % 2 == 0 { Paths::Spray } else { Paths::Ecmp },
             seed: random.below(1000),
@@ -259,4 +260,53 @@ fn results_do_not_depend_on_windows_nor_on_the_order_of_ports() {
         assert_eq!(whole.counts().resident, 0);
     }
     assert!(trimmed > 100, "{trimmed}");
+}
+
+/// Sends packets of these priorities at once to one port; gives the order in which they leave.
+fn order(priority_bands: u8, priorities: &[u8]) -> Vec<u8> {
+    let spec = SwitchSpec { priority_bands, ..SwitchSpec::default() };
+    let count = priorities.len();
+    let mut switch = star(count + 1, &spec);
+    for (from, priority) in priorities.iter().enumerate() {
+        let header = Header {
+            protocol: HOMA_PROTOCOL,
+            src_ip: BASE + from as u32,
+            dst_ip: BASE + count as u32,
+            flags: Flags::DATA,
+            msg_len: 1024,
+            tos: *priority,
+            ..Header::default()
+        };
+        switch.arrive(from, 7, header.frame(&[0xee; 1024]));
+    }
+    let sent = run(&mut switch, u64::MAX);
+    sent.iter().map(|(.., frame)| frame[29]).collect()
+}
+
+#[test]
+fn the_first_band_that_has_frames_sends() {
+    let sources = |order: &[u8]| order.iter().map(|at| at - 2).collect::<Vec<_>>();
+    let priorities = [3, 0, 2, 0, 9, 1, 3];
+    assert_eq!(sources(&order(1, &priorities)), [0, 1, 2, 3, 4, 5, 6], "as they came");
+    assert_eq!(sources(&order(8, &priorities)), [1, 3, 5, 2, 0, 6, 4], "by priority");
+    assert_eq!(sources(&order(2, &priorities)), [1, 3, 0, 2, 4, 5, 6], "the last has the rest");
+}
+
+#[test]
+fn bands_share_their_room() {
+    let spec = SwitchSpec { priority_bands: 8, data_queue_bytes: 2000, ..SwitchSpec::default() };
+    let mut switch = star(4, &spec);
+    for (from, tos) in [(0, 5), (1, 0), (2, 1)] {
+        let header = Header {
+            protocol: HOMA_PROTOCOL,
+            dst_ip: BASE + 3,
+            flags: Flags::DATA,
+            msg_len: 800,
+            tos,
+            ..Header::default()
+        };
+        switch.arrive(from, 7, header.frame(&[0xee; 800]));
+    }
+    run(&mut switch, u64::MAX);
+    assert_eq!(switch.counts().ports.trimmed, 1, "{:?}", switch.counts());
 }

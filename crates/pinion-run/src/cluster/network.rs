@@ -14,6 +14,8 @@ use shape::RawTopology;
 
 /// The longest that a frame may be on its way through a link or a switch: minutes.
 const MOST_CYCLES: u64 = 1 << 40;
+/// Most priorities of a switch (IEEE 802.1Q).
+const MOST_BANDS: u8 = 8;
 
 /// Describes the network between nodes.
 #[derive(Debug, Clone)]
@@ -74,6 +76,7 @@ struct RawSwitch {
     control_queue_bytes: u64,
     overflow: RawOverflow,
     ecn_bytes: Option<u64>,
+    priority_bands: u8,
     paths: RawPaths,
 }
 
@@ -100,6 +103,7 @@ impl Default for RawSwitch {
             control_queue_bytes: spec.control_queue_bytes,
             overflow: RawOverflow::Trim,
             ecn_bytes: None,
+            priority_bands: spec.priority_bands,
             paths: RawPaths::Spray,
         }
     }
@@ -132,6 +136,13 @@ impl RawNetwork {
             let problem =
                 format!("{} cycles are more than {MOST_CYCLES}", self.switch.latency_cycles);
             return Err(wrong("network.switch.latency_cycles", problem));
+        }
+        if !(1..=MOST_BANDS).contains(&self.switch.priority_bands) {
+            let problem = format!(
+                "{} bands; a switch has 1 to {MOST_BANDS} priorities (IEEE 802.1Q)",
+                self.switch.priority_bands
+            );
+            return Err(wrong("network.switch.priority_bands", problem));
         }
         Ok(Network { topology, cables, switch: self.switch.build(seed) })
     }
@@ -193,6 +204,7 @@ impl RawSwitch {
                 RawOverflow::Drop => Overflow::Drop,
             },
             ecn_bytes: self.ecn_bytes,
+            priority_bands: self.priority_bands,
             paths: match self.paths {
                 RawPaths::Spray => Paths::Spray,
                 RawPaths::Ecmp => Paths::Ecmp,
