@@ -1,10 +1,9 @@
 //! A calendar of a few cores: which of them does something in which cycle.
 //!
 //! In: a core, its cycle, its place among equals (in a bank's round robin). Out: the cores of the next cycle in
-//! which there are any, in the order of their places, then of their numbers. A cycle's cores are a
-//! word of bits: the host can begin with one of them while it still works on the one before, which
-//! it could not if it had to look for the least of all cycles each time. Those of the cycle under way
-//! are sorted by their places, again in words of bits.
+//! which there are any, in the order of their places, then of their numbers. A cycle's cores are words
+//! of bits, sorted by place as they are: the host can begin with one of them while it still works on the
+//! one before, which it could not if it had to look for the least of all cycles each time.
 
 /// Most cores in a calendar.
 pub const CORES: usize = 16;
@@ -12,17 +11,23 @@ pub const CORES: usize = 16;
 /// Stands for no cycle: no core waits for its turn.
 pub const NEVER: u64 = u64::MAX >> 8;
 
-/// Cycles that have a word of bits, one after the other; what is later waits aside.
+/// Cycles that have words of bits, one after the other; what is later waits aside.
 const SLOTS: u64 = 64;
 
 /// Places among equals.
-const PLACES: usize = 16;
+pub const PLACES: u64 = 16;
+
+/// Words of a cycle: a bit for each core at each place.
+const WORDS: usize = CORES * PLACES as usize / 64;
+
+/// Places of a word.
+const PLACES_EACH: usize = 64 / CORES;
 
 /// Holds the cycles in which cores are due.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    /// By cycle, modulo their number: a bit per core.
-    due: [u32; SLOTS as usize],
+    /// By cycle, modulo their number: the bit [`at`] which each core is that is due.
+    due: [[u64; WORDS]; SLOTS as usize],
     /// Bit per slot: somebody is due.
     occupied: u64,
     /// No core is due before this cycle; slots are for it and those that follow.
@@ -31,60 +36,67 @@ pub struct Calendar {
     later: u16,
     /// The first cycle of those, [`NEVER`] if there are none.
     later_from: u64,
-    /// By core that is due beyond the slots: its cycle.
-    times: [u64; CORES],
-    /// By core: its place among equals.
-    orders: [u8; CORES],
-    /// Those who are yet to be served in the cycle under way: by place, a bit per core.
-    turns: [u32; PLACES],
-    /// Bit per place: somebody has it.
-    taken: u32,
+    /// By core that is due beyond the slots: its cycle and its place.
+    aside: [(u64, u64); CORES],
+}
+
+/// Holds those who are yet to be served in a cycle, beside what its slot still has.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    slot: u64,
+    /// The word under way, and who is left of it.
+    word: u32,
+    due: u64,
+    /// Bit per word that follows: somebody is due.
+    rest: u32,
 }
 
 impl Calendar {
     /// Makes an empty calendar.
     pub const fn new() -> Self {
         Self {
-            due: [0; SLOTS as usize],
+            due: [[0; WORDS]; SLOTS as usize],
             occupied: 0,
             base: 0,
             later: 0,
             later_from: NEVER,
-            times: [NEVER; CORES],
-            orders: [0; CORES],
-            turns: [0; PLACES],
-            taken: 0,
+            aside: [(NEVER, 0); CORES],
         }
     }
 
-    /// Puts a core in, which is not there, to be served at `time`; `order`, its place, decides among
-    /// equals.
+    /// Puts a core in, which is not there, to be served at `time`; `place` decides among equals.
     #[inline(always)]
-    pub fn enter(&mut self, core: usize, time: u64, order: u64) {
-        self.orders[core % CORES] = order as u8;
-        self.place(core, time);
-    }
-
-    #[inline(always)]
-    fn place(&mut self, core: usize, time: u64) {
+    pub fn enter(&mut self, core: usize, time: u64, place: u64) {
         if time.wrapping_sub(self.base) < SLOTS {
-            self.due[(time % SLOTS) as usize] |= 1 << core;
+            self.set((time % SLOTS) as usize, core, place);
             self.occupied |= 1 << (time % SLOTS);
         } else {
-            self.place_elsewhere(core, time);
+            self.enter_elsewhere(core, time, place);
         }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, slot: usize, core: usize, place: u64) {
+        let (word, bit) = at(core, place);
+        self.due[slot][word] |= 1 << bit;
     }
 
     #[cold]
-    fn place_elsewhere(&mut self, core: usize, time: u64) {
-        self.put_aside(core, time);
+    #[inline(never)]
+    fn enter_elsewhere(&mut self, core: usize, time: u64, place: u64) {
+        self.put_aside(core, time, place);
         if time < self.base {
             // Those in the slots may be beyond them now.
             for slot in 0..SLOTS {
                 let time = self.base + slot.wrapping_sub(self.base) % SLOTS;
                 let due = std::mem::take(&mut self.due[slot as usize]);
-                for core in (0..CORES).filter(|core| due >> core & 1 == 1) {
-                    self.put_aside(core, time);
+                for (place, core) in
+                    (0..PLACES).flat_map(|place| (0..CORES).map(move |core| (place, core)))
+                {
+                    let (word, bit) = at(core, place);
+                    if due[word] >> bit & 1 == 1 {
+                        self.put_aside(core, time, place);
+                    }
                 }
             }
             (self.base, self.occupied) = (time, 0);
@@ -92,9 +104,9 @@ impl Calendar {
         }
     }
 
-    fn put_aside(&mut self, core: usize, time: u64) {
+    fn put_aside(&mut self, core: usize, time: u64, place: u64) {
         self.later |= 1 << core;
-        self.times[core % CORES] = time;
+        self.aside[core % CORES] = (time, place);
         self.later_from = self.later_from.min(time);
     }
 
@@ -104,11 +116,11 @@ impl Calendar {
         let later = std::mem::take(&mut self.later);
         self.later_from = NEVER;
         for core in (0..CORES).filter(|core| later >> core & 1 == 1) {
-            let time = self.times[core];
+            let (time, place) = self.aside[core];
             if time - self.base < SLOTS {
-                self.place(core, time);
+                self.enter(core, time, place);
             } else {
-                self.put_aside(core, time);
+                self.put_aside(core, time, place);
             }
         }
     }
@@ -116,9 +128,12 @@ impl Calendar {
     /// Takes a core out.
     pub fn leave(&mut self, core: usize) {
         self.later &= !(1 << core); // that `later_from` may be too early does no harm
-        for (slot, due) in self.due.iter_mut().enumerate() {
-            *due &= !(1 << core);
-            self.occupied = self.occupied & !(1 << slot) | u64::from(*due != 0) << slot;
+        for slot in 0..SLOTS as usize {
+            for (word, bit) in (0..PLACES).map(|place| at(core, place)) {
+                self.due[slot][word] &= !(1 << bit);
+            }
+            let is_empty = self.due[slot] == [0; WORDS];
+            self.occupied = self.occupied & !(1 << slot) | u64::from(!is_empty) << slot;
         }
     }
 
@@ -130,59 +145,73 @@ impl Calendar {
             return self.base + u64::from(ahead);
         }
         let later = (0..CORES).filter(|core| self.later >> core & 1 == 1);
-        later.map(|core| self.times[core]).min().unwrap_or(NEVER)
+        later.map(|core| self.aside[core].0).min().unwrap_or(NEVER)
     }
 
-    /// Begins a cycle, which is the next one: those who are due leave their slot, in turns.
+    /// Begins a cycle, which is the next one: those who are due take turns.
     #[inline(always)]
-    pub fn begin(&mut self, time: u64) {
+    pub fn begin(&mut self, time: u64) -> Turns {
         self.base = time;
-        if self.later_from < time.saturating_add(SLOTS) {
+        if self.later_from.saturating_sub(time) < SLOTS {
             self.bring_in();
         }
         self.occupied &= !(1 << (time % SLOTS));
-        let mut due = std::mem::take(&mut self.due[(time % SLOTS) as usize]);
-        while due != 0 {
-            let core = due.trailing_zeros() as usize;
-            due &= due - 1;
-            self.queue(core, self.orders[core % CORES]);
-        }
+        self.turns(time % SLOTS)
     }
 
+    /// Gives the turns of those who are due in a slot.
     #[inline(always)]
-    fn queue(&mut self, core: usize, order: u8) {
-        self.turns[usize::from(order) % PLACES] |= 1 << core;
-        self.taken |= 1 << (usize::from(order) % PLACES);
+    fn turns(&self, slot: u64) -> Turns {
+        let words = &self.due[(slot % SLOTS) as usize];
+        let bit = |word: usize| u32::from(words[word] != 0) << word;
+        Turns { slot, word: 0, due: 0, rest: bit(0) | bit(1) | bit(2) | bit(3) }
     }
 
-    /// Takes the core out whose turn it is in the cycle under way; gives its place, too.
+    /// Takes the core out whose turn it is.
     #[inline(always)]
-    pub fn turn(&mut self) -> Option<(usize, u64)> {
-        if self.taken == 0 {
-            return None;
+    pub fn turn(&mut self, turns: &mut Turns) -> Option<usize> {
+        if turns.due == 0 {
+            if turns.rest == 0 {
+                return None;
+            }
+            turns.word = turns.rest.trailing_zeros();
+            turns.rest &= turns.rest - 1;
+            turns.due = self.take(turns.slot, turns.word);
         }
-        let order = self.taken.trailing_zeros() as usize;
-        let turns = &mut self.turns[order % PLACES];
-        let core = turns.trailing_zeros() as usize;
-        *turns &= turns.wrapping_sub(1);
-        self.taken &= !(u32::from(*turns == 0) << order);
-        Some((core % CORES, order as u64))
+        let bit = turns.due.trailing_zeros();
+        turns.due &= turns.due - 1;
+        Some(bit as usize % CORES)
+    }
+
+    /// Takes a word of a slot out.
+    #[inline(always)]
+    fn take(&mut self, slot: u64, word: u32) -> u64 {
+        std::mem::take(&mut self.due[(slot % SLOTS) as usize][word as usize % WORDS])
     }
 
     /// Puts a core back into the cycle under way, in another place.
-    #[inline]
-    pub fn turn_at(&mut self, core: usize, order: u64) {
-        self.orders[core % CORES] = order as u8;
-        self.queue(core, order as u8);
+    #[cold]
+    #[inline(never)]
+    pub fn turn_at(&mut self, turns: Turns, core: usize, place: u64) -> Turns {
+        let slot = turns.slot % SLOTS;
+        self.due[slot as usize][turns.word as usize % WORDS] |= turns.due;
+        self.set(slot as usize, core, place);
+        self.turns(slot)
     }
 
     /// Ends a cycle: those who were not served are due in it still.
-    pub fn put_back(&mut self, time: u64) {
-        let due = std::mem::take(&mut self.turns).iter().fold(0, |due, turns| due | turns);
-        self.taken = 0;
-        self.due[(time % SLOTS) as usize] = due;
-        self.occupied |= u64::from(due != 0) << (time % SLOTS);
+    pub fn put_back(&mut self, turns: Turns) {
+        let due = &mut self.due[(turns.slot % SLOTS) as usize];
+        due[turns.word as usize % WORDS] |= turns.due;
+        self.occupied |= u64::from(*due != [0; WORDS]) << (turns.slot % SLOTS);
     }
+}
+
+/// Gives the word of a core at a place, and its bit there.
+#[inline(always)]
+fn at(core: usize, place: u64) -> (usize, usize) {
+    let place = place as usize;
+    (place / PLACES_EACH % WORDS, place % PLACES_EACH * CORES + core)
 }
 
 impl Default for Calendar {
@@ -203,8 +232,8 @@ mod tests {
             if time == NEVER {
                 return served;
             }
-            calendar.begin(time);
-            while let Some((core, _)) = calendar.turn() {
+            let mut turns = calendar.begin(time);
+            while let Some(core) = calendar.turn(&mut turns) {
                 served.push((core, time));
             }
         }
@@ -235,12 +264,12 @@ mod tests {
     fn places_may_change_while_their_cycle_lasts() {
         let mut calendar = Calendar::new();
         (0..4).for_each(|core| calendar.enter(core, 8, core as u64));
-        calendar.begin(8);
-        assert_eq!(calendar.turn(), Some((0, 0)));
-        calendar.turn_at(0, 2); // before core 2, which has the same place
-        assert_eq!(calendar.turn(), Some((1, 1)));
-        assert_eq!(calendar.turn(), Some((0, 2)));
-        calendar.put_back(8);
+        let mut turns = calendar.begin(8);
+        assert_eq!(calendar.turn(&mut turns), Some(0));
+        turns = calendar.turn_at(turns, 0, 2); // before core 2, which has the same place
+        assert_eq!(calendar.turn(&mut turns), Some(1));
+        assert_eq!(calendar.turn(&mut turns), Some(0));
+        calendar.put_back(turns);
         assert_eq!(drain(&mut calendar), [(2, 8), (3, 8)]);
     }
 
@@ -251,10 +280,50 @@ mod tests {
             calendar.enter(core, time, 0);
         }
         calendar.leave(4);
-        calendar.begin(60);
-        calendar.put_back(60);
+        let turns = calendar.begin(60);
+        calendar.put_back(turns);
         calendar.enter(6, 2, 0); // an earlier cycle, after it began later
         let served = drain(&mut calendar);
         assert_eq!(served, [(6, 2), (1, 63), (2, 64), (3, 65), (5, 127), (0, 1_000_000)]);
+    }
+
+    /// Cores come and go at random, as in a lane; a sorted list says who is next.
+    #[test]
+    fn agrees_with_a_sorted_list() {
+        let mut seed = 7_u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        let mut calendar = Calendar::new();
+        let mut list: Vec<(u64, u64, usize)> = Vec::new();
+        for core in 0..CORES {
+            let (time, place) = (random(9), random(PLACES));
+            calendar.enter(core, time, place);
+            list.push((time, place, core));
+        }
+        for _ in 0..20_000 {
+            let now = calendar.next_time();
+            assert_eq!(Some(now), list.iter().map(|one| one.0).min());
+            let mut turns = calendar.begin(now);
+            while let Some(core) = calendar.turn(&mut turns) {
+                let first = list.iter().min().copied();
+                assert_eq!(first.map(|one| (one.0, one.2)), Some((now, core)));
+                list.retain(|one| one.2 != core);
+                let place = random(PLACES);
+                if random(8) == 0 {
+                    turns = calendar.turn_at(turns, core, place);
+                    list.push((now, place, core));
+                } else {
+                    let time = now + 1 + if random(50) == 0 { random(200) } else { random(4) };
+                    calendar.enter(core, time, place);
+                    list.push((time, place, core));
+                }
+                if random(20) == 0 {
+                    calendar.put_back(turns);
+                    turns = calendar.begin(now);
+                }
+            }
+        }
     }
 }

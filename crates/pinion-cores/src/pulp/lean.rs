@@ -26,11 +26,14 @@ pub struct Start {
     pub stalls: u64,
     /// Whether the last access had to wait.
     pub waited: bool,
+    /// Cycles until the next instruction that are not counted yet: the access's response.
+    pub response: u64,
 }
 
 impl Start {
     /// Nothing is known yet.
-    pub const NONE: Self = Self { place: 0, loaded: NO_REGISTER, stalls: 0, waited: false };
+    pub const NONE: Self =
+        Self { place: 0, loaded: NO_REGISTER, stalls: 0, waited: false, response: 0 };
 
     /// Takes it from a core whose state is whole; the core does not remember what it loaded any more.
     #[inline(always)]
@@ -39,7 +42,7 @@ impl Start {
         let loaded = std::mem::replace(&mut core.loaded, NO_REGISTER);
         let next = code.at(place).filter(|_| loaded != NO_REGISTER);
         let stalls = next.is_some_and(|instruction| waits_for(instruction, loaded)).into();
-        Self { place, loaded, stalls, waited: core.waited }
+        Self { place, loaded, stalls, waited: core.waited, response: 0 }
     }
 
     /// Gives it back to a core: its state is whole then.
@@ -93,7 +96,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
 ) -> Option<(u32, u32)> {
     debug_assert!(code.extensions().has(Extensions::C) && !costs.xpulp);
     let base = code.base();
-    let mut now = *time;
+    let mut now = *time + start.response;
     let yields_at = now + RUN_AHEAD_CYCLES;
     let mut place = start.place;
     let mut reach = core.buffer.reach(&port, base);
@@ -101,20 +104,19 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
         let pc = base.wrapping_add(place << 1);
         let Some(entered) = core.buffer.enter_run(pc, now, port, base) else {
             (core.hart.pc, core.loaded, core.waited) = (pc, start.loaded, start.waited);
-            *stop = Stop::Shared;
+            core.stalls.load_use += start.response;
+            (*time, *stop) = (now, Stop::Shared);
             return None;
         };
         reach = entered;
     }
     let stall = start.stalls * costs.load_use;
     now += stall;
-    core.stalls.load_use += stall;
+    core.stalls.load_use += start.response + stall;
     // When the next instruction could leave after the last one of which the core remembers when that
     // left; what comes behind leaves a cycle after the other.
     let mut passed = now;
-    // Where a jump costs no bubble of its own: directly behind an access that waited.
-    let mut hidden_at = if start.waited { place } else { NOWHERE };
-    let (mut retired, mut last) = (0, place);
+    let mut retired = 0;
     let mut ops = within(micro, reach);
     let end = 'run: loop {
         // A run: all that only computes, and what ends it. Its cycles are counted beforehand.
@@ -122,7 +124,6 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
             if micro.get(place as usize).is_none() {
                 break 'run End::Other;
             }
-            core.buffer.note(base.wrapping_add(last << 1));
             let pc = base.wrapping_add(place << 1);
             let Some(entered) = core.buffer.enter_run(pc, now, port, base) else {
                 break 'run End::Shared;
@@ -165,7 +166,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
                         break 'run End::Far(address);
                     }
                     core.hart.instret += retired;
-                    core.waited = place == hidden_at;
+                    core.waited = start.waited & (retired == 0);
                     core.hart.pc = base.wrapping_add(place << 1);
                     core.buffer.note(core.hart.pc);
                     *time = now;
@@ -178,21 +179,24 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
                         _ => code.place(a.wrapping_add(one.imm) & !1),
                     };
                     one.rd.set(x, behind);
-                    // Where a jump leaves in the decode stage.
-                    let hidden = place == hidden_at && costs.jump_behind_access;
+                    // Where a jump leaves in the decode stage, it costs no bubble of its own directly
+                    // behind an access that waited.
+                    let hidden = start.waited && retired == 0 && costs.jump_behind_access;
                     let bubbles = if hidden { 0 } else { costs.jump - 1 };
                     core.stalls.branch += bubbles;
                     retired += 1;
-                    (core.left, core.jumped, hidden_at) = (now, true, NOWHERE);
-                    (last, place) = (place, target);
+                    (core.left, core.jumped) = (now, true);
+                    let last = std::mem::replace(&mut place, target);
                     let pc = base.wrapping_add(place << 1);
                     now += 1 + bubbles + second_line(costs, code, &mut core.stalls, pc);
                     passed = now;
                     if now >= yields_at {
+                        core.buffer.note(base.wrapping_add(last << 1));
                         break 'run End::Shared;
                     }
-                    if place < reach.first {
-                        ops = &[];
+                    if !reach.contains(place) {
+                        core.buffer.note(base.wrapping_add(last << 1));
+                        ops = &micro[..0];
                     }
                     continue 'run;
                 }
@@ -210,7 +214,9 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
                         _ => long(core, costs, code, place),
                     };
                     passed = now;
-                    last = place;
+                    if place + u32::from(one.step) >= reach.end {
+                        core.buffer.note(base.wrapping_add(place << 1));
+                    }
                     place += u32::from(one.step);
                     continue 'run;
                 }
@@ -242,43 +248,44 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
                 // The rest of the run lies beyond what is within reach.
                 let rest = micro.get(place as usize).map_or(0, |next| next.run.into());
                 (now, retired) = (now - rest, retired - rest);
-                last = place - u32::from(one.step);
+                core.buffer.note(base.wrapping_add((place - u32::from(one.step)) << 1));
                 continue 'run;
             };
             one = next;
         };
         retired += 1;
-        last = place;
         if !taken {
             now += 1;
+            if place + u32::from(one.step) >= reach.end {
+                core.buffer.note(base.wrapping_add(place << 1));
+            }
             place += u32::from(one.step);
             continue 'run;
         }
-        (core.left, core.jumped, hidden_at) = (now, true, NOWHERE);
-        place = one.imm;
+        (core.left, core.jumped) = (now, true);
+        let last = std::mem::replace(&mut place, one.imm);
         core.stalls.branch += costs.branch_taken - 1;
         let pc = base.wrapping_add(place << 1);
         now += costs.branch_taken + second_line(costs, code, &mut core.stalls, pc);
         passed = now;
         if now >= yields_at {
+            core.buffer.note(base.wrapping_add(last << 1));
             break 'run End::Shared;
         }
-        if place < reach.first {
-            ops = &[]; // back, out of it
+        if !reach.contains(place) {
+            core.buffer.note(base.wrapping_add(last << 1));
+            ops = &micro[..0];
         }
     };
     if passed != now {
         (core.left, core.jumped) = (now - 1, false);
     }
-    core.waited = place == hidden_at;
+    core.waited = start.waited && retired == 0;
     core.hart.pc = base.wrapping_add(place << 1);
     core.hart.instret += retired;
     *time = now;
     *stop = match end {
-        End::Shared => {
-            core.buffer.note(base.wrapping_add(last << 1));
-            Stop::Shared
-        }
+        End::Shared => Stop::Shared,
         End::Far(address) => {
             core.buffer.note(core.hart.pc);
             far(code, port, place, address)
@@ -287,9 +294,9 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
             if retired == 0 && start.stalls == 0 {
                 core.loaded = start.loaded; // what comes may not even be an instruction
             }
-            // Outside of the program nothing is within reach.
-            let here = if reach.contains(place) { place } else { last };
-            core.buffer.note(base.wrapping_add(here << 1));
+            if reach.contains(place) {
+                core.buffer.note(core.hart.pc);
+            }
             let limit = yields_at;
             run_ahead_until::<false, _, _>(core, &port, costs, code, time, limit, &mut Unwatched)
         }
@@ -302,9 +309,6 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
 fn within(micro: &[MicroOp], reach: Reach) -> &[MicroOp] {
     micro.get(..reach.end as usize).unwrap_or(micro)
 }
-
-/// Stands for no place in a program.
-const NOWHERE: u32 = u32::MAX;
 
 /// Gives the cycle that the instruction at a place costs that a core jumped to, if it lies in two
 /// lines.

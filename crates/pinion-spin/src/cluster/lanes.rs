@@ -10,10 +10,11 @@ use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
 use pinion_cores::pulp::lean::{Start, run_lean, run_to_near};
 use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
-use pinion_sim::calendar::{CORES, Calendar, NEVER};
+use pinion_sim::calendar::{CORES, Calendar, NEVER, Turns};
 
 use super::Clusters;
 use super::own_l1::OwnL1;
+use super::tcdm_interconnect::{Bank, L1Banks, MOST_BANKS};
 use crate::cluster::hpu::port::Port;
 use crate::cluster::hpu::trace::{Before, Executed, Traced};
 use crate::cluster::hpu::{Core, Waiting};
@@ -33,23 +34,62 @@ pub const AHEAD_CYCLES: u64 = LOOKAHEAD_CYCLES + 3 * RUN_AHEAD_CYCLES;
 pub struct Lane {
     /// When they are due.
     calendar: Calendar,
-    /// By core: the address it accesses, and the place of the instruction in the program.
-    accesses: [(u32, u32); CORES],
-    /// Bit per core: its access had to wait for its bank.
-    held: u32,
+    /// By core: its access.
+    due: [Due; CORES],
 }
+
+/// Describes an access that is due.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(16))]
+struct Due {
+    address: u32,
+    /// Place of the instruction in the program, and [`HELD`].
+    place: u32,
+    /// What its bank had served when it came, in the lower bits: its place among equals is of then.
+    served: u32,
+    /// The number of that bank.
+    bank: u32,
+}
+
+/// Marks the place of an access that had to wait for its bank.
+pub const HELD: u32 = 1 << 31;
 
 impl Lane {
     /// Makes an empty lane.
     pub fn new() -> Self {
-        Self { calendar: Calendar::new(), accesses: [(0, 0); CORES], held: 0 }
+        Self { calendar: Calendar::new(), due: [Due::default(); CORES] }
     }
 
-    /// Puts a core in, to be served at `time`; `order` decides among equals.
+    /// Puts a core in, to be served at `time`.
     #[inline(always)]
-    fn enter(&mut self, core: usize, time: u64, order: u64, access: (u32, u32)) {
-        self.accesses[core % CORES] = access;
-        self.calendar.enter(core, time, order);
+    fn enter(&mut self, core: usize, time: u64, (address, place): (u32, u32), banks: &L1Banks) {
+        let bank = banks.rules.index(address);
+        let served = banks.banks[bank].served;
+        self.due[core % CORES] = Due { address, place, served: served as u32, bank: bank as u32 };
+        self.calendar.enter(core, time, Bank::order_after(served, core));
+    }
+
+    /// Lets a core wait whose bank is busy at `now`; gives the cycles.
+    #[cold]
+    #[inline(never)]
+    fn hold(&mut self, core: usize, now: u64, banks: &L1Banks) -> u64 {
+        let Due { address, place, .. } = self.due[core % CORES];
+        let free_at = banks.bank(address).free_at;
+        // Those who wait for it take turns when it is free.
+        self.enter(core, free_at, (address, place | HELD), banks);
+        free_at - now
+    }
+
+    /// Gives a core another turn of this cycle if its bank has served others since, so that its place
+    /// among equals is another now; `None`: it is the same.
+    #[cold]
+    #[inline(never)]
+    fn turn_later(&mut self, turns: Turns, core: usize, bank: &Bank) -> Option<Turns> {
+        let due = &mut self.due[core % CORES];
+        let before = Bank::order_after(u64::from(due.served), core);
+        due.served = bank.served as u32;
+        let order = bank.order(core);
+        (order != before).then(|| self.calendar.turn_at(turns, core, order))
     }
 }
 
@@ -59,8 +99,7 @@ impl Clusters {
         let core = &self.cores[id];
         let access = (address, self.program.place(core.model.hart.pc));
         let (cluster, index) = (core.cluster as usize, core.index as usize);
-        let order = self.each[cluster].banks.bank(address).order(index);
-        self.lanes[cluster].enter(index, time, order, access);
+        self.lanes[cluster].enter(index, time, access, &self.each[cluster].banks);
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
     }
 
@@ -109,6 +148,7 @@ impl Clusters {
 
     /// Runs a lane until its turn is over (`None`) or a core does something else than touching its
     /// own L1: gives that core, why it stopped, and when.
+    #[inline(never)]
     fn run_lane_until<const TRACED: bool, const XPULP: bool>(
         &mut self,
         shared: &mut Shared,
@@ -133,53 +173,48 @@ impl Clusters {
                 self.lane_next[cluster] = now;
                 return None;
             }
-            lane.calendar.begin(now);
-            while let Some((index, place)) = lane.calendar.turn() {
+            let mut turns = lane.calendar.begin(now);
+            while let Some(index) = lane.calendar.turn(&mut turns) {
                 if reservations {
-                    lane.calendar.put_back(now);
+                    lane.calendar.put_back(turns);
                     return Some((index, Stop::Shared, now)); // others' reservations may break
                 }
-                let access = lane.accesses[index];
+                let due = lane.due[index % CORES];
+                let access = (due.address, due.place, due.bank as usize % MOST_BANKS);
                 let Some(core) = cores.get_mut(index) else { continue };
-                let bank = l1.banks.bank(access.0);
-                let order = bank.order(index);
+                let bank = &l1.banks.banks[access.2];
                 if bank.free_at > now {
-                    // The bank is busy: those who wait for it take turns when it is free.
-                    core.model.stalls.l1 += bank.free_at - now;
-                    lane.held |= 1 << index;
-                    lane.enter(index, bank.free_at, order, access);
+                    core.model.stalls.l1 += lane.hold(index, now, l1.banks);
                     continue;
                 }
-                if place != order {
-                    // The bank has served others since: its order among equals is another now.
-                    lane.calendar.turn_at(index, order);
+                if bank.served as u32 != due.served
+                    && let Some(later) = lane.turn_later(turns, index, bank)
+                {
+                    turns = later;
                     continue;
                 }
-                let instruction = if TRACED { code.at(access.1) } else { None };
+                let instruction = if TRACED { code.at(access.1 & !HELD) } else { None };
                 let before = instruction.map(|instruction| Before::new(&core.model, instruction));
                 let found = if TRACED { l1.found(access.0) } else { 0 };
                 let mut start = Start::NONE;
                 let mut time = match l1.access::<XPULP>(core, program, now, access, &mut start) {
                     Ok(next) => next,
                     Err(stop) => {
-                        lane.calendar.put_back(now);
+                        lane.calendar.put_back(turns);
                         return Some((index, stop, now));
                     }
                 };
                 if let Some(before) = before {
                     self.executed.push(before.accessed(core, time - 1, access.0, found));
                 }
-                core.model.stalls.load_use += response;
-                time += response;
-                if lane.held != 0 {
-                    start.waited |= lane.held >> index & 1 == 1;
-                    lane.held &= !(1 << index);
-                }
                 let port = Port { cache: &units.cache, near, l1_base };
                 let mut stop = Stop::Shared;
                 let next = if !TRACED && !XPULP {
+                    start.response = response;
                     run_to_near(&mut core.model, port, costs, program, start, &mut time, &mut stop)
                 } else {
+                    core.model.stalls.load_use += response;
+                    time += response;
                     let executed = &mut self.executed;
                     stop =
                         go_on::<TRACED, XPULP>(core, port, costs, code, start, &mut time, executed);
@@ -189,11 +224,10 @@ impl Clusters {
                     }
                 };
                 let Some(next) = next else {
-                    lane.calendar.put_back(now);
+                    lane.calendar.put_back(turns);
                     return Some((index, stop, time));
                 };
-                let order = l1.banks.bank(next.0).order(index);
-                lane.enter(index, time, order, next);
+                lane.enter(index, time, next, l1.banks);
             }
         }
     }

@@ -14,7 +14,8 @@ use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege
 use super::hpu::Core;
 use super::hpu::permissions::Right;
 use super::hpu::trace::found_at;
-use super::tcdm_interconnect::L1Banks;
+use super::lanes::HELD;
+use super::tcdm_interconnect::{L1Banks, MOST_BANKS};
 use crate::memory::{read_value, write_value};
 
 /// A cluster's L1 with what serves it.
@@ -32,29 +33,32 @@ pub struct OwnL1<'a> {
 impl OwnL1<'_> {
     /// Executes a core's access to `address` at `now`, when its bank is free; gives the cycle of the
     /// instruction after it, and what the core goes on with, or why it cannot. `place` is that of the
-    /// instruction in the program, whose micro-operations are `micro`.
+    /// instruction in the program, whose micro-operations are `micro`, and `bank` numbers its bank; one
+    /// that is [`HELD`] goes the longer way.
     #[inline(always)]
     pub fn access<const XPULP: bool>(
         &mut self,
         core: &mut Core,
         (code, micro): (&Code, &[MicroOp]),
         now: u64,
-        (address, place): (u32, u32),
+        (address, place, bank): (u32, u32, usize),
         start: &mut Start,
     ) -> Result<u64, Stop> {
         let Some(one) = micro.get(place as usize).filter(|one| self.touch_word(core, one, address))
         else {
             let next = self.step_any::<XPULP>(core, code, now)?;
             *start = Start::of(&mut core.model, code);
+            start.waited |= place & HELD != 0;
             return Ok(next);
         };
         let place = place + u32::from(one.step);
         let stalls = one.flags.stalls_next();
-        *start = Start { place, loaded: one.loaded, stalls, waited: false };
+        *start = Start { place, loaded: one.loaded, stalls, ..Start::NONE };
         if XPULP && core.model.loops_back(code, place) {
             start.place = code.place(core.model.hart.pc);
         }
-        let grant = self.banks.serve_word(now, address, one.flags.is_atomic());
+        let bank = &mut self.banks.banks[bank % MOST_BANKS];
+        let grant = self.banks.rules.serve_word(bank, now, address, one.flags.is_atomic());
         if grant > now {
             core.model.stalls.l1 += grant - now;
             start.waited = true;

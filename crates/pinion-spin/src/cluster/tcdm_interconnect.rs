@@ -6,13 +6,25 @@
 //! §III-B2; RTL: logarithmic interconnect, AMO shim, superbanks.)
 
 use pinion_isa::{Access, MemoryKind};
+use pinion_sim::calendar::PLACES;
 
 use crate::Machine;
+
+/// Most banks of a cluster.
+pub const MOST_BANKS: usize = 1024;
 
 /// Decides when banks serve accesses.
 #[derive(Clone, Debug)]
 pub struct L1Banks {
-    banks: Vec<Bank>,
+    /// The banks, of which those that there are come first.
+    pub banks: Box<[Bank; MOST_BANKS]>,
+    /// What they have in common.
+    pub rules: BankRules,
+}
+
+/// Holds what a cluster's banks have in common: their numbers, and who goes before the cores.
+#[derive(Clone, Debug)]
+pub struct BankRules {
     mask: u32,
     /// Cycles that an access holds its bank, and that an atomic does.
     hold_cycles: [u64; 2],
@@ -29,7 +41,7 @@ pub struct Bank {
     /// Cycle from which it is free.
     pub free_at: u64,
     /// Number of what it served; its bits choose at each level of the arbitration tree.
-    served: u64,
+    pub served: u64,
 }
 
 impl Bank {
@@ -37,7 +49,13 @@ impl Bank {
     /// side that its counter's bit names (RTL: logarithmic interconnect).
     #[inline(always)]
     pub fn order(&self, core: usize) -> u64 {
-        (core as u64 ^ self.served) % 16
+        Self::order_after(self.served, core)
+    }
+
+    /// Gives [`Self::order`] of a bank that has served so many.
+    #[inline(always)]
+    pub fn order_after(served: u64, core: usize) -> u64 {
+        (core as u64 ^ served) % PLACES
     }
 }
 
@@ -49,57 +67,20 @@ struct Window {
     first: u32,
 }
 
-impl L1Banks {
-    /// Makes idle banks.
-    pub fn new(machine: &Machine) -> Self {
-        Self {
-            banks: vec![Bank::default(); machine.l1.banks as usize],
-            mask: machine.l1.banks - 1,
-            hold_cycles: [1, machine.l1.amo_cycles],
-            beat_bytes: machine.dma.port_bytes,
-            windows: [Window::default(); 2],
-            next_window: 0,
-            quiet_from: 0,
-        }
-    }
-
+impl BankRules {
+    /// Gives the number of an address's bank.
     #[inline(always)]
-    fn index(&self, address: u32) -> usize {
-        (address >> 2 & self.mask) as usize
-    }
-
-    /// Gives the bank of an address.
-    #[inline(always)]
-    pub fn bank(&self, address: u32) -> &Bank {
-        &self.banks[self.index(address)]
-    }
-
-    /// Gives the cycle at which an access that asks in cycle `now` is served.
-    #[inline]
-    fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
-        self.serve_word(now.max(self.bank(offset).free_at), offset, atomic)
+    pub fn index(&self, address: u32) -> usize {
+        (address >> 2 & self.mask) as usize % MOST_BANKS
     }
 
     /// Gives the cycle at which an access to one word is served, whose bank is free in cycle `now`.
     #[inline(always)]
-    pub fn serve_word(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
+    pub fn serve_word(&self, bank: &mut Bank, now: u64, offset: u32, atomic: bool) -> u64 {
         let grant = if now < self.quiet_from { self.behind_dma(now, offset) } else { now };
-        let index = self.index(offset);
-        let bank = &mut self.banks[index];
         bank.free_at = grant + self.hold_cycles[usize::from(atomic)];
         bank.served += 1;
         grant
-    }
-
-    /// Gives the cycle at which the last word of an access is served: one that crosses a word takes
-    /// two.
-    #[inline]
-    pub fn serve(&mut self, now: u64, offset: u32, access: &Access<u32>) -> u64 {
-        let grant = self.access(now, offset, matches!(access.kind, MemoryKind::Amo(_)));
-        if access.split(4).is_none() {
-            return grant;
-        }
-        self.access(grant + 1, offset.wrapping_add(4), false)
     }
 
     #[inline(never)]
@@ -117,13 +98,54 @@ impl L1Banks {
         let beat = (cycle - window.start) as u32;
         (window.first + beat) % superbanks == offset / self.beat_bytes % superbanks
     }
+}
+
+impl L1Banks {
+    /// Makes idle banks.
+    pub fn new(machine: &Machine) -> Self {
+        let rules = BankRules {
+            mask: machine.l1.banks - 1,
+            hold_cycles: [1, machine.l1.amo_cycles],
+            beat_bytes: machine.dma.port_bytes,
+            windows: [Window::default(); 2],
+            next_window: 0,
+            quiet_from: 0,
+        };
+        Self { banks: Box::new([Bank::default(); MOST_BANKS]), rules }
+    }
+
+    /// Gives the bank of an address.
+    #[inline(always)]
+    pub fn bank(&self, address: u32) -> &Bank {
+        &self.banks[self.rules.index(address)]
+    }
+
+    /// Gives the cycle at which an access that asks in cycle `now` is served.
+    #[inline]
+    fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
+        let bank = &mut self.banks[self.rules.index(offset)];
+        let now = now.max(bank.free_at);
+        self.rules.serve_word(bank, now, offset, atomic)
+    }
+
+    /// Gives the cycle at which the last word of an access is served: one that crosses a word takes
+    /// two.
+    #[inline]
+    pub fn serve(&mut self, now: u64, offset: u32, access: &Access<u32>) -> u64 {
+        let grant = self.access(now, offset, matches!(access.kind, MemoryKind::Amo(_)));
+        if access.split(4).is_none() {
+            return grant;
+        }
+        self.access(grant + 1, offset.wrapping_add(4), false)
+    }
 
     /// Reserves the banks for a DMA transfer of `beats` beats from cycle `start`.
     pub fn dma(&mut self, start: u64, beats: u64, offset: u32) {
-        let first = offset / self.beat_bytes;
-        self.windows[self.next_window] = Window { start, beats, first };
-        self.quiet_from = self.quiet_from.max(start + beats);
-        self.next_window = (self.next_window + 1) % self.windows.len();
+        let rules = &mut self.rules;
+        let first = offset / rules.beat_bytes;
+        rules.windows[rules.next_window] = Window { start, beats, first };
+        rules.quiet_from = rules.quiet_from.max(start + beats);
+        rules.next_window = (rules.next_window + 1) % rules.windows.len();
     }
 }
 
