@@ -1,11 +1,14 @@
 //! The simulation kernel: time, clocks, the event wheel, the calendar of a few cores, arbiters and ports
-//! that serve one side at a time, the contract of nodes, the probe, configuration, random numbers.
+//! that serve one side at a time, the contract of nodes, the probe, configuration, random numbers, the order
+//! and the digits of what is written of a run.
 
 pub mod arbiter;
 pub mod calendar;
 pub mod config;
+pub mod digits;
 pub mod machine;
 pub mod node;
+pub mod order;
 pub mod probe;
 pub mod random;
 pub mod time;

@@ -19,21 +19,40 @@ const TEXT_WIDTH: usize = 24;
 pub struct Code<'a> {
     image: &'a Image,
     lines: SourceLines,
-    known: FxHashMap<(u32, u32), String>,
+    /// By address and bits: the place among the texts.
+    known: FxHashMap<(u32, u32), usize>,
+    texts: Vec<String>,
+    /// By the lower bits of an address: whose text was asked for last, and its place.
+    recent: Vec<((u32, u32), usize)>,
 }
+
+/// Addresses of which the text that was asked for last is found without a search.
+const RECENT: usize = 4096;
 
 impl<'a> Code<'a> {
     /// Describes a program's instructions.
     pub fn new(image: &'a Image, lines: SourceLines) -> Self {
-        Self { image, lines, known: FxHashMap::default() }
+        let recent = vec![((0, 0), usize::MAX); RECENT];
+        Self { image, lines, known: FxHashMap::default(), texts: Vec::new(), recent }
     }
 
     /// Gives the columns of an instruction with these bits at `pc`.
     pub fn columns(&mut self, pc: u32, word: u32, instruction: &Instruction) -> &str {
-        let (image, lines) = (self.image, &self.lines);
-        self.known
-            .entry((pc, word))
-            .or_insert_with(|| describe(image, lines, (pc, word), instruction))
+        let slot = pc as usize / 2 % RECENT;
+        let (code, place) = self.recent[slot];
+        if code != (pc, word) || place >= self.texts.len() {
+            self.recent[slot] = ((pc, word), self.find((pc, word), instruction));
+        }
+        &self.texts[self.recent[slot].1]
+    }
+
+    /// Gives the place of an instruction's text.
+    fn find(&mut self, code: (u32, u32), instruction: &Instruction) -> usize {
+        let (image, lines, texts) = (self.image, &self.lines, &mut self.texts);
+        *self.known.entry(code).or_insert_with(|| {
+            texts.push(describe(image, lines, code, instruction));
+            texts.len() - 1
+        })
     }
 
     /// Gives the titles of the columns.

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use pinion_sim::digits::Ns;
 use pinion_sim::{Clock, Time};
 use pinion_spin::{ContextId, Event, UnitEvent, UnitEventKind};
 use rustc_hash::FxHashMap;
 
-use super::digits::Ns;
 use super::filter::{clock, handler_name};
 use super::inside::{Inside, Packets};
 use pinion_app::app::App;

@@ -5,7 +5,6 @@
 //! in runs without a tracer.
 
 mod code;
-mod digits;
 mod events;
 mod filter;
 mod inside;
@@ -24,11 +23,11 @@ use pinion_spin::{Listener, Spin};
 
 use pinion_app::error::Result;
 
-pub use digits::Ns;
 pub use events::{INTERFACES, SEND};
 pub use filter::{Choice, Filter, clock, handler_name};
 pub use inside::{Inside, Packets};
 pub use lines::SourceLines;
+pub use pinion_sim::digits::Ns;
 pub use settling::Settling;
 pub use text::{EARLY_CYCLES, TextTrace};
 pub use ways::{FrameEars, FrameWays, Loss, Queue};

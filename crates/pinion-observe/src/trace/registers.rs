@@ -4,41 +4,74 @@
 use pinion_isa::REGISTER_NAMES;
 use pinion_spin::InstructionRecord;
 
-use super::digits::{push_number, push_word};
+use pinion_sim::digits::{Row, hexadecimal, push_number};
 
 /// Appends what an instruction did, which may end in a space.
-pub fn push_effects(line: &mut Vec<u8>, record: &InstructionRecord) {
+pub fn push_effects(row: &mut Row, record: &InstructionRecord) {
     let instruction = &record.instruction;
     if let Some(cause) = record.trap {
-        line.extend_from_slice(b"trap:");
-        push_number(line, u64::from(cause), 0);
-        line.push(b' ');
+        push_trap(row, cause);
     } else {
         if instruction.rd != 0 {
-            push_register(line, instruction.rd, b'=', record.result);
+            push_register(row, instruction.rd, b'=', record.result);
         }
         if let Some(value) = record.increment {
-            push_register(line, instruction.rs1, b'=', value);
+            push_register(row, instruction.rs1, b'=', value);
         }
     }
-    let sources = instruction.sources();
-    for (index, (&register, value)) in sources.iter().zip(record.sources).enumerate() {
-        if register != 0 && !sources[..index].contains(&register) {
-            push_register(line, register, b':', value);
-        }
+    let [first, second, third] = instruction.sources();
+    let values = record.sources;
+    if first != 0 {
+        push_register(row, first, b':', values[0]);
+    }
+    if second != 0 && second != first {
+        push_register(row, second, b':', values[1]);
+    }
+    if third != 0 && third != first && third != second {
+        push_register(row, third, b':', values[2]);
     }
     if let Some(address) = record.address {
-        line.extend_from_slice(b"PA:");
-        push_word(line, address);
+        row.push(b"PA:", 3);
+        row.push(&hexadecimal(address), 8);
     }
 }
 
-fn push_register(line: &mut Vec<u8>, register: u8, sign: u8, value: u32) {
-    line.extend_from_slice(REGISTER_NAMES[usize::from(register & 31)].as_bytes());
-    line.push(sign);
-    push_word(line, value);
-    line.push(b' ');
+#[cold]
+fn push_trap(row: &mut Row, cause: u32) {
+    row.push(b"trap:", 5);
+    let mut digits = Vec::new();
+    push_number(&mut digits, u64::from(cause), 0);
+    digits.iter().for_each(|digit| row.push(&[*digit], 1));
+    row.push(b" ", 1);
 }
+
+fn push_register(row: &mut Row, register: u8, sign: u8, value: u32) {
+    let (name, length) = NAMES[usize::from(register & 31)];
+    row.push(&name, length);
+    row.push(&[sign], 1);
+    row.push(&hexadecimal(value), 8);
+    row.push(b" ", 1);
+}
+
+/// Characters of the longest name.
+const LONGEST_NAME: usize = 4;
+
+/// The registers' names, all as long as the longest, and their lengths.
+const NAMES: [([u8; LONGEST_NAME], usize); 32] = {
+    let mut names = [([b' '; LONGEST_NAME], 0); 32];
+    let mut register = 0;
+    while register < 32 {
+        let name = REGISTER_NAMES[register].as_bytes();
+        names[register].1 = name.len();
+        let mut at = 0;
+        while at < name.len() {
+            names[register].0[at] = name[at];
+            at += 1;
+        }
+        register += 1;
+    }
+    names
+};
 
 #[cfg(test)]
 mod tests {
@@ -67,9 +100,9 @@ mod tests {
     }
 
     fn effects(record: &InstructionRecord) -> String {
-        let mut line = Vec::new();
-        push_effects(&mut line, record);
-        String::from_utf8_lossy(line.trim_ascii_end()).into_owned()
+        let mut row = Row::new();
+        push_effects(&mut row, record);
+        String::from_utf8_lossy(row.bytes().trim_ascii_end()).into_owned()
     }
 
     #[test]

@@ -7,13 +7,14 @@ use pinion_sim::{Clock, Time};
 use pinion_spin::{Event, Hears, InstructionRecord, Interest, Spin};
 
 use super::code::Code;
-use super::digits::{Ns, push_number};
 use super::events::{Events, Told};
 use super::filter::clock;
 use super::registers::push_effects;
 use super::{Filter, SourceLines, Tracer};
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
+use pinion_sim::digits::{Ns, Row, push_number};
+use pinion_sim::order::in_order;
 
 /// Cycles before the first one traced at which close listening begins: by so much at most, and by
 /// far, cores run ahead of the rest (a program without branches and accesses would fill 16,384).
@@ -30,6 +31,12 @@ pub struct TextTrace<'a, W> {
     /// The time up to which everything is written.
     settled: Time,
     lines: Vec<Line>,
+    /// Room to put them in order.
+    ordered: Vec<Line>,
+    /// How lines of some moments begin, by [`slot`].
+    moments: Vec<Moment>,
+    /// What the instruction under way did.
+    effects: Row,
     /// The lines' characters, in the order they were heard.
     text: Vec<u8>,
     /// An event's words, until its line is known.
@@ -39,6 +46,24 @@ pub struct TextTrace<'a, W> {
     has_titles: bool,
     has_lines: bool,
     is_over: bool,
+}
+
+/// Characters of a line's columns with time and cycle.
+const MOMENT_WIDTH: usize = 13 + 1 + 12 + 1;
+
+/// Moments whose columns are kept: cores do something in the same cycles.
+const MOMENTS: usize = 1024;
+
+/// A moment, and how its lines begin if that is as wide as the columns.
+#[derive(Clone, Copy)]
+struct Moment {
+    time: Time,
+    columns: Option<[u8; MOMENT_WIDTH]>,
+}
+
+/// Gives the slot of a moment.
+fn slot(time: Time) -> usize {
+    (time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % MOMENTS
 }
 
 /// A line that waits until nothing earlier can come.
@@ -65,6 +90,9 @@ impl<'a, W: Write> TextTrace<'a, W> {
             begin: clock.time(first),
             settled: Time::ZERO,
             lines: Vec::new(),
+            ordered: Vec::new(),
+            moments: vec![Moment { time: Time::MAX, columns: None }; MOMENTS],
+            effects: Row::new(),
             text: Vec::new(),
             words: String::new(),
             clock,
@@ -85,11 +113,17 @@ impl<'a, W: Write> TextTrace<'a, W> {
 
     /// Begins a line with its time and who it is about.
     fn begin_line(&mut self, time: Time, hpu: Option<(u32, u32)>) {
-        Ns(time).push(&mut self.text, 13);
-        self.text.push(b' ');
-        push_number(&mut self.text, self.clock.cycle_at(time), 12);
-        self.text.push(b' ');
+        match self.moments[slot(time)] {
+            Moment { time: known, columns: Some(columns) } if known == time => {
+                self.text.extend_from_slice(&columns);
+            }
+            _ => self.begin_moment(time),
+        }
         match hpu {
+            Some((cluster @ ..10, hpu @ ..10)) => {
+                let [cluster, hpu] = [cluster, hpu].map(|number| b'0' + number as u8);
+                self.text.extend_from_slice(&[b' ', b' ', cluster, b'.', hpu]);
+            }
             // As wide as the title `HPU` is.
             Some((cluster, hpu)) => {
                 let digits = hpu.checked_ilog10().unwrap_or(0) as usize + 1;
@@ -100,6 +134,17 @@ impl<'a, W: Write> TextTrace<'a, W> {
             None => self.text.extend_from_slice(b"    -"),
         }
         self.text.push(b' ');
+    }
+
+    /// Begins the first line of a moment.
+    fn begin_moment(&mut self, time: Time) {
+        let begin = self.text.len();
+        Ns(time).push(&mut self.text, 13);
+        self.text.push(b' ');
+        push_number(&mut self.text, self.clock.cycle_at(time), 12);
+        self.text.push(b' ');
+        let columns = self.text[begin..].try_into().ok();
+        self.moments[slot(time)] = Moment { time, columns };
     }
 
     /// Ends the line that began at `begin`.
@@ -116,7 +161,9 @@ impl<'a, W: Write> TextTrace<'a, W> {
         let columns = self.code.columns(record.pc, record.word, &record.instruction);
         self.text.extend_from_slice(columns.as_bytes());
         self.text.push(b' ');
-        push_effects(&mut self.text, record);
+        self.effects.clear();
+        push_effects(&mut self.effects, record);
+        self.text.extend_from_slice(self.effects.bytes());
         self.end_line(record.time, 1 + (record.cluster << 8 | record.hpu), begin);
     }
 
@@ -217,7 +264,7 @@ impl<W: Write> Tracer for TextTrace<'_, W> {
 
     fn settle(&mut self, until: Time) -> Result<()> {
         self.settled = until;
-        self.lines.sort_by_key(|line| (line.time, line.rank));
+        in_order(&mut self.lines, &mut self.ordered, |line| (line.time.ps(), line.rank));
         let settled = self.lines.partition_point(|line| line.time <= until);
         if settled == 0 {
             return Ok(());

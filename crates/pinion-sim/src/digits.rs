@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use pinion_sim::Time;
+use crate::Time;
 
 /// Limit of times whose nanoseconds are told from integers: below it a quotient in floating point is
 /// off by less than 1 ps, so that only ties could be rounded otherwise.
@@ -66,10 +66,58 @@ pub fn push_number(line: &mut Vec<u8>, number: u64, width: usize) {
     line.extend_from_slice(&columns[at.min(MOST_DIGITS.saturating_sub(width))..]);
 }
 
-/// Appends a word as eight hexadecimal digits.
-pub fn push_word(line: &mut Vec<u8>, word: u32) {
-    let nibble = |index: u32| b"0123456789abcdef"[(word >> (28 - 4 * index) & 15) as usize];
-    line.extend_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7].map(nibble));
+/// Gives a word's eight hexadecimal digits, all at once.
+pub const fn hexadecimal(word: u32) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // The first digit is in the lowest byte.
+    let mut digits = word.swap_bytes() as u64;
+    digits = (digits | digits << 16) & 0x0000_ffff_0000_ffff;
+    digits = (digits | digits << 8) & 0x00ff_00ff_00ff_00ff;
+    digits = digits >> 4 & 0x000f_000f_000f_000f | digits << 8 & 0x0f00_0f00_0f00_0f00;
+    let letters = (digits + 6 * ONES) >> 4 & ONES;
+    (digits + b'0' as u64 * ONES + letters * (b'a' - b'9' - 1) as u64).to_le_bytes()
+}
+
+/// Most characters of a [`Row`].
+const ROW_BYTES: usize = 160;
+
+/// Holds a few characters, for what is put together of short pieces. What has no room is left out.
+#[derive(Debug, Clone)]
+pub struct Row {
+    bytes: [u8; ROW_BYTES],
+    length: usize,
+}
+
+impl Row {
+    /// Makes an empty row.
+    pub const fn new() -> Self {
+        Self { bytes: [0; ROW_BYTES], length: 0 }
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Appends the first `length` of some characters.
+    #[inline(always)]
+    pub fn push<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
+        if let Some(room) = self.bytes.get_mut(self.length..self.length + N) {
+            room.copy_from_slice(bytes);
+            self.length += length.min(N);
+        }
+    }
+
+    /// Gives the characters.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or(&[])
+    }
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 #[cfg(test)]
@@ -108,7 +156,27 @@ mod tests {
                 assert_eq!(pushed, format!("{number:>width$}"));
             }
             let word = number as u32;
-            assert_eq!(text(|line| push_word(line, word)), format!("{word:08x}"));
+            assert_eq!(hexadecimal(word), format!("{word:08x}").as_bytes());
         }
+    }
+
+    #[test]
+    fn digits_are_those_of_format() {
+        for word in (0..=u32::from(u16::MAX)).chain([0x1234_5678, 0x9abc_def0, u32::MAX]) {
+            let word = word.wrapping_mul(0x0001_0001);
+            assert_eq!(hexadecimal(word), format!("{word:08x}").as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_has_no_room_in_a_row_is_left_out() {
+        let mut row = Row::new();
+        row.push(b"abcd", 3);
+        row.push(b"-", 1);
+        assert_eq!(row.bytes(), b"abc-");
+        (0..100).for_each(|_| row.push(b"xyz", 3));
+        assert_eq!(row.bytes().len(), 4 + (ROW_BYTES - 4) / 3 * 3);
+        row.clear();
+        assert_eq!(row.bytes(), b"");
     }
 }
