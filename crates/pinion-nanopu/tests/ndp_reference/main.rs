@@ -7,6 +7,7 @@
 
 mod model;
 mod real;
+mod workloads;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -375,4 +376,27 @@ fn with_bands_short_messages_of_homa_do_not_wait_behind_long_ones() {
     assert!(by_priority.0 + 3 * 136 < first_come.0, "{by_priority:?}, without {first_come:?}");
     // The link carries the same in any order.
     assert!(by_priority.1 <= first_come.1 + first_come.1 / 50, "{by_priority:?}, {first_come:?}");
+}
+
+/// What the Homa paper compares transports by: how much longer messages take than alone, by size.
+#[test]
+fn homa_slows_short_messages_of_published_workloads_down_less_than_ndp() {
+    let mut draw = Draw(seed() ^ 0x512e);
+    let transports =
+        [("ndp", false, 1), ("homa", false, 1), ("homa", false, 8), ("credit", true, 1)];
+    for workload in &workloads::WORKLOADS {
+        let found = workload.slowdowns(&transports, &mut draw);
+        for ((name, _, bands), slowdowns) in transports.iter().zip(&found) {
+            let shown = slowdowns.map(|found| match found {
+                Some((half, most)) => format!("{half:.1}, {most:.1}"),
+                None => "–".to_owned(),
+            });
+            println!("| {} | {name}, {bands} bands | {} |", workload.name, shown.join(" | "));
+        }
+        let [ndp, first_come, homa, credit] = [0, 1, 2, 3].map(|n| found[n][0].unwrap().1);
+        let name = workload.name;
+        assert!(homa < 0.8 * ndp, "{name}: short ones wait less with Homa: {homa}, NDP {ndp}");
+        assert!(homa <= first_come, "{name}: bands are of use: {homa}, without {first_come}");
+        assert!(credit < ndp, "{name}: a packet at first keeps the queue short: {credit}, {ndp}");
+    }
 }

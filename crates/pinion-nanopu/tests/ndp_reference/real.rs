@@ -61,8 +61,8 @@ pub struct NicEnd {
     sent: BTreeMap<(u16, u16), Cycle>,
     /// By sender and id in its message: packets that arrived whole, and when the last came.
     arrived: BTreeMap<(u32, u16, u16), Cycle>,
-    /// First words of the messages that were read whole: number of the flow.
-    read: Vec<u64>,
+    /// First words of the messages that were read whole, the number of the flow; and when they were.
+    read: Vec<(u64, Cycle)>,
     number: Option<u64>,
     moved: Cycle,
 }
@@ -132,7 +132,7 @@ impl NicEnd {
         assert_eq!(word & 0xffff_ffff, number, "words of two messages are mixed");
         self.expected -= 1;
         if self.expected == 0 {
-            self.read.push(number);
+            self.read.push((number, now));
             let command = self.hart[0].write_csr(MICRO_COMMAND, 1, now);
             if let Some(Command::MessageDone { context }) = command {
                 self.receive.message_done(0, context, now);
@@ -307,6 +307,31 @@ pub fn run_built_in(
     run
 }
 
+/// Sends all flows; gives when each message was read whole.
+pub fn read_at(
+    name: &str,
+    in_p4: bool,
+    topology: &Topology,
+    flows: &[Flow],
+    spec: &SwitchSpec,
+    rtt_packets: u16,
+) -> Vec<Cycle> {
+    let kinds = kinds(name);
+    let mut machine = machine(&kinds[usize::from(in_p4)], rtt_packets, 100_000);
+    // Room for all short messages that may wait at a time.
+    machine.transmit.buffers[0].count = 256;
+    machine.transmit.context_buffers = Some(320);
+    let mut fabric = fabric(&machine, topology.clone(), flows, spec, None);
+    let outcome = fabric.run(50_000_000, &mut Alone, &mut Patience).unwrap();
+    assert_eq!(outcome, Outcome::Rests);
+    let mut at = vec![0; flows.len()];
+    fabric.for_each_node(|_, end| {
+        end.read.iter().for_each(|(number, when)| at[*number as usize] = *when);
+    });
+    assert!(at.iter().all(|at| *at > 0), "{name}: all are read");
+    at
+}
+
 /// Sends all flows by a transport that there is as P4 alone; gives what came of it, and of each packet when it
 /// came and how much longer than the fastest it took: how long it waited.
 pub fn run_in_p4(
@@ -389,7 +414,7 @@ fn outcome(fabric: &mut Fabric<NicEnd>, flows: &[Flow]) -> (Run, Vec<usize>) {
         .collect();
     let mut delivered = vec![0; flows.len()];
     fabric.for_each_node(|node, end| {
-        for &number in &end.read {
+        for &(number, _) in &end.read {
             assert_eq!(flows[number as usize].to, node);
             delivered[number as usize] += 1;
         }
