@@ -23,7 +23,7 @@ CRATE_LINES = 14_000
 
 # From the lowest to the highest; those of one layer do not know each other.
 LAYERS = [
-    ["pinion-assets", "pinion-capture", "pinion-isa", "pinion-sim"],
+    ["pinion-assets", "pinion-capture", "pinion-isa", "pinion-matching", "pinion-sim"],
     ["pinion-cores", "pinion-host", "pinion-net", "pinion-p4"],
     ["pinion-nanopu", "pinion-spin"],
     ["pinion-native", "pinion-pspinsim"],

@@ -23,6 +23,7 @@ TABLE = [
     ("crates/pinion-native/*", [*RUST, "native", "datatypes", "faults", "fpspin", "golden", "docs"]),
     ("crates/pinion-nanopu/*", [*RUST, "speed", "cluster", "tracks", "golden", "faults", "docs"]),
     ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-matching/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-cores/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-isa/*", [*RUST, *SIMULATED, "pspinsim"]),

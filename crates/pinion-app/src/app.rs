@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pinion_isa::elf::Image;
 use pinion_sim::config::Loaded;
-use pinion_spin::matching::{ContextMatch, Limits, MatchingEngine, Ruleset};
+use pinion_spin::matching::{ContextMatch, MatchingEngine, Ruleset};
 use pinion_spin::{ExecutionContext, Handler, Machine, Units};
 
 use crate::build::{self, Built, Layout};
@@ -155,7 +155,7 @@ impl App {
     /// # Errors
     /// When a rule does not fit the machine.
     pub fn engine(&self) -> Result<MatchingEngine> {
-        let limits = Limits::of(&self.machine.value);
+        let limits = self.machine.value.matching_limits();
         for (index, context) in self.manifest.contexts().iter().enumerate() {
             let checked = ruleset(context).check(&context.message, &limits);
             checked.map_err(|error| {
@@ -164,7 +164,7 @@ impl App {
             })?;
         }
         let contexts = self.manifest.contexts().iter().map(context_match).collect();
-        let engine = MatchingEngine::of(&self.machine.value, contexts);
+        let engine = self.machine.value.matching_engine(contexts);
         Ok(engine.map_err(|error| self.manifest.error_at("context", error.to_string()))?)
     }
 }

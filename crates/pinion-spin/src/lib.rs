@@ -7,7 +7,7 @@
 //!
 //! | unit | file | paper | RTL |
 //! |---|---|---|---|
-//! | matching engine | `matching/` | §III-A1; FPsPIN §4.1 | FPsPIN's |
+//! | matching engine | `pinion-matching` | §III-A1; FPsPIN §4.1 | FPsPIN's |
 //! | NIC inbound engine | `inbound/` | §III-A | the published model of the NIC |
 //! | L2 packet buffer | `inbound/packet_buffer.rs` | §III-A | the same; `pspin_pkt_alloc` |
 //! | MPQ engine | `mpq_engine.rs`, `message_state.rs` | §III-B1 | `mpq_engine`, `fifo_engine` |
@@ -40,7 +40,6 @@ mod host_interface;
 mod inbound;
 pub mod listener;
 pub mod machine;
-pub mod matching;
 mod memory;
 mod message_state;
 mod mpq_engine;
@@ -69,6 +68,7 @@ pub use machine::Machine;
 pub use message_state::MessageState;
 pub use nic::{ControlError, Nic, Outcome, SetupError};
 pub use node::{Cabling, NicNode};
+pub use pinion_matching as matching;
 pub use pinion_sim::probe::Hears;
 pub use scene::{Refused, Registers, Scene};
 pub use totals::Totals;

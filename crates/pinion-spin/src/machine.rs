@@ -5,6 +5,7 @@
 mod check;
 mod core;
 mod limits;
+mod matching;
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 
 use pinion_host::SharedRegion;
-use pinion_spin::matching::Limits;
 use pinion_spin::{ContextId, ControlError};
 
 use super::board::{Board, Seen};
@@ -101,7 +100,7 @@ impl Board {
 
     /// Refuses rules that the engine cannot take.
     pub fn check_rules(&self, rules: &[Rules]) -> Result<(), Refusal> {
-        let limits = Limits::of(&self.machine);
+        let limits = self.machine.matching_limits();
         for (index, rules) in rules.iter().enumerate() {
             let checked = holder::ruleset(rules).check(&holder::MESSAGE, &limits);
             checked

@@ -87,7 +87,7 @@ impl Nic {
     /// When the machine's numbers do not fit together.
     pub fn blank(machine: Machine) -> Result<Self, SetupError> {
         machine.check().map_err(|(key, problem)| SetupError::Machine { key, problem })?;
-        let matching = MatchingEngine::of(&machine, Vec::new()).expect("no rules always fit");
+        let matching = machine.matching_engine(Vec::new()).expect("no rules always fit");
         let contexts = vec![ExecutionContext::default(); machine.matching.rulesets as usize];
         let mut nic = Self::assemble(machine, contexts, matching);
         nic.hold_cores();

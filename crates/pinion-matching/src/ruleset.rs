@@ -22,19 +22,6 @@ impl Limits {
     pub const FPSPIN: Self = Self { rulesets: 4, rules: 3, reach_bytes: 66, flows: 16_384 };
 }
 
-impl Limits {
-    /// Gives those of a machine's engine.
-    pub fn of(machine: &crate::Machine) -> Self {
-        let matching = &machine.matching;
-        Self {
-            rulesets: matching.rulesets,
-            rules: matching.rules,
-            reach_bytes: matching.reach_bytes,
-            ..Self::default()
-        }
-    }
-}
-
 impl Default for Limits {
     fn default() -> Self {
         Self::FPSPIN

@@ -145,19 +145,6 @@ impl MatchingEngine {
         })
     }
 
-    /// Makes a machine's engine with a ruleset for each context, in the contexts' order.
-    ///
-    /// # Errors
-    /// When the rulesets do not fit the machine.
-    pub fn of(machine: &crate::Machine, contexts: Vec<ContextMatch>) -> Result<Self, MatchError> {
-        let compare = match machine.matching.swapped_compare {
-            true => Compare::Swapped,
-            false => Compare::BigEndian,
-        };
-        let engine = Self::new(contexts, Limits::of(machine))?;
-        Ok(engine.compare(compare).swapped_id(machine.matching.swapped_id))
-    }
-
     /// Sets what packets begin with.
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
