@@ -1,9 +1,11 @@
 //! A port that two sides share burst by burst, in turns.
 //!
-//! In: bursts of either side, with the cycle from which each could go and its beats. Out: the cycle it
-//! starts. A burst that has started goes through; of those that wait on both sides, the side that did
-//! not go last goes next. A burst that is booked later may move those that have not started, so a
-//! start is sure only once it has come: owners look again then. (RTL: AXI multiplexers, round-robin.)
+//! In: bursts of either side, with the cycle from which each could come in, that of its first data, and
+//! its beats. Out: the cycle it starts. Behind the arbiter there is a queue, whose order is sure; who is
+//! first there and has no data yet keeps the port waiting. Of those that wait on both sides for a place
+//! in the queue, the side that did not come in last is next. A burst that is booked later may move those
+//! that have not come in, so a start is sure only once it has come: owners look again then. (RTL: AXI
+//! multiplexers, round-robin.)
 
 use std::collections::VecDeque;
 
@@ -32,8 +34,39 @@ impl Side {
 struct Burst {
     id: BurstId,
     ready: u64,
+    data: u64,
     beats: u64,
+    /// When the arbiter lets it in.
+    entry: u64,
     start: u64,
+}
+
+impl Burst {
+    fn end(&self) -> u64 {
+        self.start + self.beats
+    }
+}
+
+/// The most bursts that a queue can hold.
+const MOST_QUEUED: usize = 16;
+
+/// Holds when the last bursts that came in started.
+#[derive(Clone, Copy, Debug, Default)]
+struct Starts {
+    at: [u64; MOST_QUEUED],
+    count: usize,
+}
+
+impl Starts {
+    fn push(&mut self, start: u64) {
+        self.at[self.count % MOST_QUEUED] = start;
+        self.count += 1;
+    }
+
+    /// Gives the start of the last but `back`, counted from 1; 0 where there were not so many.
+    fn back(&self, back: usize) -> u64 {
+        if back > self.count { 0 } else { self.at[(self.count - back) % MOST_QUEUED] }
+    }
 }
 
 /// Orders the bursts of two sides.
@@ -41,17 +74,20 @@ struct Burst {
 pub struct TurnPort {
     /// By side: its bursts in order.
     bursts: [VecDeque<Burst>; 2],
-    /// By side: how many of them have started.
-    started: [usize; 2],
-    /// Cycle from which the port is free of what has started.
+    /// By side: how many of them have come in.
+    entered: [usize; 2],
+    /// Cycle from which the port is free of what has come in.
     free_at: u64,
-    /// Who went last.
+    /// Bursts that may wait behind the arbiter.
+    queue: usize,
+    starts: Starts,
+    /// Who came in last.
     last: Side,
     /// By side: the name of its next burst.
     next: [BurstId; 2],
-    /// Cycle of the first start among the bursts that wait.
-    next_start: u64,
-    /// Cycle before which what has started is to be noted: that is put off while a side has the port
+    /// Cycle in which the first of the bursts that wait comes in.
+    next_entry: u64,
+    /// Cycle before which what has come in is to be noted: that is put off while a side has the port
     /// to itself.
     seen: u64,
 }
@@ -60,28 +96,47 @@ impl Default for TurnPort {
     fn default() -> Self {
         Self {
             bursts: [VecDeque::new(), VecDeque::new()],
-            started: [0; 2],
+            entered: [0; 2],
             free_at: 0,
+            queue: 0,
+            starts: Starts::default(),
             last: Side::Guest,
             next: [0; 2],
-            next_start: u64::MAX,
+            next_entry: u64::MAX,
             seen: 0,
         }
     }
 }
 
 impl TurnPort {
+    /// Makes a port behind whose arbiter so many bursts may wait, at most 16.
+    pub fn with_queue(queue: u32) -> Self {
+        Self { queue: (queue as usize).min(MOST_QUEUED), ..Self::default() }
+    }
+
     /// Books a burst of `beats` cycles that could go from cycle `ready` on; gives its name and the
     /// cycle it starts, as things stand.
     pub fn book(&mut self, now: u64, side: Side, ready: u64, beats: u64) -> (BurstId, u64) {
+        self.book_ahead(now, side, (ready, ready), beats)
+    }
+
+    /// Books a burst that could come in from a cycle on, and whose data come in another; gives the
+    /// same.
+    pub fn book_ahead(
+        &mut self,
+        now: u64,
+        side: Side,
+        (ready, data): (u64, u64),
+        beats: u64,
+    ) -> (BurstId, u64) {
         self.seen = self.seen.max(now);
         let id = self.next[side as usize];
         self.next[side as usize] += 1;
         if self.bursts[side.other() as usize].is_empty() {
-            return (id, self.append(side, Burst { id, ready, beats, start: 0 }));
+            return (id, self.append(side, Burst { id, ready, data, beats, entry: 0, start: 0 }));
         }
         self.settle(self.seen);
-        self.bursts[side as usize].push_back(Burst { id, ready, beats, start: 0 });
+        self.bursts[side as usize].push_back(Burst { id, ready, data, beats, entry: 0, start: 0 });
         (id, self.arrange(side))
     }
 
@@ -89,12 +144,19 @@ impl TurnPort {
     #[inline]
     fn append(&mut self, side: Side, mut burst: Burst) -> u64 {
         let own = &mut self.bursts[side as usize];
+        let waiting = own.len() - self.entered[side as usize];
         let before = match own.back() {
-            Some(last) if self.started[side as usize] < own.len() => last.start + last.beats,
+            Some(last) if waiting > 0 => last.end(),
             _ => self.free_at,
         };
-        burst.start = burst.ready.max(before);
-        self.next_start = self.next_start.min(burst.start);
+        let room = match self.queue {
+            0 => before,
+            queue if queue <= waiting => own[own.len() - queue].start,
+            queue => self.starts.back(queue - waiting),
+        };
+        burst.entry = burst.ready.max(room);
+        burst.start = burst.entry.max(before).max(burst.data);
+        self.next_entry = self.next_entry.min(burst.entry);
         own.push_back(burst);
         burst.start
     }
@@ -107,8 +169,7 @@ impl TurnPort {
     /// Gives the cycle a burst has gone through, as things stand; `None`: it was forgotten.
     pub fn end(&self, side: Side, id: BurstId) -> Option<u64> {
         let index = self.find(side, id)?;
-        let burst = &self.bursts[side as usize][index];
-        Some(burst.start + burst.beats)
+        Some(self.bursts[side as usize][index].end())
     }
 
     /// Forgets a burst, which has started by cycle `now`, and those before it.
@@ -118,14 +179,15 @@ impl TurnPort {
             self.settle(self.seen);
         }
         let own = &mut self.bursts[side as usize];
-        while let Some(&Burst { start, beats, .. }) = own.front().filter(|burst| burst.id <= id) {
+        while let Some(&burst) = own.front().filter(|burst| burst.id <= id) {
             own.pop_front();
-            if self.started[side as usize] > 0 {
-                self.started[side as usize] -= 1;
+            if self.entered[side as usize] > 0 {
+                self.entered[side as usize] -= 1;
                 continue;
             }
-            (self.free_at, self.last) = (start + beats, side);
-            self.next_start = own.front().map_or(u64::MAX, |burst| burst.start);
+            (self.free_at, self.last) = (burst.end(), side);
+            self.starts.push(burst.start);
+            self.next_entry = own.front().map_or(u64::MAX, |burst| burst.entry);
         }
     }
 
@@ -133,8 +195,8 @@ impl TurnPort {
     pub fn cancel(&mut self, side: Side) {
         self.settle(self.seen);
         self.bursts[side as usize].clear();
-        self.started[side as usize] = 0;
-        self.note_next_start();
+        self.entered[side as usize] = 0;
+        self.note_next_entry();
     }
 
     fn find(&self, side: Side, id: BurstId) -> Option<usize> {
@@ -144,34 +206,36 @@ impl TurnPort {
     }
 
     fn waiting(&self, side: Side) -> Option<&Burst> {
-        self.bursts[side as usize].get(self.started[side as usize])
+        self.bursts[side as usize].get(self.entered[side as usize])
     }
 
     fn next_start(&self, side: Side) -> u64 {
         self.waiting(side).map_or(u64::MAX, |burst| burst.start)
     }
 
-    fn note_next_start(&mut self) {
-        self.next_start = self.next_start(Side::Stream).min(self.next_start(Side::Guest));
+    fn note_next_entry(&mut self) {
+        let entry = |side| self.waiting(side).map_or(u64::MAX, |burst| burst.entry);
+        self.next_entry = entry(Side::Stream).min(entry(Side::Guest));
     }
 
-    /// Notes what has started before cycle `now`.
+    /// Notes what has come in before cycle `now`.
     #[inline]
     fn settle(&mut self, now: u64) {
-        while self.next_start < now {
+        while self.next_entry < now {
             let side = match self.next_start(Side::Stream) <= self.next_start(Side::Guest) {
                 true => Side::Stream,
                 false => Side::Guest,
             };
-            let Some(&Burst { start, beats, .. }) = self.waiting(side) else { return };
-            self.free_at = start + beats;
+            let Some(&burst) = self.waiting(side) else { return };
+            self.free_at = burst.end();
+            self.starts.push(burst.start);
             self.last = side;
-            self.started[side as usize] += 1;
-            self.note_next_start();
+            self.entered[side as usize] += 1;
+            self.note_next_entry();
         }
     }
 
-    /// Puts the bursts that have not started in order, after `side` got a new one; gives the start of
+    /// Puts the bursts that have not come in in order, after `side` got a new one; gives the start of
     /// that.
     fn arrange(&mut self, side: Side) -> u64 {
         let last = self.bursts[side as usize].len() - 1;
@@ -181,23 +245,26 @@ impl TurnPort {
             let burst = self.bursts[side as usize].pop_back();
             return burst.map_or(0, |burst| self.append(side, burst));
         }
-        let (mut free_at, mut went) = (self.free_at, self.last);
-        let mut at = self.started;
+        let (mut free_at, mut starts, mut went) = (self.free_at, self.starts, self.last);
+        let mut at = self.entered;
         loop {
+            let room = if self.queue == 0 { free_at } else { starts.back(self.queue) };
             let ready = |side: Side| {
                 let burst = self.bursts[side as usize].get(at[side as usize]);
-                burst.map_or(u64::MAX, |burst| burst.ready.max(free_at))
+                burst.map_or(u64::MAX, |burst| burst.ready.max(room))
             };
             let turn = went.other();
             let next = if ready(turn) <= ready(went) { turn } else { went };
-            let start = ready(next);
-            if start == u64::MAX {
-                self.note_next_start();
+            let entry = ready(next);
+            if entry == u64::MAX {
+                self.note_next_entry();
                 return self.bursts[side as usize][last].start;
             }
             let burst = &mut self.bursts[next as usize][at[next as usize]];
-            burst.start = start;
-            free_at = start + burst.beats;
+            burst.entry = entry;
+            burst.start = entry.max(free_at).max(burst.data);
+            free_at = burst.end();
+            starts.push(burst.start);
             went = next;
             at[next as usize] += 1;
         }
@@ -227,6 +294,28 @@ mod tests {
         port.forget(49, Side::Guest, guests[1].0);
         assert_eq!(port.start(Side::Guest, guests[0].0), None);
         assert_eq!(port.end(Side::Stream, stream[3]), Some(96));
+    }
+
+    /// Behind the arbiter the order is sure: a guest comes behind what is there (row
+    /// from_host_l2-burst_1024).
+    #[test]
+    fn a_guest_comes_behind_the_queue() {
+        let mut port = TurnPort::with_queue(2);
+        for _ in 0..6 {
+            port.book(0, Side::Stream, 0, 8);
+        }
+        // One goes, two wait in order.
+        assert_eq!(port.book(4, Side::Guest, 4, 8).1, 24);
+        assert_eq!(port.book(4, Side::Guest, 4, 8).1, 40);
+    }
+
+    /// Who is first in the queue and has no data keeps the port waiting.
+    #[test]
+    fn the_port_waits_for_data() {
+        let mut port = TurnPort::with_queue(5);
+        port.book(0, Side::Stream, 0, 4);
+        assert_eq!(port.book_ahead(1, Side::Guest, (1, 20), 4).1, 20);
+        assert_eq!(port.book(2, Side::Stream, 2, 4).1, 24);
     }
 
     /// Bursts never overlap, keep their side's order and start no earlier than they are ready.

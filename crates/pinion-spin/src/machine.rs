@@ -104,6 +104,8 @@ pub struct Inbound {
     pub align_bytes: u32,
     /// What happens when the packet buffer or the MPQs are full.
     pub when_full: WhenFull,
+    /// Write bursts that wait in order for the port to the packet buffer, at most 16.
+    pub queue_bursts: u32,
 }
 
 /// Names the allocators of the L2 packet buffer.
@@ -334,6 +336,14 @@ pub struct Dma {
     pub handler_memory_cycles: u64,
     /// Cycles per beat of a transfer within one L1: it is read, then written.
     pub local_beat_cycles: u64,
+    /// Reads of L2 that an engine may have on their way.
+    pub engine_reads: u32,
+    /// Reads of L2 packet memory of each parity of their ids that may be on their way.
+    pub port_reads: u32,
+    /// Cycles from a read's last beat to where it is counted no more.
+    pub port_return_cycles: u64,
+    /// Cycles by which a burst takes longer than a load to where their ways meet.
+    pub port_lead_cycles: u64,
     /// What cores' transfers reach.
     #[serde(default)]
     pub core_reach: DmaReach,
@@ -357,6 +367,8 @@ pub struct Command {
     pub send_cycles: u64,
     /// Host DMA: cycles in the interface beside those of its data.
     pub host_dma_cycles: u64,
+    /// Host DMA from the host: cycles until it asks for the NIC memory's port, ahead of its data.
+    pub write_request_cycles: u64,
     /// Extra cycles when the data come from L2.
     pub from_l2_cycles: u64,
     /// Extra cycles of a host DMA that reads host memory.

@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use crate::Machine;
 use crate::command::Command;
-use crate::command::interface::{DataPath, Slots, Taken};
+use crate::command::interface::{Answers, DataPath, Slots, Taken};
 use crate::host_interface::HostInterface;
 use crate::listener::{Event, Listener};
 use crate::memory::Place;
@@ -23,6 +23,10 @@ const WRITE_RESPONSE_CYCLES: u64 = 3;
 pub struct OffClusterDma {
     /// Its commands.
     pub slots: Slots,
+    /// Of copies to the host, and of those from it: each direction has an engine of its own, which
+    /// answers in order. (RTL: soc_dma_wrap.)
+    to_host: Answers,
+    from_host: Answers,
     path: DataPath,
     dma_cycles: u64,
     from_l2_cycles: u64,
@@ -43,6 +47,8 @@ impl OffClusterDma {
     pub fn new(machine: &Machine) -> Self {
         Self {
             slots: Slots::new(machine),
+            to_host: Answers::default(),
+            from_host: Answers::default(),
             path: DataPath::new(machine),
             dma_cycles: machine.command.host_dma_cycles,
             from_l2_cycles: machine.command.from_l2_cycles,
@@ -66,8 +72,16 @@ impl OffClusterDma {
             true => self.copy_to_host(now, command, place),
             false => self.copy_from_host(now, command, place),
         };
-        taken.done = self.slots.take(taken.done);
+        self.slots.occupy();
+        taken.done = self.answers(command).take(taken.done);
         taken
+    }
+
+    fn answers(&mut self, command: &Command) -> &mut Answers {
+        match command.to_host {
+            true => &mut self.to_host,
+            false => &mut self.from_host,
+        }
     }
 
     /// Gives a copy's beats: on the NIC's side, and on the side that has more of them.
@@ -113,7 +127,7 @@ impl OffClusterDma {
             true => self.reads_from += cycles,
             false => self.host_reads_from += cycles,
         }
-        self.slots.put_off(cycles);
+        self.answers(command).put_off(cycles);
     }
 
     /// Copies the bytes: they are there now.

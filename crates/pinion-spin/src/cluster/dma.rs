@@ -6,9 +6,8 @@
 
 use std::collections::VecDeque;
 
-use pinion_sim::turn_port::{BurstId, Side, TurnPort};
-
 use super::Clusters;
+use super::read_port::{ReadId, ReadPort};
 use crate::listener::Listener;
 use crate::machine::DmaReach;
 use crate::memory::Place;
@@ -62,6 +61,13 @@ pub enum Route {
     Remote,
 }
 
+impl Transfer {
+    /// Tells whether it uses the port that reads L2.
+    fn reads_l2(&self) -> bool {
+        matches!(self.route, Route::FromL2 | Route::FromHandlerMemory | Route::WithinL2)
+    }
+}
+
 impl DmaReach {
     /// Tells whether the engine of cluster `own` gets to a place.
     pub const fn reaches(self, place: Place, own: u32) -> bool {
@@ -74,11 +80,18 @@ impl DmaReach {
 }
 
 /// Grants the port between the clusters and L2, one direction each.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SharedPorts {
     /// Reads of L2: the engines' bursts, and between them the cores' loads from packet memory.
-    pub reads: TurnPort,
+    pub reads: ReadPort,
     write_free_at: u64,
+}
+
+impl SharedPorts {
+    /// Makes idle ports.
+    pub fn new(machine: &Machine) -> Self {
+        Self { reads: ReadPort::new(machine), write_free_at: 0 }
+    }
 }
 
 /// Holds a transfer that was issued.
@@ -86,8 +99,8 @@ pub struct SharedPorts {
 struct Running {
     transfer: Transfer,
     done: u64,
-    /// Its read of L2, and when that was to start.
-    read: Option<(BurstId, u64)>,
+    /// Its read of L2, and when that was to have gone through.
+    read: Option<(ReadId, u64)>,
 }
 
 /// Holds one cluster's engine.
@@ -98,6 +111,12 @@ pub struct ClusterDma {
     /// Half cycles from which the engine can issue the next transfer.
     issue_from_halves: u64,
     last_done: u64,
+    /// Its reads of L2 that may be on their way, and cycles from a read's last beat to its end there.
+    most_reads: usize,
+    read_end_cycles: u64,
+    /// Cycle before which that many are.
+    reads_from: u64,
+    index: u32,
     port_bytes: u32,
     latency_cycles: u64,
     burst_overhead_halves: u64,
@@ -122,13 +141,17 @@ pub struct Issued {
 }
 
 impl ClusterDma {
-    /// Makes an idle engine.
-    pub fn new(machine: &Machine) -> Self {
+    /// Makes the idle engine of cluster `index`.
+    pub fn new(machine: &Machine, index: u32) -> Self {
         Self {
             waiting: VecDeque::with_capacity(64),
             running: VecDeque::with_capacity(64),
             issue_from_halves: 0,
             last_done: 0,
+            most_reads: machine.dma.engine_reads as usize,
+            read_end_cycles: machine.dma.port_return_cycles + 1,
+            reads_from: 0,
+            index,
             port_bytes: machine.dma.port_bytes,
             latency_cycles: machine.dma.latency_cycles,
             burst_overhead_halves: machine.dma.burst_overhead_halves,
@@ -150,7 +173,11 @@ impl ClusterDma {
         if now < self.next_cycle() {
             return None;
         }
-        let transfer = self.waiting.pop_front()?;
+        let transfer = *self.waiting.front()?;
+        if transfer.reads_l2() && !self.can_read(now, ports) {
+            return None;
+        }
+        self.waiting.pop_front();
         let beat = |address: u32| {
             let span = u64::from(address % self.port_bytes) + u64::from(transfer.bytes);
             span.div_ceil(u64::from(self.port_bytes))
@@ -168,16 +195,21 @@ impl ClusterDma {
             Route::ToL2 | Route::Local | Route::Remote => None,
         };
         let mut read = None;
-        if let Some(cycles) = read_cycles {
-            let burst;
-            (burst, start) = ports.reads.book(now, Side::Stream, start, cycles);
-            read = Some((burst, start));
+        match read_cycles {
+            Some(cycles) => {
+                let (burst, end) = ports.reads.book_burst(now, self.index, start, cycles);
+                start = end - cycles;
+                read = Some((burst, end));
+            }
+            // It goes through behind what is read of L2.
+            None => start = start.max(self.reads_end(ports)),
         }
         if matches!(transfer.route, Route::ToL2 | Route::WithinL2) {
             ports.write_free_at = start + beats;
         }
+        let issued = if read.is_some() { now } else { start };
         self.issue_from_halves =
-            self.issue_from_halves.max(2 * start) + self.service_halves(&transfer, beats);
+            self.issue_from_halves.max(2 * issued) + self.service_halves(&transfer, beats);
         let extra = match transfer.requester {
             Requester::Scheduler => 0,
             Requester::Core(_) => self.core_latency_cycles,
@@ -188,8 +220,28 @@ impl ClusterDma {
         Some(Issued { transfer, first_beat: done - beats - 1, beats, done })
     }
 
+    /// Tells whether another read of L2 may be on its way.
+    fn can_read(&mut self, now: u64, ports: &SharedPorts) -> bool {
+        let ends = self.running.iter().filter_map(|running| {
+            let end = ports.reads.burst_end(running.read?.0)? + self.read_end_cycles;
+            (end > now).then_some(end)
+        });
+        let (count, first) =
+            ends.fold((0, u64::MAX), |(count, first), end| (count + 1, first.min(end)));
+        if count >= self.most_reads {
+            self.reads_from = first;
+        }
+        count < self.most_reads
+    }
+
+    /// Gives the cycle its last read of L2 has gone through, as things stand; 0 if none is under way.
+    fn reads_end(&self, ports: &SharedPorts) -> u64 {
+        let mut reads = self.running.iter().rev().filter_map(|running| running.read);
+        reads.next().and_then(|(burst, _)| ports.reads.burst_end(burst)).unwrap_or(0)
+    }
+
     fn next_cycle(&self) -> u64 {
-        self.issue_from_halves.div_ceil(2)
+        self.issue_from_halves.div_ceil(2).max(self.reads_from)
     }
 
     /// Gives the half cycles for which a transfer keeps the engine: each of its bursts, which end at
@@ -213,12 +265,12 @@ impl ClusterDma {
     /// The cycle at which the next one completes, if that is later: others went before it.
     pub fn complete(&mut self, now: u64, ports: &mut SharedPorts) -> Result<Option<Transfer>, u64> {
         let Some(first) = self.running.front() else { return Ok(None) };
-        if let Some((burst, start)) = first.read {
-            let moved = ports.reads.start(Side::Stream, burst).map_or(0, |at| at - start);
+        if let Some((burst, end)) = first.read {
+            let moved = ports.reads.burst_end(burst).map_or(0, |at| at.saturating_sub(end));
             if first.done + moved > now {
                 return Err(first.done + moved);
             }
-            ports.reads.forget(now, Side::Stream, burst);
+            ports.reads.forget_burst(burst);
         } else if first.done > now {
             return Err(first.done);
         }
@@ -347,7 +399,7 @@ mod tests {
 
     #[test]
     fn takes_eleven_cycles_and_one_per_beat() {
-        let (mut dma, mut ports) = (ClusterDma::new(&machine()), SharedPorts::default());
+        let (mut dma, mut ports) = (ClusterDma::new(&machine(), 0), SharedPorts::new(&machine()));
         for (at, bytes, cycles) in [(100, 64, 12), (200, 1024, 27), (300, 1025, 28)] {
             dma.request(at, copy(bytes));
             let issued = dma.issue(at, &mut ports).expect("idle");
@@ -359,8 +411,8 @@ mod tests {
     #[test]
     fn shares_the_port_between_clusters() {
         let machine = machine();
-        let mut engines = [ClusterDma::new(&machine), ClusterDma::new(&machine)];
-        let mut ports = SharedPorts::default();
+        let mut engines = [ClusterDma::new(&machine, 0), ClusterDma::new(&machine, 1)];
+        let mut ports = SharedPorts::new(&machine);
         let mut done = Vec::new();
         for engine in &mut engines {
             engine.request(0, copy(1024));

@@ -14,6 +14,7 @@ mod own_l1;
 pub mod packet_ring;
 pub mod pe_interconnect;
 pub mod peripherals;
+pub mod read_port;
 pub mod scheduler;
 pub mod tcdm_interconnect;
 
@@ -99,7 +100,7 @@ impl Cluster {
         let cores = machine.cluster.cores;
         Self {
             scheduler: scheduler::ClusterScheduler::new(machine, index),
-            dma: dma::ClusterDma::new(machine),
+            dma: dma::ClusterDma::new(machine, index),
             banks: tcdm_interconnect::L1Banks::new(machine),
             cache: instruction_cache::InstructionCache::new(machine),
             events: event_unit::EventUnit::new(cores),
@@ -177,7 +178,7 @@ impl Clusters {
                 machine.extensions(),
             ),
             program_port: ProgramPort::new(machine),
-            dma_ports: SharedPorts::default(),
+            dma_ports: SharedPorts::new(machine),
             l2_ports: [[0; 2]; 2],
             completions: CompletionArbiter::new(clusters),
             reservations: false,
@@ -188,7 +189,7 @@ impl Clusters {
         }
     }
 
-    /// Puts clusters and cores into the state after reset; the program and the ports to L2 are kept.
+    /// Puts clusters and cores into the state after reset; the program is kept.
     pub fn reset(&mut self, machine: &Machine) {
         let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
         self.ended = false;
@@ -201,6 +202,7 @@ impl Clusters {
         }
         self.lanes = (0..clusters).map(|_| Lane::new()).collect();
         self.lane_next = vec![u64::MAX; clusters as usize];
+        self.dma_ports = SharedPorts::new(machine);
         self.completions = CompletionArbiter::new(clusters);
         self.reservations = false;
         self.executed.clear();

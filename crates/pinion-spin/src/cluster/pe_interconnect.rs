@@ -5,7 +5,6 @@
 //! core, and share their ports. (Paper §III-A; cycles measured on the RTL, in the machine file.)
 
 use pinion_isa::{Access, Exception, MemoryKind, Privilege};
-use pinion_sim::turn_port::Side;
 
 use super::Clusters;
 use super::lanes::LOOKAHEAD_CYCLES;
@@ -61,7 +60,7 @@ impl Clusters {
         }
         if let Some(mut next) = core.arrives.take() {
             if let Some(turn) = core.turn {
-                let start = self.dma_ports.reads.start(Side::Guest, turn).unwrap_or(now);
+                let start = self.dma_ports.reads.load_start(turn).unwrap_or(now);
                 if start > now {
                     // A copy goes before it.
                     next += start - now;
@@ -71,7 +70,7 @@ impl Clusters {
                     return Performed::Wait(Waiting::Nothing);
                 }
                 core.turn = None;
-                self.dma_ports.reads.forget(now, Side::Guest, turn);
+                self.dma_ports.reads.forget_load(turn);
             }
             let core = &self.cores[id];
             // The access has come to the other cluster's L1, or to L2 packet memory.
@@ -207,8 +206,8 @@ impl Clusters {
         }
     }
 
-    /// Loads from L2 packet memory, whose port the clusters' copies use, too: burst by burst, in turns
-    /// (row swap_l2-spread_512).
+    /// Loads from L2 packet memory, whose port the clusters' copies use, too (rows swap_l2-burst_512
+    /// and swap_l2-spread_512).
     fn load_from_packets(
         &mut self,
         shared: &mut Shared,
@@ -218,7 +217,7 @@ impl Clusters {
         now: u64,
         (cycles, beats): (u64, u64),
     ) -> Performed {
-        let (turn, start) = self.dma_ports.reads.book(now, Side::Guest, now, beats);
+        let (turn, start) = self.dma_ports.reads.book_load(now, id as u32, beats);
         let next = start + cycles;
         let core = &mut self.cores[id];
         core.model.stalls.remote += next - now - 1;
@@ -227,7 +226,7 @@ impl Clusters {
             self.resume(shared, id, start);
             return Performed::Wait(Waiting::Nothing);
         }
-        self.dma_ports.reads.forget(now, Side::Guest, turn);
+        self.dma_ports.reads.forget_load(turn);
         match self.touch(shared, id, access, place) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),

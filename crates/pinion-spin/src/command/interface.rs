@@ -14,8 +14,27 @@ pub struct Slots {
     /// Cycles from which slots are free again.
     releases: VecDeque<u64>,
     limit: u32,
-    last_done: u64,
+    answers: Answers,
     turnaround_cycles: u64,
+}
+
+/// Keeps answers in order, one in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answers {
+    last_done: u64,
+}
+
+impl Answers {
+    /// Gives when a command that could be done at cycle `done` is, behind those before it.
+    pub fn take(&mut self, done: u64) -> u64 {
+        self.last_done = done.max(self.last_done + 1);
+        self.last_done
+    }
+
+    /// Puts off the last one.
+    pub fn put_off(&mut self, cycles: u64) {
+        self.last_done += cycles;
+    }
 }
 
 impl Slots {
@@ -25,7 +44,7 @@ impl Slots {
             in_flight: 0,
             releases: VecDeque::with_capacity(machine.command.per_interface as usize),
             limit: machine.command.per_interface,
-            last_done: 0,
+            answers: Answers::default(),
             turnaround_cycles: machine.command.slot_turnaround_cycles,
         }
     }
@@ -47,14 +66,18 @@ impl Slots {
     /// Takes one for a command that could be done at cycle `done`; gives when it is, behind those
     /// before it.
     pub fn take(&mut self, done: u64) -> u64 {
+        self.occupy();
+        self.answers.take(done)
+    }
+
+    /// Takes one for a command that others keep in order.
+    pub fn occupy(&mut self) {
         self.in_flight += 1;
-        self.last_done = done.max(self.last_done + 1);
-        self.last_done
     }
 
     /// Puts off the answer of the last command.
     pub fn put_off(&mut self, cycles: u64) {
-        self.last_done += cycles;
+        self.answers.put_off(cycles);
     }
 
     /// Notes that a command is done at cycle `now`; gives the cycle its slot is free.

@@ -101,7 +101,7 @@ impl InboundEngine {
             upcoming: None,
             come_from: (0, 0),
             take_from: 0,
-            port: TurnPort::default(),
+            port: TurnPort::with_queue(machine.inbound.queue_bursts),
             writing: VecDeque::new(),
             blocked: false,
             her_from: 0,

@@ -80,8 +80,11 @@ impl Machine {
             self.l2_packet.bytes,
         )?;
         between("inbound.port_bytes", self.inbound.port_bytes, 1, 4096)?;
+        between("inbound.queue_bursts", self.inbound.queue_bursts, 0, 16)?;
         power("inbound.align_bytes", self.inbound.align_bytes)?;
         between("dma.port_bytes", self.dma.port_bytes, 1, 4096)?;
+        between("dma.engine_reads", self.dma.engine_reads, 1, 64)?;
+        between("dma.port_reads", self.dma.port_reads, 1, 64)?;
         between("command.port_bytes", self.command.port_bytes, 1, 4096)?;
         between("network.queue_packets", self.network.queue_packets, 1, 1 << 20)?;
         between("command.per_hpu", self.command.per_hpu, 1, 32)?;

@@ -150,6 +150,8 @@ impl Machine {
             ("dma.core_latency_cycles", self.dma.core_latency_cycles),
             ("dma.handler_memory_cycles", self.dma.handler_memory_cycles),
             ("dma.local_beat_cycles", self.dma.local_beat_cycles),
+            ("dma.port_return_cycles", self.dma.port_return_cycles),
+            ("dma.port_lead_cycles", self.dma.port_lead_cycles),
             ("command.slot_turnaround_cycles", command.slot_turnaround_cycles),
             ("command.response_cycles", command.response_cycles),
             ("command.host_direct_cycles", command.host_direct_cycles),
@@ -157,6 +159,7 @@ impl Machine {
             ("command.host_dma_cycles", command.host_dma_cycles),
             ("command.from_l2_cycles", command.from_l2_cycles),
             ("command.from_host_cycles", command.from_host_cycles),
+            ("command.write_request_cycles", command.write_request_cycles),
             ("command.source_switch_cycles", command.source_switch_cycles),
         ] {
             most(key, cycles, MOST_STEP_CYCLES)?;

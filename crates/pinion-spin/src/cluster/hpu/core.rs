@@ -1,8 +1,8 @@
 //! The core of an HPU: a hart and what its pipeline remembers between instructions.
 
+use crate::cluster::read_port::ReadId;
 use pinion_cores::pulp;
 use pinion_isa::{Access, HartConfig, Reservation};
-use pinion_sim::turn_port::BurstId;
 
 use super::Permissions;
 use crate::Machine;
@@ -50,7 +50,7 @@ pub struct Core {
     /// Cycle of the instruction after its access to another cluster's L1, while that is on its way.
     pub arrives: Option<u64>,
     /// Its turn at the port to L2 packet memory, while it waits for that.
-    pub turn: Option<BurstId>,
+    pub turn: Option<ReadId>,
     /// What its task may touch.
     pub permissions: Permissions,
     /// What `lr` reserved.

@@ -1,0 +1,267 @@
+//! The port cycle by cycle: requests come in, wait in queues, and are read beat by beat.
+
+use std::collections::VecDeque;
+
+use pinion_sim::turn_port::Side;
+
+use super::{Booked, ReadId};
+
+/// Places of the register in front of the memory. (RTL: spill_register of axi_demux.)
+const GATE_PLACES: usize = 2;
+/// Ids that requests on their way can have. (RTL: l2_xbar, AxiSlvPortMaxUniqIds.)
+const IDS: usize = 8;
+
+/// Names who reads: one reader's requests on their way have one id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Engine(u32),
+    Core(u32),
+}
+
+/// Describes a request that came in.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    side: Side,
+    read: ReadId,
+    id: u8,
+    beats: u64,
+    came: u64,
+}
+
+/// Says what was read in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Step {
+    /// A load.
+    pub load: Option<ReadId>,
+    /// The first beat of a burst.
+    pub began: Option<ReadId>,
+    /// The last beat of a burst.
+    pub ended: Option<ReadId>,
+}
+
+/// Holds the port at the beginning of a cycle.
+#[derive(Debug)]
+pub struct Flow {
+    /// The next cycle.
+    pub cycle: u64,
+    /// The next load to be read.
+    pub loads_read: ReadId,
+    /// The next burst to begin.
+    pub bursts_begun: ReadId,
+    /// By side: the next to come in.
+    next: [ReadId; 2],
+    /// Who came in last.
+    last: Side,
+    /// Who was chosen and could not come in.
+    chosen: Option<Side>,
+    gate: VecDeque<Request>,
+    bursts: VecDeque<Request>,
+    loads: VecDeque<Request>,
+    /// The burst that is being read, and its beats that are left.
+    reading: Option<(Request, u64)>,
+    /// Cycles that the load read last still takes.
+    loading: u64,
+    /// By id: whose it is, and how many requests have it.
+    ids: [Option<(Reader, u32)>; IDS],
+    /// By the parity of their ids: requests on their way.
+    on_way: [u32; 2],
+    /// When what was read leaves, in order, and its id.
+    leaving: VecDeque<(u64, u8)>,
+    most_on_way: u32,
+    return_cycles: u64,
+}
+
+impl Clone for Flow {
+    fn clone(&self) -> Self {
+        let mut copy = Self::new(self.most_on_way, self.return_cycles);
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Copies without allocating: this is done for each load.
+    fn clone_from(&mut self, other: &Self) {
+        let Self { gate, bursts, loads, leaving, .. } = self;
+        for (own, others) in [(gate, &other.gate), (bursts, &other.bursts), (loads, &other.loads)] {
+            own.clear();
+            own.extend(others);
+        }
+        leaving.clear();
+        leaving.extend(&other.leaving);
+        self.cycle = other.cycle;
+        (self.loads_read, self.bursts_begun) = (other.loads_read, other.bursts_begun);
+        (self.next, self.last, self.chosen) = (other.next, other.last, other.chosen);
+        (self.reading, self.loading) = (other.reading, other.loading);
+        (self.ids, self.on_way) = (other.ids, other.on_way);
+        (self.most_on_way, self.return_cycles) = (other.most_on_way, other.return_cycles);
+    }
+}
+
+impl Flow {
+    /// Makes an idle port, which lets requests in while fewer than `most_on_way` of each parity are on
+    /// their way; what was read is so for `return_cycles` more.
+    pub fn new(most_on_way: u32, return_cycles: u64) -> Self {
+        Self {
+            cycle: 0,
+            loads_read: 0,
+            bursts_begun: 0,
+            next: [0; 2],
+            last: Side::Stream,
+            chosen: None,
+            gate: VecDeque::with_capacity(GATE_PLACES),
+            bursts: VecDeque::new(),
+            loads: VecDeque::new(),
+            reading: None,
+            loading: 0,
+            ids: [None; IDS],
+            on_way: [0; 2],
+            leaving: VecDeque::new(),
+            most_on_way,
+            return_cycles,
+        }
+    }
+
+    /// Begins anew at a cycle, with the first burst that has not been read and the next load; bursts
+    /// that could come in have done so.
+    pub fn restart(&mut self, cycle: u64, booked: &Booked, burst: ReadId, load: ReadId) {
+        self.cycle = cycle;
+        (self.bursts_begun, self.loads_read, self.next) = (burst, load, [burst, load]);
+        (self.last, self.chosen, self.reading, self.loading) = (Side::Stream, None, None, 0);
+        for queue in [&mut self.gate, &mut self.bursts, &mut self.loads] {
+            queue.clear();
+        }
+        (self.ids, self.on_way) = ([None; IDS], [0; 2]);
+        self.leaving.clear();
+        while let Some(next) = booked.burst(self.next[Side::Stream as usize])
+            && next.ready <= cycle
+            && self.enter(Side::Stream, Reader::Engine(next.engine), next.beats, cycle - 1)
+        {
+            self.pass_gate(cycle);
+        }
+        if let Some(first) = booked.burst(burst).filter(|first| first.start < cycle) {
+            self.reading = self.bursts.pop_front().map(|request| (request, first.end - cycle));
+            self.bursts_begun = burst + 1;
+        }
+    }
+
+    /// Gives the burst that is being read, and its beats that are left.
+    pub fn reading(&self) -> (Option<ReadId>, u64) {
+        self.reading.map_or((None, 0), |(request, left)| (Some(request.read), left))
+    }
+
+    /// Gives the next request of a side to come in.
+    pub fn next(&self, side: Side) -> ReadId {
+        self.next[side as usize]
+    }
+
+    /// Goes through a cycle.
+    pub fn step(&mut self, booked: &Booked) -> Step {
+        let now = self.cycle;
+        self.cycle += 1;
+        self.let_out(now);
+        self.let_in(booked, now);
+        self.pass_gate(now);
+        self.read(now)
+    }
+
+    /// Lets the first request behind the register, unless too many are on their way.
+    fn pass_gate(&mut self, now: u64) {
+        if let Some(&request) = self.gate.front()
+            && request.came < now
+            && self.on_way.iter().all(|&count| count < self.most_on_way)
+        {
+            self.gate.pop_front();
+            self.on_way[usize::from(request.id & 1)] += 1;
+            match request.side {
+                Side::Stream => self.bursts.push_back(request),
+                Side::Guest => self.loads.push_back(request),
+            }
+        }
+    }
+
+    /// Counts what has left no more; its id is free a cycle later.
+    fn let_out(&mut self, now: u64) {
+        while let Some(&(_, id)) = self.leaving.front().filter(|(at, _)| *at < now) {
+            self.leaving.pop_front();
+            let slot = &mut self.ids[usize::from(id)];
+            *slot = match *slot {
+                Some((reader, count)) if count > 1 => Some((reader, count - 1)),
+                _ => None,
+            };
+        }
+        for &(_, id) in self.leaving.iter().take_while(|(at, _)| *at == now) {
+            self.on_way[usize::from(id & 1)] -= 1;
+        }
+    }
+
+    /// Lets a request in: it comes in a cycle before it can be read.
+    fn let_in(&mut self, booked: &Booked, now: u64) {
+        let [burst, load] = self.next;
+        let burst = booked.burst(burst).filter(|burst| burst.ready <= now + 1);
+        let load = booked.load(load).filter(|load| load.ready <= now + 1);
+        let side = match (self.chosen, burst, load) {
+            (_, None, None) => return,
+            (Some(side), ..) => side,
+            (None, Some(_), Some(_)) if self.last == Side::Stream => Side::Guest,
+            (None, None, Some(_)) => Side::Guest,
+            (None, Some(_), _) => Side::Stream,
+        };
+        let (reader, beats) = match (side, burst, load) {
+            (Side::Stream, Some(burst), _) => (Reader::Engine(burst.engine), burst.beats),
+            (Side::Guest, _, Some(load)) => (Reader::Core(load.core), load.beats),
+            _ => return,
+        };
+        self.chosen = match self.enter(side, reader, beats, now) {
+            true => None,
+            false => Some(side),
+        };
+    }
+
+    /// Gives a request an id and a place in the register; `false`: there is none.
+    fn enter(&mut self, side: Side, reader: Reader, beats: u64, now: u64) -> bool {
+        let same = |id: &Option<(Reader, u32)>| id.is_some_and(|(whose, _)| whose == reader);
+        let id = self.ids.iter().position(same).or(self.ids.iter().position(Option::is_none));
+        let Some(id) = id.filter(|_| self.gate.len() < GATE_PLACES) else { return false };
+        let count = self.ids[id].map_or(0, |(_, count)| count);
+        self.ids[id] = Some((reader, count + 1));
+        let read = self.next[side as usize];
+        self.gate.push_back(Request { side, read, id: id as u8, beats, came: now });
+        self.next[side as usize] += 1;
+        self.last = side;
+        true
+    }
+
+    /// Reads a load or, where none can go before it, a beat of a burst.
+    fn read(&mut self, now: u64) -> Step {
+        let mut step = Step::default();
+        let leaves = now + self.return_cycles;
+        if self.loading > 0 {
+            self.loading -= 1;
+            return step;
+        }
+        let busy = self.reading.map(|(request, _)| request.id);
+        if let Some(&load) = self.loads.front().filter(|load| busy != Some(load.id)) {
+            self.loads.pop_front();
+            self.loads_read = load.read + 1;
+            self.leaving.push_back((leaves, load.id));
+            step.load = Some(load.read);
+            self.loading = load.beats.saturating_sub(1);
+            return step;
+        }
+        if self.reading.is_none() {
+            self.reading = self.bursts.pop_front().map(|request| (request, request.beats));
+            if let Some((request, _)) = self.reading {
+                self.bursts_begun = request.read + 1;
+                step.began = Some(request.read);
+            }
+        }
+        if let Some((request, left)) = &mut self.reading {
+            *left -= 1;
+            if *left == 0 {
+                step.ended = Some(request.read);
+                self.leaving.push_back((leaves, request.id));
+                self.reading = None;
+            }
+        }
+        step
+    }
+}
