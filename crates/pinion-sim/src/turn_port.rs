@@ -172,6 +172,18 @@ impl TurnPort {
         Some(self.bursts[side as usize][index].end())
     }
 
+    /// Gives the cycle, behind `after`, in which the first of the bursts comes in that are kept waiting
+    /// in front of the port at cycle `at`; `None`: none is.
+    pub fn next_admission(&self, at: u64, after: u64) -> Option<u64> {
+        let waits = |burst: &&Burst| burst.ready < at && burst.entry >= at;
+        let first = |bursts: &VecDeque<Burst>| {
+            let mut entries = bursts.iter().filter(waits).map(|burst| burst.entry);
+            entries.find(|&entry| entry > after)
+        };
+        let [stream, guest] = &self.bursts;
+        first(stream).into_iter().chain(first(guest)).min()
+    }
+
     /// Forgets a burst, which has started by cycle `now`, and those before it.
     pub fn forget(&mut self, now: u64, side: Side, id: BurstId) {
         self.seen = self.seen.max(now + 1);
@@ -307,6 +319,20 @@ mod tests {
         // One goes, two wait in order.
         assert_eq!(port.book(4, Side::Guest, 4, 8).1, 24);
         assert_eq!(port.book(4, Side::Guest, 4, 8).1, 40);
+    }
+
+    /// What waits in front of the port comes in as the queue moves on.
+    #[test]
+    fn admissions_are_those_of_waiting_bursts() {
+        let mut port = TurnPort::with_queue(1);
+        for _ in 0..4 {
+            port.book(0, Side::Stream, 2, 8);
+        }
+        // One goes at 2, one waits in the queue; the others come in at 10 and 18.
+        assert_eq!(port.next_admission(1, 0), None);
+        assert_eq!(port.next_admission(3, 0), Some(10));
+        assert_eq!(port.next_admission(3, 10), Some(18));
+        assert_eq!(port.next_admission(19, 0), None);
     }
 
     /// Who is first in the queue and has no data keeps the port waiting.

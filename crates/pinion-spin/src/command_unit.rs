@@ -196,7 +196,12 @@ impl CommandUnit {
                 true => self.outbound.next_read(start),
                 false => self.off_cluster_dma.next_read(start),
             };
-            start = from.inbound.read_start(free);
+            // Its request goes ahead of the reads before it.
+            let comes = match is_send {
+                true => 0,
+                false => shared.machine.command.read_request_cycles,
+            };
+            start = free.max(from.inbound.admit_read(start + comes) - comes);
         }
         let taken = match decoded.kind {
             Kind::HostDirect => self.host.take(start),
@@ -331,7 +336,7 @@ impl CommandUnit {
 }
 
 /// Gives the port of the NIC memory that a command reads or writes, if it has to share it, and its
-/// side there. Reads of packet memory wait elsewhere: [`InboundEngine::read_start`].
+/// side there. Reads of packet memory wait elsewhere: [`InboundEngine::admit_read`].
 fn shared_port(decoded: &Command, source: Option<Place>) -> Option<(Port, Side)> {
     let from_host = decoded.writes_nic();
     let port = match source {

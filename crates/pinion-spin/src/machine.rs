@@ -367,6 +367,8 @@ pub struct Command {
     pub send_cycles: u64,
     /// Host DMA: cycles in the interface beside those of its data.
     pub host_dma_cycles: u64,
+    /// Host DMA from L2: cycles until it asks to read.
+    pub read_request_cycles: u64,
     /// Host DMA from the host: cycles until it asks for the NIC memory's port, ahead of its data.
     pub write_request_cycles: u64,
     /// Extra cycles when the data come from L2.
@@ -375,8 +377,6 @@ pub struct Command {
     pub from_host_cycles: u64,
     /// Extra cycles of port when the source changes.
     pub source_switch_cycles: u64,
-    /// Read bursts that the NIC-host port to L2 takes during one inbound write burst.
-    pub reads_per_inbound_burst: u32,
     /// Bytes per cycle of the NIC-host interconnect.
     pub port_bytes: u32,
 }

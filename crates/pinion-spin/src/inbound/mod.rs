@@ -63,10 +63,8 @@ pub struct InboundEngine {
     /// Cycle from which the next HER can be handed over, one being handed per cycle.
     her_from: u64,
     next_packet: u64,
-    /// The inbound write burst during which reads were counted last: its end, and the reads.
-    read_burst: (u64, u32),
-    /// Reads that the port takes during one write burst.
-    reads_per_burst: u32,
+    /// When the write came in with which the last read was let through.
+    read_admitted: u64,
     /// Whether the first frame waits for room.
     waits: bool,
     /// Whether the source is not asked until `reopen`.
@@ -88,7 +86,6 @@ impl InboundEngine {
         Self {
             fifo_limit: (limit > 0).then_some(limit),
             delay: machine.matching.latency_cycles + Crossing::new(machine).in_cycles(),
-            reads_per_burst: machine.command.reads_per_inbound_burst,
             waits: false,
             paused: true,
             buffer: PacketBuffer::new(machine),
@@ -106,27 +103,18 @@ impl InboundEngine {
             blocked: false,
             her_from: 0,
             next_packet: 0,
-            read_burst: (0, 0),
+            read_admitted: 0,
             ended: false,
         }
     }
 
-    /// Gives the cycle at which a read burst of L2 that could start at `from` gets the port that it
-    /// shares with the inbound writes: the port takes only so many read bursts per write burst.
-    pub fn read_start(&mut self, from: u64) -> u64 {
-        let mut start = from;
-        loop {
-            if start >= self.read_burst.0 {
-                let mut ends = self.writing.iter().map(|&(_, burst)| self.written(burst));
-                let Some(end) = ends.find(|&end| end > start) else { return start };
-                self.read_burst = (end, 0);
-            }
-            if self.read_burst.1 < self.reads_per_burst {
-                self.read_burst.1 += 1;
-                return start;
-            }
-            start = self.read_burst.0;
-        }
+    /// Lets a request to read L2 through that comes at cycle `at`; gives when. While a write's request is
+    /// kept waiting in front of the port, reads' requests are, too, and one passes behind each write
+    /// that comes in (RTL axi_id_remap, state HoldAW).
+    pub fn admit_read(&mut self, at: u64) -> u64 {
+        let Some(entry) = self.port.next_admission(at, self.read_admitted) else { return at };
+        self.read_admitted = entry;
+        entry + 1
     }
 
     /// Gives the cycle in which a packet's write has gone through, as things stand.

@@ -159,6 +159,7 @@ impl Machine {
             ("command.host_dma_cycles", command.host_dma_cycles),
             ("command.from_l2_cycles", command.from_l2_cycles),
             ("command.from_host_cycles", command.from_host_cycles),
+            ("command.read_request_cycles", command.read_request_cycles),
             ("command.write_request_cycles", command.write_request_cycles),
             ("command.source_switch_cycles", command.source_switch_cycles),
         ] {
