@@ -46,6 +46,11 @@ impl<X: Xlen> Hart<X> {
         self.xpulp.loops
     }
 
+    /// Ends both hardware loops, wherever they are.
+    pub fn end_hardware_loops(&mut self) {
+        self.xpulp.loops = [HardwareLoop::default(); 2];
+    }
+
     /// Goes back to the start of the hardware loop whose last instruction, at `pc`, has just gone
     /// straight on, if there is one and iterations are left; says whether it did.
     #[inline(always)]

@@ -290,14 +290,33 @@ fn faithful_jumps_to_nowhere_hang() {
     assert_eq!((heard.packets.len(), nic.totals().resident), (3, 3));
 }
 
-/// A handler that rings the doorbell itself and then loops has freed its packet, but holds its HPU:
-/// the run ends all the same.
+/// A handler that rings the doorbell itself and then loops has freed its packet, and gets no other: the
+/// watchdog calls its HPU back. The RTL has none, and the run ends.
 #[test]
-fn a_loop_behind_the_doorbell_ends_the_run() {
-    let machine = machine(&["protection.no_progress_cycles=100000"]);
-    let mut nic = odd_ones(machine, &[DOORBELL, LOOP], |_| {});
+fn a_loop_behind_the_doorbell_is_called_back() {
+    let code = [DOORBELL, LOOP];
+    for one in ["cluster.cores=1", "cluster.cores=8"] {
+        let machine = machine(&["protection.watchdog_cycles=1000", "cluster.count=1", one]);
+        let mut nic = odd_ones(machine, &code, |_| {});
+        let heard = finish(&mut nic, packets(40));
+        assert_eq!((heard.packets.len(), heard.faults.len()), (40, 0));
+    }
+    let machine = faithful(&["protection.no_progress_cycles=100000"]);
+    let mut nic = odd_ones(machine, &code, |_| {});
     let (outcome, heard) = run(&mut nic, packets(4));
     assert_eq!(heard.packets.len(), 4);
     let Outcome::Stuck(report) = outcome else { panic!("{outcome:?}") };
     assert!(report.contains("runs without a task"), "{report}");
+}
+
+/// A handler that rings, and asks for a task itself: it gets none, and its neighbours' go where they should.
+#[test]
+fn tasks_are_taken_by_the_runtime_alone() {
+    // lw a5, -8(a0): the handler's address, and the task that goes with it
+    let take = 0xff85_2783;
+    let machine = machine(&["cluster.count=1", "cluster.cores=1"]);
+    let mut nic = odd_ones(machine, &[DOORBELL, take, DOORBELL, LOOP], |_| {});
+    let heard = finish(&mut nic, packets(40));
+    assert_eq!((heard.packets.len(), heard.faults.len()), (40, 0));
+    assert!(heard.packets.iter().all(|packet| !packet.failed && packet.handler_start.is_some()));
 }

@@ -34,6 +34,11 @@ impl Random {
         Self(SplitMix64::new(seed))
     }
 
+    /// Starts from a given seed; somebody else says how to replay.
+    pub fn quiet(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     pub fn next(&mut self) -> u64 {
         self.0.draw()
     }

@@ -13,6 +13,7 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod fpspin;
 mod harness;
+mod hostile;
 mod instructions;
 mod limits;
 mod order;

@@ -103,6 +103,9 @@ impl Clusters {
         at: Found,
         listener: &mut dyn Listener,
     ) {
+        if self.has_no_task(shared, core) {
+            return; // the task that it has not taken is not to blame
+        }
         let Found { pc, address, registers, refused } = at;
         let Some(running) = self.drivers[core].running.as_mut() else { return };
         running.failed = true;

@@ -123,6 +123,13 @@ impl Permissions {
         }
     }
 
+    /// Takes the packet out of the regions: its task is over, and somebody else's may lie there next.
+    pub fn forget_packet(&mut self) {
+        (self.found, self.words) = ([NOTHING; 2], [(0, 0); 2]);
+        self.regions[L1_PACKET] = Region::default();
+        self.regions[L2_PACKET] = Region::default();
+    }
+
     /// Sets what the runtime needs before the first task: the peripherals and its own stack.
     pub fn set_idle(&mut self, machine: &Machine, cluster: u32, hpu: u32) {
         let packet = (0, 0);

@@ -21,6 +21,9 @@ impl Clusters {
         core: usize,
         listener: &mut dyn Listener,
     ) -> Option<u32> {
+        if self.has_no_task(shared, core) {
+            return Some(0); // nobody's command: as one that is done
+        }
         let driver = &self.drivers[core];
         let running = driver.running?;
         if driver.completion.is_some() {

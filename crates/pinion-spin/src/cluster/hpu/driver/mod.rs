@@ -1,7 +1,7 @@
 //! The HPU driver: hands tasks to a core, takes its commands, holds its completion back until they
 //! are done, and watches how long a handler runs.
 //!
-//! Its steps are in `task.rs`, `commands.rs` and `registers.rs`. In: tasks from the cluster's scheduler, the core's reads and writes of the registers at
+//! Its steps are in `task.rs`, `commands.rs` and `registers.rs`, what keeps tasks apart in `door.rs`. In: tasks from the cluster's scheduler, the core's reads and writes of the registers at
 //! 0x1b205000, responses of commands. Out: completions, commands. Holds the running task, one
 //! completion that waits for its commands, the command slots and the DMA front end of its core.
 //! Makes the core wait: for a task, for a free command slot, for the completion before. (Paper
@@ -11,6 +11,7 @@
 //! that answer with the register: the operation does not reach the driver (RTL core_demux).
 
 mod commands;
+mod door;
 mod registers;
 mod task;
 
@@ -21,6 +22,7 @@ use pinion_sim::turn_port::{BurstId, Side};
 use crate::command::CommandWords;
 use crate::task::Task;
 use crate::{ExecutionContext, Machine};
+use door::Door;
 
 /// Names the registers by their offset.
 pub mod register {
@@ -141,10 +143,14 @@ pub struct HpuDriver {
     pub deadline: u64,
     /// Cycle of the watchdog's event in the queue: there is at most one that counts.
     pub alarm: Option<u64>,
+    /// Whether the trap handler has been given time beyond that.
+    pub has_grace: bool,
     /// Completion that waits to leave.
     pub completion: Option<Task>,
     /// First cycle in which that may leave.
     pub completion_from: u64,
+    /// Where its core asks for tasks, once it has.
+    pub door: Option<Door>,
     /// Command being written.
     pub draft: CommandWords,
     /// Result of the last test.
@@ -172,8 +178,10 @@ impl HpuDriver {
             idle_from: 0,
             deadline: 0,
             alarm: None,
+            has_grace: false,
             completion: None,
             completion_from: 0,
+            door: None,
             draft: CommandWords::default(),
             tested: 0,
             slots: vec![CommandSlot::default(); machine.command.per_hpu as usize],

@@ -51,14 +51,23 @@ impl Clusters {
         let waits_for_task = driver.running.is_none_or(|running| running.started.is_none());
         match offset {
             register::HANDLER if !writes && waits_for_task => {
+                if !self.is_at_door(shared, id) {
+                    return fault(access);
+                }
                 self.take_task(shared, id, now, listener)
             }
             register::DOORBELL if driver.completion.is_some() => {
                 Performed::Wait(Waiting::Completion)
             }
+            register::DOORBELL if self.has_no_task(shared, id) => {
+                done(self.drivers[id].answer(offset, Some(0)), now)
+            }
             register::DOORBELL => {
                 self.count_wait(id, now);
                 self.end_task(shared, now, id, listener);
+                if shared.machine.protection.check_commands {
+                    self.cores[id].permissions.forget_packet();
+                }
                 done(self.drivers[id].answer(offset, Some(0)), now)
             }
             _ => {

@@ -78,9 +78,11 @@ impl Clusters {
         now: u64,
         listener: &mut dyn Listener,
     ) -> Performed {
-        let Some(running) = self.drivers[id].running.as_mut() else {
+        let driver = &mut self.drivers[id];
+        let Some(running) = driver.running.as_mut() else {
             return Performed::Wait(Waiting::Task);
         };
+        driver.has_grace = false;
         let core = &mut self.cores[id];
         let now = now.max(running.assigned + 1);
         running.started = Some(now);
@@ -107,6 +109,7 @@ impl Clusters {
             }
         }
         shared.tell(listener, || unit(UnitEventKind::HpuGet, now, cluster, hpu, message, address));
+        self.come_in(shared, id);
         self.tell_started(shared, now, id, listener);
         done(self.drivers[id].task_register(register::HANDLER), now)
     }
@@ -187,6 +190,10 @@ impl Clusters {
             return;
         }
         driver.alarm = None;
+        if self.has_no_task(shared, id) {
+            return self.call_back(shared, now, id);
+        }
+        let driver = &mut self.drivers[id];
         let Some(running) = &driver.running else { return };
         if running.started.is_none() || self.cores[id].waiting == Waiting::Ever {
             return;
@@ -197,6 +204,22 @@ impl Clusters {
             driver.arm(deadline);
             return shared.push_alarm(id, deadline);
         }
+        let core = &self.cores[id];
+        let (traps, waits) =
+            (core.model.hart.privilege != Privilege::User, core.waiting == Waiting::Completion);
+        let driver = &mut self.drivers[id];
+        if traps && (waits || !driver.has_grace) {
+            // An exception came just before, and its handler is under way; or that waits until the task's
+            // commands are done. Neither hangs.
+            driver.has_grace = true;
+            let again = now.saturating_add(shared.machine.protection.watchdog_cycles);
+            if driver.arm(again) {
+                shared.push_alarm(id, again);
+            }
+            return;
+        }
+        driver.has_grace = true;
+        let Some(running) = &driver.running else { return };
         let id_of_context = running.context as usize;
         let machine_cycles = shared.machine.protection.watchdog_cycles;
         let limit_cycles =
@@ -221,8 +244,12 @@ impl Clusters {
         }
         core.model.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
         self.resume(shared, id, now + self.costs.trap);
-        // The trap handler has as long, lest it hangs in its turn.
-        let grace_cycles = if fault == Fault::Released { machine_cycles } else { limit_cycles };
+        // The trap handler has its time too, lest it hangs in its turn: the machine's, for it is the runtime's,
+        // whose code may have left the cache that the handler was in.
+        let grace_cycles = match fault {
+            Fault::Released => machine_cycles,
+            _ => limit_cycles.max(machine_cycles),
+        };
         let deadline = now.saturating_add(grace_cycles);
         if self.drivers[id].arm(deadline) {
             shared.push_alarm(id, deadline);
