@@ -55,6 +55,9 @@ CRASHES = [
     ("endless_printing", 1, ("watchdog", 1_000_000)),
 ]
 EXIT_HANDLERS_FAILED = 3
+# Per context of calls/: the number of the call that it is stopped at.
+CALLS = [("open", 2), ("write", 1), ("socket", 41), ("fork", 57), ("exit", 231), ("old_door", 5)]
+SYSTEM_CALL_CAUSE = 27
 
 # What math/ prints: function, result in double and in single precision, in 1/1000; 9999 is no number.
 MATH = """\
@@ -230,6 +233,55 @@ def test_crashes(pinion, workers):
     return failures
 
 
+def call_once(pinion, folder, out, port, number, workers, more):
+    """Runs one handler that calls the kernel."""
+    spec = f"udp,size=128,count=3,messages=3,dport={port}"
+    options = ["--engine", "native", "--workers", workers, "--generate", spec, *more]
+    summary, printed = execute(pinion, folder, options, out, EXIT_HANDLERS_FAILED)
+    packets = summary["packets"]
+    if (packets["processed"], packets["handler_errors"]) != (3, 3) or "not reached" in printed:
+        raise Difference(f"packets {packets}, printed {printed}")
+    for found in summary["faults"]:
+        if (found["cause"], found["wrong"]) != (SYSTEM_CALL_CAUSE, "system_call"):
+            raise Difference(f"fault {found['cause']}, {found['wrong']}")
+        if f"number {number}" not in found["words"]:
+            raise Difference(f"it says {found['words']}, of call {number}")
+
+
+def test_calls(pinion, workers):
+    """Runs handlers that call the kernel, trusted or not; gives the number of failures."""
+    folder, failures = Path(__file__).resolve().parent / "calls", 0
+    for workers_now in workers:
+        for index, (name, number) in enumerate(CALLS):
+            more = ["--untrusted"] if index % 2 else []
+            title = f"system call {name}, {workers_now} worker{'s' * (workers_now > 1)}"
+            try:
+                with tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
+                    port = 9500 + index
+                    call_once(pinion, folder, Path(out), port, number, workers_now, more)
+                    if next(Path.cwd().glob("touched"), None):
+                        raise Difference("it made a file")
+                print(f"ok   {title}", flush=True)
+            except (Difference, OSError, subprocess.TimeoutExpired) as problem:
+                failures += 1
+                print(f"FAIL {title}: {problem}", flush=True)
+    return failures
+
+
+def test_wreck(pinion):
+    """Runs a handler that destroys its own process; gives the number of failures."""
+    folder = Path(__file__).resolve().parent / "calls"
+    words = ["run", folder, "--engine", "native", "--generate", "udp,count=9,dport=9506"]
+    done = subprocess.run(
+        [str(part) for part in [pinion, *words]], capture_output=True, text=True, timeout=SECONDS
+    )
+    if done.returncode != 2 or "the process that handlers run in has ended" not in done.stderr:
+        print(f"FAIL a handler that wrecks its worker: {done.returncode}, {done.stderr}", flush=True)
+        return 1
+    print("ok   a handler that wrecks its worker", flush=True)
+    return 0
+
+
 def test_math(pinion):
     """What math.h gives must be the same on both engines; gives the number of failures."""
     folder = Path(__file__).resolve().parent / "math"
@@ -289,6 +341,8 @@ def main():
     if not arguments.folders:
         failures += test_math(pinion)
         failures += test_crashes(pinion, workers)
+        failures += test_calls(pinion, workers)
+        failures += test_wreck(pinion)
         failures += refusals(pinion)
     if failures:
         sys.exit(f"{failures} failed")

@@ -52,6 +52,8 @@ pub struct App {
     pub contexts: Vec<ExecutionContext>,
     /// Whether the program is for the native engine instead of the NIC's cores.
     pub is_native: bool,
+    /// Whether whoever wrote it may harm this computer.
+    pub is_untrusted: bool,
     /// The contexts' initial host memory.
     pub host_images: Vec<Vec<u8>>,
 }
@@ -100,7 +102,17 @@ impl App {
         }
         let contexts = place(&manifest, &machine.value, &image)?;
         let host_images = host_images(&manifest)?;
-        let app = Self { manifest, machine, image, built, contexts, is_native, host_images };
+        let is_untrusted = options.build.untrusted;
+        let app = Self {
+            manifest,
+            machine,
+            image,
+            built,
+            contexts,
+            is_native,
+            is_untrusted,
+            host_images,
+        };
         app.engine()?;
         Ok(app)
     }

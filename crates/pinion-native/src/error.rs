@@ -74,4 +74,22 @@ pub enum NativeError {
     /// A thread cannot be started.
     #[error("cannot start a worker thread")]
     NoThread(#[source] std::io::Error),
+    /// Handlers that nobody trusts have no walls around them.
+    #[error(
+        "--engine native runs handlers on this computer, and --untrusted wants walls around them that \
+         it does not have ({0}); leave --engine native out, or run where namespaces can be made"
+    )]
+    Untrusted(String),
+    /// There is no process for the handlers.
+    #[error("cannot start a process for the handlers")]
+    NoWalls(#[source] std::io::Error),
+    /// The engine does not start in its process.
+    #[error("in the process of the handlers: {0}")]
+    Confined(String),
+    /// The process of the handlers is there no more.
+    #[error(
+        "the process that handlers run in has ended, or says what cannot be true ({0}): one of them did \
+         more than fail; packets that were inside are lost"
+    )]
+    Lost(String),
 }

@@ -16,6 +16,7 @@
 //! | a worker's block: registers, task, stack | `block.rs` |
 //! | calling a handler, and leaving one that crashed | `enter.rs`, `signals.rs`, `watchdog.rs` |
 //! | commands and other services | `services.rs`, `command.rs` |
+//! | all of it in a process behind walls | `confined/` |
 //!
 //! Programs are compiled with `-mx32`: 64-bit instructions, 32-bit addresses. They are linked to the
 //! addresses of the NIC's memories, which are mapped there: so there is one engine per process at a
@@ -23,11 +24,13 @@
 //!
 //! A handler that crashes ends its task and nothing else; one that never returns is stopped.
 //! Protection between applications is not promised: a handler that writes to a wild address may hit
-//! another context's memory, or the engine's. Commands are checked as on the NIC.
+//! another context's memory, or the engine's. So [`Confined`] has the engine in a process that can touch
+//! nothing of this computer. Commands are checked as on the NIC.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod block;
 mod command;
+mod confined;
 mod crew;
 mod engine;
 mod enter;
@@ -44,8 +47,9 @@ mod signals;
 mod watchdog;
 mod worker;
 
+pub use confined::{Confined, Runner};
 pub use engine::{Engine, Incoming, Setup};
 pub use error::NativeError;
 pub use instructions::Counter;
 pub use memory::PROGRAM_LIMIT_BYTES;
-pub use worker::ARITHMETIC_CAUSE;
+pub use worker::{ARITHMETIC_CAUSE, SYSTEM_CALL_CAUSE};

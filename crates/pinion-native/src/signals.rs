@@ -18,8 +18,10 @@ use crate::enter::pinion_native_leave;
 /// The watchdog's signal: one that programs ignore unless they ask for it.
 pub const STOP: c_int = libc::SIGURG;
 /// Lists the signals that a crash raises.
-const CRASHES: [c_int; 5] =
-    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
+const CRASHES: [c_int; 6] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+/// Bytes of the instruction that calls the kernel.
+const CALL_BYTES: u64 = 2;
 /// Lists the registers that are kept, in the order of DWARF's numbers.
 const DWARF_ORDER: [c_int; 17] = [
     libc::REG_RAX,
@@ -181,6 +183,15 @@ unsafe fn describe(
                 pc = caller;
             }
         }
+        if signal == libc::SIGSYS {
+            // A refused call: the kernel points behind it, and gives the call's number back.
+            if pc == registers[libc::REG_RIP as usize] as u64 {
+                pc -= CALL_BYTES;
+            }
+            let (code, address) = (0, registers[libc::REG_RAX as usize] as u64);
+            let registers = DWARF_ORDER.map(|register| registers[register as usize] as u64);
+            return Crash { signal, code, pc, address, registers };
+        }
         let address = if signal == STOP { 0 } else { (*info).si_addr() as u64 };
         let code = registers[libc::REG_ERR as usize] as u64;
         let registers = DWARF_ORDER.map(|register| registers[register as usize] as u64);
@@ -218,6 +229,10 @@ unsafe fn pass_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
             }
             _ => {
                 libc::signal(signal, libc::SIG_DFL);
+                if signal == libc::SIGSYS {
+                    // A refused call does not come again by itself.
+                    libc::raise(signal);
+                }
             }
         }
     }

@@ -22,6 +22,9 @@ use crate::signals::{self, STOP};
 /// traps and RISC-V does not: a number left to the implementation.
 pub const ARITHMETIC_CAUSE: u32 = 26;
 
+/// The cause given to a call of the kernel, which handlers behind walls may not make.
+pub const SYSTEM_CALL_CAUSE: u32 = 27;
+
 /// What a handler is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Given {
@@ -366,6 +369,7 @@ fn cause(crash: &Crash) -> u32 {
         libc::SIGILL => 2,
         libc::SIGTRAP => 3,
         libc::SIGFPE => ARITHMETIC_CAUSE,
+        libc::SIGSYS => SYSTEM_CALL_CAUSE,
         _ if crash.code & FETCH != 0 => 1,
         _ if crash.code & WRITE != 0 => 7,
         _ => 5,

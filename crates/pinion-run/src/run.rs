@@ -36,7 +36,7 @@ pub(crate) enum Left {
     Nic(Box<Units>),
     /// The native engine.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    Native(Box<pinion_native::Engine>),
+    Native(Box<std::cell::RefCell<pinion_native::Runner>>),
 }
 
 impl Finished {
@@ -58,8 +58,11 @@ impl Finished {
             Left::Nic(nic) => nic.read_host(address, &mut bytes),
             #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
             Left::Native(engine) => {
-                let read = engine.read_host(address, &mut bytes);
-                debug_assert!(read, "contexts' windows lie within host memory");
+                if !engine.borrow_mut().read_host(address, &mut bytes) {
+                    return Err(Error::Usage(format!(
+                        "the host memory of `{name}` is gone with the process that handlers ran in"
+                    )));
+                }
             }
         }
         Ok(bytes)
@@ -143,6 +146,11 @@ pub(crate) trait Executor {
     /// Counts packets inside.
     fn unfinished(&self) -> u64;
 
+    /// Takes what has ended it, if something has.
+    fn take_error(&mut self) -> Option<Error> {
+        None
+    }
+
     /// Tells whether packets that are too large are dropped and counted, as on hardware that does so.
     fn drops_large(&self) -> bool;
 
@@ -209,7 +217,8 @@ pub(crate) fn execute<E: Executor>(
                 (until, executor.advance(until, &mut packets, &mut both))
             }
         };
-        if let Some(error) = packets.take_error().or_else(|| collector.take_error()) {
+        let failed = packets.take_error().or_else(|| collector.take_error());
+        if let Some(error) = failed.or_else(|| executor.take_error()) {
             return Err(error);
         }
         // Where the hardware drops them, they are counted and the run goes on.

@@ -100,13 +100,6 @@ pub fn check(manifest: &Manifest, options: &Options) -> Result<()> {
     if !options.untrusted {
         return Ok(());
     }
-    if options.native {
-        return Err(Error::Usage(
-            "--engine native runs a folder's handlers on this computer, with your rights: \
-             --untrusted does not allow it"
-                .to_owned(),
-        ));
-    }
     let app = &manifest.app;
     for (key, flags) in [("app.cflags", &app.cflags), ("app.cxxflags", &app.cxxflags)] {
         let Some(flag) = flags.iter().find(|flag| !is_harmless(flag)) else { continue };

@@ -31,6 +31,25 @@ const PERIPHERAL_OFFSET: u32 = 0x20_0000;
 const DEVICES: std::ops::Range<u32> = 0x1a10_0000..0x1a20_0000;
 /// What the native engine calls an integer division that x86-64 traps.
 const ARITHMETIC_CAUSE: u32 = 26;
+/// The native engine's cause for a call of the kernel, whose number is the address.
+const SYSTEM_CALL_CAUSE: u32 = 27;
+/// Calls of the kernel that handlers might be after, by their numbers on x86-64.
+const SYSTEM_CALLS: [(u64, &str); 14] = [
+    (0, "read"),
+    (1, "write"),
+    (2, "open"),
+    (9, "mmap"),
+    (10, "mprotect"),
+    (41, "socket"),
+    (42, "connect"),
+    (56, "clone"),
+    (57, "fork"),
+    (59, "execve"),
+    (62, "kill"),
+    (101, "ptrace"),
+    (231, "exit_group"),
+    (257, "openat"),
+];
 /// The cause that the SDK's runtime gives to a stack that was overrun.
 const STACK_CAUSE: u32 = 24;
 /// Where workers of the native engine have their stacks, one behind the other.
@@ -101,6 +120,7 @@ impl Nic<'_> {
         let address = fault.address;
         let plain = match cause {
             ARITHMETIC_CAUSE => "integer division by zero, or one that overflows".to_owned(),
+            SYSTEM_CALL_CAUSE => "system call".to_owned(),
             _ => explain::exception(cause),
         };
         match cause {
@@ -129,6 +149,7 @@ impl Nic<'_> {
                 ),
             ),
             ARITHMETIC_CAUSE => Wrong::new("arithmetic", plain),
+            SYSTEM_CALL_CAUSE => Wrong::new("system_call", system_call(address)),
             _ => Wrong::new("exception", format!("{plain} (value {address:#010x})")),
         }
     }
@@ -356,4 +377,11 @@ impl Nic<'_> {
             format!("bad command: {what}: {bytes} B at {nic_address:#010x}{to}"),
         )
     }
+}
+
+/// Names a call of the kernel.
+fn system_call(number: u64) -> String {
+    let named = SYSTEM_CALLS.iter().find(|(known, _)| *known == number);
+    let name = named.map(|(_, name)| format!(" ({name})")).unwrap_or_default();
+    format!("a system call, number {number}{name}: handlers touch nothing of this computer")
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pinion_native::{Engine, Incoming};
+use pinion_native::{Incoming, Runner};
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 
@@ -29,10 +29,11 @@ pub fn run(
 ) -> Result<Summary> {
     let skip = app.skipped_bytes();
     let mut outside = Outside::new(Device::open(options, skip > 0)?, options, skip);
-    let tell = Tell { handlers: outputs.handlers, instructions: false };
+    let tell = Tell { handlers: outputs.handlers, ..Tell::default() };
+    let (engine, unconfined) = super::engine(app, workers, tell)?;
     let mut native = Native {
         app,
-        engine: super::engine(app, workers, tell)?,
+        engine,
         collector: Collector::new(outputs, links(app, LinkType::Ethernet), app.context_names())?,
         spent: Duration::ZERO,
         faults: Faults::default(),
@@ -41,6 +42,7 @@ pub fn run(
     let Native { engine, collector, spent, mut faults, .. } = native;
     let mut remarks = vec![format!("live on {}", outside.device.name())];
     remarks.extend(outside.device.remarks());
+    remarks.extend(unconfined.as_deref().map(super::remark));
     let device = &mut outside.device;
     let stats = collector.finish(&mut Passing { device, faults: &mut faults, app, observer })?;
     let ended = (Ending::Finished, Time::ZERO, host);
@@ -53,7 +55,7 @@ pub fn run(
 /// The engine behind a wire.
 struct Native<'a> {
     app: &'a App,
-    engine: Engine,
+    engine: Runner,
     collector: Collector,
     /// The engine's own time so far.
     spent: Duration,
@@ -84,6 +86,9 @@ impl Subject for Native<'_> {
         self.engine.settle(&mut ears);
         self.spent += began.elapsed();
         outside.device.take_error()?;
+        if let Some(error) = self.engine.take_error() {
+            return Err(super::ended(error));
+        }
         self.collector.take_error().map_or(Ok(()), Err)
     }
 

@@ -10,7 +10,7 @@ pub use live::run as run_live;
 pub use run::{run, run_counted};
 
 pub use pinion_native::Counter;
-use pinion_native::{Engine, Setup};
+use pinion_native::{Confined, NativeError, Runner, Setup};
 
 use pinion_app::app::{App, Options};
 use pinion_app::error::{Error, Result};
@@ -76,11 +76,30 @@ pub struct Tell {
     pub instructions: bool,
 }
 
-/// Starts the engine with an application's program, contexts and host memory.
+/// Says why handlers run without walls, if they do. With `untrusted` they must have them.
+///
+/// # Errors
+/// When they must, and this computer has none.
+pub fn walls(untrusted: bool) -> Result<Option<String>> {
+    Confined::missing(untrusted).map_err(|error| Error::Usage(error.to_string()))
+}
+
+/// Says that handlers run with all rights.
+fn remark(why: &str) -> String {
+    format!("handlers ran with all of your rights: {why}")
+}
+
+/// Says that the engine has ended.
+fn ended(error: NativeError) -> Error {
+    Error::part("the native engine has ended", error)
+}
+
+/// Starts the engine with an application's program, contexts and host memory, behind walls where this
+/// computer has any; gives why not, where not.
 ///
 /// # Errors
 /// When they do not fit, or another native engine runs in this process.
-pub fn engine(app: &App, workers: u32, tell: Tell) -> Result<Engine> {
+pub fn engine(app: &App, workers: u32, tell: Tell) -> Result<(Runner, Option<String>)> {
     let machine = &app.machine.value;
     if machine.units.count > 1 {
         return Err(Error::Usage(format!(
@@ -98,11 +117,16 @@ pub fn engine(app: &App, workers: u32, tell: Tell) -> Result<Engine> {
         handlers: tell.handlers,
         counted: tell.instructions,
     };
-    let engine =
-        Engine::new(setup).map_err(|error| Error::part("cannot start the native engine", error))?;
+    // Instructions are counted by a file of the kernel's, and by our own figures alone.
+    let unconfined = match tell.instructions {
+        true => Some("their instructions were counted".to_owned()),
+        false => walls(app.is_untrusted)?,
+    };
+    let mut engine = Runner::new(setup, unconfined.is_none())
+        .map_err(|error| Error::part("cannot start the native engine", error))?;
     for (context, image) in app.contexts.iter().zip(&app.host_images) {
         let written = engine.write_host(context.host_memory_address, image);
         debug_assert!(written, "contexts' windows lie within host memory");
     }
-    Ok(engine)
+    Ok((engine, unconfined))
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use pinion_native::{Engine, Incoming};
+use pinion_native::{Incoming, Runner};
 use pinion_sim::Time;
 use pinion_spin::{Frame, Listener, Offer, Outcome, Totals, Traffic as _};
 
@@ -11,7 +11,7 @@ use super::Tell;
 use crate::run::{Executor, Finished, Left, execute};
 use crate::watch::{Observer, Unobserved};
 use pinion_app::app::App;
-use pinion_app::error::Result;
+use pinion_app::error::{Error, Result};
 use pinion_app::traffic::Packets;
 use pinion_observe::report::{Outputs, Summary};
 
@@ -29,7 +29,7 @@ pub fn run(
     outputs: &Outputs,
     observer: &mut dyn Observer,
 ) -> Result<Finished> {
-    let tell = Tell { handlers: outputs.handlers, instructions: false };
+    let tell = Tell { handlers: outputs.handlers, ..Tell::default() };
     run_telling(app, packets, workers, outputs, observer, tell)
 }
 
@@ -51,16 +51,18 @@ fn run_telling(
     observer: &mut dyn Observer,
     tell: Tell,
 ) -> Result<Finished> {
-    let engine = super::engine(app, workers, tell)?;
+    let (engine, unconfined) = super::engine(app, workers, tell)?;
     let batch = Vec::with_capacity(BATCH);
-    let batched = Batched { engine, workers, batch, spent: Duration::ZERO };
+    let batched = Batched { engine, unconfined, workers, batch, spent: Duration::ZERO };
     let (summary, batched) = execute(batched, app, packets, outputs, observer, None)?;
-    Ok(Finished { summary, left: Left::Native(Box::new(batched.engine)) })
+    Ok(Finished { summary, left: Left::Native(Box::new(batched.engine.into())) })
 }
 
 /// The engine, and the packets that it takes at a time.
 struct Batched {
-    engine: Engine,
+    engine: Runner,
+    /// Why handlers are not behind walls, if they are not.
+    unconfined: Option<String>,
     workers: u32,
     batch: Vec<Frame>,
     /// The engine's own time so far.
@@ -82,8 +84,9 @@ impl Executor for Batched {
             let incoming = Incoming { bytes: &frame.bytes, skip: frame.skip, tag: frame.tag };
             self.engine.offer(incoming, ears);
         }
-        if is_over {
-            self.engine.settle(ears);
+        match is_over {
+            true => self.engine.settle(ears),
+            false => self.engine.poll(ears),
         }
         self.spent += began.elapsed();
         if is_over { Outcome::Finished } else { Outcome::TimeReached }
@@ -105,11 +108,16 @@ impl Executor for Batched {
         0
     }
 
+    fn take_error(&mut self) -> Option<Error> {
+        self.engine.take_error().map(super::ended)
+    }
+
     fn drops_large(&self) -> bool {
         false
     }
 
-    fn sum_up(&self, summary: Summary) -> Summary {
+    fn sum_up(&self, mut summary: Summary) -> Summary {
+        summary.remarks.extend(self.unconfined.as_deref().map(super::remark));
         summary.by_native(self.workers, self.spent)
     }
 }

@@ -27,6 +27,9 @@ pub fn choose(
     check(manifest, options)?;
     options.build.native = true;
     pinion::build::untrusted::check(manifest, &options.build)?;
+    if options.build.untrusted {
+        walls()?;
+    }
     Ok(Some(args.workers.unwrap_or(1)))
 }
 
@@ -44,6 +47,17 @@ pub fn refuse(args: &EngineArgs, what: &str) -> Result<()> {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn check(manifest: &Manifest, options: &Options) -> Result<()> {
     pinion::native::check(manifest, options)
+}
+
+/// Refuses where handlers that nobody trusts cannot be kept from this computer.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn walls() -> Result<()> {
+    pinion::native::walls(true).map(drop)
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn walls() -> Result<()> {
+    Ok(())
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
