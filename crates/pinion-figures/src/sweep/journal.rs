@@ -2,8 +2,9 @@
 //! the rows of earlier sweeps by their keys.
 //!
 //! A line is written at once and whole, and is on the disk before the next point. What a sudden end
-//! leaves of the last one is not read, and the next sweep begins a new line behind it, so the file is
-//! never rewritten and two sweeps may share it.
+//! leaves of the last one is not read, and the next sweep marks it and begins a new line behind it, so
+//! the file is never rewritten and two sweeps may share it. Any other line that cannot be read is refused:
+//! a journal of a later version, or a damaged one, is not taken for one that has less.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +15,13 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use super::{Measured, Numbers};
+use pinion_app::assets::fnv1a;
 use pinion_app::error::{Error, Result};
+
+/// Version of what stands in a line.
+const FORMAT: u64 = 1;
+/// Ends a line that was cut off.
+const CUT_OFF: &str = "#cut off";
 
 /// What the journal keeps of a point.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +44,7 @@ impl Journal {
     /// Opens a journal, reading what it has unless all is to be run anew.
     ///
     /// # Errors
-    /// When the file cannot be read or written.
+    /// When the file cannot be read or written, or holds what no sweep of this version has written.
     pub fn open(path: &Path, numbers: &'static Numbers, fresh: bool) -> Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
@@ -47,17 +54,18 @@ impl Journal {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(Error::file("read", path, error)),
         };
+        let known = match fresh {
+            true => HashMap::new(),
+            false => read_all(numbers, path, &text)?,
+        };
         let mut options = OpenOptions::new();
         options.create(true).append(true);
         let mut file = options.open(path).map_err(|error| Error::file("write", path, error))?;
-        let known = match fresh {
-            true => HashMap::new(),
-            false => text.lines().filter_map(|line| read(numbers, line)).collect(),
-        };
         if fresh {
             file.set_len(0).map_err(|error| Error::file("write", path, error))?;
         } else if !text.is_empty() && !text.ends_with('\n') {
-            file.write_all(b"\n").map_err(|error| Error::file("write", path, error))?;
+            let end = format!("{CUT_OFF}\n");
+            file.write_all(end.as_bytes()).map_err(|error| Error::file("write", path, error))?;
         }
         Ok(Self { path: path.to_owned(), file: Mutex::new(file), known, numbers })
     }
@@ -73,7 +81,9 @@ impl Journal {
     /// When the file cannot be written.
     pub fn keep(&self, key: u64, settings: Value, entry: &Entry) -> Result<()> {
         let mut line = entry.to_json(self.numbers, key);
+        line["format"] = FORMAT.into();
         line["point"] = settings;
+        line["check"] = digest(&line).into();
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let written = file.write_all(format!("{line}\n").as_bytes());
         let kept = written.and_then(|()| file.sync_data());
@@ -100,9 +110,51 @@ impl Entry {
     }
 }
 
-/// Reads a line; one that is none says nothing.
-fn read(numbers: &Numbers, line: &str) -> Option<(u64, Entry)> {
-    Entry::from_json(numbers, &serde_json::from_str(line).ok()?)
+/// Reads all lines but those that were cut off.
+fn read_all(numbers: &Numbers, path: &Path, text: &str) -> Result<HashMap<u64, Entry>> {
+    let mut known = HashMap::new();
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let Some(line) = line.strip_suffix('\n') else { break };
+        if line.ends_with(CUT_OFF) {
+            continue;
+        }
+        let entry = read(numbers, line).map_err(|why| {
+            Error::Usage(format!(
+                "{}, line {}: {why}; remove the line, or begin anew with --fresh",
+                path.display(),
+                number + 1
+            ))
+        })?;
+        known.extend(entry);
+    }
+    Ok(known)
+}
+
+/// Digests what stands in a line.
+fn digest(line: &Value) -> String {
+    format!("{:016x}", fnv1a(line.to_string().into_bytes()))
+}
+
+/// Reads a line; `None`: another build wrote it, whose points are none of ours. The error says what it is
+/// instead of a line.
+fn read(numbers: &Numbers, line: &str) -> std::result::Result<Option<(u64, Entry)>, String> {
+    let damaged = |what: &str| format!("the journal is damaged: {what}");
+    let mut value: Value =
+        serde_json::from_str(line).map_err(|error| damaged(&format!("no JSON: {error}")))?;
+    match value.get("format").and_then(Value::as_u64) {
+        Some(FORMAT) => {}
+        None => return Ok(None),
+        Some(format) => {
+            return Err(format!(
+                "a later Pinion wrote it: format {format}, this one knows {FORMAT}"
+            ));
+        }
+    }
+    let check = value.as_object_mut().and_then(|line| line.remove("check"));
+    if check.as_ref().and_then(Value::as_str) != Some(&digest(&value)) {
+        return Err(damaged("it is not as it was written"));
+    }
+    Ok(Entry::from_json(numbers, &value))
 }
 
 #[cfg(test)]
@@ -137,6 +189,32 @@ mod tests {
         assert_eq!(Journal::open(&path, &OF_HANDLERS, false).unwrap().find(9), Some(&entry(9.0)));
         assert!(Journal::open(&path, &OF_HANDLERS, true).unwrap().known.is_empty());
         assert!(Journal::open(&path, &OF_HANDLERS, false).unwrap().known.is_empty());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn what_no_sweep_wrote_is_refused_with_its_line() {
+        let dir = std::env::temp_dir().join(format!("pinion-journal-of-{}", std::process::id()));
+        let path = dir.join("sweep.jsonl");
+        let journal = Journal::open(&path, &OF_HANDLERS, false).unwrap();
+        journal.keep(1, json!({}), &entry(1.0)).unwrap();
+        journal.keep(2, json!({}), &entry(2.0)).unwrap();
+        let whole = fs::read_to_string(&path).unwrap();
+        let future = whole.replacen("\"format\":1", "\"format\":2", 2);
+        let second = whole.lines().nth(1).unwrap();
+        let cases = [
+            (future, "line 1: a later Pinion wrote it: format 2"),
+            (whole.replacen(second, &second[..40], 1), "line 2: the journal is damaged: no JSON"),
+            (whole.replacen("1.0", "1.5", 1), "line 1: the journal is damaged: it is not as"),
+            (format!("{whole}\n"), "line 3: the journal is damaged: no JSON"),
+        ];
+        for (text, said) in cases {
+            fs::write(&path, &text).unwrap();
+            let error = Journal::open(&path, &OF_HANDLERS, false).err().expect(said).to_string();
+            assert!(error.contains(said) && error.contains("sweep.jsonl"), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text, "it was left as it was");
+            assert!(Journal::open(&path, &OF_HANDLERS, true).is_ok());
+        }
         fs::remove_dir_all(&dir).unwrap();
     }
 }
