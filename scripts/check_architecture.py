@@ -6,6 +6,7 @@
 - A crate may use those of lower layers alone (LAYERS), in `[dependencies]` and `[build-dependencies]`.
 - A crate's top-level modules must not use each other in a circle.
 - A crate has at most CRATE_LINES lines in src, a file at most FILE_LINES.
+- Unsafe code stands in the crates of UNSAFE alone, and each place has its `// SAFETY:` in front of it.
 
 What is not so yet stands in EXCEPTIONS with its present number. An exception may only shrink: it fails
 when there is more of it, and when it is needed no longer; where there is less, the number wants to be
@@ -33,8 +34,18 @@ LAYERS = [
     ["pinion-run"],
     ["pinion-debug", "pinion-expect", "pinion-figures", "pinion-page", "pinion-record", "pinion-why"],
     ["pinion-nicd"],
-    ["pinion", "pinion-python"],
+    ["pinion", "pinion-fuzz", "pinion-python"],
 ]
+
+# How many places of unsafe code a crate has at most: blocks, functions, implementations. It may only shrink.
+UNSAFE = {
+    "pinion": 3,
+    "pinion-host": 14,
+    "pinion-native": 85,
+    "pinion-net": 11,
+    "pinion-nicd": 1,
+    "pinion-pspinsim": 51,
+}
 
 # By what is wrong: how many lines there are, or how many modules go round in one circle.
 EXCEPTIONS = {
@@ -168,6 +179,43 @@ def circles(graph):
     return sorted(found)
 
 
+UNSAFE_PLACE = re.compile(r"\bunsafe\s+(?:\{|impl\b|fn\b|extern\b)|#\[unsafe\(")
+UNSAFE_BLOCK = re.compile(r"\bunsafe\s+(?:\{|impl\b)")
+# A block's reason stands so many lines in front of it at most: the statement it is in may begin earlier.
+REASON_LINES = 8
+
+
+def unsafe_places(folder):
+    """Tables of crates' numbers of places, and what has no reason."""
+    numbers, bare = {}, []
+    for path in sorted(folder.glob("*/src/**/*.rs")):
+        text = path.read_text()
+        found = len(UNSAFE_PLACE.findall(plain(text)))
+        if not found:
+            continue
+        crate = path.relative_to(folder).parts[0]
+        numbers[crate] = numbers.get(crate, 0) + found
+        lines = text.splitlines()
+        for number, line in enumerate(lines):
+            code = line.split("//")[0]
+            near = lines[max(0, number - REASON_LINES) : number + 1]
+            if UNSAFE_BLOCK.search(code) and not any("SAFETY:" in other for other in near):
+                bare.append(f"{path.relative_to(folder)}:{number + 1} has no `// SAFETY:`")
+    return numbers, bare
+
+
+def unsafe_problems(folder, allowed):
+    """Unsafe code where there should be none, more of it than there was, and places without a reason."""
+    numbers, bare = unsafe_places(folder)
+    yield from bare
+    for crate, number in sorted(numbers.items()):
+        if number > allowed.get(crate, 0):
+            yield f"{crate} has {number} places of unsafe code, {allowed.get(crate, 0)} are allowed"
+    for crate in sorted(allowed):
+        if numbers.get(crate, 0) < allowed[crate]:
+            yield f"{crate} has {numbers.get(crate, 0)} places of unsafe code now: lower UNSAFE"
+
+
 def lines_of(path):
     return path.read_text().count("\n")
 
@@ -230,6 +278,7 @@ def main():
     problems = {
         "crates lie in layers": list(layer_problems(read_dependencies(folder), LAYERS)),
         "sizes and circles": list(compare(found, EXCEPTIONS)),
+        "unsafe code": list(unsafe_problems(folder, UNSAFE)),
     }
     for name, said in problems.items():
         print(f"{'FAIL' if said else 'ok  '} {name}")

@@ -12,7 +12,7 @@ ALL = ["*"]
 RUST = ["format", "architecture", "clippy", "cargo", "rustdoc"]
 SIMULATED = [
     *("speed", "examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures"),
-    *("tracks", "golden", "docs", "python"),
+    *("promises", "tracks", "golden", "docs", "python"),
 ]
 # Whose tests read files there without compiling them.
 EMBEDDED = ["clippy", "cargo"]
@@ -40,6 +40,8 @@ TABLE = [
     ("crates/pinion-observe/*", [*RUST, *SIMULATED]),
     ("crates/pinion-check/*", [*RUST, "docs"]),
     ("crates/pinion-run/*", [*RUST, *SIMULATED]),
+    ("crates/pinion-fuzz/*", RUST),
+    ("fuzz/*", ["cargo"]),
     ("crates/pinion-python/*", [*RUST, "python"]),
     ("crates/pinion/*", [*RUST, *SIMULATED, "pspinsim", "sdk"]),
     ("Cargo.toml", ALL),
@@ -66,6 +68,7 @@ TABLE = [
     ("tests/faults/*", ["faults", "docs"]),
     ("tests/fpspin/*", ["fpspin"]),
     ("tests/captures/*", ["captures"]),
+    ("tests/promises/*", ["promises"]),
     ("tests/tracks/*", ["tracks"]),
     ("tests/python/*", ["python"]),
     ("python/*", ["python"]),

@@ -86,6 +86,19 @@ class Sizes(unittest.TestCase):
         self.assertIn("no exception", next(compare({"x": 501}, {})))
         self.assertIn("strike", next(compare({}, {"x": 600})))
 
+    def test_unsafe_code_has_its_place_and_its_reason(self):
+        with tempfile.TemporaryDirectory() as name:
+            source = Path(name) / "one/src"
+            source.mkdir(parents=True)
+            (source / "lib.rs").write_text(
+                "// SAFETY: it is.\nunsafe impl Send for A {}\n" + "\n" * 9 + "unsafe { b() }\n"
+            )
+            problems = list(architecture.unsafe_problems(Path(name), {"one": 1, "two": 3}))
+        self.assertIn("one/src/lib.rs:12 has no", problems[0])
+        self.assertIn("one has 2 places", problems[1])
+        self.assertIn("two has 0 places", problems[2])
+        self.assertEqual(len(problems), 3)
+
     def test_files_crates_and_circles_are_measured(self):
         with tempfile.TemporaryDirectory() as name:
             crate = Path(name) / "big"

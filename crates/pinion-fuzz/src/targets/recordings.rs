@@ -1,0 +1,80 @@
+//! Recordings: the archive, and the tape of what came in live.
+
+use pinion_app::tape::{self, Played};
+use pinion_record::{Recording, is_recording};
+
+use super::{Target, folder, put, said};
+
+/// Bytes of a tar archive's blocks.
+const BLOCK: usize = 512;
+/// Where a block's checksum stands.
+const CHECKSUM: std::ops::Range<usize> = 148..156;
+
+pub const RECORDING: Target =
+    Target { mend: Some(mend), ..Target::bytes("recording", recording, 1000) };
+pub const TAPE: Target = Target::text("tape", played, 2000).words(&[
+    "frame,",
+    "until,",
+    "host,",
+    "ready,",
+    "peer,",
+    "what,value",
+    "18446744073709551615",
+]);
+
+fn recording(input: &[u8]) -> String {
+    let folder = folder();
+    let path = put(folder.path(), "input.pinion", input);
+    let is_one = is_recording(&path);
+    match Recording::open(&path) {
+        Ok(recording) => {
+            let heads = format!("{:?} {}", recording.head().kind, said(recording.outcome()));
+            format!("{is_one} {heads}")
+        }
+        Err(error) => format!("{is_one} {error}"),
+    }
+}
+
+/// Gives every block that says it begins a file the checksum that it wants.
+fn mend(input: &mut [u8]) {
+    for block in input.chunks_exact_mut(BLOCK) {
+        if &block[257..262] != b"ustar" {
+            continue;
+        }
+        block[CHECKSUM].fill(b' ');
+        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+        block[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    }
+}
+
+/// The steps of a tape; behind a line of dashes what host programs did.
+fn played(input: &[u8]) -> String {
+    let folder = folder();
+    let text = String::from_utf8_lossy(input);
+    let (steps, host) = text.split_once("----\n").unwrap_or((&text, ""));
+    put(folder.path(), tape::STEPS, steps.as_bytes());
+    put(folder.path(), tape::HOST, host.as_bytes());
+    let frames = crate::seeds::root().join("examples/icmp_echo/host_fpspin/one.pcap");
+    let frames = std::fs::read(frames).unwrap_or_else(|error| panic!("a capture: {error}"));
+    put(folder.path(), tape::FRAMES, &frames);
+    let trimmed = said(tape::trim(folder.path()));
+    let mut played = match Played::open(folder.path()) {
+        Ok(played) => played,
+        Err(error) => return format!("{trimmed} {error}"),
+    };
+    let mut slices = 0;
+    loop {
+        let host = played.host().len();
+        loop {
+            match played.frame() {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) => return format!("{trimmed} {error}"),
+            }
+        }
+        slices += 1 + host;
+        if !played.turn() {
+            return format!("{trimmed} {}", slices.min(4));
+        }
+    }
+}
