@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Checks the Rust dependencies against deny.toml: licences, duplicates, where they come from.
+"""Checks the Rust dependencies against deny.toml: licences, duplicates, build scripts, where they come from.
 
     python3 scripts/check_dependencies.py
 
-Needs only cargo and Python, and takes no time; `cargo deny check` does the same and more where it is
-installed. Also checks that Cargo.lock is current, names no other registry than the public one and
+Needs only cargo and Python, and takes no time. Advisories are asked for by `cargo deny`, where that and its
+database are installed, without the network; else they are left out, and it says so. Also checks that Cargo.lock is current, names no other registry than the public one and
 has a checksum for every package. Exit status 0 when all is well.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -76,6 +77,32 @@ def is_named(specification, name, version):
     return wanted == name and (version + ".").startswith(prefix + ".")
 
 
+def check_build_scripts(packages, allowed):
+    """Programs of dependencies that run here when they are built."""
+    with_script = {
+        package["name"]
+        for package in packages
+        if any("custom-build" in target["kind"] for target in package["targets"])
+    }
+    for name in sorted(with_script - set(allowed)):
+        yield f"{name} runs a program when it is built: read its build.rs, then name it in deny.toml"
+    for name in sorted(set(allowed) - with_script):
+        yield f"{name} runs none, or is no dependency: strike it off deny.toml"
+
+
+def advisories():
+    """What is known to be wrong with dependencies: whether it was asked, and what was said."""
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    installed = subprocess.run(["cargo", "deny", "--version"], capture_output=True, check=False)
+    if installed.returncode:
+        return False, "cargo deny is not installed"
+    if not any(home.glob("advisory-db*/*")):
+        return False, "there is no database of advisories (cargo deny fetch)"
+    command = ["cargo", "deny", "--offline", "--all-features", "check", "advisories"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    return True, done.stderr.strip() if done.returncode else ""
+
+
 def check_lock(lock, registries):
     for package in lock["package"]:
         name, source = f"{package['name']} {package['version']}", package.get("source")
@@ -107,6 +134,9 @@ def main():
     checks = {
         "licences": check_licences(packages, rules["licenses"]["allow"]),
         "duplicates": check_duplicates(packages, rules["bans"]["skip"]),
+        "build scripts": check_build_scripts(
+            packages, rules["bans"]["build"]["allow-build-scripts"]
+        ),
         "lock file": check_lock(lock, rules["sources"]["allow-registry"]),
     }
     problems = {name: list(found) for name, found in checks.items()}
@@ -114,7 +144,12 @@ def main():
         print(f"{'FAIL' if found else 'ok  '} {name} of {len(packages)} packages")
         for problem in found:
             print(f"     {problem}")
-    return 1 if any(problems.values()) else 0
+    was_asked, said = advisories()
+    if not was_asked:
+        print(f"skip advisories: {said}")
+    else:
+        print(f"{'FAIL' if said else 'ok  '} advisories{': ' + said if said else ''}")
+    return 1 if any(problems.values()) or (was_asked and said) else 0
 
 
 if __name__ == "__main__":
