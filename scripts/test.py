@@ -73,6 +73,7 @@ STEPS = {
     "native": [PYTHON, "tests/native/run.py", "--pinion", PINION],
     "faults": [PYTHON, "tests/faults/run.py", "--pinion", PINION],
     "fpspin": [PYTHON, "tests/fpspin/run.py", "--pinion", PINION],
+    "promises": [PYTHON, "tests/promises/run.py", "--pinion", PINION],
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],
     "tracks": [PYTHON, "tests/tracks/run.py", "--pinion", PINION],
     "golden": [PYTHON, "tests/golden/run.py", "--pinion", PINION],
@@ -82,7 +83,7 @@ STEPS = {
 # Steps that only want what `cargo` has built, and run side by side.
 RUNNERS = [
     *("sdk", "pspinsim", "examples", "cluster", "datatypes", "native", "faults", "fpspin"),
-    *("captures", "tracks", "hardware", "golden", "docs"),
+    *("promises", "captures", "tracks", "hardware", "golden", "docs"),
 ]
 # Those that compile in the examples' own folders, each in its way: one at a time.
 IN_EXAMPLES = {"examples", "cluster", "datatypes", "native", "captures", "tracks"}
