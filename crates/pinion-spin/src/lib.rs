@@ -20,7 +20,7 @@
 //! | protection | `cluster/hpu/permissions.rs` | §III-B3 | the cores' PMP, set by `hpu_driver` |
 //! | core | `cluster/hpu/core.rs`, `cluster/hpu/execute.rs`, `pulp` of `pinion-cores` | §III-B2 | RI5CY |
 //! | event unit, peripherals | `cluster/event_unit.rs`, `cluster/peripherals.rs` | §III-B2 | `event_unit_flex`, `core_demux`, `periph_demux` |
-//! | PE interconnect, L2 | `cluster/pe_interconnect.rs`, `memory.rs` | §III-A | `per2axi`, AXI multiplexers |
+//! | PE interconnect, L2 | `cluster/pe_interconnect.rs`, `cluster/read_port.rs`, `memory.rs` | §III-A | `per2axi`, `l2_xbar`, AXI multiplexers |
 //! | command unit | `cluster/commands.rs`, `command_unit.rs`, `command/` | §III-B2 | command frontend |
 //! | off-cluster DMA | `off_cluster_dma.rs` | §III-A | off-cluster DMA |
 //! | NIC outbound engine | `outbound.rs` | §III-A | NIC outbound |

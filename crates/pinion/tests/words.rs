@@ -85,6 +85,7 @@ fn a_nanoservice_without_messages_says_so() {
     }
     let folder = Folder::new("silent");
     said(&folder, &["new", "sums", "--nanoservice"]);
+    fs::remove_file(folder.0.join("sums/messages.toml")).expect("a new service has messages");
     let text = said(&folder, &["run", "sums"]);
     assert!(text.contains("no message came: give --load SPEC"), "{text}");
     folder.write("none.toml", "");
