@@ -580,6 +580,7 @@ def run(
     | None = None,
     *,
     machine: Machine | _Path | None = None,
+    set: Mapping[str, _Value] | None = None,
     pace: str | None = None,
     seed: int | None = None,
     link: str | None = None,
