@@ -81,8 +81,9 @@ pub struct TurnPort {
     /// Bursts that may wait behind the arbiter.
     queue: usize,
     starts: Starts,
-    /// Who came in last.
+    /// Who came in last, and when: nobody comes in before who is in front of him.
     last: Side,
+    last_entry: u64,
     /// By side: the name of its next burst.
     next: [BurstId; 2],
     /// Cycle in which the first of the bursts that wait comes in.
@@ -101,6 +102,7 @@ impl Default for TurnPort {
             queue: 0,
             starts: Starts::default(),
             last: Side::Guest,
+            last_entry: 0,
             next: [0; 2],
             next_entry: u64::MAX,
             seen: 0,
@@ -145,16 +147,16 @@ impl TurnPort {
     fn append(&mut self, side: Side, mut burst: Burst) -> u64 {
         let own = &mut self.bursts[side as usize];
         let waiting = own.len() - self.entered[side as usize];
-        let before = match own.back() {
-            Some(last) if waiting > 0 => last.end(),
-            _ => self.free_at,
+        let (before, entry) = match own.back() {
+            Some(last) if waiting > 0 => (last.end(), last.entry),
+            _ => (self.free_at, self.last_entry),
         };
         let room = match self.queue {
             0 => before,
             queue if queue <= waiting => own[own.len() - queue].start,
             queue => self.starts.back(queue - waiting),
         };
-        burst.entry = burst.ready.max(room);
+        burst.entry = burst.ready.max(room).max(entry);
         burst.start = burst.entry.max(before).max(burst.data);
         self.next_entry = self.next_entry.min(burst.entry);
         own.push_back(burst);
@@ -197,8 +199,9 @@ impl TurnPort {
                 self.entered[side as usize] -= 1;
                 continue;
             }
-            (self.free_at, self.last) = (burst.end(), side);
+            self.free_at = burst.end();
             self.starts.push(burst.start);
+            (self.last, self.last_entry) = (side, burst.entry);
             self.next_entry = own.front().map_or(u64::MAX, |burst| burst.entry);
         }
     }
@@ -241,7 +244,7 @@ impl TurnPort {
             let Some(&burst) = self.waiting(side) else { return };
             self.free_at = burst.end();
             self.starts.push(burst.start);
-            self.last = side;
+            (self.last, self.last_entry) = (side, burst.entry);
             self.entered[side as usize] += 1;
             self.note_next_entry();
         }
@@ -257,13 +260,14 @@ impl TurnPort {
             let burst = self.bursts[side as usize].pop_back();
             return burst.map_or(0, |burst| self.append(side, burst));
         }
-        let (mut free_at, mut starts, mut went) = (self.free_at, self.starts, self.last);
+        let (mut free_at, mut starts) = (self.free_at, self.starts);
+        let (mut went, mut last_entry) = (self.last, self.last_entry);
         let mut at = self.entered;
         loop {
             let room = if self.queue == 0 { free_at } else { starts.back(self.queue) };
             let ready = |side: Side| {
                 let burst = self.bursts[side as usize].get(at[side as usize]);
-                burst.map_or(u64::MAX, |burst| burst.ready.max(room))
+                burst.map_or(u64::MAX, |burst| burst.ready.max(room).max(last_entry))
             };
             let turn = went.other();
             let next = if ready(turn) <= ready(went) { turn } else { went };
@@ -277,7 +281,7 @@ impl TurnPort {
             burst.start = entry.max(free_at).max(burst.data);
             free_at = burst.end();
             starts.push(burst.start);
-            went = next;
+            (went, last_entry) = (next, entry);
             at[next as usize] += 1;
         }
     }
@@ -367,9 +371,14 @@ mod tests {
     /// Noting what has started is put off; that changes nothing.
     #[test]
     fn starts_are_those_of_a_port_that_notes_them_at_once() {
+        [0, 1, 5].into_iter().for_each(notes_late_as_at_once);
+    }
+
+    fn notes_late_as_at_once(queue: u32) {
         let mut stream = crate::random::SplitMix64::new(3);
         let mut random = |below: u64| stream.draw() % below;
-        let (mut port, mut prompt, mut base) = (TurnPort::default(), TurnPort::default(), 0);
+        let (mut port, mut prompt, mut base) =
+            (TurnPort::with_queue(queue), TurnPort::with_queue(queue), 0);
         let mut booked: [VecDeque<BurstId>; 2] = Default::default();
         for step in 0..100_000 {
             base += random(4); // the port is often idle, so that sides are alone
