@@ -61,13 +61,6 @@ pub enum Route {
     Remote,
 }
 
-impl Transfer {
-    /// Tells whether it uses the port that reads L2.
-    fn reads_l2(&self) -> bool {
-        matches!(self.route, Route::FromL2 | Route::FromHandlerMemory | Route::WithinL2)
-    }
-}
-
 impl DmaReach {
     /// Tells whether the engine of cluster `own` gets to a place.
     pub const fn reaches(self, place: Place, own: u32) -> bool {
@@ -174,10 +167,6 @@ impl ClusterDma {
             return None;
         }
         let transfer = *self.waiting.front()?;
-        if transfer.reads_l2() && !self.can_read(now, ports) {
-            return None;
-        }
-        self.waiting.pop_front();
         let beat = |address: u32| {
             let span = u64::from(address % self.port_bytes) + u64::from(transfer.bytes);
             span.div_ceil(u64::from(self.port_bytes))
@@ -194,20 +183,25 @@ impl ClusterDma {
             Route::FromHandlerMemory => Some(beats + self.handler_memory_cycles),
             Route::ToL2 | Route::Local | Route::Remote => None,
         };
-        let mut read = None;
-        match read_cycles {
+        if read_cycles.is_some() && !self.can_read(now, ports) {
+            return None;
+        }
+        self.waiting.pop_front();
+        let (read, issued) = match read_cycles {
             Some(cycles) => {
                 let (burst, end) = ports.reads.book_burst(now, self.index, start, cycles);
                 start = end - cycles;
-                read = Some((burst, end));
+                (Some((burst, end)), now)
             }
-            // It goes through behind what is read of L2.
-            None => start = start.max(self.reads_end(ports)),
-        }
+            None => {
+                // It goes through behind what is read of L2.
+                start = start.max(self.reads_end(ports));
+                (None, start)
+            }
+        };
         if matches!(transfer.route, Route::ToL2 | Route::WithinL2) {
             ports.write_free_at = start + beats;
         }
-        let issued = if read.is_some() { now } else { start };
         self.issue_from_halves =
             self.issue_from_halves.max(2 * issued) + self.service_halves(&transfer, beats);
         let extra = match transfer.requester {

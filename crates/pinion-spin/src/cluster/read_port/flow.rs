@@ -1,6 +1,7 @@
 //! The port cycle by cycle: requests come in, wait in queues, and are read beat by beat.
 
 use std::collections::VecDeque;
+use std::mem;
 
 use pinion_sim::turn_port::Side;
 
@@ -73,26 +74,20 @@ pub struct Flow {
 
 impl Clone for Flow {
     fn clone(&self) -> Self {
-        let mut copy = Self::new(self.most_on_way, self.return_cycles);
-        copy.clone_from(self);
-        copy
+        let [gate, bursts, loads] = [&self.gate, &self.bursts, &self.loads].map(Clone::clone);
+        Self { gate, bursts, loads, leaving: self.leaving.clone(), ..*self }
     }
 
     /// Copies without allocating: this is done for each load.
     fn clone_from(&mut self, other: &Self) {
-        let Self { gate, bursts, loads, leaving, .. } = self;
-        for (own, others) in [(gate, &other.gate), (bursts, &other.bursts), (loads, &other.loads)] {
-            own.clear();
-            own.extend(others);
-        }
-        leaving.clear();
-        leaving.extend(&other.leaving);
-        self.cycle = other.cycle;
-        (self.loads_read, self.bursts_begun) = (other.loads_read, other.bursts_begun);
-        (self.next, self.last, self.chosen) = (other.next, other.last, other.chosen);
-        (self.reading, self.loading) = (other.reading, other.loading);
-        (self.ids, self.on_way) = (other.ids, other.on_way);
-        (self.most_on_way, self.return_cycles) = (other.most_on_way, other.return_cycles);
+        let [mut gate, mut bursts, mut loads] =
+            [&mut self.gate, &mut self.bursts, &mut self.loads].map(mem::take);
+        let mut leaving = mem::take(&mut self.leaving);
+        gate.clone_from(&other.gate);
+        bursts.clone_from(&other.bursts);
+        loads.clone_from(&other.loads);
+        leaving.clone_from(&other.leaving);
+        *self = Self { gate, bursts, loads, leaving, ..*other };
     }
 }
 

@@ -8,8 +8,7 @@
 //! does not do: a task is taken where the runtime takes it and nowhere else, each begins with the registers and
 //! the arguments of the first, and what has no task has no packet, no doorbell and no commands.
 
-use pinion_cores::pulp::NO_REGISTER;
-use pinion_isa::{Cause, Exception, Privilege};
+use pinion_isa::Privilege;
 
 use crate::cluster::Clusters;
 use crate::cluster::hpu::Waiting;
@@ -79,18 +78,9 @@ impl Clusters {
         if is_near || core.model.hart.privilege != Privilege::User {
             // It is on its way; if it only seems so, there is a next time.
             let again = now.saturating_add(shared.machine.protection.watchdog_cycles);
-            if self.drivers[id].arm(again) {
-                shared.push_alarm(id, again);
-            }
-            return;
+            return self.arm_watchdog(shared, id, again);
         }
-        self.leave_lane(id);
-        let core = &mut self.cores[id];
-        (core.pending, core.arrives, core.turn) = (None, None, None);
-        core.model.loaded = NO_REGISTER;
-        core.model.jumped = true;
-        core.model.buffer.leave();
-        core.model.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
-        self.resume(shared, id, now + self.costs.trap);
+        self.stop_core(id);
+        self.interrupt(shared, now, id);
     }
 }

@@ -104,9 +104,7 @@ impl Clusters {
         if shared.machine.protection.watchdog {
             let limit =
                 context.watchdog_cycles.unwrap_or(shared.machine.protection.watchdog_cycles);
-            if self.drivers[id].arm(now.saturating_add(limit)) {
-                shared.push_alarm(id, now.saturating_add(limit));
-            }
+            self.arm_watchdog(shared, id, now.saturating_add(limit));
         }
         shared.tell(listener, || unit(UnitEventKind::HpuGet, now, cluster, hpu, message, address));
         self.come_in(shared, id);
@@ -201,8 +199,7 @@ impl Clusters {
         if driver.deadline > now {
             // The handler it was set for is done; the one that runs has longer.
             let deadline = driver.deadline;
-            driver.arm(deadline);
-            return shared.push_alarm(id, deadline);
+            return self.arm_watchdog(shared, id, deadline);
         }
         let core = &self.cores[id];
         let (traps, waits) =
@@ -213,10 +210,7 @@ impl Clusters {
             // commands are done. Neither hangs.
             driver.has_grace = true;
             let again = now.saturating_add(shared.machine.protection.watchdog_cycles);
-            if driver.arm(again) {
-                shared.push_alarm(id, again);
-            }
-            return;
+            return self.arm_watchdog(shared, id, again);
         }
         driver.has_grace = true;
         let Some(running) = &driver.running else { return };
@@ -230,29 +224,45 @@ impl Clusters {
             false => Fault::Watchdog { limit_cycles },
         };
         self.report_fault(shared, now, id, fault, (pc, 0), listener);
-        self.leave_lane(id);
+        self.stop_core(id);
         let core = &mut self.cores[id];
-        (core.pending, core.arrives, core.turn) = (None, None, None);
-        core.model.loaded = NO_REGISTER;
-        core.model.jumped = true;
-        core.model.buffer.leave();
         if core.model.hart.privilege != Privilege::User {
             // Even the trap handler hangs: nothing but the driver can free the packet.
             core.waiting = Waiting::Ever;
             core.generation = core.generation.wrapping_add(1);
             return self.end_task(shared, now, id, listener);
         }
-        core.model.hart.take_trap(Exception::new(Cause::MachineExternalInterrupt, 0));
-        self.resume(shared, id, now + self.costs.trap);
+        self.interrupt(shared, now, id);
         // The trap handler has its time too, lest it hangs in its turn: the machine's, for it is the runtime's,
         // whose code may have left the cache that the handler was in.
         let grace_cycles = match fault {
             Fault::Released => machine_cycles,
             _ => limit_cycles.max(machine_cycles),
         };
-        let deadline = now.saturating_add(grace_cycles);
+        self.arm_watchdog(shared, id, now.saturating_add(grace_cycles));
+    }
+
+    /// Lets the watchdog look at a core at `deadline`.
+    pub fn arm_watchdog(&mut self, shared: &mut Shared, id: usize, deadline: u64) {
         if self.drivers[id].arm(deadline) {
             shared.push_alarm(id, deadline);
         }
+    }
+
+    /// Stops a core in what it does, whatever it waits for.
+    pub fn stop_core(&mut self, id: usize) {
+        self.leave_lane(id);
+        let core = &mut self.cores[id];
+        (core.pending, core.arrives, core.turn) = (None, None, None);
+        core.model.loaded = NO_REGISTER;
+        core.model.jumped = true;
+        core.model.buffer.leave();
+    }
+
+    /// Has a core that was stopped take the watchdog's interrupt.
+    pub fn interrupt(&mut self, shared: &mut Shared, now: u64, id: usize) {
+        let cause = Exception::new(Cause::MachineExternalInterrupt, 0);
+        self.cores[id].model.hart.take_trap(cause);
+        self.resume(shared, id, now + self.costs.trap);
     }
 }
