@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from support import CALIBRATION, Broken, application, service
+from support import CALIBRATION, Broken, application, cluster, service
 
 HERE = Path(__file__).resolve().parent
 SECONDS = 120
@@ -17,20 +17,6 @@ EXIT_USAGE = 2
 MOST_POINTS = 6
 PACKETS = "udp,count=400,size=64"
 REQUESTS = "requests=40"
-
-CLUSTER = """\
-[cluster]
-name = "two"
-[network]
-topology = { kind = "star" }
-[[node]]
-name = "server"
-app = "service"
-[[load]]
-name = "load"
-to = "server"
-spec = "requests=20"
-"""
 
 # Words of a command, with the files it writes below out/.
 OUTPUTS = {
@@ -122,7 +108,7 @@ class Failing:
         self.folder = Path(tempfile.mkdtemp(prefix="pinion-failing-")).resolve()
         application(self.folder / "app")
         service(self.folder / "service")
-        (self.folder / "two.toml").write_text(CLUSTER)
+        cluster(self.folder / "two.toml", 20)
         self.out = self.folder / "out"
 
     def close(self):

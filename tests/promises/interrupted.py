@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from support import CALIBRATION, REPOSITORY, Broken, application, service
+from support import CALIBRATION, REPOSITORY, Broken, application, cluster, service
 
 INTERRUPTED = 130
 # Seconds: of processor time behind the signal, on the wall, and until a command has begun in earnest.
@@ -22,20 +22,6 @@ MOST_START_S = 60
 CPU_BEFORE_S = 0.3
 FOREVER = "udp,count=1000000000,size=64"
 LONG_LOAD = "requests=100000000"
-
-CLUSTER = """\
-[cluster]
-name = "two"
-[network]
-topology = { kind = "star" }
-[[node]]
-name = "server"
-app = "service"
-[[load]]
-name = "load"
-to = "server"
-spec = "requests=100000000"
-"""
 
 NATIVE = {
     "app.toml": '[app]\nname = "native"\nsources = ["native.c"]\n\n[[context]]\nname = "all"\n'
@@ -123,7 +109,7 @@ def prepare(folder, pinion):
     application(folder / "busy")
     with (folder / "busy/app.toml").open("a") as manifest:
         manifest.write('\n[traffic]\ngenerate = "udp,count=1000"\n')
-    (folder / "two.toml").write_text(CLUSTER)
+    cluster(folder / "two.toml", 100_000_000)
     many_rows(folder / "rows")
     (folder / "native").mkdir()
     for name, text in NATIVE.items():

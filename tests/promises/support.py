@@ -24,6 +24,15 @@ def application(folder):
     )
 
 
+def cluster(file, requests):
+    """Makes a cluster of the nanoservice beside it and a load."""
+    file.write_text(
+        '[cluster]\nname = "two"\n[network]\ntopology = { kind = "star" }\n'
+        '[[node]]\nname = "server"\napp = "service"\n'
+        f'[[load]]\nname = "load"\nto = "server"\nspec = "requests={requests}"\n'
+    )
+
+
 def service(folder):
     """Makes a nanoservice."""
     folder.mkdir()
