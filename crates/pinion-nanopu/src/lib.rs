@@ -35,19 +35,18 @@
 //! Every unit counts cycles of the node's one clock ([`Cycle`]); what they say happened is an
 //! [`event::Event`].
 
-mod address;
 pub mod baseline;
 pub mod event;
 pub mod hart_interface;
-pub mod machine;
 pub mod memory;
 pub mod nic;
 pub mod node;
-mod packets;
 pub mod transport;
 pub mod waypoint;
 
 pub use pinion_cores::rocket as core;
+pub use pinion_nanopu_machine as machine;
+use pinion_nanopu_machine::{address, packets};
 
 /// Counts cycles of the node's clock since reset.
 pub type Cycle = u64;

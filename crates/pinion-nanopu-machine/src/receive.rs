@@ -52,7 +52,7 @@ pub struct IngressSection {
 impl IngressSection {
     /// Gives the pipeline of a transport whose program says what it takes; its payload leaves as many
     /// cycles behind the decision as it does here.
-    pub(crate) fn with(self, cycles: PipelineCycles) -> Self {
+    pub fn with(self, cycles: PipelineCycles) -> Self {
         let behind = self.header_cycles.saturating_sub(self.decide_cycles);
         Self {
             lookup_cycles: cycles.lookup,

@@ -20,7 +20,7 @@ impl Machine {
     ///
     /// # Errors
     /// The key of the first that describes no machine.
-    pub(crate) fn check_numbers(&self) -> Result<(), MachineError> {
+    pub fn check_numbers(&self) -> Result<(), MachineError> {
         let power = |key, value: u32| {
             let problem = format!("must be a power of two, not {value}");
             if value.is_power_of_two() { Ok(()) } else { Err(MachineError { key, problem }) }
