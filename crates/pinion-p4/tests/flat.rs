@@ -278,6 +278,38 @@ fn programs_of_many_ways_do_what_they_say() {
     hold(&program("", &apply), &mut random);
 }
 
+/// Writes a condition of bits of the packet.
+fn condition(random: &mut Xorshift64, depth: u32) -> String {
+    let kind = if depth == 0 { 0 } else { random.draw() % 5 };
+    let mut part = || condition(random, depth.saturating_sub(1));
+    match kind {
+        0 => {
+            let (side, bit) = (["dst", "src"][random.draw() as usize % 2], random.draw() % 3);
+            format!("hdr.eth.{side}[{bit}:{bit}] == 1")
+        }
+        1 => format!("!({})", part()),
+        2 | 3 => format!("({} && {})", part(), part()),
+        _ => format!("({} || {})", part(), part()),
+    }
+}
+
+/// What one part of a condition tells is known only where that part was asked.
+#[test]
+fn conditions_inside_conditions_do_what_they_say() {
+    let mut random = Xorshift64::new(0xf1aa);
+    for _ in 0..40 {
+        let mut apply = String::from("bit<16> n = 1;\n");
+        for number in 0..4 {
+            let [one, other, third] = [0; 3].map(|_| condition(&mut random, 3));
+            apply += &format!(
+                "bool b{number} = {one}; if ({other}) {{ n = n + 7; }} else if (b{number} || {third}) \
+                 {{ n = n << 1; }} hdr.eth.type = hdr.eth.type + (b{number} && {third} ? n : 3);\n"
+            );
+        }
+        hold(&program("", &apply), &mut random);
+    }
+}
+
 /// More ways through the parser than are followed one by one: each state is made once.
 #[test]
 fn parsers_of_many_ways_do_what_they_say() {

@@ -18,7 +18,7 @@ pub(super) enum Holds {
 #[derive(Debug, Default)]
 pub(super) struct Exits {
     jumps: Vec<usize>,
-    /// What is known at the first of them, and there all the same.
+    /// What is known at all of them.
     state: Option<State>,
     /// What the only jump tells.
     fact: Option<(NodeId, u128)>,
@@ -28,12 +28,15 @@ impl Exits {
     fn leave(&mut self, jump: usize, state: &State, fact: Option<(NodeId, u128)>) {
         self.fact = if self.jumps.is_empty() { fact } else { None };
         self.jumps.push(jump);
-        self.state.get_or_insert_with(|| state.clone());
+        match &mut self.state {
+            Some(known) => known.keep_common(state),
+            None => self.state = Some(state.clone()),
+        }
     }
 
     /// Gives what is known where the jumps lead.
     pub(super) fn state(&mut self, graph: &mut Graph, otherwise: &State) -> State {
-        let mut state = self.before(otherwise);
+        let mut state = self.state.clone().unwrap_or_else(|| otherwise.clone());
         if let Some((node, value)) = self.fact {
             let value = graph.constant(value, graph.width(node));
             state.facts.push((node, value));
@@ -41,9 +44,13 @@ impl Exits {
         state
     }
 
-    /// Gives what was known before the first test.
-    pub(super) fn before(&self, otherwise: &State) -> State {
-        self.state.clone().unwrap_or_else(|| otherwise.clone())
+    /// Gives what is known where the jumps meet those who have not left.
+    pub(super) fn met(&self, others: &State) -> State {
+        let mut state = others.clone();
+        if let Some(known) = &self.state {
+            state.keep_common(known);
+        }
+        state
     }
 
     /// Lets the jumps lead to the end of these operations.
@@ -118,14 +125,16 @@ impl<'p> Compiler<'p> {
             Holds::Yes => return self.test(state, other, wanted, exits),
             Holds::Depends => {}
         }
-        let before = enough.before(state);
         if self.test(state, other, wanted, exits) == Holds::No {
             let jump = self.jump();
             exits.leave(jump, state, None);
+            // Nobody comes here but those for whom the first is enough.
+            let next = state.next;
+            *state = State { next, ..enough.state(&mut self.graph, state) };
+        } else {
+            *state = enough.met(state);
         }
         enough.land(&mut self.ops);
-        let next = state.next;
-        *state = State { next, ..before };
         Holds::Depends
     }
 

@@ -32,6 +32,15 @@ pub(super) struct State {
     pub sent: Vec<NodeId>,
 }
 
+impl State {
+    /// Forgets what is not known in another state, which begins where this one does.
+    pub fn keep_common(&mut self, other: &Self) {
+        self.facts.retain(|fact| other.facts.contains(fact));
+        self.placed.retain(|node, register| other.placed.get(node) == Some(register));
+        self.next = self.next.max(other.next);
+    }
+}
+
 /// Lists the places that steps write.
 pub(super) fn written(program: &Program, steps: &[Step]) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();

@@ -77,7 +77,7 @@ impl<'p> Compiler<'p> {
             return side(self, state, holds == Holds::Yes);
         }
         let mut other = exits.state(&mut self.graph, state);
-        let mut met = exits.before(state);
+        let mut met = exits.met(state);
         met.next = state.next.max(other.next);
         let register = self.fresh(&mut met, width);
         (state.next, other.next) = (met.next, met.next);

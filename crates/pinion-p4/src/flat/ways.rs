@@ -214,7 +214,7 @@ impl<'p> Compiler<'p> {
         fork: &Fork<'p>,
         exits: &Exits,
     ) -> Option<State> {
-        let mut met = exits.before(&other);
+        let mut met = exits.met(&state);
         met.next = state.next.max(other.next);
         let mut written = fork.written(self.program);
         let flags = written.iter().filter_map(|slot| Some(*self.flags.get(slot)? as Slot));
