@@ -21,6 +21,7 @@ struct parameters_t {
     bit<16> rtt_pkts;                   // packets that may be under way before any answer
     @optional bool answer_duplicates;   // a packet that comes again is acknowledged again
     @optional bit<16> port_base;        // UDP: the port of context 0
+    @optional bit<8> overcommitment;    // Homa: messages that may have grants at the same time
 }
 
 // Why a packet is dropped: smeta.reason. Each is counted under its name.
@@ -93,6 +94,7 @@ struct get_rx_msg_info_resp_t {
     bool is_last_pkt;
     bit<9> ackNo;                       // packets that came without a gap from the first on
     @optional bool is_finished_msg;     // its message was delivered before
+    @optional bool has_no_buffer;       // fail: for want of a buffer, so it may be sent again
 }
 
 // Packetization: these packets of a message of ours have arrived.

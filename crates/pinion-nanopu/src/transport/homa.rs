@@ -116,8 +116,10 @@ impl Homa {
                 let incoming = self.incoming[usize::from(message.rx_id)];
                 if self.active.contains(&message.rx_id) && incoming.granted > self.rtt_packets {
                     let level = self.level(message.rx_id).min(self.overcommitment - 1);
-                    send_grant(&incoming, level, externs);
-                } else if message.complete() {
+                    // A packet gives one GRANT, as in the RTL (one event of grantPkt).
+                    return send_grant(&incoming, level, externs);
+                }
+                if message.complete() {
                     acknowledge(header, message.packets, externs);
                 }
                 self.grant(externs);
@@ -284,8 +286,28 @@ impl Transport for Homa {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use pinion_p4::lnic::Pipelines;
+
+    use super::super::p4::{Numbers, P4};
     use super::super::testing::Asked;
     use super::*;
+
+    /// Gives Homa twice: as it is here, and as P4.
+    fn both(rtt_packets: u16) -> [Box<dyn Transport>; 2] {
+        let (messages, overcommitment) = (16, 3);
+        let programs = Pipelines::load("sdk/p4/homa/ingress.p4", "sdk/p4/homa/egress.p4").unwrap();
+        let numbers = Numbers {
+            rtt_packets,
+            messages,
+            overcommitment,
+            acknowledge_again: true,
+            port_base: 0,
+        };
+        let built_in = Homa::new(rtt_packets, messages, overcommitment.into(), true);
+        [Box::new(built_in), Box::new(P4::new(Arc::new(programs), numbers))]
+    }
 
     fn data(id: u16, packets: u16, packet: u8) -> Header {
         Header {
@@ -298,14 +320,21 @@ mod tests {
         }
     }
 
+    /// Lets a frame with this header arrive.
+    fn judge(homa: &mut dyn Transport, asked: &mut Asked, header: &Header) -> Verdict {
+        let frame = Header { protocol: HOMA_PROTOCOL, ..*header }.frame(&[7; 8]);
+        let (header, payload) = homa.parse(&frame).unwrap();
+        homa.arrive(&header, payload, asked)
+    }
+
     /// Lets a packet arrive; gives the control frames asked for: flag, message, packet, offset,
     /// priority.
     fn arrive(
-        homa: &mut Homa,
+        homa: &mut dyn Transport,
         asked: &mut Asked,
         header: Header,
     ) -> Vec<(&'static str, u16, u8, u16, u8)> {
-        homa.arrive(&header, &[], asked);
+        judge(homa, asked, &header);
         let name = |r: &ControlRequest| match (r.acknowledge, r.negative, r.pull) {
             (true, false, false) => "ACK",
             (false, true, false) => "NACK",
@@ -321,90 +350,117 @@ mod tests {
 
     #[test]
     fn short_messages_need_no_grant_and_get_one_acknowledgement() {
-        let (mut homa, mut asked) = (Homa::new(2, 16, 3, true), Asked::default());
-        assert_eq!(arrive(&mut homa, &mut asked, data(5, 2, 0)), []);
-        assert_eq!(arrive(&mut homa, &mut asked, data(5, 2, 1)), [("ACK", 5, 2, 0, 0)]);
+        for mut homa in both(2) {
+            let (homa, mut asked) = (homa.as_mut(), Asked::default());
+            assert_eq!(arrive(homa, &mut asked, data(5, 2, 0)), []);
+            assert_eq!(arrive(homa, &mut asked, data(5, 2, 1)), [("ACK", 5, 2, 0, 0)]);
+        }
     }
 
     #[test]
     fn long_messages_get_a_window_beyond_what_has_come() {
-        let (mut homa, mut asked) = (Homa::new(2, 16, 3, true), Asked::default());
-        for packet in 0..4 {
-            let grant = ("GRANT", 7, packet + 1, u16::from(packet) + 3, 1);
-            assert_eq!(arrive(&mut homa, &mut asked, data(7, 6, packet)), [grant]);
+        for mut homa in both(2) {
+            let (homa, mut asked) = (homa.as_mut(), Asked::default());
+            for packet in 0..4 {
+                let grant = ("GRANT", 7, packet + 1, u16::from(packet) + 3, 1);
+                assert_eq!(arrive(homa, &mut asked, data(7, 6, packet)), [grant]);
+            }
+            assert_eq!(arrive(homa, &mut asked, data(7, 6, 4)), []);
+            assert_eq!(arrive(homa, &mut asked, data(7, 6, 5)), [("ACK", 7, 6, 0, 0)]);
         }
-        assert_eq!(arrive(&mut homa, &mut asked, data(7, 6, 4)), []);
-        assert_eq!(arrive(&mut homa, &mut asked, data(7, 6, 5)), [("ACK", 7, 6, 0, 0)]);
     }
 
     #[test]
     fn the_shortest_remaining_goes_first_and_only_three_are_granted() {
-        let (mut homa, mut asked) = (Homa::new(1, 16, 3, true), Asked::default());
-        // The first of each takes its grant; the fourth ranks too low.
-        for (id, packets, level) in [(0, 10, 1), (1, 9, 1), (2, 8, 1)] {
-            assert_eq!(
-                arrive(&mut homa, &mut asked, data(id, packets, 0)),
-                [("GRANT", id, 1, 2, level)]
-            );
+        for mut homa in both(1) {
+            let (homa, mut asked) = (homa.as_mut(), Asked::default());
+            // The first of each takes its grant; the fourth ranks too low.
+            for (id, packets, level) in [(0, 10, 1), (1, 9, 1), (2, 8, 1)] {
+                assert_eq!(
+                    arrive(homa, &mut asked, data(id, packets, 0)),
+                    [("GRANT", id, 1, 2, level)]
+                );
+            }
+            assert_eq!(arrive(homa, &mut asked, data(3, 20, 0)), []);
+            // Another packet makes the longest as short as the second; the lower id goes first.
+            assert_eq!(arrive(homa, &mut asked, data(0, 10, 1)), [("GRANT", 0, 2, 3, 2)]);
+            // When the shortest is complete the fourth may go.
+            let mut last = Vec::new();
+            for packet in 1..8 {
+                last = arrive(homa, &mut asked, data(2, 8, packet));
+            }
+            assert_eq!(last, [("ACK", 2, 8, 0, 0), ("GRANT", 3, 1, 2, 3)]);
         }
-        assert_eq!(arrive(&mut homa, &mut asked, data(3, 20, 0)), []);
-        // Another packet makes the longest as short as the second; the lower id goes first.
-        assert_eq!(arrive(&mut homa, &mut asked, data(0, 10, 1)), [("GRANT", 0, 2, 3, 2)]);
-        // When the shortest is complete the fourth may go.
-        let mut last = Vec::new();
-        for packet in 1..8 {
-            last = arrive(&mut homa, &mut asked, data(2, 8, packet));
-        }
-        assert_eq!(last, [("ACK", 2, 8, 0, 0), ("GRANT", 3, 1, 2, 3)]);
     }
 
     #[test]
     fn trimmed_packets_and_those_without_room_are_asked_for_again() {
-        let (mut homa, mut asked) = (Homa::new(2, 16, 3, true), Asked::default());
-        let chopped = Header { flags: Flags::DATA.with(Flags::CHOP), ..data(1, 4, 1) };
-        assert_eq!(arrive(&mut homa, &mut asked, chopped), [("NACK", 1, 1, 0, 0)]);
-        asked.refuse = Some(Refusal::NoBuffer);
-        assert_eq!(arrive(&mut homa, &mut asked, data(2, 4, 0)), [("NACK", 2, 0, 0, 0)]);
-        asked.refuse = Some(Refusal::Quota);
-        assert_eq!(arrive(&mut homa, &mut asked, data(2, 4, 0)), []);
+        for mut homa in both(2) {
+            let (homa, mut asked) = (homa.as_mut(), Asked::default());
+            let chopped = Header { flags: Flags::DATA.with(Flags::CHOP), ..data(1, 4, 1) };
+            assert_eq!(arrive(homa, &mut asked, chopped), [("NACK", 1, 1, 0, 0)]);
+            asked.refuse = Some(Refusal::NoBuffer);
+            assert_eq!(arrive(homa, &mut asked, data(2, 4, 0)), [("NACK", 2, 0, 0, 0)]);
+            asked.refuse = Some(Refusal::Quota);
+            assert_eq!(arrive(homa, &mut asked, data(2, 4, 0)), []);
+        }
     }
 
     #[test]
     fn duplicates_hear_again_what_they_may_have_missed() {
-        let (mut homa, mut asked) = (Homa::new(2, 16, 3, true), Asked::default());
-        arrive(&mut homa, &mut asked, data(1, 6, 0));
-        let again = arrive(&mut homa, &mut asked, data(1, 6, 0));
-        assert_eq!(again, [("GRANT", 1, 1, 3, 1)]);
-        asked.refuse = Some(Refusal::Finished);
-        assert_eq!(arrive(&mut homa, &mut asked, data(9, 6, 5)), [("ACK", 9, 6, 0, 0)]);
+        for mut homa in both(2) {
+            let (homa, mut asked) = (homa.as_mut(), Asked::default());
+            arrive(homa, &mut asked, data(1, 6, 0));
+            let again = arrive(homa, &mut asked, data(1, 6, 0));
+            assert_eq!(again, [("GRANT", 1, 1, 3, 1)]);
+            asked.refuse = Some(Refusal::Finished);
+            assert_eq!(arrive(homa, &mut asked, data(9, 6, 5)), [("ACK", 9, 6, 0, 0)]);
+        }
     }
 
     #[test]
     fn control_frames_acknowledge_all_before_and_give_priority() {
-        let (mut homa, mut asked) = (Homa::new(2, 16, 3, true), Asked::default());
-        let grant = Header {
-            flags: Flags::PULL,
-            tx_msg_id: 4,
-            pkt_offset: 3,
-            pull_offset: 9,
-            grant_priority: 2,
-            ..Header::default()
-        };
-        assert_eq!(homa.arrive(&grant, &[], &mut asked), Verdict::Consume);
-        let delivered = asked.delivered[0];
-        assert_eq!((delivered.packet, delivered.and_all_before), (2, true));
-        let credit = asked.credits[0];
-        assert_eq!((credit.credit, credit.priority, credit.retransmit), (Some(9), 2, None));
+        for mut homa in both(2) {
+            let (homa, mut asked) = (homa.as_mut(), Asked::default());
+            let grant = Header {
+                flags: Flags::PULL,
+                tx_msg_id: 4,
+                pkt_offset: 3,
+                pull_offset: 9,
+                grant_priority: 2,
+                ..Header::default()
+            };
+            assert_eq!(judge(homa, &mut asked, &grant), Verdict::Consume);
+            let delivered = asked.delivered[0];
+            assert_eq!((delivered.packet, delivered.and_all_before), (2, true));
+            let credit = asked.credits[0];
+            assert_eq!((credit.credit, credit.priority, credit.retransmit), (Some(9), 2, None));
+        }
+    }
+
+    /// Gives the priority of a data packet's frame.
+    fn tos(
+        homa: &mut dyn Transport,
+        message: &Outgoing,
+        packet: u8,
+        again: bool,
+        own: &Address,
+    ) -> u8 {
+        let header = homa.data(message, packet, again, own);
+        let mut frame = Vec::new();
+        homa.write(&header, &[7; 8], &mut frame);
+        frame[15]
     }
 
     #[test]
     fn priorities_are_those_of_the_grant_except_for_the_first_window() {
-        let mut homa = Homa::new(2, 16, 3, true);
-        let own = Address::default();
-        let mut message = Outgoing::default();
-        assert_eq!(homa.data(&message, 1, false, &own).tos, 0);
-        assert_eq!(homa.data(&message, 1, true, &own).tos, 1);
-        message.granted_priority = Some(3);
-        assert_eq!(homa.data(&message, 2, false, &own).tos, 3);
+        for mut homa in both(2) {
+            let own = Address::default();
+            let mut message = Outgoing::default();
+            assert_eq!(tos(homa.as_mut(), &message, 1, false, &own), 0);
+            assert_eq!(tos(homa.as_mut(), &message, 1, true, &own), 1);
+            message.granted_priority = Some(3);
+            assert_eq!(tos(homa.as_mut(), &message, 2, false, &own), 3);
+        }
     }
 }

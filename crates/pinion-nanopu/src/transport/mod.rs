@@ -45,7 +45,9 @@ pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> 
             let pipelines = section.pipelines().unwrap_or_else(|(key, why)| panic!("{key}: {why}"));
             let port_base = section.udp.port_base;
             let acknowledge_again = again;
-            let numbers = p4::Numbers { rtt_packets, messages, acknowledge_again, port_base };
+            let overcommitment = section.homa.overcommitment.max(1);
+            let numbers =
+                p4::Numbers { rtt_packets, messages, acknowledge_again, overcommitment, port_base };
             Box::new(p4::P4::new(pipelines, numbers))
         }
         TransportKind::Raw => Box::new(raw::Raw),

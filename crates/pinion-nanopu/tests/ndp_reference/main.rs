@@ -278,14 +278,14 @@ fn transports_in_p4_are_the_built_in_ones_where_cables_lose_double_and_delay_fra
         ..SwitchSpec::default()
     };
     let faults = "loss=2%,dup=2%,reorder=4%,hold=1us,seed=5";
-    for (name, packets) in [("ndp", 12), ("raw", 1), ("udp", 1)] {
+    for (name, packets) in [("ndp", 12), ("homa", 12), ("raw", 1), ("udp", 1)] {
         let mut draw = Draw(seed() ^ 0x94);
         let bytes = packets * 1024;
         let flows = Incast { senders: 12, bytes, within: 400, rounds: 3 }.flows(&mut draw);
         let network = Topology::star(13, link(NEAR));
         let (run, delivered) = real::run_with_faults(name, &network, &flows, &spec, faults);
         match name {
-            "ndp" => {
+            "ndp" | "homa" => {
                 assert!(delivered.iter().all(|&times| times == 1), "exactly once: {delivered:?}");
                 assert!(run.trimmed > 0, "trimming");
             }

@@ -248,12 +248,24 @@ fn machine(overrides: &[String], rtt_packets: u16, timeout: u64) -> Machine {
     machine
 }
 
+/// Cycles of Homa's pipelines.
+const HOMA_STAGES: [&str; 3] = [
+    "receive.ingress.decide_cycles=10",
+    "receive.ingress.header_cycles=12",
+    "transmit.latency.pipeline_cycles=3",
+];
+
 /// Gives the options for a built-in transport, and for its programs.
 fn kinds(name: &str) -> [Vec<String>; 2] {
     let programs = ["ingress", "egress"];
     let programs = programs.map(|part| format!("transport.{part}=sdk/p4/{name}/{part}.p4"));
     let in_p4 = std::iter::once("transport.kind=p4".to_owned()).chain(programs);
-    [vec![format!("transport.kind={name}")], in_p4.collect()]
+    let mut built_in = vec![format!("transport.kind={name}")];
+    if name == "homa" {
+        // As many cycles as its programs have stages; the machine's own are NDP's.
+        built_in.extend(HOMA_STAGES.map(str::to_owned));
+    }
+    [built_in, in_p4.collect()]
 }
 
 /// Sends all flows over a network, by the built-in NDP; by the one in P4 the very same comes of it.

@@ -54,12 +54,24 @@ fn spoil(frames: Vec<(Cycle, Vec<u8>)>, random: &mut Random) -> Vec<(Cycle, Vec<
     spoilt
 }
 
+/// Cycles of Homa's pipelines.
+const HOMA_STAGES: [&str; 3] = [
+    "receive.ingress.decide_cycles=10",
+    "receive.ingress.header_cycles=12",
+    "transmit.latency.pipeline_cycles=3",
+];
+
 /// Gives the options that let a machine speak a transport: the built-in one, and its programs.
 fn kinds(name: &str) -> [Vec<String>; 2] {
     let programs = ["ingress", "egress"];
     let programs = programs.map(|part| format!("transport.{part}=sdk/p4/{name}/{part}.p4"));
     let in_p4 = std::iter::once("transport.kind=p4".to_owned()).chain(programs);
-    [vec![format!("transport.kind={name}")], in_p4.collect()]
+    let mut built_in = vec![format!("transport.kind={name}")];
+    if name == "homa" {
+        // As many cycles as its programs have stages; the machine's own are NDP's.
+        built_in.extend(HOMA_STAGES.map(str::to_owned));
+    }
+    [built_in, in_p4.collect()]
 }
 
 /// Sends the same to both, with a program of ours behind, and compares all that is seen of them.
@@ -103,6 +115,14 @@ fn ndp_in_p4_is_ndp() {
     let mut random = Random::new(0x9471, "ndp_in_p4_is_ndp");
     for faithful in [false, true] {
         compare("ndp", faithful, &mut random);
+    }
+}
+
+#[test]
+fn homa_in_p4_is_homa() {
+    let mut random = Random::new(0x9475, "homa_in_p4_is_homa");
+    for faithful in [false, true] {
+        compare("homa", faithful, &mut random);
     }
 }
 

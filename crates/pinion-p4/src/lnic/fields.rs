@@ -136,6 +136,8 @@ pub struct Parameters {
     pub rtt_pkts: Option<Register>,
     /// Packets that come again are acknowledged again.
     pub answer_duplicates: Option<Register>,
+    /// Messages that may have grants at the same time.
+    pub overcommitment: Option<Register>,
     /// Number of the first port.
     pub port_base: Option<Register>,
     /// Bytes of the packet at hand.
@@ -166,6 +168,7 @@ impl Parameters {
             nic_ip_addr: find("nic_ip_addr"),
             rtt_pkts: find("rtt_pkts"),
             answer_duplicates: find("answer_duplicates"),
+            overcommitment: find("overcommitment"),
             port_base: find("port_base"),
             packet_length: place(OF_A_PACKET[0]),
             payload_sum: place(OF_A_PACKET[1]),

@@ -4,6 +4,7 @@
 
 pub mod alone;
 pub mod fields;
+pub mod pending;
 mod places;
 pub mod unit;
 
@@ -273,7 +274,8 @@ impl Egress {
         let read = read(name)?;
         let program = &read.program;
         let units = read.units()?;
-        let on_both_ways = |unit: &Unit| matches!(unit, Unit::Array(_) | Unit::Delay);
+        let on_both_ways =
+            |unit: &Unit| matches!(unit, Unit::Array(_) | Unit::Delay | Unit::Priority(_));
         if let Some(unit) = units.iter().position(|unit| !on_both_ways(unit)) {
             let external = &program.externs[unit];
             let place = read.sources.place(external.span);

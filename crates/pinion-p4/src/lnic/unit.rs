@@ -2,6 +2,7 @@
 //! and register arrays.
 
 use super::fields::Seen;
+use super::pending::{Current, Granted, KEPT, Order, Progress};
 use crate::program::External;
 
 /// Flags of control packets (`ACK_MASK` and its kin).
@@ -18,6 +19,11 @@ const LOWER: u64 = 4;
 /// Writes a name without capitals and underscores, so that `data_1` is `data1`.
 pub fn normal(name: &str) -> String {
     name.chars().filter(|letter| *letter != '_').flat_map(char::to_lowercase).collect()
+}
+
+/// Gives the largest number of so many bits.
+fn largest(width: u32) -> u64 {
+    u64::MAX >> 64u32.saturating_sub(width.clamp(1, 64))
 }
 
 /// Numbers of fields in a request or answer; none for an optional one that the program's type lacks.
@@ -56,6 +62,21 @@ pub struct Lookup {
     pub ack_no: Place,
     /// `is_finished_msg`.
     pub is_finished_msg: Place,
+    /// `has_no_buffer`.
+    pub has_no_buffer: Place,
+}
+
+/// Fields of `txMsgPrioReg`.
+#[derive(Clone, Debug)]
+pub struct Priority {
+    /// `index`.
+    pub index: Place,
+    /// `update`; programs without it always do.
+    pub update: Place,
+    /// `prio`.
+    pub priority: Place,
+    /// `prio` of the answer.
+    pub answer: Place,
 }
 
 /// Fields of `delivered_event`.
@@ -172,6 +193,14 @@ pub enum Unit {
         /// The flag.
         flag: Option<u8>,
     },
+    /// Homa: the message at hand.
+    Current(Current),
+    /// Homa: which message is to be granted?
+    Order(Order),
+    /// Homa: the message that is granted.
+    Granted(Granted),
+    /// Homa: the priority of a message of ours.
+    Priority(Priority),
     /// A register for each message.
     Array(Array),
     /// Adds up bytes of the frame at hand.
@@ -197,6 +226,20 @@ impl Unit {
                 fields.extend(asked.data.into_iter().chain(asked.opcode));
             }
             Self::Sum(asked) => fields.extend([asked.from, asked.length]),
+            Self::Current(asked) => {
+                let Progress { granted, grantable, remaining } = asked.progress;
+                fields.extend([asked.index, asked.is_new, asked.opcode]);
+                fields.extend([granted, grantable, remaining]);
+                fields.extend(asked.kept);
+            }
+            Self::Order(asked) => {
+                fields.extend([asked.index, asked.rank, asked.is_removed, asked.is_repeated]);
+                fields.extend([asked.grantable, asked.granted]);
+            }
+            Self::Granted(asked) => fields.extend([asked.index, asked.granted]),
+            Self::Priority(asked) => {
+                fields.extend([asked.index, asked.update, asked.priority]);
+            }
             Self::Delay => fields.push(Some(0)),
         }
         fields
@@ -235,6 +278,7 @@ impl Unit {
                 (fields.buf_size_class, Some(Seen::BufSizeClass)),
                 (fields.generation, Some(Seen::PullOffset)),
             ],
+            Self::Current(_) | Self::Order(_) | Self::Granted(_) | Self::Priority(_) => Vec::new(),
             Self::Array(_) | Self::Sum(_) | Self::Delay => Vec::new(),
         }
     }
@@ -245,7 +289,11 @@ impl Unit {
     /// There is no such unit, or its request or answer lacks a field.
     pub fn bind(external: &External) -> Result<Self, String> {
         let find = |fields: &[(String, u32)], names: &[&str]| {
-            fields.iter().position(|(field, _)| names.contains(&normal(field).as_str()))
+            fields.iter().position(|(field, _)| {
+                // Of a struct in a struct, the inner name.
+                let field = field.rsplit('.').next().unwrap_or_default();
+                names.contains(&normal(field).as_str())
+            })
         };
         let missing = |name: &str| {
             format!("{} has no field `{name}`; see lnic.p4 for what it should be", external.name)
@@ -294,6 +342,48 @@ impl Unit {
                 is_last_pkt: back("is_last_pkt")?,
                 ack_no: back("ackNo")?,
                 is_finished_msg: find(&external.response, &["isfinishedmsg"]),
+                has_no_buffer: find(&external.response, &["hasnobuffer"]),
+            })),
+            "curmsgreg" => Ok(Self::Current(Current {
+                index: some("index")?,
+                is_new: some("is_new_msg")?,
+                opcode: maybe("opCode"),
+                kept: KEPT.map(maybe),
+                progress: Progress {
+                    granted: some("grantedIdx")?,
+                    grantable: some("grantableIdx")?,
+                    remaining: some("remaining_size")?,
+                },
+                answer: Progress {
+                    granted: back("grantedIdx")?,
+                    grantable: back("grantableIdx")?,
+                    remaining: back("remaining_size")?,
+                },
+            })),
+            "grantscheduler" => {
+                let level = back("prio_level")?;
+                let width = level.map_or(64, |level| external.response[level].1);
+                Ok(Self::Order(Order {
+                    index: some("rx_msg_id")?,
+                    rank: some("rank")?,
+                    is_removed: some("removeObj")?,
+                    grantable: some("grantableIdx")?,
+                    granted: some("grantedIdx")?,
+                    is_repeated: maybe("is_repeated"),
+                    answer: [back("success")?, level, back("grant_offset")?, back("grant_msg_id")?],
+                    most_level: largest(width),
+                }))
+            }
+            "grantmsgreg" => Ok(Self::Granted(Granted {
+                index: some("index")?,
+                granted: some("grantedIdx")?,
+                kept: KEPT.map(|name| find(&external.response, &[name])),
+            })),
+            "txmsgprioreg" => Ok(Self::Priority(Priority {
+                index: some("index")?,
+                update: maybe("update"),
+                priority: some("prio")?,
+                answer: find(&external.response, &["prio"]),
             })),
             "deliveredevent" => Ok(Self::Delivered(Arrived {
                 tx_msg_id: some("tx_msg_id")?,
@@ -318,7 +408,7 @@ impl Unit {
                     predicate: some("predicate")?,
                     data: [some("data_0")?, some("data_1")?],
                     opcode: [some("opCode_0")?, some("opCode_1")?],
-                    mask: u64::MAX >> 64u32.saturating_sub(width.clamp(1, 64)),
+                    mask: largest(width),
                 }))
             }
             _ if name.ends_with("framesum") => {
@@ -336,7 +426,7 @@ impl Unit {
             _ => Err(format!(
                 "the NIC has no unit {}; there are get_rx_msg_info, delivered_event, \
                  creditToBtx_event, ctrlPkt_event, ackPkt_event, nackPkt_event, grantPkt_event, \
-                 register arrays NAME_ifElseRaw, sums NAME_frameSum, and stages NAME_delay",
+                 curMsgReg, grantScheduler, grantMsgReg, txMsgPrioReg, register arrays NAME_ifElseRaw, sums NAME_frameSum, and stages NAME_delay",
                 external.name
             )),
         }

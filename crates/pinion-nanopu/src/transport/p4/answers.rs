@@ -5,14 +5,20 @@ use pinion_net::frame::lnic::{Flags, Header};
 use pinion_p4::flat::{Site, Units, Words, index};
 
 use crate::transport::{ControlRequest, Credit, Delivered, Externs, MAX_PACKETS, Refusal};
-use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Sum, Unit, Wish};
+use pinion_p4::lnic::pending::Messages;
+use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Priority, Sum, Unit, Wish};
 
 /// Entries of a register array at least.
 const LEAST_ENTRIES: usize = 64;
 
-/// Holds the register arrays of a program, by extern.
+/// Holds what lasts from packet to packet.
 #[derive(Clone, Debug)]
-pub(super) struct Arrays(Vec<Vec<u64>>);
+pub(super) struct Arrays {
+    /// Register arrays, by extern.
+    registers: Vec<Vec<u64>>,
+    /// Homa's table of incoming messages.
+    messages: Messages,
+}
 
 impl Arrays {
     /// Makes them, with an entry for each message.
@@ -21,19 +27,33 @@ impl Arrays {
             Unit::Array(_) => vec![0; messages.max(LEAST_ENTRIES)],
             _ => Vec::new(),
         };
-        Self(units.iter().map(entries).collect())
+        let has_messages = units.iter().any(|unit| matches!(unit, Unit::Current(_)));
+        Self {
+            registers: units.iter().map(entries).collect(),
+            messages: Messages::new(if has_messages { messages } else { 0 }),
+        }
+    }
+
+    /// Forgets a message that is delivered or given up.
+    pub(super) fn finished(&mut self, rx_id: u16) {
+        self.messages.forget(rx_id);
     }
 
     /// Answers a program that asks none of the NIC's units, about a frame that came in; about one that
     /// goes out nothing is known yet.
-    pub(super) fn alone<'a>(&'a mut self, units: &'a [Unit], frame: &'a [u8]) -> Alone<'a> {
-        Alone { units, arrays: self, frame }
+    pub(super) fn alone<'a>(
+        &'a mut self,
+        units: &'a [Unit],
+        frame: &'a [u8],
+        granted: Option<u8>,
+    ) -> Alone<'a> {
+        Alone { units, arrays: self, frame, granted }
     }
 
     /// Does what a request says, and gives the entry's new value.
     #[inline]
     fn apply(&mut self, unit: usize, array: &Array, ask: &Fields) -> u64 {
-        array.change(&mut self.0[unit], &|place| ask.get(place))
+        array.change(&mut self.registers[unit], &|place| ask.get(place))
     }
 }
 
@@ -81,6 +101,26 @@ pub(super) struct Alone<'a> {
     units: &'a [Unit],
     arrays: &'a mut Arrays,
     frame: &'a [u8],
+    /// Priority of the last grant of the message at hand, which packetization knows.
+    granted: Option<u8>,
+}
+
+impl Alone<'_> {
+    /// Gives the priority of a message of ours: what it was granted last, or what the program has written.
+    fn priority(&mut self, unit: usize, fields: &Priority, ask: &Fields) -> u64 {
+        let entries = &mut self.arrays.registers[unit];
+        let index = usize::from(ask.get(fields.index) as u16);
+        if entries.len() <= index {
+            entries.resize(index + 1, 0);
+        }
+        let entry = &mut entries[index];
+        match (fields.update.is_none() || ask.get(fields.update) != 0, self.granted) {
+            (true, _) => *entry = ask.get(fields.priority),
+            (false, Some(granted)) => *entry = granted.into(),
+            (false, None) => {}
+        }
+        *entry
+    }
 }
 
 impl Units for Alone<'_> {
@@ -90,8 +130,13 @@ impl Units for Alone<'_> {
             Unit::Array(array) => self.arrays.apply(site.external, array, &ask),
             Unit::Sum(fields) => sum(self.frame, *fields, &ask),
             Unit::Delay => ask.get(Some(0)),
+            Unit::Priority(fields) => {
+                let value = self.priority(site.external, fields, &ask);
+                return put(site, registers, fields.answer, value);
+            }
             // A program that asks others is not answered here.
             Unit::Lookup(_) | Unit::Delivered(_) | Unit::Credit(_) | Unit::Control { .. } => return,
+            Unit::Current(_) | Unit::Order(_) | Unit::Granted(_) => return,
         };
         put(site, registers, Some(0), value);
     }
@@ -103,6 +148,8 @@ pub(super) struct Answers<'a> {
     arrays: &'a mut Arrays,
     header: &'a Header,
     externs: &'a mut dyn Externs,
+    /// Priority that the packet grants, which goes to packetization with its credit.
+    priority: u8,
     /// Reassembly was asked.
     pub(super) asked: bool,
     /// What it said: the message, or why it does not take the packet.
@@ -117,7 +164,8 @@ impl<'a> Answers<'a> {
         header: &'a Header,
         externs: &'a mut dyn Externs,
     ) -> Self {
-        Self { units, arrays, header, externs, asked: false, taken: None }
+        let priority = header.grant_priority;
+        Self { units, arrays, header, externs, priority, asked: false, taken: None }
     }
 
     fn look_up(&mut self, fields: &Lookup, site: &Site, registers: &mut Words) {
@@ -143,6 +191,7 @@ impl<'a> Answers<'a> {
         put(fields.is_last_pkt, message.is_some_and(|message| message.complete()).into());
         put(fields.ack_no, message.map_or(0, |message| message.in_order().into()));
         put(fields.is_finished_msg, is_finished.into());
+        put(fields.has_no_buffer, (refusal == Some(Refusal::NoBuffer)).into());
     }
 
     /// Puts the fields of a request into the packet's header.
@@ -199,7 +248,7 @@ impl<'a> Answers<'a> {
             tx_msg_id: ask.or(fields.tx_msg_id, own.tx_msg_id.into()) as u16,
             retransmit: again.then(|| ask.or(fields.rtx_pkt_offset, own.pkt_offset.into()) as u8),
             credit: more.then(|| ask.or(fields.new_credit, own.pull_offset.into()) as u16),
-            priority: self.header.grant_priority,
+            priority: self.priority,
         });
     }
 
@@ -249,6 +298,26 @@ impl Units for Answers<'_> {
                 let value = ask.get(Some(0));
                 put(site, registers, Some(0), value);
             }
+            Unit::Current(fields) => {
+                let field = |place| ask.get(place);
+                let [granted, grantable, remaining] = self.arrays.messages.change(fields, &field);
+                put(site, registers, fields.answer.granted, granted);
+                put(site, registers, fields.answer.grantable, grantable);
+                put(site, registers, fields.answer.remaining, remaining);
+            }
+            Unit::Order(fields) => {
+                let answer = self.arrays.messages.order(fields, &|place| ask.get(place));
+                for (place, value) in fields.answer.into_iter().zip(answer) {
+                    put(site, registers, place, value);
+                }
+            }
+            Unit::Granted(fields) => {
+                let kept = self.arrays.messages.grant(fields, &|place| ask.get(place));
+                for (place, value) in fields.kept.into_iter().zip(kept) {
+                    put(site, registers, place, value);
+                }
+            }
+            Unit::Priority(fields) => self.priority = ask.get(fields.priority) as u8,
             // A program that asks the NIC's units has none.
             Unit::Sum(_) => {}
         }

@@ -48,6 +48,8 @@ pub struct Numbers {
     pub messages: usize,
     /// Packets that come again are to be answered again.
     pub acknowledge_again: bool,
+    /// Messages that may have grants at the same time.
+    pub overcommitment: u8,
     /// Port of context 0.
     pub port_base: u16,
 }
@@ -65,6 +67,8 @@ pub struct P4 {
     is_new: bool,
     /// The packet that was parsed last is dropped, in silence.
     is_dropped: bool,
+    /// Of the data packet at hand: the priority of its message's last grant.
+    granted: Option<u8>,
     /// What the packet that was written last says its message may send.
     window: Option<u16>,
 }
@@ -80,12 +84,22 @@ impl P4 {
         ] {
             packet.set(parameters.rtt_pkts, numbers.rtt_packets.into());
             packet.set(parameters.answer_duplicates, numbers.acknowledge_again.into());
+            packet.set(parameters.overcommitment, numbers.overcommitment.into());
             packet.set(parameters.port_base, numbers.port_base.into());
         }
         let arrays = [&pipelines.ingress.units, &pipelines.egress.units];
         let arrays = arrays.map(|units| Arrays::new(units, numbers.messages));
-        let (is_again, is_new, is_dropped, window) = (false, false, false, None);
-        Self { pipelines, ingress, egress, arrays, is_again, is_new, is_dropped, window }
+        Self {
+            pipelines,
+            ingress,
+            egress,
+            arrays,
+            is_again: false,
+            is_new: false,
+            is_dropped: false,
+            granted: None,
+            window: None,
+        }
     }
 
     /// Says why the parser does not take a frame.
@@ -116,7 +130,7 @@ impl P4 {
     ) -> Result<&'f [u8], DropReason> {
         let program = &self.pipelines.ingress;
         let packet = &mut self.ingress;
-        let mut units = self.arrays[0].alone(&program.units, frame);
+        let mut units = self.arrays[0].alone(&program.units, frame, None);
         packet.process(&program.flat, &[], &mut units, &mut Vec::new());
         self.is_dropped = program.drop.is_some_and(|drop| packet.get(drop) != 0);
         if self.is_dropped {
@@ -222,6 +236,10 @@ impl Transport for P4 {
         }
     }
 
+    fn finished(&mut self, rx_id: u16) {
+        self.arrays[0].finished(rx_id);
+    }
+
     fn send_rules(&self) -> SendRules {
         let is_acknowledged = self.pipelines.is_acknowledged();
         SendRules {
@@ -235,6 +253,7 @@ impl Transport for P4 {
 
     fn data(&mut self, message: &Outgoing, packet: u8, again: bool, own: &Address) -> Header {
         (self.is_again, self.is_new) = (again, packet == 0 && !again);
+        self.granted = message.granted_priority;
         Header { protocol: self.pipelines.egress.protocol, ..data_header(message, packet, own) }
     }
 
@@ -269,6 +288,7 @@ impl Transport for P4 {
         record[RECORD_CREDIT..RECORD_RANK].copy_from_slice(&more.to_be_bytes());
         record[RECORD_RANK] = header.grant_priority;
         let is_first = is_data && self.is_new;
+        let granted = self.granted.take().filter(|_| is_data);
         (self.is_again, self.is_new) = (false, false);
         let parameters = &program.parameters;
         self.egress.set(parameters.packet_length, payload_bytes);
@@ -276,7 +296,7 @@ impl Transport for P4 {
             self.egress.set(parameters.payload_sum, u64::from(!internet_checksum(payload)));
         }
         let start = frame.len();
-        let mut units = self.arrays[1].alone(&program.units, &[]);
+        let mut units = self.arrays[1].alone(&program.units, &[], granted);
         self.egress.process(&program.flat, &record, &mut units, frame);
         let window = program.window.filter(|_| is_first);
         self.window = window.map(|window| self.egress.get(window) as u16);
