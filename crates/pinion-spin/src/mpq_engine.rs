@@ -33,6 +33,16 @@ struct Queue {
     timeout_cycles: u64,
 }
 
+/// Notes that a queue changed.
+#[derive(Clone, Copy, Debug)]
+struct Staged {
+    /// Cycle from which the arbiter sees it.
+    from: u64,
+    queue: u32,
+    /// Whether the queue had a task then: what comes later is seen later.
+    ready: bool,
+}
+
 /// Says why a HER cannot be taken now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -69,8 +79,8 @@ pub struct MpqEngine {
     free: Requests,
     /// Queues whose message waits for its next packet: those that may be evicted.
     waiting: Requests,
-    /// Queues that become ready, with the cycle from which the arbiter sees them.
-    staged: VecDeque<(u64, u32)>,
+    /// Queues whose state changed, with the cycle from which the arbiter sees it.
+    staged: VecDeque<Staged>,
     /// When it and the dispatcher take their next step.
     pub wake: Wake,
 }
@@ -121,7 +131,7 @@ impl MpqEngine {
 
     /// Gives the cycle from which the next staged queue is ready.
     pub fn next_ready_cycle(&self) -> Option<u64> {
-        self.staged.front().map(|&(from, _)| from)
+        self.staged.front().map(|staged| staged.from)
     }
 
     fn find_queue(&self, key: (ContextId, u32)) -> Option<u32> {
@@ -188,18 +198,21 @@ impl MpqEngine {
     }
 
     fn stage(&mut self, from: u64, index: u32) {
-        self.staged.push_back((from, index));
+        let ready = self.queues[index as usize].message.has_task();
+        self.staged.push_back(Staged { from, queue: index, ready });
     }
 
     /// Notes what has become ready by cycle `now`.
     #[inline]
     fn see(&mut self, now: u64) {
-        while let Some(&(from, index)) = self.staged.front() {
+        while let Some(&Staged { from, queue, ready }) = self.staged.front() {
             if from > now {
                 break;
             }
             self.staged.pop_front();
-            self.ready.set(index, self.queues[index as usize].message.has_task());
+            // Its task may have left meanwhile.
+            let ready = ready && self.queues[queue as usize].message.has_task();
+            self.ready.set(queue, ready);
         }
     }
 
@@ -350,18 +363,21 @@ mod tests {
     use crate::task::Packet;
     use crate::testing::machine;
 
+    fn accept(engine: &mut MpqEngine, packets: &mut Packets, cycle: u64, message: u32) {
+        let record = PacketRecord { message, ..PacketRecord::default() };
+        let packet =
+            Packet { record, address: 0, l1_bytes: 0, next: NO_PACKET, static_cell: false };
+        let slot = packets.insert(packet);
+        let handlers = Handlers { payload: 4, ..Handlers::default() };
+        assert_eq!(engine.accept(cycle, slot, packets, handlers, u64::MAX), Ok(()));
+    }
+
     /// Takes packets of messages 0, 6, 2 at cycles 10, 11, 12, and gives the second choice, the
     /// register being full from cycle 12 until it is made.
     fn second_choice(now: u64) -> Option<u32> {
         let (mut engine, mut packets) = (MpqEngine::new(&machine()), Packets::default());
         for (cycle, message) in [(10, 0), (11, 6), (12, 2)] {
-            let record = PacketRecord { message, ..PacketRecord::default() };
-            let packet =
-                Packet { record, address: 0, l1_bytes: 0, next: NO_PACKET, static_cell: false };
-            let slot = packets.insert(packet);
-            let handlers = Handlers { payload: 4, ..Handlers::default() };
-            let taken = engine.accept(cycle, slot, &mut packets, handlers, u64::MAX);
-            assert_eq!(taken, Ok(()));
+            accept(&mut engine, &mut packets, cycle, message);
         }
         assert_eq!(engine.arbitrate(11, 11, &packets).map(|(task, _)| task.queue), Some(0));
         engine.arbitrate(now, 12, &packets).map(|(task, _)| task.queue)
@@ -374,5 +390,17 @@ mod tests {
         assert_eq!(second_choice(12), Some(6));
         assert_eq!(second_choice(13), Some(6));
         assert_eq!(second_choice(20), Some(6));
+    }
+
+    /// A completion staged the queue for the cycle in which the packet comes.
+    #[test]
+    fn a_packet_is_seen_a_cycle_after_it_came_whatever_else_changed_its_queue() {
+        let (mut engine, mut packets) = (MpqEngine::new(&machine()), Packets::default());
+        accept(&mut engine, &mut packets, 10, 0);
+        assert!(engine.arbitrate(11, 11, &packets).is_some());
+        engine.complete(20, 0, HandlerKind::Payload);
+        accept(&mut engine, &mut packets, 21, 0);
+        assert!(engine.arbitrate(21, 21, &packets).is_none());
+        assert!(engine.arbitrate(22, 22, &packets).is_some());
     }
 }
