@@ -10,6 +10,9 @@ The functions are those of the command ``pinion``: same inputs and seed, same re
 nanoseconds of simulated time (``_ns``), sizes in bytes, where a name does not say otherwise.
 """
 
+import os as _os
+import sys as _sys
+
 from ._errors import (
     CompilerError,
     ConfigError,
@@ -52,6 +55,10 @@ from ._pinion import (
     why,
 )
 from ._sweep import sweep
+
+# Where no gcc is, handlers are compiled by the wheel `ziglang` beside this one, for commands that a
+# script starts, too; the interpreter's own file does not tell in which environment it runs.
+_os.environ.setdefault("PINION_PYTHON", _sys.executable or "")
 
 __all__ = [
     "App",

@@ -27,7 +27,7 @@ pub enum Error {
     #[error("{0}")]
     CompilerMissing(String),
     /// The compiler refused the sources; what it wrote is kept unaltered.
-    #[error("{compiler} could not build {app}; what it says stands above")]
+    #[error("{compiler} could not build {app}; what it says stands above{hint}")]
     CompilerFailed {
         /// Name of the compiler.
         compiler: String,
@@ -35,6 +35,8 @@ pub enum Error {
         app: String,
         /// What the compiler wrote.
         output: Vec<u8>,
+        /// What would help, if that is known: the end of the sentence.
+        hint: String,
     },
     /// A program is missing, foreign or does not fit.
     #[error("program {}: {problem}", path.display())]

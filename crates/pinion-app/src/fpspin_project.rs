@@ -140,6 +140,7 @@ fn run(mut command: Command, job: &Compile) -> Result<Vec<u8>> {
         compiler: job.cc.clone(),
         app: job.out.display().to_string(),
         output: messages,
+        hint: String::new(),
     })
 }
 

@@ -340,7 +340,8 @@ impl<'a> Job<'a> {
         let output = [called.stdout, called.stderr].concat();
         if !called.status.success() {
             let (compiler, app) = (self.compiler.to_string(), self.app.to_owned());
-            return Err(Error::CompilerFailed { compiler, app, output });
+            let hint = self.compiler.lacking(&output);
+            return Err(Error::CompilerFailed { compiler, app, output, hint });
         }
         Ok(output)
     }

@@ -1,6 +1,8 @@
 //! Finds a compiler for the NIC's cores: Debian's gcc when it is installed, else the zig compiler
-//! of the `ziglang` wheel in a project-local environment; `--cc` chooses.
+//! of the `ziglang` wheel in a project-local environment, or in the one that Pinion's own wheel was
+//! installed into; `--cc` chooses.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fmt};
@@ -12,8 +14,28 @@ use super::sdk::{CompilerFlags, Part, Sdk};
 /// Names the project-local Python environment with the zig compiler.
 pub const ZIG_ENVIRONMENT: &str = ".toolchain/venv";
 
+/// Names the environment variable with the Python that the package `pinion` runs in.
+pub const PYTHON: &str = "PINION_PYTHON";
+
 /// Keeps Python (3.11) from taking modules from the current folder.
 pub(super) const PYTHON_SAFE_PATH: &str = "PYTHONSAFEPATH";
+
+/// How to get the GNU compiler.
+const GCC_INSTRUCTIONS: &str =
+    "as root, apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf";
+
+/// Lists what programs written for GNU's compiler may ask for and zig's has not, each with what zig then
+/// says. All of the SDK and of the examples does without.
+pub const ZIG_LACKS: [(&str, &str); 5] = [
+    ("nested functions", "function definition is not allowed here"),
+    ("linker options like -Map, --defsym, --wrap, --no-relax", "unsupported linker arg"),
+    ("options that only gcc knows", "Unknown Clang option"),
+    ("GNU's names for -march and -mtune", "unknown CPU"),
+    ("libraries that come with gcc (-lgcc)", "unable to find dynamic system library"),
+];
+
+/// Keeps every Python from the current folder's modules and the environment's settings.
+const ISOLATED: &str = "-I";
 
 /// Tells which flags of the SDK a compiler takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +72,7 @@ impl Compiler {
             Some("gcc") if sdk.part == Part::Native => find_gcc(sdk).ok_or_else(|| none_found(sdk)),
             Some("gcc") => find_gcc(sdk).ok_or_else(|| {
                 Error::CompilerMissing(format!(
-                    "{} is not installed: as root, apt-get install gcc-riscv64-unknown-elf \
-                     picolibc-riscv64-unknown-elf; or use --cc zig",
+                    "{} is not installed: {GCC_INSTRUCTIONS}; or use --cc zig",
                     sdk.file.value.gcc.command.join(" ")
                 ))
             }),
@@ -92,6 +113,16 @@ impl Compiler {
         }
     }
 
+    /// Explains a failure by what the compiler lacks, as the end of a sentence; empty: not by that.
+    pub(super) fn lacking(&self, output: &[u8]) -> String {
+        let said = String::from_utf8_lossy(output);
+        let lacking = ZIG_LACKS.iter().find(|(_, says)| said.contains(says));
+        match lacking.filter(|_| self.family == Family::Zig) {
+            Some((what, _)) => format!("; zig has no {what}, but gcc has: {GCC_INSTRUCTIONS}"),
+            None => String::new(),
+        }
+    }
+
     /// Finds the file that is run, to notice when it changes.
     pub(super) fn executable(&self) -> Option<PathBuf> {
         on_path(&self.command[0])
@@ -114,10 +145,12 @@ pub fn find_gcc(sdk: &Sdk) -> Option<Compiler> {
     Some(Compiler { family: Family::Gcc, command })
 }
 
-/// Looks for the zig compiler: the project-local environment, then what Python or the path have.
+/// Looks for the zig compiler: the project-local environment, the one that this executable or the
+/// Python package lies in, then what Python or the path have.
 pub fn find_zig(sdk: &Sdk) -> Option<Compiler> {
-    let local = zig_environment().map(|python| python.display().to_string());
-    let python = local.or_else(|| has_module("python3").then(|| "python3".to_owned()));
+    let local = zig_environment().or_else(own_environment);
+    let local = local.map(|python| python.display().to_string());
+    let python = local.or_else(|| has_module("python3", &[]).then(|| "python3".to_owned()));
     let mut command = sdk.file.value.zig.command.clone();
     match python {
         Some(python) => *command.first_mut()? = python,
@@ -127,16 +160,29 @@ pub fn find_zig(sdk: &Sdk) -> Option<Compiler> {
     Some(Compiler { family: Family::Zig, command })
 }
 
-/// Looks for the zig compiler on the path and in the repository that the executable lies in.
+/// Finds the Python that Pinion's wheel was installed for, if `ziglang` is there too: beside this
+/// executable (`pipx`, `uvx`), or the one that the package runs in.
+fn own_environment() -> Option<PathBuf> {
+    let executable = env::current_exe().ok();
+    let beside = executable.as_deref().and_then(Path::parent).map(|dir| dir.join("python"));
+    let has_zig = |python: &PathBuf| python.exists() && environment_has_zig(python);
+    beside.filter(has_zig).or_else(|| {
+        let python = env::var_os(PYTHON).filter(|python| !python.is_empty())?;
+        has_module(&python, &[ISOLATED]).then(|| PathBuf::from(python))
+    })
+}
+
+/// Looks for the zig compiler on the path, in the repository that the executable lies in, and in the
+/// environment that it was installed into.
 fn find_zig_elsewhere(sdk: &Sdk) -> Option<Compiler> {
     let root = crate::assets::repository();
     let python = root.map(|root| root.join(ZIG_ENVIRONMENT).join("bin/python"));
-    let command = match python.filter(|python| python.exists() && environment_has_zig(python)) {
+    let python = python.filter(|python| python.exists() && environment_has_zig(python));
+    let command = match python.or_else(own_environment) {
         Some(python) => {
             let mut command = sdk.file.value.zig.command.clone();
             *command.first_mut()? = python.display().to_string();
-            // Neither the current folder's modules nor the environment's settings.
-            command.insert(1, "-I".to_owned());
+            command.insert(1, ISOLATED.to_owned());
             command
         }
         None => {
@@ -165,8 +211,9 @@ fn environment_has_zig(python: &Path) -> bool {
     versions.flatten().any(|entry| entry.path().join("site-packages/ziglang").is_dir())
 }
 
-fn has_module(python: &str) -> bool {
+fn has_module(python: impl AsRef<OsStr>, options: &[&str]) -> bool {
     let status = Command::new(python)
+        .args(options)
         .args(["-c", "import ziglang"])
         .env(PYTHON_SAFE_PATH, "1")
         .stdin(Stdio::null())
@@ -201,9 +248,8 @@ fn none_found(sdk: &Sdk) -> Error {
         ));
     }
     Error::CompilerMissing(format!(
-        "no compiler for the NIC's RISC-V cores is installed: as root, apt-get install \
-         gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf; without root, {}; `pinion doctor` \
-         tells what is there",
+        "no compiler for the NIC's RISC-V cores is installed: {GCC_INSTRUCTIONS}; without root, {}; \
+         `pinion doctor` tells what is there",
         zig_instructions(sdk)
     ))
 }
@@ -221,4 +267,19 @@ fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let mode = |meta: std::fs::Metadata| meta.is_file() && meta.permissions().mode() & 0o111 != 0;
     std::fs::metadata(path).is_ok_and(mode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_what_zig_lacks_and_gcc_has() {
+        let compiler = |family| Compiler { family, command: vec!["cc".to_owned()] };
+        let said = b"error: unsupported linker arg: --wrap\n";
+        let hint = compiler(Family::Zig).lacking(said);
+        assert!(hint.contains("--wrap") && hint.contains("apt-get install gcc-riscv64"), "{hint}");
+        assert_eq!(compiler(Family::Gcc).lacking(said), "");
+        assert_eq!(compiler(Family::Zig).lacking(b"error: expected ';'"), "");
+    }
 }

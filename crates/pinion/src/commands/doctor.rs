@@ -25,7 +25,7 @@ pub fn run() -> Result<Status> {
     let gcc = toolchain::find_gcc(&sdk);
     let zig = toolchain::find_zig(&sdk);
     let native = toolchain::find_gcc(&Sdk::find(Part::Native)?);
-    let has_compiler = gcc.is_some() || zig.is_some();
+    let has_gcc = gcc.is_some();
     let findings = [
         Finding { what: "SDK", state: Ok(sdk.dir.display().to_string()), why: "headers, runtime" },
         Finding {
@@ -43,7 +43,10 @@ pub fn run() -> Result<Status> {
         Finding { what: "picolibc", state: picolibc(), why: "comes with the gcc above" },
         Finding {
             what: "zig",
-            state: zig.map(|cc| cc.to_string()).ok_or_else(|| toolchain::zig_instructions(&sdk)),
+            state: zig
+                .as_ref()
+                .map(ToString::to_string)
+                .ok_or_else(|| toolchain::zig_instructions(&sdk)),
             why: "compiles handlers without root (--cc zig)",
         },
         Finding {
@@ -79,12 +82,20 @@ pub fn run() -> Result<Status> {
         let style = if mark == "ok" { output::GOOD } else { output::REMARK };
         output::print(&format!("{}{rest}\n", output::paint(style, mark)));
     }
-    let verdict = if has_compiler {
-        "Handlers can be compiled and run.\n"
-    } else {
-        "No compiler for handlers: follow one of the two lines above. Existing ELF files run.\n"
+    let verdict = match (has_gcc, zig) {
+        (true, _) => "Handlers can be compiled and run.\n".to_owned(),
+        (false, Some(_)) => format!(
+            "Handlers can be compiled and run, by zig. The SDK and the examples need no other compiler; \
+             their\ncycles are not quite those of the book, which are gcc's. Programs written for gcc \
+             may want what zig has\nnot; --cc gcc, once it is installed, has it:\n{}",
+            toolchain::ZIG_LACKS.map(|(what, _)| format!("  {what}\n")).concat()
+        ),
+        (false, None) => {
+            "No compiler for handlers: follow one of the two lines above. Existing ELF files run.\n"
+                .to_owned()
+        }
     };
-    output::print(verdict);
+    output::print(&verdict);
     Ok(Status::Success)
 }
 
