@@ -1,5 +1,5 @@
 # The README's two commands are `make demo` and `make test`; both bring what is missing.
-.PHONY: help demo test setup build install wheel calibration figures speed hardware book clean
+.PHONY: help demo test setup build install wheel dist calibration figures speed hardware book clean
 
 help:
 	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
@@ -8,6 +8,7 @@ help:
 	@echo "make build        build the command optimised whole, in about four minutes"
 	@echo "make install      put \`pinion\` into cargo's bin folder, completions and man pages into yours"
 	@echo "make wheel        build the Python package into out/wheels"
+	@echo "make dist         build what a release consists of into out/dist"
 	@echo "make calibration  bring the calibration table and the book's outputs up to date"
 	@echo "make figures      make figures again and put them into the book"
 	@echo "make speed        measure how fast it is, and put that into the book"
@@ -33,6 +34,10 @@ install:
 
 wheel:
 	@scripts/wheel.sh
+
+# The same bytes in every folder: scripts/reproducible.py proves it.
+dist:
+	@python3 scripts/dist.py
 
 # Both write into the working copy: look at the difference before committing it.
 calibration:

@@ -77,13 +77,14 @@ STEPS = {
     "captures": [PYTHON, "tests/captures/run.py", "--pinion", PINION],
     "tracks": [PYTHON, "tests/tracks/run.py", "--pinion", PINION],
     "golden": [PYTHON, "tests/golden/run.py", "--pinion", PINION],
+    "release": [PYTHON, "tests/release/run.py", "--pinion", PINION],
     "docs": [PYTHON, "tests/docs/run.py", "--pinion", PINION],
 }
 
 # Steps that only want what `cargo` has built, and run side by side.
 RUNNERS = [
     *("sdk", "pspinsim", "examples", "cluster", "datatypes", "native", "faults", "fpspin"),
-    *("promises", "captures", "tracks", "hardware", "golden", "docs"),
+    *("promises", "captures", "tracks", "hardware", "golden", "release", "docs"),
 ]
 # Those that compile in the examples' own folders, each in its way: one at a time.
 IN_EXAMPLES = {"examples", "cluster", "datatypes", "native", "captures", "tracks"}

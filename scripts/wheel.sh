@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# Builds the Python package into a wheel, with maturin from PyPI in an environment of its own.
+# Builds the Python package into a wheel, the command inside, with maturin from PyPI in an environment of
+# its own.
 #
-#   scripts/wheel.sh [--profile PROFILE] [--out FOLDER]    [default: release, out/wheels]
+#   scripts/wheel.sh [--profile PROFILE] [--out FOLDER] [--command FILE]    [default: release, out/wheels]
 #
+# Without --command the command is built with the same profile.
 # Prints the wheel's path. Exit status 3 when maturin is not there and PyPI cannot be reached.
 set -eu
 cd "$(dirname "$0")/.."
 readonly environment=.toolchain/maturin pinned=maturin==1.16.0 log=.toolchain/maturin.log
-profile=release out=out/wheels
+profile=release out=out/wheels command=
 while [ $# -gt 0 ]; do
     case $1 in
     --profile) profile=$2 ;;
     --out) out=$2 ;;
-    *) echo "wheel: unknown argument $1: --profile PROFILE, --out FOLDER" >&2; exit 2 ;;
+    --command) command=$2 ;;
+    *) echo "wheel: unknown argument $1: --profile PROFILE, --out FOLDER, --command FILE" >&2; exit 2 ;;
     esac
     shift 2
 done
@@ -24,5 +27,11 @@ if ! has_maturin; then
     has_maturin || { echo "wheel: $pinned could not be installed ($log)" >&2; exit 3; }
 fi
 rm -f "$out"/pinion-*.whl
+if [ -z "$command" ]; then
+    cargo build --locked --quiet --profile "$profile" --package pinion >&2
+    # Cargo's folder for the profile `dev`.
+    command=${CARGO_TARGET_DIR:-target}/${profile/#dev/debug}/pinion
+fi
 "$environment/bin/maturin" build --profile "$profile" --locked --out "$out" --quiet >&2
+python3 scripts/packing.py "$out"/pinion-*.whl "$command"
 ls "$out"/pinion-*.whl
