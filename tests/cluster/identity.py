@@ -1,11 +1,12 @@
 """A cluster gives the same bytes with any number of threads and of MPI ranks, with faults, too: what
 programs print, the summary, captures."""
 
+import json
 import os
 import shutil
 import subprocess
 
-from support import EXAMPLES, Skip, check, check_in
+from support import EXAMPLES, REPOSITORY, Skip, check, check_in
 
 FAULTS = "loss=2%,dup=2%,reorder=5%,corrupt=2%,hold=1us,seed=11"
 
@@ -88,6 +89,36 @@ def test_threads_and_ranks_give_the_same_bytes(bench):
 
 def test_threads_and_ranks_give_the_same_bytes_with_faults(bench):
     compare_ranks(bench, "echo", faults=True)
+
+
+def test_ranks_check_as_one_does(bench):
+    """Harts of a node, ordered by another node's answers or not: the seeded bugs of the checker's tests."""
+    app = bench.folder / "app"
+    app.mkdir()
+    (app / "nano.c").write_text((REPOSITORY / "crates/pinion/tests/check/nano.c").read_text())
+    manifest = '[app]\nname = "nano"\nsources = ["nano.c"]\n\n[nanoservice]\nharts = 2\n'
+    (app / "app.toml").write_text(manifest)
+    text = '[cluster]\nname = "checked"\n\n[network]\ntopology = { kind = "star" }\n\n'
+    for name, case in (("other", "relay"), ("ordered", "relayed"), ("late", "relayed_late")):
+        text += f'[[node]]\nname = "{name}"\napp = "app"\nends = {str(name != "other").lower()}\n'
+        text += f'args = ["{case}", "{{other}}", "{{{name}}}"]\n\n'
+    (bench.folder / "checked.toml").write_text(text)
+
+    def check_with(name, run):
+        summary = bench.folder / f"{name}.json"
+        words = ["run", "checked.toml", "--check", "--quiet", "--json", summary, "--threads", 1]
+        done = run(words)
+        check(done.returncode == 3, f"{name}: status {done.returncode}: {done.stdout}{done.stderr}")
+        return seen(done, {"json": summary})
+
+    alone = check_with("alone", lambda words: bench.command(*words, status=3))
+    findings = json.loads(alone["json"])["check"]["findings"]
+    found = sorted((finding["node"], finding["kind"]) for finding in findings)
+    check(found == [("late", "lost_update"), ("ordered", "data_race")], f"{found}")
+    for ranks in (2, 3):
+        found = check_with(f"ranks-{ranks}", lambda words: mpirun(bench, ranks, words))
+        for part in found:
+            check(found[part] == alone[part], f"{part} differs with {ranks} ranks")
 
 
 def test_threads_alone_give_the_same_bytes(bench):

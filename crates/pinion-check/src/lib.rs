@@ -38,5 +38,5 @@ mod shared;
 
 pub use checker::Checker;
 pub use lines::{INTENDED, Lines, SYNCHRONISES};
-pub use nano::{NanoChecker, Post, Program};
+pub use nano::{NanoChecker, Parcel, Post, Program};
 pub use pinion_observe::check::{Access, Deed, Finding, Kind, Seen, Told, Verdict, Who};

@@ -294,13 +294,11 @@ impl Job<'_> {
         }
         let plan = Plan::load(file, self.options)?;
         let options = cluster::RunOptions::default();
-        let mut summary = match self.checks() && ranks::started() == 1 {
-            true => cluster::check(&plan, &options, watch)?,
-            false => match ranks::with(|ranks| cluster::run(&plan, &options, ranks, watch))? {
-                Some(summary) => summary,
-                None => return Ok((Vec::new(), 0, false)),
-            },
-        };
+        let summary = ranks::with(|ranks| match self.checks() {
+            true => cluster::check(&plan, &options, ranks, watch),
+            false => cluster::run(&plan, &options, ranks, watch),
+        })?;
+        let Some(mut summary) = summary else { return Ok((Vec::new(), 0, false)) };
         let verdict = summary.check.take();
         let mut said = self.troubles(&summary, &[]);
         said.extend(found(verdict));

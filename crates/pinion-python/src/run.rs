@@ -409,7 +409,7 @@ impl Asked {
         plan.built().for_each(|built| note(built, watch));
         let run = self.cluster_options()?;
         let summary = match self.checks {
-            true => Some(cluster::check(&plan, &run, watch)?),
+            true => cluster::check(&plan, &run, &mut Alone, watch)?,
             false => cluster::run(&plan, &run, &mut Alone, watch)?,
         };
         let summary =

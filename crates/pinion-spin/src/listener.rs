@@ -9,12 +9,13 @@ use pinion_sim::Time;
 use pinion_sim::probe::{self, Hears, Vocabulary};
 
 pub use pinion_sim::probe::Deaf;
+use serde::{Deserialize, Serialize};
 
 use crate::ContextId;
 use crate::scene::Scene;
 
 /// Names the three kinds of handlers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum HandlerKind {
     /// First packet of a message.
     Header,
@@ -331,7 +332,7 @@ pub struct TransferRecord {
 }
 
 /// Names what an HPU works at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningTask {
     /// Its packet's number.
     pub packet: u64,

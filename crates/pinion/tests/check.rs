@@ -3,6 +3,7 @@
 
 #[allow(dead_code)]
 mod outside;
+mod ranks;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use pinion::report::Outputs;
 use pinion::service::Service;
 use pinion::traffic::Packets;
 use pinion::watch::Unobserved;
+use pinion_net::fabric::Ranks;
+use ranks::with_ranks;
 
 /// Files with seeded bugs, the last one those of nanoservices.
 const FILES: [&str; 5] = ["uninitialised.c", "packets.c", "commands.c", "races.c", SERVICES];
@@ -170,15 +173,23 @@ fn check_service(service: &Service, traffic: Traffic) -> Verdict {
     summary.unwrap().check.unwrap()
 }
 
-/// Checks a cluster, with one thread and two.
+/// Checks a cluster, with one thread and two, and with several ranks.
 fn check_cluster(file: &Path, options: &Options, patience: Option<u64>) -> Verdict {
     let plan = Plan::load(file, options).unwrap();
-    let check = |threads| {
+    let check = |threads, ranks| {
         let options = cluster::RunOptions { threads, patience, ..cluster::RunOptions::default() };
-        cluster::check(&plan, &options, &mut Unobserved).unwrap().check.unwrap()
+        let summary = with_ranks(ranks, |ranks: &mut dyn Ranks| {
+            cluster::check(&plan, &options, ranks, &mut Unobserved).unwrap()
+        });
+        summary.check.unwrap()
     };
-    let verdict = check(1);
-    assert_eq!(verdict.to_json(), check(2).to_json(), "{}", file.display());
+    let verdict = check(1, 1);
+    for (threads, ranks) in [(2, 1), (1, 2), (1, 3)] {
+        let other = check(threads, ranks);
+        let of = format!("{}: {threads} threads, {ranks} ranks", file.display());
+        assert_eq!(verdict.to_json(), other.to_json(), "{of}");
+        assert_eq!(verdict.to_text(), other.to_text(), "{of}");
+    }
     verdict
 }
 

@@ -1,71 +1,16 @@
 //! A cluster's summary is the same whatever runs it: threads, and ranks that are threads themselves
 //! here and tell each other all through channels. tests/cluster/identity.py does it with MPI.
 
+mod ranks;
+
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
 use pinion::app::Options;
 use pinion::cluster::{Plan, RunOptions, run};
 use pinion::report::Report as _;
 use pinion::watch::Unobserved;
-use pinion_net::fabric::{FabricError, Ranks, Status};
-
-type Told = (Vec<u8>, Status);
-
-/// Is one of several ranks.
-struct Joined {
-    rank: usize,
-    to: Vec<Sender<Told>>,
-    from: Vec<Receiver<Told>>,
-}
-
-fn joined(count: usize) -> Vec<Joined> {
-    let mut ranks: Vec<Joined> =
-        (0..count).map(|rank| Joined { rank, to: Vec::new(), from: Vec::new() }).collect();
-    for to in 0..count {
-        for from in 0..count {
-            let (sender, receiver) = channel();
-            ranks[from].to.push(sender);
-            ranks[to].from.push(receiver);
-        }
-    }
-    ranks
-}
-
-impl Ranks for Joined {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn count(&self) -> usize {
-        self.to.len()
-    }
-
-    fn exchange(
-        &mut self,
-        parcels: Vec<Vec<u8>>,
-        status: Status,
-    ) -> Result<(Vec<Vec<u8>>, Status), FabricError> {
-        for (to, parcel) in self.to.iter().zip(parcels) {
-            let _ = to.send((parcel, status));
-        }
-        let (mut arrived, mut together) = (Vec::new(), Status::NONE);
-        for (rank, from) in self.from.iter().enumerate() {
-            let gone = |_| FabricError::Rank { rank, problem: "it is gone".to_owned() };
-            let (parcel, status) = from.recv().map_err(gone)?;
-            together = together.with(status);
-            arrived.push(parcel);
-        }
-        Ok((arrived, together))
-    }
-
-    fn gather(&mut self, parcel: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>, FabricError> {
-        let mut parcels = vec![Vec::new(); self.count()];
-        parcels[0] = parcel;
-        let (arrived, _) = self.exchange(parcels, Status::NONE)?;
-        Ok((self.rank == 0).then_some(arrived))
-    }
-}
+use pinion_net::fabric::Ranks;
+use ranks::with_ranks;
 
 fn plan(example: &str, changes: &[&str]) -> Plan {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(example);
@@ -78,16 +23,9 @@ fn plan(example: &str, changes: &[&str]) -> Plan {
 fn summary(plan: &Plan, threads: usize, ranks: usize, faults: Option<&str>) -> String {
     let faults = faults.map(|text| text.parse().unwrap());
     let options = RunOptions { threads, faults, ..RunOptions::default() };
-    let summaries: Vec<_> = std::thread::scope(|scope| {
-        let ranks = joined(ranks).into_iter().map(|mut ranks| {
-            let options = options.clone();
-            scope.spawn(move || run(plan, &options, &mut ranks, &mut Unobserved).unwrap())
-        });
-        let ranks: Vec<_> = ranks.collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    let summary = with_ranks(ranks, |ranks: &mut dyn Ranks| {
+        run(plan, &options, ranks, &mut Unobserved).unwrap()
     });
-    assert!(summaries[1..].iter().all(Option::is_none), "only rank 0 sums up");
-    let summary = summaries.into_iter().next().flatten().unwrap();
     format!("{}{:#}", summary.section.console(), summary.to_json())
 }
 

@@ -37,7 +37,7 @@ use messages::{Moment, RECEIVE, SEND};
 use pinion_observe::check::{Deed, Kind, Seen, Who};
 use pinion_observe::trace::{Settling, Works};
 use post::Abroad;
-pub use post::Post;
+pub use post::{Parcel, Post};
 pub use program::Program;
 use threads::Threads;
 

@@ -4,13 +4,15 @@
 //!
 //! Nodes are simulated at the same time, so a letter may be written before or after another node looks
 //! for it. It is looked for only when it could have arrived: then it was written in an earlier window,
-//! whatever the number of threads.
+//! whatever the number of threads. Where the nodes are shared among processes, those letters go with the
+//! window's frames.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pinion_nanopu::Cycle;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::clocks::{Clocks, join};
 
@@ -29,6 +31,21 @@ struct Letter {
     world: World,
 }
 
+/// A letter that goes to another process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parcel {
+    way: Way,
+    sent: Cycle,
+    world: Vec<(u32, Vec<u32>)>,
+}
+
+impl Parcel {
+    /// Gives the address of the node that it is for.
+    pub const fn to(&self) -> u32 {
+        self.way.1
+    }
+}
+
 /// Holds what nodes have written to each other, and was not read.
 #[derive(Default)]
 struct Letters(Mutex<FxHashMap<Way, Vec<Letter>>>);
@@ -45,6 +62,28 @@ impl Post {
     /// Makes the post of a cluster whose nodes are at least so many cycles apart.
     pub fn new(shortest: u64) -> Self {
         Self { letters: Arc::default(), shortest }
+    }
+
+    /// Takes the letters for nodes that are elsewhere, by address.
+    pub fn leaving(&self, is_elsewhere: impl Fn(u32) -> bool) -> Vec<Parcel> {
+        let mut letters = self.letters();
+        let leaving = letters.extract_if(|(_, to, _), _| is_elsewhere(*to));
+        let parcel = |way: Way, Letter { sent, world }: Letter| {
+            let world = world.into_iter().map(|(node, known)| (node, known.to_vec()));
+            Parcel { way, sent, world: world.collect() }
+        };
+        leaving
+            .flat_map(|(way, letters)| letters.into_iter().map(move |letter| parcel(way, letter)))
+            .collect()
+    }
+
+    /// Adds letters that have come from elsewhere.
+    pub fn come(&self, parcels: Vec<Parcel>) {
+        let mut letters = self.letters();
+        for Parcel { way, sent, world } in parcels {
+            let world = world.into_iter().map(|(node, known)| (node, known.into())).collect();
+            letters.entry(way).or_default().push(Letter { sent, world });
+        }
     }
 
     fn letters(&self) -> MutexGuard<'_, FxHashMap<Way, Vec<Letter>>> {
@@ -177,6 +216,26 @@ mod tests {
         at_a.0.receive(&mut at_a.1, 1, (B, 1), 300);
         assert!(at_a.1.knows(1, 0, asked));
         assert!(!at_a.1.knows(1, 0, later), "what it did behind its question is not ordered");
+    }
+
+    #[test]
+    fn letters_go_to_another_process_and_order_as_they_would_here() {
+        let (here, there) = (Post::new(10), Post::new(10));
+        let mut at_a = (Abroad::new(&here, A, 2), Clocks::new(2));
+        let mut at_b = (Abroad::new(&there, B, 2), Clocks::new(2));
+        let asked = at_a.1.own(0);
+        at_a.0.send(&mut at_a.1, 0, (B, 0), 5);
+        at_a.0.send(&mut at_a.1, 0, (A, 0), 6);
+        let leaving = here.leaving(|to| to == B);
+        assert_eq!(leaving.iter().map(Parcel::to).collect::<Vec<_>>(), [B]);
+        assert!(here.leaving(|to| to == B).is_empty(), "it is gone");
+        there.come(leaving);
+        at_b.0.receive(&mut at_b.1, 1, (A, 0), 15);
+        at_b.0.send(&mut at_b.1, 1, (A, 1), 20);
+        here.come(there.leaving(|to| to == A));
+        at_a.0.receive(&mut at_a.1, 1, (B, 1), 30);
+        assert!(at_a.1.knows(1, 0, asked));
+        assert_eq!(here.letters().len(), 1, "its own letter stays here");
     }
 
     #[test]

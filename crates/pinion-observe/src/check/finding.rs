@@ -1,9 +1,10 @@
 //! What is wrong, as it was seen: kinds, and accesses.
 
 use pinion_spin::RunningTask;
+use serde::{Deserialize, Serialize};
 
 /// Names what can be wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// A value that nobody wrote decides, addresses, or leaves.
     Uninitialised,
@@ -235,7 +236,7 @@ impl Kind {
 }
 
 /// Says what was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Deed {
     /// A load.
     Read,
@@ -326,7 +327,7 @@ impl Deed {
 }
 
 /// Says who did it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Who {
     /// A handler.
     Hpu {
@@ -350,7 +351,7 @@ pub enum Who {
 }
 
 /// Holds one access.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Seen {
     /// What was done.
     pub deed: Deed,

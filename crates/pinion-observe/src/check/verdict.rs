@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use pinion_sim::Time;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::finding::{Finding, Kind, Seen, Who};
@@ -11,7 +12,7 @@ use crate::fault::program::{Debug, describe};
 use crate::words::{count, kind_name, written};
 
 /// Holds what was found.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Verdict {
     /// The findings, in the order in which they were made.
     pub findings: Vec<Told>,
@@ -20,7 +21,7 @@ pub struct Verdict {
 }
 
 /// Holds a finding, in words.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Told {
     /// What is wrong.
     pub kind: Kind,
@@ -39,7 +40,7 @@ pub struct Told {
 }
 
 /// Holds one access of a finding, in words.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Access {
     /// The access as it was seen.
     pub seen: Seen,

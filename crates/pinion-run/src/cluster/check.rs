@@ -1,15 +1,18 @@
 //! A run of a cluster that is checked: each node by itself, with the order that messages bring between
-//! nanoPUs; what is found with the node's name.
+//! nanoPUs; what is found with the node's name. Each rank checks its own nodes, and what harts know of
+//! each other goes from rank to rank with the frames.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pinion_check::{Checker, Lines, NanoChecker, Post, Program, Verdict};
-use pinion_net::fabric::Alone;
+use pinion_net::fabric::{Ranks, home};
+use pinion_net::topology::Place;
 
+use super::mail::Mail;
 use super::plan::{Plan, Target};
 use super::rows::NodeRow;
-use super::run::{RunOptions, trace};
+use super::run::{RunOptions, conclude, gather, go};
 use super::summary::Summary;
 use super::tracing::{NodeTracer, Tracing};
 use crate::watch::Observer;
@@ -44,33 +47,66 @@ impl NodeChecker {
     }
 }
 
-/// Runs a cluster as [`run`](super::run::run) does, on this process alone, and checks its nodes.
+/// Runs a cluster as [`run`](super::run::run) does, and checks its nodes; `None` at ranks other than 0.
 ///
 /// # Errors
 /// As [`run`](super::run::run).
-pub fn check(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<Summary> {
-    let mut checkers = checkers(plan);
-    let nodes = checkers.iter_mut().map(|(node, checker)| (*node, checker.tracer())).collect();
-    let tracing = Tracing { nodes, network: None };
-    let summary = trace(plan, options, &mut Alone, observer, tracing)?;
-    let mut summary = summary.expect("a rank that is alone sums up");
-    let mut verdict = Verdict::default();
-    for (node, checker) in checkers {
-        let row = summary.section.nodes.iter().find(|row| row.node == node);
-        if let Some((row, (group, _))) = row.zip(plan.group_of(node)) {
-            verdict.add_node(&plan.names[node], checker.verdict(&group.target, row));
-        }
-    }
-    summary.check = Some(verdict);
-    Ok(summary)
-}
-
-/// Makes a checker for each node that runs a program; nodes with the same share what is known of it.
-fn checkers(plan: &Plan) -> Vec<(usize, NodeChecker)> {
-    let mut programs: BTreeMap<*const Service, Arc<Program>> = BTreeMap::new();
-    let mut lines: BTreeMap<*const App, Arc<Lines>> = BTreeMap::new();
+pub fn check(
+    plan: &Plan,
+    options: &RunOptions,
+    ranks: &mut dyn Ranks,
+    observer: &mut dyn Observer,
+) -> Result<Option<Summary>> {
     let latencies = plan.network.topology.cables.iter().map(|cable| cable.link.latency_cycles);
     let post = Post::new(latencies.min().unwrap_or(1));
+    let mut checkers = checkers(plan, &post, ranks);
+    let nodes = checkers.iter_mut().map(|(node, checker)| (*node, checker.tracer())).collect();
+    let tracing = Tracing { nodes, network: None };
+    #[cfg(target_os = "linux")]
+    if let Some(folder) = &options.live {
+        let mut summary = super::live::replay(plan, folder, options, observer, tracing)?;
+        let verdicts = verdicts(plan, checkers, &summary.section.nodes);
+        summary.check = Some(joined(plan, verdicts));
+        return Ok(Some(summary));
+    }
+    let ran = go(plan, options, &mut Mail::new(plan, ranks, &post), observer, tracing)?;
+    let verdicts = verdicts(plan, checkers, &ran.share.nodes);
+    let summary = conclude(plan, options, ranks, ran)?;
+    let all = gather(ranks, verdicts)?;
+    Ok(summary.zip(all).map(|(mut summary, all)| {
+        summary.check = Some(joined(plan, all.into_iter().flatten().collect()));
+        summary
+    }))
+}
+
+/// By node, what was found there.
+type Verdicts = Vec<(usize, Verdict)>;
+
+/// Says what was found in nodes, which ended as their rows say.
+fn verdicts(plan: &Plan, checkers: Vec<(usize, NodeChecker)>, rows: &[NodeRow]) -> Verdicts {
+    let verdict = |(node, checker): (usize, NodeChecker)| {
+        let row = rows.iter().find(|row| row.node == node)?;
+        let (group, _) = plan.group_of(node)?;
+        Some((node, checker.verdict(&group.target, row)))
+    };
+    checkers.into_iter().filter_map(verdict).collect()
+}
+
+/// Joins what was found in nodes, in their order.
+fn joined(plan: &Plan, mut verdicts: Verdicts) -> Verdict {
+    verdicts.sort_by_key(|(node, _)| *node);
+    let mut joined = Verdict::default();
+    verdicts.into_iter().for_each(|(node, found)| joined.add_node(&plan.names[node], found));
+    joined
+}
+
+/// Makes a checker for each node of this rank's that runs a program; nodes with the same share what is
+/// known of it.
+fn checkers(plan: &Plan, post: &Post, ranks: &dyn Ranks) -> Vec<(usize, NodeChecker)> {
+    let mut programs: BTreeMap<*const Service, Arc<Program>> = BTreeMap::new();
+    let mut lines: BTreeMap<*const App, Arc<Lines>> = BTreeMap::new();
+    let topology = &plan.network.topology;
+    let is_ours = |node: &usize| home(topology, Place::Node(*node), ranks.count()) == ranks.rank();
     let checker = |node: usize| {
         let (group, _) = plan.group_of(node)?;
         let checker = match &group.target {
@@ -78,7 +114,7 @@ fn checkers(plan: &Plan) -> Vec<(usize, NodeChecker)> {
                 let program = programs.entry(Arc::as_ptr(service));
                 let program = program.or_insert_with(|| Arc::new(Program::of(service)));
                 let (machine, ip) = (&setup.machine.value, plan.address(node));
-                let checker = NanoChecker::new(program, machine, ip, setup.clock).with_post(&post);
+                let checker = NanoChecker::new(program, machine, ip, setup.clock).with_post(post);
                 NodeChecker::Nano(Box::new(checker))
             }
             Target::Handlers { app } => {
@@ -90,5 +126,5 @@ fn checkers(plan: &Plan) -> Vec<(usize, NodeChecker)> {
         };
         Some((node, checker))
     };
-    (0..plan.nodes()).filter_map(checker).collect()
+    (0..plan.nodes()).filter(is_ours).filter_map(checker).collect()
 }

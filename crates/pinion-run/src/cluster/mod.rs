@@ -13,6 +13,7 @@ mod gauges;
 #[cfg(target_os = "linux")]
 pub mod live;
 mod load_end;
+mod mail;
 mod manifest;
 mod nano_end;
 mod network;

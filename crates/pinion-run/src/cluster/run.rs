@@ -11,6 +11,8 @@ use pinion_net::fabric::{Fabric, Options, Outcome, Ranks, home};
 use pinion_net::fault::FaultSpec;
 use pinion_net::middleware::PortTap;
 use pinion_net::topology::Place;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::end::End;
 use super::frames_end::FramesEnd;
@@ -78,6 +80,27 @@ pub fn trace(
     if let Some(folder) = &options.live {
         return super::live::replay(plan, folder, options, observer, tracing).map(Some);
     }
+    let ran = go(plan, options, ranks, observer, tracing)?;
+    conclude(plan, options, ranks, ran)
+}
+
+/// What a rank has of a run that is over.
+pub(super) struct Ran {
+    /// The rows of its own nodes, cables and switches.
+    pub share: Share,
+    ended: Ended,
+    host: Duration,
+    threads: usize,
+}
+
+/// Runs this rank's nodes with those of all ranks.
+pub(super) fn go(
+    plan: &Plan,
+    options: &RunOptions,
+    ranks: &mut dyn Ranks,
+    observer: &mut dyn Observer,
+    tracing: Tracing<'_>,
+) -> Result<Ran> {
     let begun = Instant::now();
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -106,9 +129,20 @@ pub fn trace(
     let ended = Ended { ending, rests: outcome == Outcome::Rests, at: now };
     let share = share(plan, options, fabric, &ended)?;
     network.map_or(Ok(()), |mut network| network.finish())?;
-    let Some(share) = gather(ranks, share)? else { return Ok(None) };
+    Ok(Ran { share, ended, host: begun.elapsed(), threads })
+}
+
+/// Sums up what all ranks have of a run; `None` at ranks other than 0.
+pub(super) fn conclude(
+    plan: &Plan,
+    options: &RunOptions,
+    ranks: &mut dyn Ranks,
+    ran: Ran,
+) -> Result<Option<Summary>> {
+    let Ran { share, ended, host, threads } = ran;
+    let Some(shares) = gather(ranks, share)? else { return Ok(None) };
     let workers = (threads, ranks.count());
-    Ok(Some(sum_up(plan, options, share, &ended, begun.elapsed(), workers)))
+    Ok(Some(sum_up(plan, options, join(shares), &ended, host, workers)))
 }
 
 /// Sums up all ranks' shares of a run.
@@ -296,17 +330,25 @@ pub(super) fn share(
     Ok(share)
 }
 
-/// Collects all ranks' shares at rank 0, in the order in which one rank alone would list them.
-fn gather(ranks: &mut dyn Ranks, share: Share) -> Result<Option<Share>> {
+/// Collects what each rank has at rank 0, in the order of ranks; `None` at the others.
+pub(super) fn gather<T: Serialize + DeserializeOwned>(
+    ranks: &mut dyn Ranks,
+    own: T,
+) -> Result<Option<Vec<T>>> {
     if ranks.count() == 1 {
-        return Ok(Some(share));
+        return Ok(Some(vec![own]));
     }
     let broken = |error: serde_json::Error| Error::part("cannot exchange results", error);
-    let parcel = serde_json::to_vec(&share).map_err(broken)?;
+    let parcel = serde_json::to_vec(&own).map_err(broken)?;
     let Some(parcels) = ranks.gather(parcel).map_err(failed)? else { return Ok(None) };
+    let all = parcels.iter().map(|parcel| serde_json::from_slice(parcel).map_err(broken));
+    all.collect::<Result<_>>().map(Some)
+}
+
+/// Joins all ranks' shares, in the order in which one rank alone would list them.
+fn join(shares: Vec<Share>) -> Share {
     let mut all = Share::default();
-    for parcel in parcels {
-        let mut share: Share = serde_json::from_slice(&parcel).map_err(broken)?;
+    for mut share in shares {
         all.nodes.append(&mut share.nodes);
         all.cables.append(&mut share.cables);
         all.switches.append(&mut share.switches);
@@ -317,5 +359,5 @@ fn gather(ranks: &mut dyn Ranks, share: Share) -> Result<Option<Share>> {
     all.cables.sort_by_key(|row| (row.number, row.back));
     all.switches.sort_by_key(|row| row.switch);
     all.loads.sort_by_key(|row| row.node);
-    Ok(Some(all))
+    all
 }
