@@ -123,6 +123,7 @@ impl Header {
     ///
     /// # Errors
     /// [`NotLnic`] says what keeps it from being a frame of `protocol`.
+    #[inline]
     pub fn parse(frame: &[u8], protocol: u8) -> Result<(Self, &[u8]), NotLnic> {
         let Some((head, payload)) = frame.split_first_chunk::<LNIC_HEADER_BYTES>() else {
             return Err(NotLnic::Short);

@@ -6,7 +6,7 @@
 //! belongs to the oldest request from its peer and port to its context, or, with a load, to the one
 //! that carries the same time of sending.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ use pinion_net::load::flits;
 use pinion_sim::Clock;
 
 use super::run::PEER_IP;
+use super::waiting::{Key, Waiting};
 use super::wire::{Direction, Wire};
 use pinion_app::error::{Error, Result};
 use pinion_observe::report::{Histogram, Partial};
@@ -42,8 +43,8 @@ const HEAD: [&str; 17] = [
     "malformed",
 ];
 
-/// Bounds the requests of one peer, port and context that wait for an answer; some get none.
-const MOST_WAITING: usize = 1 << 16;
+/// Bounds the peers that are known.
+const MOST_PEERS: usize = 1 << 16;
 
 /// Chooses what is written about frames.
 #[derive(Debug, Clone, Default)]
@@ -62,9 +63,6 @@ pub enum Matching {
     /// The one that carries this word of payload.
     Word(usize),
 }
-
-/// Names a request: by peer, its port, the node's context and, where it tells, a word.
-type Key = (u32, u16, u16, u64);
 
 /// Counts frames.
 #[derive(Debug, Clone, Copy, Default)]
@@ -94,9 +92,10 @@ pub struct Frames {
     wire: Wire,
     matching: Matching,
     clock: Clock,
-    waiting: HashMap<Key, VecDeque<(u16, Cycle)>>,
-    /// The addresses from which frames came.
+    waiting: Waiting,
+    /// The addresses from which frames came, and the last one of them.
     peers: HashSet<u32>,
+    last_peer: u32,
     among_others: bool,
     rows: Vec<(Cycle, bool, Row)>,
     csv: Option<(csv::Writer<BufWriter<File>>, Partial, PathBuf)>,
@@ -135,8 +134,9 @@ impl Frames {
             wire,
             matching,
             clock,
-            waiting: HashMap::new(),
+            waiting: Waiting::default(),
             peers: HashSet::from([PEER_IP]),
+            last_peer: PEER_IP,
             among_others: false,
             rows: Vec::new(),
             csv: None,
@@ -165,25 +165,25 @@ impl Frames {
         let parsed = self.wire.parse(Direction::In, frame);
         if let Ok((header, _)) = &parsed
             && !self.among_others
-            && self.peers.len() < MOST_WAITING
+            && header.src_ip != self.last_peer
+            && self.peers.len() < MOST_PEERS
         {
             self.peers.insert(header.src_ip);
+            self.last_peer = header.src_ip;
         }
         if let Ok((header, payload)) = &parsed
             && header.flags == Flags::DATA
             && header.pkt_offset == 0
         {
             let key = (header.src_ip, header.src_context, header.dst_context);
-            let queue = self.waiting.entry(self.key(key, payload)).or_default();
             // Where messages have ids, the same one again is the same message.
-            let is_again = self.wire.acknowledges()
-                && queue.back().is_some_and(|(id, _)| *id == header.tx_msg_id);
-            if !is_again && queue.len() < MOST_WAITING {
-                queue.push_back((header.tx_msg_id, first));
-            }
+            let (id, have_ids) = (header.tx_msg_id, self.wire.acknowledges());
+            let is_again = |last: &(u16, Cycle)| have_ids && last.0 == id;
+            self.waiting.put(self.key(key, payload), (id, first), is_again);
         }
-        let header = parsed.map(|(header, _)| header);
-        self.note(first, true, Row { last, bytes: frame.len(), header, latency: None });
+        if self.csv.is_some() {
+            self.note(first, Direction::In, (last, None), frame);
+        }
     }
 
     /// Hears of a frame that leaves.
@@ -199,18 +199,14 @@ impl Frames {
         {
             self.counts.payload_out += payload.len() as u64;
             if header.pkt_offset == 0 {
-                if !self.among_others && !self.peers.contains(&header.dst_ip) {
+                let is_known = header.dst_ip == self.last_peer || self.among_others;
+                if !is_known && !self.peers.contains(&header.dst_ip) {
                     self.counts.strays += 1;
                     self.counts.stray_ip = header.dst_ip;
                 }
                 let key = (header.dst_ip, header.dst_context, header.src_context);
-                let key = self.key(key, payload);
-                if let Some(queue) = self.waiting.get_mut(&key) {
-                    latency = queue.pop_front().map(|(_, arrived)| first.saturating_sub(arrived));
-                    if queue.is_empty() {
-                        self.waiting.remove(&key);
-                    }
-                }
+                let request = self.waiting.take(self.key(key, payload));
+                latency = request.map(|(_, arrived)| first.saturating_sub(arrived));
             }
         }
         if let Some(cycles) = latency {
@@ -220,8 +216,9 @@ impl Frames {
             let written = writer.write(self.clock.time(first).ps(), frame);
             note_error(&mut self.error, written.map_err(Error::from));
         }
-        let header = parsed.map(|(header, _)| header);
-        self.note(first, false, Row { last, bytes: frame.len(), header, latency });
+        if self.csv.is_some() {
+            self.note(first, Direction::Out, (last, latency), frame);
+        }
     }
 
     fn key(&self, (ip, port, context): (u32, u16, u16), payload: &[u8]) -> Key {
@@ -234,10 +231,17 @@ impl Frames {
         }
     }
 
-    fn note(&mut self, first: Cycle, is_in: bool, row: Row) {
-        if self.csv.is_some() {
-            self.rows.push((first, is_in, row));
-        }
+    /// Keeps a frame for its line.
+    fn note(
+        &mut self,
+        first: Cycle,
+        direction: Direction,
+        (last, latency): (Cycle, Option<Cycle>),
+        frame: &[u8],
+    ) {
+        let header = self.wire.parse(direction, frame).map(|(header, _)| header);
+        let row = Row { last, bytes: frame.len(), header, latency };
+        self.rows.push((first, direction == Direction::In, row));
     }
 
     /// Writes the frames before `cycle`; none earlier will come.

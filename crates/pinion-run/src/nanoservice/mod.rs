@@ -23,6 +23,7 @@ mod setup;
 pub mod summary;
 mod text;
 mod trace;
+mod waiting;
 pub mod wire;
 
 pub use check::{check, checker, rests};

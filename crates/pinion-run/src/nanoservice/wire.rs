@@ -1,9 +1,9 @@
 //! Frames of a node's transport, as its peer sees them: frames come in and are taken apart,
 //! messages and acknowledgements go out as frames. It holds nothing but the transport.
 
-use pinion_nanopu::machine::transport::TransportKind;
-use pinion_nanopu::transport::{Address, Outgoing, Transport};
-use pinion_net::frame::lnic::{Flags, HOMA_PROTOCOL, Header};
+use pinion_nanopu::machine::transport::{RAW_PROTOCOL, TransportKind};
+use pinion_nanopu::transport::{Address, DropReason, Outgoing, Transport};
+use pinion_net::frame::lnic::{Flags, HOMA_PROTOCOL, Header, NDP_PROTOCOL};
 use pinion_net::frame::{self, Content};
 
 use super::setup::Setup;
@@ -23,6 +23,9 @@ pub enum Direction {
 /// Reads and writes frames.
 pub struct Wire {
     transport: Box<dyn Transport>,
+    /// Its frames are those between nanoPUs with this protocol number, and nothing else decides of them.
+    protocol: Option<u8>,
+    acknowledges: bool,
     /// Messages are datagrams.
     is_udp: bool,
     port_base: u16,
@@ -37,8 +40,17 @@ impl Wire {
     pub fn new(setup: &Setup, ip: u32) -> Self {
         let machine = &setup.machine.value;
         let node = &setup.address;
+        let transport = setup.transport();
+        let protocol = match machine.transport.kind {
+            TransportKind::Ndp => Some(NDP_PROTOCOL),
+            TransportKind::Homa => Some(HOMA_PROTOCOL),
+            TransportKind::Raw => Some(RAW_PROTOCOL),
+            TransportKind::Udp | TransportKind::P4 => None,
+        };
         Self {
-            transport: setup.transport(),
+            acknowledges: transport.send_rules().acknowledged,
+            transport,
+            protocol,
             is_udp: machine.transport.frames() == TransportKind::Udp,
             port_base: setup.port_base(),
             packet_bytes: usize::from(machine.transmit.packet_bytes).clamp(1, PACKET_BYTES),
@@ -58,14 +70,27 @@ impl Wire {
 
     /// Tells whether the transport acknowledges messages.
     pub fn acknowledges(&self) -> bool {
-        self.transport.send_rules().acknowledged
+        self.acknowledges
     }
 
     /// Takes a frame apart; contexts are contexts, whatever stands for them on the wire.
     ///
     /// # Errors
     /// The name of what is wrong with it.
+    #[inline]
     pub fn parse<'f>(
+        &mut self,
+        direction: Direction,
+        frame: &'f [u8],
+    ) -> Result<(Header, &'f [u8]), &'static str> {
+        if let Some(protocol) = self.protocol {
+            return Header::parse(frame, protocol).map_err(|why| DropReason::from(why).name());
+        }
+        self.parse_other(direction, frame)
+    }
+
+    /// Takes a frame of another transport apart.
+    fn parse_other<'f>(
         &mut self,
         direction: Direction,
         frame: &'f [u8],
