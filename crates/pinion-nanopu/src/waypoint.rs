@@ -131,3 +131,16 @@ pub struct Departing {
     /// When the arbiter could choose it.
     pub offered: Cycle,
 }
+
+/// What somebody has to know of a node that has run already, to follow its frames and messages from now on.
+#[derive(Clone, Debug, Default)]
+pub struct Met {
+    /// Number of frames that have come.
+    pub frames_come: u64,
+    /// Number of frames that have left.
+    pub frames_left: u64,
+    /// Harts and contexts that have messages.
+    pub unknown: Vec<(u8, u16)>,
+    /// Harts and contexts that have none, and how many they have ended.
+    pub known: Vec<(u8, u16, u64)>,
+}

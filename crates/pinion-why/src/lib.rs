@@ -20,6 +20,6 @@ pub mod nano;
 pub mod way;
 
 pub use find::Which;
-pub use handlers::{Answer, Census, Found, Lines, Target, Witness, answer};
+pub use handlers::{Answer, Census, Elf, Found, Lines, Subject, Target, Witness, answer};
 pub use locks::{Holder, LockWait, Spent};
 pub use way::Longest;

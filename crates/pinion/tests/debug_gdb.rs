@@ -186,8 +186,60 @@ fn why_leads_to_where_the_longest_part_begins() {
     assert_eq!(output.status.code(), Some(0), "{printed}{said}");
     expect_in_order(&printed, &["packet 12, message 12 of sums", "Switching to thread"]);
     expect_in_order(&said, &["where its longest part begins: sum_ph runs", "goes to cycle"]);
+}
+
+/// Asks `why` with `--goto`; gives what it prints and says.
+fn goes_to(folder: &Folder, asked: &[&str]) -> (String, String) {
+    let output = folder.pinion(&[&["why", "--goto"], asked].concat());
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{printed}{said}");
+    (printed, said)
+}
+
+#[test]
+fn of_a_cluster_it_leads_to_the_node_where_it_took_longest() {
+    let folder = Folder::new("gdb-goto-cluster");
+    let Some(_) = application(&folder) else { return };
+    // Handlers, at which a request takes longer than in the generator and on the cables; and harts.
+    for (example, node) in [("cluster_filter", "filter"), ("cluster_echo", "server")] {
+        let cluster = outside::example(example);
+        let (printed, said) =
+            goes_to(&folder, &[&cluster, "--message", "3", "--build-dir", "built"]);
+        expect_in_order(&printed, &["request 3"]);
+        expect_in_order(
+            &said,
+            &[
+                &format!("gdb opens at {node} in cycle "),
+                "where its longest part",
+                "goes to cycle ",
+            ],
+        );
+    }
+    // Somebody may want another one: its own message.
     let cluster = outside::example("cluster_echo");
-    folder.refuses(&["why", &cluster, "--goto"], &["say with --node NAME on whose"]);
+    let (_, said) =
+        goes_to(&folder, &[&cluster, "--message", "3", "--node", "server", "--build-dir", "built"]);
+    expect_in_order(&said, &["gdb opens at server in cycle "]);
+    // Lost on a cable, it is at no node.
+    let lost = ["--link", "loss=20%,seed=3", "--dropped", "--build-dir", "built", "--goto"];
+    let output = folder.pinion(&[&["why", &cluster][..], &lost].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    expect_in_order(&said, &["--goto: nothing of that is at a node that runs a program"]);
+}
+
+#[test]
+fn what_was_dropped_is_gone_to() {
+    let folder = Folder::new("gdb-goto-drop");
+    let Some(_) = application(&folder) else { return };
+    let app = folder.calibration("words", "reduce").display().to_string();
+    let words = "--generate udp,size=1024,count=60 --set inbound.when_full=\"drop\" --set mpq.count=4 \
+                 --set mpq.static_cells=1 --set mpq.shared_cells=4 --dropped";
+    let asked: Vec<&str> = std::iter::once(app.as_str()).chain(words.split_whitespace()).collect();
+    let (printed, said) = goes_to(&folder, &asked);
+    expect_in_order(&printed, &["dropped"]);
+    expect_in_order(&said, &["gdb opens in cycle ", "where it is dropped", "goes to cycle "]);
 }
 
 #[test]
@@ -208,7 +260,7 @@ fn why_is_told_of_messages_and_leads_to_them() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{printed}{said}");
         expect_in_order(&printed, &["essage 3"]);
-        expect_in_order(&said, &["gdb opens in cycle ", "`continue` goes to cycle "]);
+        expect_in_order(&said, &["gdb opens", " in cycle ", "`continue` goes to cycle "]);
         let commands = "monitor goto message 3\ncontinue\nmonitor why\nmonitor why message 2\n\
                         monitor why message 99999\ndetach\n";
         folder.write("commands.gdb", format!("set pagination off\nset width 0\n{commands}"));

@@ -10,6 +10,7 @@ use super::{Node, Progress};
 use crate::Cycle;
 use crate::core::Core;
 use crate::event::{Event, Listener, NanoPu, Retirements, Told};
+use crate::waypoint::Met;
 
 /// Takes the frames that leave a node.
 pub trait Sink {
@@ -125,6 +126,25 @@ impl<L: Listener, C: Chip> NodeEnd<L, C> {
 }
 
 impl<L: Listener> NodeEnd<L> {
+    /// Tells what somebody has to know who begins to listen now.
+    pub fn met(&self, contexts: u16) -> Met {
+        let receive = self.node.receive();
+        let left = self.node.transmit().counters().frames();
+        let frames_left = left.saturating_sub(self.held.len() as u64);
+        let mut met = Met { frames_come: receive.frames_come(), frames_left, ..Met::default() };
+        for hart in 0..self.node.harts() as u8 {
+            for context in 0..contexts {
+                if receive.outstanding(hart, context) > 0 {
+                    met.unknown.push((hart, context));
+                } else {
+                    let ended = self.node.interface(hart.into()).ended_messages(context);
+                    met.known.push((hart, context, ended));
+                }
+            }
+        }
+        met
+    }
+
     /// Counts the words that wait in harts' queues.
     pub fn unread_words(&self, contexts: u16) -> u64 {
         let harts = 0..self.node.harts();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::node::{NodeEnd, Progress};
 use pinion_nanopu::transport::Address;
+use pinion_nanopu::waypoint::Met;
 use pinion_sim::node::{Node, Ports, RestoreError, SaveError, Saved, Trouble};
 
 use super::rows::NodeRow;
@@ -53,6 +54,11 @@ impl<L: Settling + Send> NanoEnd<L> {
     /// Gives the node.
     pub fn node(&self) -> &pinion_nanopu::node::Node {
         &self.inner.node
+    }
+
+    /// Tells what somebody has to know of the node who begins to listen now.
+    pub fn met(&self) -> Met {
+        self.inner.met(self.setup.machine.value.hart_interface.contexts)
     }
 
     /// Tells whether messages are inside that somebody waits for.

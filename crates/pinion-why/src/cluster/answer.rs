@@ -7,6 +7,7 @@ use pinion_observe::document::Document;
 use pinion_observe::trace::handler_name;
 use pinion_observe::words::{count, number, written};
 use pinion_run::cluster::{Plan, Target};
+use pinion_sim::Time;
 use pinion_spin::HandlerRecord;
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ use super::lost::Lost;
 use super::visits::Work;
 use crate::handlers::{RUN, handler_json, write_handler};
 use crate::nano::WORK;
-use crate::way::{self, LineShare, Way, longest};
+use crate::way::{self, LineShare, Longest, Part, Way, longest};
 
 /// Says why.
 pub struct Answer<'a> {
@@ -131,6 +132,26 @@ impl<'a> Answer<'a> {
         document
     }
 
+    /// Gives the node with a program where it takes longest, or where it was dropped, and the longest part
+    /// there; `None`: no such node has to do with it.
+    pub fn longest(&self) -> Option<(usize, Longest)> {
+        let runs = |node: &usize| {
+            let target = self.plan.group_of(*node).map(|(group, _)| &group.target);
+            matches!(target, Some(Target::Nanoservice { .. } | Target::Handlers { .. }))
+        };
+        let done = match &self.head {
+            Head::Done(done) => done,
+            Head::Lost(lost) => {
+                return Some((lost.node.filter(runs)?, Longest::drop(lost.time)));
+            }
+        };
+        let node = |part: &Part| {
+            let names = &self.plan.names;
+            names.iter().position(|name| part.place.as_deref() == Some(name)).filter(runs)
+        };
+        done.way.longest_at(node, |node, from| done.hart_at(self.plan, node, from))
+    }
+
     /// Draws the way as a waterfall, in SVG, with a lane for each node; `None` of a frame that was lost.
     ///
     /// # Errors
@@ -171,6 +192,19 @@ fn until(heard: &Heard<'_>, meant: &Meant) -> &'static str {
 }
 
 impl Done<'_> {
+    /// Gives the hart or HPU of a node that works at it at a time, if one does.
+    fn hart_at(&self, plan: &Plan, node: usize, at: Time) -> Option<u32> {
+        let hart = self.works.iter().find(|work| work.node == node);
+        if let Some(work) = hart {
+            return Some(work.hart.into());
+        }
+        let Target::Handlers { app } = &plan.group_of(node)?.0.target else { return None };
+        let nics = self.nics.iter().filter(|nic| nic.node == plan.names[node]);
+        let mut ran = nics.flat_map(|nic| &nic.handlers).map(|(_, ran)| ran);
+        let ran = ran.find(|ran| (ran.start..ran.end).contains(&at))?;
+        Some(ran.cluster * app.machine.value.cluster.cores + ran.hpu)
+    }
+
     fn route(&self, plan: &Plan) -> Vec<String> {
         let journey = &self.meant.journey;
         let first = std::iter::once(journey.origin());

@@ -188,7 +188,7 @@ impl<'a> Chain<'a> {
         if let Some(arrival) = witness.arrival() {
             self.builder.step(arrival, Step::own("arrival"), "comes in whole", Behind::nobody);
         }
-        handlers::follow(&mut self.builder, app, witness, &spent.locks, (nth, end));
+        handlers::follow(&mut self.builder, &**app, witness, &spent.locks, (nth, end));
     }
 
     /// Follows the last trip's frame at the node that it reached.

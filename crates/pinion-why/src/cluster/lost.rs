@@ -26,6 +26,8 @@ pub struct Lost {
     pub sender: Option<(usize, u64)>,
     /// Where: a cable, a switch's queue, a node.
     pub place: String,
+    /// The node, if it is one.
+    pub node: Option<usize>,
     /// What stands in front of its place in a sentence.
     pub preposition: &'static str,
     /// Why, in a word.
@@ -121,8 +123,12 @@ impl Heard<'_> {
             Raw::Network(..) => "in",
             Raw::Nano(..) | Raw::Nic(..) => "at",
         };
+        let node = match raw {
+            Raw::Network(..) => None,
+            Raw::Nano(node, ..) | Raw::Nic(node, ..) => Some(*node),
+        };
         let (reason, all, same) = (reason(raw), 0, 0);
-        Lost { time, sender, place, preposition, reason, sentence, behind, all, same }
+        Lost { time, sender, place, node, preposition, reason, sentence, behind, all, same }
     }
 
     fn tell_network(&self, fate: &Fate) -> (String, String, Behind) {

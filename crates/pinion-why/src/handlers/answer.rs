@@ -11,13 +11,12 @@ use super::census::{DroppedTarget, Found, Target};
 use super::chain::{self, RUN};
 use super::drop::{self, Inside};
 use super::life::Life;
+use super::subject::Subject;
 use super::witness::Witness;
 use crate::locks::Spent;
 use crate::way::{self, Builder, LineShare, Longest, Way};
-use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_observe::document::Document;
-use pinion_observe::trace::handler_name;
 use pinion_observe::words::{bytes, count, kind_name, number, written};
 
 /// Says why.
@@ -48,8 +47,14 @@ struct Done {
 
 impl Answer {
     /// Puts together what was found, seen and counted.
-    pub fn new(app: &App, found: &Found, witness: &Witness, spent: Spent) -> Self {
-        let (name, machine) = (app.manifest.app.name.clone(), &app.machine.value);
+    pub fn new<'s>(
+        subject: impl Into<Subject<'s>>,
+        found: &Found,
+        witness: &Witness,
+        spent: Spent,
+    ) -> Self {
+        let subject = subject.into();
+        let (name, machine) = (subject.name.to_owned(), subject.machine);
         let (head, sentence) = match found {
             Found::Dropped(dropped) => {
                 let inside = drop::inside(witness);
@@ -61,18 +66,19 @@ impl Answer {
                 let record = life.map(|life| life.record.clone()).unwrap_or_default();
                 let mut builder = Builder::new(target.arrival, target.end);
                 let until = (target.departed.then_some(0), target.end);
-                chain::follow(&mut builder, app, witness, &spent.locks, until);
+                chain::follow(&mut builder, subject, witness, &spent.locks, until);
                 let way = Way { parts: builder.finish() };
                 let handlers: Vec<HandlerRecord> =
                     life.into_iter().flat_map(Life::handlers).cloned().collect();
                 let lines = spent.lines;
                 let running = || cause::running(&handlers, &lines);
                 let sentence = way.sentence(|part| (part.step == RUN).then(running));
-                let named =
-                    |ran: HandlerRecord| (handler_name(app, ran.context, ran.kind).to_owned(), ran);
+                let named = |ran: HandlerRecord| {
+                    (subject.handler_name(ran.context, ran.kind).to_owned(), ran)
+                };
                 let done = Done {
                     target: *target,
-                    context: app.contexts[record.context.0 as usize].name.clone(),
+                    context: subject.context_name(record.context).to_owned(),
                     record,
                     way,
                     handlers: handlers.into_iter().map(named).collect(),
@@ -124,9 +130,12 @@ impl Answer {
         })
     }
 
-    /// Gives the longest part of the way; `None` of a packet that was dropped.
+    /// Gives the longest part of the way, or the drop.
     pub fn longest(&self) -> Option<Longest> {
-        let Head::Done(done) = &self.head else { return None };
+        let done = match &self.head {
+            Head::Done(done) => done,
+            Head::Dropped(dropped, _) => return Some(Longest::drop(dropped.time)),
+        };
         done.way.longest(|from| {
             let runs = |ran: &&(String, HandlerRecord)| (ran.1.start..ran.1.end).contains(&from);
             let ran = done.handlers.iter().find(runs).map(|(_, ran)| ran);

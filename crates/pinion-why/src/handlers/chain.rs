@@ -3,11 +3,11 @@
 use pinion_sim::Time;
 
 use super::life::{Command, Life, Task};
+use super::subject::Subject;
 use super::witness::{Deed, Others, Witness};
 use crate::locks::{Holder, LOCK_WAIT, LockWait};
 use crate::way::{Behind, Blocker, Builder, Seat, Step, Who};
-use pinion_app::app::App;
-use pinion_observe::trace::{INTERFACES, SEND, clock, handler_name};
+use pinion_observe::trace::{INTERFACES, SEND};
 
 const ARRIVAL: Step = Step::wait("arrival");
 const PORT_WAIT: Step = Step::wait("port_wait");
@@ -37,14 +37,15 @@ fn named_holder(holder: &Holder) -> Option<Blocker> {
 
 /// Follows the packet that a witness has kept until its end: the n-th packet that its handlers sent has left
 /// (`sent`), or its completion is back. `locks` are what its handlers waited for meanwhile.
-pub fn follow(
+pub fn follow<'s>(
     builder: &mut Builder,
-    app: &App,
+    subject: impl Into<Subject<'s>>,
     witness: &Witness,
     locks: &[LockWait],
     (sent, end): (Option<usize>, Time),
 ) {
-    let mut follower = Follower { app, others: &witness.others, locks, builder, end };
+    let subject = subject.into();
+    let mut follower = Follower { subject, others: &witness.others, locks, builder, end };
     if let Some(life) = witness.life() {
         follower.follow(life, sent);
     }
@@ -53,7 +54,7 @@ pub fn follow(
 }
 
 struct Follower<'a> {
-    app: &'a App,
+    subject: Subject<'a>,
     others: &'a Others,
     locks: &'a [LockWait],
     builder: &'a mut Builder,
@@ -97,8 +98,8 @@ impl Follower<'_> {
 
     /// Gives what it takes to match a packet and to write it where nothing is in the way, in ps.
     fn writing_ps(&self, bytes: u32) -> u64 {
-        let inbound = &self.app.machine.value.inbound;
-        clock(self.app).time(inbound.latency_cycles + inbound.port_cycles(bytes)).ps()
+        let inbound = &self.subject.machine.inbound;
+        self.subject.clock().time(inbound.latency_cycles + inbound.port_cycles(bytes)).ps()
     }
 
     /// Follows a task until its handler begins.
@@ -150,7 +151,7 @@ impl Follower<'_> {
     /// Follows a task from its handler's begin to its completion's leaving.
     fn run(&mut self, life: &Life, task: &Task) {
         if let Some(ran) = &task.handler {
-            let handler = handler_name(self.app, life.record.context, ran.kind);
+            let handler = self.subject.handler_name(life.record.context, ran.kind);
             self.run_until(ran.end, &format!("{handler} runs"));
         }
         if let Some(pushed) = task.pushed {
@@ -175,7 +176,7 @@ impl Follower<'_> {
         let handler = task
             .handler
             .as_ref()
-            .map_or("handler", |ran| handler_name(self.app, life.record.context, ran.kind));
+            .map_or("handler", |ran| self.subject.handler_name(life.record.context, ran.kind));
         self.run_until(command.issued, &format!("{handler} runs until it sends"));
         if let Some(out) = command.out {
             self.step(out, COMMAND_OUT, "the command leaves its cluster", Behind::nobody);

@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap as HashMap;
 use pinion_sim::Time;
 use pinion_spin::{Event, HandlerRecord, Hears, Interest, Spin};
 
+use super::subject::Subject;
 use super::witness::Witness;
 use crate::locks::{Deed, Does, Locks, Spent};
 use crate::way::shares;
-use pinion_app::app::App;
 use pinion_app::error::Result;
-use pinion_observe::trace::{EARLY_CYCLES, SourceLines, Tracer, clock};
+use pinion_observe::trace::{EARLY_CYCLES, Tracer};
 
 /// Hears a packet's handlers, instruction by instruction.
 pub struct Lines {
@@ -32,9 +32,9 @@ pub struct Lines {
 
 impl Lines {
     /// Makes a listener for the packet that a witness has kept; `None`: no handler ran for it.
-    pub fn new(app: &App, witness: &Witness) -> Option<Self> {
+    pub fn new<'s>(subject: impl Into<Subject<'s>>, witness: &Witness) -> Option<Self> {
         let life = witness.life()?;
-        let clock = clock(app);
+        let clock = subject.into().clock();
         let (first, last) = (life.handlers().next()?.start, life.handlers().last()?.end);
         let begin = clock.time(clock.cycle_at(first).saturating_sub(EARLY_CYCLES));
         let ran = |one: &HandlerRecord| {
@@ -47,10 +47,12 @@ impl Lines {
     }
 
     /// Gives what the handlers spent their time with.
-    pub fn spent(&self, app: &App) -> Spent {
+    pub fn spent<'s>(&self, subject: impl Into<Subject<'s>>) -> Spent {
         let counts = self.counts.iter().map(|(pc, sums)| (u64::from(*pc), *sums));
-        let lines = shares((&app.built.elf, &app.image), counts);
-        let locks = self.locks.waits(clock(app), &SourceLines::read(&app.built.elf));
+        let subject = subject.into();
+        let source = subject.lines();
+        let lines = shares((&source, subject.image), counts);
+        let locks = self.locks.waits(subject.clock(), &source);
         Spent { lines, locks }
     }
 }

@@ -14,6 +14,7 @@ mod chain;
 mod drop;
 mod life;
 mod lines;
+mod subject;
 mod witness;
 
 pub use answer::Answer;
@@ -22,4 +23,5 @@ pub use ask::answer;
 pub use census::{Census, Found, Target};
 pub(crate) use chain::{RUN, follow};
 pub use lines::Lines;
+pub use subject::{Elf, Subject};
 pub use witness::Witness;

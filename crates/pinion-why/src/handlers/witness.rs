@@ -10,8 +10,8 @@ use pinion_spin::{
 
 use super::census::Found;
 use super::life::{Command, Life, Task};
-use pinion_app::app::App;
-use pinion_observe::trace::{Packets, Tracer, clock};
+use super::subject::Subject;
+use pinion_observe::trace::{Packets, Tracer};
 
 /// Something that another packet did.
 #[derive(Clone, Copy, Debug)]
@@ -65,30 +65,31 @@ pub struct Witness {
 
 impl Witness {
     /// Makes a witness for the packet that was found.
-    pub fn new(app: &App, found: &Found) -> Self {
+    pub fn new<'s>(subject: impl Into<Subject<'s>>, found: &Found) -> Self {
+        let subject = subject.into();
         match found {
             Found::Done(target) => {
                 let to = target.end.max(target.completion);
-                Self { to, ..Self::of(app, Some(target.packet), target.arrival) }
+                Self { to, ..Self::of(subject, Some(target.packet), target.arrival) }
             }
             Found::Dropped(dropped) => {
-                Self { to: dropped.time, ..Self::of(app, None, dropped.time) }
+                Self { to: dropped.time, ..Self::of(subject, None, dropped.time) }
             }
         }
     }
 
     /// Makes a witness for a packet, which others are in the way of from a moment on.
-    pub fn of_packet(app: &App, packet: u64, from: Time) -> Self {
-        Self::of(app, Some(packet), from)
+    pub fn of_packet<'s>(subject: impl Into<Subject<'s>>, packet: u64, from: Time) -> Self {
+        Self::of(subject.into(), Some(packet), from)
     }
 
-    fn of(app: &App, packet: Option<u64>, from: Time) -> Self {
+    fn of(subject: Subject<'_>, packet: Option<u64>, from: Time) -> Self {
         Self {
-            clock: clock(app),
+            clock: subject.clock(),
             packet,
             from,
             to: Time::MAX,
-            inside: Packets::new(&app.machine.value),
+            inside: Packets::new(subject.machine),
             lives: HashMap::default(),
             running: HashMap::default(),
             commands: HashMap::default(),

@@ -79,9 +79,13 @@ impl Answer {
         self.clock
     }
 
-    /// Gives the longest part of the way; `None` of what has none.
+    /// Gives the longest part of the way, or the drop; `None` of what has neither.
     pub fn longest(&self) -> Option<Longest> {
-        let Head::Done(done) = &self.head else { return None };
+        let done = match &self.head {
+            Head::Done(done) => done,
+            Head::Dropped(dropped) => return Some(Longest::drop(self.clock.time(dropped.at))),
+            Head::Control(..) => return None,
+        };
         done.way.longest(|from| {
             let (life, from) = (&done.life, self.clock.cycle_at(from));
             let (_, hart, _) = life.chosen?;

@@ -2,6 +2,7 @@
 
 use pinion_app::error::Result;
 use pinion_app::service::Service;
+use pinion_nanopu::waypoint::Met;
 use pinion_observe::trace::Settling;
 use pinion_run::nanoservice::Setup;
 
@@ -16,10 +17,23 @@ use crate::locks::Spent;
 /// When there is no such message, and those of `hear`.
 pub fn answer(
     which: Which,
-    (service, setup): (&Service, &Setup),
+    what: (&Service, &Setup),
     hear: &mut dyn FnMut(&mut (dyn Settling + Send)) -> Result<bool>,
 ) -> Result<Option<Answer>> {
-    let mut follower = Follower::new(setup);
+    answer_since(which, what, &Met::default(), hear)
+}
+
+/// Does the same of a node that had run already when it was heard first.
+///
+/// # Errors
+/// As [`answer`].
+pub fn answer_since(
+    which: Which,
+    (service, setup): (&Service, &Setup),
+    met: &Met,
+    hear: &mut dyn FnMut(&mut (dyn Settling + Send)) -> Result<bool>,
+) -> Result<Option<Answer>> {
+    let mut follower = Follower::since(setup, met);
     if !hear(&mut follower)? {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use pinion_app::error::{Error, Result};
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::{NanoPu, Retirements, Told};
-use pinion_nanopu::waypoint::Waypoint;
+use pinion_nanopu::waypoint::{Met, Waypoint};
 use pinion_run::nanoservice::run::Settling;
 use pinion_run::nanoservice::{Setup, Works};
 use pinion_sim::Clock;
@@ -61,6 +61,8 @@ pub struct Follower {
     egress_cycles: Cycle,
     /// What was heard and may be followed by something earlier.
     heard: Vec<(Cycle, Waypoint)>,
+    /// Numbers of the first frames that it hears of, that come and that leave.
+    first: (u64, u64),
     frames: Vec<Arrival>,
     works: Works,
     lives: BTreeMap<u64, Life>,
@@ -108,6 +110,7 @@ impl Follower {
             clock: setup.clock,
             egress_cycles: latency.arbiter_cycles + latency.pipeline_cycles,
             heard: Vec::new(),
+            first: (0, 0),
             frames: Vec::new(),
             works: Works::default(),
             lives: BTreeMap::new(),
@@ -116,6 +119,17 @@ impl Follower {
             last_flits: Vec::new(),
             dropped: Vec::new(),
         }
+    }
+
+    /// Makes a listener for a node that has run already.
+    pub fn since(setup: &Setup, met: &Met) -> Self {
+        let mut follower = Self::new(setup);
+        follower.first = (met.frames_come, met.frames_left);
+        met.unknown.iter().for_each(|(hart, context)| follower.works.doubt(*hart, *context));
+        met.known.iter().for_each(|(hart, context, ended)| {
+            follower.works.know(*hart, *context, *ended);
+        });
+        follower
     }
 
     fn follow(&mut self, at: Cycle, waypoint: &Waypoint) {
@@ -176,7 +190,9 @@ impl Follower {
             }
             Waypoint::Leaves { frame, packet, first_flit } => {
                 let message = packet.map(|packet| packet.message);
-                let last_flit = self.last_flits.get(frame as usize).copied().unwrap_or(first_flit);
+                let place = frame.checked_sub(self.first.1).map(|place| place as usize);
+                let last_flit = place.and_then(|place| self.last_flits.get(place).copied());
+                let last_flit = last_flit.unwrap_or(first_flit);
                 self.left.push(Left { message, chosen: at, last_flit });
                 let Some(packet) = packet else { return };
                 let departure = Departure {
@@ -202,7 +218,9 @@ impl Follower {
     }
 
     fn look_up(&mut self, frame: u64, at: Cycle, fate: Fate) -> (Cycle, usize) {
-        let Some(arrival) = self.frames.get_mut(frame as usize) else { return (at, 0) };
+        let place = frame.checked_sub(self.first.0).map(|place| place as usize);
+        let arrival = place.and_then(|place| self.frames.get_mut(place));
+        let Some(arrival) = arrival else { return (at, 0) };
         arrival.found = Some((at, fate));
         (arrival.first_flit, arrival.bytes)
     }
@@ -244,7 +262,7 @@ impl Follower {
 
     /// Gives a frame that came.
     pub fn arrival(&self, frame: u64) -> Option<&Arrival> {
-        self.frames.get(usize::try_from(frame).ok()?)
+        self.frames.get(usize::try_from(frame.checked_sub(self.first.0)?).ok()?)
     }
 
     /// Gives the frames that left, in order.
@@ -305,7 +323,10 @@ impl Follower {
         let Some(arrival) = self.arrival(frame) else {
             return Err(Error::Usage(match self.frames.len() {
                 0 => "--packet: no frame came in this run".to_owned(),
-                count => format!("--packet {frame}: frames 0 to {} came", count - 1),
+                count => {
+                    let (first, last) = (self.first.0, self.first.0 + count as u64 - 1);
+                    format!("--packet {frame}: frames {first} to {last} came")
+                }
             }));
         };
         match arrival.found.ok_or_else(inside)? {
@@ -339,12 +360,20 @@ impl Follower {
         DroppedFrame { frame, at, fate: own, bytes, all: self.dropped.len() as u64, same }
     }
 
+    /// Tells whether a message came before the first one that it has heard of.
+    fn came_before(&self, message: u32) -> bool {
+        self.lives.keys().next().is_some_and(|first| u64::from(message) < *first)
+    }
+
     fn nothing(&self, which: Which) -> Error {
         let Some(last) = self.lives.keys().next_back() else {
             let why = "no message came in this run: `pinion run` says what became of frames";
             return Error::Usage(why.to_owned());
         };
         Error::Usage(match which {
+            Which::Message(message) if self.came_before(message) => {
+                format!("--message {message} came before anybody listened")
+            }
             Which::Message(message) if u64::from(message) <= *last => {
                 let stands = self.lives.get(&u64::from(message)).map_or_else(String::new, stands);
                 format!("--message {message} did not get through: {stands}")

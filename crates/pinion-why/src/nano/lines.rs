@@ -72,8 +72,9 @@ impl WorkLines {
     /// Gives what it spent its time with.
     pub fn spent(&self, service: &Service, clock: Clock) -> Spent {
         let counts = self.counts.iter().map(|(pc, sums)| (*pc, *sums));
-        let lines = shares((&service.built.elf, &service.image), counts);
-        let locks = self.locks.waits(clock, &SourceLines::read(&service.built.elf));
+        let source = SourceLines::read(&service.built.elf);
+        let lines = shares((&source, &service.image), counts);
+        let locks = self.locks.waits(clock, &source);
         Spent { lines, locks }
     }
 

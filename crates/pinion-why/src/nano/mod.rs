@@ -12,7 +12,7 @@ mod life;
 mod lines;
 
 pub use answer::{Answer, why_dropped};
-pub use ask::answer;
+pub use ask::{answer, answer_since};
 pub use chain::Chain;
 pub(crate) use chain::WORK;
 pub use follower::{DroppedFrame, Follower, Found};

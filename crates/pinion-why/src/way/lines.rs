@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use pinion_isa::elf::Image;
 use pinion_observe::trace::SourceLines;
@@ -33,10 +32,9 @@ impl LineShare {
 
 /// Adds up cycles and instructions by line, the longest first; `counts` has them by address.
 pub fn shares(
-    (elf, image): (&Path, &Image),
+    (lines, image): (&SourceLines, &Image),
     counts: impl Iterator<Item = (u64, (u64, u64))>,
 ) -> Vec<LineShare> {
-    let lines = SourceLines::read(elf);
     let mut by_place: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for (pc, (cycles, instructions)) in counts {
         let place = lines.at(pc).map(str::to_owned);

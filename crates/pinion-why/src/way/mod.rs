@@ -28,22 +28,50 @@ pub struct Way {
     pub parts: Vec<Part>,
 }
 
-/// The longest part of a way, for a debugger.
+/// What a debugger shows of a way: its longest part, or the drop that it ends with.
 #[derive(Clone, Debug)]
 pub struct Longest {
     /// When it begins.
     pub from: Time,
-    /// What happens, in words.
-    pub what: String,
+    /// What happens, in words; `None`: it is dropped.
+    pub what: Option<String>,
     /// Number of the hart that works at it then, if one does.
     pub hart: Option<u32>,
+}
+
+impl Longest {
+    /// Makes that of what is dropped.
+    pub const fn drop(from: Time) -> Self {
+        Self { from, what: None, hart: None }
+    }
+
+    /// Says where that is.
+    pub fn words(&self) -> String {
+        match &self.what {
+            Some(what) => format!("where its longest part begins: {what}"),
+            None => "where it is dropped".to_owned(),
+        }
+    }
 }
 
 impl Way {
     /// Gives the longest part; the last one of those that are equal.
     pub fn longest(&self, hart_at: impl FnOnce(Time) -> Option<u32>) -> Option<Longest> {
-        let part = self.parts.iter().rev().max_by_key(|part| part.ps())?;
-        Some(Longest { from: part.from, what: part.what.clone(), hart: hart_at(part.from) })
+        longest_of(self.parts.iter(), hart_at)
+    }
+
+    /// Gives the place among some at which it takes longest in all, and the longest part there.
+    pub fn longest_at<P: PartialEq + Copy>(
+        &self,
+        place_of: impl Fn(&Part) -> Option<P>,
+        hart_at: impl FnOnce(P, Time) -> Option<u32>,
+    ) -> Option<(P, Longest)> {
+        let place_of = &place_of;
+        let at = |place: P| self.parts.iter().filter(move |part| place_of(part) == Some(place));
+        let places = self.parts.iter().filter_map(place_of);
+        let took = |place: &P| at(*place).map(Part::ps).sum::<u64>();
+        let place = places.max_by_key(took)?;
+        Some((place, longest_of(at(place), |from| hart_at(place, from))?))
     }
 
     /// Gives when it begins.
@@ -122,6 +150,15 @@ impl Way {
     }
 }
 
+/// Gives the longest of some parts; the last one of those that are equal.
+fn longest_of<'p>(
+    parts: impl DoubleEndedIterator<Item = &'p Part>,
+    hart_at: impl FnOnce(Time) -> Option<u32>,
+) -> Option<Longest> {
+    let part = parts.rev().max_by_key(|part| part.ps())?;
+    Some(Longest { from: part.from, what: Some(part.what.clone()), hart: hart_at(part.from) })
+}
+
 /// Says how long a way is among all.
 pub fn standing_line(took_ps: u64, standing: &Standing, noun: &str) -> String {
     let Standing { median_ps, longer, all } = *standing;
@@ -132,4 +169,25 @@ pub fn standing_line(took_ps: u64, standing: &Standing, noun: &str) -> String {
         count(longer),
         count(all)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_takes_longest_where_its_parts_are_longest_together() {
+        let mut builder = Builder::new(Time::ZERO, Time::from_ps(100));
+        for (place, to) in [("a", 20), ("cable", 60), ("b", 85), ("a", 100)] {
+            builder.place(&place.into());
+            builder.step(Time::from_ps(to), Step::own(place), place, Behind::nobody);
+        }
+        let way = Way { parts: builder.finish() };
+        let nodes = ["a", "b"];
+        let node = |part: &Part| nodes.iter().position(|node| part.place.as_deref() == Some(node));
+        let (node, longest) = way.longest_at(node, |node, _| Some(node as u32 + 7)).unwrap();
+        assert_eq!((node, longest.from.ps(), longest.hart), (0, 0, Some(7)));
+        assert_eq!(way.longest(|_| None).unwrap().from.ps(), 20, "wherever it is");
+        assert!(way.longest_at(|_| None::<u8>, |_, _| None).is_none());
+    }
 }

@@ -60,8 +60,9 @@ pub struct WhyArgs {
     /// In this node of a cluster
     #[arg(long, value_name = "NAME", help_heading = "Which packet")]
     pub node: Option<String>,
-    /// Open the debugger at the beginning of the longest part of its way; of a cluster, on the --node
-    #[arg(long, conflicts_with = "dropped", help_heading = "Output")]
+    /// Open the debugger where the longest part of its way begins, or where it was dropped; of a cluster, on
+    /// the node where it took longest, or on the --node
+    #[arg(long, help_heading = "Output")]
     pub goto: bool,
     #[command(flatten)]
     pub run: RunArgs,

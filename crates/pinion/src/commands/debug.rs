@@ -89,13 +89,9 @@ pub fn run(args: &DebugArgs) -> Result<Status> {
 }
 
 /// Opens gdb where the longest part of a way begins, in a cycle of the node, on the hart that works at it then.
-pub fn go_to(
-    run: &RunArgs,
-    node: Option<String>,
-    (cycle, longest): &(u64, Longest),
-) -> Result<Status> {
-    let what = &longest.what;
-    output::notice(&format!("gdb opens in cycle {cycle}, where its longest part begins: {what}"));
+pub fn go_to(run: &RunArgs, node: Option<String>, cycle: u64, longest: &Longest) -> Result<Status> {
+    let place = node.as_ref().map_or_else(String::new, |node| format!(" at {node}"));
+    output::notice(&format!("gdb opens{place} in cycle {cycle}, {}", longest.words()));
     let commands = [format!("monitor goto cycle {cycle}"), "continue".to_owned()];
     let thread = longest.hart.map(|hart| format!("thread {}", hart + 1));
     let more = commands.into_iter().chain(thread);

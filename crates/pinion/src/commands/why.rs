@@ -8,10 +8,10 @@ use pinion::nanoservice::run::Settling;
 use pinion::nanoservice::{self, Setup};
 use pinion::report::{Ending, Outputs, write_whole};
 use pinion::service::Service;
-use pinion::trace::Tracer;
+use pinion::trace::{Tracer, clock};
 use pinion::why::{self, Longest, Which, nano};
 use pinion_net::fabric::Alone;
-use pinion_sim::Time;
+use pinion_sim::{Clock, Time};
 use serde_json::Value;
 
 use super::look::{self, Quiet};
@@ -30,10 +30,6 @@ pub fn run(args: &WhyArgs) -> Result<Status> {
         draws: args.svg.is_some(),
         is_quiet: args.run.quiet,
     };
-    if cluster::locate(&args.run.app.app).is_some() && args.goto && args.node.is_none() {
-        let why = "--goto opens the debugger on one node's harts: say with --node NAME on whose";
-        return Err(Error::Usage(why.to_owned()));
-    }
     let told = match question.ask()? {
         Answered::Told(told) => told,
         Answered::Interrupted(what) => {
@@ -41,16 +37,22 @@ pub fn run(args: &WhyArgs) -> Result<Status> {
             return Ok(Status::Interrupted);
         }
     };
-    output::print(&told.text);
-    if let Some((path, drawn)) = args.svg.as_ref().zip(told.drawn) {
+    let Told { text, drawn, document, longest } = *told;
+    output::print(&text);
+    if let Some((path, drawn)) = args.svg.as_ref().zip(drawn) {
         write_whole(path, drawn.as_bytes())?;
     }
     if let Some(path) = &args.run.report.json {
-        output::write_json(path, &format!("{:#}", told.document))?;
+        output::write_json(path, &format!("{:#}", document))?;
     }
-    match told.longest.filter(|_| args.goto) {
-        Some(longest) => debug::go_to(&args.run, args.node.clone(), &longest),
-        None => Ok(Status::Success),
+    match longest {
+        _ if !args.goto => Ok(Status::Success),
+        Some(spot) => debug::go_to(&args.run, args.node.clone().or(spot.node), spot.cycle, &spot.longest),
+        None => Err(Error::Usage(
+            "--goto: nothing of that is at a node that runs a program; `pinion debug --node NAME` opens \
+             the debugger on one"
+                .to_owned(),
+        )),
     }
 }
 
@@ -96,8 +98,23 @@ struct Told {
     text: String,
     drawn: Option<String>,
     document: Value,
-    /// Where the longest part begins, in the cycles of the node, if there is one.
-    longest: Option<(u64, Longest)>,
+    longest: Option<Spot>,
+}
+
+/// Where the longest part begins.
+struct Spot {
+    /// The node of a cluster, where nobody has named one.
+    node: Option<String>,
+    /// The cycle of it.
+    cycle: u64,
+    longest: Longest,
+}
+
+impl Spot {
+    /// Counts in the cycles of a clock.
+    fn at(clock: Clock, longest: Longest) -> Self {
+        Self { node: None, cycle: clock.cycle_at(longest.from), longest }
+    }
 }
 
 /// What comes of a question.
@@ -170,7 +187,15 @@ impl Question<'_> {
         }
         let hear = &mut |to, tracing: Tracing<'_>| self.hear_cluster(plan, to, tracing);
         let answered = why::cluster::ask(self.which, plan, hear, &mut |answer| {
-            self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), None)
+            let spot = answer.longest().and_then(|(node, longest)| {
+                let own = match &plan.group_of(node)?.0.target {
+                    Target::Handlers { app } => clock(app),
+                    _ => plan.clock,
+                };
+                let (node, cycle) = (plan.names[node].clone(), own.cycle_at(longest.from));
+                Some(Spot { node: Some(node), cycle, longest })
+            });
+            self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), spot)
         })?;
         Ok(answered.unwrap_or(Answered::Interrupted("request")))
     }
@@ -209,8 +234,8 @@ impl Question<'_> {
         let Some(answer) = nano::answer(self.which, (service, setup), hear)? else {
             return Ok(Answered::Interrupted("message"));
         };
-        let longest = answer.longest().map(|part| (answer.clock().cycle_at(part.from), part));
-        self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), longest)
+        let spot = answer.longest().map(|part| Spot::at(answer.clock(), part));
+        self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), spot)
     }
 
     /// Tells why a packet of handlers took as long as it did, or was dropped. `hear` makes the run, heard
@@ -223,8 +248,8 @@ impl Question<'_> {
         let Some(answer) = why::answer(self.which, app, hear)? else {
             return Ok(Answered::Interrupted("packet"));
         };
-        let longest = answer.longest().map(|part| (answer.clock().cycle_at(part.from), part));
-        self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), longest)
+        let spot = answer.longest().map(|part| Spot::at(answer.clock(), part));
+        self.answered(answer.to_text(), answer.to_json(), || answer.to_svg(), spot)
     }
 
     fn answered(
@@ -232,7 +257,7 @@ impl Question<'_> {
         text: String,
         document: Value,
         draw: impl FnOnce() -> Result<Option<String>>,
-        longest: Option<(u64, Longest)>,
+        longest: Option<Spot>,
     ) -> Result<Answered> {
         let drawn = if self.draws { draw()? } else { None };
         Ok(Answered::Told(Box::new(Told { text, drawn, document, longest })))

@@ -56,6 +56,11 @@ impl Ingress {
         self.frames.front().map(|frame| frame.header + self.timing.lookup_cycles)
     }
 
+    /// Counts the frames that have not been decided about.
+    pub fn undecided(&self) -> u64 {
+        self.frames.len() as u64
+    }
+
     /// Takes the next frame.
     pub fn next_frame(&mut self) -> Option<Frame> {
         self.frames.pop_front()

@@ -241,6 +241,11 @@ impl Receive {
         self.selection.is_bound(context)
     }
 
+    /// Counts the frames that have come.
+    pub fn frames_come(&self) -> u64 {
+        self.books.frames + self.ingress.undecided()
+    }
+
     /// Decides about the next frame, whose message is looked up in cycle `at`.
     fn decide(&mut self, at: Cycle, requests: &mut impl Requests, listener: &mut impl Listener) {
         let Some(frame) = self.ingress.next_frame() else { return };
