@@ -27,7 +27,7 @@ class Setup:
         where = f"/proc/{self.host.holder.process.pid}/ns/net"
         self.nic = bench.nic("--host-tap", f"pinh0@{where}", *options)
 
-    def program(self, example, mode, *options, name, slot=None):
+    def program(self, example, mode, *options, name, slot=None, build=()):
         """Starts a host program with its image; in the host's namespace, as its sockets are."""
         source = EXAMPLES / example / f"host/{example}.c"
         program = self.bench.host_program(source, "-Wextra", "-Werror", name=f"{example}_{name}")
@@ -37,7 +37,7 @@ class Setup:
         elif example == "icmp_echo":
             app = app / "fpspin"
         slots = [] if slot is None else ["--slot", str(slot)]
-        image = self.bench.build(app, *slots, name=f"image_{name}")
+        image = self.bench.build(app, *slots, *build, name=f"image_{name}")
         command = [program, "--mode", mode, "--image", image, "--device", "/dev/pspin0", *options]
         started = self.host.start(command)
         started.wait_for("ready")

@@ -47,6 +47,7 @@ mod tap;
 pub mod terms;
 mod timeline;
 mod view;
+#[cfg(target_os = "linux")]
 pub mod visit;
 mod words;
 

@@ -5,6 +5,7 @@
 //! than the position. To be seen in a cycle it is cut there once, and goes back to where it was. The slices are
 //! all there, in a recording; or the run goes on, with what comes next.
 
+mod again;
 mod ongoing;
 mod places;
 
@@ -23,6 +24,7 @@ use crate::nano;
 use crate::tap::Tap;
 use crate::terms::Reached;
 
+pub use again::{Kept, Origins};
 use ongoing::Ongoing;
 pub use ongoing::{Done, GoesOn, Passed, Said};
 pub use places::{Begun, Origin, node, service};

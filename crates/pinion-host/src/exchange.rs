@@ -1,7 +1,8 @@
 //! What host programs write into memory that they share with a NIC, as the NIC comes to see it. In: the
 //! reads and writes of the NIC's side, in their order. Out: at which read bytes were other than the NIC
 //! could know; or, in a run that is repeated, those bytes, in time. So a run has all that it needs of
-//! the programs' side, however they wrote it.
+//! the programs' side, however they wrote it. One that goes on can be gone back in: a copy of the NIC reads
+//! again what was read, and what it writes nobody sees.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +11,8 @@ use crate::page::PAGE_BYTES;
 
 /// Bits of a word that says which bytes of a page are known.
 const WORD_BITS: usize = 64;
+/// Estimate of the bytes that news take beside what they tell.
+const NEWS_BYTES: u64 = 64;
 
 /// Bytes that a host program had written when the NIC read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +38,25 @@ struct Inside {
 #[derive(Debug)]
 enum Side {
     /// Of a run that is recorded: what the NIC knows of each page, and what is new.
-    Kept(HashMap<u64, Page>, Vec<News>),
+    Kept(Pages, Vec<News>),
     /// Of a run that is repeated: what is going to be new.
     Given(VecDeque<News>),
+    /// Of a run that goes on and is repeated from a moment on: what the copy knows of each page, and who
+    /// keeps what was new.
+    Again(Pages, Exchange),
+}
+
+type Pages = HashMap<u64, Arc<Page>>;
+
+/// What a NIC knew at a moment of memory that it shares.
+#[derive(Clone, Debug)]
+pub struct Known {
+    reads: u64,
+    pages: Pages,
 }
 
 /// What the NIC has read or written of a page.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Page {
     bytes: [u8; PAGE_BYTES],
     known: [u64; PAGE_BYTES / WORD_BITS],
@@ -54,8 +69,15 @@ impl Default for Page {
 }
 
 impl Page {
-    fn knows(&self, at: usize, byte: u8) -> bool {
-        self.known[at / WORD_BITS] >> (at % WORD_BITS) & 1 == 1 && self.bytes[at] == byte
+    fn byte(&self, at: usize) -> Option<u8> {
+        (self.known[at / WORD_BITS] >> (at % WORD_BITS) & 1 == 1).then_some(self.bytes[at])
+    }
+
+    /// Puts what is known from an offset on into a buffer.
+    fn show(&self, offset: usize, buffer: &mut [u8]) {
+        for (at, byte) in buffer.iter_mut().enumerate() {
+            *byte = self.byte(offset + at).unwrap_or(*byte);
+        }
     }
 
     fn learn(&mut self, offset: usize, data: &[u8]) {
@@ -81,11 +103,38 @@ impl Exchange {
         Self(Arc::new(Mutex::new(Inside { reads: 0, side })))
     }
 
+    /// Gives what the NIC knows now.
+    pub fn known(&self) -> Known {
+        let inside = self.inside();
+        let pages = match &inside.side {
+            Side::Kept(pages, _) | Side::Again(pages, _) => pages.clone(),
+            Side::Given(_) => Pages::new(),
+        };
+        Known { reads: inside.reads, pages }
+    }
+
+    /// Makes one for a copy of a NIC whose news are kept here, from a moment on.
+    #[must_use]
+    pub fn again(&self, from: &Known) -> Self {
+        let Known { reads, pages } = from.clone();
+        Self(Arc::new(Mutex::new(Inside { reads, side: Side::Again(pages, self.clone()) })))
+    }
+
+    /// Counts the bytes that are kept, about.
+    pub fn bytes(&self) -> u64 {
+        match &self.inside().side {
+            Side::Kept(_, news) => {
+                news.iter().map(|news| NEWS_BYTES + news.bytes.len() as u64).sum()
+            }
+            Side::Given(_) | Side::Again(..) => 0,
+        }
+    }
+
     /// Takes what was kept since it was taken last.
     pub fn take(&self) -> Vec<News> {
         match &mut self.inside().side {
             Side::Kept(_, news) => std::mem::take(news),
-            Side::Given(_) => Vec::new(),
+            Side::Given(_) | Side::Again(..) => Vec::new(),
         }
     }
 
@@ -108,27 +157,63 @@ impl Exchange {
         }
     }
 
-    /// Notes that the NIC read from a page's offset.
-    pub(crate) fn read(&self, page: u64, offset: usize, data: &[u8]) {
+    /// Notes what the NIC reads from a page's offset; a copy that repeats it reads what was read.
+    pub(crate) fn read(&self, page: u64, offset: usize, data: &mut [u8]) {
         let inside = &mut *self.inside();
-        if let Side::Kept(pages, news) = &mut inside.side {
-            let known = pages.entry(page).or_default();
-            let is_new = |at: &usize| !known.knows(offset + at, data[*at]);
-            if let Some(first) = (0..data.len()).find(is_new) {
-                let last = (0..data.len()).rfind(is_new).unwrap_or(first);
-                let bytes = data[first..=last].to_vec();
-                known.learn(offset + first, &bytes);
-                let address = page * PAGE_BYTES as u64 + (offset + first) as u64;
-                news.push(News { read: inside.reads, address, bytes });
+        let base = page * PAGE_BYTES as u64;
+        match &mut inside.side {
+            Side::Kept(pages, news) => {
+                let known = pages.entry(page).or_default();
+                let is_new = |at: &usize| known.byte(offset + at) != Some(data[*at]);
+                if let Some(first) = (0..data.len()).find(is_new) {
+                    let last = (0..data.len()).rfind(is_new).unwrap_or(first);
+                    let bytes = data[first..=last].to_vec();
+                    Arc::make_mut(known).learn(offset + first, &bytes);
+                    let address = base + (offset + first) as u64;
+                    news.push(News { read: inside.reads, address, bytes });
+                }
+            }
+            Side::Given(_) => {}
+            Side::Again(pages, keeper) => {
+                let known = pages.entry(page).or_default();
+                keeper.tell(inside.reads, |news| {
+                    Arc::make_mut(known).learn((news.address - base) as usize, &news.bytes);
+                });
+                known.show(offset, data);
             }
         }
         inside.reads += 1;
     }
 
-    /// Notes that the NIC wrote at a page's offset.
-    pub(crate) fn wrote(&self, page: u64, offset: usize, data: &[u8]) {
-        if let Side::Kept(pages, _) = &mut self.inside().side {
-            pages.entry(page).or_default().learn(offset, data);
+    /// Tells what was new at a read.
+    fn tell(&self, read: u64, mut tell: impl FnMut(&News)) {
+        if let Side::Kept(_, news) = &self.inside().side {
+            let first = news.partition_point(|news| news.read < read);
+            news[first..].iter().take_while(|news| news.read == read).for_each(&mut tell);
+        }
+    }
+
+    /// Shows what a copy of the NIC knows of a page from an offset on; whatever else is in the buffer stays.
+    pub(crate) fn show(&self, page: u64, offset: usize, buffer: &mut [u8]) {
+        if let Side::Again(pages, _) = &self.inside().side
+            && let Some(known) = pages.get(&page)
+        {
+            known.show(offset, buffer);
+        }
+    }
+
+    /// Notes that the NIC wrote at a page's offset; `false`: nobody else is to see it.
+    pub(crate) fn wrote(&self, page: u64, offset: usize, data: &[u8]) -> bool {
+        match &mut self.inside().side {
+            Side::Kept(pages, _) => {
+                Arc::make_mut(pages.entry(page).or_default()).learn(offset, data);
+                true
+            }
+            Side::Given(_) => true,
+            Side::Again(pages, _) => {
+                Arc::make_mut(pages.entry(page).or_default()).learn(offset, data);
+                false
+            }
         }
     }
 
@@ -155,7 +240,7 @@ mod tests {
     /// Does what a NIC does; before some reads the program writes. Gives what was read.
     fn run(exchange: &Exchange, mut program: impl FnMut(usize, &SharedRegion)) -> Vec<Vec<u8>> {
         let mut memory = HostMemory::new(1 << 20);
-        memory.exchange(exchange.clone());
+        memory.exchange(Some(exchange.clone()));
         let mut read = Vec::new();
         for part in 0..2 {
             let region = SharedRegion::new("test", 2 * PAGE_BYTES).unwrap();
@@ -197,5 +282,44 @@ mod tests {
         assert_eq!(given.due(), None);
         let none = run(&Exchange::giving(), |_, _| {});
         assert_ne!(first, none);
+    }
+
+    #[test]
+    fn a_copy_reads_again_what_was_read_and_writes_where_nobody_sees_it() {
+        let region = SharedRegion::new("test", 2 * PAGE_BYTES).unwrap();
+        let exchange = Exchange::keeping();
+        let mut memory = HostMemory::new(1 << 20);
+        memory.exchange(Some(exchange.clone()));
+        assert!(memory.map(BASE, region.clone()));
+        // What a NIC does at a turn, and what it reads.
+        let nic = |memory: &mut HostMemory, turn: u8| {
+            let mut read = [0xaa; 40];
+            memory.read(BASE + 4080, &mut read).unwrap();
+            memory.write(BASE + 4090 + u64::from(turn), &[turn | 0x40]).unwrap();
+            memory.write(BASE + 7000, &[turn]).unwrap();
+            read
+        };
+        let (mut first, mut from) = (Vec::new(), Vec::new());
+        for turn in 0..6 {
+            assert!(region.write(4085 + usize::from(turn), &[turn + 1; 3]));
+            from.push(exchange.known());
+            first.push(nic(&mut memory, turn));
+        }
+        // From any moment on, as often as one likes, whatever the program writes meanwhile.
+        for back in [3, 0, 5, 3] {
+            let mut copy = memory.clone();
+            copy.exchange(Some(exchange.again(&from[back])));
+            assert!(region.write(4080, &[back as u8; 50]));
+            let again: Vec<_> = (back..6).map(|turn| nic(&mut copy, turn as u8)).collect();
+            assert_eq!(first[back..], again, "from {back}");
+            let mut seen = [0];
+            copy.look(BASE + 7000, &mut seen);
+            assert_eq!(seen, [5]);
+            assert!(region.read(4080, &mut seen) && seen == [back as u8], "nothing was written");
+        }
+        // To look is not to read.
+        let before = exchange.known().reads;
+        memory.look(BASE + 4080, &mut [0; 8]);
+        assert_eq!((exchange.known().reads, exchange.bytes() > 0), (before, true));
     }
 }

@@ -17,7 +17,7 @@ pub mod shared;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub use exchange::{Exchange, News};
+pub use exchange::{Exchange, Known, News};
 pub use iommu::{Access, Iommu, IommuFault, Window};
 pub use memory::{HostMemory, MemoryError};
 pub use model::{HostModel, ModelError};

@@ -73,11 +73,28 @@ impl HostMemory {
     /// # Errors
     /// [`MemoryError::OutOfRange`]; the buffer is unchanged then.
     pub fn read(&self, address: u64, buffer: &mut [u8]) -> Result<(), MemoryError> {
+        self.read_by(address, buffer, Windows::read)
+    }
+
+    /// Looks at memory as somebody who watches the NIC does, into all of `buffer`: what host programs write
+    /// is not known to the NIC by that. Where the address space has ended, zeros.
+    pub fn look(&self, address: u64, buffer: &mut [u8]) {
+        if self.read_by(address, buffer, Windows::look).is_err() {
+            buffer.fill(0);
+        }
+    }
+
+    fn read_by(
+        &self,
+        address: u64,
+        buffer: &mut [u8],
+        read: impl Fn(&Windows, u64, usize, &mut [u8]) -> bool,
+    ) -> Result<(), MemoryError> {
         check_range(address, buffer.len())?;
         let mut rest = buffer;
         for (page, offset, bytes) in pieces(address, rest.len()) {
             let (piece, tail) = std::mem::take(&mut rest).split_at_mut(bytes);
-            if self.windows.read(page, offset, piece) {
+            if read(&self.windows, page, offset, piece) {
                 rest = tail;
                 continue;
             }
@@ -129,10 +146,10 @@ impl HostMemory {
         self.windows.remove(address);
     }
 
-    /// Keeps what host programs write into windows, as it is read here, or gives it again.
+    /// Keeps what host programs write into windows, as it is read here, or gives it again; or neither.
     #[cfg(target_os = "linux")]
-    pub fn exchange(&mut self, exchange: Exchange) {
-        self.windows.exchange = Some(exchange);
+    pub fn exchange(&mut self, exchange: Option<Exchange>) {
+        self.windows.exchange = exchange;
     }
 
     /// Makes sure that writes to a range will neither fail nor allocate.

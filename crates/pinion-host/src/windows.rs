@@ -81,13 +81,20 @@ impl Windows {
         is_there
     }
 
+    /// Shows what lies at a page's offset, without being a read of the NIC's; `false`: no window holds the
+    /// page.
+    pub fn look(&self, page: u64, offset: usize, buffer: &mut [u8]) -> bool {
+        let Some((start, region)) = self.find(page) else { return false };
+        let is_there = region.read(start + offset, buffer);
+        self.exchange.iter().for_each(|exchange| exchange.show(page, offset, buffer));
+        is_there
+    }
+
     /// Writes at a page's offset; `false`: no window holds the page.
     pub fn write(&self, page: u64, offset: usize, data: &[u8]) -> bool {
         let Some((start, region)) = self.find(page) else { return false };
-        if let Some(exchange) = &self.exchange {
-            exchange.wrote(page, offset, data);
-        }
-        region.write(start + offset, data)
+        let is_seen = self.exchange.as_ref().is_none_or(|it| it.wrote(page, offset, data));
+        !is_seen || region.write(start + offset, data)
     }
 }
 
@@ -105,6 +112,11 @@ impl Windows {
 
     /// Says that no window holds the page.
     pub fn read(&self, _page: u64, _offset: usize, _buffer: &mut [u8]) -> bool {
+        false
+    }
+
+    /// Says that no window holds the page.
+    pub fn look(&self, _page: u64, _offset: usize, _buffer: &mut [u8]) -> bool {
         false
     }
 

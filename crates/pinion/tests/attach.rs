@@ -142,6 +142,7 @@ fn gdb_stops_a_live_nic_goes_back_in_it_and_leaves_it_running() {
                     reverse-next\n\
                     monitor cycle\n\
                     monitor why\n\
+                    monitor why packet 99\n\
                     reverse-continue\n\
                     continue\n\
                     detach\n";
@@ -178,7 +179,12 @@ fn gdb_stops_a_live_nic_goes_back_in_it_and_leaves_it_running() {
         rest = &rest[at + part.len()..];
     }
     assert!(problem.contains("packet 1 of context echo"), "{problem}");
-    assert!(problem.contains("--record FILE"), "{problem}");
+    // It is told to its end, which it has not come to.
+    in_order(
+        &problem,
+        &["packet 1, message 1 of echo", "udp_echo_ph runs until it sends", "udp_echo_ph on HPU"],
+    );
+    in_order(&problem, &["--packet 99: ", "since the way back begins"]);
     // Both answers leave now, and the NIC goes on.
     let mut left = vec![b"stands".to_vec(), b"waits".to_vec()];
     socket.set_read_timeout(Some(LONG)).unwrap();
@@ -285,6 +291,8 @@ fn a_live_nanoservice_stops_goes_back_and_is_recorded_as_it_went() {
                     info threads\n\
                     shell while test ! -e go-on; do sleep 0.05; done\n\
                     next\n\
+                    monitor why\n\
+                    monitor why message 0\n\
                     reverse-next\n\
                     reverse-continue\n\
                     detach\n";
@@ -298,6 +306,16 @@ fn a_live_nanoservice_stops_goes_back_and_is_recorded_as_it_went() {
     assert_eq!(output.status.code(), Some(0), "{printed}{problem}");
     let parts = ["hart 0: idle", "hart 0: message 1 of context 0", "No more reverse", "detached"];
     in_order(&printed, &parts);
+    // Of the first one nobody was there to hear.
+    in_order(
+        &problem,
+        &[
+            "message 1 of context 0, ",
+            "hart 0: ",
+            "--message 0 came before",
+            "since the way back begins",
+        ],
+    );
     let mut buffer = [0; 64];
     socket.set_read_timeout(Some(LONG)).unwrap();
     assert_eq!(socket.recv(&mut buffer).unwrap(), MESSAGE.len(), "it is answered now");
@@ -337,6 +355,7 @@ fn a_node_of_a_live_cluster_stops_and_all_others_with_it() {
                     info threads\n\
                     shell while test ! -e go-on; do sleep 0.05; done\n\
                     next\n\
+                    monitor why\n\
                     reverse-next\n\
                     detach\n";
     let debugger = gdb_at(&folder, &["--nic", device, "--node", "nic.1"], "nic.gdb", commands);
@@ -350,6 +369,7 @@ fn a_node_of_a_live_cluster_stops_and_all_others_with_it() {
     let (printed, problem) = said(&output);
     assert_eq!(output.status.code(), Some(0), "{printed}{problem}");
     in_order(&printed, &["udp_echo_ph (args", "packet 1 of context echo", "detached"]);
+    in_order(&problem, &["packet 1, message 1 of echo", "udp_echo_ph runs until it sends"]);
     assert!(echo(&socket, nic, b"after", LONG) && echo(&socket, nano, MESSAGE, LONG));
     let summary = interrupt(&folder, running, "rack.json");
     let nodes = summary["nodes"].as_array().unwrap();

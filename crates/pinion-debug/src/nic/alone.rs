@@ -5,11 +5,12 @@ use std::sync::Arc;
 use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_app::traffic::Packets;
+use pinion_sim::Time;
 use pinion_sim::node::Saved;
-use pinion_spin::{Outcome, Units};
+use pinion_spin::{Listener, Outcome, Units};
 
 use super::ears::{Also, Ears, Interpreter, Shape};
-use super::tape::{Head, Place, Tape};
+use super::tape::{Head, Place, Tape, Written};
 use crate::drive::Drive;
 use crate::log::Log;
 use crate::terms::Reached;
@@ -41,36 +42,50 @@ impl State {
     ) -> Result<()> {
         let Self { nic, place, interpreter, reached } = self;
         let clock = interpreter.shape.clock;
-        let to = clock.time(cycle);
         let mut ears = Ears { interpreter, log, also };
-        *reached = loop {
-            let end = tape.slice_end(*place);
-            let until = end.map_or(to, |end| end.min(to));
-            let mut head = Head { tape, place };
-            let outcome = nic.run(until, &mut head, &mut ears);
-            let is_through = outcome != Outcome::TimeReached;
-            let is_stuck = matches!(outcome, Outcome::Stuck(_));
-            let ended = match end.filter(|_| !is_stuck) {
-                // A live run is repeated slice by slice.
-                Some(end) if until >= end || is_through && !tape.is_open() => {
-                    match tape.turn(place) {
-                        true => continue,
-                        false => Some("the recording ends here".to_owned()),
-                    }
-                }
-                Some(_) => None,
-                None if tape.is_open() => is_stuck.then(|| ending(&outcome)),
-                None => is_through.then(|| ending(&outcome)),
-            };
-            break match ended {
-                None => Reached { cycle, ended, rests: tape.is_open() && is_through },
-                Some(_) => {
-                    let last = ears.log.heard.harts.last_cycle().unwrap_or(0);
-                    Reached { cycle: clock.cycle_at(nic.now()).max(last), ended, rests: false }
-                }
-            };
+        let (ended, rests) = play(nic, (tape, place), clock.time(cycle), &mut ears);
+        *reached = match ended {
+            None => Reached { cycle, ended, rests },
+            Some(_) => {
+                let last = ears.log.heard.harts.last_cycle().unwrap_or(0);
+                Reached { cycle: clock.cycle_at(nic.now()).max(last), ended, rests: false }
+            }
         };
         tape.take_error().map_or(Ok(()), Err)
+    }
+}
+
+/// Has a NIC go on with a tape's packets until everything up to a moment has happened; says how the run has
+/// ended, if it has, and whether nothing happens until something comes.
+pub fn play(
+    nic: &mut Units,
+    (tape, place): (&mut Tape, &mut Place),
+    to: Time,
+    listener: &mut dyn Listener,
+) -> (Option<String>, bool) {
+    loop {
+        let end = tape.slice_end(*place);
+        let until = end.map_or(to, |end| end.min(to));
+        let outcome = nic.run(until, &mut Head { tape, place }, listener);
+        let is_through = outcome != Outcome::TimeReached;
+        let is_stuck = matches!(outcome, Outcome::Stuck(_));
+        let ended = match end.filter(|_| !is_stuck) {
+            // A live run is repeated slice by slice.
+            Some(end) if until >= end || is_through && !tape.is_open() => {
+                for Written { address, bytes } in tape.written(*place) {
+                    let is_there = nic.write_memory(*address, bytes);
+                    debug_assert!(is_there, "it was written there before");
+                }
+                match tape.turn(place) {
+                    true => continue,
+                    false => Some("the recording ends here".to_owned()),
+                }
+            }
+            Some(_) => None,
+            None if tape.is_open() => is_stuck.then(|| ending(&outcome)),
+            None => is_through.then(|| ending(&outcome)),
+        };
+        return (ended, tape.is_open() && is_through);
     }
 }
 

@@ -2,8 +2,9 @@
 
 mod alone;
 mod ears;
+#[cfg(target_os = "linux")]
 pub mod live;
-mod tape;
+pub mod tape;
 
 use std::sync::Arc;
 

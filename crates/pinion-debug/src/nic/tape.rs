@@ -13,10 +13,32 @@ pub struct Tape {
     offers: Vec<Offer>,
     /// Bytes of the packets.
     bytes: u64,
-    /// Of a live run's packets: the ends of its slices, and how many packets there were until then. Of
-    /// one that goes on, the slice behind the last one has no end yet.
-    slices: Vec<(Time, usize)>,
+    /// Of a live run's packets: its slices. Of one that goes on, the slice behind the last one has no end
+    /// yet.
+    slices: Vec<Slice>,
 }
+
+/// A slice of a live run.
+struct Slice {
+    /// Its end.
+    end: Time,
+    /// How many packets there were until then.
+    there: usize,
+    /// What host programs wrote into the NIC at its end.
+    written: Vec<Written>,
+}
+
+/// What a host program wrote into a NIC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where in the NIC's memory.
+    pub address: u32,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Estimate of the bytes that something written takes beside what was written.
+const WRITTEN_BYTES: u64 = 64;
 
 /// How far a tape has been played.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +65,7 @@ impl Tape {
             while let offer @ Offer::Frame(_) = source.next() {
                 offers.push(offer);
             }
-            slices.push((end, offers.len()));
+            slices.push(Slice { end, there: offers.len(), written: Vec::new() });
             if !source.turn() {
                 break;
             }
@@ -56,9 +78,11 @@ impl Tape {
         self.source.is_none()
     }
 
-    /// Puts packets on it that have come when the run had come to a moment.
-    pub fn put(&mut self, at: Time, offers: Vec<Offer>) {
-        self.slices.push((at, self.offers.len()));
+    /// Puts packets on it that have come when the run had come to a moment, and what host programs had written
+    /// then.
+    pub fn put(&mut self, at: Time, offers: Vec<Offer>, written: Vec<Written>) {
+        self.bytes += written.iter().map(|one| WRITTEN_BYTES + one.bytes.len() as u64).sum::<u64>();
+        self.slices.push(Slice { end: at, there: self.offers.len(), written });
         for offer in &offers {
             if let Offer::Frame(frame) = offer {
                 self.bytes += frame.bytes.len() as u64;
@@ -92,7 +116,12 @@ impl Tape {
 
     /// Gives the end of the slice that is played, of a live run's packets.
     pub fn slice_end(&self, place: Place) -> Option<Time> {
-        self.slices.get(place.slice).map(|(end, _)| *end)
+        self.slices.get(place.slice).map(|slice| slice.end)
+    }
+
+    /// Gives what host programs wrote at the end of the slice that is played.
+    pub fn written(&self, place: Place) -> &[Written] {
+        self.slices.get(place.slice).map_or(&[], |slice| &slice.written)
     }
 
     /// Goes on to the next slice; `false`: there is none.
@@ -109,7 +138,7 @@ impl Traffic for Head<'_> {
         if source.is_none() || !slices.is_empty() {
             // What comes in the next slice was not there yet.
             let last = if source.is_none() { offers.len() } else { 0 };
-            if *given >= slices.get(*slice).map_or(last, |(_, there)| *there) {
+            if *given >= slices.get(*slice).map_or(last, |slice| slice.there) {
                 return Offer::Nothing;
             }
         } else if *given == offers.len() {

@@ -8,9 +8,10 @@ use pinion_observe::report::Sink;
 use pinion_run::live::guest::{Books, Lends};
 use pinion_run::live::{Cycles, Standing};
 use pinion_run::watch::Observer;
+use pinion_sim::node::Saved;
 use pinion_sim::{Clock, Time};
 
-use super::{Course, Place, Slice, Slices};
+use super::{Course, Kept, Place, Slice, Slices};
 use crate::hearer::Hearer;
 use crate::tap::Tap;
 
@@ -21,6 +22,8 @@ const SLICE_BYTES: u64 = 64;
 
 /// What belongs to a run that goes on.
 pub struct Ongoing {
+    /// The run where it cannot be gone back behind.
+    beginning: Saved,
     /// The books of the run in whose place it goes on. They are its own only where it was never before.
     books: Books,
     /// Frames that have come and go with the next slice.
@@ -101,7 +104,13 @@ pub trait GoesOn {
     fn is_full(&self, most: u64) -> bool;
 
     /// Forgets what it would go back by: it does not go back behind here.
-    fn forget(&self);
+    ///
+    /// # Errors
+    /// When some of it lies outside the simulation.
+    fn forget(&self) -> Result<()>;
+
+    /// Gives what is kept of the run.
+    fn kept(&self) -> Kept;
 
     /// Gives back what it came to.
     ///
@@ -133,7 +142,9 @@ impl<I: Place<K>, K: Hearer> Slices<I, K> {
         let end = Time::from_ps(clock.time(edge).ps().saturating_sub(1));
         course.reached.cycle = own.cycle_at(end);
         let (coming, ends, done) = (Vec::new(), Vec::new(), VecDeque::new());
-        course.ongoing = Some(Ongoing { books, coming, edge, limit: 0, bytes: 0, ends, done });
+        let beginning = saved;
+        let ongoing = Ongoing { beginning, books, coming, edge, limit: 0, bytes: 0, ends, done };
+        course.ongoing = Some(ongoing);
         Ok(Self(std::sync::Arc::new(std::sync::Mutex::new(course))))
     }
 
@@ -156,7 +167,7 @@ impl<I: Place<K>, K: Hearer> Course<I, K> {
     /// Runs a slice that was never run; `false`: nothing happens until something comes.
     pub(super) fn go_further(&mut self) -> Result<bool> {
         let Some(ongoing) = &mut self.ongoing else { return Ok(false) };
-        let Ongoing { books, coming, edge, limit, bytes, ends, done } = ongoing;
+        let Ongoing { books, coming, edge, limit, bytes, ends, done, .. } = ongoing;
         let stands = match self.cycles.standing() {
             Standing::Works => false,
             Standing::Waits => self.cycles.now >= *limit,
@@ -225,11 +236,21 @@ impl<I: Place<K>, K: Hearer> GoesOn for Slices<I, K> {
         self.with(|_, ongoing| ongoing.bytes > most)
     }
 
-    fn forget(&self) {
+    fn forget(&self) -> Result<()> {
         self.with(|course, ongoing| {
+            let saved = course.cycles.save();
+            ongoing.beginning = saved.map_err(|error| Error::part("cannot keep the run", error))?;
             course.slices.drain(..course.over);
             (course.over, ongoing.bytes) = (0, 0);
-        });
+            Ok(())
+        })
+    }
+
+    fn kept(&self) -> Kept {
+        self.with(|course, ongoing| Kept {
+            beginning: ongoing.beginning.clone(),
+            slices: course.slices.iter().map(|it| (it.frames.clone(), it.until)).collect(),
+        })
     }
 
     fn give_back(&self, nodes: &mut dyn Lends) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What is looked at in a run in slices: a nanoPU alone, or a node of a cluster.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use pinion_app::error::{Error, Result};
@@ -61,7 +62,7 @@ pub struct Begun {
     /// Its cycle.
     pub cycle: u64,
     /// The run.
-    pub run: Box<dyn GoesOn>,
+    pub run: Rc<dyn GoesOn>,
 }
 
 /// Debugs a nanoservice that is or was live, with a kernel's side at addresses.
@@ -81,7 +82,7 @@ pub fn service(
     let slices = begin(live, 0, (setup.clock, setup.clock), tap.clone(), origin)?;
     let contexts = setup.machine.value.hart_interface.contexts;
     let nano = Nano::new(slices.clone(), tap, (contexts, setup.clock), String::new());
-    Ok(Begun { debuggee: Box::new(nano), cycle: slices.cycle(), run: Box::new(slices) })
+    Ok(Begun { debuggee: Box::new(nano), cycle: slices.cycle(), run: Rc::new(slices) })
 }
 
 /// Debugs a node of a cluster that is or was live, whose wire's other side has a hardware address; `None`: it
@@ -111,7 +112,7 @@ pub fn node(
             let slices = begin(live, number, (plan.clock, plan.clock), tap.clone(), origin)?;
             let contexts = setup.machine.value.hart_interface.contexts;
             let nano = Nano::new(slices.clone(), tap, (contexts, plan.clock), label);
-            Some(Begun { debuggee: Box::new(nano), cycle: slices.cycle(), run: Box::new(slices) })
+            Some(Begun { debuggee: Box::new(nano), cycle: slices.cycle(), run: Rc::new(slices) })
         }
         Target::Handlers { app } => {
             let shape = Arc::new(nic::shape(app, app.nic()?.machine()));
@@ -119,7 +120,7 @@ pub fn node(
             let live = live(NodeTracer::Spin(Box::new(tap.clone())))?;
             let slices = begin(live, number, (plan.clock, shape.clock), tap, origin)?;
             let nic = nic::Nic::new(app, shape, slices.clone(), label);
-            Some(Begun { debuggee: Box::new(nic), cycle: slices.cycle(), run: Box::new(slices) })
+            Some(Begun { debuggee: Box::new(nic), cycle: slices.cycle(), run: Rc::new(slices) })
         }
         Target::Load { .. } | Target::Frames { .. } => None,
     })

@@ -136,6 +136,11 @@ impl Timeline {
         Ok(())
     }
 
+    /// Tells whether it is on its way to an earlier position.
+    pub fn goes_back(&self) -> bool {
+        matches!(self.under_way, Some(Move::Backward { .. } | Move::Seek { .. }))
+    }
+
     /// Takes the harts' registers as they are: somebody else than the program has changed them.
     pub fn look_anew(&mut self) {
         let debuggee = &self.debuggee;
@@ -160,6 +165,21 @@ impl Timeline {
         self.trouble.take().map_or(Ok(()), Err)?;
         if self.cycle() < self.farthest {
             self.run_to(self.farthest, None)?;
+        }
+        self.position = self.position.max(Position::of_units(self.cycle()));
+        Ok(())
+    }
+
+    /// Goes on behind the farthest cycle for as long as somebody wants, a million cycles at most.
+    ///
+    /// # Errors
+    /// When what comes in cannot be read.
+    pub fn go_on_while(&mut self, wanted: impl Fn() -> bool) -> Result<()> {
+        for _ in 0..1_000 {
+            if !wanted() || self.ended().is_some() || self.rests() {
+                break;
+            }
+            self.run_to(self.cycle() + 1_000, None)?;
         }
         self.position = self.position.max(Position::of_units(self.cycle()));
         Ok(())

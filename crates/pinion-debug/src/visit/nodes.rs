@@ -2,40 +2,51 @@
 //! listener, and at the end it comes to where the copy is; so nothing listens where nobody debugs.
 
 use std::net::TcpStream;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
+use pinion_nanopu::waypoint::Met;
 use pinion_net::tap::InterfaceAddress;
-use pinion_run::cluster::{Plan, RunOptions, Target};
+use pinion_run::cluster::{NodeTracer, Plan, RunOptions, Target};
 use pinion_run::live::Standing;
 use pinion_run::live::guest::Lends;
 use pinion_run::nanoservice::Setup;
 use pinion_sim::Time;
 
-use super::{KEPT_BYTES, no_why};
+use super::KEPT_BYTES;
 use crate::Timeline;
-use crate::console::Console;
+use crate::console::{Console, Why};
+use crate::log::Target as Asked;
 use crate::session::{self, Ended, Turns};
-use crate::slices::{self, Begun, Done, GoesOn, Origin, Passed};
+use crate::slices::{self, Begun, Done, GoesOn, Origin, Origins, Passed};
+use crate::terms::Said;
 
 /// Cycles behind which no core is ahead any more with what nobody heard.
 const AHEAD_CYCLES: u64 = 2_000;
 
 /// What is visited.
-#[derive(Clone, Copy)]
-pub enum Nodes<'a> {
+#[derive(Clone)]
+pub enum Nodes {
     /// A nanoPU alone, with a kernel's address on its wire.
-    Nanoservice(&'a Arc<Service>, &'a Setup, Option<InterfaceAddress>),
+    Nanoservice(Arc<Service>, Box<Setup>, Option<InterfaceAddress>),
     /// A cluster.
-    Cluster(&'a Plan, &'a RunOptions),
+    Cluster(Arc<Plan>, Box<RunOptions>),
 }
+
+/// Has somebody hear what is kept of a node's run, from where it is kept on; `true`: to its end.
+pub type HearNode<'h> = dyn FnMut(NodeTracer<'_>) -> Result<bool> + 'h;
+
+/// Tells why a packet or message took as long as it did in a node, the number of which stands there for a
+/// cluster, of which that is known.
+pub type TellOfNode = fn(&Nodes, usize, Asked, &Met, &mut HearNode<'_>) -> Said<String>;
 
 /// A visit that goes on.
 pub struct NodesVisit {
     session: Box<dyn Turns>,
-    run: Box<dyn GoesOn>,
+    run: Rc<dyn GoesOn>,
 }
 
 /// How a turn of a visit ended.
@@ -56,24 +67,36 @@ impl NodesVisit {
     /// # Errors
     /// When the connection cannot be used, there is no such node, or they cannot go on.
     pub fn begin(
-        what: Nodes<'_>,
+        what: &Nodes,
         node: Option<&str>,
         (lent, peer): (&mut dyn Lends, [u8; 6]),
         stream: TcpStream,
+        tell: TellOfNode,
     ) -> Result<Self> {
         let origin = Origin::Live(&mut *lent);
-        let Begun { debuggee, cycle, run } = match what {
-            Nodes::Nanoservice(service, setup, kernel) => {
-                slices::service(Arc::clone(service), setup, (kernel, peer), origin)?
-            }
+        let mut number = 0;
+        let (Begun { debuggee, cycle, run }, origins) = match what {
+            Nodes::Nanoservice(service, setup, kernel) => (
+                slices::service(Arc::clone(service), setup, (*kernel, peer), origin)?,
+                Origins::Service(Arc::clone(service), setup.clone(), *kernel),
+            ),
             Nodes::Cluster(plan, options) => {
-                let number = find(plan, node)?;
+                number = find(plan, node)?;
                 let begun = slices::node(plan, options, (number, peer), origin)?;
-                begun.ok_or_else(|| runs_nothing(&plan.names[number]))?
+                let begun = begun.ok_or_else(|| runs_nothing(&plan.names[number]))?;
+                (begun, Origins::Cluster(Arc::clone(plan), options.clone(), number))
             }
         };
+        let (what, heard) = (what.clone(), Rc::clone(&run));
+        let why: Why = Box::new(move |target| {
+            let kept = heard.kept();
+            let met = origins.met(&kept, peer).map_err(|error| error.to_string())?;
+            let hear =
+                &mut |tracer: NodeTracer<'_>| origins.hear(&kept, peer, tracer).map(|()| true);
+            tell(&what, number, target, &met, hear)
+        });
         let begun = Timeline::attach(debuggee, cycle, AHEAD_CYCLES)
-            .and_then(|timeline| session::begin(Console::new(timeline, no_why()), stream));
+            .and_then(|timeline| session::begin(Console::new(timeline, why), stream));
         match begun {
             Ok(session) => Ok(Self { session, run }),
             Err(error) => run.give_back(lent).and(Err(error)),
@@ -102,7 +125,7 @@ impl NodesVisit {
         if ended.is_some() {
             ended = self.leave(lent).err().map(Err).or(ended);
         } else if self.run.is_full(KEPT_BYTES) && self.run.is_at_edge() {
-            self.run.forget();
+            self.run.forget()?;
             self.session.timeline().forget()?;
         }
         let (reached, cycle) = self.run.edge();

@@ -17,7 +17,7 @@ use super::log::{Line, Log};
 use super::script::Script;
 use pinion_app::error::{Error, Result};
 use pinion_app::tape::Tape;
-use pinion_debug::visit::Effects;
+use pinion_debug::visit::{Effects, Written};
 use pinion_host::Exchange;
 use pinion_observe::fault::program::Code;
 use pinion_observe::fault::{Explained, Fault, Nic as FaultyNic, Program};
@@ -64,6 +64,8 @@ pub struct Board {
     left_behind: u64,
     collector: Collector,
     start: Instant,
+    /// What programs have written into the NIC's memory since a debugger was told.
+    pub written: Vec<Written>,
     /// Keeps what comes in and what programs do.
     tape: Option<Tape>,
     /// What comes in and what programs do, of a run that is repeated.
@@ -88,7 +90,7 @@ impl Board {
             Error::part(format!("cannot make a NIC of {}", machine.name), error)
         })?;
         let exchange = options.tape.as_ref().map(|_| Exchange::keeping());
-        exchange.iter().for_each(|exchange| nic.exchange(exchange.clone()));
+        nic.exchange(exchange.clone());
         let links = Links { out: LinkType::Ethernet, input: LinkType::Ethernet };
         let contexts = machine.matching.rulesets;
         let names = (0..contexts).map(|context| context.to_string()).collect();
@@ -105,6 +107,7 @@ impl Board {
             left_behind: 0,
             collector: Collector::new(outputs, links, names)?,
             start: Instant::now(),
+            written: Vec::new(),
             tape: options.tape.clone(),
             script: None,
             exchange,
@@ -115,7 +118,7 @@ impl Board {
     /// Repeats a recorded run.
     pub fn follow(&mut self, script: Script) {
         let exchange = Exchange::giving();
-        self.nic.exchange(exchange.clone());
+        self.nic.exchange(Some(exchange.clone()));
         (self.script, self.exchange) = (Some(script), Some(exchange));
     }
 
@@ -125,6 +128,14 @@ impl Board {
         if let Some(deed) = deed() {
             tape.host(&deed.line());
         }
+    }
+
+    /// Writes memory of the NIC's for a program; `false` if there is none.
+    pub fn write(&mut self, address: u32, bytes: &[u8]) -> bool {
+        if self.is_held {
+            self.written.push(Written { address, bytes: bytes.to_vec() });
+        }
+        self.nic.write_memory(address, bytes)
     }
 
     /// Gives the simulated time that it is.

@@ -24,6 +24,7 @@ mod script;
 mod serve;
 mod socket;
 mod status;
+mod tells;
 mod visitor;
 mod windows;
 
@@ -275,7 +276,8 @@ impl House {
                 let message = (kind, Body(body));
                 serve(&mut self.board, &self.setting, asker, message, file, observer)
             };
-            self.debugged.is_outdated |= matches!(kind, Kind::Attach | Kind::Load | Kind::Unload);
+            self.debugged.is_outdated |=
+                matches!(kind, Kind::Attach | Kind::Load | Kind::Unload | Kind::Rules);
             let is_garbage = reply.as_ref().is_err_and(|refusal| refusal.code == Code::Garbage);
             if !self.reply(number, header, reply, observer) || is_garbage {
                 return self.let_go(number, observer);
@@ -329,8 +331,8 @@ impl House {
     fn let_go(&mut self, number: u64, observer: &mut dyn Observer) {
         self.peers.remove(&number);
         self.debugged.visitor.leaves(number);
-        self.debugged.is_outdated = true;
         if self.board.holders.contains_key(&number) {
+            self.debugged.is_outdated = true;
             self.board.keep(|| Some(Deed::Gone { from: number }));
         }
         self.board.let_go(number, observer);

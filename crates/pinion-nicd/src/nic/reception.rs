@@ -10,7 +10,7 @@ use pinion_app::error::{Error, Result};
 use pinion_debug::session::Ended;
 use pinion_debug::slices::{Done, Said};
 use pinion_debug::visit::nodes::{Nodes, NodesVisit, find};
-use pinion_debug::visit::{Host, Lent as StandIn, Visit};
+use pinion_debug::visit::{HearNic, Host, Lent as StandIn, Visit};
 use pinion_net::capture::LinkType;
 use pinion_observe::report::{Collector, Links, Outputs};
 use pinion_run::live::guest::{Guest, Handlers, Lends, Lent};
@@ -21,6 +21,7 @@ use super::message::{Body, Header, Kind, MESSAGE_BYTES};
 use super::refusal::{Code, Refusal};
 use super::serve::{Asker, Reply, check};
 use super::socket::{Allowed, Connection, Door};
+use super::tells::{self, Asked};
 use super::visitor::{Known, Visiting, Visitor, no_cluster};
 
 /// Waits for gdb so long before it looks for frames.
@@ -29,9 +30,9 @@ const PATIENCE: Duration = Duration::from_millis(2);
 const CONNECTIONS_MAX: usize = 16;
 
 /// The door of a live run.
-pub struct Reception<'a> {
+pub struct Reception {
     /// What is behind it, if it is not a NIC.
-    nodes: Option<Nodes<'a>>,
+    nodes: Option<Nodes>,
     door: Door,
     peers: BTreeMap<u64, Connection>,
     next_peer: u64,
@@ -39,12 +40,12 @@ pub struct Reception<'a> {
     visitor: Visitor,
 }
 
-impl<'a> Reception<'a> {
+impl Reception {
     /// Opens the door of a live run for debuggers of its programs; `nodes` is what runs, if it is not a NIC.
     ///
     /// # Errors
     /// When the name is taken, or the socket cannot be made.
-    pub fn open(device: &str, programs: Vec<Known>, nodes: Option<Nodes<'a>>) -> Result<Self> {
+    pub fn open(device: &str, programs: Vec<Known>, nodes: Option<Nodes>) -> Result<Self> {
         let door = Door::open(device, Allowed::default())?;
         let (peers, visitor) = (BTreeMap::new(), Visitor::default());
         Ok(Self { nodes, door, peers, next_peer: 0, programs, visitor })
@@ -87,7 +88,7 @@ impl<'a> Reception<'a> {
                 Err(refusal) => Err(refusal),
                 Ok(Kind::Debug) => {
                     let asker = Asker::at(number, connection);
-                    let nodes = self.nodes;
+                    let nodes = self.nodes.as_ref();
                     let known = |node: Option<&str>| programs(&self.programs, nodes, node);
                     self.visitor.answer(asker, (Body(body), file), known, |stream, node| {
                         begin(lent, nodes, (node, peer), stream)
@@ -166,7 +167,7 @@ fn send(
 /// each group of nodes.
 fn programs<'p>(
     all: &'p [Known],
-    nodes: Option<Nodes<'_>>,
+    nodes: Option<&Nodes>,
     node: Option<&str>,
 ) -> Result<&'p [Known]> {
     let Some(Nodes::Cluster(plan, _)) = nodes else {
@@ -194,14 +195,19 @@ fn pass_on(done: Vec<Done>, outside: &mut Outside, observer: &mut dyn Observer) 
 /// nodes if it is a cluster.
 fn begin(
     lent: &mut Lent<'_>,
-    nodes: Option<Nodes<'_>>,
+    nodes: Option<&Nodes>,
     (node, peer): (Option<&str>, [u8; 6]),
     stream: TcpStream,
 ) -> Result<Visiting> {
     match (lent, nodes) {
-        (Lent::Handlers(handlers), _) => Visit::begin(host(handlers)?, stream).map(Visiting::Nic),
+        (Lent::Handlers(handlers), _) => {
+            let asked = Asked::of(handlers.app);
+            let tell = Box::new(move |target, hear: &mut HearNic<'_>| asked.tell(target, hear));
+            Visit::begin(host(handlers)?, stream, tell).map(Visiting::Nic)
+        }
         (Lent::Nodes(lent), Some(nodes)) => {
-            NodesVisit::begin(nodes, node, (&mut **lent, peer), stream).map(Visiting::Nodes)
+            let tell = tells::of_node;
+            NodesVisit::begin(nodes, node, (&mut **lent, peer), stream, tell).map(Visiting::Nodes)
         }
         (Lent::Other(what), _) => Err(Error::Usage(format!(
             "a debugger attaches to what is simulated; this is {what}: run it without --engine native"
@@ -217,11 +223,10 @@ fn host<'h>(handlers: &'h mut Handlers<'_>) -> Result<Host<'h>> {
     let deaf = Collector::new(&Outputs::default(), links, app.context_names())?;
     let stand_in = StandIn { units: nic.clone(), collector: deaf };
     let now = slices.now(nic.now());
-    let stays = nic.shared_memory().map(|memory| format!("other processes map {memory}"));
-    Ok(Host { contexts: &app.contexts, units: nic, collector, now, stand_in, stays })
+    Ok(Host { contexts: &app.contexts, units: nic, collector, now, stand_in })
 }
 
-impl Guest for Reception<'_> {
+impl Guest for Reception {
     fn fds(&self) -> Vec<BorrowedFd<'_>> {
         let peers = self.peers.values().map(AsFd::as_fd);
         std::iter::once(self.door.as_fd()).chain(peers).chain(self.visitor.fd()).collect()
@@ -242,7 +247,7 @@ impl Guest for Reception<'_> {
         };
         let Handlers { app, nic, collector, slices, faults } = handlers;
         let Outside { device, queue, clock, .. } = outside;
-        let Some(turn) = self.visitor.turn((nic, collector), queue, PATIENCE) else {
+        let Some(turn) = self.visitor.turn((nic, collector), (queue, Vec::new()), PATIENCE) else {
             return Ok(false);
         };
         let mut passing = Passing { device, faults, app, observer };

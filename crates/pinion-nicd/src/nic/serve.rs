@@ -303,7 +303,7 @@ fn write(board: &mut Board, asker: Asker<'_>, mut body: Body<'_>) -> Answered {
         return Err(not_attached());
     }
     board.check_access(asker.number, Access::Write, (address, bytes))?;
-    let written = board.nic.write_memory(address, body.0);
+    let written = board.write(address, body.0);
     debug_assert!(written, "windows lie in NIC memory");
     done()
 }
@@ -321,7 +321,7 @@ fn push(board: &mut Board, asker: Asker<'_>, mut body: Body<'_>) -> Answered {
         // The image's check when it was loaded says so already; what is written here is checked
         // as any other write.
         board.check_access(asker.number, Access::Write, (address, 8))?;
-        let written = board.nic.write_memory(address, &flag.to_le_bytes());
+        let written = board.write(address, &flag.to_le_bytes());
         debug_assert!(written, "an image's data lie in NIC memory");
     }
     Ok(Reply::Nothing)

@@ -11,7 +11,7 @@ use nix::unistd::geteuid;
 use pinion_app::error::{Error, Result};
 use pinion_debug::session::Ended;
 use pinion_debug::visit::nodes::{NodesTurn, NodesVisit};
-use pinion_debug::visit::{Turn, Visit, words};
+use pinion_debug::visit::{Turn, Visit, Written, words};
 use pinion_observe::report::Collector;
 use pinion_run::live::guest::Lends;
 use pinion_run::live::queue::Queue;
@@ -136,11 +136,12 @@ impl Visitor {
         visit.map(|(_, stream)| stream.as_fd())
     }
 
-    /// Lets a visit go on for a turn with frames that wait, and with a NIC; `None`: there is no visit.
+    /// Lets a visit go on for a turn with frames that wait, with what programs have written, and with a NIC;
+    /// `None`: there is no visit.
     pub fn turn(
         &mut self,
         lent: (&mut Units, &mut Collector),
-        queue: &mut Queue,
+        (queue, written): (&mut Queue, Vec<Written>),
         patience: Duration,
     ) -> Option<Turn> {
         let visit = self.visit()?;
@@ -156,7 +157,7 @@ impl Visitor {
                 }
             }
         }
-        let turn = visit.turn(lent, frames, patience);
+        let turn = visit.turn(lent, (frames, written), patience);
         if turn.ended.is_some() {
             queue.ran(turn.reached.ps());
             queue.forgive();

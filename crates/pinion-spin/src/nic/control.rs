@@ -275,9 +275,9 @@ impl Nic {
         }
     }
 
-    /// Keeps what host programs write where the NIC reads, or gives it again.
+    /// Keeps what host programs write where the NIC reads, or gives it again; or neither.
     #[cfg(target_os = "linux")]
-    pub fn exchange(&mut self, exchange: Exchange) {
+    pub fn exchange(&mut self, exchange: Option<Exchange>) {
         self.commands.host.memory.exchange(exchange);
     }
 

@@ -80,6 +80,24 @@ impl Units {
         }
     }
 
+    /// Has the only unit keep what host programs write, or give it again; several share no memory with them.
+    #[cfg(target_os = "linux")]
+    pub fn keep_host(&mut self, exchange: Option<pinion_host::Exchange>) {
+        if let [only] = &mut self.nics[..] {
+            only.exchange(exchange);
+        }
+    }
+
+    /// Writes memory of the only unit by address, as host programs do; `false`: there are several, or it lies
+    /// outside.
+    #[must_use]
+    pub fn write_memory(&mut self, address: u32, data: &[u8]) -> bool {
+        match &mut self.nics[..] {
+            [only] => only.write_memory(address, data),
+            _ => false,
+        }
+    }
+
     /// Runs until the traffic ends and everything is out, or `until` is reached.
     pub fn run(
         &mut self,

@@ -83,11 +83,11 @@ fn options(args: &UpArgs) -> Result<Options> {
 
 /// Opens the door for debuggers, under the wire's name; where that cannot be, the run goes on without. Of a
 /// cluster there is a program for each group of nodes, one without a file if it runs none.
-fn reception<'a>(
+fn reception(
     args: &UpArgs,
     programs: &[(&str, Option<&Path>)],
-    nodes: Option<Nodes<'a>>,
-) -> Box<dyn Guest + 'a> {
+    nodes: Option<Nodes>,
+) -> Box<dyn Guest> {
     let name = args.tap.as_ref().or(args.interface.as_ref()).map_or("", String::as_str);
     let read = |(name, path): &(&str, Option<&Path>)| {
         let read = |path| std::fs::read(path).map_err(|error| Error::file("read", path, error));
@@ -134,7 +134,7 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
     // Faults are those of every cable, as in any other run of a cluster.
     let run = RunOptions { faults: options.faults.take(), ..RunOptions::default() };
     let kernel = OtherSide { address: address.address, prefix: address.prefix };
-    let plan = Plan::load_live(file, &build::options(&args.app), kernel)?;
+    let plan = Arc::new(Plan::load_live(file, &build::options(&args.app), kernel)?);
     plan.built().for_each(build::show);
     let nodes = plan.nodes() - 1;
     let [first, last] = [0, nodes - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));
@@ -154,7 +154,8 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
         Target::Load { .. } | Target::Frames { .. } => (&*group.name, None),
     });
     let programs: Vec<_> = programs.collect();
-    let mut guest = reception(args, &programs, Some(Nodes::Cluster(&plan, &run)));
+    let nodes = Nodes::Cluster(Arc::clone(&plan), Box::new(run.clone()));
+    let mut guest = reception(args, &programs, Some(nodes));
     let summary = pinion::cluster::live::run(&plan, &options, &run, &mut *guest, &mut watch)?;
     conclude(args, &summary, &mut keep)
 }
@@ -211,7 +212,7 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     options.tape = tape;
     let (service, own) = (Arc::new(service), setup.clone());
     let program = (service.manifest.app.name.as_str(), Some(service.built.elf.as_path()));
-    let nodes = Nodes::Nanoservice(&service, &own, options.address);
+    let nodes = Nodes::Nanoservice(Arc::clone(&service), Box::new(own), options.address);
     let mut guest = reception(args, &[program], Some(nodes));
     let summary =
         nanoservice::live::run(&service, setup, &options, &outputs, &mut *guest, &mut watch)?;
