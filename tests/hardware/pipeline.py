@@ -13,7 +13,7 @@ from tools import call, need
 # Seconds for a run.
 PATIENCE = 900
 # By transport: what a load of real messages is asked for with.
-PROGRAMS = ["ndp", "raw", "udp", "dctcp", "credit"]
+PROGRAMS = ["ndp", "homa", "raw", "udp", "dctcp", "credit"]
 LOAD = "requests=400,gap=exp:400"
 # A program, and what of its module is changed to what.
 MUTANT = ("sdk/p4/ndp/ingress.p4", "= 38'h1 <<", "= 38'h2 <<")

@@ -35,8 +35,8 @@ HEAD = """\
 PINION = REPOSITORY / "target/debug/pinion"
 PIPELINES = REPOSITORY / "docs/tables/p4-hardware.md"
 HEAD_OF_PIPELINES = """\
-| program | stages | LUT4 | FF | RAM (16 × 4 bit) | gates | deepest logic, gates |
-|---|---|---|---|---|---|---|
+| program | stages | LUT4 | FF | RAM (16 × 4 bit) | gates | deepest logic, gates | clock, MHz |
+|---|---|---|---|---|---|---|---|
 """
 PLACE_AND_ROUTE = ["--85k", "--package", "CABGA756", "--speed", "8", "--out-of-context"]
 
@@ -76,11 +76,13 @@ def pipeline_row(pinion, program):
         files = pipeline.make(pinion, program, folder, "--vectors", "0")
         ports = pipeline.Ports(next(folder.glob("*.vectors")))
         top = ports.module
-        cells, _ = cells_of(files, f"synth_ecp5 -top {top}")
+        netlist = folder / "netlist.json"
+        cells, _ = cells_of(files, f"synth_ecp5 -top {top} -json {netlist}")
         gates, depth = gates_of(files, top)
+        fastest = clock(netlist, folder) if find("nextpnr-ecp5") else "–"
     parts = (cells.get(kind, 0) for kind in ("LUT4", "TRELLIS_FF", "TRELLIS_DPR16X4"))
     shown = program.removeprefix("sdk/p4/").removesuffix(".p4")
-    line = f"| `{shown}` | {ports.cycles} | {' | '.join(map(str, parts))} | {gates} | {depth} |\n"
+    line = f"| `{shown}` | {ports.cycles} | {' | '.join(map(str, parts))} | {gates} | {depth} | {fastest} |\n"
     print(line, end="", flush=True)
     return line
 
