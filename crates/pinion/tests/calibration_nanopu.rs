@@ -24,10 +24,13 @@ fn repository() -> PathBuf {
 }
 
 fn compare(filter: Option<&'static str>, jobs: usize) -> Vec<Comparison> {
+    compare_by(Model::load().unwrap(), filter, jobs)
+}
+
+fn compare_by(model: Model, filter: Option<&'static str>, jobs: usize) -> Vec<Comparison> {
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
         let set = Set::open(&repository().join("tests/calibration/nanopu")).unwrap();
-        let model = Model::load().unwrap();
         let _ = send.send(nanopu::compare(&set, &model, filter, jobs));
     });
     let rows = receive.recv_timeout(LONGEST).expect("every scenario ends");
@@ -55,6 +58,27 @@ fn every_scenario_but_the_known_misses_passes_and_the_book_says_so() {
     let command = "PINION_BLESS=1 cargo test -p pinion --test calibration_nanopu";
     assert!(found == table, "{} is out of date; run {command}", page.display());
     assert!(as_known, "{names:?} miss: {failed:#?}");
+}
+
+/// The set's comparisons are of a scenario's every event and word, so that equal ones are equal runs.
+#[test]
+fn ndp_in_p4_is_the_built_in_one_in_every_scenario() {
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let in_p4 = Model::faithful_with(&["transport.kind=p4".to_owned()]).unwrap();
+    let (built_in, in_p4) = (compare(None, jobs), compare_by(in_p4, None, jobs));
+    let set = Set::open(&repository().join("tests/calibration/nanopu")).unwrap();
+    let names: BTreeSet<&str> = in_p4.iter().map(|row| row.row.as_str()).collect();
+    let scenarios = set.scenarios(None).unwrap();
+    assert_eq!(names.len(), scenarios.len(), "every scenario has its row");
+    let told = |rows: &[Comparison]| -> Vec<String> {
+        rows.iter()
+            .map(|row| {
+                let Comparison { row, metric, ours, error, pass, note, .. } = row;
+                format!("{row}, {metric}: {ours} {error} {pass} {note}")
+            })
+            .collect()
+    };
+    assert_eq!(told(&built_in), told(&in_p4));
 }
 
 #[test]

@@ -43,6 +43,14 @@ impl Model {
         Ok(Self { machine: machine::load::<Machine>(MACHINE, &[], true)?.value })
     }
 
+    /// Loads the machine with its faithful overrides, and these.
+    ///
+    /// # Errors
+    /// When its file is wrong or an override does not fit.
+    pub fn faithful_with(overrides: &[String]) -> Result<Self> {
+        Ok(Self { machine: machine::load::<Machine>(MACHINE, overrides, true)?.value })
+    }
+
     /// Loads the machine with these overrides alone.
     ///
     /// # Errors
