@@ -51,6 +51,7 @@ figures:
 	cargo run --release --locked --package pinion -- figure nanopu-fig6 --out docs/src/figures
 	cargo run --release --locked --package pinion -- figure nanopu-fig7 --out docs/src/figures
 	cargo run --release --locked --package pinion -- figure nanopu-chain --out docs/src/figures
+	cargo run --release --locked --package pinion -- figure nanopu-workloads --out docs/src/figures
 	PINION_BLESS=1 cargo test --locked --package pinion --test figure_pspin
 
 # A quiet computer, with qemu-user and Spike for the rows beside ours. The JSON is kept from release to release.

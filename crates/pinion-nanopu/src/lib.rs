@@ -39,6 +39,7 @@ pub mod baseline;
 pub mod event;
 pub mod hart_interface;
 pub mod memory;
+pub mod messenger;
 pub mod nic;
 pub mod node;
 pub mod transport;

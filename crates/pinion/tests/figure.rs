@@ -115,3 +115,24 @@ fn the_other_figures_of_the_nanopu_can_be_made() {
         assert!(text.contains("published value"), "{text}");
     }
 }
+
+#[test]
+fn homa_spares_the_shortest_messages_of_a_published_workload() {
+    let chosen = ["--set", "parameters.workloads=3", "--set", "parameters.messages=200"];
+    let (output, out) = pinion(&[&["nanopu-workloads"], &chosen[..]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let csv = std::fs::read_to_string(out.join("nanopu-workloads.csv")).unwrap();
+    for suffix in ["", "-w3-p99", "-w3-p50"] {
+        assert!(out.join(format!("nanopu-workloads{suffix}.svg")).is_file(), "{suffix}");
+    }
+    let _ = std::fs::remove_dir_all(out);
+    let cell = |curve: &str, column: usize| -> f64 {
+        let rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let mut shortest = rows.filter(|row| row[0] == curve && row[2] == "32");
+        shortest.next().unwrap_or_else(|| panic!("no {curve} in {csv}"))[column].parse().unwrap()
+    };
+    let [ndp, homa] = ["W3: NDP", "W3: Homa"].map(|curve| cell(curve, 5));
+    assert!(homa >= 1.0 && homa < 0.9 * ndp, "the 99th percentile: {homa}, NDP {ndp}");
+    assert!(cell("W3: credits", 4) >= 1.0 && cell("W3: DCTCP", 4) >= 1.0, "{csv}");
+}

@@ -10,6 +10,7 @@
 //! | `chain` | writes to replicas in a chain | `nanopu/chain.rs` |
 //! | `echo` | a message's way, stage by stage | `nanopu/echo.rs` |
 //! | `queue` | a cluster, and what waits before a cable of it | `nanopu/queue.rs` |
+//! | `messages` | NICs that send messages of published sizes through a switch | `nanopu/messages.rs` |
 //! | `application` | a small application on a nanoPU, or behind a DMA NIC | `nanopu/applications.rs` |
 //! | `throughput` | a core that receives or sends as fast as it can | `nanopu/throughput.rs` |
 //! | `ping` | pings, answered by the host, by handlers or by both | `fpspin/ping.rs` |
@@ -22,7 +23,9 @@ use std::sync::Arc;
 use super::Setting;
 use super::engine::{Asked, Kind, Record};
 use super::fpspin::{Datatypes, Pings, Transfers};
-use super::nanopu::{Applications, Bench, Chains, Echoes, Queues, Services, Stores, Throughputs};
+use super::nanopu::{
+    Applications, Bench, Chains, Echoes, Messages, Queues, Services, Stores, Throughputs,
+};
 use super::pspin::programs::Programs;
 use super::pspin::{Areas, Examples, Handlers, Machines};
 use pinion_app::error::Result;
@@ -31,7 +34,7 @@ use pinion_app::error::Result;
 pub struct Kinds(Vec<(&'static str, Box<dyn Kind>)>);
 
 /// The names, for messages.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "handlers",
     "example",
     "machine",
@@ -41,6 +44,7 @@ const NAMES: [&str; 15] = [
     "chain",
     "echo",
     "queue",
+    "messages",
     "application",
     "throughput",
     "ping",
@@ -62,6 +66,7 @@ impl Kinds {
             Box::new(Chains { bench: bench.clone() }),
             Box::new(Echoes { bench: bench.clone() }),
             Box::new(Queues),
+            Box::new(Messages),
             Box::new(Applications { bench: bench.clone() }),
             Box::new(Throughputs { bench: bench.clone() }),
             Box::new(Pings { programs: programs.clone() }),

@@ -384,7 +384,7 @@ fn homa_slows_short_messages_of_published_workloads_down_less_than_ndp() {
     let mut draw = Draw(seed() ^ 0x512e);
     let transports =
         [("ndp", false, 1), ("homa", false, 1), ("homa", false, 8), ("credit", true, 1)];
-    for workload in &workloads::WORKLOADS {
+    for workload in &workloads::workloads() {
         let found = workload.slowdowns(&transports, &mut draw);
         for ((name, _, bands), slowdowns) in transports.iter().zip(&found) {
             let shown = slowdowns.map(|found| match found {

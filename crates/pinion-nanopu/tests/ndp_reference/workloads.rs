@@ -1,9 +1,8 @@
 //! Messages of published sizes, from everybody to everybody: how much longer they take than alone, by transport.
 //!
-//! The sizes are those of the Homa paper (SIGCOMM 2018, figure 1: W2 is a search application at Google, W3 all of a
-//! Google datacenter, W4 a Hadoop cluster at Facebook), some points of each from the files of its simulator
-//! (PlatformLab/HomaSimulation, homatransport/sizeDistributions), up to the 32 KiB that a message may have here.
+//! The sizes are those of the Homa paper (`pinion_net::load::Workload`), up to 32 KiB.
 
+use pinion_net::load::{self, Sizes};
 use pinion_net::switch::SwitchSpec;
 use pinion_net::topology::Topology;
 
@@ -21,78 +20,32 @@ const HEADER_BYTES: u64 = 64;
 const START: u64 = 20_000;
 const ALONE: u64 = 20_000;
 
-/// Sizes in bytes, and the share of messages up to each.
+/// Most bytes of a message.
+const MOST_BYTES: u64 = 32_768;
+
+/// Messages of the sizes of a published workload.
 pub struct Workload {
     pub name: &'static str,
-    points: &'static [(u64, f64)],
+    sizes: Sizes,
 }
 
-pub const WORKLOADS: [Workload; 3] = [
-    Workload {
-        name: "W2",
-        points: &[
-            (32, 0.1890),
-            (64, 0.3264),
-            (128, 0.3417),
-            (256, 0.4638),
-            (320, 0.6425),
-            (512, 0.9104),
-            (1024, 0.9581),
-            (2048, 0.9810),
-            (4096, 0.9953),
-            (8192, 0.9984),
-            (16_384, 0.9989),
-            (32_768, 0.9991),
-        ],
-    },
-    Workload {
-        name: "W3",
-        points: &[
-            (32, 0.7379),
-            (64, 0.7974),
-            (128, 0.8271),
-            (256, 0.8569),
-            (512, 0.9387),
-            (1024, 0.9610),
-            (2048, 0.9740),
-            (4096, 0.9814),
-            (8192, 0.9898),
-            (16_384, 0.9956),
-            (32_768, 0.9973),
-        ],
-    },
-    Workload {
-        name: "W4",
-        points: &[
-            (304, 0.0520),
-            (376, 0.2026),
-            (480, 0.2639),
-            (600, 0.4591),
-            (800, 0.5762),
-            (1280, 0.6282),
-            (1664, 0.6673),
-            (3400, 0.6840),
-            (7832, 0.7082),
-            (31_952, 0.7212),
-        ],
-    },
-];
+/// Gives the workloads that are compared.
+pub fn workloads() -> [Workload; 3] {
+    [load::Workload::W2, load::Workload::W3, load::Workload::W4].map(|workload| Workload {
+        name: workload.name(),
+        sizes: Sizes::up_to(workload, MOST_BYTES).expect("sizes"),
+    })
+}
 
 /// Slowdowns of messages of one packet, of up to eight, and of more: the median and the 99th percentile.
 pub type Slowdowns = [Option<(f64, f64)>; 3];
 
 impl Workload {
-    fn draw(&self, draw: &mut Draw) -> u64 {
-        let whole = self.points[self.points.len() - 1].1;
-        let at = unit(draw) * whole;
-        self.points.iter().find(|(_, share)| at <= *share).map_or(8, |(bytes, _)| *bytes)
-    }
-
     /// Lets every node send to others, at random times.
     fn flows(&self, draw: &mut Draw) -> Vec<Flow> {
         let mut flows = Vec::new();
         for from in 0..NODES {
-            let sizes: Vec<u64> = (0..MESSAGES).map(|_| self.draw(draw)).collect();
+            let sizes: Vec<u64> = (0..MESSAGES).map(|_| self.sizes.at(unit(draw))).collect();
             let cycles: u64 = sizes.iter().map(|bytes| wire_cycles(*bytes)).sum();
             let mean = cycles as f64 / MESSAGES as f64 / LOAD;
             let (mut at, mut free) = (START as f64, START);
@@ -112,7 +65,7 @@ impl Workload {
     pub fn slowdowns(&self, transports: &[(&str, bool, u8)], draw: &mut Draw) -> Vec<Slowdowns> {
         let network = Topology::star(NODES, link(NEAR));
         let flows = self.flows(draw);
-        let sizes = self.points.iter().map(|(bytes, _)| *bytes).enumerate();
+        let sizes = self.sizes.bytes().enumerate();
         let alone: Vec<Flow> = sizes
             .map(|(n, bytes)| Flow { from: 1, to: 0, bytes, start: START + n as u64 * ALONE })
             .collect();
@@ -128,8 +81,7 @@ impl Workload {
                 *best = took.min(*best);
             }
         }
-        let best_of =
-            |bytes| best[self.points.iter().position(|(size, _)| *size == bytes).unwrap()];
+        let best_of = |bytes| best[self.sizes.bytes().position(|size| size == bytes).unwrap()];
         let of = |transport: &(&str, bool, u8)| {
             let mut classes: [Vec<f64>; 3] = Default::default();
             for (took, flow) in run(&flows, *transport).into_iter().zip(&flows) {

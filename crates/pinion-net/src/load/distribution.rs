@@ -115,7 +115,7 @@ impl Distribution {
 }
 
 /// Draws a number from 0 (inclusive) to 1 (exclusive), with 53 random bits.
-fn unit_interval(random: &mut Pcg64Mcg) -> f64 {
+pub(super) fn unit_interval(random: &mut Pcg64Mcg) -> f64 {
     use rand_core::Rng as _;
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }

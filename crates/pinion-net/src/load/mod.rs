@@ -30,6 +30,7 @@ mod source;
 mod spec;
 mod store;
 mod wire;
+mod workload;
 
 pub use arrival::{Arrivals, Timing};
 pub use distribution::{Distribution, Normal};
@@ -43,6 +44,7 @@ pub use resend::Resent;
 pub use source::LoadSource;
 pub use spec::{Contexts, Ends, Flavour, LoadSpec, Matching, Nodes, Overrun, ResponseAt};
 pub use store::StoreRequests;
+pub use workload::{LONGEST_BYTES, Sizes, Workload};
 
 pub use pinion_sim::node::flits;
 use pinion_sim::node::{RestoreError, SaveError, Saved};

@@ -11,7 +11,7 @@
 //! | `service` | 0 | cycles the program is to work on each, a distribution |
 //! | `contexts` | 0 | one, `uniform:4`, `turn:4`, or `mode`: by the service time's mode |
 //! | `overrun` | | `1:100:10`: of context 1 every 100th request takes 10 times as long |
-//! | `size` | 16 | bytes of a request: 8 (time of sending), 16 (and service time) or more |
+//! | `size` | 16 | bytes of a request: 8 (time of sending), 16 (and service time) or more; or a workload, `W1` to `W5` |
 //! | `store` | | `10000:512`: GETs and SETs of so many keys a context, values of so many bytes |
 //! | `transport` | `ndp` | or `homa`, or `udp` (one datagram, one message) |
 //! | `port` | 9000 | `udp`: the port of context 0 |
@@ -33,7 +33,7 @@
 
 use super::{
     Arrivals, Contexts, Distribution, Flavour, LoadError, LoadSpec, Matching, Nodes, Normal,
-    Overrun, ResponseAt, StoreRequests, Timing,
+    Overrun, ResponseAt, Sizes, StoreRequests, Timing,
 };
 use crate::frame::lnic::{HOMA_PROTOCOL, NDP_PROTOCOL};
 use std::collections::BTreeMap;
@@ -125,7 +125,12 @@ impl LoadSpec {
         let spec = self;
         let count = "a whole number";
         read(&mut spec.requests, pairs, "requests", count)?;
-        read(&mut spec.message_bytes, pairs, "size", "bytes from 8 to 65535")?;
+        if let Some(text) = pairs.get("size") {
+            match text.parse() {
+                Ok(bytes) => (spec.message_bytes, spec.sizes) = (bytes, None),
+                Err(_) => spec.sizes = Some(Sizes::parse(text)?),
+            }
+        }
         read(&mut spec.startup_messages, pairs, "startup", count)?;
         read(&mut spec.start_delay_cycles, pairs, "start_delay", count)?;
         read(&mut spec.closing_messages, pairs, "closing", count)?;
@@ -383,6 +388,8 @@ mod tests {
         assert!(error("transport=udp,ack_delay=4").contains("does not apply to `transport=udp`"));
         assert!(error("transport=tcp").contains("`ndp` or `homa` or `udp`"));
         assert!(error("size=12").contains("8 bytes"));
+        assert!(error("size=W9").contains("W1, W2, W3, W4, W5"));
+        assert_eq!(LoadSpec::parse("size=W3:2048").unwrap().sizes, Sizes::parse("W3:2048").ok());
         assert!(error("size=8,size=8").contains("twice"));
         assert!(error("requests").contains("not of the form key=value"));
         assert!(error("contexts=uniform:0").contains("at least one context"));

@@ -4,6 +4,7 @@
 //! in a closed loop, for answers.
 
 use super::arrival::Clockwork;
+use super::distribution::unit_interval;
 use super::matching::{Found, Outstanding, Request};
 use super::resend::{Packet, Resend};
 use super::store::StoreModel;
@@ -281,7 +282,9 @@ impl LoadSource {
         }
         message.extend_from_slice(&due.to_be_bytes());
         let start = message.len();
-        message.resize(usize::from(self.spec.message_bytes), 0);
+        let drawn = self.spec.sizes.map(|sizes| sizes.at(unit_interval(&mut self.random.payload)));
+        let drawn = drawn.map_or(0, |bytes| bytes as usize);
+        message.resize(usize::from(self.spec.message_bytes).max(drawn), 0);
         self.random.payload.fill_bytes(&mut message[start..]);
         message
     }

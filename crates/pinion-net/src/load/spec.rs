@@ -1,7 +1,7 @@
 //! What a load is made of, and whether that is possible.
 
 use super::store::MOST_VALUE_BYTES;
-use super::{Arrivals, Distribution, LoadError, StoreRequests, Timing};
+use super::{Arrivals, Distribution, LoadError, Sizes, StoreRequests, Timing};
 use crate::frame::Endpoints;
 use crate::frame::lnic::NDP_PROTOCOL;
 use std::net::Ipv4Addr;
@@ -32,6 +32,8 @@ pub struct LoadSpec {
     /// Bytes of a request: 16 (service time, time of sending), more (random bytes behind those), or
     /// 8 (time of sending only).
     pub message_bytes: u16,
+    /// Draws the bytes of each request from a published workload; none has fewer than `message_bytes`.
+    pub sizes: Option<Sizes>,
     /// Makes the requests those to a key-value store; `message_bytes` stays as it is by default.
     pub store: Option<StoreRequests>,
     /// How frames look.
@@ -192,6 +194,7 @@ impl Default for LoadSpec {
             overrun: None,
             contexts: Contexts::Fixed(0),
             message_bytes: SERVICE_AND_SENT_BYTES,
+            sizes: None,
             store: None,
             flavour: Flavour::ndp(),
             ends: Ends::default(),

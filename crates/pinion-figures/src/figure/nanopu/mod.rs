@@ -7,6 +7,7 @@ mod applications;
 mod chain;
 mod draft_fig1;
 mod echo;
+mod messages;
 mod node;
 mod queue;
 mod service;
@@ -30,6 +31,7 @@ use pinion_app::error::Result;
 pub(super) use applications::Applications;
 pub(super) use chain::Chains;
 pub(super) use echo::Echoes;
+pub(super) use messages::Messages;
 pub(super) use node::Nodes;
 pub(super) use queue::Queues;
 pub(super) use service::Services;
@@ -223,6 +225,7 @@ pub(super) fn figures(bench: &Arc<dyn Bench>, kinds: &Arc<Kinds>) -> Vec<Box<dyn
         file("nanopu-fig6"),
         file("nanopu-fig7"),
         file("nanopu-chain"),
+        file("nanopu-workloads"),
         file("nanopu-fig8"),
         file("nanopu-draft-table1"),
         file("nanopu-draft-table2"),
