@@ -37,6 +37,7 @@ module mpq_queue #(
     output wire [$clog2(PACKETS+1)-1:0] queued,
     output wire [2:0] state
 );
+    /* verilator no_inline_module */
     localparam integer PACKET = $clog2(PACKETS + 1);
     localparam integer TASK = $clog2(TASKS + 1);
     localparam [2:0] FREE = 0, HEADER = 1, HEADER_RUNNING = 2, PAYLOAD = 3, PAYLOAD_DRAINING = 4,

@@ -1,0 +1,145 @@
+// nic_reader: reads bytes of the NIC's memories as lines of a stream, aligned as their destination wants it.
+//
+// In:      where they begin (an address as cores have it) and how many, at least 1; `start_offset`: their first
+//          byte's place in the first line that comes out. Lines of L1 two cycles after a request is taken, of
+//          L2 one.
+// Out:     lines with strobes; `out_last` with the last. `fetched`: the last has come in this cycle; it is
+//          of L2 if `fetched_far`.
+// Latency: a request in the cycle of the start, one a cycle; two cycles later its line is here.
+// Memory:  eight lines, read without a register.
+// Source:  ours; PsPIN paper, section III-A; the model's `DataPath`.
+`default_nettype none
+
+module nic_reader #(
+    parameter integer CLUSTERS = 1,
+    parameter integer L1_LINE_BITS = 14,
+    parameter integer L2_LINE_BITS = 16,
+    parameter integer BYTES_BITS = 22
+) (
+    input  wire                    clock,
+    input  wire                    reset,
+    input  wire                    start_valid,
+    output wire                    start_ready,
+    input  wire [31:0]             start_from,
+    input  wire [BYTES_BITS-1:0]   start_bytes,
+    input  wire [5:0]              start_offset,
+    output wire [CLUSTERS-1:0]     l1_valid,
+    input  wire [CLUSTERS-1:0]     l1_ready,
+    output wire [L1_LINE_BITS-1:0] l1_line,
+    input  wire [512*CLUSTERS-1:0] l1_data,
+    output wire [1:0]              l2_valid,
+    input  wire [1:0]              l2_ready,
+    output wire [L2_LINE_BITS-1:0] l2_line,
+    input  wire [1023:0]           l2_data,
+    output wire                    fetched,
+    output wire                    fetched_far,
+    output wire                    out_valid,
+    input  wire                    out_ready,
+    output wire [511:0]            out_data,
+    output wire [63:0]             out_strobes,
+    output wire                    out_last
+);
+    localparam integer STEP = BYTES_BITS - 5;
+    localparam integer LINES = 8;
+    localparam [9:0] FIRST_L1 = 10'h040, PACKET = 10'h071;
+
+    // What is under way, or begins.
+    reg                   active;
+    reg  [31:0]           from_held;
+    reg  [BYTES_BITS-1:0] bytes_held;
+    reg  [5:0]            offset_held;
+    reg  [STEP-1:0]       step_held;
+    wire                  wants = active || start_valid;
+    wire [31:0]           from = active ? from_held : start_from;
+    wire [BYTES_BITS-1:0] bytes = active ? bytes_held : start_bytes;
+    wire [5:0]            offset = active ? offset_held : start_offset;
+    wire [STEP-1:0]       step = active ? step_held : 0;
+
+    wire                  down = offset < from[5:0];
+    wire [BYTES_BITS:0]   span = (BYTES_BITS + 1)'(offset) + (BYTES_BITS + 1)'(bytes) + 63;
+    wire [STEP-1:0]       steps = span[BYTES_BITS:6] + STEP'(down);
+    wire [5:0]            last_place = offset + bytes[5:0] - 1'b1;
+    wire                  is_last = step + 1'b1 == steps;
+    wire                  writes = !(down && step == 0);
+    wire [63:0]           strobes = ({64{1'b1}} << (step == STEP'(down) ? offset : 6'd0))
+        & ({64{1'b1}} >> (is_last ? ~last_place : 6'd0));
+
+    // Where it is.
+    wire [9:0]          window = from[31:22] - FIRST_L1;
+    wire                in_l1 = window < 10'(CLUSTERS);
+    wire                is_packet = from[31:22] == PACKET;
+    wire [25:0]         line = from[31:6] + 26'(step);
+    assign l1_line = line[L1_LINE_BITS-1:0];
+    assign l2_line = line[L2_LINE_BITS-1:0];
+
+    // Room for what comes.
+    reg  [3:0] credits;
+    wire       may = wants && credits != 0;
+    wire       taken;
+    genvar cluster;
+    wire [CLUSTERS-1:0] here;
+    generate
+        for (cluster = 0; cluster < CLUSTERS; cluster = cluster + 1) begin : by_cluster
+            assign here[cluster] = in_l1 && window == 10'(cluster);
+        end
+    endgenerate
+    assign l1_valid = may ? here : 0;
+    assign l2_valid = {is_packet, !is_packet} & {2{may && !in_l1}};
+    assign taken = may && (in_l1 ? (here & l1_ready) != 0 : is_packet ? l2_ready[1] : l2_ready[0]);
+    assign start_ready = taken && !active;
+    always @(posedge clock) begin
+        if (reset) active <= 0;
+        else if (taken) active <= !is_last;
+        if (taken) {from_held, bytes_held, offset_held, step_held} <= {from, bytes, offset, step + 1'b1};
+    end
+
+    // On their way.
+    localparam integer ENTRY = 64 + 6 + 4 + CLUSTERS;
+    reg  [1:0]          away;
+    reg  [2*ENTRY-1:0]  entries;
+    reg  [511:0]        far_line;
+    reg                 far_packet;
+    wire [63:0]         came_strobes;
+    wire [5:0]          turn;
+    wire                came_last, came_writes, came_far, came_packet;
+    wire [CLUSTERS-1:0] came_from;
+    assign {came_strobes, turn, came_last, came_writes, came_far, came_packet, came_from} = entries[2*ENTRY-1 -: ENTRY];
+    always @(posedge clock) begin
+        away <= reset ? 0 : {away[0], taken};
+        entries <= {entries[ENTRY-1:0], strobes, offset - from[5:0], is_last, writes, !in_l1, is_packet, here};
+        far_packet <= is_packet;
+        far_line <= far_packet ? l2_data[1023:512] : l2_data[511:0];
+    end
+    reg [511:0] near_line;
+    integer     number;
+    always @* begin
+        near_line = 0;
+        for (number = 0; number < CLUSTERS; number = number + 1)
+            if (came_from[number]) near_line = near_line | l1_data[512*number +: 512];
+    end
+    wire [511:0] data = came_far ? far_line : near_line;
+    reg  [511:0] earlier;
+    wire [511:0] turned, merged;
+    realign move (.data(data), .earlier(earlier), .turn(turn), .turned(turned), .merged(merged));
+    always @(posedge clock) if (away[1]) earlier <= turned;
+    assign fetched = away[1] && came_last;
+    assign fetched_far = came_far;
+
+    wire       comes = away[1] && came_writes;
+    wire       leaves = out_valid && out_ready;
+    wire       room;
+    wire [3:0] count;
+    queue #(.WIDTH(512 + 64 + 1), .DEPTH(LINES)) lines (
+        .clock(clock), .reset(reset), .in_valid(comes), .in_ready(room),
+        .in_data({merged, came_strobes, came_last}), .out_valid(out_valid), .out_ready(out_ready),
+        .out_data({out_data, out_strobes, out_last}), .count(count)
+    );
+    // A line that is only the beginning of the next takes no room.
+    always @(posedge clock)
+        if (reset) credits <= 4'(LINES);
+        else credits <= credits - 4'(taken) + 4'(leaves) + 4'(away[1] && !came_writes);
+
+    wire _unused = &{1'b0, span[5:0], line, room, count, came_packet, l1_valid};
+endmodule
+
+`default_nettype wire
