@@ -67,6 +67,7 @@ hardware:
 	cargo build --locked -p pinion
 	python3 tests/hardware/run.py --all --packets 100000
 	python3 tests/hardware/model.py
+	python3 tests/hardware/nic.py
 	python3 tests/hardware/sizes.py
 	python3 tests/docs/run.py docs/src/hardware.md docs/src/p4.md --write
 

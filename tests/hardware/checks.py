@@ -29,17 +29,20 @@ def check_lint(name, unit, folder):
     asked = {
         "verilator": ["--lint-only", "-Wall", "--quiet", "--top-module", name, *files],
         "iverilog": ["-g2012", "-Wall", "-s", name, "-o", folder / name, *files],
-        "yosys": ["-q", "-p", lint_script(name, files)],
+        "yosys": ["-q", "-p", lint_script(name, files, unit.get("small", {}))],
     }
-    for tool, arguments in asked.items():
+    for tool in unit.get("lint", asked):
+        arguments = asked[tool]
         status, text = call(tool, *arguments)
         if status or said(text):
             raise Difference(f"{tool} complains of {name}:\n{said(text)}")
 
 
-def lint_script(name, files):
+def lint_script(name, files, parameters):
+    """What Yosys does with a unit, of these parameters."""
     names = " ".join(map(str, files))
-    return f"read_verilog -sv {names}; hierarchy -check -top {name}; proc; check -assert"
+    chosen = "".join(f" -chparam {parameter} {value}" for parameter, value in parameters.items())
+    return f"read_verilog -sv {names}; hierarchy -check -top {name}{chosen}; proc; check -assert"
 
 
 def failed_properties(name, unit, files, folder, whole=True):

@@ -87,7 +87,9 @@ def main():
         sys.exit(f"there is no unit {unknown[0]}; there are {', '.join(units)}, {PIPELINES}")
     mutants = None if arguments.all else 1
     named = [name for name in chosen if name in units]
-    tests = [test for name in named for test in tests_of(name, units[name], mutants)]
+    # Parts that another's lint reads, too, unless they are named or all is asked for.
+    parts = {name for name in named if units[name].get("part") and not arguments.all and not arguments.units}
+    tests = [test for name in named if name not in parts for test in tests_of(name, units[name], mutants)]
     if PIPELINES in chosen and arguments.pinion.exists():
         tests += tests_of_pipelines(arguments)
     failures = 0
