@@ -5,8 +5,8 @@
 
 Clones the last commit into two folders with names of different lengths, runs scripts/dist.py in each, the
 second time with another time zone, umask, language and home, and compares every file; what differs is looked
-for inside packages, too. Builds everything twice: half an hour with the profile `dist` on a quiet computer
-with two cores. Prints a table; exit status 0 when all is equal.
+for inside packages, too. Builds everything twice; --profile dist-quick hardly optimises, and is sooner done.
+Prints a table; exit status 0 when all is equal.
 """
 
 import argparse
