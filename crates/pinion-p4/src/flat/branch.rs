@@ -68,6 +68,7 @@ pub(super) fn land(ops: &mut [Op], jump: usize) {
         | Op::JumpIfSet { to, .. }
         | Op::JumpIfClear { to, .. }
         | Op::JumpIfAny { to, .. }
+        | Op::JumpIfFrameClear { to, .. }
         | Op::JumpIfEqual { to, .. }
         | Op::JumpUnlessEqual { to, .. }
         | Op::JumpUnlessFrame { to, .. } => *to = here,
@@ -172,6 +173,14 @@ impl<'p> Compiler<'p> {
                 if let Kind::Binary(Binary::And, value, bits) = self.graph.get(one).kind
                     && let Some(bits) = self.graph.as_constant(bits)
                 {
+                    if let Some((at, bits)) = self.in_frame(state, value, bits) {
+                        let mask = self.constant(bits, 64);
+                        let key = self.constant(0, 64);
+                        return match if_equal {
+                            true => Op::JumpIfFrameClear { at, mask, to: 0 },
+                            false => Op::JumpUnlessFrame { at, mask, key, to: 0 },
+                        };
+                    }
                     let value = self.place(state, value);
                     let mask = self.constant(bits, 64);
                     return match if_equal {
@@ -196,6 +205,19 @@ impl<'p> Compiler<'p> {
             true => Op::JumpIfZero { condition, to: 0 },
             false => Op::JumpIfSet { condition, to: 0 },
         }
+    }
+
+    /// Finds bits of a value in eight bytes of the packet, if it has not been loaded.
+    fn in_frame(&self, state: &State, value: NodeId, bits: u128) -> Option<(u16, u128)> {
+        let (Kind::Field(at), width) = (self.graph.get(value).kind, self.graph.width(value)) else {
+            return None;
+        };
+        if width > 57 || state.placed.contains_key(&value) {
+            return None;
+        }
+        let start = (at / 8).min(state.sure_bytes.checked_sub(8)?);
+        let behind = (8 * (start + 8)).checked_sub(at + width)?;
+        Some((start.try_into().ok()?, mask(bits, width) << behind))
     }
 
     /// Goes on if values fit a case's keys. Fields that stand close in the packet are compared at once.

@@ -167,6 +167,7 @@ impl<'p> Compiler<'p> {
             let most = super::REGISTERS;
             return Err(format!("the program holds more than {most} values of 64 bits at a time"));
         }
+        self.flat.find_line();
         Ok(self.flat)
     }
 
@@ -197,6 +198,7 @@ impl<'p> Compiler<'p> {
 
     /// Gives registers to what others read.
     fn reserve(&mut self) {
+        self.flat.zero = self.constant(0, 64);
         for slot in self.interface.parsed {
             self.input(*slot);
         }
@@ -257,12 +259,23 @@ impl<'p> Compiler<'p> {
             self.ops.push(Op::Accept);
             return;
         }
+        let mut decided = Vec::new();
         for (slot, register) in self.flat.decided.clone() {
             let value = state.values[slot as usize];
             let value = self.known(&state, value);
             if self.graph.as_constant(value) != Some(0) {
-                self.put(&mut state, value, register);
+                decided.push((value, register));
             }
+        }
+        if let [(value, to)] = decided[..]
+            && self.graph.as_constant(value) == Some(1)
+            && !self.interface.deparses
+        {
+            self.ops.push(Op::AcceptWith { to });
+            return;
+        }
+        for (value, register) in decided {
+            self.put(&mut state, value, register);
         }
         if !self.interface.deparses {
             self.ops.push(Op::Accept);
@@ -343,8 +356,13 @@ impl<'p> Compiler<'p> {
             nodes.push(node);
         }
         let site = self.flat.sites.len().min(usize::from(u16::MAX)) as u16;
-        let external = number as usize;
-        self.flat.sites.push(Site { external, request: asks, response: registers, is_known });
+        self.flat.sites.push(Site {
+            number: site.into(),
+            external: number as usize,
+            request: asks,
+            response: registers,
+            is_known,
+        });
         self.answers.push(nodes);
         self.ops.push(Op::Ask { site });
     }

@@ -68,6 +68,7 @@ impl Compiler<'_> {
         }
         let mut plan = Plan { length: bytes as usize, ..Plan::default() };
         plan.bytes.resize(bytes as usize + 8, 0);
+        plan.same.resize(plan.bytes.len() / 8, 0);
         let mut bit = 0;
         for node in sent {
             let (node, width) = (self.known(state, node), self.graph.width(node));
@@ -104,6 +105,14 @@ impl Plan {
 
     /// Copies a byte of the record: with the one before it if there is room in its eight bytes.
     fn copy(&mut self, from: u32, at: u32) {
+        if from == at
+            && let Some(word) = self.same.get_mut(at as usize / 8)
+        {
+            let mut bytes = word.to_ne_bytes();
+            bytes[at as usize % 8] = u8::MAX;
+            *word = u64::from_ne_bytes(bytes);
+            return;
+        }
         if let Some(last) = self.copies.last_mut()
             && let (Some(byte), Some(source)) =
                 (at.checked_sub(last.at.into()), from.checked_sub(last.from.into()))

@@ -10,6 +10,7 @@
 mod branch;
 mod compile;
 mod headers;
+mod line;
 mod parser;
 mod place;
 mod run;
@@ -25,7 +26,7 @@ use crate::source::Span;
 pub type Register = u16;
 
 /// Registers of 64 bits that a program may have, a power of two.
-const REGISTERS: usize = 1024;
+pub const REGISTERS: usize = 1024;
 
 /// An operation. Operands are registers; constants stand in registers that nothing writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +155,12 @@ enum Op {
         other: Register,
         to: u16,
     },
+    /// Goes on elsewhere if no bit of a mask is set in eight bytes of the packet.
+    JumpIfFrameClear {
+        at: u16,
+        mask: Register,
+        to: u16,
+    },
     /// Goes on elsewhere if bits of eight bytes of the packet differ from a key.
     JumpUnlessFrame {
         at: u16,
@@ -210,7 +217,30 @@ enum Op {
         number: u16,
     },
     Accept,
+    /// Accepts the packet, with 1 in a register.
+    AcceptWith {
+        to: Register,
+    },
     Reject,
+}
+
+/// A parser that takes one way only: what is not as its states want is rejected.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    /// Bits that eight bytes have: where, which, and how.
+    checks: Vec<(u16, u64, u64)>,
+    loads: Vec<LineLoad>,
+    /// Bytes of the headers.
+    taken: usize,
+}
+
+/// Bits of eight bytes, without so many from the right, and the mask.
+#[derive(Clone, Copy, Debug)]
+struct LineLoad {
+    to: Register,
+    at: u16,
+    drop: u16,
+    mask: u64,
 }
 
 /// Headers that are sent at once.
@@ -220,6 +250,8 @@ struct Plan {
     bytes: Vec<u8>,
     /// How many of these are sent.
     length: usize,
+    /// By eight bytes: those that are the record's in the same place, all ones.
+    same: Vec<u64>,
     copies: Vec<Copied>,
     puts: Vec<Put>,
 }
@@ -286,6 +318,8 @@ pub struct Interface<'a> {
 /// A place of the program that asks an extern.
 #[derive(Clone, Debug)]
 pub struct Site {
+    /// Its number among the program's sites.
+    pub number: usize,
     /// Number of the extern.
     pub external: usize,
     /// Registers of the request's fields, in order; none of what the unit knows itself.
@@ -309,6 +343,8 @@ pub struct Watched {
 #[derive(Clone, Debug, Default)]
 pub struct Flat {
     parser: Vec<Op>,
+    /// The parser, if it is that simple.
+    line: Option<Line>,
     /// The control, and the deparser behind it.
     control: Vec<Op>,
     wide: Vec<wide::WideOp>,
@@ -321,6 +357,8 @@ pub struct Flat {
     registers: Vec<Option<Register>>,
     /// Places that are read when the control has decided; they are 0 before.
     decided: Vec<(Slot, Register)>,
+    /// A register that is always 0.
+    pub zero: Register,
     /// Places that ask externs.
     pub sites: Vec<Site>,
     /// Reads that are watched.

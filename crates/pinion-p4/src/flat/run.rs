@@ -1,7 +1,6 @@
 //! Runs a flat program for one packet after the other.
 
-use super::wide::WideOp;
-use super::{Flat, Op, Plan, REGISTERS, Register, Site};
+use super::{Flat, Op, REGISTERS, Register, Site};
 
 /// All registers of a program.
 pub type Words = [u64; REGISTERS];
@@ -72,7 +71,19 @@ impl Packet {
         if bytes.len() < flat.fewest_bytes {
             return Err(Rejected::Short);
         }
-        self.run::<true>(flat, &flat.parser, bytes, &mut Vec::new(), &mut Nobody)
+        let Some(line) = &flat.line else {
+            return self.run::<true>(flat, &flat.parser, bytes, &mut Vec::new(), &mut Nobody);
+        };
+        for &(at, mask, key) in &line.checks {
+            if load::<8>(bytes, usize::from(at)) & mask != key {
+                return Err(Rejected::Refused);
+            }
+        }
+        for of in &line.loads {
+            let value = load::<8>(bytes, usize::from(of.at)) >> of.drop & of.mask;
+            self.registers[index(of.to)] = value;
+        }
+        Ok(line.taken)
     }
 
     /// Runs the control, and the deparser behind it: appends the headers' bytes, if the program was
@@ -101,16 +112,20 @@ impl Packet {
         out: &mut Vec<u8>,
         units: &mut impl Units,
     ) -> Result<usize, Rejected> {
-        // Where the operations go on, and the first byte that is not taken.
-        let (mut at, mut base) = (0, 0);
+        // The operations that are left, and the first byte that is not taken.
+        let (mut next, mut base) = (ops.iter(), 0);
         let words = &mut *self.registers;
         macro_rules! word {
             ($register:expr) => {
                 words[index($register)]
             };
         }
-        while let Some(op) = ops.get(at) {
-            at += 1;
+        macro_rules! jump {
+            ($to:expr) => {
+                next = ops.get(usize::from($to)..).unwrap_or_default().iter()
+            };
+        }
+        while let Some(op) = next.next() {
             match *op {
                 Op::Move { to, from } => word!(to) = word!(from),
                 Op::Add { to, one, other, mask } => {
@@ -154,40 +169,45 @@ impl Packet {
                     let mask = word!(mask);
                     word!(to) = word!(old) & !mask | word!(from) << low & mask;
                 }
-                Op::Jump { to } => at = usize::from(to),
+                Op::Jump { to } => jump!(to),
                 Op::JumpIfZero { condition, to } => {
                     if word!(condition) == 0 {
-                        at = usize::from(to);
+                        jump!(to);
                     }
                 }
                 Op::JumpIfSet { condition, to } => {
                     if word!(condition) != 0 {
-                        at = usize::from(to);
+                        jump!(to);
                     }
                 }
                 Op::JumpIfClear { value, mask, to } => {
                     if word!(value) & word!(mask) == 0 {
-                        at = usize::from(to);
+                        jump!(to);
                     }
                 }
                 Op::JumpIfAny { value, mask, to } => {
                     if word!(value) & word!(mask) != 0 {
-                        at = usize::from(to);
+                        jump!(to);
                     }
                 }
                 Op::JumpIfEqual { one, other, to } => {
                     if word!(one) == word!(other) {
-                        at = usize::from(to);
+                        jump!(to);
                     }
                 }
                 Op::JumpUnlessEqual { one, other, to } => {
                     if word!(one) != word!(other) {
-                        at = usize::from(to);
+                        jump!(to);
+                    }
+                }
+                Op::JumpIfFrameClear { at: from, mask, to } => {
+                    if load::<8>(bytes, base + usize::from(from)) & word!(mask) == 0 {
+                        jump!(to);
                     }
                 }
                 Op::JumpUnlessFrame { at: from, mask, key, to } => {
                     if load::<8>(bytes, base + usize::from(from)) & word!(mask) != word!(key) {
-                        at = usize::from(to);
+                        jump!(to);
                     }
                 }
                 Op::Watch { flag, site } => note(&mut self.missed, site, word!(flag)),
@@ -205,13 +225,17 @@ impl Packet {
                     word!(to) = load::<8>(bytes, base + usize::from(at)) >> drop & word!(mask);
                 }
                 Op::Send { plan } if !PARSES => {
-                    send(&flat.plans[usize::from(plan)], bytes, words, out);
+                    send(flat, plan, bytes, words, out);
                 }
                 Op::Ask { site } if !PARSES => units.ask(&flat.sites[usize::from(site)], words),
                 Op::Wide { number } => {
-                    wide(&flat.wide[usize::from(number)], words, bytes, base);
+                    wide(flat, number, words, bytes, base);
                 }
                 Op::Accept => return Ok(base),
+                Op::AcceptWith { to } => {
+                    word!(to) = 1;
+                    return Ok(base);
+                }
                 // A parser neither asks nor sends.
                 Op::Send { .. } | Op::Ask { .. } => {}
                 Op::Reject => return Err(Rejected::Refused),
@@ -231,8 +255,8 @@ fn load<const N: usize>(bytes: &[u8], at: usize) -> u64 {
 
 /// Computes a wide value.
 #[inline(never)]
-fn wide(op: &WideOp, words: &mut Words, bytes: &[u8], base: usize) {
-    op.run(words, bytes.get(base..).unwrap_or(&[]));
+fn wide(flat: &Flat, number: u16, words: &mut Words, bytes: &[u8], base: usize) {
+    flat.wide[usize::from(number)].run(words, bytes.get(base..).unwrap_or(&[]));
 }
 
 /// Counts a read of what is not there.
@@ -243,10 +267,15 @@ fn note(missed: &mut [u64], site: u16, flag: u64) {
 
 /// Appends headers.
 #[inline(never)]
-fn send(plan: &Plan, record: &[u8], words: &Words, out: &mut Vec<u8>) {
+fn send(flat: &Flat, plan: u16, record: &[u8], words: &Words, out: &mut Vec<u8>) {
+    let plan = &flat.plans[usize::from(plan)];
     let start = out.len();
     out.extend_from_slice(&plan.bytes);
     let area = &mut out[start..];
+    let parts = area.as_chunks_mut::<8>().0.iter_mut().zip(record.as_chunks::<8>().0);
+    for ((part, record), same) in parts.zip(&plan.same) {
+        *part = (u64::from_ne_bytes(*part) | u64::from_ne_bytes(*record) & same).to_ne_bytes();
+    }
     for copied in &plan.copies {
         let (from, at) = (usize::from(copied.from), usize::from(copied.at));
         let source = record.get(from..).and_then(|bytes| bytes.first_chunk());

@@ -383,7 +383,7 @@ impl<'p> Builder<'p> {
                 let cycles = cycles.ok_or_else(|| format!("{} has no stage", external.name))?;
                 let part = match Unit::bind(external) {
                     Ok(Unit::Array(array)) => Part::Array(array),
-                    Ok(Unit::Delay) => Part::Delay,
+                    Ok(Unit::Delay { .. }) => Part::Delay,
                     _ => Part::Port,
                 };
                 let (from, to, is_event) = (cycles.from, cycles.to, cycles.is_event);

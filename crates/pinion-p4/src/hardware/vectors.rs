@@ -119,7 +119,7 @@ impl<'p> Vectors<'p> {
         let mut random = SplitMix64::new(seed);
         let unit = |external| match Unit::bind(external) {
             Ok(Unit::Array(array)) => Own::Array(array, vec![0; ENTRIES]),
-            Ok(Unit::Delay) => Own::Delay,
+            Ok(Unit::Delay { .. }) => Own::Delay,
             _ => Own::Nothing,
         };
         let bits = |fields: &[(String, u32)]| fields.iter().map(|(_, bits)| *bits).collect();

@@ -3,6 +3,7 @@
 //! registers that the NIC fills and reads. The NIC itself is not known here.
 
 pub mod alone;
+mod bound;
 pub mod fields;
 pub mod pending;
 mod places;
@@ -31,6 +32,8 @@ pub struct Ingress {
     pub flat: Flat,
     /// By extern: the unit that it stands for.
     pub units: Vec<Unit>,
+    /// By site: its unit, with registers for fields.
+    pub asked: Vec<Unit>,
     /// Registers of its parameters.
     pub parameters: Parameters,
     /// `smeta.drop`.
@@ -63,6 +66,8 @@ pub struct Egress {
     pub flat: Flat,
     /// By extern: the unit that it stands for.
     pub units: Vec<Unit>,
+    /// By site: its unit, with registers for fields.
+    pub asked: Vec<Unit>,
     /// Registers of its parameters.
     pub parameters: Parameters,
     /// Bytes of all headers that it sends.
@@ -263,6 +268,7 @@ impl Ingress {
             lookup_cycles: asked.map_or(1, |asked| asked.from) + 1,
             watched,
             text: read.sources.merged(),
+            asked: flat.sites.iter().map(|site| units[site.external].at(site, flat.zero)).collect(),
             units,
             flat,
         })
@@ -275,7 +281,7 @@ impl Egress {
         let program = &read.program;
         let units = read.units()?;
         let on_both_ways =
-            |unit: &Unit| matches!(unit, Unit::Array(_) | Unit::Delay | Unit::Priority(_));
+            |unit: &Unit| matches!(unit, Unit::Array(_) | Unit::Delay { .. } | Unit::Priority(_));
         if let Some(unit) = units.iter().position(|unit| !on_both_ways(unit)) {
             let external = &program.externs[unit];
             let place = read.sources.place(external.span);
@@ -335,6 +341,7 @@ impl Egress {
             watched,
             text: read.sources.merged(),
             cycles: program.stages.cycles,
+            asked: flat.sites.iter().map(|site| units[site.external].at(site, flat.zero)).collect(),
             units,
             flat,
         })

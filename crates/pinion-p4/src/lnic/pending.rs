@@ -48,6 +48,21 @@ pub struct Current {
     pub answer: Progress,
 }
 
+impl Progress {
+    fn fields_mut(&mut self) -> [&mut Place; 3] {
+        [&mut self.granted, &mut self.grantable, &mut self.remaining]
+    }
+}
+
+impl Current {
+    /// Lists all fields of its request and of its answer.
+    pub(super) fn fields_mut(&mut self) -> (Vec<&mut Place>, Vec<&mut Place>) {
+        let mut fields = vec![&mut self.index, &mut self.is_new, &mut self.opcode];
+        fields.extend(self.kept.iter_mut().chain(self.progress.fields_mut()));
+        (fields, self.answer.fields_mut().into())
+    }
+}
+
 /// Fields of `grantScheduler`.
 #[derive(Clone, Debug)]
 pub struct Order {
@@ -67,6 +82,21 @@ pub struct Order {
     pub answer: [Place; 4],
     /// Largest `prio_level`.
     pub most_level: u64,
+}
+
+impl Order {
+    /// Lists all fields of its request and of its answer.
+    pub(super) fn fields_mut(&mut self) -> (Vec<&mut Place>, Vec<&mut Place>) {
+        let fields = vec![
+            &mut self.index,
+            &mut self.rank,
+            &mut self.is_removed,
+            &mut self.grantable,
+            &mut self.granted,
+            &mut self.is_repeated,
+        ];
+        (fields, self.answer.iter_mut().collect())
+    }
 }
 
 /// Fields of `grantMsgReg`.

@@ -145,6 +145,8 @@ pub struct Array {
     pub data: [Place; 2],
     /// `opcode`.
     pub opcode: [Place; 2],
+    /// The new value: the answer's first field.
+    pub answer: Place,
     /// Bits of an entry.
     pub mask: u64,
 }
@@ -175,6 +177,8 @@ pub struct Sum {
     pub from: Place,
     /// `length`.
     pub length: Place,
+    /// `sum`.
+    pub answer: Place,
 }
 
 /// A unit that an extern stands for.
@@ -206,7 +210,12 @@ pub enum Unit {
     /// Adds up bytes of the frame at hand.
     Sum(Sum),
     /// Stages that do nothing but give back what they are given.
-    Delay,
+    Delay {
+        /// The request's field.
+        given: Place,
+        /// The answer's.
+        answer: Place,
+    },
 }
 
 impl Unit {
@@ -240,7 +249,7 @@ impl Unit {
             Self::Priority(asked) => {
                 fields.extend([asked.index, asked.update, asked.priority]);
             }
-            Self::Delay => fields.push(Some(0)),
+            Self::Delay { given, .. } => fields.push(*given),
         }
         fields
     }
@@ -279,7 +288,7 @@ impl Unit {
                 (fields.generation, Some(Seen::PullOffset)),
             ],
             Self::Current(_) | Self::Order(_) | Self::Granted(_) | Self::Priority(_) => Vec::new(),
-            Self::Array(_) | Self::Sum(_) | Self::Delay => Vec::new(),
+            Self::Array(_) | Self::Sum(_) | Self::Delay { .. } => Vec::new(),
         }
     }
 
@@ -408,15 +417,19 @@ impl Unit {
                     predicate: some("predicate")?,
                     data: [some("data_0")?, some("data_1")?],
                     opcode: [some("opCode_0")?, some("opCode_1")?],
+                    answer: Some(0).filter(|_| !external.response.is_empty()),
                     mask: largest(width),
                 }))
             }
-            _ if name.ends_with("framesum") => {
-                back("sum")?;
-                Ok(Self::Sum(Sum { from: some("from")?, length: some("length")? }))
-            }
+            _ if name.ends_with("framesum") => Ok(Self::Sum(Sum {
+                from: some("from")?,
+                length: some("length")?,
+                answer: back("sum")?,
+            })),
             _ if name.ends_with("delay") => match (&external.request[..], &external.response[..]) {
-                ([(_, given)], [(_, back)]) if given == back && *given <= 64 => Ok(Self::Delay),
+                ([(_, given)], [(_, back)]) if given == back && *given <= 64 => {
+                    Ok(Self::Delay { given: Some(0), answer: Some(0) })
+                }
                 _ => Err(format!(
                     "{} gives back what it is given: let request and answer be one field each, of \
                      the same width up to 64 bits",

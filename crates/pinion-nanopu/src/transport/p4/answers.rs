@@ -2,7 +2,7 @@
 
 use pinion_net::frame::internet_checksum;
 use pinion_net::frame::lnic::{Flags, Header};
-use pinion_p4::flat::{Site, Units, Words, index};
+use pinion_p4::flat::{REGISTERS, Site, Units, Words};
 
 use crate::transport::{ControlRequest, Credit, Delivered, Externs, MAX_PACKETS, Refusal};
 use pinion_p4::lnic::pending::Messages;
@@ -52,45 +52,39 @@ impl Arrays {
 
     /// Does what a request says, and gives the entry's new value.
     #[inline]
-    fn apply(&mut self, unit: usize, array: &Array, ask: &Fields) -> u64 {
+    fn apply(&mut self, unit: usize, array: &Array, ask: Fields) -> u64 {
         array.change(&mut self.registers[unit], &|place| ask.get(place))
     }
 }
 
-/// The fields of a request.
-struct Fields<'a> {
-    site: &'a Site,
-    registers: &'a Words,
-}
+/// The fields of a request, of which there are registers.
+#[derive(Clone, Copy)]
+struct Fields<'a>(&'a Words);
 
 impl Fields<'_> {
     #[inline]
-    fn get(&self, place: Place) -> u64 {
+    fn get(self, place: Place) -> u64 {
         self.or(place, 0)
     }
 
-    /// Gives a field, or what the unit knows itself. One that the program's type lacks is 0.
+    /// Gives a field, or what the unit knows itself.
     #[inline]
-    fn or(&self, place: Place, own: u64) -> u64 {
-        let Some(place) = place else { return 0 };
-        match self.site.request[place] {
-            Some(register) => self.registers[index(register)],
-            None => own,
-        }
+    fn or(self, place: Place, own: u64) -> u64 {
+        place.map_or(own, |register| self.0[register % REGISTERS])
     }
 }
 
 /// Puts a field of an answer where the program looks for it.
 #[inline]
-fn put(site: &Site, registers: &mut Words, place: Place, value: u64) {
-    if let Some(register) = place.and_then(|place| site.response[place]) {
-        registers[index(register)] = value;
+fn put(registers: &mut Words, place: Place, value: u64) {
+    if let Some(register) = place {
+        registers[register % REGISTERS] = value;
     }
 }
 
 /// Adds up bytes of a frame in words of 16 bits, as the Internet's checksums do (RFC 1071); what is
 /// behind its end counts as zero.
-fn sum(frame: &[u8], fields: Sum, ask: &Fields) -> u64 {
+fn sum(frame: &[u8], fields: Sum, ask: Fields) -> u64 {
     let (from, length) = (ask.get(fields.from) as usize, ask.get(fields.length) as usize);
     let rest = frame.get(from..).unwrap_or(&[]);
     u64::from(!internet_checksum(&rest[..length.min(rest.len())]))
@@ -107,7 +101,7 @@ pub(super) struct Alone<'a> {
 
 impl Alone<'_> {
     /// Gives the priority of a message of ours: what it was granted last, or what the program has written.
-    fn priority(&mut self, unit: usize, fields: &Priority, ask: &Fields) -> u64 {
+    fn priority(&mut self, unit: usize, fields: &Priority, ask: Fields) -> u64 {
         let entries = &mut self.arrays.registers[unit];
         let index = usize::from(ask.get(fields.index) as u16);
         if entries.len() <= index {
@@ -125,20 +119,17 @@ impl Alone<'_> {
 
 impl Units for Alone<'_> {
     fn ask(&mut self, site: &Site, registers: &mut Words) {
-        let ask = Fields { site, registers };
-        let value = match &self.units[site.external] {
-            Unit::Array(array) => self.arrays.apply(site.external, array, &ask),
-            Unit::Sum(fields) => sum(self.frame, *fields, &ask),
-            Unit::Delay => ask.get(Some(0)),
-            Unit::Priority(fields) => {
-                let value = self.priority(site.external, fields, &ask);
-                return put(site, registers, fields.answer, value);
-            }
+        let ask = Fields(registers);
+        let (answer, value) = match &self.units[site.number] {
+            Unit::Array(array) => (array.answer, self.arrays.apply(site.external, array, ask)),
+            Unit::Sum(fields) => (fields.answer, sum(self.frame, *fields, ask)),
+            Unit::Delay { given, answer } => (*answer, ask.get(*given)),
+            Unit::Priority(fields) => (fields.answer, self.priority(site.external, fields, ask)),
             // A program that asks others is not answered here.
             Unit::Lookup(_) | Unit::Delivered(_) | Unit::Credit(_) | Unit::Control { .. } => return,
             Unit::Current(_) | Unit::Order(_) | Unit::Granted(_) => return,
         };
-        put(site, registers, Some(0), value);
+        put(registers, answer, value);
     }
 }
 
@@ -169,11 +160,11 @@ impl<'a> Answers<'a> {
     }
 
     fn look_up(&mut self, fields: &Lookup, site: &Site, registers: &mut Words) {
-        let ask = Fields { site, registers };
+        let ask = Fields(registers);
         let is_trimmed = ask.get(fields.mark_received) == 0;
         let answer = match site.is_known {
             true => self.externs.message(self.header, is_trimmed),
-            false => self.externs.message(&self.asked_for(fields, &ask), is_trimmed),
+            false => self.externs.message(&self.asked_for(fields, ask), is_trimmed),
         };
         self.asked = true;
         self.taken = Some(answer.map(|message| message.rx_id));
@@ -183,7 +174,7 @@ impl<'a> Answers<'a> {
             Ok(message) | Err(Refusal::Duplicate { message }) => Some(message),
             Err(_) => None,
         };
-        let mut put = |place, value| put(site, registers, place, value);
+        let mut put = |place, value| put(registers, place, value);
         put(fields.fail, refusal.is_some().into());
         put(fields.rx_msg_id, message.map_or(0, |message| message.rx_id.into()));
         put(fields.is_new_msg, message.is_some_and(|message| message.new).into());
@@ -195,7 +186,7 @@ impl<'a> Answers<'a> {
     }
 
     /// Puts the fields of a request into the packet's header.
-    fn asked_for(&self, fields: &Lookup, ask: &Fields) -> Header {
+    fn asked_for(&self, fields: &Lookup, ask: Fields) -> Header {
         let own = self.header;
         let dst_context = match ask.or(fields.dst_context, own.dst_context.into()) as u16 {
             0 => own.dst_context,
@@ -213,7 +204,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    fn delivered(&mut self, fields: &Arrived, ask: &Fields) {
+    fn delivered(&mut self, fields: &Arrived, ask: Fields) {
         let packets = ask.get(fields.delivered_pkts);
         let mut delivered = Delivered {
             at: self.externs.now(),
@@ -240,7 +231,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    fn credit(&mut self, fields: &Wish, ask: &Fields) {
+    fn credit(&mut self, fields: &Wish, ask: Fields) {
         let (again, more) = (ask.get(fields.rtx) != 0, ask.get(fields.update_credit) != 0);
         let own = self.header;
         self.externs.credit(Credit {
@@ -252,12 +243,12 @@ impl<'a> Answers<'a> {
         });
     }
 
-    fn control(&mut self, fields: &Answer, flag: Option<u8>, ask: &Fields) {
+    fn control(&mut self, fields: &Answer, flag: Option<u8>, is_known: bool, ask: Fields) {
         let flags = Flags(flag.unwrap_or(ask.get(fields.flags) as u8));
         let own = self.header;
         self.externs.control(ControlRequest {
             at: self.externs.now(),
-            answers: match ask.site.is_known {
+            answers: match is_known {
                 true => *own,
                 false => Header {
                     src_ip: ask.or(fields.dst_ip, own.src_ip.into()) as u32,
@@ -284,37 +275,37 @@ impl<'a> Answers<'a> {
 impl Units for Answers<'_> {
     fn ask(&mut self, site: &Site, registers: &mut Words) {
         let units = self.units;
-        let ask = Fields { site, registers };
-        match &units[site.external] {
+        let ask = Fields(registers);
+        match &units[site.number] {
             Unit::Lookup(fields) => self.look_up(fields, site, registers),
-            Unit::Delivered(fields) => self.delivered(fields, &ask),
-            Unit::Credit(fields) => self.credit(fields, &ask),
-            Unit::Control { fields, flag } => self.control(fields, *flag, &ask),
+            Unit::Delivered(fields) => self.delivered(fields, ask),
+            Unit::Credit(fields) => self.credit(fields, ask),
+            Unit::Control { fields, flag } => self.control(fields, *flag, site.is_known, ask),
             Unit::Array(array) => {
-                let value = self.arrays.apply(site.external, array, &ask);
-                put(site, registers, Some(0), value);
+                let value = self.arrays.apply(site.external, array, ask);
+                put(registers, array.answer, value);
             }
-            Unit::Delay => {
-                let value = ask.get(Some(0));
-                put(site, registers, Some(0), value);
+            Unit::Delay { given, answer } => {
+                let value = ask.get(*given);
+                put(registers, *answer, value);
             }
             Unit::Current(fields) => {
                 let field = |place| ask.get(place);
                 let [granted, grantable, remaining] = self.arrays.messages.change(fields, &field);
-                put(site, registers, fields.answer.granted, granted);
-                put(site, registers, fields.answer.grantable, grantable);
-                put(site, registers, fields.answer.remaining, remaining);
+                put(registers, fields.answer.granted, granted);
+                put(registers, fields.answer.grantable, grantable);
+                put(registers, fields.answer.remaining, remaining);
             }
             Unit::Order(fields) => {
                 let answer = self.arrays.messages.order(fields, &|place| ask.get(place));
                 for (place, value) in fields.answer.into_iter().zip(answer) {
-                    put(site, registers, place, value);
+                    put(registers, place, value);
                 }
             }
             Unit::Granted(fields) => {
                 let kept = self.arrays.messages.grant(fields, &|place| ask.get(place));
                 for (place, value) in fields.kept.into_iter().zip(kept) {
-                    put(site, registers, place, value);
+                    put(registers, place, value);
                 }
             }
             Unit::Priority(fields) => self.priority = ask.get(fields.priority) as u8,

@@ -29,6 +29,9 @@ use super::{
 /// First bits of an IPv4 frame that the published programs look at: version 4, 20 bytes of header.
 const PLAIN_IPV4: u8 = 0x45;
 
+/// Where an IPv4 header says its protocol.
+const PROTOCOL_OFFSET: usize = 23;
+
 /// Bytes behind the headers of a control frame of generators with a frame for each flag (RTL
 /// PktGen_Homa).
 const APART_PAYLOAD_BYTES: usize = 1;
@@ -130,7 +133,7 @@ impl P4 {
     ) -> Result<&'f [u8], DropReason> {
         let program = &self.pipelines.ingress;
         let packet = &mut self.ingress;
-        let mut units = self.arrays[0].alone(&program.units, frame, None);
+        let mut units = self.arrays[0].alone(&program.asked, frame, None);
         packet.process(&program.flat, &[], &mut units, &mut Vec::new());
         self.is_dropped = program.drop.is_some_and(|drop| packet.get(drop) != 0);
         if self.is_dropped {
@@ -193,10 +196,13 @@ impl Transport for P4 {
             return Err(DropReason::Malformed);
         }
         // What a program has where the NIC's own transports have it is read as they do.
-        let published: Option<&[u8; LNIC_HEADER_BYTES]> =
-            frame.first_chunk().filter(|_| program.is_published);
-        let published = published.map(Header::read).filter(|it| it.protocol != HOMA_PROTOCOL);
-        let mut header = published.unwrap_or_else(|| addresses(frame));
+        let head: Option<&[u8; LNIC_HEADER_BYTES]> = frame.first_chunk();
+        let published =
+            head.filter(|head| program.is_published && head[PROTOCOL_OFFSET] != HOMA_PROTOCOL);
+        let mut header = match published {
+            Some(head) => Header::read(head),
+            None => addresses(frame),
+        };
         let packet = &mut self.ingress;
         program.parameters.address(packet, &header.src_mac, &header.dst_mac, header.dst_ip);
         packet.set(program.parameters.packet_length, frame.len().min(LONGEST_FRAME) as u64);
@@ -220,7 +226,7 @@ impl Transport for P4 {
         if program.told.is_some() {
             return if self.is_dropped { Verdict::Consume } else { Verdict::Whole };
         }
-        let mut answers = Answers::new(&program.units, &mut self.arrays[0], header, externs);
+        let mut answers = Answers::new(&program.asked, &mut self.arrays[0], header, externs);
         self.ingress.process(&program.flat, &[], &mut answers, &mut Vec::new());
         let (asked, taken) = (answers.asked, answers.taken);
         let is_dropped = program.drop.is_some_and(|drop| self.ingress.get(drop) != 0);
@@ -296,7 +302,7 @@ impl Transport for P4 {
             self.egress.set(parameters.payload_sum, u64::from(!internet_checksum(payload)));
         }
         let start = frame.len();
-        let mut units = self.arrays[1].alone(&program.units, &[], granted);
+        let mut units = self.arrays[1].alone(&program.asked, &[], granted);
         self.egress.process(&program.flat, &record, &mut units, frame);
         let window = program.window.filter(|_| is_first);
         self.window = window.map(|window| self.egress.get(window) as u16);
