@@ -16,6 +16,7 @@ use pinion_app::app::App;
 use pinion_app::error::{Error, Result};
 use pinion_app::manifest::PacketStart;
 use pinion_app::traffic::{ETHERNET_HEADER_BYTES, Packets};
+use pinion_hardware::choice::Choice;
 use pinion_observe::report::{Collector, Ending, Links, Outputs, Summary, Traces};
 use pinion_observe::trace::Tracer;
 use pinion_sim::probe::Both;
@@ -103,6 +104,25 @@ pub fn run(
     run_heard(app, packets, outputs, observer, None)
 }
 
+/// Does the same with blocks of hardware in the places of units, or beside them.
+///
+/// # Errors
+/// As [`run`], when a block cannot be made, and where it differs from the model or does what no unit may.
+pub fn run_with_hardware(
+    app: &App,
+    packets: Packets,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+    hardware: &Choice,
+) -> Result<Finished> {
+    let mut nic = app.nic()?;
+    hardware.seat(&mut nic)?;
+    let ran = execute(Simulated(nic), app, packets, outputs, observer, None)?;
+    let (mut summary, Simulated(nic)) = ran;
+    summary.remarks.push(hardware.summary());
+    Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
+}
+
 /// Does the same, and lets a tracer hear everything; the run ends when it wants to hear no more.
 ///
 /// # Errors
@@ -176,6 +196,10 @@ impl Executor for Simulated {
 
     fn unfinished(&self) -> u64 {
         self.0.unfinished()
+    }
+
+    fn take_error(&mut self) -> Option<Error> {
+        self.0.hardware_failure().map(|failure| Error::Other(failure.into()))
     }
 
     fn drops_large(&self) -> bool {

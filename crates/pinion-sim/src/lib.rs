@@ -1,8 +1,9 @@
 //! The simulation kernel: time, clocks, the event wheel, the calendar of a few cores, arbiters and ports
-//! that serve one side at a time, the contract of nodes, the probe, configuration, random numbers, the order
-//! and the digits of what is written of a run.
+//! that serve one side at a time, the contracts of nodes and of blocks of hardware, the probe, configuration,
+//! random numbers, the order and the digits of what is written of a run.
 
 pub mod arbiter;
+pub mod block;
 pub mod calendar;
 pub mod config;
 pub mod digits;

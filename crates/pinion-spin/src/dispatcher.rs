@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 
 use crate::cluster::Clusters;
+use crate::hardware::SchedulerSeat;
+use crate::hardware::mpq_engine::Offered;
 use crate::inbound::InboundEngine;
 use crate::listener::Listener;
 use crate::mpq_engine::MpqEngine;
@@ -40,8 +42,9 @@ impl Dispatcher {
         }
     }
 
-    /// Chooses a cluster for a task of MPQ `queue` at cycle `now` and counts it there.
-    fn choose(&mut self, now: u64, queue: u32, ready: impl Fn(u32) -> bool) -> Option<u32> {
+    /// Counts out what was done before cycle `now`.
+    #[inline]
+    fn see(&mut self, now: u64) {
         while let Some(&(from, cluster)) = self.staged.front() {
             if from > now {
                 break;
@@ -49,15 +52,36 @@ impl Dispatcher {
             self.staged.pop_front();
             self.occupancy[cluster as usize] -= 1;
         }
+    }
+
+    /// Chooses a cluster for a task of MPQ `queue` at cycle `now` and counts it there.
+    fn choose(&mut self, now: u64, queue: u32, ready: impl Fn(u32) -> bool) -> Option<u32> {
+        self.see(now);
         let clusters = self.occupancy.len() as u32;
         let takes =
             |&cluster: &u32| self.occupancy[cluster as usize] < self.limit && ready(cluster);
-        let home = queue % clusters;
+        let home = self.home(queue);
         let chosen = Some(home).filter(takes).or_else(|| {
             (0..clusters).filter(takes).min_by_key(|&cluster| self.occupancy[cluster as usize])
         })?;
         self.occupancy[chosen as usize] += 1;
         Some(chosen)
+    }
+
+    /// Gives the home cluster of the message in a queue.
+    #[inline]
+    pub fn home(&self, queue: u32) -> u32 {
+        queue % self.occupancy.len() as u32
+    }
+
+    /// Gives the task in the register, as far as it is seen at cycle `now`.
+    pub fn offered(&self, now: u64) -> Option<&Task> {
+        self.register.as_ref().filter(|(_, from)| *from <= now).map(|(task, _)| task)
+    }
+
+    /// Says whether it took its step of this cycle.
+    pub fn has_stepped(&self, cycle: u64) -> bool {
+        self.last_step == cycle
     }
 
     /// Counts a completion at cycle `now`; the dispatcher sees it one cycle later.
@@ -112,6 +136,9 @@ impl Dispatcher {
                 self.retry(shared, mpq, now);
             }
         }
+        if shared.hardware.is_some() {
+            self.look_at_hardware(shared, now, listener);
+        }
         let mut full_from = now;
         if let Some((task, from)) = self.register
             && from <= now
@@ -119,6 +146,12 @@ impl Dispatcher {
         {
             self.register = None;
             full_from = from;
+            if let Some(seat) = shared.hardware.mpq() {
+                seat.take(&task);
+            }
+        }
+        if shared.hardware.replaces_mpq() {
+            return;
         }
         if self.register.is_none()
             && let Some((task, state)) = mpq.arbitrate(now, full_from, &shared.packets)
@@ -133,6 +166,13 @@ impl Dispatcher {
             mpq.wake_at(shared, now + 1);
         } else if self.register.is_none() && mpq.has_work() {
             let from = mpq.next_ready_cycle().unwrap_or(now + 1);
+            mpq.wake_at(shared, from.max(now + 1));
+        }
+        if shared.hardware.is_some()
+            && self.register.is_some()
+            && let Some(&(from, _)) = self.staged.front()
+        {
+            // A completion of this very cycle that came before the step has not woken it for the next.
             mpq.wake_at(shared, from.max(now + 1));
         }
         // Otherwise a completion or a cluster that takes its task wakes the scheduler.
@@ -150,11 +190,78 @@ impl Dispatcher {
     ) -> bool {
         let packet = &shared.packets[task.packet];
         let (message, address) = (packet.record.message, packet.address);
-        let ready = |cluster: u32| clusters.each[cluster as usize].scheduler.is_ready();
-        let Some(cluster) = self.choose(now, task.queue, ready) else { return false };
-        clusters.each[cluster as usize].scheduler.offer(now, task);
-        clusters.wake_accept(shared, now + 1, cluster);
+        let chosen = if shared.hardware.is_some() {
+            self.choose_with_hardware(shared, now, &task, clusters)
+        } else {
+            let ready = |cluster: u32| clusters.each[cluster as usize].scheduler.is_ready();
+            self.choose(now, task.queue, ready)
+        };
+        let Some(cluster) = chosen else { return false };
+        clusters.offer(shared, now, cluster, task);
         shared.tell(listener, || unit(UnitEventKind::TaskOut, now, cluster, 0, message, address));
         true
+    }
+}
+
+/// With blocks of hardware.
+impl Dispatcher {
+    /// Has the MPQ engine's block's task in the register, or shows the block what the model's has there.
+    fn look_at_hardware(&mut self, shared: &mut Shared, now: u64, listener: &mut dyn Listener) {
+        let Shared { hardware, packets, contexts, .. } = shared;
+        let Some(seat) = hardware.mpq() else { return };
+        if seat.compares {
+            return seat.follow_task(self.offered(now), |packet| packets[packet].record.context);
+        }
+        let was_empty = self.register.is_none();
+        self.register = seat.task().map(|offered| {
+            let Offered { packet, queue, kind, frees } = offered;
+            let context = packets[packet].record.context.0 as usize;
+            let handler = contexts.handlers[context].of(kind);
+            (Task { packet, kind, handler, queue, frees, l1_address: 0, l1_slots: 0 }, now)
+        });
+        if let Some((task, _)) = self.register.filter(|_| was_empty) {
+            // It was chosen in the cycle before; the states of a message that has a task are 1, 3, 5.
+            let state = 2 * task.kind as u32 + 1;
+            let message = shared.packets[task.packet].record.message;
+            shared.tell(listener, || {
+                unit(UnitEventKind::MpqArbitrated, now - 1, 0, 0, message, state)
+            });
+        }
+    }
+
+    /// Says which clusters take a task, a bit for each.
+    pub fn ready(&self, clusters: &Clusters) -> u64 {
+        let ready = |cluster: usize| u64::from(clusters.each[cluster].scheduler.is_ready());
+        (0..self.occupancy.len()).map(|cluster| ready(cluster) << cluster).sum()
+    }
+
+    /// Chooses a task's cluster, where blocks stand in the place of units or beside them.
+    fn choose_with_hardware(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        task: &Task,
+        clusters: &Clusters,
+    ) -> Option<u32> {
+        let mut ready = self.ready(clusters);
+        if shared.hardware.schedules() {
+            let mut takes = |cluster: u32| {
+                shared.hardware.scheduler(cluster).is_some_and(SchedulerSeat::is_ready)
+            };
+            let count = self.occupancy.len() as u32;
+            ready = (0..count).map(|cluster| u64::from(takes(cluster)) << cluster).sum();
+        }
+        let home = self.home(task.queue);
+        if let Some(seat) = shared.hardware.dispatcher().filter(|seat| !seat.compares) {
+            self.see(now);
+            let chosen = seat.choose(home, task.packet, ready)?;
+            self.occupancy[chosen as usize] += 1;
+            return Some(chosen);
+        }
+        let chosen = self.choose(now, task.queue, |cluster| ready >> cluster & 1 == 1);
+        if let Some(seat) = shared.hardware.dispatcher() {
+            seat.follow(home, task.packet, ready, chosen);
+        }
+        chosen
     }
 }

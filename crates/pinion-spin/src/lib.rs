@@ -25,6 +25,7 @@
 //! | off-cluster DMA | `off_cluster_dma.rs` | §III-A | off-cluster DMA |
 //! | NIC outbound engine | `outbound.rs` | §III-A | NIC outbound |
 //! | host interface | `host_interface.rs` | §III-A | HostDirect |
+//! | blocks of hardware in units' places | `hardware/` | none | ours, `hardware/rtl` |
 //! | the way back | `cluster/completions.rs` | §III-B2 | `scheduler` |
 //! | several units behind one scheduling level | `units/` | §V | none |
 //!
@@ -36,10 +37,10 @@ mod command_unit;
 pub mod context;
 mod crossing;
 mod dispatcher;
+pub mod hardware;
 mod host_interface;
 mod inbound;
 pub mod listener;
-pub mod machine;
 mod memory;
 mod message_state;
 mod mpq_engine;
@@ -64,12 +65,13 @@ pub use listener::{
     DropReason, Event, Fault, HandlerKind, HandlerRecord, InstructionRecord, Interest, Listener,
     PacketPlace, PacketRecord, RunningTask, Spin, Stalls, TransferRecord, UnitEvent, UnitEventKind,
 };
-pub use machine::Machine;
 pub use message_state::MessageState;
 pub use nic::{ControlError, Nic, Outcome, SetupError};
 pub use node::{Cabling, NicNode};
 pub use pinion_matching as matching;
 pub use pinion_sim::probe::Hears;
+pub use pinion_spin_machine as machine;
+pub use pinion_spin_machine::Machine;
 pub use scene::{Refused, Registers, Scene};
 pub use totals::Totals;
 pub use traffic::{Classification, Frame, Inbox, Offer, Traffic};

@@ -36,10 +36,7 @@ pub enum Place {
     SocControl,
 }
 
-/// Address of the own cluster's peripherals.
-pub const PERIPHERALS: u32 = 0x1b20_0000;
-/// Bytes of them.
-pub const PERIPHERALS_BYTES: u32 = 0x1_0000;
+pub use pinion_spin_machine::{PERIPHERALS, PERIPHERALS_BYTES};
 /// Offset of the public DMA port in a cluster's peripherals, and its bytes.
 pub const PUBLIC_DMA: (u32, u32) = (0x1800, 0x100);
 const SOC_CONTROL: u32 = 0x1a10_3000;

@@ -81,9 +81,19 @@ pub struct MpqEngine {
     waiting: Requests,
     /// Queues whose state changed, with the cycle from which the arbiter sees it.
     staged: VecDeque<Staged>,
+    /// Whether what is freed in a cycle is there for HERs from the next one on, as in hardware, whatever
+    /// comes first within a cycle.
+    pub has_registers: bool,
+    /// What was freed last, then, with the cycle: a queue; a shared cell; the own cell of a queue.
+    freed_queue: (u64, u32),
+    freed_cell: u64,
+    freed_own: (u64, u32),
     /// When it and the dispatcher take their next step.
     pub wake: Wake,
 }
+
+/// The cycle of what never happened.
+const NEVER: u64 = u64::MAX;
 
 impl MpqEngine {
     /// Makes an engine with all queues free.
@@ -114,6 +124,10 @@ impl MpqEngine {
             free: Requests::all(machine.mpq.count),
             waiting: Requests::new(machine.mpq.count),
             staged: VecDeque::with_capacity(64),
+            has_registers: false,
+            freed_queue: (NEVER, 0),
+            freed_cell: NEVER,
+            freed_own: (NEVER, 0),
             wake: Wake::default(),
         }
     }
@@ -134,7 +148,12 @@ impl MpqEngine {
         self.staged.front().map(|staged| staged.from)
     }
 
-    fn find_queue(&self, key: (ContextId, u32)) -> Option<u32> {
+    /// Says whether something was freed in a cycle that is there from the next one on.
+    pub fn has_freed(&self, now: u64) -> bool {
+        [self.freed_queue.0, self.freed_cell, self.freed_own.0].contains(&now)
+    }
+
+    fn find_queue(&mut self, now: u64, key: (ContextId, u32)) -> Option<u32> {
         let count = self.queues.len() as u32;
         let preferred = key.1 % count;
         if self.alias {
@@ -143,7 +162,18 @@ impl MpqEngine {
         if let Some(&queue) = self.by_message.get(&key) {
             return Some(queue);
         }
-        self.free.first_round(preferred)
+        let (cycle, freed) = self.freed_queue;
+        if cycle != now {
+            return self.free.first_round(preferred);
+        }
+        if self.queues[freed as usize].key == key {
+            return Some(freed);
+        }
+        let was_free = self.queues[freed as usize].message.is_free();
+        self.free.set(freed, false);
+        let found = self.free.first_round(preferred);
+        self.free.set(freed, was_free);
+        found
     }
 
     /// Takes a HER at cycle `now`; its queue is visible to the arbiter one cycle later.
@@ -161,12 +191,12 @@ impl MpqEngine {
         let record = &packets[slot].record;
         let (id, end) = (record.message, record.end_of_message);
         let key = (record.context, id & self.id_mask);
-        let index = self.find_queue(key).ok_or(Refusal::NoQueue)?;
+        let index = self.find_queue(now, key).ok_or(Refusal::NoQueue)?;
         let queue = &mut self.queues[index as usize];
-        let static_cell = !queue.static_used;
+        let static_cell = !queue.static_used && self.freed_own != (now, index);
         if static_cell {
             queue.static_used = true;
-        } else if self.cells > 0 {
+        } else if self.cells > u32::from(self.freed_cell == now) {
             self.cells -= 1;
         } else {
             return Err(Refusal::NoCell);
@@ -249,7 +279,13 @@ impl MpqEngine {
         let (kind, frees) = queue.message.send();
         let handler = queue.handlers.of(kind);
         if frees {
-            self.cells += Self::pop(queue, packets);
+            let cells = Self::pop(queue, packets);
+            self.cells += cells;
+            match cells {
+                _ if !self.has_registers => {}
+                0 => self.freed_own = (now, index),
+                _ => self.freed_cell = now,
+            }
         }
         let is_ready = queue.message.has_task();
         self.ready.set(index, is_ready);
@@ -276,6 +312,9 @@ impl MpqEngine {
         let forgets = |message: &MessageState| self.forgets && message.is_forgettable();
         if queue.message.ended(kind) || forgets(&queue.message) {
             self.release(index);
+            if self.has_registers {
+                self.freed_queue = (now, index);
+            }
         }
         self.waiting.set(index, self.queues[index as usize].message.waits());
         self.stage(now + 1, index);

@@ -5,6 +5,7 @@ use pinion_host::Iommu;
 use pinion_sim::{Clock, Time, Wheel};
 
 use crate::context::Handlers;
+use crate::hardware::InLoop;
 use crate::listener::{Event, Interest, Listener};
 use crate::memory::Memories;
 use crate::task::Packets;
@@ -36,6 +37,8 @@ pub struct Shared {
     pub totals: Totals,
     /// What the listener wants to hear of.
     pub interest: Interest,
+    /// Blocks of hardware in units' places, or beside them.
+    pub hardware: InLoop,
     /// Room for bytes on their way between memories.
     pub scratch: Vec<u8>,
 }

@@ -5,6 +5,7 @@ mod dap;
 mod debug;
 mod diff;
 mod figure;
+mod hardware;
 mod lab;
 mod later;
 mod nic;
@@ -28,6 +29,7 @@ pub use dap::DapArgs;
 pub use debug::{ATTACHED_REFUSES, DEBUG_REFUSES, DebugArgs};
 pub use diff::DiffArgs;
 pub use figure::FigureArgs;
+pub use hardware::{HardwareArgs, HardwareNewArgs, HardwareVerb};
 pub use lab::{LabArgs, LabEnd, LabVerb};
 use later::Later;
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};
@@ -103,6 +105,8 @@ pub enum Verb {
     Fpspin(FpspinArgs),
     /// Check packet pipelines written in P4, explain them, and make hardware of them
     P4(P4Args),
+    /// Begin blocks of hardware of your own, for `pinion run --hardware`
+    Hardware(HardwareArgs),
     /// Make and remove a small network around a NIC: two namespaces that meet only in it
     Lab(LabArgs),
     /// Tell what is installed, what is missing and how to get it

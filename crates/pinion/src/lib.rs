@@ -25,6 +25,7 @@ pub use pinion_check as check;
 pub use pinion_debug as debug;
 pub use pinion_expect as expect;
 pub use pinion_figures::{area, figure, sweep};
+pub use pinion_hardware as hardware;
 #[cfg(target_os = "linux")]
 pub use pinion_nicd::{lab, nic};
 pub use pinion_observe::plot::{Bar, waterfall};

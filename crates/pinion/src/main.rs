@@ -30,7 +30,15 @@ fn main() -> ExitCode {
         if let Error::CompilerFailed { output, .. } = error {
             let _ = std::io::stderr().lock().write_all(output);
         }
-        output::notice(&pinion::error::paragraph(error));
+        let text = error.to_string();
+        match text.split_once('\n').filter(|_| matches!(error, Error::Other(_))) {
+            // What a block of hardware did takes some lines.
+            Some((first, rest)) => {
+                output::notice(first);
+                let _ = writeln!(std::io::stderr().lock(), "{rest}");
+            }
+            None => output::notice(&pinion::error::paragraph(error)),
+        }
     }
     let failure = output::take_failure();
     if let Some(failure) = &failure {

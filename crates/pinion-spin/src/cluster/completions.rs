@@ -66,8 +66,8 @@ impl Clusters {
         let again = !units.feedback.requests.is_empty();
         let core = self.core_id(cluster, hpu);
         let Some(task) = self.drivers[core].completion.take() else { return };
+        self.free_room(shared, now, cluster, &task);
         let units = &mut self.each[cluster as usize];
-        units.scheduler.free(&task);
         units.feedback.spill.push_back((task, now));
         self.completions.requests.set(cluster, true);
         self.wake_feedback(shared, now + 1);

@@ -61,14 +61,12 @@ pub enum Route {
     Remote,
 }
 
-impl DmaReach {
-    /// Tells whether the engine of cluster `own` gets to a place.
-    pub const fn reaches(self, place: Place, own: u32) -> bool {
-        match (self, place) {
-            (Self::All, _) | (_, Place::L2Handler(_) | Place::L2Packet(_)) => true,
-            (Self::L2, Place::L1 { cluster, .. }) => cluster == own,
-            (Self::L2, _) => false,
-        }
+/// Tells whether the engine of cluster `own` gets to a place.
+const fn reaches(reach: DmaReach, place: Place, own: u32) -> bool {
+    match (reach, place) {
+        (DmaReach::All, _) | (_, Place::L2Handler(_) | Place::L2Packet(_)) => true,
+        (DmaReach::L2, Place::L1 { cluster, .. }) => cluster == own,
+        (DmaReach::L2, _) => false,
     }
 }
 
@@ -339,8 +337,7 @@ impl Clusters {
                 shared.tell(listener, || {
                     unit(UnitEventKind::DmaResponse, now, cluster, 0, 0, transfer.from)
                 });
-                self.each[cluster as usize].scheduler.copied(now);
-                self.wake_assign(shared, now + 1, cluster);
+                self.copied(shared, now, cluster);
             }
             Requester::Core(core) => self.core_transfer_done(shared, now, core as usize),
         }
@@ -360,7 +357,7 @@ impl Clusters {
             Requester::Scheduler => DmaReach::All,
             Requester::Core(_) => shared.machine.dma.core_reach,
         };
-        let reached = (reach.reaches(from, cluster), reach.reaches(to, cluster));
+        let reached = (reaches(reach, from, cluster), reaches(reach, to, cluster));
         shared.totals.unreached_transfers += u64::from(reached != (true, true));
         match reached {
             (_, false) => return,

@@ -129,7 +129,9 @@ impl Clusters {
         now: u64,
         listener: &mut dyn Listener,
     ) {
-        let end = now + LOOKAHEAD_CYCLES;
+        // A block of hardware may begin something in any cycle.
+        let ahead = if shared.hardware.acts() { 1 } else { LOOKAHEAD_CYCLES };
+        let end = now + ahead;
         loop {
             let stopped = if shared.interest.instructions {
                 let stopped = self.run_lane_until::<true, true>(shared, cluster, end);

@@ -11,6 +11,7 @@ use super::Clusters;
 use super::dma::{Requester, Route, Transfer};
 use super::packet_ring::PacketRings;
 use crate::cluster::hpu::Waiting;
+use crate::hardware::SchedulerSeat;
 use crate::listener::Listener;
 use crate::shared::{Shared, unit};
 use crate::task::Task;
@@ -23,6 +24,8 @@ pub struct ClusterScheduler {
     spill: Option<(Task, u64)>,
     queue: VecDeque<Entry>,
     rings: PacketRings,
+    /// Room that was given back beside hardware, with the cycle: the rings see it in the next one.
+    freed: Option<(u64, u32, u32)>,
     buffer_address: u32,
     last_accept: u64,
     /// When it takes the task in its spill register.
@@ -53,6 +56,7 @@ impl ClusterScheduler {
                 machine.l1.packet_buffer_bytes / rings,
                 machine.l1.packet_slot_bytes,
             ),
+            freed: None,
             buffer_address: base + machine.packet_buffer_offset(),
             last_accept: NEVER,
             accepts: Wake::default(),
@@ -77,6 +81,9 @@ impl ClusterScheduler {
             return None;
         }
         let (mut task, bytes) = (*task, bytes(task));
+        if let Some((_, offset, slots)) = self.freed.take_if(|(cycle, ..)| *cycle < now) {
+            self.rings.free(offset, slots);
+        }
         if bytes > 0 {
             let (offset, slots) = self.rings.allocate(bytes)?;
             (task.l1_address, task.l1_slots) = (self.buffer_address + offset, slots);
@@ -106,11 +113,27 @@ impl ClusterScheduler {
         self.queue.pop_front().map(|entry| entry.task)
     }
 
-    /// Frees a finished task's room in L1.
-    pub fn free(&mut self, task: &Task) {
+    /// Frees a finished task's room in L1; in which cycle it did so counts beside hardware, where the rings
+    /// see it in the next.
+    pub fn free(&mut self, now: Option<u64>, task: &Task) {
         if task.l1_slots > 0 {
-            self.rings.free(task.l1_address - self.buffer_address, task.l1_slots);
+            let offset = self.offset(task);
+            let Some(now) = now else { return self.rings.free(offset, task.l1_slots) };
+            let freed = (now, offset, task.l1_slots);
+            if let Some((_, offset, slots)) = self.freed.replace(freed) {
+                self.rings.free(offset, slots);
+            }
         }
+    }
+
+    /// Gives the offset of a task's packet in the packet buffer.
+    pub fn offset(&self, task: &Task) -> u32 {
+        task.l1_address - self.buffer_address
+    }
+
+    /// Gives a task, whose room is an offset in the packet buffer, its address.
+    pub fn placed(&self, task: Task) -> Task {
+        Task { l1_address: self.buffer_address + task.l1_address, ..task }
     }
 
     /// Gives the tasks that wait in the spill register and in the queue.
@@ -120,6 +143,19 @@ impl ClusterScheduler {
 }
 
 impl Clusters {
+    /// Puts a task into the spill register of a cluster's scheduler.
+    #[inline]
+    pub fn offer(&mut self, shared: &mut Shared, now: u64, cluster: u32, task: Task) {
+        if let Some(seat) = shared.hardware.scheduler(cluster) {
+            seat.offer(task, shared.packets[task.packet].l1_bytes);
+            if !seat.compares {
+                return; // the block says when it copies
+            }
+        }
+        self.each[cluster as usize].scheduler.offer(now, task);
+        self.wake_accept(shared, now + 1, cluster);
+    }
+
     /// Lets a cluster's scheduler take a task at `cycle`.
     #[inline]
     pub fn wake_accept(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
@@ -139,10 +175,20 @@ impl Clusters {
         cluster: u32,
         listener: &mut dyn Listener,
     ) -> bool {
-        let packets = &shared.packets;
-        let bytes = |task: &Task| packets[task.packet].l1_bytes;
         let scheduler = &mut self.each[cluster as usize].scheduler;
-        let Some((task, bytes)) = scheduler.accept(now, bytes) else { return false };
+        let accepted = if shared.hardware.schedules() {
+            let copy = shared.hardware.scheduler(cluster).and_then(SchedulerSeat::copy);
+            copy.map(|(task, bytes)| (scheduler.placed(task), bytes))
+        } else {
+            let packets = &shared.packets;
+            scheduler.accept(now, |task| packets[task.packet].l1_bytes)
+        };
+        let Some((task, bytes)) = accepted else { return false };
+        if let Some(seat) = shared.hardware.scheduler(cluster).filter(|seat| seat.compares)
+            && bytes > 0
+        {
+            seat.follow_copy(&task, scheduler.offset(&task), bytes);
+        }
         let packet = &shared.packets[task.packet];
         let (message, address) = (packet.record.message, packet.address);
         shared
@@ -184,6 +230,9 @@ impl Clusters {
         cluster: u32,
         listener: &mut dyn Listener,
     ) {
+        if shared.hardware.schedules() {
+            return self.assign_by_hardware(shared, now, cluster, listener);
+        }
         let Some(ready) = self.each[cluster as usize].scheduler.head_ready() else { return };
         if ready > now {
             return self.wake_assign(shared, ready, cluster);
@@ -200,10 +249,59 @@ impl Clusters {
             }
             return;
         };
-        let Some(task) = self.each[cluster as usize].scheduler.take() else { return };
+        let scheduler = &mut self.each[cluster as usize].scheduler;
+        let Some(task) = scheduler.take() else { return };
+        if let Some(seat) = shared.hardware.scheduler(cluster) {
+            seat.follow_assign((core - first) as u32, &task, scheduler.offset(&task));
+        }
         self.start_task(shared, now, core, task, listener);
         if self.each[cluster as usize].scheduler.head_ready().is_some() {
             self.wake_assign(shared, now + 1, cluster);
         }
+    }
+
+    /// Gives an HPU the task that the block in the scheduler's place says.
+    fn assign_by_hardware(
+        &mut self,
+        shared: &mut Shared,
+        now: u64,
+        cluster: u32,
+        listener: &mut dyn Listener,
+    ) {
+        let first = self.core_id(cluster, 0);
+        let (cores, drivers) = (&self.cores, &self.drivers);
+        let is_idle = |hpu: u32| {
+            let core = first + hpu as usize;
+            drivers[core].is_idle(now) && cores[core].waiting != Waiting::Ever
+        };
+        let Some(seat) = shared.hardware.scheduler(cluster) else { return };
+        let Some((hpu, task)) = seat.assign(is_idle) else { return };
+        let task = self.each[cluster as usize].scheduler.placed(task);
+        self.start_task(shared, now, first + hpu as usize, task, listener);
+    }
+
+    /// Frees a finished task's room in a cluster's L1.
+    #[inline]
+    pub fn free_room(&mut self, shared: &mut Shared, now: u64, cluster: u32, task: &Task) {
+        let scheduler = &mut self.each[cluster as usize].scheduler;
+        if let Some(seat) = shared.hardware.scheduler(cluster) {
+            if task.l1_slots > 0 {
+                seat.free(scheduler.offset(task), task.l1_slots);
+            }
+            if !seat.compares {
+                return;
+            }
+        }
+        scheduler.free(shared.hardware.is_some().then_some(now), task);
+    }
+
+    /// Notes that the oldest copy of a cluster's scheduler is done.
+    #[inline]
+    pub fn copied(&mut self, shared: &mut Shared, now: u64, cluster: u32) {
+        if let Some(seat) = shared.hardware.scheduler(cluster) {
+            seat.copy_done();
+        }
+        self.each[cluster as usize].scheduler.copied(now);
+        self.wake_assign(shared, now + 1, cluster);
     }
 }

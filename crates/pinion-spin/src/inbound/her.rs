@@ -5,6 +5,8 @@
 use pinion_sim::turn_port::Side;
 
 use super::InboundEngine;
+use crate::context::Handlers;
+use crate::hardware::mpq_engine::Her;
 use crate::listener::{DropReason, Event, Listener};
 use crate::machine::WhenFull;
 use crate::matching::MatchingEngine;
@@ -19,9 +21,22 @@ pub struct HerPath<'a> {
     pub matching: &'a mut MatchingEngine,
 }
 
+/// Describes the HER of a packet as hardware sees it.
+fn her(shared: &Shared, slot: u32, handlers: Handlers) -> Her {
+    let record = &shared.packets[slot].record;
+    Her {
+        packet: slot,
+        context: record.context,
+        message: record.message,
+        end: record.end_of_message,
+        has_header: handlers.header != 0,
+        has_completion: handlers.completion != 0,
+    }
+}
+
 impl InboundEngine {
     /// Lets the oldest packet's HER be handed over at `cycle`.
-    pub(super) fn wake_her(&mut self, shared: &mut Shared, cycle: u64) {
+    pub fn wake_her(&mut self, shared: &mut Shared, cycle: u64) {
         shared.wake(&mut self.her_wake, cycle, Due::Her);
     }
 
@@ -52,8 +67,23 @@ impl InboundEngine {
         let context = shared.packets[slot].record.context;
         let handlers = shared.contexts.handlers[context.0 as usize];
         let timeout = self.message_timeout(shared, context);
-        if let Err(refusal) = to.mpq.accept(now, slot, &mut shared.packets, handlers, timeout) {
-            return self.refuse_her(shared, to, now, slot, refusal, listener);
+        if shared.hardware.replaces_mpq() {
+            let her = her(shared, slot, handlers);
+            if !shared.hardware.mpq().is_some_and(|seat| seat.offer(&her)) {
+                self.blocked = true; // the NIC asks the block in every cycle
+                return;
+            }
+        } else {
+            let accepted = to.mpq.accept(now, slot, &mut shared.packets, handlers, timeout);
+            if shared.hardware.is_some() {
+                let her = her(shared, slot, handlers);
+                if let Some(seat) = shared.hardware.mpq() {
+                    seat.follow_her(&her, accepted.is_ok());
+                }
+            }
+            if let Err(refusal) = accepted {
+                return self.refuse_her(shared, to, now, slot, refusal, listener);
+            }
         }
         shared.totals.her_stall_cycles += now.saturating_sub(ready.max(self.her_from));
         self.her_from = now + 1;
@@ -95,6 +125,10 @@ impl InboundEngine {
         refusal: Refusal,
         listener: &mut dyn Listener,
     ) {
+        if to.mpq.has_freed(now) {
+            self.blocked = true;
+            return self.wake_her(shared, now + 1);
+        }
         if refusal == Refusal::NoQueue {
             if let Some(evicted) = to.mpq.evict(now) {
                 to.matching.end_message(evicted.context.0, evicted.message);

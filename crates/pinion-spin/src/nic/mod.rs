@@ -10,6 +10,7 @@
 
 mod contexts;
 mod control;
+mod hardware;
 mod look;
 mod report;
 mod setup;
@@ -108,6 +109,9 @@ impl Nic {
             if is_first && self.is_still() {
                 return Some(Outcome::Stuck(self.describe_stuck(self.standstill.cycle())));
             }
+            if self.shared.hardware.has_failed() {
+                return Some(Outcome::Idle); // who runs it asks why
+            }
             if self.standstill.is_one() {
                 return Some(Outcome::Stuck(self.describe_standstill()));
             }
@@ -185,6 +189,9 @@ impl Nic {
     /// of the queue, or a cluster's lane.
     #[inline]
     fn next_step(&mut self, until: u64) -> Option<Step> {
+        if self.shared.hardware.is_some() {
+            self.clock_hardware(until);
+        }
         // No lane is due before now, and in the same cycle events go first.
         if let Some((cluster, lane)) = self.clusters.next_lane()
             && self.shared.wheel.next_cycle().is_none_or(|event| event > lane)
@@ -206,7 +213,8 @@ impl Nic {
     /// count: time need not go on for them.
     #[inline]
     fn is_quiet(&self) -> bool {
-        let done = self.shared.wheel.is_empty() || self.shared.packets.live() == 0;
+        let live = self.shared.packets.live();
+        let done = live == 0 || self.shared.wheel.is_empty() && !self.shared.hardware.may_act();
         done && self.shared.wheel.len() == self.shared.alarms && self.clusters.next_lane().is_none()
     }
 
@@ -257,7 +265,8 @@ impl Nic {
             Due::DmaDone(cluster) => clusters.dma_done(shared, now, cluster, listener),
             Due::Assign(cluster)
                 if clusters.each[cluster as usize].scheduler.assigns.take(now)
-                    && clusters.each[cluster as usize].scheduler.head_ready().is_some() =>
+                    && (clusters.each[cluster as usize].scheduler.head_ready().is_some()
+                        || shared.hardware.schedules()) =>
             {
                 clusters.assign(shared, now, cluster, listener);
             }
@@ -305,7 +314,16 @@ impl Nic {
             return;
         };
         self.dispatcher.complete(now, cluster);
-        self.mpq.complete(now, task.queue, task.kind);
+        if let Some(seat) = self.shared.hardware.dispatcher() {
+            seat.done(cluster);
+        }
+        let seat = self.shared.hardware.mpq().map(|seat| {
+            seat.done(task.queue, task.kind);
+            seat.compares
+        });
+        if seat.unwrap_or(true) {
+            self.mpq.complete(now, task.queue, task.kind);
+        }
         self.mpq.wake_at(&mut self.shared, now + 1);
         let packet = &self.shared.packets[task.packet];
         let (message, address) = (packet.record.message, packet.address);

@@ -80,6 +80,9 @@ impl Nic {
             lines.push("a HER waits for a free cell or queue of the MPQ engine".to_owned());
         }
         lines.extend(self.mpq.describe().into_iter().take(16));
+        if let Some(blocks) = self.shared.hardware.0.as_deref() {
+            lines.extend(blocks.describe());
+        }
         for (cluster, occupancy) in self.dispatcher.occupancy().iter().enumerate() {
             let (spilled, queued) = self.clusters.each[cluster].scheduler.waiting();
             if *occupancy > 0 {

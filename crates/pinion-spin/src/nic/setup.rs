@@ -12,6 +12,7 @@ use crate::cluster::Clusters;
 use crate::cluster::hpu::{Core, Waiting};
 use crate::command_unit::CommandUnit;
 use crate::dispatcher::Dispatcher;
+use crate::hardware::InLoop;
 use crate::inbound::InboundEngine;
 use crate::listener::{Deaf, Interest};
 use crate::matching::MatchingEngine;
@@ -148,6 +149,7 @@ impl Nic {
                 memories: Memories::new(&machine),
                 totals: Totals::default(),
                 interest: Interest::default(),
+                hardware: InLoop::default(),
                 scratch: Vec::with_capacity(machine.inbound.max_packet_bytes as usize),
                 machine,
             },

@@ -14,6 +14,7 @@ use pinion_host::HostMemory;
 use pinion_isa::elf::Image;
 use pinion_sim::{Clock, Time};
 
+use crate::hardware::Blocks;
 use crate::listener::Listener;
 use crate::matching::{Limits, MatchingEngine};
 use crate::{ExecutionContext, Machine, Nic, Outcome, SetupError, Totals, Traffic};
@@ -191,6 +192,18 @@ impl Units {
     /// Gives the machine that is simulated.
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Puts blocks of hardware into the places of units of the only NIC, or beside them.
+    pub fn set_hardware(&mut self, blocks: Blocks) {
+        if let [nic] = &mut self.nics[..] {
+            nic.set_hardware(Some(blocks));
+        }
+    }
+
+    /// Tells why a block of hardware has ended the run, if one has.
+    pub fn hardware_failure(&self) -> Option<&str> {
+        self.nics.iter().find_map(Nic::hardware_failure)
     }
 
     /// Gives the units.

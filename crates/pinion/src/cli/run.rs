@@ -16,6 +16,16 @@ pub struct EngineArgs {
     /// Worker threads of the native engine; each stands for an HPU [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
+    /// Units that are hardware, simulated by Verilator, in the model's place: mpq_engine, dispatcher,
+    /// cluster_scheduler; each with a file of your own, as in mpq_engine=mine.sv, or without
+    #[arg(long, value_name = "UNIT[=FILE],…", value_delimiter = ',')]
+    pub hardware: Vec<String>,
+    /// Run them beside the model, and stop at the first cycle in which they differ
+    #[arg(long, requires = "hardware")]
+    pub compare: bool,
+    /// Folder for the last 200 cycles (VCD) of a block that differs or stops answering [default: .]
+    #[arg(long, value_name = "DIR", requires = "hardware")]
+    pub waves: Option<PathBuf>,
 }
 
 /// Says what runs handlers.
@@ -158,7 +168,7 @@ pub struct RunArgs {
 }
 
 /// Options that choose what runs handlers.
-pub const ENGINE: [&str; 2] = ["--engine", "--workers"];
+pub const ENGINE: [&str; 5] = ["--engine", "--workers", "--hardware", "--compare", "--waves"];
 
 /// Options that go with nanoservices, and with clusters where they are said to.
 pub const SERVICE: [&str; 6] =
@@ -200,6 +210,9 @@ impl RunArgs {
         match option {
             "--engine" => self.engine.engine != EngineKind::Simulator,
             "--workers" => self.engine.workers.is_some(),
+            "--hardware" => !self.engine.hardware.is_empty(),
+            "--compare" => self.engine.compare,
+            "--waves" => self.engine.waves.is_some(),
             "--load" => service.load.is_some(),
             "--messages" => service.messages.is_some(),
             "--peer" => service.peer.is_some(),
@@ -272,7 +285,12 @@ mod tests {
                 _ => "1",
             };
             let value = arg.get_action().takes_values().then_some(value);
+            let needed: &[&str] = match *option {
+                "--compare" | "--waves" => &["--hardware", "dispatcher"],
+                _ => &[],
+            };
             let line = ["pinion", "run", "app", option].into_iter().chain(value);
+            let line = line.chain(needed.iter().copied());
             let cli = crate::cli::Cli::try_parse_from(line).expect("a command line");
             let crate::cli::Verb::Run(args) = &cli.command else { panic!("another verb") };
             assert_eq!(args.given(&[option]), Some(*option));

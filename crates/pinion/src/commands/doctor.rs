@@ -66,6 +66,13 @@ pub fn run() -> Result<Status> {
             state: program("qemu-system-riscv32", "qemu-system-misc"),
             why: "the differential tests of the cores",
         },
+        Finding {
+            what: "Verilator",
+            state: pinion::hardware::verilator::find()
+                .map(|found| format!("{} ({})", found.program.display(), found.version))
+                .map_err(|error| error.to_string()),
+            why: "units as hardware (`pinion run --hardware`)",
+        },
         Finding { what: "tshark", state: program("tshark", "tshark"), why: "the capture tests" },
         Finding { what: "TAP", state: tap(), why: "`pinion up`" },
     ];

@@ -3,6 +3,7 @@
 use pinion::Error;
 use pinion::app::Options;
 use pinion::error::Result;
+use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
 
 use crate::cli::{EngineArgs, EngineKind};
@@ -14,6 +15,12 @@ pub fn choose(
     manifest: &Manifest,
     options: &mut Options,
 ) -> Result<Option<u32>> {
+    if args.engine == EngineKind::Native && !args.hardware.is_empty() {
+        return Err(Error::Usage(
+            "--hardware: units of the simulated NIC are hardware; --engine native has none"
+                .to_owned(),
+        ));
+    }
     if args.engine == EngineKind::Simulator {
         return match args.workers {
             None => Ok(None),
@@ -33,8 +40,31 @@ pub fn choose(
     Ok(Some(args.workers.unwrap_or(1)))
 }
 
-/// Refuses both options where nothing else than one machine can run.
+/// Gives the units that are to be hardware, if some are.
+pub fn hardware(args: &EngineArgs) -> Result<Option<Choice>> {
+    if args.hardware.is_empty() {
+        return Ok(None);
+    }
+    let folder = args.waves.clone().unwrap_or_else(|| ".".into());
+    if !folder.is_dir() {
+        return Err(Error::Usage(format!("--waves: {} is no folder", folder.display())));
+    }
+    Ok(Some(Choice::read(&args.hardware, args.compare, folder)?))
+}
+
+/// Refuses `--hardware` where it cannot be.
+pub fn refuse_hardware(args: &EngineArgs, what: &str) -> Result<()> {
+    match args.hardware.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Usage(format!(
+            "--hardware goes with packet handlers in `pinion run`, on one simulated NIC; {what}"
+        ))),
+    }
+}
+
+/// Refuses the options where nothing else than one machine can run.
 pub fn refuse(args: &EngineArgs, what: &str) -> Result<()> {
+    refuse_hardware(args, what)?;
     if args.engine == EngineKind::Native || args.workers.is_some() {
         return Err(Error::Usage(format!(
             "--engine native and --workers go with packet handlers in `pinion run` and `pinion up`; \

@@ -13,6 +13,7 @@ pub mod engine;
 mod figure;
 mod files;
 mod fpspin;
+mod hardware;
 mod interrupt;
 mod lab;
 mod look;
@@ -37,6 +38,7 @@ mod why;
 
 use pinion::Error;
 use pinion::error::Result;
+use pinion::hardware::choice::is_difference;
 
 use crate::cli::Verb;
 use crate::output;
@@ -77,6 +79,7 @@ pub fn dispatch(verb: &mut Verb) -> (Status, Option<Error>) {
     }
     let (status, error) = match run_verb(verb) {
         Ok(status) => (status, None),
+        Err(error) if is_difference(&error.to_string()) => (Status::Mismatch, Some(error)),
         Err(error) => (Status::Mistake, Some(error)),
     };
     // Whatever else came of it: it is not all that was asked for.
@@ -126,6 +129,7 @@ fn run_verb(verb: &mut Verb) -> Result<Status> {
         Verb::Bench(args) => bench::run(args),
         Verb::Machine(args) => machine::run(args),
         Verb::P4(args) => p4::run(args),
+        Verb::Hardware(args) => hardware::run(args),
         Verb::Pspin(args) => pspin::run(args),
         Verb::Fpspin(args) => fpspin::run(args),
         Verb::Lab(args) => lab::run(args),

@@ -160,11 +160,11 @@ fn list() {
 }
 
 /// Folders that were made; removed with all that is in them unless they are kept.
-struct Made(Option<PathBuf>);
+pub struct Made(Option<PathBuf>);
 
 impl Made {
     /// Makes a folder and those that it lies in, as far as they are not there.
-    fn create(folder: &Path) -> Result<Self> {
+    pub fn create(folder: &Path) -> Result<Self> {
         let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let first = folder.ancestors().take_while(is_missing).last();
         let made = Self(first.map(Path::to_owned));
@@ -172,7 +172,8 @@ impl Made {
         Ok(made)
     }
 
-    fn keep(mut self) {
+    /// Keeps them.
+    pub fn keep(mut self) {
         self.0 = None;
     }
 }
@@ -191,7 +192,8 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(plain)
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+/// Writes a file, and the folders that it lies in.
+pub fn write(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
     fs::write(path, text).map_err(|error| Error::file("write", path, error))

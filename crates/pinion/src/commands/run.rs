@@ -11,6 +11,7 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::check::Checker;
 use pinion::error::Result;
+use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
 use pinion::record::Subject;
 use pinion::report::{Outputs, Sink, write_whole};
@@ -37,6 +38,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
 pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     keep_files_apart(args, &[("--html", args.html.as_ref())])?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
+        engine::refuse_hardware(&args.engine, "a cluster has several nodes")?;
         return cluster::run(args, &file, keep);
     }
     let with = format!("with clusters; {} is none: it has no cluster.toml", args.app.app.display());
@@ -66,6 +68,10 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
             "--pace: the native engine takes packets as fast as it can".to_owned(),
         ));
     }
+    let hardware = engine::hardware(&args.engine)?;
+    if let Some(hardware) = &hardware {
+        refuse_with_hardware(args, hardware)?;
+    }
     let app = App::of(manifest, &options)?;
     build::show_messages(&app);
     let dumps = dumps(&args.host_dump, &app)?;
@@ -75,12 +81,29 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     let finished = match (args.check, &args.html) {
         (true, _) => check(&app, packets, &outputs, &mut watch)?,
         (false, Some(_)) => page::of_handlers(args, &app, packets, &outputs, &mut watch)?,
-        (false, None) => go(&app, packets, workers, &outputs, &mut watch)?,
+        (false, None) => match &hardware {
+            Some(blocks) => run::run_with_hardware(&app, packets, &outputs, &mut watch, blocks)?,
+            None => go(&app, packets, workers, &outputs, &mut watch)?,
+        },
     };
     watch.clear();
     let status = conclude(&args.report, &app, &finished, &dumps)?;
     keep.end(&finished.summary)?;
     Ok(status)
+}
+
+/// Refuses what does not go with blocks of hardware.
+fn refuse_with_hardware(args: &RunArgs, hardware: &Choice) -> Result<()> {
+    let with = "without --hardware: blocks tell nothing of themselves, and no recording has them";
+    look::refuse(args, &["--check", "--html", "--record"], with)?;
+    match hardware.own_file() {
+        Some(file) if args.app.untrusted => Err(Error::Usage(format!(
+            "--hardware {}: --untrusted runs nothing of somebody else's on this computer, and a block \
+             is compiled for it",
+            file.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Runs on the simulator, and checks every access.

@@ -34,6 +34,7 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     let mut files = files::reports(&args.report);
     files.extend(args.record.iter().map(|file| ("--record", file.clone())));
     files::keep_apart(&[], &files)?;
+    engine::refuse_hardware(&args.engine, "a live run has no time for it")?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
         return run_cluster(args, &file);
     }

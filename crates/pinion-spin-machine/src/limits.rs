@@ -1,8 +1,7 @@
 //! What a machine's numbers must keep so that the model can compute with them: memories that lie
 //! apart within 32 bits, rings and caches with something in them, times that add up in 64 bits.
 
-use super::Machine;
-use crate::memory::{PERIPHERALS, PERIPHERALS_BYTES};
+use super::{Machine, PERIPHERALS, PERIPHERALS_BYTES};
 
 /// The longest time a unit may take for one thing, in cycles: a quarter of an hour at 1 GHz.
 const MOST_CYCLES: u64 = 1 << 40;

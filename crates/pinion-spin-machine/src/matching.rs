@@ -1,7 +1,7 @@
 //! What a machine says of its matching engine.
 
 use super::Machine;
-use crate::matching::{Compare, ContextMatch, Limits, MatchError, MatchingEngine};
+use pinion_matching::{Compare, ContextMatch, Limits, MatchError, MatchingEngine};
 
 impl Machine {
     /// Gives what the matching engine has room for.

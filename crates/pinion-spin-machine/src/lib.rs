@@ -15,6 +15,11 @@ use serde::Deserialize;
 
 pub use self::core::{Core, CoreModel, Division, Pipeline, RemoteAmo};
 
+/// Address of the own cluster's peripherals.
+pub const PERIPHERALS: u32 = 0x1b20_0000;
+/// Bytes of them.
+pub const PERIPHERALS_BYTES: u32 = 0x1_0000;
+
 /// Describes a PsPIN-like machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,252 @@
+//! Blocks of hardware in real runs: handlers of `tests/hardware/busy` and an example, packets, and units
+//! that Verilator simulates. Without a RISC-V compiler, Verilator or a C++ compiler they are left out.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use pinion_app::app::{App, Options};
+use pinion_app::traffic::Packets;
+use pinion_hardware::choice::Choice;
+use pinion_hardware::{HardwareError, verilator};
+use pinion_sim::Time;
+use pinion_sim::probe::Hears;
+use pinion_spin::{Event, Interest, Outcome, Spin, Units};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const BUSY: &str = "tests/hardware/busy";
+
+/// Keeps what came of each packet.
+#[derive(Default)]
+struct Records(String);
+
+impl Hears<Spin> for Records {
+    fn interest(&self) -> Interest {
+        Interest::default()
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::PacketDone(record) => {
+                let _ = writeln!(self.0, "{record:?}");
+            }
+            Event::Departed { time, frame, .. } => {
+                let _ = writeln!(self.0, "{time} {}", frame.len());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Says why a test is left out, if it is.
+fn is_left_out() -> bool {
+    let missing = verilator::find().err();
+    if let Some(problem) = &missing {
+        eprintln!("left out: {problem}");
+    }
+    missing.is_some()
+}
+
+/// Small enough to be compiled in seconds.
+const SMALL: [&str; 3] = ["mpq.count=16", "cluster.count=2", "cluster.cores=4"];
+
+fn load(folder: &str, set: &[&str]) -> Option<App> {
+    let overrides = set.iter().map(|text| (*text).to_owned()).collect();
+    let options = Options { overrides, ..Options::default() };
+    match App::load(&Path::new(ROOT).join(folder), &options) {
+        Ok(app) => Some(app),
+        Err(pinion_app::Error::CompilerMissing(what)) => {
+            eprintln!("left out: {what}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Runs an application on generated packets; gives how it ended, what came of packets, and the NIC.
+fn run(app: &App, traffic: &str, hardware: Option<&Choice>) -> (Outcome, String, Units) {
+    let mut nic = app.nic().expect("a NIC");
+    if let Some(choice) = hardware {
+        choice.seat(&mut nic).expect("blocks");
+    }
+    let packets = Packets::generate(traffic, Some(1), None).expect("packets");
+    let mut packets = packets.skip(app.skipped_bytes());
+    let mut records = Records::default();
+    let outcome = nic.run(Time::MAX, &mut packets, &mut records);
+    (outcome, records.0, nic)
+}
+
+fn choice(units: &[&str], compares: bool) -> Choice {
+    let units: Vec<String> = units.iter().map(|unit| (*unit).to_owned()).collect();
+    Choice::read(&units, compares, std::env::temp_dir()).expect("units")
+}
+
+/// What the runs of a test are about.
+fn packets(count: u32) -> String {
+    let shape = "udp,size=64:4/256:2/512:1,packets=8,order=interleaved:16,rate=400g";
+    format!("{shape},messages={}", count / 8)
+}
+
+/// Runs with hardware beside the model and in its place: the results are the same.
+fn same(folder: &str, set: &[&str], traffic: &str, units: &[&str]) {
+    let Some(app) = load(folder, set) else { return };
+    let (outcome, expected, nic) = run(&app, traffic, Some(&choice(units, true)));
+    assert_eq!(nic.hardware_failure(), None, "{units:?} beside the model");
+    assert_eq!(outcome, Outcome::Finished);
+    let (outcome, found, nic) = run(&app, traffic, Some(&choice(units, false)));
+    assert_eq!(nic.hardware_failure(), None, "{units:?} in the model's place");
+    assert_eq!(outcome, Outcome::Finished, "{units:?}");
+    let differs = expected.lines().zip(found.lines()).find(|(model, block)| model != block);
+    assert_eq!(differs, None, "{units:?}");
+    assert_eq!(expected, found);
+}
+
+#[test]
+fn a_dispatcher_of_hardware_changes_no_result() {
+    if !is_left_out() {
+        same(BUSY, &SMALL, &packets(2_000), &["dispatcher"]);
+    }
+}
+
+#[test]
+fn an_mpq_engine_of_hardware_changes_no_result() {
+    if !is_left_out() {
+        same(BUSY, &SMALL, &packets(2_000), &["mpq_engine"]);
+    }
+}
+
+#[test]
+fn cluster_schedulers_of_hardware_change_no_result() {
+    if !is_left_out() {
+        same(BUSY, &SMALL, &packets(2_000), &["cluster_scheduler"]);
+    }
+}
+
+#[test]
+fn all_units_that_can_are_hardware_at_once() {
+    if !is_left_out() {
+        let all = ["mpq_engine", "dispatcher", "cluster_scheduler"];
+        same(BUSY, &SMALL, &packets(2_000), &all);
+        same("examples/aggregate", &SMALL, "slmp,size=512,bytes=65536,syn=none", &all);
+    }
+}
+
+/// A long run, for `tests/hardware/loop.py`: `PINION_PACKETS=100000`.
+#[test]
+#[ignore = "long: a hundred thousand packets"]
+fn random_traffic() {
+    let count = std::env::var("PINION_PACKETS").ok().and_then(|text| text.parse().ok());
+    let all = ["mpq_engine", "dispatcher", "cluster_scheduler"];
+    same(BUSY, &["mpq.count=16"], &packets(count.unwrap_or(100_000)), &all);
+}
+
+/// Writes a block of one's own; gives its file.
+fn own(folder: &Path, unit: &str, change: &str, to: &str) -> PathBuf {
+    let text =
+        std::fs::read_to_string(Path::new(ROOT).join(format!("hardware/rtl/spin/{unit}.sv")));
+    let text = text.expect("the unit").replacen(&format!("module {unit}"), "module mine", 1);
+    assert!(text.contains(change), "{unit} has no {change}");
+    let file = folder.join("mine.sv");
+    std::fs::write(&file, text.replacen(change, to, 1)).expect("a file");
+    file
+}
+
+#[test]
+fn a_block_that_differs_is_told_at_its_first_cycle() {
+    if is_left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = own(folder.path(), "dispatcher", "takes[task_home] ? task_home : least", "least");
+    let Some(app) = load(BUSY, &SMALL) else { return };
+    let named = format!("dispatcher={}", file.display());
+    let beside =
+        Choice::read(std::slice::from_ref(&named), true, folder.path().to_owned()).expect("a unit");
+    let (_, _, nic) = run(&app, &packets(400), Some(&beside));
+    let said = nic.hardware_failure().expect("a difference").to_owned();
+    for part in
+        ["in cycle ", "cluster_valid is 0x1 and the model's 0x2", "packet ", "state_occupancy"]
+    {
+        assert!(said.contains(part), "no {part} in {said}");
+    }
+    let waves = std::fs::read_to_string(folder.path().join("dispatcher.vcd")).expect("waves");
+    assert!(waves.contains("model_cluster_valid"), "{waves}");
+    let alone = Choice::read(&[named], false, folder.path().to_owned()).expect("a unit");
+    let (outcome, records, nic) = run(&app, &packets(400), Some(&alone));
+    assert_eq!((outcome, nic.hardware_failure()), (Outcome::Finished, None), "it decides alone");
+    assert_ne!(records, run(&app, &packets(400), None).1);
+}
+
+#[test]
+fn a_block_that_stops_answering_is_told_with_who_waits() {
+    if is_left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(app) = load(BUSY, &SMALL) else { return };
+    let cases = [
+        ("dispatcher", "assign task_ready = |takes;", "assign task_ready = 0;", "task_valid is up"),
+        (
+            "mpq_engine",
+            "assign task_valid = offered;",
+            "assign task_valid = 0;",
+            "task_valid up for",
+        ),
+        ("mpq_engine", "has_queue && (takes_own", "0 && (takes_own", "her_ready has not come for"),
+    ];
+    for (unit, change, to, expected) in cases {
+        let file = own(folder.path(), unit, change, to);
+        let named = format!("{unit}={}", file.display());
+        let alone = Choice::read(&[named], false, folder.path().to_owned()).expect("a unit");
+        let (outcome, _, _) = run(&app, &packets(80), Some(&alone));
+        let Outcome::Stuck(said) = outcome else { panic!("{unit}: {outcome:?}") };
+        assert!(said.contains(expected) && said.contains(unit), "{unit}: {said}");
+    }
+}
+
+#[test]
+fn a_block_that_does_what_no_unit_may_is_told() {
+    if is_left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(app) = load(BUSY, &SMALL) else { return };
+    let cases = [
+        ("assign task_packet = offered_packet;", "assign task_packet = 77;", "task_packet is 77"),
+        ("offered <= 1;", "begin offered <= 1; $stop; end", "$stop"),
+    ];
+    for (change, to, expected) in cases {
+        let file = own(folder.path(), "mpq_engine", change, to);
+        let named = format!("mpq_engine={}", file.display());
+        let alone = Choice::read(&[named], false, folder.path().to_owned()).expect("a unit");
+        let (_, _, nic) = run(&app, &packets(80), Some(&alone));
+        let said = nic.hardware_failure().expect("a failure");
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn a_block_with_other_ports_is_refused_with_those_it_needs() {
+    if is_left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(app) = load(BUSY, &SMALL) else { return };
+    let refused = |file: &Path, unit: &str| {
+        let named = format!("{unit}={}", file.display());
+        let choice = Choice::read(&[named], false, folder.path().to_owned()).expect("a unit");
+        choice.seat(&mut app.nic().expect("a NIC")).expect_err("a problem")
+    };
+    let change = "output wire [CLUSTERS-1:0]         cluster_valid,";
+    let to = "output wire [CLUSTERS:0]           cluster_valid,";
+    let file = own(folder.path(), "dispatcher", change, to);
+    let said = refused(&file, "dispatcher").to_string();
+    assert!(said.contains("`cluster_valid`, which is an output of 2 bits"), "{said}");
+    let other = refused(&file, "mpq_engine");
+    assert!(matches!(other, HardwareError::Ports { .. }), "{other}");
+    assert!(other.to_string().contains("it lacks `her_valid`"), "{other}");
+    std::fs::write(&file, "module mine (input wire clock;").expect("a file");
+    let broken = refused(&file, "dispatcher");
+    assert!(matches!(broken, HardwareError::Refused { .. }), "{broken}");
+    let missing = refused(Path::new("/nowhere/mine.sv"), "dispatcher");
+    assert!(matches!(missing, HardwareError::File { .. }), "{missing}");
+}

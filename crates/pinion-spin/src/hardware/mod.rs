@@ -1,0 +1,214 @@
+//! Blocks of hardware in the place of units, or beside them.
+//!
+//! In: what neighbours give a unit in a cycle. Out: what the block makes of it, which the NIC does
+//! in the unit's place, or compares with what the unit did. A block sees every cycle, the NIC's queue
+//! only those in which something happens: when time goes on, `nic/hardware.rs` lets the blocks take the
+//! cycles between, and has their neighbours work where a block offers something.
+
+pub mod cluster_scheduler;
+pub mod dispatcher;
+pub mod mpq_engine;
+
+use std::fmt;
+
+use pinion_sim::block::{Block, Port};
+
+use crate::Machine;
+
+pub use cluster_scheduler::SchedulerSeat;
+pub use dispatcher::DispatcherSeat;
+pub use mpq_engine::MpqSeat;
+
+/// Cycles that blocks are given to answer when nothing else goes on in the NIC.
+pub const PATIENCE_CYCLES: u64 = 100_000;
+
+/// Names a unit that hardware can stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// One queue per message in flight.
+    MpqEngine,
+    /// Chooses the cluster of each task.
+    Dispatcher,
+    /// Each cluster's scheduler (CSCHED).
+    ClusterScheduler,
+}
+
+/// Says what a unit needs of a block that stands for it.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// Its ports, in the order in which the adapter counts them.
+    pub ports: Vec<Port>,
+    /// Its parameters.
+    pub parameters: Vec<(&'static str, u64)>,
+}
+
+impl Unit {
+    /// All units that hardware can stand for.
+    pub const ALL: [Self; 3] = [Self::MpqEngine, Self::Dispatcher, Self::ClusterScheduler];
+
+    /// Gives its name, which is its module's, too.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MpqEngine => "mpq_engine",
+            Self::Dispatcher => "dispatcher",
+            Self::ClusterScheduler => "cluster_scheduler",
+        }
+    }
+
+    /// Gives how many of it a machine has.
+    pub const fn count(self, machine: &Machine) -> u32 {
+        match self {
+            Self::ClusterScheduler => machine.cluster.count,
+            _ => 1,
+        }
+    }
+
+    /// Says what a block needs to stand for it in a machine.
+    ///
+    /// # Errors
+    /// With what of the machine no block can do.
+    pub fn needs(self, machine: &Machine) -> Result<Needs, String> {
+        match self {
+            Self::MpqEngine => mpq_engine::needs(machine),
+            Self::Dispatcher => dispatcher::needs(machine),
+            Self::ClusterScheduler => cluster_scheduler::needs(machine),
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Refuses a number of the machine that is no power of two from `least` on: addresses are made of it.
+fn power_of_two(key: &str, value: u32, least: u32) -> Result<u64, String> {
+    if value >= least && value.is_power_of_two() {
+        return Ok(u64::from(value));
+    }
+    let next = value.max(least).next_power_of_two();
+    Err(format!(
+        "{key} is {value}; the block takes powers of two from {least} on: --set {key}={next}"
+    ))
+}
+
+/// Holds the blocks of a NIC.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    /// The cycle that they are in.
+    pub(crate) cycle: u64,
+    /// Cycles in which nothing else was due.
+    pub(crate) waited: u64,
+    pub(crate) mpq: Option<MpqSeat>,
+    pub(crate) dispatcher: Option<DispatcherSeat>,
+    /// By cluster.
+    pub(crate) schedulers: Vec<SchedulerSeat>,
+    /// What has ended the run.
+    pub(crate) failure: Option<String>,
+}
+
+impl Blocks {
+    /// Puts a unit's blocks into their place, or beside it; there are as many as [`Unit::count`] says.
+    pub fn seat(
+        &mut self,
+        unit: Unit,
+        blocks: Vec<Box<dyn Block>>,
+        compares: bool,
+        machine: &Machine,
+    ) {
+        let mut blocks = blocks.into_iter();
+        match unit {
+            Unit::MpqEngine => {
+                self.mpq = blocks.next().map(|block| MpqSeat::new(block, compares, machine))
+            }
+            Unit::Dispatcher => {
+                self.dispatcher = blocks.next().map(|block| DispatcherSeat::new(block, compares));
+            }
+            Unit::ClusterScheduler => {
+                self.schedulers =
+                    blocks.map(|block| SchedulerSeat::new(block, compares, machine)).collect();
+            }
+        }
+    }
+
+    /// Describes the blocks and what they have not answered.
+    pub(crate) fn describe(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(self.mpq.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.dispatcher.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.schedulers.iter().map(|seat| seat.block.describe()));
+        lines
+    }
+}
+
+/// Holds a NIC's blocks, if it has some. A clone has none: hardware is not copied.
+#[derive(Debug, Default)]
+pub struct InLoop(pub(crate) Option<Box<Blocks>>);
+
+impl Clone for InLoop {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}
+
+impl InLoop {
+    /// Says whether there are blocks.
+    #[inline]
+    pub fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Gives the MPQ engine's block.
+    #[inline]
+    pub(crate) fn mpq(&mut self) -> Option<&mut MpqSeat> {
+        self.0.as_deref_mut()?.mpq.as_mut()
+    }
+
+    /// Gives the dispatcher's.
+    #[inline]
+    pub(crate) fn dispatcher(&mut self) -> Option<&mut DispatcherSeat> {
+        self.0.as_deref_mut()?.dispatcher.as_mut()
+    }
+
+    /// Gives that of a cluster's scheduler.
+    #[inline]
+    pub(crate) fn scheduler(&mut self, cluster: u32) -> Option<&mut SchedulerSeat> {
+        self.0.as_deref_mut()?.schedulers.get_mut(cluster as usize)
+    }
+
+    /// Says whether a block stands in the place of the MPQ engine.
+    #[inline]
+    pub(crate) fn replaces_mpq(&self) -> bool {
+        self.0.as_deref().is_some_and(|all| all.mpq.as_ref().is_some_and(|seat| !seat.compares))
+    }
+
+    /// Says whether blocks stand in the place of the clusters' schedulers.
+    #[inline]
+    pub(crate) fn schedules(&self) -> bool {
+        self.0
+            .as_deref()
+            .is_some_and(|all| all.schedulers.first().is_some_and(|seat| !seat.compares))
+    }
+
+    /// Says whether a block stands in a unit's place.
+    #[inline]
+    pub(crate) fn acts(&self) -> bool {
+        self.0.as_deref().is_some_and(|all| {
+            let dispatches = all.dispatcher.as_ref().is_some_and(|seat| !seat.compares);
+            dispatches || self.replaces_mpq() || self.schedules()
+        })
+    }
+
+    /// Says whether blocks may do something although nothing is due.
+    #[inline]
+    pub(crate) fn may_act(&self) -> bool {
+        self.0.as_deref().is_some_and(|all| all.waited < PATIENCE_CYCLES && all.failure.is_none())
+    }
+
+    /// Says whether a block has ended the run.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.0.as_deref().is_some_and(|all| all.failure.is_some())
+    }
+}

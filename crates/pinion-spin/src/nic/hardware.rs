@@ -1,0 +1,158 @@
+//! Lets blocks of hardware take every cycle, while the queue goes from event to event.
+
+use super::Nic;
+use crate::cluster::hpu::Waiting;
+use crate::hardware::{Blocks, PATIENCE_CYCLES};
+use crate::shared::Shared;
+
+impl Nic {
+    /// Puts blocks into the places of units, or beside them; with `None` there are none any more.
+    pub fn set_hardware(&mut self, blocks: Option<Blocks>) {
+        self.shared.hardware.0 = blocks.map(Box::new);
+        self.mpq.has_registers = self.shared.hardware.is_some();
+        let now = self.shared.wheel.now();
+        if let Some(blocks) = self.shared.hardware.0.as_deref_mut() {
+            blocks.cycle = now;
+            self.begin_hardware_cycle();
+        }
+    }
+
+    /// Tells why a block has ended the run, if one has.
+    pub fn hardware_failure(&self) -> Option<&str> {
+        self.shared.hardware.0.as_deref()?.failure.as_deref()
+    }
+
+    /// Lets the blocks take the cycles until the next event, or until one of them has something for a
+    /// neighbour, whose event it then is.
+    pub(super) fn clock_hardware(&mut self, until: u64) {
+        loop {
+            let lane = self.clusters.next_lane().map(|(_, cycle)| cycle);
+            let next = [self.shared.wheel.next_cycle(), lane].into_iter().flatten().min();
+            let live = self.shared.packets.live();
+            let Some(blocks) = self.shared.hardware.0.as_deref_mut() else { return };
+            let is_over = next.is_none() && (live == 0 || blocks.waited >= PATIENCE_CYCLES);
+            if is_over || blocks.cycle >= next.unwrap_or(until).min(until) {
+                return;
+            }
+            blocks.waited = if next.is_none() { blocks.waited + 1 } else { 0 };
+            self.end_hardware_cycle();
+            let Some(blocks) = self.shared.hardware.0.as_deref_mut() else { return };
+            if blocks.failure.is_some() {
+                return;
+            }
+            blocks.cycle += 1;
+            self.begin_hardware_cycle();
+        }
+    }
+
+    /// Ends the cycle that the blocks are in: compares what they said, and lets their clocks tick.
+    fn end_hardware_cycle(&mut self) {
+        let Self { shared, mpq, dispatcher, clusters, .. } = self;
+        let Shared { hardware, packets, .. } = shared;
+        let Some(blocks) = hardware.0.as_deref_mut() else { return };
+        let cycle = blocks.cycle;
+        let mut found = None;
+        if let Some(seat) = &mut blocks.mpq {
+            if seat.compares && !dispatcher.has_stepped(cycle) {
+                let task = dispatcher.offered(cycle);
+                seat.follow_task(task, |packet| packets[packet].record.context);
+            }
+            let ended = seat.wrong.take().map_or_else(|| seat.block.end_cycle(), Err);
+            let state = || mpq.describe().join("; ");
+            found = ended.err().map(|what| (what, seat.packet, seat.compares.then(state)));
+        }
+        if found.is_none()
+            && let Some(seat) = &mut blocks.dispatcher
+        {
+            let ended = seat.wrong.take().map_or_else(|| seat.block.end_cycle(), Err);
+            let state = || format!("tasks in each cluster: {:?}", dispatcher.occupancy());
+            found = ended.err().map(|what| (what, seat.packet, seat.compares.then(state)));
+        }
+        for (cluster, seat) in blocks.schedulers.iter_mut().enumerate() {
+            if found.is_some() {
+                break;
+            }
+            seat.end();
+            let ended = seat.wrong.take().map_or_else(|| seat.block.end_cycle(), Err);
+            let state = || {
+                let (entered, queued) = clusters.each[cluster].scheduler.waiting();
+                format!("{entered} tasks at the entrance, {queued} in the queue")
+            };
+            found = ended.err().map(|what| (what, seat.packet, seat.compares.then(state)));
+        }
+        let Some((what, packet, state)) = found else { return };
+        let mut lines = vec![what];
+        if let Some(packet) = packet {
+            let record = &packets[packet].record;
+            lines.push(format!(
+                "packet {}: message {} of context {}, {} bytes{}, in slot {packet}",
+                record.packet,
+                record.message,
+                record.context.0,
+                record.bytes,
+                if record.end_of_message { ", the message's last" } else { "" },
+            ));
+        }
+        lines.extend(state.map(|state| format!("the model's state: {state}")));
+        let at = cycle.saturating_sub(shared.epoch);
+        let time = shared.time(cycle);
+        if let Some(blocks) = shared.hardware.0.as_deref_mut() {
+            blocks.failure = Some(format!("in cycle {at} ({time}) {}", lines.join("\n  ")));
+        }
+    }
+
+    /// Begins the blocks' next cycle, and has their neighbours work in it where a block offers something.
+    fn begin_hardware_cycle(&mut self) {
+        let Self { shared, mpq, dispatcher, clusters, inbound, .. } = self;
+        let Some(blocks) = shared.hardware.0.as_deref_mut() else { return };
+        let cycle = blocks.cycle;
+        let (mut her, mut schedule) = (false, false);
+        if let Some(seat) = &mut blocks.mpq {
+            (her, schedule) = seat.begin();
+        }
+        let mut works = Vec::new();
+        let mut ready = None;
+        for (cluster, seat) in blocks.schedulers.iter_mut().enumerate() {
+            let first = cluster * clusters.cores_each as usize;
+            let mut idle = 0;
+            for hpu in 0..clusters.cores_each as usize {
+                let core = first + hpu;
+                let is_idle = clusters.drivers[core].is_idle(cycle)
+                    && clusters.cores[core].waiting != Waiting::Ever;
+                idle |= u64::from(is_idle) << hpu;
+            }
+            let (copies, assigns) = seat.begin(idle);
+            if copies || assigns {
+                works.push((cluster as u32, copies, assigns));
+            }
+            if !seat.compares {
+                *ready.get_or_insert(0) |= u64::from(seat.is_ready()) << cluster;
+            }
+        }
+        let waiting = dispatcher.offered(cycle).map(|task| (task.queue, task.packet));
+        if let Some(seat) = &mut blocks.dispatcher {
+            seat.begin();
+            if let Some((queue, packet)) = waiting.filter(|_| !seat.compares) {
+                let ready = ready.unwrap_or_else(|| dispatcher.ready(clusters));
+                let home = dispatcher.home(queue);
+                schedule |= seat.would_take(home, packet, ready);
+            }
+        } else {
+            schedule |= waiting.is_some() && ready.is_some_and(|ready| ready != 0);
+        }
+        if schedule {
+            mpq.wake_at(shared, cycle);
+        }
+        if her {
+            inbound.wake_her(shared, cycle);
+        }
+        for (cluster, copies, assigns) in works {
+            if copies {
+                clusters.wake_accept(shared, cycle, cluster);
+            }
+            if assigns {
+                clusters.wake_assign(shared, cycle, cluster);
+            }
+        }
+    }
+}
