@@ -229,7 +229,7 @@ impl Interest<NanoPu> for Retirements {
 /// Whoever [`Hears`] a nanoPU. Units take it by its type, so nobody pays for events that nobody hears.
 pub trait Listener: Hears<NanoPu> {
     /// Says that `event` happened in cycle `at`.
-    #[inline]
+    #[inline(always)]
     fn event(&mut self, at: Cycle, event: Event) {
         self.hear(&Told::Event { at, event });
     }

@@ -177,7 +177,8 @@ impl<L: Listener> Hears<NanoPu> for Watch<'_, L> {
         self.ears.interest()
     }
 
-    #[inline]
+    // Where units say it, what is said is known.
+    #[inline(always)]
     fn hear(&mut self, told: &Told<'_>) {
         if let Told::Event {
             at,

@@ -77,7 +77,7 @@ impl Wire {
     ///
     /// # Errors
     /// The name of what is wrong with it.
-    #[inline]
+    #[inline(always)]
     pub fn parse<'f>(
         &mut self,
         direction: Direction,
