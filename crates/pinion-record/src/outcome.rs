@@ -14,11 +14,13 @@ pub fn of_the_run(summary: &Value) -> Value {
     outcome
 }
 
-/// Gives a live run's summary without what tells of the computer, the kernel and the pace.
+/// Gives a live run's summary without what tells of the computer, the kernel and the pace, nor whether
+/// somebody ended it: its replay ends by itself.
 pub fn of_a_live_run(summary: &Value) -> Value {
     let mut outcome = of_the_run(summary);
     if let Some(keys) = outcome.as_object_mut() {
         keys.remove("remarks");
+        keys.retain(|key, value| key != "ending" || value != "finished" && value != "interrupted");
         if let Some(packets) = keys.get_mut("packets").and_then(Value::as_object_mut) {
             packets.remove("dropped_by_kernel");
         }

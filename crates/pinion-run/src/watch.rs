@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use pinion_observe::report::Sink;
+use pinion_observe::report::{Report, Sink};
 use pinion_sim::Time;
 
 /// Aims at this much host time between two calls of [`Observer::goes_on`].
@@ -21,6 +21,20 @@ pub trait Observer: Sink {
     fn console(&mut self, _text: &str) {}
     /// Takes a remark about how the run goes, or about what a program does wrong.
     fn notice(&mut self, _text: &str) {}
+    /// Is shown, in a live run, what is simulated as it stands between two turns.
+    fn sees(&mut self, _seen: &mut dyn Seen) {}
+}
+
+/// What is simulated in a live run, for who looks at it between two turns.
+pub trait Seen {
+    /// Sums up what has happened so far.
+    fn report(&mut self) -> Box<dyn Report>;
+
+    /// Gives the simulated time that it has come to.
+    fn simulated(&self) -> Time;
+
+    /// Tells names and numbers of what its units hold.
+    fn state(&self, tell: &mut dyn FnMut(&str, u64));
 }
 
 /// Tells how far a run is.

@@ -133,5 +133,5 @@ fn live_cluster<'t>(
     let outside = plan
         .outside()
         .ok_or_else(|| Error::Usage("the cluster was not loaded for a live run".to_owned()))?;
-    LiveCluster::new(plan, options, (outside, peer), tracing)
+    LiveCluster::new(plan, options, Some((outside, peer)), tracing)
 }

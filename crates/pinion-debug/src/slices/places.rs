@@ -102,7 +102,7 @@ pub fn node(
     };
     let live = |tracer| {
         let tracing = Tracing { nodes: vec![(number, tracer)], network: None };
-        LiveCluster::new(plan, options, (outside, peer), tracing)
+        LiveCluster::new(plan, options, Some((outside, peer)), tracing)
     };
     let label = format!("{} ", plan.names[number]);
     Ok(match &group.target {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
 use pinion_spin::matching::ContextMatch;
-use pinion_spin::{ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, Spin};
+use pinion_spin::{
+    ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, PacketRecord, Spin,
+};
 
 use super::debugged::count;
 use super::deed::Deed;
@@ -312,34 +314,38 @@ impl Board {
 
     /// Completes the outputs and sums up.
     pub fn finish(self, name: &str, observer: &mut dyn Observer) -> Result<Summary> {
-        let Self { mut outside, mut log, images, holders, .. } = self;
+        let summary = self.sum_up(name);
+        let Self { mut outside, mut log, images, holders, machine, mut faults_told, .. } = self;
+        let (device, log, told) = (&mut outside.device, &mut log, &mut faults_told);
+        let (images, holders, machine) = (&images, &holders, &machine);
+        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
+        self.collector.finish(&mut hearing)?;
+        Ok(summary)
+    }
+
+    /// Sums up what has happened so far.
+    pub fn sum_up(&self, name: &str) -> Summary {
         let explain_all = |faults: Vec<Fault>| {
             let each = faults.into_iter();
-            each.map(|fault| explain(&self.machine, &images, &holders, fault)).collect()
+            each.map(|fault| explain(&self.machine, &self.images, &self.holders, fault)).collect()
         };
-        let contexts = contexts(&self.machine, &images, &BTreeMap::new());
-        let (images, holders) = (&images, &holders);
-        let mut told = self.faults_told;
-        let (device, log, told) = (&mut outside.device, &mut log, &mut told);
-        let machine = &self.machine;
-        let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
-        let stats = self.collector.finish(&mut hearing)?;
+        let contexts = contexts(&self.machine, &self.images, &BTreeMap::new());
         let explain = &explain_all;
         let subject = Subject { name, machine: &self.machine, contexts: &contexts, explain };
-        let ending = self.slices.stuck.map_or(Ending::Finished, Ending::Stuck);
+        let ending = self.slices.stuck.clone().map_or(Ending::Finished, Ending::Stuck);
         let ended = (ending, self.nic.now(), self.start.elapsed());
         let mut totals = self.nic.totals();
         totals.faults = totals.faults.saturating_sub(self.left_behind);
-        let mut summary = Summary::of(&subject, totals, stats, ended);
-        summary.working = Some(outside.pace.working);
-        outside.tell(&mut summary);
+        let mut summary = Summary::of(&subject, totals, self.collector.stats.clone(), ended);
+        summary.working = Some(self.outside.pace.working);
+        self.outside.tell(&mut summary);
         if self.left_behind > 0 {
             let ended = self.left_behind;
             summary.remarks.push(format!(
                 "handlers ended because their program had left or unloaded them: {ended}"
             ));
         }
-        Ok(summary)
+        summary
     }
 }
 
@@ -404,6 +410,10 @@ impl Sink for Hearing<'_> {
 
     fn unmatched(&mut self, _time: Time, frame: &[u8]) {
         self.device.take_unmatched(frame);
+    }
+
+    fn packet(&mut self, record: &PacketRecord) {
+        self.observer.packet(record);
     }
 
     fn fault(&mut self, fault: &Fault) {

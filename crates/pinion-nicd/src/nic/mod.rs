@@ -40,9 +40,10 @@ use nix::sys::time::TimeSpec;
 use pinion_spin::Machine;
 
 use pinion_app::error::{Error, Result};
-use pinion_observe::report::{Outputs, Summary};
-use pinion_run::live::{LONGEST_WAIT, Options as LiveOptions};
-use pinion_run::watch::{Observer, Progress};
+use pinion_observe::report::{Outputs, Report, Summary};
+use pinion_run::live::{Driven, LONGEST_WAIT, Options as LiveOptions};
+use pinion_run::watch::{Observer, Progress, Seen};
+use pinion_sim::Time;
 
 use board::Board;
 use debugged::Debugged;
@@ -117,14 +118,19 @@ pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) ->
     observer.started();
     let start = Instant::now();
     let is_over = || options.live.duration.is_some_and(|limit| start.elapsed() >= limit);
-    while observer.goes_on(&Progress::live(house.board.now(), start))
-        && !is_over()
-        && house.board.slices.stuck.is_none()
-    {
+    let mut goes_on = true;
+    while !is_over() && house.board.slices.stuck.is_none() {
+        observer.sees(&mut house);
+        goes_on = observer.goes_on(&Progress::live(house.board.now(), start));
+        if !goes_on {
+            break;
+        }
         house.turn(observer)?;
     }
     let House { board, setting, .. } = house;
-    board.finish(&setting.device, observer)
+    let mut summary = board.finish(&setting.device, observer)?;
+    Driven { host: start.elapsed(), is_interrupted: !goes_on }.mark(&mut summary);
+    Ok(summary)
 }
 
 /// Checks that a machine can be a NIC with host programs.
@@ -155,6 +161,20 @@ struct House {
     peers: BTreeMap<u64, Peer>,
     next_peer: u64,
     debugged: Debugged,
+}
+
+impl Seen for House {
+    fn report(&mut self) -> Box<dyn Report> {
+        Box::new(self.board.sum_up(&self.setting.device))
+    }
+
+    fn simulated(&self) -> Time {
+        self.board.now()
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.board.nic.state(tell);
+    }
 }
 
 impl House {

@@ -5,9 +5,10 @@
 use std::time::{Duration, Instant};
 
 use pinion_sim::Time;
+use pinion_spin::PacketRecord;
 
 use pinion_observe::report::Sink;
-use pinion_run::watch::{Observer, Progress};
+use pinion_run::watch::{Observer, Progress, Seen};
 
 /// Lets so many notices through at once.
 const BURST: u32 = 100;
@@ -70,6 +71,10 @@ impl Sink for Limited<'_> {
     fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
         self.observer.line(time, cluster, hpu, text);
     }
+
+    fn packet(&mut self, record: &PacketRecord) {
+        self.observer.packet(record);
+    }
 }
 
 impl Observer for Limited<'_> {
@@ -79,6 +84,10 @@ impl Observer for Limited<'_> {
 
     fn goes_on(&mut self, progress: &Progress) -> bool {
         self.observer.goes_on(progress)
+    }
+
+    fn sees(&mut self, seen: &mut dyn Seen) {
+        self.observer.sees(seen);
     }
 
     fn notice(&mut self, text: &str) {

@@ -177,7 +177,7 @@ impl Fault {
 type Key = (u32, FaultKind, u64, u64);
 
 /// Keeps faults, each once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Ledger {
     faults: Vec<(Key, Fault)>,
     /// Number of faults of which nothing is kept.

@@ -68,7 +68,7 @@ pub struct Collector {
 }
 
 /// Holds what a run's events add up to.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Stats {
     /// The distribution of times from HER to completion.
     pub latency: Histogram,
@@ -149,13 +149,17 @@ impl Collector {
         self.too_large
     }
 
-    /// Completes the outputs and gives what was counted.
-    pub fn finish(mut self, sink: &mut dyn Sink) -> Result<Stats> {
-        let unfinished = std::mem::take(&mut self.lines).into_iter();
-        for ((cluster, hpu), line) in unfinished.filter(|(_, line)| !line.is_empty()) {
-            let text = String::from_utf8_lossy(&line).into_owned();
-            sink.line(self.stats.last_completion, cluster, hpu, &text);
+    /// Tells lines that have not ended.
+    pub fn tell_unfinished(&self, sink: &mut dyn Sink) {
+        for ((cluster, hpu), line) in self.lines.iter().filter(|(_, line)| !line.is_empty()) {
+            let text = String::from_utf8_lossy(line);
+            sink.line(self.stats.last_completion, *cluster, *hpu, &text);
         }
+    }
+
+    /// Completes the outputs and gives what was counted.
+    pub fn finish(self, sink: &mut dyn Sink) -> Result<Stats> {
+        self.tell_unfinished(sink);
         if let Some(error) = self.error {
             return Err(error);
         }

@@ -122,7 +122,7 @@ impl End<'_> {
 
     /// Sums the node up when the run has ended so; a load generator's load as well.
     pub(super) fn row(
-        self,
+        &self,
         number: usize,
         name: &str,
         ended: &Ended,

@@ -14,16 +14,16 @@ use super::end::{Counts, End};
 use super::frames_end::FramesEnd;
 use super::observe::ended;
 use super::plan::{Plan, Target};
-use super::run::{RunOptions, build, failed, share, sum_up};
+use super::run::{RunOptions, build, complete, failed, share, sum_up};
 use super::summary::{Ended, Summary};
 use super::tracing::{NetworkTracer, Tracing};
 use crate::live::guest::{Books, Guest};
-use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, drive};
+use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, Summed, drive};
 use crate::nanoservice::said::whole_lines;
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 use pinion_app::tape::Played;
-use pinion_observe::report::Ending;
+use pinion_observe::report::{Ending, Report};
 
 /// Runs a cluster on a device until the observer stops it, the time is over, all programs have ended that
 /// a run waits for, or one has failed; a guest may take part. The plan is one of [`Plan::load_live`].
@@ -42,17 +42,23 @@ pub fn run(
     };
     let nodes = [0, outside_node - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));
     let device = Device::open(live, false)?.for_nodes(nodes);
-    let inside = Live::new(plan, options, (outside_node, device.mac()), Tracing::default())?;
+    let outside = Some((outside_node, device.mac()));
+    let inside = Live::new(plan, options, outside, Tracing::default())?;
     let mut outside = Outside::new(device, live, 0);
     if let Some(tape) = &live.tape {
         tape.peer(outside.device.mac());
     }
-    let mut cycles = Cycles::boot(inside, plan.clock, &mut outside, observer)?;
+    let cycles = Cycles::boot(inside, plan.clock, &mut outside, observer)?;
     if let Some(tape) = &live.tape {
         tape.ready(cycles.ready);
     }
-    let host = drive(&mut cycles, &mut outside, live, (guest, observer))?;
-    let mut summary = sum_up_live(plan, options, cycles, host)?;
+    let report = |cycles: &mut Cycles<Live<'_>>| -> Box<dyn Report> {
+        Box::new(so_far(plan, options, cycles, Duration::ZERO))
+    };
+    let mut summed = Summed { cycles, report };
+    let driven = drive(&mut summed, &mut outside, live, (guest, observer))?;
+    let mut summary = sum_up_live(plan, options, summed.cycles, driven.host)?;
+    driven.mark(&mut summary);
     summary.remarks.extend(outside.remarks());
     Ok(summary)
 }
@@ -72,7 +78,7 @@ pub fn replay(
         return Err(Error::Usage("the cluster was not loaded for a live run".to_owned()));
     };
     let mut played = Played::open(folder)?;
-    let inside = Live::new(plan, options, (outside_node, played.peer), tracing)?;
+    let inside = Live::new(plan, options, Some((outside_node, played.peer)), tracing)?;
     let until = options.cycles.unwrap_or(u64::MAX);
     let (cycles, host) = Cycles::play(inside, plan.clock, (&mut played, until), observer)?;
     sum_up_live(plan, options, cycles, host)
@@ -82,15 +88,30 @@ pub fn replay(
 fn sum_up_live(
     plan: &Plan,
     options: &RunOptions,
-    cycles: Cycles<Live<'_>>,
+    mut cycles: Cycles<Live<'_>>,
     host: Duration,
 ) -> Result<Summary> {
-    let Live { fabric, watch, rests, .. } = cycles.inside;
-    let ending = watch.ended().unwrap_or(Ending::Finished);
-    let ended = Ended { ending, rests, at: cycles.now };
-    let share = share(plan, options, fabric, &ended)?;
+    let now = cycles.now;
+    complete(&mut cycles.inside.fabric, now)?;
+    let summary = so_far(plan, options, &mut cycles, host);
+    let Live { fabric, watch, .. } = cycles.inside;
+    fabric.finish().map_err(failed)?;
     watch.network.map_or(Ok(()), |mut network| network.finish())?;
-    Ok(sum_up(plan, options, share, &ended, host, (1, 1)))
+    Ok(summary)
+}
+
+/// Sums up what a live cluster has done so far.
+pub fn so_far(
+    plan: &Plan,
+    options: &RunOptions,
+    cycles: &mut Cycles<Live<'_>>,
+    host: Duration,
+) -> Summary {
+    let Live { fabric, watch, rests, .. } = &mut cycles.inside;
+    let ending = watch.ended().unwrap_or(Ending::Finished);
+    let ended = Ended { ending, rests: *rests, at: cycles.now };
+    let share = share(plan, options, fabric, &ended);
+    sum_up(plan, options, share, &ended, host, (1, 1))
 }
 
 fn is_load(target: &Target) -> bool {
@@ -101,7 +122,7 @@ fn is_load(target: &Target) -> bool {
 pub struct Live<'a> {
     fabric: Fabric<End<'a>>,
     names: Vec<String>,
-    outside_node: usize,
+    outside_node: Option<usize>,
     watch: Watch<'a>,
     /// Nothing happens until a frame comes.
     rests: bool,
@@ -128,7 +149,7 @@ struct Watch<'a> {
     waits: bool,
     status: Status,
     /// Who hears what happens to frames, and what went wrong there.
-    network: Option<Box<dyn NetworkTracer + 'a>>,
+    network: Option<Box<dyn NetworkTracer + Send + 'a>>,
     error: Option<Error>,
 }
 
@@ -154,14 +175,15 @@ impl Watcher for Watch<'_> {
 }
 
 impl<'a> Live<'a> {
-    /// Makes a cluster behind a wire, at a node of its network, whose other side has a hardware address.
+    /// Makes a cluster behind a wire, at a node of its network, whose other side has a hardware address; or
+    /// one without a wire.
     ///
     /// # Errors
     /// When a node cannot be made.
     pub fn new(
         plan: &Plan,
         options: &RunOptions,
-        (outside_node, peer): (usize, [u8; 6]),
+        outside: Option<(usize, [u8; 6])>,
         tracing: Tracing<'a>,
     ) -> Result<Self> {
         // Slices are short: threads would begin and end all the time.
@@ -169,7 +191,9 @@ impl<'a> Live<'a> {
         if tracing.network.is_some() {
             fabric.follow();
         }
-        if let Some(end) = fabric.node_mut(outside_node) {
+        if let Some((node, peer)) = outside
+            && let Some(end) = fabric.node_mut(node)
+        {
             *end = End::Frames(Box::new(FramesEnd::of_device(peer)));
         }
         let waits = plan.groups.iter().any(|group| group.ends && !is_load(&group.target));
@@ -177,7 +201,13 @@ impl<'a> Live<'a> {
         let watch = Watch { waits, status, network, error: None };
         let printed = vec![0; plan.nodes()];
         let names = plan.names.clone();
+        let outside_node = outside.map(|(node, _)| node);
         Ok(Self { fabric, names, outside_node, watch, rests: false, printed })
+    }
+
+    /// Keeps what comes in from elsewhere, so that it can be saved.
+    pub fn keep(&mut self) {
+        self.fabric.for_each_node(|_, end| end.keep());
     }
 
     /// Gives the nodes and what is between them.
@@ -186,7 +216,7 @@ impl<'a> Live<'a> {
     }
 
     fn outside(&mut self) -> Option<&mut FramesEnd> {
-        match self.fabric.node_mut(self.outside_node) {
+        match self.fabric.node_mut(self.outside_node?) {
             Some(End::Frames(end)) => Some(end),
             _ => None,
         }
@@ -242,6 +272,10 @@ impl Inside for Live<'_> {
             }
             printed[number] += whole;
         });
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.fabric.state(tell);
     }
 
     fn save(&self) -> std::result::Result<Saved, SaveError> {

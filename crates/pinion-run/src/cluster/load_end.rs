@@ -78,10 +78,11 @@ impl<'a> LoadEnd<'a> {
     }
 
     /// Sums the node and its load up.
-    pub(super) fn row(self, number: usize, name: &str, ended: &Ended) -> (NodeRow, LoadRow) {
+    pub(super) fn row(&self, number: usize, name: &str, ended: &Ended) -> (NodeRow, LoadRow) {
         let is_open = self.is_open();
         let (clock, counts) = (self.clock, self.end.counts());
-        let report = self.finish();
+        // What has no answer yet is given up in a copy alone.
+        let report = self.end.peer().source.clone().into_report();
         let ending = match ended.ending {
             Ending::CycleLimit if is_open => "cycle_limit",
             Ending::Interrupted if is_open => "interrupted",

@@ -103,7 +103,7 @@ impl<L: Settling + Send> NanoEnd<L> {
     }
 
     /// Sums the node up.
-    pub(super) fn row(mut self, number: usize, name: &str, ended: &Ended) -> NodeRow {
+    pub(super) fn row(&self, number: usize, name: &str, ended: &Ended) -> NodeRow {
         let contexts = self.setup.machine.value.hart_interface.contexts;
         let (open, holds) = (self.is_open(), self.holds());
         let own = match self.inner.progress {
@@ -120,12 +120,9 @@ impl<L: Settling + Send> NanoEnd<L> {
                 _ => Ending::Finished,
             },
         };
-        let console = self.inner.node.memory().devices.console.clone();
-        // It writes no file, so nothing can go wrong with one.
-        let books = self.inner.ears.frames.finish().unwrap_or_default();
         let (end, at) = (&self.inner, (ended.at, None));
-        let run = sum_up(&self.service, &self.setup, end, own, at, (books.0, &books.1));
-        NodeRow::of_nanoservice(number, name, &run, &console)
+        let run = sum_up(&self.service, &self.setup, end, own, at, end.ears.frames.so_far());
+        NodeRow::of_nanoservice(number, name, &run, self.console())
     }
 }
 

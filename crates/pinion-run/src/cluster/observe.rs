@@ -27,7 +27,7 @@ pub(super) struct Observed<'a> {
     /// How the run ended, once it has.
     pub ending: Option<Ending>,
     /// Who hears what happens to frames.
-    pub network: Option<Box<dyn NetworkTracer + 'a>>,
+    pub network: Option<Box<dyn NetworkTracer + Send + 'a>>,
     /// The error that ended the run.
     pub error: Option<Error>,
     begun: Instant,

@@ -127,7 +127,9 @@ pub(super) fn go(
     };
     let now = fabric.now();
     let ended = Ended { ending, rests: outcome == Outcome::Rests, at: now };
-    let share = share(plan, options, fabric, &ended)?;
+    complete(&mut fabric, now)?;
+    let share = share(plan, options, &mut fabric, &ended);
+    fabric.finish().map_err(failed)?;
     network.map_or(Ok(()), |mut network| network.finish())?;
     Ok(Ran { share, ended, host: begun.elapsed(), threads })
 }
@@ -297,19 +299,31 @@ fn end<'a>(plan: &Plan, node: usize, tracer: Option<NodeTracer<'a>>) -> Result<E
     }
 }
 
+/// Lets who traces this rank's nodes write what is left of a run until cycle `now`.
+pub(super) fn complete(fabric: &mut Fabric<End<'_>>, now: u64) -> Result<()> {
+    let mut completed = Ok(());
+    fabric.for_each_node(|_, end| {
+        if completed.is_ok() {
+            completed = end.complete(now);
+        }
+    });
+    completed
+}
+
 /// Sums up this rank's share.
 pub(super) fn share(
     plan: &Plan,
     options: &RunOptions,
-    mut fabric: Fabric<End<'_>>,
+    fabric: &mut Fabric<End<'_>>,
     ended: &Ended,
-) -> Result<Share> {
+) -> Share {
     let mut share = Share::default();
     for (cable, back, counts) in fabric.wire_counts() {
         share.cables.push(CableRow::new(cable, &plan.network.cables[cable], back, &counts));
     }
-    let watched = options.queues.iter().map(|name| Ok((name, queue(plan, name)?)));
-    let watched = watched.collect::<Result<Vec<_>>>()?;
+    // Those that there are: a run does not begin without one of them.
+    let watched = options.queues.iter().filter_map(|name| Some((name, queue(plan, name).ok()?)));
+    let watched: Vec<_> = watched.collect();
     fabric.for_each_switch(|number, switch| {
         share.switches.push(SwitchRow::new(number, &switch.counts()));
         for (cable, (_, port)) in watched.iter().filter(|(_, (watched, _))| *watched == number) {
@@ -319,15 +333,12 @@ pub(super) fn share(
             share.queues.push(QueueTrace { cable: (*cable).clone(), changes });
         }
     });
-    let nodes = fabric.finish().map_err(failed)?;
-    for (number, node) in nodes.into_iter().enumerate() {
-        let Some(mut node) = node else { continue };
-        node.complete(ended.at)?;
+    fabric.for_each_node(|number, node| {
         let (row, load) = node.row(number, &plan.names[number], ended);
         share.nodes.push(row);
         share.loads.extend(load);
-    }
-    Ok(share)
+    });
+    share
 }
 
 /// Collects what each rank has at rank 0, in the order of ranks; `None` at the others.

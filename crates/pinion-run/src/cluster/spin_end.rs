@@ -124,21 +124,22 @@ impl<'a> SpinEnd<'a> {
         self.end.stuck()
     }
 
-    /// Ends it: gives its summary, whose times are those until cycle `now`, and what handlers printed.
+    /// Gives its summary, whose times are those until cycle `now`, and what handlers printed.
     ///
     /// # Errors
     /// When a number could not be kept.
-    pub fn finish(self, now: u64) -> Result<(Summary, String)> {
+    pub fn sum_up(&self, now: u64) -> Result<(Summary, String)> {
         let ending = match self.end.stuck() {
             Some(report) => Ending::Stuck(report.to_owned()),
             None if self.end.is_active() => Ending::Interrupted,
             None => Ending::Finished,
         };
-        let (nic, Ears { collector, mut console, .. }) = self.end.into_parts();
-        let mut stats = collector.finish(&mut console)?;
+        let Ears { collector, console, .. } = &self.end.ears;
+        let (mut console, mut stats) = (Console(console.0.clone()), collector.stats.clone());
+        collector.tell_unfinished(&mut console);
         let traces = Traces::of(&mut stats, &Outputs::default());
         let ended = (ending, self.clock.time(now), Duration::ZERO);
-        let mut summary = Summary::new(&self.app, nic.totals(), stats, ended);
+        let mut summary = Summary::new(&self.app, self.nic().totals(), stats, ended);
         summary.remarks.extend(traces.why_none_matched(&self.app, &summary)?);
         Ok((summary, console.0))
     }
@@ -160,10 +161,10 @@ impl<'a> SpinEnd<'a> {
     }
 
     /// Sums the node up.
-    pub(super) fn row(self, number: usize, name: &str, ended: &Ended) -> NodeRow {
+    pub(super) fn row(&self, number: usize, name: &str, ended: &Ended) -> NodeRow {
         let is_cut = matches!(ended.ending, Ending::CycleLimit | Ending::Interrupted);
         let name = name.to_owned();
-        match self.finish(ended.at) {
+        match self.sum_up(ended.at) {
             Ok((mut run, console)) => {
                 if !run.ending.is_failure() {
                     run.ending = if is_cut { Ending::Interrupted } else { Ending::Finished };
@@ -265,7 +266,7 @@ mod tests {
         let report = peer.into_peer().into_report();
         assert_eq!((report.answered, report.missing, report.unexpected), (50, 0, 0));
         let times = report.samples.iter().map(|sample| sample.response_cycles).collect();
-        (spin.finish(end).unwrap().0, times)
+        (spin.sum_up(end).unwrap().0, times)
     }
 
     #[test]

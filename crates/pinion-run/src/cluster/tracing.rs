@@ -14,7 +14,7 @@ pub struct Tracing<'a> {
     /// Who hears nodes, by their numbers.
     pub nodes: Vec<(usize, NodeTracer<'a>)>,
     /// Who hears what happens to frames between nodes.
-    pub network: Option<Box<dyn NetworkTracer + 'a>>,
+    pub network: Option<Box<dyn NetworkTracer + Send + 'a>>,
 }
 
 /// Hears everything that happens in a node.

@@ -4,13 +4,13 @@
 
 use std::time::{Duration, Instant};
 
-use pinion_observe::report::Ending;
+use pinion_observe::report::{Ending, Report};
 use pinion_sim::node::{RestoreError, SaveError, Saved, flits};
 use pinion_sim::{Clock, Time};
 
 use super::guest::{Books, Lends, Lent};
 use super::{Outside, SHORT_WAIT, Standing, Subject};
-use crate::watch::{Observer, Progress};
+use crate::watch::{Observer, Progress, Seen};
 use pinion_app::error::Result;
 use pinion_app::tape::Played;
 
@@ -65,6 +65,9 @@ pub trait Inside {
 
     /// Tells the observer what programs printed and did wrong since it was told last.
     fn pass_on(&mut self, observer: &mut dyn Observer);
+
+    /// Tells names and numbers of what units hold.
+    fn state(&self, tell: &mut dyn FnMut(&str, u64));
 
     /// Saves the nodes; what comes in is kept elsewhere, and so are books.
     ///
@@ -124,18 +127,31 @@ impl<I: Inside> Cycles<I> {
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let mut cycles = Self::new(inside, clock, 0);
-        while cycles.now < LONGEST_BOOT_CYCLES
-            && !cycles.inside.is_quiet()
-            && cycles.inside.ended().is_none()
+        cycles.get_ready(observer, |cycles, until| cycles.run(until, outside))?;
+        Ok(cycles)
+    }
+
+    /// Has `run` run nodes up to a cycle, again and again, until their programs are ready for frames.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn get_ready(
+        &mut self,
+        observer: &mut dyn Observer,
+        mut run: impl FnMut(&mut Self, u64) -> Result<()>,
+    ) -> Result<()> {
+        while self.now < LONGEST_BOOT_CYCLES
+            && !self.inside.is_quiet()
+            && self.inside.ended().is_none()
         {
-            cycles.run(cycles.now + SLICE_CYCLES, outside)?;
-            cycles.inside.pass_on(observer);
-            if cycles.inside.is_ready() && cycles.is_still() {
+            run(self, self.now + SLICE_CYCLES)?;
+            self.inside.pass_on(observer);
+            if self.inside.is_ready() && self.is_still() {
                 break;
             }
         }
-        cycles.ready = cycles.now;
-        Ok(cycles)
+        self.ready = self.now;
+        Ok(())
     }
 
     /// Runs nodes as they ran live, until a cycle at most: with the same frames, slice by slice; what they
@@ -179,7 +195,7 @@ impl<I: Inside> Cycles<I> {
         sent: &mut dyn FnMut(&[u8]),
     ) -> Result<()> {
         for frame in frames {
-            self.arrive(frame);
+            self.arrive_at(0, frame);
         }
         self.inside.run(until, sent)?;
         self.now = self.now.max(until);
@@ -224,11 +240,16 @@ impl<I: Inside> Cycles<I> {
         }
     }
 
-    /// Lets a frame arrive behind those before.
-    fn arrive(&mut self, frame: Vec<u8>) {
-        let first = self.wire_free.max(self.now + 1);
+    /// Lets a frame arrive in a cycle, behind those before and what has happened.
+    pub fn arrive_at(&mut self, cycle: u64, frame: Vec<u8>) {
+        let first = self.wire_free.max(self.now + 1).max(cycle);
         self.wire_free = first + flits(frame.len());
         self.inside.arrive(first, frame);
+    }
+
+    /// Tells whether frames are still to arrive.
+    pub fn awaits(&self) -> bool {
+        self.wire_free > self.now
     }
 
     /// Tells whether nothing has moved for a while.
@@ -244,15 +265,45 @@ impl<I: Inside> Cycles<I> {
     }
 }
 
-impl<I: Inside> Subject for Cycles<I> {
+/// Nodes behind a wire, and how they are summed up.
+pub(crate) struct Summed<I, F> {
+    /// The nodes.
+    pub cycles: Cycles<I>,
+    /// Sums up what they have done so far.
+    pub report: F,
+}
+
+impl<I: Inside, F: FnMut(&mut Cycles<I>) -> Box<dyn Report>> Seen for Summed<I, F> {
+    fn report(&mut self) -> Box<dyn Report> {
+        (self.report)(&mut self.cycles)
+    }
+
+    fn simulated(&self) -> Time {
+        let Cycles { clock, now, copy, .. } = &self.cycles;
+        clock.time(copy.map_or(*now, |(_, now)| now))
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.cycles.inside.state(tell);
+    }
+}
+
+impl<I: Inside, F: FnMut(&mut Cycles<I>) -> Box<dyn Report>> Subject for Summed<I, F> {
     fn standing(&mut self) -> Standing {
-        self.copy.map_or_else(|| Cycles::standing(self), |(standing, _)| standing)
+        let Cycles { copy, .. } = &self.cycles;
+        copy.map_or_else(|| self.cycles.standing(), |(standing, _)| standing)
     }
 
-    fn now(&self) -> Time {
-        self.clock.time(self.copy.map_or(self.now, |(_, now)| now))
+    fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
+        self.cycles.simulate(outside, observer)
     }
 
+    fn lend(&mut self) -> Lent<'_> {
+        Lent::Nodes(&mut self.cycles)
+    }
+}
+
+impl<I: Inside> Cycles<I> {
     fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
         let host = self.ready + self.clock.cycle_at(outside.clock.now());
         if self.inside.is_quiet() {
@@ -260,9 +311,9 @@ impl<I: Inside> Subject for Cycles<I> {
             self.run(host.max(self.now), outside)?;
         }
         while let Some((_, frame)) = outside.queue.take() {
-            self.arrive(frame);
+            self.arrive_at(0, frame);
         }
-        let standing = Cycles::standing(self);
+        let standing = self.standing();
         if standing == Standing::Works || standing == Standing::Waits {
             let (started, before) = (Instant::now(), self.now);
             let until = (before + SLICE_CYCLES).min(host.max(before + SETTLED_CYCLES));
@@ -274,10 +325,6 @@ impl<I: Inside> Subject for Cycles<I> {
         }
         self.inside.pass_on(observer);
         Ok(())
-    }
-
-    fn lend(&mut self) -> Lent<'_> {
-        Lent::Nodes(self)
     }
 }
 

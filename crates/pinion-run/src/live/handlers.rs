@@ -1,19 +1,21 @@
 //! Packet handlers live: the simulated NIC takes frames from the queue when it can, as from a wire that
 //! it holds back.
 
+use std::time::Duration;
+
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
-use pinion_spin::Units;
+use pinion_spin::{PacketRecord, Units};
 
 use super::guest::{self, Guest, Lent};
 use super::slices::Slices;
 use super::{Device, Faults, Options, Outside, Standing, Subject, drive};
 use crate::run::links;
-use crate::watch::Observer;
+use crate::watch::{Observer, Seen};
 use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_observe::fault::Fault;
-use pinion_observe::report::{Collector, Ending, Outputs, Sink, Summary};
+use pinion_observe::report::{Collector, Ending, Outputs, Report, Sink, Summary};
 
 /// Runs an application on a device until the observer stops it or the time is over; a guest may take part.
 ///
@@ -35,13 +37,14 @@ pub fn run(
         slices: Slices::default(),
         faults: Faults::default(),
     };
-    let host = drive(&mut handlers, &mut outside, options, (guest, observer))?;
+    let driven = drive(&mut handlers, &mut outside, options, (guest, observer))?;
     let Handlers { nic, collector, slices, mut faults, .. } = handlers;
     let device = &mut outside.device;
     let mut passing = Passing { device, faults: &mut faults, app, observer };
     let stats = collector.finish(&mut passing)?;
     let ending = slices.stuck.map_or(Ending::Finished, Ending::Stuck);
-    let mut summary = Summary::new(app, nic.totals(), stats, (ending, nic.now(), host));
+    let mut summary = Summary::new(app, nic.totals(), stats, (ending, nic.now(), driven.host));
+    driven.mark(&mut summary);
     summary.working = Some(outside.pace.working);
     outside.tell(&mut summary);
     Ok(summary)
@@ -56,13 +59,25 @@ struct Handlers<'a> {
     faults: Faults,
 }
 
+impl Seen for Handlers<'_> {
+    fn report(&mut self) -> Box<dyn Report> {
+        let stats = self.collector.stats.clone();
+        let ended = (Ending::Finished, self.nic.now(), Duration::ZERO);
+        Box::new(Summary::new(self.app, self.nic.totals(), stats, ended))
+    }
+
+    fn simulated(&self) -> Time {
+        self.slices.now(self.nic.now())
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.nic.state(tell);
+    }
+}
+
 impl Subject for Handlers<'_> {
     fn standing(&mut self) -> Standing {
         self.slices.standing()
-    }
-
-    fn now(&self) -> Time {
-        self.slices.now(self.nic.now())
     }
 
     fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
@@ -111,6 +126,10 @@ impl Sink for Passing<'_> {
 
     fn unmatched(&mut self, _time: Time, frame: &[u8]) {
         self.device.take_unmatched(frame);
+    }
+
+    fn packet(&mut self, record: &PacketRecord) {
+        self.observer.packet(record);
     }
 
     fn fault(&mut self, fault: &Fault) {

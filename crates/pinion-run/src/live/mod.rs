@@ -24,12 +24,11 @@ use std::time::{Duration, Instant};
 
 use pinion_net::fault::FaultSpec;
 use pinion_net::tap::InterfaceAddress;
-use pinion_sim::Time;
 
-use crate::watch::{Observer, Progress};
+use crate::watch::{Observer, Progress, Seen};
 use pinion_app::error::Result;
 use pinion_app::tape::Tape;
-use pinion_observe::report::Summary;
+use pinion_observe::report::{Ending, Summary};
 
 use clock::Clock;
 use guest::{Guest, Lent};
@@ -37,6 +36,7 @@ use pace::Pace;
 use queue::Queue;
 
 pub use arp::NIC_MAC;
+pub(crate) use cycles::Summed;
 pub use cycles::{Cycles, Holds, Inside};
 pub use device::Device;
 pub use faults::Faults;
@@ -83,12 +83,9 @@ pub enum Standing {
 }
 
 /// What a live run simulates.
-pub(crate) trait Subject {
+pub(crate) trait Subject: Seen {
     /// Tells how it stands.
     fn standing(&mut self) -> Standing;
-
-    /// Gives the simulated time it has come to.
-    fn now(&self) -> Time;
 
     /// Takes frames that wait outside and goes on for a slice, if there is something to do.
     ///
@@ -151,24 +148,43 @@ impl Outside {
     }
 }
 
-/// Runs a subject until it is over, the observer stops it or the time is over; a guest may take part. Gives
-/// the host's time that it took.
+/// How a live run went from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Driven {
+    /// The host's time that it took.
+    pub host: Duration,
+    /// Whether the observer ended it, before its time was over and what is simulated had ended.
+    pub is_interrupted: bool,
+}
+
+impl Driven {
+    /// Lets a summary say that the run was interrupted, if it was.
+    pub fn mark<S>(&self, summary: &mut Summary<S>) {
+        if self.is_interrupted && summary.ending == Ending::Finished {
+            summary.ending = Ending::Interrupted;
+        }
+    }
+}
+
+/// Runs a subject until it is over, the observer stops it or the time is over; a guest may take part.
 pub(crate) fn drive(
     subject: &mut dyn Subject,
     outside: &mut Outside,
     options: &Options,
     (guest, observer): (&mut dyn Guest, &mut dyn Observer),
-) -> Result<Duration> {
+) -> Result<Driven> {
     observer.started();
     let start = Instant::now();
     outside.clock = Clock::new();
     loop {
         let standing = subject.standing();
-        let goes_on = observer.goes_on(&Progress::live(subject.now(), start));
+        observer.sees(&mut *subject);
+        let goes_on = observer.goes_on(&Progress::live(subject.simulated(), start));
         let is_over = options.duration.is_some_and(|limit| start.elapsed() >= limit);
         if !goes_on || is_over || standing == Standing::Ended {
             guest.leave(subject.lend(), outside, observer)?;
-            return Ok(start.elapsed());
+            let is_interrupted = !goes_on && !is_over && standing != Standing::Ended;
+            return Ok(Driven { host: start.elapsed(), is_interrupted });
         }
         let longest = match standing {
             Standing::Idle => LONGEST_WAIT,

@@ -264,6 +264,11 @@ impl Frames {
         Ok(())
     }
 
+    /// Gives what was counted so far.
+    pub fn so_far(&self) -> (Counts, &Histogram) {
+        (self.counts, &self.latency)
+    }
+
     /// Completes the outputs.
     ///
     /// # Errors

@@ -21,12 +21,12 @@ use super::setup::Setup;
 use super::summary::{Summary, sum_up};
 use super::wire::Wire;
 use crate::live::guest::{Books, Guest};
-use crate::live::{Cycles, Device, Holds, Inside, NIC_MAC, Options, Outside, drive};
+use crate::live::{Cycles, Device, Holds, Inside, NIC_MAC, Options, Outside, Summed, drive};
 use crate::watch::Observer;
 use pinion_app::error::Result;
 use pinion_app::service::Service;
 use pinion_app::tape::Played;
-use pinion_observe::report::Ending;
+use pinion_observe::report::{Ending, Report};
 
 /// Gives the node's address on a network: the machine's if it lies there, else the first that is
 /// not the kernel's.
@@ -60,13 +60,18 @@ pub fn run(
     let device = Device::open(options, false)?.for_nodes([ip, ip]);
     let live = Live::new(service, &mut setup, (ip, device.mac()), outputs, Deaf)?;
     let mut outside = Outside::new(device, options, 0);
-    let mut cycles = Cycles::boot(live, setup.clock, &mut outside, observer)?;
+    let cycles = Cycles::boot(live, setup.clock, &mut outside, observer)?;
     if let Some(tape) = &options.tape {
         tape.peer(setup.address.next_hop_mac);
         tape.ready(cycles.ready);
     }
-    let host = drive(&mut cycles, &mut outside, options, (guest, observer))?;
-    let mut summary = sum_up_live(cycles, &setup, host)?;
+    let report = |cycles: &mut Cycles<Live<&Service, Deaf>>| -> Box<dyn Report> {
+        Box::new(so_far(cycles, &setup, Ending::Finished))
+    };
+    let mut summed = Summed { cycles, report };
+    let driven = drive(&mut summed, &mut outside, options, (guest, observer))?;
+    let mut summary = sum_up_live(summed.cycles, &setup, driven.host)?;
+    driven.mark(&mut summary);
     outside.tell(&mut summary);
     Ok(summary)
 }
@@ -103,18 +108,26 @@ pub struct Recorded {
 
 /// Sums up a live run, apart from how it went outside.
 fn sum_up_live<L: Settling>(
-    cycles: Cycles<Live<&Service, L>>,
+    mut cycles: Cycles<Live<&Service, L>>,
     setup: &Setup,
     host: Duration,
 ) -> Result<Summary> {
-    let ended = (cycles.now, Some(cycles.ready));
-    let live = cycles.inside;
-    let ending = live.ending();
-    let mut end = live.end;
-    let (counts, latency) = end.ears.frames.finish()?;
-    let mut summary = sum_up(live.service, setup, &end, ending, ended, (counts, &latency));
+    let ending = cycles.inside.ending();
+    let mut summary = so_far(&cycles, setup, ending);
+    cycles.inside.end.ears.frames.finish()?;
     summary.host = host;
     Ok(summary)
+}
+
+/// Sums up what a node has done so far.
+pub fn so_far<S: Borrow<Service>, L: Settling>(
+    cycles: &Cycles<Live<S, L>>,
+    setup: &Setup,
+    ending: Ending,
+) -> Summary {
+    let Live { end, service, .. } = &cycles.inside;
+    let ended = (cycles.now, Some(cycles.ready));
+    sum_up(service.borrow(), setup, end, ending, ended, end.ears.frames.so_far())
 }
 
 /// A node behind a wire.
@@ -222,6 +235,10 @@ impl<S: Borrow<Service>, L: Settling> Inside for Live<S, L> {
     fn pass_on(&mut self, observer: &mut dyn Observer) {
         self.said.print(&self.end.node, observer, self.end.has_ended());
         self.said.warn(&self.end.node, self.service.borrow(), observer);
+    }
+
+    fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.end.state(tell);
     }
 
     fn save(&self) -> std::result::Result<Saved, SaveError> {

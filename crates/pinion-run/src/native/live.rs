@@ -10,10 +10,10 @@ use super::Tell;
 use crate::live::guest::{Guest, Lent};
 use crate::live::{Device, Faults, Options, Outside, Passing, Standing, Subject, drive};
 use crate::run::links;
-use crate::watch::Observer;
+use crate::watch::{Observer, Seen};
 use pinion_app::app::App;
 use pinion_app::error::Result;
-use pinion_observe::report::{Collector, Ending, Outputs, Summary};
+use pinion_observe::report::{Collector, Ending, Outputs, Report, Summary};
 
 /// Runs an application live until the observer stops it or the time is over; a guest may take part.
 ///
@@ -33,20 +33,22 @@ pub fn run(
     let (engine, unconfined) = super::engine(app, workers, tell)?;
     let mut native = Native {
         app,
+        workers,
         engine,
         collector: Collector::new(outputs, links(app, LinkType::Ethernet), app.context_names())?,
         spent: Duration::ZERO,
         faults: Faults::default(),
     };
-    let host = drive(&mut native, &mut outside, options, (guest, observer))?;
+    let driven = drive(&mut native, &mut outside, options, (guest, observer))?;
     let Native { engine, collector, spent, mut faults, .. } = native;
     let mut remarks = vec![format!("live on {}", outside.device.name())];
     remarks.extend(outside.device.remarks());
     remarks.extend(unconfined.as_deref().map(super::remark));
     let device = &mut outside.device;
     let stats = collector.finish(&mut Passing { device, faults: &mut faults, app, observer })?;
-    let ended = (Ending::Finished, Time::ZERO, host);
+    let ended = (Ending::Finished, Time::ZERO, driven.host);
     let mut summary = Summary::new(app, engine.totals(), stats, ended).by_native(workers, spent);
+    driven.mark(&mut summary);
     summary.remarks = remarks;
     summary.kernel_dropped = Some(outside.device.dropped_by_kernel());
     Ok(summary)
@@ -55,6 +57,7 @@ pub fn run(
 /// The engine behind a wire.
 struct Native<'a> {
     app: &'a App,
+    workers: u32,
     engine: Runner,
     collector: Collector,
     /// The engine's own time so far.
@@ -62,13 +65,24 @@ struct Native<'a> {
     faults: Faults,
 }
 
+impl Seen for Native<'_> {
+    fn report(&mut self) -> Box<dyn Report> {
+        let stats = self.collector.stats.clone();
+        let ended = (Ending::Finished, Time::ZERO, Duration::ZERO);
+        let summary = Summary::new(self.app, self.engine.totals(), stats, ended);
+        Box::new(summary.by_native(self.workers, self.spent))
+    }
+
+    fn simulated(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn state(&self, _: &mut dyn FnMut(&str, u64)) {}
+}
+
 impl Subject for Native<'_> {
     fn standing(&mut self) -> Standing {
         Standing::Idle
-    }
-
-    fn now(&self) -> Time {
-        Time::ZERO
     }
 
     fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {

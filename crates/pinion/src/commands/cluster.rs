@@ -203,7 +203,7 @@ fn trace_all(args: &TraceArgs, plan: &Plan, captures: Vec<(String, PathBuf)>) ->
     }
     let span = (trace::when(args.from.as_ref())?, trace::when(args.to.as_ref())?);
     let (out, partial) = trace::open(args)?;
-    let (nodes, network): (_, Box<dyn NetworkTracer>) = match args.vcd {
+    let (nodes, network): (_, Box<dyn NetworkTracer + Send>) = match args.vcd {
         None => {
             let (nodes, network) = ClusterTrace::begin(plan, span, out)?;
             (nodes, Box::new(network))

@@ -26,16 +26,17 @@ pub fn run(args: &ReplayArgs, recording: &Recording) -> Result<Status> {
         ));
         return Ok(status);
     }
+    let is_live = recording.head().live.is_some();
     let recorded = recording.outcome()?;
-    if recorded.get("ending") == Some(&Value::from("interrupted")) {
+    if !is_live && recorded.get("ending") == Some(&Value::from("interrupted")) {
         output::print(
             "  the recorded run was interrupted: this one goes on, and is not compared\n",
         );
         return Ok(status);
     }
-    let now = match recording.head().live {
-        None => outcome::of_the_run(now),
-        Some(_) => outcome::of_a_live_run(now),
+    let (recorded, now) = match is_live {
+        false => (recorded, outcome::of_the_run(now)),
+        true => (outcome::of_a_live_run(&recorded), outcome::of_a_live_run(now)),
     };
     let found = outcome::differences(&recorded, &now);
     if found.is_empty() {
