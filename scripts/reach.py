@@ -37,6 +37,7 @@ TABLE = [
     ("crates/pinion-calibration/*", [*RUST, "golden", "docs"]),
     ("crates/pinion-debug/*", [*RUST, "docs"]),
     ("crates/pinion-figures/*", [*RUST, "golden", "docs"]),
+    ("crates/pinion-dashboard/*", [*RUST, "python"]),
     ("crates/pinion-nicd/*", [*RUST, "fpspin", "docs"]),
     ("crates/pinion-p4/*", [*RUST, "cluster", "golden", "hardware", "docs"]),
     ("crates/pinion-hardware/*", [*RUST, "docs"]),

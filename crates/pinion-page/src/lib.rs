@@ -3,7 +3,7 @@
 //!
 //! | part | file |
 //! |---|---|
-//! | the page and its parts | `page.rs` |
+//! | the page and its parts | `page.rs`; what follows a run that goes on: `live.js` |
 //! | curves over time that one can zoom into | `curves.rs`, drawn by `page.js` |
 //! | how long packets took | `latencies.rs` |
 //! | source with the cycles of each line | `source.rs` |
@@ -15,5 +15,5 @@ mod source;
 
 pub use curves::{Curves, Panel};
 pub use latencies::Latencies;
-pub use page::Page;
+pub use page::{Page, escaped, inline};
 pub use source::annotated;

@@ -2,13 +2,18 @@
 
 // Draws curves below each other over one axis, with marks, a cursor that tells values, and a zoom.
 function drawCurves(place) {
-  const data = JSON.parse(place.querySelector("script").textContent);
+  let data = JSON.parse(place.querySelector("script").textContent);
   const width = 1100, left = 64, right = 1080, panelHeight = 96, drawn = 66, top = 8;
-  const height = top + panelHeight * data.panels.length + 40;
-  const first = data.at[0], last = Math.max(data.at[data.at.length - 1], first + 1e-9);
-  let from = first, to = last, anchor = null;
-  const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+  let first, last, from, to, anchor = null;
+  const svg = make("svg", { role: "img" });
   place.append(svg);
+  measure();
+
+  function measure() {
+    first = data.at[0];
+    last = Math.max(data.at[data.at.length - 1], first + 1e-9);
+    svg.setAttribute("viewBox", `0 0 ${width} ${top + panelHeight * data.panels.length + 40}`);
+  }
 
   function make(name, attributes, text) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -118,6 +123,14 @@ function drawCurves(place) {
     svg.addEventListener("dblclick", () => zoom(first, last));
   }
   zoom(first, last);
+
+  // Takes other numbers; who looks at a stretch goes on to look at it.
+  place.take = (other) => {
+    const sees_all = from === first && to === last;
+    data = other;
+    measure();
+    if (sees_all) zoom(first, last); else show();
+  };
 }
 
 document.querySelectorAll(".curves").forEach(drawCurves);

@@ -5,21 +5,33 @@ use crate::curves::Curves;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// Follows a run that goes on.
+const LIVE_SCRIPT: &str = include_str!("live.js");
+
 /// What a browser lets the page do: show what is in it, and nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
+/// What it lets a page do besides that follows a run: ask whoever gave it.
+const LIVE_POLICY: &str = "; connect-src 'self'";
 
 /// A page under way.
 #[derive(Debug)]
 pub struct Page {
     title: String,
+    is_live: bool,
     parts: Vec<(String, String)>,
 }
 
 impl Page {
     /// Begins a page.
     pub fn new(title: &str) -> Self {
-        Self { title: title.to_owned(), parts: Vec::new() }
+        Self { title: title.to_owned(), is_live: false, parts: Vec::new() }
+    }
+
+    /// Begins the page of a run that goes on: it asks whoever gave it for its parts again and again, at the
+    /// address `parts` beside its own.
+    pub fn live(title: &str) -> Self {
+        Self { is_live: true, ..Self::new(title) }
     }
 
     /// Adds text whose columns stay aligned.
@@ -29,8 +41,7 @@ impl Page {
 
     /// Adds a picture.
     pub fn picture(&mut self, heading: &str, svg: &str) {
-        let svg = svg.find("<svg").map_or("", |start| &svg[start..]);
-        self.add(heading, format!("<div class=\"picture\">{svg}</div>"));
+        self.add(heading, format!("<div class=\"picture\">{}</div>", inline(svg)));
     }
 
     /// Adds curves that can be zoomed into.
@@ -56,6 +67,12 @@ impl Page {
         self.parts.push((heading.to_owned(), body));
     }
 
+    /// Gives its parts alone, as JSON: a heading and HTML each.
+    pub fn parts(&self) -> serde_json::Value {
+        let part = |(heading, html): &(String, String)| serde_json::json!({ "heading": heading, "html": html });
+        self.parts.iter().map(part).collect()
+    }
+
     /// Writes the page, with the run's JSON document in it for programs (`#document`).
     pub fn to_html(&self, document: &serde_json::Value) -> String {
         let title = escaped(&self.title);
@@ -69,15 +86,19 @@ impl Page {
         });
         let sections: String = sections.collect();
         let document = within_script(&document.to_string());
+        let (policy, state, script) = match self.is_live {
+            false => ("", "", ""),
+            true => (LIVE_POLICY, "<p class=\"hint\" id=\"state\"></p>", LIVE_SCRIPT),
+        };
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}{policy}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n\
              <style>\n{STYLE}</style>\n</head>\n<body>\n\
-             <header><h1>{title}</h1><nav>{links}</nav></header>\n<main>\n{sections}</main>\n\
+             <header><h1>{title}</h1>{state}<nav>{links}</nav></header>\n<main>\n{sections}</main>\n\
              <script type=\"application/json\" id=\"document\">{document}</script>\n\
-             <script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+             <script>\n{SCRIPT}{script}</script>\n</body>\n</html>\n"
         )
     }
 }
@@ -97,6 +118,11 @@ pub fn escaped(text: &str) -> String {
         }
     }
     written
+}
+
+/// Takes a picture out of its file, for a page.
+pub fn inline(svg: &str) -> &str {
+    svg.find("<svg").map_or("", |start| &svg[start..])
 }
 
 /// Writes JSON so that no text in it ends the script that it stands in.
@@ -125,11 +151,23 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_a_run_that_goes_on_asks_whoever_gave_it_alone() {
+        let mut page = Page::live("a run");
+        page.text("<b>", "1 < 2");
+        let html = page.to_html(&json!({}));
+        assert!(
+            html.contains("form-action 'none'; connect-src 'self'\"") && html.contains("fetch(")
+        );
+        assert_eq!(page.parts(), json!([{ "heading": "<b>", "html": "<pre>1 &lt; 2</pre>" }]));
+    }
+
+    #[test]
     fn the_page_asks_for_nothing() {
         let mut page = Page::new("a run");
         page.picture("way", "<?xml?><svg xmlns=\"http://www.w3.org/2000/svg\"></svg>");
         let html = page.to_html(&json!({}));
         assert!(html.contains("default-src 'none'"));
+        assert!(!html.contains("connect-src") && !html.contains("fetch("));
         assert!(!html.contains("src=\"") && !html.contains("url(") && !html.contains("@import"));
         let names = html.matches("http://www.w3.org/2000/svg").count();
         assert_eq!(html.matches("://").count(), names, "name spaces alone");

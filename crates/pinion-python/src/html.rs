@@ -1,24 +1,6 @@
 //! What notebooks show. In: texts and rows. Out: HTML without scripts or styles of its own.
 
-/// Writes text so that HTML shows it as it is.
-pub fn escaped(text: &str) -> String {
-    let mut written = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => written.push_str("&amp;"),
-            '<' => written.push_str("&lt;"),
-            '>' => written.push_str("&gt;"),
-            '"' => written.push_str("&quot;"),
-            letter => written.push(letter),
-        }
-    }
-    written
-}
-
-/// Takes a picture out of its file, for a page.
-pub fn inline(svg: &str) -> &str {
-    svg.find("<svg").map_or("", |start| &svg[start..])
-}
+pub use pinion_page::{escaped, inline};
 
 /// Writes a heading and a text whose columns stay aligned.
 pub fn text(heading: &str, text: &str) -> String {

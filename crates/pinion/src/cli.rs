@@ -237,6 +237,10 @@ pub struct UpArgs {
     pub link: Option<String>,
     #[command(flatten)]
     pub report: ReportArgs,
+    /// Serve the run's page and metrics for Prometheus here, for example 127.0.0.1:8080 (port 0: any);
+    /// this computer alone is let in, with the token that is printed
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Output")]
+    pub dashboard: Option<String>,
     /// Keep what comes in in one file, and what came of it, for `pinion replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub record: Option<PathBuf>,

@@ -22,6 +22,8 @@ pub use pinion_app::{
 };
 pub use pinion_calibration as calibration;
 pub use pinion_check as check;
+#[cfg(target_os = "linux")]
+pub use pinion_dashboard as dashboard;
 pub use pinion_debug as debug;
 pub use pinion_expect as expect;
 pub use pinion_figures::{area, figure, sweep};

@@ -73,6 +73,10 @@ pub struct NicArgs {
     /// Keep what comes in and what host programs do in one file, for `pinion replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Serve the run's page and metrics for Prometheus here, for example 127.0.0.1:8080 (port 0: any);
+    /// this computer alone is let in, with the token that is printed
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub dashboard: Option<String>,
     #[command(flatten)]
     pub report: ReportArgs,
 }

@@ -1,6 +1,7 @@
 //! `pinion nic`: a NIC that host programs use, what its handlers print, and how it is.
 
 use pinion::Error;
+use pinion::dashboard::Dashboard;
 use pinion::error::Result;
 use pinion::live::{Options as LiveOptions, WireName};
 use pinion::machine;
@@ -13,7 +14,7 @@ use pinion_sim::Time;
 use super::recorded::{self, Keep};
 use super::run::{self, outputs};
 use super::up::{DEFAULT_BOUND, Watch, time};
-use super::{Status, files, interrupt, look, report};
+use super::{Status, files, look, report};
 use crate::cli::{CLUSTER, NicArgs, NicLogArgs, NicStatusArgs, NicVerb, RunArgs};
 use crate::output;
 
@@ -43,7 +44,9 @@ fn serve(args: &NicArgs) -> Result<Status> {
     let mut options = options(args, wire, machine.value.clone())?;
     let (mut keep, tape) = Keep::begin_nic(args, &machine)?;
     options.live.tape = tape;
-    let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args) };
+    let title = format!("{} on {}", args.device, machine.value.name);
+    let open = |address: &String| Dashboard::open(address, &title);
+    let mut watch = Watch::new(greeting(args), args.dashboard.as_ref().map(open).transpose()?);
     let summary = nic::run(&options, &outputs(&args.report), &mut watch)?;
     let status = report::conclude(&args.report, &summary)?;
     keep.end(&summary)?;

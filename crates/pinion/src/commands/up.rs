@@ -9,6 +9,7 @@ use std::time::Duration;
 use pinion::Error;
 use pinion::app::App;
 use pinion::cluster::{OtherSide, Plan, RunOptions, Target};
+use pinion::dashboard::Dashboard;
 use pinion::debug::visit::nodes::Nodes;
 use pinion::error::Result;
 use pinion::live::guest::{Guest, NoGuest};
@@ -19,10 +20,11 @@ use pinion::nic::{Known, Reception};
 use pinion::record::Subject;
 use pinion::report::{Outputs, Report, Sink, Summary};
 use pinion::traffic::link_faults;
-use pinion::watch::{Observer, Progress};
+use pinion::watch::{Observer, Progress, Seen};
 use pinion_net::tap::InterfaceAddress;
 use pinion_sim::Time;
 use pinion_sim::config;
+use pinion_spin::PacketRecord;
 
 use super::recorded::Keep;
 use super::run::outputs;
@@ -58,7 +60,8 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     build::show_messages(&app);
     let (mut keep, tape) = Keep::begin_live(args, Subject::Handlers(&app))?;
     options.tape = tape;
-    let mut watch = Watch { interrupted: interrupt::flag(), greeting: greeting(args, &app) };
+    let dashboard = dashboard(args, &app.manifest.app.name, &app.machine.value.name)?;
+    let mut watch = Watch::new(greeting(args, &app), dashboard);
     let program = (app.manifest.app.name.as_str(), Some(app.built.elf.as_path()));
     let mut guest = reception(args, &[program], None);
     let outputs = outputs(&args.report);
@@ -146,7 +149,9 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
         plan.names[0],
         plan.names[nodes - 1]
     );
-    let mut watch = Watch { interrupted: interrupt::flag(), greeting };
+    let dashboard = args.dashboard.as_deref();
+    let dashboard = dashboard.map(|address| Dashboard::open(address, &plan.name)).transpose()?;
+    let mut watch = Watch::new(greeting, dashboard);
     let (mut keep, tape) = Keep::begin_live(args, Subject::Cluster(&plan, file))?;
     options.tape = tape;
     let programs = plan.groups.iter().map(|group| match &group.target {
@@ -207,7 +212,8 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
         args.tap.as_deref().unwrap_or_default(),
         setup.transport().name()
     );
-    let mut watch = Watch { interrupted: interrupt::flag(), greeting };
+    let (name, machine) = (&service.manifest.app.name, &setup.machine.value.name);
+    let mut watch = Watch::new(greeting, dashboard(args, name, machine)?);
     let outputs = service::outputs(&args.report);
     let (mut keep, tape) = Keep::begin_live(args, Subject::Nanoservice(&service, &setup))?;
     options.tape = tape;
@@ -218,6 +224,12 @@ fn run_service(args: &UpArgs, manifest: Manifest) -> Result<Status> {
     let summary =
         nanoservice::live::run(&service, setup, &options, &outputs, &mut *guest, &mut watch)?;
     conclude(args, &summary, &mut keep)
+}
+
+/// Opens the dashboard, if it is wanted.
+fn dashboard(args: &UpArgs, app: &str, machine: &str) -> Result<Option<Dashboard>> {
+    let open = |address: &String| Dashboard::open(address, &format!("{app} on {machine}"));
+    args.dashboard.as_ref().map(open).transpose()
 }
 
 fn greeting(args: &UpArgs, app: &App) -> String {
@@ -241,24 +253,48 @@ pub fn time(option: &str, text: &str) -> Result<Duration> {
 /// Prints what happens in a live run until Ctrl-C.
 pub struct Watch {
     /// That Ctrl-C was pressed.
-    pub interrupted: Arc<AtomicBool>,
+    interrupted: Arc<AtomicBool>,
     /// Printed when the devices are open.
-    pub greeting: String,
+    greeting: String,
+    /// Shows the run to browsers.
+    dashboard: Option<Dashboard>,
+}
+
+impl Watch {
+    /// Says a greeting when the devices are open, and shows the run if that is wanted.
+    pub fn new(greeting: String, dashboard: Option<Dashboard>) -> Self {
+        Self { interrupted: interrupt::flag(), greeting, dashboard }
+    }
 }
 
 impl Sink for Watch {
     fn line(&mut self, time: Time, cluster: u32, hpu: u32, text: &str) {
         output::print(&format!("[{time} cluster {cluster} HPU {hpu}] {text}\n"));
     }
+
+    fn packet(&mut self, record: &PacketRecord) {
+        if let Some(dashboard) = &mut self.dashboard {
+            dashboard.packet(record);
+        }
+    }
 }
 
 impl Observer for Watch {
     fn started(&mut self) {
         output::print(&self.greeting);
+        if let Some(dashboard) = &self.dashboard {
+            output::print(&format!("It can be looked at: {}\n", dashboard.url()));
+        }
     }
 
     fn goes_on(&mut self, _: &Progress) -> bool {
         !self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn sees(&mut self, seen: &mut dyn Seen) {
+        if let Some(dashboard) = &mut self.dashboard {
+            dashboard.sees(seen);
+        }
     }
 
     fn console(&mut self, text: &str) {

@@ -1,0 +1,103 @@
+//! What is shown of a live run. In: packets that are through, looks at what is simulated. Out: a page, its
+//! parts alone, metrics and the summary, made when somebody asks for one of them.
+
+use std::time::Instant;
+
+use pinion_app::error::Result;
+use pinion_observe::words::seconds;
+use pinion_page::{Latencies, Page};
+use pinion_run::watch::Seen;
+use pinion_spin::PacketRecord;
+
+use crate::door::Door;
+use crate::levels::Levels;
+use crate::metrics;
+use crate::server::{Desk, Server, Shown};
+use crate::slowest::Slowest;
+
+/// Shows a live run to whoever may ask on this computer.
+pub struct Dashboard {
+    title: String,
+    desk: Desk,
+    url: String,
+    latencies: Latencies,
+    levels: Levels,
+    slowest: Slowest,
+    begun: Instant,
+    _server: Server,
+}
+
+impl Dashboard {
+    /// Listens at an address of this computer; `title` says what runs.
+    ///
+    /// # Errors
+    /// When the address is none of this computer alone, or is taken.
+    pub fn open(address: &str, title: &str) -> Result<Self> {
+        let (door, listener) = Door::open(address)?;
+        let (url, desk) = (door.url(), Desk::default());
+        Ok(Self {
+            title: title.to_owned(),
+            url,
+            latencies: Latencies::default(),
+            levels: Levels::default(),
+            slowest: Slowest::default(),
+            begun: Instant::now(),
+            _server: Server::start(listener, door, desk.clone()),
+            desk,
+        })
+    }
+
+    /// Gives the address of the page, with what lets a browser in.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Hears of a packet that is through.
+    pub fn packet(&mut self, record: &PacketRecord) {
+        self.latencies.packet(record);
+        self.slowest.packet(record);
+    }
+
+    /// Looks at what is simulated: samples what its units hold, and shows it to who waits for that.
+    pub fn sees(&mut self, seen: &mut dyn Seen) {
+        self.levels.sample(self.begun.elapsed(), |tell| seen.state(tell));
+        if !self.desk.is_asked() {
+            return;
+        }
+        let report = seen.report();
+        let document = report.to_json();
+        let mut units = Vec::new();
+        seen.state(&mut |name, value| units.push((name.to_owned(), value)));
+        let page = self.page(&report.to_text(), seen);
+        self.desk.show(Shown {
+            page: page.to_html(&document),
+            parts: page.parts().to_string(),
+            metrics: metrics::text(&document, &units),
+            document: document.to_string(),
+        });
+    }
+
+    fn page(&self, summary: &str, seen: &dyn Seen) -> Page {
+        let mut page = Page::live(&self.title);
+        let running = seconds(self.begun.elapsed().as_secs_f64());
+        let simulated = seen.simulated();
+        page.text("Summary", &format!("{summary}\n  running for {running}, {simulated} simulated"));
+        if let Some(svg) = self.slowest.to_svg() {
+            page.picture("Where the slowest one's time went", &svg);
+        }
+        let every = match self.latencies.every() {
+            1 => String::new(),
+            every => format!(", of each {every}th packet"),
+        };
+        if let Some(curves) = self.latencies.over_time() {
+            page.curves(&format!("Latency over time{every}"), &curves);
+        }
+        if let Some(curves) = self.latencies.shares() {
+            page.curves(&format!("Shares of latency{every}"), &curves);
+        }
+        if let Some(curves) = self.levels.curves() {
+            page.curves("Queues and units over time", &curves);
+        }
+        page
+    }
+}

@@ -1,0 +1,179 @@
+//! Answers requests while the run goes on. In: connections. Out: the page, its parts, metrics, the summary.
+//! Threads take the requests; the run's own thread is asked for what to show, and lays it on the desk between
+//! two of its turns.
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::door::Door;
+use crate::http::{Answer, Request};
+
+/// Waits so long for the run to show how it stands.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Gives a request so long to come, and its reader to take the answer.
+const LONGEST_TALK: Duration = Duration::from_secs(5);
+/// Requests at a time.
+const MOST_TALKS: usize = 16;
+
+/// What is shown.
+pub struct Shown {
+    /// The page.
+    pub page: String,
+    /// Its parts, as JSON.
+    pub parts: String,
+    /// Metrics for Prometheus.
+    pub metrics: String,
+    /// The summary, as JSON.
+    pub document: String,
+}
+
+/// Where requests wait for what the run shows.
+#[derive(Clone, Default)]
+pub struct Desk(Arc<(Mutex<Tray>, Condvar)>);
+
+#[derive(Default)]
+struct Tray {
+    is_asked: bool,
+    /// How often something was shown.
+    times: u64,
+    shown: Option<Arc<Shown>>,
+}
+
+impl Desk {
+    /// Tells whether somebody waits.
+    pub fn is_asked(&self) -> bool {
+        self.tray().is_asked
+    }
+
+    /// Shows how the run stands.
+    pub fn show(&self, shown: Shown) {
+        let mut tray = self.tray();
+        (tray.is_asked, tray.shown) = (false, Some(Arc::new(shown)));
+        tray.times += 1;
+        self.0.1.notify_all();
+    }
+
+    /// Waits for what is shown next; `None`: the run does not get to it.
+    fn ask(&self) -> Option<Arc<Shown>> {
+        let mut tray = self.tray();
+        tray.is_asked = true;
+        let before = tray.times;
+        let waited = self.0.1.wait_timeout_while(tray, PATIENCE, |tray| tray.times == before);
+        let (tray, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        tray.shown.clone().filter(|_| !timeout.timed_out())
+    }
+
+    fn tray(&self) -> MutexGuard<'_, Tray> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes requests until it is dropped.
+pub struct Server {
+    ends: Arc<AtomicBool>,
+    address: Option<std::net::SocketAddr>,
+}
+
+impl Server {
+    /// Begins to take requests.
+    pub fn start(listener: TcpListener, door: Door, desk: Desk) -> Self {
+        let (ends, address) = (Arc::new(AtomicBool::new(false)), listener.local_addr().ok());
+        let over = Arc::clone(&ends);
+        thread::spawn(move || {
+            let (door, talks) = (Arc::new(door), Arc::new(AtomicUsize::new(0)));
+            for stream in listener.incoming() {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                let (door, desk, talks) = (Arc::clone(&door), desk.clone(), Arc::clone(&talks));
+                if talks.fetch_add(1, Ordering::Relaxed) >= MOST_TALKS {
+                    // Whoever asks so often asks again.
+                    talks.fetch_sub(1, Ordering::Relaxed);
+                    continue;
+                }
+                thread::spawn(move || {
+                    // Who hangs up is not answered.
+                    let _ = talk(stream, &door, &desk);
+                    talks.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        });
+        Self { ends, address }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        // It waits for a connection; here is one.
+        let _ = self.address.map(TcpStream::connect);
+    }
+}
+
+fn talk(mut stream: TcpStream, door: &Door, desk: &Desk) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(LONGEST_TALK))?;
+    stream.set_write_timeout(Some(LONGEST_TALK))?;
+    let answer = match Request::read(&mut stream)? {
+        None => Answer::text("400 Bad Request", "this is no request"),
+        Some(request) => door.check(&request).unwrap_or_else(|| answer(&request.path, desk)),
+    };
+    answer.write(&mut stream)
+}
+
+fn answer(path: &str, desk: &Desk) -> Answer {
+    type Of = fn(&Shown) -> &str;
+    let (kind, of): (_, Of) = match path {
+        "/" => ("text/html; charset=utf-8", |shown| &shown.page),
+        "/parts" => ("application/json", |shown| &shown.parts),
+        "/document" => ("application/json", |shown| &shown.document),
+        "/metrics" => ("text/plain; version=0.0.4; charset=utf-8", |shown| &shown.metrics),
+        _ => {
+            let what = "there are /, /metrics and /document";
+            return Answer::text("404 Not Found", what);
+        }
+    };
+    match desk.ask() {
+        Some(shown) => Answer::of(kind, of(&shown)),
+        None => Answer::text("503 Service Unavailable", "the run does not get to it; ask again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn requests_wait_for_the_run() {
+        let (door, listener) = Door::open("127.0.0.1:0").unwrap();
+        let (url, own) = (door.url(), listener.local_addr().unwrap());
+        let token = url.split_once("token=").unwrap().1.to_owned();
+        let desk = Desk::default();
+        let _server = Server::start(listener, door, desk.clone());
+        let asker = thread::spawn(move || {
+            let mut stream = TcpStream::connect(own).unwrap();
+            let head = format!("GET /metrics?token={token} HTTP/1.1\r\nHost: {own}\r\n\r\n");
+            stream.write_all(head.as_bytes()).unwrap();
+            let mut said = String::new();
+            stream.read_to_string(&mut said).unwrap();
+            said
+        });
+        while !desk.is_asked() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let text = |text: &str| text.to_owned();
+        let (page, parts, metrics, document) = (text("p"), text("[]"), text("m 1\n"), text("{}"));
+        desk.show(Shown { page, parts, metrics, document });
+        let said = asker.join().unwrap();
+        assert!(
+            said.starts_with("HTTP/1.1 200 OK\r\n") && said.ends_with("\r\n\r\nm 1\n"),
+            "{said}"
+        );
+        assert!(!desk.is_asked());
+    }
+}
