@@ -8,6 +8,10 @@ __version__: str
 class _Bytes(Protocol):
     def __bytes__(self) -> bytes: ...
 
+# A table with a column ``frame`` of bytes and, if they have times, a column ``time_ns``.
+class _Arrow(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
 # A frame as it is on the wire, from the first byte of its Ethernet header, without FCS.
 _Frame: TypeAlias = bytes | bytearray | memoryview | _Bytes
 _Path: TypeAlias = str | PathLike[str]
@@ -203,6 +207,7 @@ class Table:
         """Gives a dictionary from each column's name to its list."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Gives the table as a stream of Arrow's C interface, in a capsule."""
+    def _repr_html_(self) -> str: ...
 
 @final
 class Result:
@@ -241,6 +246,23 @@ class Result:
     @property
     def handlers(self) -> Table | None:
         """A row per run of a handler, if ``handlers=True`` asked for it."""
+    @property
+    def messages(self) -> Table | None:
+        """A row per message, if ``messages=True`` asked for it.
+
+        Of packet handlers its packets, bytes and times; of nanoPUs when its first packet was looked up, when
+        it was complete, in a global queue, given to a hart, begun and ended (all ``_ns``).
+        """
+    @property
+    def harts(self) -> Table | None:
+        """A row per hart of a nanoservice or of a cluster's nodes; of packet handlers a row per HPU, if
+        ``handlers=True`` asked for their runs. Cycles are those of the machine's clock."""
+    @property
+    def queues(self) -> Table | None:
+        """A row per change of what a queue, buffer or unit held, if ``queues=True`` asked for it."""
+    @property
+    def parquet(self) -> dict[str, Path]:
+        """The files that ``parquet=`` asked for, by the names of their tables."""
     @property
     def host_memory(self) -> dict[str, bytes]:
         """Contexts' host memory at the end, of those that ``host_memory=`` names."""
@@ -326,6 +348,8 @@ _Event: TypeAlias = Literal[
     "handler",
     "handler_start",
     "host_write",
+    "message",
+    "message_start",
     "output",
     "packet",
     "unmatched",
@@ -333,26 +357,38 @@ _Event: TypeAlias = Literal[
 
 @final
 class Nic:
-    """A NIC with an application's handlers, run step by step.
+    """A NIC with an application's handlers, a nanoservice's node, or a cluster, run step by step.
 
-    Frames come in whenever :meth:`push` gives them; between two calls of :meth:`run` it stands still, and
-    what it did does not depend on how its run was cut.
+    Frames come in whenever :meth:`push` gives them; between two calls of :meth:`run` it stands still. What a
+    NIC did does not depend on how its run was cut. A nanoservice begins when its program is ready. Into a
+    cluster frames come from ``address``, with the bits of its network (``"10.0.0.1/8"``), as they do with
+    ``pinion up``; without, from its own nodes alone.
     """
 
-    def __new__(cls, app: App | _Path, *, machine: Machine | _Path | None = None) -> Nic: ...
+    def __new__(
+        cls,
+        app: App | _Path,
+        *,
+        machine: Machine | _Path | None = None,
+        address: str | None = None,
+    ) -> Nic: ...
     def push(self, *frames: _Frame, at: float | None = None) -> None:
         """Gives it frames that arrive now, or at a nanosecond, no earlier than now and those before."""
-    def run(self, until: float | None = None) -> Literal["idle", "time", "stopped"]:
+    def run(self, until: float | None = None) -> Literal["idle", "time", "stopped", "ended"]:
         """Runs until a nanosecond, or until nothing is left to do; says why it stopped.
 
         ``"idle"``: nothing is left; ``"time"``: the nanosecond is there; ``"stopped"``: :meth:`stop` was
-        called. Raises what a callback raised, and :class:`Error` when packets are inside and nothing moves.
+        called; ``"ended"``: its programs have ended, or one has failed. Raises what a callback raised, and :class:`Error` when packets are inside and nothing moves.
         """
     def stop(self) -> None:
         """Ends a run from a callback, or another thread, within 100 ns of simulated time."""
     @overload
     def on(self, event: _Event, function: _Hears) -> _Hears:
-        """Has a function hear an event: a dictionary with ``event``, ``time_ns`` and what belongs to it."""
+        """Has a function hear an event: a dictionary with ``event``, ``time_ns`` and what belongs to it.
+
+        A nanoservice has ``departed``, ``message_start``, ``message`` and ``output``, a cluster also
+        ``packet`` and ``handler``, each with its ``node``; the others are those of packet handlers.
+        """
     @overload
     def on(self, event: _Event, function: None = None) -> Callable[[_Hears], _Hears]:
         """Gives a decorator for a function that hears an event."""
@@ -368,11 +404,19 @@ class Nic:
     def packets(self) -> Table:
         """A row per packet that is through, with the columns of :attr:`Result.packets`."""
     @property
+    def messages(self) -> Table:
+        """A row per message, with the columns of :attr:`Result.messages`."""
+    @property
+    def nodes(self) -> list[str]:
+        """The names of a cluster's nodes."""
+    @property
     def units(self) -> dict[str, int]:
         """What its units hold, by name, in the order of a packet's way."""
     @property
     def memory(self) -> Memory:
-        """The program's variables, and memory by address."""
+        """The program's variables, and memory by address; of a cluster see :meth:`memory_of`."""
+    def memory_of(self, node: str) -> Memory:
+        """Gives the variables and memory of a cluster's node."""
     def host_memory(self, context: str) -> bytes:
         """Reads a context's host memory."""
     def write_host_memory(self, context: str, data: bytes, offset: int = 0) -> None:
@@ -429,7 +473,7 @@ class Plan:
         workers: int = 0,
     ) -> Sweep:
         """Puts a sweep together from each point's row, or what went wrong with it; writes its tables."""
-    def run(self, progress: Callable[[int, int, float], object] | None = None) -> Sweep:
+    def run(self, progress: Callable[[int, int, float], object] | bool | None = None) -> Sweep:
         """Runs the points that the journal does not have, on this computer's cores; writes the tables."""
 
 @final
@@ -507,6 +551,7 @@ def profile(
     | Generator
     | Load
     | Messages
+    | _Arrow
     | Iterable[_Frame | tuple[float, _Frame]]
     | None = None,
     *,
@@ -522,7 +567,7 @@ def profile(
     start: int | None = None,
     cycles: int | None = None,
     patience: int | None = None,
-    progress: Callable[[int, int | None, float, float], object] | None = None,
+    progress: Callable[[int, int | None, float, float], object] | bool | None = None,
 ) -> Profile:
     """Tells where every cycle of every hart went, by handler, function, line and cause.
 
@@ -549,7 +594,7 @@ def figure(
     set: Mapping[str, _Value] | None = None,
     seed: int = 1,
     jobs: int | None = None,
-    progress: Callable[[int, int, str], object] | None = None,
+    progress: Callable[[int, int, str], object] | bool | None = None,
 ) -> Figure:
     """Makes a published figure again, and compares it with what was published.
 
@@ -576,6 +621,7 @@ def run(
     | Generator
     | Load
     | Messages
+    | _Arrow
     | Iterable[_Frame | tuple[float, _Frame]]
     | None = None,
     *,
@@ -589,6 +635,8 @@ def run(
     workers: int | None = None,
     check: bool = False,
     handlers: bool = False,
+    messages: bool = False,
+    queues: bool = False,
     host_memory: Sequence[str] | None = None,
     peer: bool | None = None,
     start: int | None = None,
@@ -596,28 +644,34 @@ def run(
     patience: int | None = None,
     threads: int | None = None,
     keep: bool = True,
-    progress: Callable[[int, int | None, float, float], object] | None = None,
+    parquet: _Path | None = None,
+    progress: Callable[[int, int | None, float, float], object] | bool | None = None,
 ) -> Result:
     """Runs an application until all packets are through.
 
     ``packets`` is a capture's path, a :class:`Generator`, or frames: ``bytes`` or whatever ``bytes()``
     takes (packets of scapy), each alone or in a pair behind the nanosecond of its arrival; one without a
-    time arrives with the one in front of it. A nanoservice takes a :class:`Load` or :class:`Messages`,
+    time arrives with the one in front of it; or an Arrow table with the column ``frame`` (bytes) and, if they
+    have times, ``time_ns``. A nanoservice takes a :class:`Load` or :class:`Messages`,
     too. Without any, what the application has of its own comes in.
 
     ``set`` changes numbers of the machine, or of a cluster's file and its machines (``client.count``).
     ``pace`` says when packets arrive (``"recorded"``, ``"max"``, or a rate in bit/s such as ``"100g"``);
     ``seed`` is a generator's or a cluster's; ``link`` are faults (``"loss=1%,reorder=5%"``).
     ``check`` looks at every access of memory. Of handlers: ``engine="native"`` runs them on this
-    computer, with so many ``workers``; ``handlers`` adds a row per handler to the summary and a table of
-    its runs; ``host_memory`` names contexts whose host memory the result has. Of a nanoservice:
+    computer, with so many ``workers``; ``handlers`` adds a row per handler to the summary, a table of its
+    runs and one of HPUs; ``parquet`` is a folder where packets (``packets.parquet``) and runs of handlers go
+    as they come instead of being kept, for runs of any length; ``host_memory`` names contexts whose host memory the result has. Of a nanoservice:
     ``link_cycles`` is the link's latency, ``peer`` whether the other end acknowledges, ``start`` the
     cycle of the first request. Of nanoservices and clusters: the run ends after ``cycles``, or when no
     message has moved for ``patience`` cycles. Of clusters: so many ``threads``, which change no result.
 
+    ``messages`` gives a table with a row per message, ``queues`` one of what queues, buffers and units held
+    over time.
+
     Without ``keep`` the result has the summary alone, for runs of many packets. ``progress`` is called
     several times a second with packets done, packets in all or ``None``, nanoseconds simulated and
-    seconds of this computer.
+    seconds of this computer; ``True`` shows them in a line of the terminal, or below a notebook's cell.
 
     Other threads of Python go on meanwhile. Ctrl-C ends the run with :class:`Interrupted`, whose
     ``result`` has what was done. Raises a subclass of :class:`Error` for what the command refuses.
@@ -629,6 +683,7 @@ def why(
     | Generator
     | Load
     | Messages
+    | _Arrow
     | Iterable[_Frame | tuple[float, _Frame]]
     | None = None,
     *,
@@ -646,7 +701,7 @@ def why(
     start: int | None = None,
     cycles: int | None = None,
     patience: int | None = None,
-    progress: Callable[[int, int | None, float, float], object] | None = None,
+    progress: Callable[[int, int | None, float, float], object] | bool | None = None,
 ) -> Why:
     """Tells why a packet, or a message to a nanoservice, took as long as it did, or was dropped.
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from ._errors import Error, Interrupted, UsageError
 from ._pinion import App, Generator, Load, Machine, Plan, Sweep
+from ._progress import Bar
 
 _Value: TypeAlias = int | float | bool | str
 _Path: TypeAlias = str | PathLike[str]
@@ -43,7 +44,7 @@ def sweep(
     out: _Path = "out/sweeps",
     jobs: int | None = None,
     fresh: bool = False,
-    progress: _Progress | None = None,
+    progress: _Progress | bool | None = None,
 ) -> Sweep:
     """Runs an application at every point of a grid: ``{"cluster.count": [1, 2, 4], "packet.bytes": 64}``.
 
@@ -52,13 +53,14 @@ def sweep(
 
     Points run on ``jobs`` cores of this computer, or where ``executor`` runs them: any
     ``concurrent.futures.Executor`` (a process pool, ``mpi4py.futures``), a ``dask.distributed.Client``, or
-    whatever has ``submit`` and gives something with ``done`` and ``result`` (``submitit``, whose points
-    become one array). Workers need the application's folder and the same build of this package.
+    the module ``ray`` once it is initialised, or whatever has ``submit`` and gives something with ``done`` and
+    ``result`` (``submitit``, whose points become one array). Workers need the application's folder and the same build of this package.
 
     What a point measured is kept in ``out`` at once, under a digest of all it depends on: the same sweep
     again, or a larger one, runs what is missing, unless it is to be ``fresh``. The table is written there
     as CSV and Parquet. A worker that dies, and whatever else goes wrong with a point, is that point's
-    ``problem``. ``progress`` is called with points done, points in all and seconds.
+    ``problem``. ``progress`` is called with points done, points in all and seconds; ``True`` shows
+    them in a line.
 
     Raises :class:`Interrupted` after Ctrl-C; the points that are done are kept.
     """
@@ -67,6 +69,8 @@ def sweep(
         machine = Machine(machine)
     if executor is not None and jobs is not None:
         raise UsageError("jobs= are this computer's; an executor has its own number of workers")
+    bar = Bar() if progress is True else None
+    progress = bar or (None if isinstance(progress, bool) else progress)
     plan = Plan(app, dict(grid), packets=packets, machine=machine, out=out, jobs=jobs, fresh=fresh)
     try:
         if executor is None:
@@ -75,6 +79,9 @@ def sweep(
     except KeyboardInterrupt as stopped:
         kept = f"the points that are done are kept in {out}, and the same sweep runs the others"
         raise Interrupted(f"the sweep was stopped; {kept}") from stopped
+    finally:
+        if bar:
+            bar.end()
 
 
 class _Desk:
@@ -222,6 +229,10 @@ def _submit(executor: Any, calls: list[tuple[Any, ...]]) -> Sequence[Any]:
         columns = zip(*(call[1:] for call in calls))
         jobs: Sequence[Any] = executor.map_array(calls[0][0], *columns)
         return jobs
+    if hasattr(executor, "ObjectRef") and hasattr(executor, "remote"):  # the module ray
+        # What it would do again by itself is run again by the next sweep, as everywhere.
+        work = executor.remote(calls[0][0]).options(max_retries=0)
+        return [work.remote(*call[1:]).future() for call in calls]
     return [executor.submit(*call) for call in calls]
 
 

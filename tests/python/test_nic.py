@@ -185,6 +185,119 @@ def test_what_does_not_fit_is_refused(count: pinion.App) -> None:
         nic.push(bytes(1 << 17))
     with pytest.raises(pinion.UsageError, match="until="):
         nic.run(until=float("nan"))
-    with pytest.raises(pinion.UsageError, match="packet handlers"):
-        pinion.Nic(EXAMPLES / "nanopu_echo")
     assert "<table>" in nic._repr_html_() and "count" in repr(nic)
+
+
+SUMS = """
+#include <lnic.h>
+
+struct sums { unsigned messages, words; } sums;
+
+int main(void)
+{
+    lnic_add_context(0, 0);
+    for (;;) {
+        lnic_wait();
+        uint64_t header = lnic_read();
+        uint64_t words = lnic_words(lnic_header_bytes(header));
+        lnic_write_r(header);
+        for (; words; words--) {
+            lnic_copy();
+            sums.words++;
+        }
+        sums.messages++;
+        lnic_msg_done();
+    }
+}
+"""
+
+
+def test_a_nanoservice_runs_step_by_step() -> None:
+    layers = pytest.importorskip("scapy.layers.all")
+    machine = pinion.Machine("nanopu", {"transport.kind": "udp"})
+    nic = pinion.Nic(pinion.App.from_source(SUMS, harts=1, name="sums"), machine=machine)
+    begun: list[dict[str, Any]] = []
+    ended: list[dict[str, Any]] = []
+    nic.on("message_start", begun.append)
+    nic.on("message", ended.append)
+    start = nic.now_ns
+    assert start > 0 and nic.pull() == [] and len(nic.messages) == 0
+    addresses = layers.IP(src="10.0.0.1", dst=str(machine["address.ip"]))
+    request = layers.Ether(dst="02:00:00:00:00:02") / addresses / layers.UDP(sport=5000, dport=47000)
+    nic.push(request / bytes(range(16)), at=start + 50)
+    assert nic.run(until=start + 10) == "time"
+    before = nic.snapshot()
+    ends = []
+    for _ in range(2):
+        assert nic.memory["sums"] == {"messages": 0, "words": 0}
+        assert nic.run() == "idle"
+        assert nic.memory["sums"] == {"messages": 1, "words": 2}
+        (answer,) = map(layers.Ether, nic.pull())
+        assert answer[layers.UDP].dport == 5000 and bytes(answer[layers.UDP].payload)[:16] == bytes(range(16))
+        rows = nic.messages.to_pydict()
+        assert sorted(rows["direction"]) == ["in", "out"]
+        came = rows["direction"].index("in")
+        assert rows["ended_ns"][came] > rows["begun_ns"][came] > start + 50
+        ends.append((rows, nic.units, nic.now_ns))
+        nic.restore(before)
+        assert len(nic.messages) == 0
+    assert ends[0] == ends[1]
+    assert [event["message"] for event in begun] == [event["message"] for event in ended] == [0, 0]
+    assert ended[0]["hart"] == 0 and ended[0]["time_ns"] > begun[0]["time_ns"]
+    address = nic.memory["&sums"]
+    assert nic.memory.read(address, 8) == bytes(8)
+    with pytest.raises(pinion.UsageError, match="no host memory"):
+        nic.host_memory("0")
+    with pytest.raises(pinion.UsageError, match="there is no event packet"):
+        nic.on("packet", begun.append)
+    with pytest.raises(pinion.UsageError, match="frames of 1 to"):
+        nic.push(b"")
+
+
+def test_a_clusters_nodes_run_step_by_step() -> None:
+    whole = pinion.run(EXAMPLES / "cluster_echo").summary
+    cluster = pinion.Nic(EXAMPLES / "cluster_echo")
+    assert "server" in " ".join(cluster.nodes) or len(cluster.nodes) > 1
+    heard: list[dict[str, Any]] = []
+    cluster.on("message", heard.append)
+    assert cluster.run(until=5_000) == "time"
+    before = cluster.snapshot()
+    assert cluster.run() == "ended"
+    done = len(cluster.messages)
+    assert done > 0 and {event["node"] for event in heard} <= set(cluster.nodes)
+    cluster.restore(before)
+    assert len(cluster.messages) < done
+    assert cluster.run() == "ended" and len(cluster.messages) == done
+    given = sum(node["messages_in"] for node in whole["nodes"])
+    ended = [end for end, way in zip(cluster.messages["ended_ns"], cluster.messages["direction"]) if way == "in"]
+    assert len([end for end in ended if end]) == given
+    with pytest.raises(pinion.UsageError, match="memory_of"):
+        cluster.memory["x"]
+    with pytest.raises(KeyError, match="there is no node nobody"):
+        cluster.memory_of("nobody")
+    with pytest.raises(pinion.UsageError, match="address="):
+        cluster.push(bytes(64))
+    with pytest.raises(pinion.UsageError, match="address="):
+        pinion.Nic(ECHO, address="10.0.0.1/8")
+
+
+def test_frames_go_through_a_clusters_network(tmp_path: Any) -> None:
+    file = tmp_path / "rack.toml"
+    node = f'[[node]]\nname = "nic"\napp = "{ECHO}"\ncount = 2\n'
+    file.write_text(f'[cluster]\nname = "rack"\n\n{node}')
+    layers = pytest.importorskip("scapy.layers.all")
+    rack = pinion.Nic(file, address="10.0.0.1/24")
+    packets: list[dict[str, Any]] = []
+    rack.on("packet", packets.append)
+    addresses = layers.IP(src="10.0.0.1", dst="10.0.0.3")
+    ask = layers.Ether(dst="02:00:00:00:00:02") / addresses / layers.ICMP(seq=4) / b"hello"
+    rack.push(ask)
+    assert rack.run() == "idle"
+    (answer,) = map(layers.Ether, rack.pull())
+    assert answer[layers.IP].src == "10.0.0.3" and answer[layers.ICMP].seq == 4
+    assert [event["node"] for event in packets] == ["nic.1"]
+    address = rack.memory_of("nic.0").keys()
+    assert isinstance(address, list)
+    for wrong in ("10.0.0.1", "10.0.0/8", "10.0.0.1/40"):
+        with pytest.raises(pinion.UsageError, match="address="):
+            pinion.Nic(file, address=wrong)

@@ -8,7 +8,6 @@ import os
 import shlex
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pinion
@@ -194,26 +193,3 @@ def test_it_is_imported_at_once() -> None:
 
 def test_the_package_is_the_installed_one() -> None:
     assert REPOSITORY / "python" not in Path(pinion.__file__).parents
-
-
-def test_the_wheel_has_the_command_and_names_the_compiler() -> None:
-    command = Path(sys.executable).parent / "pinion"
-    told = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
-    assert told.stdout == f"pinion {pinion.__version__}\n"
-    assert any(line.startswith("ziglang==") for line in metadata.requires("pinion") or [])
-    # For what is compiled where no gcc is, by this process and by commands that it starts.
-    assert os.environ["PINION_PYTHON"] == sys.executable
-
-
-def test_the_wheel_lists_the_crates_inside() -> None:
-    lists = [path for path in metadata.files("pinion") or [] if "sboms" in path.parts]
-    documents = [json.loads(path.read_text()) for path in lists]
-    assert documents and all(document["bomFormat"] == "CycloneDX" for document in documents)
-    parts = [part for document in documents for part in document["components"]]
-    listed = {(part["name"], part["version"]) for part in parts}
-    command = ["cargo", "tree", "--locked", "--offline", "--package", "pinion-python", "--prefix", "none"]
-    command += ["--edges", "normal,build", "--format", "{p}"]
-    told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    lines = [line.split() for line in told.stdout.splitlines() if line.strip()]
-    linked = {(words[0], words[1].removeprefix("v")) for words in lines}
-    assert linked - listed <= {("pinion-python", pinion.__version__)}

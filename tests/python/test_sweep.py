@@ -16,7 +16,7 @@ from typing import Any
 
 import pinion
 import pytest
-from conftest import EXAMPLES
+from conftest import EXAMPLES, told
 
 REDUCE = EXAMPLES / "reduce"
 GRID: dict[str, Any] = {"cluster.count": [1, 2], "packet.bytes": [64, 256], "packet.count": 64}
@@ -311,3 +311,19 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "are kept in" in done.stdout
     assert 0 < len((tmp_path / "reduce.jsonl").read_text().splitlines()) < 6
+
+
+def test_points_run_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It would keep a token in the home folder.
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        app, packets = EXAMPLES / "udp_echo", pinion.Generator("udp,dport=9500,size=64,count=60")
+        grid: dict[str, Any] = {"cluster.count": [1, 2], "packet.bytes": [64, 128], "packet.count": 60}
+        far = pinion.sweep(app, grid, packets=packets, executor=ray, out=tmp_path / "far")
+        assert (far.ran, far.failed) == (4, 0)
+        near = pinion.sweep(app, grid, packets=packets, jobs=1, out=tmp_path / "near")
+        assert told(far.table.to_pydict()) == told(near.table.to_pydict())
+    finally:
+        ray.shutdown()

@@ -94,8 +94,9 @@ impl App {
         debug: bool,
         build_dir: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let path = PathBuf::from(text_of_path(path)?);
-        errors::detached(py, || {
+        let given = text_of_path(path)?;
+        let path = PathBuf::from(&given);
+        errors::detached_as(py, &["pinion", "build", &given], || {
             let (kind, name) = what(&path)?;
             Ok(Self { path, kind, name, elf, cc, debug, build_dir })
         })
@@ -187,7 +188,7 @@ impl App {
     #[pyo3(signature = (machine=None))]
     fn build(&self, py: Python<'_>, machine: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Program>> {
         let options = self.options(machine)?;
-        errors::detached(py, || {
+        errors::detached_as(py, &["pinion", "build", &self.path.display().to_string()], || {
             if self.kind == Kind::Cluster {
                 let plan = Plan::load(&self.cluster_file()?, &options)?;
                 return Ok(plan.built().map(Program::of).collect());

@@ -15,7 +15,35 @@ pub fn detached<T: Send>(
     caught(py, work)?.map_err(|panic| internal(py, panic.as_ref(), None))
 }
 
-/// Does the same, and gives a panic to the caller.
+/// Does the same; a defect names the command that does this, too.
+pub fn detached_as<T: Send>(
+    py: Python<'_>,
+    command: &[&str],
+    work: impl FnOnce() -> pinion_app::Result<T> + Send,
+) -> PyResult<T> {
+    caught(py, work)?.map_err(|panic| internal(py, panic.as_ref(), Some(&shell(command))))
+}
+
+/// Does work that needs the interpreter; a panic becomes an exception, too.
+pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|panic| Err(internal(py, panic.as_ref(), None)))
+}
+
+/// Writes a command as a shell takes it.
+pub fn shell<W: AsRef<str>>(words: &[W]) -> String {
+    words.iter().map(|word| quoted(word.as_ref())).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// Does the same as [`detached`], and gives a panic to the caller.
 pub fn caught<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> pinion_app::Result<T> + Send,

@@ -4,15 +4,22 @@
 use pinion_expect as expect;
 use pyo3::prelude::*;
 
+use crate::errors;
+
 /// Writes a frame in short: its protocol, addresses and payload.
 #[pyfunction]
-pub fn describe(frame: Vec<u8>) -> String {
-    expect::describe(&frame)
+pub fn describe(py: Python<'_>, frame: Vec<u8>) -> PyResult<String> {
+    errors::attached(py, || Ok(expect::describe(&frame)))
 }
 
 /// Says what differs between frames that must come and those that came; empty: nothing.
 #[pyfunction]
 #[pyo3(signature = (expected, got, *, in_order=true))]
-pub fn differences(expected: Vec<Vec<u8>>, got: Vec<Vec<u8>>, in_order: bool) -> Vec<String> {
-    expect::differences("out", &expected, &got, in_order)
+pub fn differences(
+    py: Python<'_>,
+    expected: Vec<Vec<u8>>,
+    got: Vec<Vec<u8>>,
+    in_order: bool,
+) -> PyResult<Vec<String>> {
+    errors::attached(py, || Ok(expect::differences("out", &expected, &got, in_order)))
 }

@@ -13,6 +13,7 @@ use pyo3::types::PyDict;
 use crate::errors;
 use crate::html;
 use crate::machine::{Machine, overrides, text_of_path};
+use crate::progress::Heard;
 use crate::result::document;
 use crate::table::Table;
 
@@ -74,8 +75,8 @@ pub fn make(
     if let Some(jobs) = jobs {
         request.jobs = at_least_one(py, jobs)?;
     }
-    let mut watch = Watch { progress, raised: None };
-    let made = errors::detached(py, || {
+    let mut watch = Watch { progress: Heard::new(py, progress)?, raised: None };
+    let made = errors::detached_as(py, &["pinion", "figure", name], || {
         let figure = figure::find(name)?;
         let produced = figure::produce(figure.as_ref(), &request, &mut watch)?;
         let svg = chart::draw(&produced.definition, &produced.table, &produced.comparisons)?;
@@ -106,7 +107,9 @@ pub fn calibrate(
         Some(jobs) => at_least_one(py, jobs)?,
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
-    let (text, is_ok, rows) = errors::detached(py, || {
+    let mut command = vec!["pinion", "calibrate"];
+    command.extend(row.into_iter().flat_map(|row| ["--row", row]));
+    let (text, is_ok, rows) = errors::detached_as(py, &command, || {
         let mut sets = match &folder {
             Some(folder) => vec![Set::open(folder)?],
             None => Set::known()?,
@@ -244,7 +247,7 @@ impl Calibration {
 
 /// Hears of points that are done; notices Ctrl-C.
 struct Watch {
-    progress: Option<Py<PyAny>>,
+    progress: Heard,
     raised: Option<PyErr>,
 }
 
@@ -252,7 +255,7 @@ impl Observer for Watch {
     fn progress(&mut self, done: usize, total: usize, label: &str) -> bool {
         let told = Python::attach(|py| {
             py.check_signals()?;
-            let Some(callback) = &self.progress else { return Ok(()) };
+            let Some(callback) = self.progress.callback() else { return Ok(()) };
             callback.call1(py, (done, total, label)).map(drop)
         });
         if let Err(raised) = told {

@@ -6,6 +6,7 @@
 //! | `machine` | `Machine`, `Entry`: machines, changed, and where each number comes from |
 //! | `app` | `App`: a folder, or source in a string |
 //! | `packets` | `Generator`, `Load`, `Messages`, and frames as bytes: what comes in |
+//! | `arrow` | frames in a table |
 //! | `run` | `run()` |
 //! | `result` | `Result`: summary, frames, tables |
 //! | `sweep` | `Plan`, `Sweep`: grids of settings, point by point for workers anywhere |
@@ -14,26 +15,36 @@
 //! | `nic` | `Nic`, `Memory`, `Snapshot`: a NIC step by step |
 //! | `figure` | `figures()`, `figure()`, `calibrate()`: published figures made again, and ours beside the RTL |
 //! | `expect` | `describe()`, `differences()`: frames in words |
+//! | `tables` | the tables of a run |
 //! | `table` | `Table`: columns by the Arrow PyCapsule interface |
+//! | `messages`, `queues` | what a run says of messages, and of what units held over time |
+//! | `stream` | tables that go to files while a run goes on |
 //! | `replay` | the command that shows a defect again |
 //! | `errors` | exceptions, and a panic as one |
 //!
 //! `python/pinion/_pinion.pyi` describes every name with its type; a test holds both against each other.
 
 mod app;
+mod arrow;
 mod errors;
 mod expect;
 mod figure;
 mod html;
 mod machine;
+mod messages;
 mod nic;
 mod packets;
 mod profile;
+mod progress;
+mod queues;
 mod replay;
 mod result;
 mod run;
+mod stream;
 mod sweep;
 mod table;
+mod tables;
+mod time;
 mod watch;
 mod why;
 

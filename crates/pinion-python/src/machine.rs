@@ -59,7 +59,10 @@ impl Machine {
             let key = key.extract::<String>()?.replace("__", ".");
             texts.push(format!("{key}={}", value_text(&value)?));
         }
-        errors::detached(py, || Self::load(name, texts, faithful))
+        let mut command = vec!["pinion", "machine", "show", &name];
+        command.extend(texts.iter().flat_map(|text| ["--set", text]));
+        let (name, texts) = (name.clone(), texts.clone());
+        errors::detached_as(py, &command, || Self::load(name, texts, faithful))
     }
 
     /// The name it was given, or its file.

@@ -9,15 +9,12 @@ use pinion_app::service::Service;
 use pinion_app::traffic::{self, Pace, Packets};
 use pinion_net::capture::{LinkType, TimedFrame};
 use pinion_run::nanoservice::{Script, Setup, Traffic};
-use pinion_sim::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString, PyTuple};
 
-use crate::errors;
 use crate::machine::text_of_path;
-
-/// Picoseconds of a nanosecond.
-const PS_PER_NS: f64 = 1000.0;
+use crate::time::time_of_ns;
+use crate::{arrow, errors};
 
 /// Packets made to order.
 #[pyclass(frozen, module = "pinion", from_py_object)]
@@ -167,6 +164,9 @@ impl Source {
             let what = "packets: one frame; write [frame], or give a capture as a str or a Path";
             return Err(errors::usage(given.py(), what));
         }
+        if given.hasattr("__arrow_c_stream__")? {
+            return Ok(Self::Frames(arrow::frames(given)?));
+        }
         Ok(Self::Frames(frames(given)?))
     }
 
@@ -240,11 +240,6 @@ impl Changes {
     fn pace(&self) -> pinion_app::Result<Option<Pace>> {
         self.pace.as_deref().map(str::parse).transpose()
     }
-}
-
-/// Gives the time of a number of nanoseconds; `None`: it is none.
-pub fn time_of_ns(ns: f64) -> Option<Time> {
-    (ns.is_finite() && ns >= 0.0).then(|| Time::from_ps((ns * PS_PER_NS).round() as u64))
 }
 
 /// Reads frames: bytes, whatever `bytes()` takes (scapy's packets), or pairs of nanoseconds and one of these.

@@ -13,6 +13,7 @@ use pyo3::types::PyBytes;
 use crate::app::{App, Kind};
 use crate::html;
 use crate::packets::{Changes, Source};
+use crate::progress::Heard;
 use crate::replay::Replay;
 use crate::result::document;
 use crate::run::Asked;
@@ -57,6 +58,7 @@ pub fn profile(
     let changes = Changes { pace, seed, link };
     let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };
     let (options, source) = (app.options(machine)?, Source::read(packets)?);
+    let progress = Heard::new(py, progress)?;
     let mut watch = Watch { progress, ..Watch::default() };
     let shown = Shown { name: &app.name, top, harts };
     let replay = Replay::new("profile", &app, &options, asked.words());

@@ -1,6 +1,7 @@
 //! How to see a defect again. In: what a function of Python was asked. Out: the command that asks the same,
 //! which an `InternalError` names.
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
 
 use pinion_app::app::Options;
@@ -13,6 +14,7 @@ use crate::errors;
 use crate::packets::Source;
 
 /// What was asked, in the words of the command.
+#[derive(Clone)]
 pub struct Replay {
     words: Vec<String>,
     /// Said of frames without times of their own.
@@ -48,17 +50,22 @@ impl Replay {
 
     /// Does work with the interpreter released, as [`errors::detached`]; a defect names the command.
     pub fn detached<T: Send>(
-        mut self,
+        self,
         packets: Option<&Bound<'_, PyAny>>,
         py: Python<'_>,
         work: impl FnOnce() -> pinion_app::Result<T> + Send,
     ) -> PyResult<T> {
         errors::caught(py, work)?.map_err(|panic| {
-            let words = Source::read(packets).ok().and_then(|source| self.incoming(source));
-            self.words.extend(words.into_iter().flatten());
-            let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
-            errors::internal(py, panic.as_ref(), Some(&words.join(" ")))
+            let source = Source::read(packets).unwrap_or(Source::Standard);
+            self.defect(py, panic.as_ref(), source)
         })
+    }
+
+    /// Gives the exception for a defect, with the command and what came in.
+    pub fn defect(self, py: Python<'_>, panic: &(dyn Any + Send), source: Source) -> PyErr {
+        let mut words = self.words.clone();
+        words.extend(self.incoming(source).into_iter().flatten());
+        errors::internal(py, panic, Some(&errors::shell(&words)))
     }
 
     /// Says what comes in; frames go to a file.
@@ -85,15 +92,6 @@ impl Replay {
                 Some(words)
             }
         }
-    }
-}
-
-/// Writes a word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+@%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 

@@ -1,10 +1,14 @@
 //! What a run came to. In: a summary and what was kept while it ran. Out: the JSON document as a
 //! dictionary, the command's text, frames, and tables.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+
 use pinion_observe::report::Report;
 use pinion_sim::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde_json::Value;
 
 use crate::html;
 use crate::table::Table;
@@ -13,6 +17,20 @@ use crate::table::Table;
 pub fn document<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json,))
 }
+
+/// The columns of the table of harts.
+const HART_COLUMNS: [&str; 10] = [
+    "hart",
+    "messages",
+    "done",
+    "busy_cycles",
+    "idle_cycles",
+    "instructions",
+    "ipc",
+    "traps",
+    "words_out",
+    "empty_reads",
+];
 
 /// What a run came to.
 #[pyclass(frozen, module = "pinion")]
@@ -28,6 +46,10 @@ pub struct Result {
     unmatched: Vec<Py<PyBytes>>,
     packets: Py<Table>,
     handlers: Option<Py<Table>>,
+    messages: Option<Py<Table>>,
+    harts: Option<Py<Table>>,
+    queues: Option<Py<Table>>,
+    files: Vec<(&'static str, PathBuf)>,
     host_memory: Py<PyDict>,
 }
 
@@ -41,6 +63,23 @@ pub struct Told {
 }
 
 impl Told {
+    /// Makes the table of harts, of a nanoservice or of all nodes of a cluster.
+    pub fn harts(&self) -> PyResult<Table> {
+        let document: Value = serde_json::from_str(&self.json).unwrap_or_default();
+        let mut rows: Vec<Value> = document["harts"].as_array().cloned().unwrap_or_default();
+        for node in document["nodes"].as_array().into_iter().flatten() {
+            for hart in node["details"]["harts"].as_array().into_iter().flatten() {
+                let mut hart = hart.clone();
+                hart["node"] = node["name"].clone();
+                rows.push(hart);
+            }
+        }
+        let numbers = HART_COLUMNS.map(str::to_owned);
+        let is_cluster = document["nodes"].is_array();
+        let names = is_cluster.then(|| "node".to_owned()).into_iter().chain(numbers);
+        Table::of_json(&names.collect::<Vec<_>>(), &rows)
+    }
+
     /// Takes what a summary says.
     pub fn of(name: &str, summary: &dyn Report) -> Self {
         Self {
@@ -67,8 +106,20 @@ pub struct Kept {
     pub packets: Table,
     /// Runs of handlers, if they were wanted.
     pub handlers: Option<Table>,
+    /// Messages, if they were wanted.
+    pub messages: Option<Table>,
+    /// What harts or HPUs did, where that is known.
+    pub harts: Option<Table>,
+    /// What units held over time, if that was wanted.
+    pub queues: Option<Table>,
+    /// Tables that went to files, by their names.
+    pub files: Vec<(&'static str, PathBuf)>,
     /// Host memory of contexts, by name.
     pub host_memory: Vec<(String, Vec<u8>)>,
+}
+
+fn table(py: Python<'_>, table: Option<Table>) -> PyResult<Option<Py<Table>>> {
+    table.map(|table| Py::new(py, table)).transpose()
 }
 
 impl Result {
@@ -90,7 +141,11 @@ impl Result {
             frames: kept.departed.iter().map(|(time, frame)| (*time, bytes(frame))).collect(),
             unmatched: kept.unmatched.iter().map(|frame| bytes(frame)).collect(),
             packets: Py::new(py, kept.packets)?,
-            handlers: kept.handlers.map(|table| Py::new(py, table)).transpose()?,
+            handlers: table(py, kept.handlers)?,
+            messages: table(py, kept.messages)?,
+            harts: table(py, kept.harts)?,
+            queues: table(py, kept.queues)?,
+            files: kept.files,
             host_memory: host_memory.unbind(),
         })
     }
@@ -164,6 +219,30 @@ impl Result {
         self.handlers.as_ref().map(|table| table.clone_ref(py))
     }
 
+    /// A row per message, if `messages=True` asked for it.
+    #[getter]
+    fn messages(&self, py: Python<'_>) -> Option<Py<Table>> {
+        self.messages.as_ref().map(|table| table.clone_ref(py))
+    }
+
+    /// A row per hart; of packet handlers per HPU, if `handlers=True` asked for their runs.
+    #[getter]
+    fn harts(&self, py: Python<'_>) -> Option<Py<Table>> {
+        self.harts.as_ref().map(|table| table.clone_ref(py))
+    }
+
+    /// A row per change of what a unit held, if `queues=True` asked for it.
+    #[getter]
+    fn queues(&self, py: Python<'_>) -> Option<Py<Table>> {
+        self.queues.as_ref().map(|table| table.clone_ref(py))
+    }
+
+    /// The files that `parquet=` asked for, by the names of their tables.
+    #[getter]
+    fn parquet(&self) -> HashMap<&'static str, PathBuf> {
+        self.files.iter().cloned().collect()
+    }
+
     /// Contexts' host memory at the end, of those that `host_memory=` names.
     #[getter]
     fn host_memory(&self, py: Python<'_>) -> Py<PyDict> {
@@ -179,7 +258,9 @@ impl Result {
         &self.text
     }
 
-    fn _repr_html_(&self) -> String {
-        html::text(&self.name, &self.text)
+    fn _repr_html_(&self) -> PyResult<String> {
+        let curve = self.packets.get().latencies()?;
+        let curve = curve.as_deref().map(html::inline).unwrap_or_default();
+        Ok(format!("{}{curve}", html::text(&self.name, &self.text)))
     }
 }

@@ -1,6 +1,8 @@
 //! Runs. In: an application, a machine, what comes in. Out: what the command's run gives, by the same
 //! functions of the library.
 
+use std::path::PathBuf;
+
 use pinion_app::Error;
 use pinion_app::app::{App as Handlers, Options};
 use pinion_app::build::{self, Built};
@@ -10,14 +12,13 @@ use pinion_app::traffic::{self, Packets};
 use pinion_check::Checker;
 use pinion_net::fabric::Alone;
 use pinion_net::link::Link;
+use pinion_observe::gauges::{Gauges as _, NanoGauges, NicGauges};
 use pinion_observe::report::{Ending, Outputs};
-use pinion_run::cluster::{self, Plan};
+use pinion_run::cluster::{self, ClusterGauges, Plan};
 use pinion_run::nanoservice::run::{PATIENCE_CYCLES, RunOptions};
 use pinion_run::nanoservice::{self, Setup};
 use pinion_run::run::Finished;
-use pinion_sim::Time;
 use pinion_sim::probe::Both;
-use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,11 +26,15 @@ use pyo3::types::PyDict;
 use crate::app::{App, Kind};
 use crate::errors;
 use crate::machine::overrides;
+use crate::messages::Log;
 use crate::packets::{Changes, Source};
+use crate::progress::Heard;
+use crate::queues::History;
 use crate::replay::Replay;
 use crate::result::{Kept, Result as RunResult, Told};
-use crate::table::Table;
-use crate::watch::{NodeFrame, Pins, Watch};
+use crate::stream::Stream;
+use crate::tables::{Done, Rows, Wants, listen, tables};
+use crate::watch::{Perhaps, Pins, Watch};
 
 /// What is asked of a run, beside application, machine and packets.
 #[derive(Default)]
@@ -54,36 +59,24 @@ pub struct Asked {
     pub checks: bool,
     /// Whether handlers are told of one by one.
     pub handlers: bool,
+    /// Whether messages are told of one by one.
+    pub messages: bool,
+    /// Whether it is told what units held over time.
+    pub queues: bool,
+    /// The folder that packets and runs of handlers go to instead of being kept.
+    pub parquet: Option<PathBuf>,
     /// Contexts whose host memory is wanted.
     pub host_memory: Vec<String>,
     /// Threads that run a cluster's nodes.
     pub threads: Option<u16>,
 }
 
-/// What a run leaves for Python.
-struct Done {
-    told: Told,
-    ending: Ending,
-    rows: Rows,
-    host_memory: Vec<(String, Vec<u8>)>,
-    /// Frames that left a node.
-    departed: Vec<(Time, Vec<u8>)>,
-}
-
-/// What the table of packets is made of.
-enum Rows {
-    /// Packets of a NIC, which the watch has; the names of its contexts.
-    Packets(Vec<String>),
-    /// Frames of a node.
-    Frames(Vec<NodeFrame>),
-}
-
 /// Runs an application until all packets are through; Ctrl-C ends it and keeps what was done.
 #[pyfunction]
 #[pyo3(signature = (
     app, packets=None, *, machine=None, set=None, pace=None, seed=None, link=None, link_cycles=None, engine=None,
-    workers=None, check=false, handlers=false, host_memory=None, peer=None, start=None, cycles=None,
-    patience=None, threads=None, keep=true, progress=None
+    workers=None, check=false, handlers=false, messages=false, queues=false, host_memory=None, peer=None,
+    start=None, cycles=None, patience=None, threads=None, keep=true, parquet=None, progress=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn run(
@@ -100,6 +93,8 @@ pub fn run(
     workers: Option<u32>,
     check: bool,
     handlers: bool,
+    messages: bool,
+    queues: bool,
     host_memory: Option<Vec<String>>,
     peer: Option<bool>,
     start: Option<u64>,
@@ -107,6 +102,7 @@ pub fn run(
     patience: Option<u64>,
     threads: Option<u16>,
     keep: bool,
+    parquet: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunResult> {
     let app = App::of(app)?;
@@ -117,6 +113,9 @@ pub fn run(
         is_native: is_native(py, engine)?,
         checks: check,
         handlers,
+        messages,
+        queues,
+        parquet,
         host_memory: host_memory.unwrap_or_default(),
         peer,
         start,
@@ -127,7 +126,9 @@ pub fn run(
     let mut options = app.options(machine)?;
     options.overrides.extend(overrides(set)?);
     let source = Source::read(packets)?;
-    let mut watch = Watch { progress, keeps: keep, ..Watch::default() };
+    let keeps = keep && asked.parquet.is_none();
+    let progress = Heard::new(py, progress)?;
+    let mut watch = Watch { progress, keeps, ..Watch::default() };
     let replay = Replay::new("run", &app, &options, asked.words());
     let done = replay.detached(packets, py, || {
         asked.check(&app, &source)?;
@@ -137,7 +138,7 @@ pub fn run(
             Kind::Cluster => asked.cluster(&app, options, &mut watch),
         }
     })?;
-    give(py, done, watch, handlers)
+    give(py, done, watch, &asked)
 }
 
 fn is_native(py: Python<'_>, engine: Option<&str>) -> PyResult<bool> {
@@ -149,8 +150,11 @@ fn is_native(py: Python<'_>, engine: Option<&str>) -> PyResult<bool> {
 }
 
 /// Gives Python what a run left; raises what ended it.
-fn give(py: Python<'_>, done: Done, watch: Watch, wants_handlers: bool) -> PyResult<RunResult> {
-    let (packets, handlers) = tables(py, &done.rows, &watch, wants_handlers)?;
+fn give(py: Python<'_>, done: Done, mut watch: Watch, asked: &Asked) -> PyResult<RunResult> {
+    let stream = watch.stream.take();
+    let Asked { handlers, messages, .. } = *asked;
+    let wants = Wants { handlers, messages, parquet: asked.parquet.is_some() };
+    let tables = tables(py, &done, &watch, wants)?;
     let departed = match done.rows {
         Rows::Packets(_) => watch.departed,
         Rows::Frames(_) => done.departed,
@@ -160,8 +164,15 @@ fn give(py: Python<'_>, done: Done, watch: Watch, wants_handlers: bool) -> PyRes
         notices: watch.notices,
         departed,
         unmatched: watch.unmatched,
-        packets,
-        handlers,
+        packets: tables.packets,
+        handlers: tables.handlers,
+        messages: tables.messages,
+        harts: tables.harts,
+        queues: tables.queues,
+        files: match stream {
+            Some(stream) => errors::detached(py, || stream.finish())?,
+            None => Vec::new(),
+        },
         host_memory: done.host_memory,
     };
     let result = RunResult::new(py, done.told, kept)?;
@@ -173,23 +184,6 @@ fn give(py: Python<'_>, done: Done, watch: Watch, wants_handlers: bool) -> PyRes
         Some(raised) => Err(raised),
         None => Ok(result),
     }
-}
-
-fn tables(
-    py: Python<'_>,
-    rows: &Rows,
-    watch: &Watch,
-    wants_handlers: bool,
-) -> PyResult<(Table, Option<Table>)> {
-    let (packets, handlers): (&[PacketRecord], &[HandlerRecord]) =
-        (&watch.packets, &watch.handlers);
-    py.detach(|| match rows {
-        Rows::Frames(frames) => Ok((Table::of_frames(frames)?, None)),
-        Rows::Packets(contexts) => {
-            let handlers = wants_handlers.then(|| Table::of_handlers(handlers, contexts));
-            Ok((Table::of_packets(packets, contexts)?, handlers.transpose()?))
-        }
-    })
 }
 
 impl Asked {
@@ -230,6 +224,7 @@ impl Asked {
             ("engine", self.is_native, HANDLERS),
             ("workers", self.workers.is_some(), HANDLERS),
             ("handlers", self.handlers, HANDLERS),
+            ("parquet", self.parquet.is_some(), HANDLERS),
             ("host_memory", !self.host_memory.is_empty(), HANDLERS),
             ("peer", self.peer.is_some(), NANO),
             ("start", self.start.is_some(), NANO),
@@ -266,6 +261,19 @@ impl Asked {
                 self.is_native && self.changes.pace.is_some(),
                 "pace=: the native engine takes packets as fast as it can",
             ),
+            (
+                self.queues && (self.checks || self.is_native),
+                "queues= follows the units of the simulated machine, in a run of its own: not with check= or \
+                 engine=\"native\"",
+            ),
+            (
+                self.messages && self.parquet.is_some(),
+                "messages= puts packets together that parquet= does not keep",
+            ),
+            (
+                self.messages && self.checks && app.kind == Kind::Cluster,
+                "messages= of a cluster is a run of its own: not with check=",
+            ),
             (self.link_cycles == Some(0), "link_cycles=0: a link has at least a cycle of latency"),
         ];
         match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
@@ -294,7 +302,10 @@ impl Asked {
             return Err(Error::Usage(what));
         }
         let outputs = Outputs { handlers: self.handlers, ..Outputs::default() };
-        let finished = self.go(&app, packets, &outputs, watch)?;
+        if let Some(folder) = &self.parquet {
+            watch.stream = Some(Stream::begin(folder, app.context_names(), self.handlers)?);
+        }
+        let (finished, queues) = self.go(&app, packets, &outputs, watch)?;
         let memory = |name: &String| Ok((name.clone(), finished.host_memory(&app, name)?));
         Ok(Done {
             told: Told::of(&app.manifest.app.name, &finished.summary),
@@ -302,6 +313,8 @@ impl Asked {
             rows: Rows::Packets(app.context_names()),
             host_memory: self.host_memory.iter().map(memory).collect::<pinion_app::Result<_>>()?,
             departed: Vec::new(),
+            messages: Vec::new(),
+            queues,
         })
     }
 
@@ -311,24 +324,26 @@ impl Asked {
         packets: Packets,
         outputs: &Outputs,
         watch: &mut Watch,
-    ) -> pinion_app::Result<Finished> {
+    ) -> pinion_app::Result<(Finished, Option<History>)> {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         if self.is_native {
-            return pinion_run::native::run(
-                app,
-                packets,
-                self.workers.unwrap_or(1),
-                outputs,
-                watch,
-            );
+            let workers = self.workers.unwrap_or(1);
+            return Ok((pinion_run::native::run(app, packets, workers, outputs, watch)?, None));
+        }
+        if self.queues {
+            let gauges = NicGauges::new(app, false);
+            let changes = History::new(gauges.gauges());
+            let mut gauges = gauges.followed(changes.clone());
+            let finished = pinion_run::run::trace(app, packets, outputs, watch, &mut gauges)?;
+            return Ok((finished, Some(changes)));
         }
         if !self.checks {
-            return pinion_run::run::run(app, packets, outputs, watch);
+            return Ok((pinion_run::run::run(app, packets, outputs, watch)?, None));
         }
         let mut checker = Checker::new(app);
         let mut finished = pinion_run::run::trace(app, packets, outputs, watch, &mut checker)?;
         finished.summary.check = Some(checker.verdict(app));
-        Ok(finished)
+        Ok((finished, None))
     }
 
     /// Tells how a nanoservice is to be run.
@@ -362,15 +377,22 @@ impl Asked {
         let run = self.run_options(source, &service, &setup)?;
         let mut pins = Pins::new(setup.clock, watch.keeps);
         let outputs = nanoservice::Outputs::default();
+        let mut log = self.messages.then(|| Log::new("", setup.clock));
+        let gauges = NanoGauges::new(setup.clock, setup.machine.value.core.count);
+        let changes = self.queues.then(|| History::new(gauges.gauges()));
+        let mut gauges = changes.clone().map(|changes| gauges.followed(changes));
+        // Who is not there wants to hear nothing, and costs nothing.
+        let heard = Both::new(Perhaps(log.as_mut()), Perhaps(gauges.as_mut()));
+        let mut ears = Both::new(&mut pins, heard);
         let summary = if self.checks {
             let mut checker = nanoservice::checker(&service, &setup);
-            let ears = Both::new(&mut checker, &mut pins);
+            let ears = Both::new(&mut checker, ears);
             let mut summary = nanoservice::run::run(&service, &setup, run, &outputs, watch, ears)?;
             let rests = nanoservice::rests(&summary.ending);
             summary.check = Some(checker.verdict(&service, rests));
             summary
         } else {
-            nanoservice::run::run(&service, &setup, run, &outputs, watch, &mut pins)?
+            nanoservice::run::run(&service, &setup, run, &outputs, watch, &mut ears)?
         };
         Ok(Done {
             told: Told::of(&service.manifest.app.name, &summary),
@@ -378,6 +400,8 @@ impl Asked {
             rows: Rows::Frames(pins.frames),
             host_memory: Vec::new(),
             departed: pins.departed,
+            messages: log.into_iter().collect(),
+            queues: changes,
         })
     }
 
@@ -408,9 +432,25 @@ impl Asked {
         let plan = self.plan(app, &mut options)?;
         plan.built().for_each(|built| note(built, watch));
         let run = self.cluster_options()?;
-        let summary = match self.checks {
-            true => cluster::check(&plan, &run, &mut Alone, watch)?,
-            false => cluster::run(&plan, &run, &mut Alone, watch)?,
+        let (mut messages, mut queues) = (Vec::new(), None);
+        let summary = if self.checks {
+            cluster::check(&plan, &run, &mut Alone, watch)?
+        } else {
+            let mut network = None;
+            let mut tracers = Vec::new();
+            if self.queues {
+                let (nodes, gauges) = ClusterGauges::begin(&plan, |gauges| {
+                    let changes = History::new(gauges);
+                    queues = Some(changes.clone());
+                    Ok(changes)
+                })?;
+                (tracers, network) = (nodes, Some(Box::new(gauges) as Box<_>));
+            }
+            if self.messages {
+                messages = listen(&plan, &mut tracers);
+            }
+            let tracing = cluster::Tracing { nodes: tracers, network };
+            cluster::trace(&plan, &run, &mut Alone, watch, tracing)?
         };
         let summary =
             summary.ok_or_else(|| Error::Usage("a cluster run alone has a summary".to_owned()))?;
@@ -421,6 +461,8 @@ impl Asked {
             rows: Rows::Frames(Vec::new()),
             host_memory: Vec::new(),
             departed: Vec::new(),
+            messages,
+            queues,
         })
     }
 }

@@ -22,6 +22,7 @@ use crate::errors;
 use crate::html;
 use crate::machine::{text_of_path, value_text};
 use crate::packets::Source;
+use crate::progress::Heard;
 use crate::table::Table;
 
 /// Names the axis of seeds.
@@ -215,7 +216,7 @@ impl Plan {
     /// Runs the points that the journal does not have, on this computer's cores, and writes the tables.
     #[pyo3(signature = (progress=None))]
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Sweep> {
-        let mut watch = Watch { progress, raised: None };
+        let mut watch = Watch { progress: Heard::new(py, progress)?, raised: None };
         let ran = errors::detached(py, || {
             let outcome = sweep::run(&self.plan, &mut watch)?;
             self.write(&outcome)?;
@@ -362,7 +363,7 @@ impl Sweep {
 
 /// Hears of progress; notices Ctrl-C.
 struct Watch {
-    progress: Option<Py<PyAny>>,
+    progress: Heard,
     raised: Option<PyErr>,
 }
 
@@ -370,7 +371,7 @@ impl Observer for Watch {
     fn progress(&mut self, progress: &Progress) -> bool {
         let told = Python::attach(|py| {
             py.check_signals()?;
-            let Some(callback) = &self.progress else { return Ok(()) };
+            let Some(callback) = self.progress.callback() else { return Ok(()) };
             let seconds = progress.elapsed.as_secs_f64();
             callback.call1(py, (progress.done, progress.total, seconds)).map(drop)
         });

@@ -1,6 +1,7 @@
 //! Tables. In: what a run told of packets, handlers or frames. Out: columns, by the Arrow PyCapsule
 //! interface, which polars, pandas, pyarrow and duckdb take without a copy.
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -10,16 +11,24 @@ use arrow_array::{
     StringArray, UInt32Array, UInt64Array,
 };
 use pinion_figures::sweep::{self, Data};
+use pinion_observe::plot::{Panel, panels};
 use pinion_sim::Time;
 use pinion_spin::{HandlerRecord, PacketRecord, Stalls};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-use crate::watch::NodeFrame;
+use crate::html;
+use crate::messages::{Flow, Message, NodeFrame};
+use crate::queues::Change;
 
 /// The name that the interface gives a stream's capsule.
-const STREAM: &CStr = c"arrow_array_stream";
+pub const STREAM: &CStr = c"arrow_array_stream";
+
+/// Points of a curve that notebooks show.
+const SHOWN_POINTS: usize = 512;
+/// Rows that notebooks show.
+const SHOWN_ROWS: usize = 10;
 
 /// A column as it is made: its name, its values, whether some may be missing.
 type Column<'n> = (&'n str, ArrayRef, bool);
@@ -74,6 +83,19 @@ impl Table {
         let _ = requested_schema;
         let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
+    }
+
+    fn _repr_html_(&self) -> String {
+        let names: Vec<String> = self.column_names();
+        let shown = self.0.num_rows().min(SHOWN_ROWS);
+        let columns = Self(self.0.slice(0, shown)).to_columns();
+        let mut rows = vec![names];
+        rows.extend((0..shown).map(|row| columns.iter().map(|one| one.data.text(row)).collect()));
+        let heading = match self.0.num_rows() {
+            all if all > shown => format!("{all} rows, the first {shown}"),
+            all => format!("{all} rows"),
+        };
+        html::table(&heading, &rows)
     }
 
     fn __repr__(&self) -> String {
@@ -135,12 +157,114 @@ impl Table {
         Self::new(columns)
     }
 
+    /// Makes the table of messages to packet handlers.
+    pub fn of_flows(rows: &[Flow], contexts: &[String]) -> PyResult<Self> {
+        let name = |row: &Flow| contexts.get(row.context as usize).map(String::as_str);
+        Self::new(vec![
+            texts("context", rows, |row| name(row).unwrap_or_default()),
+            u32s("message", rows, |row| row.message),
+            u64s("packets", rows, |row| row.packets),
+            u64s("bytes", rows, |row| row.bytes),
+            times("first_arrival_ns", rows, |row| row.first_arrival),
+            some_times("handler_start_ns", rows, |row| row.first_handler),
+            times("completion_ns", rows, |row| row.last_completion),
+            times("latency_ns", rows, |row| row.last_completion.since(row.first_arrival)),
+            u64s("instructions", rows, |row| row.instructions),
+            bools("failed", rows, |row| row.failed),
+        ])
+    }
+
+    /// Makes the table of nanoPUs' messages.
+    pub fn of_messages(rows: &[Message]) -> PyResult<Self> {
+        let took = |row: &Message| {
+            let from = if row.is_in { row.first } else { row.begun };
+            Some(row.ended?.since(from?))
+        };
+        Self::new(vec![
+            texts("node", rows, |row| &row.node),
+            texts("direction", rows, |row| if row.is_in { "in" } else { "out" }),
+            u64s("message", rows, |row| row.number),
+            some_u32s("context", rows, |row| row.context.map(u32::from)),
+            some_u32s("hart", rows, |row| row.hart.map(u32::from)),
+            u32s("packets", rows, |row| row.packets),
+            some_times("first_packet_ns", rows, |row| row.first),
+            some_times("complete_ns", rows, |row| row.complete),
+            some_times("queued_ns", rows, |row| row.queued),
+            some_times("given_ns", rows, |row| row.given),
+            some_times("begun_ns", rows, |row| row.begun),
+            some_times("ended_ns", rows, |row| row.ended),
+            some_times("latency_ns", rows, took),
+        ])
+    }
+
+    /// Makes the table of what units held over time.
+    pub fn of_changes(rows: &[Change], names: &[(String, String)]) -> PyResult<Self> {
+        let name = |row: &Change| names.get(row.1 as usize);
+        Self::new(vec![
+            times("time_ns", rows, |row| row.0),
+            texts("unit", rows, |row| name(row).map_or("", |(unit, _)| unit)),
+            texts("queue", rows, |row| name(row).map_or("", |(_, name)| name)),
+            ("value", Arc::new(rows.iter().map(|row| row.2).collect::<UInt64Array>()), true),
+        ])
+    }
+
+    /// Makes the table of HPUs: what each did in all its runs of handlers.
+    pub fn of_hpus(runs: &[HandlerRecord]) -> PyResult<Self> {
+        let mut hpus = BTreeMap::<(u32, u32), Hpu>::new();
+        for run in runs {
+            let hpu = hpus.entry((run.cluster, run.hpu)).or_default();
+            hpu.runs += 1;
+            hpu.busy_ps += run.end.since(run.start).ps();
+            hpu.instructions += run.instructions;
+            hpu.stall_cycles += run.stalls.total();
+            hpu.failed += u64::from(run.failed);
+        }
+        let rows: Vec<((u32, u32), Hpu)> = hpus.into_iter().collect();
+        Self::new(vec![
+            u32s("cluster", &rows, |row| row.0.0),
+            u32s("hpu", &rows, |row| row.0.1),
+            u64s("runs", &rows, |row| row.1.runs),
+            times("busy_ns", &rows, |row| Time::from_ps(row.1.busy_ps)),
+            u64s("instructions", &rows, |row| row.1.instructions),
+            u64s("stall_cycles", &rows, |row| row.1.stall_cycles),
+            u64s("failed", &rows, |row| row.1.failed),
+        ])
+    }
+
+    /// Draws packets' latencies over their arrivals, in SVG; `None`: it is no table of packets, or empty.
+    pub fn latencies(&self) -> PyResult<Option<String>> {
+        let numbers = |name: &str| {
+            let column = self.0.column_by_name(name)?;
+            column.as_any().downcast_ref::<Float64Array>().map(Float64Array::values)
+        };
+        let columns = (numbers("arrival_ns"), numbers("her_ns"), numbers("completion_ns"));
+        let (Some(arrival), Some(her), Some(completion)) = columns else { return Ok(None) };
+        let every = arrival.len().div_ceil(SHOWN_POINTS).max(1);
+        let mut steps: Vec<(f64, f64)> = (0..arrival.len())
+            .step_by(every)
+            .map(|row| (arrival[row] / 1e3, completion[row] - her[row]))
+            .collect();
+        steps.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let Some((end, _)) = steps.last().copied() else { return Ok(None) };
+        let panel = Panel { title: "from HER to completion, ns".to_owned(), steps };
+        let drawn = panels("Latency of packets", "arrival, µs", end, &[panel]);
+        drawn.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// Gives its columns as files have them.
+    pub fn to_columns(&self) -> Vec<sweep::Column> {
+        let column =
+            |(name, array): (String, &ArrayRef)| sweep::Column { name, data: data(array.as_ref()) };
+        self.column_names().into_iter().zip(self.0.columns()).map(column).collect()
+    }
+
     /// Makes the table of a sweep.
     pub fn of_columns(columns: &[sweep::Column]) -> PyResult<Self> {
         let array = |data: &Data| -> ArrayRef {
             match data {
                 Data::Integers(cells) => Arc::new(Int64Array::from(cells.clone())),
                 Data::Numbers(cells) => Arc::new(Float64Array::from(cells.clone())),
+                Data::Truths(cells) => Arc::new(BooleanArray::from(cells.clone())),
                 Data::Texts(cells) => Arc::new(StringArray::from(cells.clone())),
             }
         };
@@ -229,6 +353,37 @@ fn stalls<R>(rows: &[R], of: impl Fn(&R) -> &Stalls) -> Vec<Column<'static>> {
         u64s("stall_command", rows, |row| of(row).command),
         u64s("stall_total", rows, |row| of(row).total()),
     ]
+}
+
+/// What an HPU did.
+#[derive(Default)]
+struct Hpu {
+    runs: u64,
+    busy_ps: u64,
+    instructions: u64,
+    stall_cycles: u64,
+    failed: u64,
+}
+
+/// Gives a column's cells as files have them.
+fn data(column: &dyn Array) -> Data {
+    let any = column.as_any();
+    let integer = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    if let Some(column) = any.downcast_ref::<UInt64Array>() {
+        Data::Integers(column.iter().map(|cell| cell.map(integer)).collect())
+    } else if let Some(column) = any.downcast_ref::<UInt32Array>() {
+        Data::Integers(column.iter().map(|cell| cell.map(i64::from)).collect())
+    } else if let Some(column) = any.downcast_ref::<Int64Array>() {
+        Data::Integers(column.iter().collect())
+    } else if let Some(column) = any.downcast_ref::<Float64Array>() {
+        Data::Numbers(column.iter().collect())
+    } else if let Some(column) = any.downcast_ref::<BooleanArray>() {
+        Data::Truths(column.iter().collect())
+    } else {
+        let column = any.downcast_ref::<StringArray>();
+        let texts = column.map(|column| column.iter().map(|cell| cell.map(str::to_owned)));
+        Data::Texts(texts.map(Iterator::collect).unwrap_or_default())
+    }
 }
 
 /// Gives a column's values.

@@ -2,17 +2,22 @@
 
 use pinion_nanopu::event::{NanoPu, Retirements, Told};
 use pinion_observe::report::Sink;
+use pinion_observe::trace::Settling;
 use pinion_run::watch::{Observer, Progress};
 use pinion_sim::probe::Hears;
 use pinion_sim::{Clock, Time};
 use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::prelude::*;
 
+use crate::messages::NodeFrame;
+use crate::progress::Heard;
+use crate::stream::Stream;
+
 /// Keeps what a run says.
 #[derive(Default)]
 pub struct Watch {
     /// Called with packets done, packets in all or `None`, simulated nanoseconds and seconds of the host.
-    pub progress: Option<Py<PyAny>>,
+    pub progress: Heard,
     /// Whether frames, packets and handlers are kept.
     pub keeps: bool,
     /// What handlers or the program printed.
@@ -27,6 +32,8 @@ pub struct Watch {
     pub packets: Vec<PacketRecord>,
     /// Runs of handlers.
     pub handlers: Vec<HandlerRecord>,
+    /// Where packets and runs of handlers go instead.
+    pub stream: Option<Stream>,
     /// What Python raised during the run: Ctrl-C, or an error of `progress`.
     pub raised: Option<PyErr>,
 }
@@ -34,7 +41,7 @@ pub struct Watch {
 impl Watch {
     fn report(&self, py: Python<'_>, progress: &Progress) -> PyResult<()> {
         py.check_signals()?;
-        let Some(callback) = &self.progress else { return Ok(()) };
+        let Some(callback) = self.progress.callback() else { return Ok(()) };
         let simulated = progress.simulated.ns();
         let seconds = progress.host.as_secs_f64();
         callback.call1(py, (progress.done, progress.total, simulated, seconds)).map(drop)
@@ -59,13 +66,17 @@ impl Sink for Watch {
     }
 
     fn packet(&mut self, record: &PacketRecord) {
-        if self.keeps {
+        if let Some(stream) = &mut self.stream {
+            stream.packet(record);
+        } else if self.keeps {
             self.packets.push(record.clone());
         }
     }
 
     fn handler(&mut self, record: &HandlerRecord) {
-        if self.keeps {
+        if let Some(stream) = &mut self.stream {
+            stream.handler(record);
+        } else if self.keeps {
             self.handlers.push(record.clone());
         }
     }
@@ -75,7 +86,7 @@ impl Observer for Watch {
     fn goes_on(&mut self, progress: &Progress) -> bool {
         let reported = Python::attach(|py| self.report(py, progress));
         self.raised = reported.err();
-        self.raised.is_none()
+        self.raised.is_none() && !self.stream.as_ref().is_some_and(Stream::has_failed)
     }
 
     fn console(&mut self, text: &str) {
@@ -85,20 +96,6 @@ impl Observer for Watch {
     fn notice(&mut self, text: &str) {
         self.notices.push(text.to_owned());
     }
-}
-
-/// A frame at a nanoPU's pins.
-pub struct NodeFrame {
-    /// Whether it came in.
-    pub is_in: bool,
-    /// The cycle of its first flit.
-    pub first_flit: u64,
-    /// The cycle of its last flit.
-    pub last_flit: u64,
-    /// The time of its first flit.
-    pub time: Time,
-    /// Its bytes.
-    pub bytes: u32,
 }
 
 /// Hears the frames at a nanoPU's pins.
@@ -146,4 +143,25 @@ impl Hears<NanoPu> for Pins {
     }
 }
 
-impl pinion_run::nanoservice::run::Settling for Pins {}
+impl Settling for Pins {}
+
+/// Somebody who hears a nanoPU, or nobody.
+pub struct Perhaps<L>(pub Option<L>);
+
+impl<L: Settling> Hears<NanoPu> for Perhaps<L> {
+    fn interest(&self) -> Retirements {
+        self.0.as_ref().map(Hears::interest).unwrap_or_default()
+    }
+
+    fn hear(&mut self, told: &Told<'_>) {
+        if let Some(listener) = &mut self.0 {
+            listener.hear(told);
+        }
+    }
+}
+
+impl<L: Settling> Settling for Perhaps<L> {
+    fn settle(&mut self, cycle: u64) -> pinion_app::Result<()> {
+        self.0.as_mut().map_or(Ok(()), |listener| listener.settle(cycle))
+    }
+}

@@ -15,6 +15,7 @@ use crate::app::{App, Kind};
 use crate::html;
 use crate::machine::overrides;
 use crate::packets::Source;
+use crate::progress::Heard;
 use crate::replay::Replay;
 use crate::result::document;
 use crate::run::Asked;
@@ -64,6 +65,7 @@ pub fn why(
     let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };
     let (mut options, source, given) = (app.options(machine)?, Source::read(packets)?, packets);
     options.overrides.extend(overrides(set)?);
+    let progress = Heard::new(py, progress)?;
     let mut watch = Watch { progress, ..Watch::default() };
     let replay = Replay::new("why", &app, &options, asked.words());
     let told = replay.detached(given, py, || {

@@ -35,7 +35,7 @@ use std::time::Duration;
 pub use grid::{Axis, Target};
 pub use journal::{Entry, Journal};
 pub use measure::{Measured, Metric, Numbers, OF_CLUSTERS, OF_HANDLERS, OF_NANOSERVICES};
-pub use parquet::{Column, Data};
+pub use parquet::{Column, Data, ParquetError, Pieces};
 pub use plan::{Plan, identity, plan};
 pub use plot::{Choice, plot};
 pub use schedule::run;

@@ -1,4 +1,5 @@
-//! What a stepped NIC says. In: its events. Out: what is kept of them, and calls of Python's functions.
+//! What is said by what runs step by step. In: its events. Out: what is kept of them, and calls of Python's
+//! functions.
 
 use std::collections::HashMap;
 
@@ -9,8 +10,10 @@ use pinion_spin::{ContextId, Event, Fault, HandlerRecord, Interest, PacketRecord
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// What Python can hear.
-pub const EVENTS: [&str; 9] = [
+use crate::messages::News;
+
+/// What Python can hear of packet handlers.
+pub const OF_HANDLERS: &[&str] = &[
     "departed",
     "dropped",
     "fault",
@@ -21,6 +24,11 @@ pub const EVENTS: [&str; 9] = [
     "packet",
     "unmatched",
 ];
+/// What it can hear of a nanoservice.
+pub const OF_SERVICES: &[&str] = &["departed", "message", "message_start", "output"];
+/// What it can hear of a cluster, of nodes of both kinds.
+pub const OF_CLUSTERS: &[&str] =
+    &["departed", "handler", "message", "message_start", "output", "packet"];
 
 /// What is kept of a run.
 #[derive(Clone, Default)]
@@ -35,21 +43,29 @@ pub struct Told {
     lines: HashMap<(u32, u32), Vec<u8>>,
 }
 
-/// Hears a NIC.
-pub struct Ears<'e> {
+/// Keeps what is said, and passes it on.
+pub struct Hearing<'e> {
     /// What is kept.
     pub told: &'e mut Told,
-    /// The contexts' names.
-    pub contexts: &'e [String],
     /// Functions by the event that they hear.
     pub callbacks: &'e HashMap<&'static str, Vec<Py<PyAny>>>,
     /// What one of them raised; none is called any more then.
     pub raised: Option<PyErr>,
 }
 
-impl Hears<Spin> for Ears<'_> {
+/// Hears a NIC.
+pub struct Ears<'h, 'e> {
+    /// Who keeps it.
+    pub hearing: &'h mut Hearing<'e>,
+    /// The contexts' names.
+    pub contexts: &'h [String],
+    /// The NIC's node, in a cluster.
+    pub node: Option<&'h str>,
+}
+
+impl Hears<Spin> for Ears<'_, '_> {
     fn interest(&self) -> Interest {
-        let is_heard = |name| self.callbacks.contains_key(name);
+        let is_heard = |name| self.hearing.callbacks.contains_key(name);
         Interest {
             handlers: is_heard("handler") || is_heard("handler_start"),
             host_writes: is_heard("host_write"),
@@ -60,7 +76,7 @@ impl Hears<Spin> for Ears<'_> {
     fn hear(&mut self, event: &Event<'_>) {
         match event {
             Event::Departed { time, frame, packet } => {
-                self.told.departed.push((*time, frame.to_vec()));
+                self.hearing.told.departed.push((*time, frame.to_vec()));
                 self.call("departed", |py, say| {
                     say.set_item("time_ns", time.ns())?;
                     say.set_item("packet", packet)?;
@@ -68,7 +84,7 @@ impl Hears<Spin> for Ears<'_> {
                 });
             }
             Event::PacketDone(record) => {
-                self.told.packets.push((*record).clone());
+                self.hearing.told.packets.push((*record).clone());
                 let context = self.context(record.context);
                 self.call("packet", |_, say| packet(say, record, &context));
             }
@@ -126,23 +142,73 @@ impl Hears<Spin> for Ears<'_> {
     }
 }
 
-impl Ears<'_> {
+impl Ears<'_, '_> {
     fn context(&self, ContextId(context): ContextId) -> String {
         self.contexts.get(context as usize).cloned().unwrap_or_default()
     }
 
     fn printed(&mut self, time: Time, cluster: u32, hpu: u32, byte: u8) {
-        let line = self.told.lines.entry((cluster, hpu)).or_default();
+        let told = &mut *self.hearing.told;
+        let line = told.lines.entry((cluster, hpu)).or_default();
         if byte != b'\n' {
             line.push(byte);
             return;
         }
         let text = String::from_utf8_lossy(&std::mem::take(line)).into_owned();
-        self.told.output.push_str(&format!("[{time} cluster {cluster} HPU {hpu}] {text}\n"));
+        told.output.push_str(&format!("[{time} cluster {cluster} HPU {hpu}] {text}\n"));
         self.call("output", |_, say| {
             say.set_item("time_ns", time.ns())?;
             say.set_item("text", text)?;
             place(say, cluster, hpu)
+        });
+    }
+
+    fn call(
+        &mut self,
+        name: &'static str,
+        tell: impl FnOnce(Python<'_>, &Bound<'_, PyDict>) -> PyResult<()>,
+    ) {
+        let node = self.node;
+        self.hearing.call(name, |py, say| {
+            node.map_or(Ok(()), |node| say.set_item("node", node))?;
+            tell(py, say)
+        });
+    }
+}
+
+impl Hearing<'_> {
+    /// Hears of a frame that left nodes.
+    pub fn departed(&mut self, time: Time, frame: Vec<u8>) {
+        self.call("departed", |py, say| {
+            say.set_item("time_ns", time.ns())?;
+            say.set_item("frame", PyBytes::new(py, &frame))
+        });
+        self.told.departed.push((time, frame));
+    }
+
+    /// Hears that a hart has begun a message, or is done with it.
+    pub fn message(&mut self, News { at, message, has_ended }: &News) {
+        let name = if *has_ended { "message" } else { "message_start" };
+        self.call(name, |_, say| {
+            say.set_item("time_ns", at.ns())?;
+            if !message.node.is_empty() {
+                say.set_item("node", &*message.node)?;
+            }
+            say.set_item("message", message.number)?;
+            say.set_item("context", message.context)?;
+            say.set_item("hart", message.hart)?;
+            say.set_item("packets", message.packets)?;
+            say.set_item("first_packet_ns", message.first.map(Time::ns))?;
+            say.set_item("begun_ns", message.begun.map(Time::ns))
+        });
+    }
+
+    /// Hears of a line that a node's program printed.
+    pub fn printed(&mut self, time: Time, line: &str) {
+        self.told.output.push_str(&format!("{line}\n"));
+        self.call("output", |_, say| {
+            say.set_item("time_ns", time.ns())?;
+            say.set_item("text", line)
         });
     }
 

@@ -1,23 +1,27 @@
-//! What a stepped NIC's memories hold. In: C expressions of the program's variables, or addresses. Out:
+//! What memories hold of what runs step by step. In: C expressions of the program's variables, or addresses. Out:
 //! values of Python, as the program's debug information (DWARF) has their types.
 
 use pinion_debug::symbols::{Answer, Kind, Memory as Reads, Names, Symbols, Value};
 use pinion_observe::fault::Program;
-use pinion_observe::fault::program::Code;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::Nic;
+use super::stepped::At;
 use crate::errors;
 
 /// Structures within structures that are followed.
 const DEPTH_MAX: u32 = 16;
+/// Bytes that are read at a time: no memory has more.
+const MOST_BYTES: u32 = 1 << 30;
 
-/// The memories of a NIC.
+/// The memories of a NIC, or of a node.
 #[pyclass(frozen, module = "pinion")]
 pub struct Memory {
     pub(super) nic: Py<Nic>,
+    /// Number of the node.
+    pub(super) node: usize,
 }
 
 #[pymethods]
@@ -35,36 +39,14 @@ impl Memory {
         expression: &str,
         cluster: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let nic = self.nic.get();
-        let elf = &nic.app.built.elf;
-        let file = errors::detached(py, || {
-            std::fs::read(elf).map_err(|error| pinion_app::Error::file("read", elf, error))
-        })?;
-        let program = Program::new(&nic.app.image, file, Code::HPU);
-        let symbols = Symbols::new(&program);
-        let state = nic.state(py)?;
-        let memory = |address: u64, buffer: &mut [u8]| {
-            let is_there = read(&state.units, cluster, address, buffer);
-            if is_there { buffer.len() } else { 0 }
-        };
-        let names = Names { frame: None, memory: &memory, register: &|_| None };
-        let answer = symbols.evaluate(expression, &names).map_err(PyKeyError::new_err)?;
-        let shown = Shown { py, symbols: &symbols, memory: &memory };
-        match answer {
-            Answer::Value(value) => shown.value(&value, 0),
-            Answer::Number(number) => Ok(number.into_pyobject(py)?.into_any()),
-            Answer::Computed(number) => Ok(number.into_pyobject(py)?.into_any()),
-        }
+        errors::attached(py, || self.evaluated(py, expression, cluster))
     }
 
     /// Lists the program's variables that lie in no function.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let nic = self.nic.get();
-        let elf = &nic.app.built.elf;
+        let own = self.nic.get().program(py, self.node)?;
         errors::detached(py, || {
-            let file = std::fs::read(elf);
-            let file = file.map_err(|error| pinion_app::Error::file("read", elf, error))?;
-            let program = Program::new(&nic.app.image, file, Code::HPU);
+            let program = Program::new(own.image(), own.file()?, own.code());
             let symbols = Symbols::new(&program);
             Ok(symbols.globals().iter().map(|variable| variable.name.clone()).collect())
         })
@@ -80,9 +62,10 @@ impl Memory {
         cluster: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.nic.get().state(py)?;
-        let end = address.checked_add(count.into()).filter(|end| *end <= 1 << 32);
+        let end = address.checked_add(count.into()).filter(|_| count <= MOST_BYTES);
         let mut bytes = vec![0; end.map_or(0, |_| count as usize)];
-        match end.is_some() && read(&state.units, cluster, address, &mut bytes) {
+        let at = At { node: self.node, cluster };
+        match end.is_some() && state.stepped.read(at, address, &mut bytes) {
             true => Ok(PyBytes::new(py, &bytes)),
             false => {
                 let what = format!("{count} bytes at {address:#x}: the NIC has no memory there");
@@ -92,18 +75,33 @@ impl Memory {
     }
 }
 
-/// Reads memory as a cluster sees it, whose own L1 is at one address for all.
-fn read(units: &pinion_spin::Units, cluster: u32, address: u64, buffer: &mut [u8]) -> bool {
-    let Ok(address) = u32::try_from(address) else { return false };
-    let machine = units.machine();
-    let (clusters, l1) = (machine.cluster.count.max(1), &machine.l1);
-    let Some(nic) = units.nics().get((cluster / clusters) as usize) else { return false };
-    let offset = address.wrapping_sub(l1.alias);
-    let address = match offset < l1.bytes {
-        true => l1.base + cluster % clusters * l1.stride + offset,
-        false => address,
-    };
-    nic.read_memory(address, buffer)
+impl Memory {
+    fn evaluated<'py>(
+        &self,
+        py: Python<'py>,
+        expression: &str,
+        cluster: u32,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let nic = self.nic.get();
+        let own = nic.program(py, self.node)?;
+        let file = errors::detached(py, || own.file())?;
+        let program = Program::new(own.image(), file, own.code());
+        let symbols = Symbols::new(&program);
+        let state = nic.state(py)?;
+        let at = At { node: self.node, cluster };
+        let memory = |address: u64, buffer: &mut [u8]| {
+            let is_there = state.stepped.read(at, address, buffer);
+            if is_there { buffer.len() } else { 0 }
+        };
+        let names = Names { frame: None, memory: &memory, register: &|_| None };
+        let answer = symbols.evaluate(expression, &names).map_err(PyKeyError::new_err)?;
+        let shown = Shown { py, symbols: &symbols, memory: &memory };
+        match answer {
+            Answer::Value(value) => shown.value(&value, 0),
+            Answer::Number(number) => Ok(number.into_pyobject(py)?.into_any()),
+            Answer::Computed(number) => Ok(number.into_pyobject(py)?.into_any()),
+        }
+    }
 }
 
 /// Turns values of the program into those of Python.

@@ -1,47 +1,76 @@
-//! A NIC step by step. In: frames, whenever, and how far to run. Out: frames, what happened, what memories
-//! hold; and its state, to come back to.
+//! A NIC, a nanoservice's node or a cluster step by step. In: frames, whenever, and how far to run. Out:
+//! frames, what happened, what memories hold; and its state, to come back to.
+//!
+//! | part | file |
+//! |---|---|
+//! | what can be run step by step | `stepped.rs` |
+//! | packet handlers; nanoservices and clusters | `handlers.rs`; `nodes.rs` |
+//! | what is said, and functions that hear it | `ears.rs` |
+//! | variables and memories | `memory.rs` |
 
 mod ears;
+mod handlers;
 mod memory;
+mod nodes;
+mod stepped;
 
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use pinion_app::Error;
 use pinion_app::app::App as Handlers;
+use pinion_app::service::Service;
+use pinion_net::capture::TimedFrame;
 use pinion_sim::Time;
-use pinion_spin::{Inbox, Outcome, Units};
+use pinion_sim::node::Saved;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::app::{App, Kind};
-use crate::packets::{Source, time_of_ns};
+use crate::messages::{Log, flows};
+use crate::packets::Source;
+use crate::replay::Replay;
 use crate::table::Table;
+use crate::time::time_of_ns;
 use crate::{errors, html};
-use ears::{Ears, Told};
+use ears::{Hearing, Told};
 pub use memory::Memory;
+use stepped::{Program, Stepped, Stopped};
 
 /// How far it runs before it looks whether it is to stop: while Python hears what happens, and else.
 const HEARD_SLICE_PS: u64 = 100_000;
 const SLICE_PS: u64 = 10_000_000;
+/// Units that notebooks show, and nodes that are named in an error.
+const SHOWN_UNITS: usize = 200;
+const SHOWN_NODES: usize = 12;
 
-/// A NIC with an application's handlers, run step by step.
+/// A NIC, a node or a cluster, run step by step.
 #[pyclass(frozen, module = "pinion")]
 pub struct Nic {
-    app: Arc<Handlers>,
+    name: String,
+    /// The nodes' names; of one alone, none.
+    nodes: Vec<String>,
+    /// By node: its program, if it runs one.
+    programs: Vec<Option<Program>>,
+    /// What Python can hear.
+    events: &'static [&'static str],
+    /// Who hears of nodes' messages.
+    logs: Vec<Log>,
     state: Mutex<State>,
     /// What Python hears, by the event's name.
     callbacks: Mutex<HashMap<&'static str, Vec<Py<PyAny>>>>,
     stop: AtomicBool,
+    /// The command that runs the same at once; a cluster's has no frames pushed.
+    replay: Replay,
+    /// Tells its snapshots from others'.
+    identity: Arc<()>,
 }
 
-/// All that it comes back to.
-#[derive(Clone)]
+/// All that changes.
 struct State {
-    units: Units,
-    inbox: Inbox,
+    stepped: Box<dyn Stepped>,
     /// The time it has come to: it may have had nothing to do at the end.
     now: Time,
     /// The arrival of the last frame.
@@ -49,43 +78,83 @@ struct State {
     told: Told,
     /// How many of the frames that left were taken.
     pulled: usize,
+    /// The frames that were pushed, to see a defect again.
+    pushed: Vec<TimedFrame>,
 }
 
 /// What a NIC was at a moment.
 #[pyclass(frozen, module = "pinion")]
-pub struct Snapshot(State, Arc<Handlers>);
+pub struct Snapshot {
+    saved: Saved,
+    now: Time,
+    last: Time,
+    told: Told,
+    pulled: usize,
+    /// How many frames had been pushed.
+    pushed: usize,
+    identity: Arc<()>,
+}
 
 #[pymethods]
 impl Nic {
     #[new]
-    #[pyo3(signature = (app, *, machine=None))]
+    #[pyo3(signature = (app, *, machine=None, address=None))]
     fn new(
         py: Python<'_>,
         app: &Bound<'_, PyAny>,
         machine: Option<&Bound<'_, PyAny>>,
+        address: Option<&str>,
     ) -> PyResult<Self> {
         let app = App::of(app)?;
         let options = app.options(machine)?;
-        errors::detached(py, || {
-            if app.kind != Kind::Handlers {
-                let (name, kind) = (&app.name, app.kind.name());
-                let what = "a Nic runs packet handlers step by step";
-                return Err(Error::Usage(format!("{what}; {name}: {kind}")));
-            }
-            let app = Handlers::load(&app.path, &options)?;
+        let address = address.map(|text| parsed(py, text)).transpose()?;
+        if let (Some(_), Kind::Handlers | Kind::Nanoservice) = (address, app.kind) {
+            let what = format!("address= goes with clusters; {}: {}", app.name, app.kind.name());
+            return Err(errors::usage(py, &what));
+        }
+        let replay = Replay::new("run", &app, &options, Vec::new());
+        replay.clone().detached(None, py, || {
+            let mut nodes = Vec::new();
+            let (mut name, mut logs) = (app.name.clone(), Vec::new());
+            let (stepped, programs, events): (Box<dyn Stepped>, _, _) = match app.kind {
+                Kind::Handlers => {
+                    let handlers = Arc::new(Handlers::load(&app.path, &options)?);
+                    name = format!("{name} on {}", handlers.machine.value.name);
+                    let nic = handlers::Nic::new(&handlers)?;
+                    let programs = vec![Some(Program::Handlers(handlers))];
+                    (Box::new(nic), programs, ears::OF_HANDLERS)
+                }
+                Kind::Nanoservice => {
+                    let service = Arc::new(Service::load(&app.path, &options)?);
+                    let (stepped, heard) = nodes::service(&service, &options)?;
+                    logs = heard;
+                    (stepped, vec![Some(Program::Service(service))], ears::OF_SERVICES)
+                }
+                Kind::Cluster => {
+                    let made = nodes::cluster(&app.cluster_file()?, &options, address)?;
+                    (nodes, logs, name) = (made.names, made.logs, made.name);
+                    (made.stepped, made.programs, ears::OF_CLUSTERS)
+                }
+            };
             let state = State {
-                units: app.nic()?,
-                inbox: Inbox::default(),
-                now: Time::ZERO,
+                now: stepped.now(),
+                stepped,
                 last: Time::ZERO,
                 told: Told::default(),
                 pulled: 0,
+                pushed: Vec::new(),
             };
             Ok(Self {
-                app: Arc::new(app),
+                name,
+                nodes,
+                programs,
+                events,
+                logs,
                 state: Mutex::new(state),
                 callbacks: Mutex::default(),
                 stop: AtomicBool::new(false),
+                replay,
+                identity: Arc::new(()),
             })
         })
     }
@@ -104,18 +173,13 @@ impl Nic {
                 errors::usage(py, &format!("at={ns}: {what}, which is {now} ns"))
             })?,
         };
-        let limit = self.app.machine.value.inbound.max_packet_bytes;
-        let skip = self.app.skipped_bytes();
-        if let Some(large) = frames.iter().find(|frame| frame.bytes.len() > (limit + skip) as usize)
-        {
-            let bytes = large.bytes.len();
-            let what = format!(
-                "a frame of {bytes} bytes: the machine takes {limit} (inbound.max_packet_bytes)"
-            );
-            return Err(errors::usage(py, &what));
+        for frame in &frames {
+            let checked = state.stepped.check(frame.bytes.len());
+            checked.map_err(|error| errors::exception(py, &error))?;
         }
         for frame in frames {
-            state.inbox.put(at, frame.bytes, skip);
+            state.stepped.put(at, frame.bytes.clone());
+            state.pushed.push(TimedFrame { time_ps: at.ps(), ..frame });
         }
         state.last = at;
         Ok(())
@@ -138,26 +202,26 @@ impl Nic {
             .map(|(name, all)| (*name, all.iter().map(|one| one.clone_ref(py)).collect()))
             .collect();
         let mut raised = None;
-        let contexts = self.app.context_names();
-        let State { units, inbox, now, told, .. } = &mut *state;
-        let ended = errors::detached(py, || {
+        let State { stepped, now, told, .. } = &mut *state;
+        let ended = errors::caught(py, || {
             let slice = if callbacks.is_empty() { SLICE_PS } else { HEARD_SLICE_PS };
             loop {
                 let end =
-                    Time::from_ps(units.now().max(*now).ps().saturating_add(slice)).min(until);
-                let mut ears =
-                    Ears { told, contexts: &contexts, callbacks: &callbacks, raised: None };
-                let outcome = units.run(end, inbox, &mut ears);
-                raised = ears.raised.take();
-                *now = units.now().max(*now);
-                match outcome {
-                    Outcome::Stuck(report) => return Err(Error::Usage(report)),
-                    Outcome::Idle | Outcome::Finished => {
-                        *now = if until == Time::MAX { *now } else { until };
-                        return Ok("idle");
-                    }
-                    Outcome::TimeReached => *now = end.max(*now),
+                    Time::from_ps(stepped.now().max(*now).ps().saturating_add(slice)).min(until);
+                let mut hearing = Hearing { told, callbacks: &callbacks, raised: None };
+                let stopped = stepped.run(end, &mut hearing);
+                raised = hearing.raised.take();
+                *now = stepped.now().max(*now);
+                let over = match stopped? {
+                    Stopped::Reached => None,
+                    Stopped::Idle => Some("idle"),
+                    Stopped::Ended => Some("ended"),
+                };
+                if let Some(over) = over {
+                    *now = if until == Time::MAX { *now } else { until.max(*now) };
+                    return Ok(over);
                 }
+                *now = end.max(*now);
                 raised = raised.take().or_else(|| Python::attach(|py| py.check_signals()).err());
                 if raised.is_some() || self.stop.load(Ordering::Relaxed) {
                     return Ok("stopped");
@@ -167,6 +231,14 @@ impl Nic {
                 }
             }
         });
+        let ended = match ended {
+            Ok(Ok(ended)) => Ok(ended),
+            Ok(Err(panic)) => {
+                let source = Source::Frames(state.pushed.clone());
+                Err(self.replay.clone().defect(py, panic.as_ref(), source))
+            }
+            Err(error) => Err(error),
+        };
         drop(state);
         raised.map_or(ended, Err)
     }
@@ -184,8 +256,9 @@ impl Nic {
         function: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let Some(name) = ears::EVENTS.into_iter().find(|name| *name == event) else {
-            let names = ears::EVENTS.join(", ");
+        let events = slf.get().events;
+        let Some(name) = events.iter().copied().find(|name| *name == event) else {
+            let names = events.join(", ");
             return Err(errors::usage(py, &format!("there is no event {event}, but {names}")));
         };
         let Some(function) = function else {
@@ -220,14 +293,31 @@ impl Nic {
     /// A row per packet that is through.
     #[getter]
     fn packets(&self, py: Python<'_>) -> PyResult<Table> {
-        Table::of_packets(&self.state(py)?.told.packets, &self.app.context_names())
+        Table::of_packets(&self.state(py)?.told.packets, &self.contexts())
+    }
+
+    /// A row per message.
+    #[getter]
+    fn messages(&self, py: Python<'_>) -> PyResult<Table> {
+        let state = self.state(py)?;
+        if self.events == ears::OF_HANDLERS {
+            return Table::of_flows(&flows(&state.told.packets), &self.contexts());
+        }
+        let rows: Vec<_> = self.logs.iter().flat_map(Log::rows).collect();
+        Table::of_messages(&rows)
+    }
+
+    /// The names of a cluster's nodes.
+    #[getter]
+    fn nodes(&self) -> Vec<String> {
+        self.nodes.clone()
     }
 
     /// What its units hold, by name.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut pairs = Vec::new();
-        self.state(py)?.units.state(&mut |name, value| pairs.push((name.to_owned(), value)));
+        self.state(py)?.stepped.state(&mut |name, value| pairs.push((name.to_owned(), value)));
         let found = PyDict::new(py);
         for (name, value) in pairs {
             found.set_item(name, value)?;
@@ -237,15 +327,31 @@ impl Nic {
 
     /// The program's variables, and memory by address.
     #[getter]
-    fn memory(slf: &Bound<'_, Self>) -> Memory {
-        Memory { nic: slf.clone().unbind() }
+    fn memory(slf: &Bound<'_, Self>) -> PyResult<Memory> {
+        if !slf.get().nodes.is_empty() {
+            let what = "a cluster has memories by node: memory_of(\"NAME\")";
+            return Err(errors::usage(slf.py(), &format!("{what}; {}", slf.get().listed())));
+        }
+        Ok(Memory { nic: slf.clone().unbind(), node: 0 })
+    }
+
+    /// Gives the variables and memories of a cluster's node.
+    fn memory_of(slf: &Bound<'_, Self>, node: &str) -> PyResult<Memory> {
+        let nic = slf.get();
+        let Some(number) = nic.nodes.iter().position(|name| name == node) else {
+            let what = format!("there is no node {node}; {}", nic.listed());
+            return Err(PyKeyError::new_err(what));
+        };
+        Ok(Memory { nic: slf.clone().unbind(), node: number })
     }
 
     /// Reads a context's host memory.
     fn host_memory<'py>(&self, py: Python<'py>, context: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let found = self.app.context(context).ok_or_else(|| self.no_context(context))?;
-        let mut bytes = vec![0; found.host_memory_bytes as usize];
-        self.state(py)?.units.read_host(found.host_memory_address, &mut bytes);
+        let (address, size) = self.host_range(py, context)?;
+        let mut bytes = vec![0; size as usize];
+        if let Some(units) = self.state(py)?.stepped.units() {
+            units.read_host(address, &mut bytes);
+        }
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -258,11 +364,12 @@ impl Nic {
         data: &[u8],
         offset: u64,
     ) -> PyResult<()> {
-        let found = self.app.context(context).ok_or_else(|| self.no_context(context))?;
-        let size = u64::from(found.host_memory_bytes);
+        let (address, size) = self.host_range(py, context)?;
         let is_inside = offset.checked_add(data.len() as u64).is_some_and(|end| end <= size);
-        let address = found.host_memory_address + offset.min(size);
-        if !is_inside || !self.state(py)?.units.write_host(address, data) {
+        let address = address + offset.min(size);
+        let mut state = self.state(py)?;
+        let units = state.stepped.units().filter(|_| is_inside);
+        if !units.is_some_and(|units| units.write_host(address, data)) {
             let what = format!("context {context} has {size} bytes of host memory");
             return Err(errors::usage(py, &what));
         }
@@ -271,31 +378,46 @@ impl Nic {
 
     /// Gives all that it is now, to come back to.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
-        Ok(Snapshot(self.state(py)?.clone(), Arc::clone(&self.app)))
+        let state = self.state(py)?;
+        let saved = state.stepped.save().map_err(|error| errors::exception(py, &error))?;
+        let State { now, last, told, pulled, pushed, .. } = &*state;
+        let (told, identity) = (told.clone(), Arc::clone(&self.identity));
+        let (now, last, pulled, pushed) = (*now, *last, *pulled, pushed.len());
+        Ok(Snapshot { saved, now, last, told, pulled, pushed, identity })
     }
 
     /// Makes it what it was when a snapshot of it was taken.
     fn restore(&self, py: Python<'_>, snapshot: &Snapshot) -> PyResult<()> {
-        if !Arc::ptr_eq(&snapshot.1, &self.app) {
+        let Snapshot { saved, now, last, told, pulled, pushed, identity } = snapshot;
+        if !Arc::ptr_eq(identity, &self.identity) {
             return Err(errors::usage(py, "that is a snapshot of another Nic"));
         }
-        self.state(py)?.clone_from(&snapshot.0);
+        let mut state = self.state(py)?;
+        let restored = state.stepped.restore(saved);
+        restored.map_err(|error| errors::exception(py, &error))?;
+        (state.now, state.last, state.pulled) = (*now, *last, *pulled);
+        state.told.clone_from(told);
+        state.pushed.truncate(*pushed);
         Ok(())
     }
 
     fn __repr__(&self) -> String {
-        let (name, machine) = (&self.app.manifest.app.name, &self.app.machine.value.name);
+        let name = &self.name;
         match self.state.try_lock() {
-            Ok(state) => format!("<pinion.Nic {name} on {machine} at {}>", state.now),
-            Err(_) => format!("<pinion.Nic {name} on {machine}, running>"),
+            Ok(state) => format!("<pinion.Nic {name} at {}>", state.now),
+            Err(_) => format!("<pinion.Nic {name}, running>"),
         }
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let mut rows = vec![vec!["unit".to_owned(), "holds".to_owned()]];
         let state = self.state(py)?;
-        state.units.state(&mut |name, value| rows.push(vec![name.to_owned(), value.to_string()]));
-        Ok(html::table(&format!("{} at {}", self.app.manifest.app.name, state.now), &rows))
+        state.stepped.state(&mut |name, value| {
+            if rows.len() <= SHOWN_UNITS {
+                rows.push(vec![name.to_owned(), value.to_string()]);
+            }
+        });
+        Ok(html::table(&format!("{} at {}", self.name, state.now), &rows))
     }
 }
 
@@ -315,10 +437,53 @@ impl Nic {
         self.callbacks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn no_context(&self, name: &str) -> PyErr {
-        let names = self.app.context_names().join(", ");
-        PyKeyError::new_err(format!("there is no context {name}, but {names}"))
+    /// Gives the names of a NIC's contexts.
+    fn contexts(&self) -> Vec<String> {
+        match &self.programs[..] {
+            [Some(Program::Handlers(app))] => app.context_names(),
+            _ => Vec::new(),
+        }
     }
+
+    /// Gives the program of a node.
+    fn program(&self, py: Python<'_>, node: usize) -> PyResult<Program> {
+        self.programs.get(node).cloned().flatten().ok_or_else(|| {
+            let name = self.nodes.get(node).map_or("", String::as_str);
+            errors::usage(py, &format!("node {name} runs no program"))
+        })
+    }
+
+    /// Lists the nodes that run programs.
+    fn listed(&self) -> String {
+        let runs = self.nodes.iter().zip(&self.programs).filter(|(_, program)| program.is_some());
+        let names: Vec<&str> = runs.map(|(name, _)| name.as_str()).take(SHOWN_NODES).collect();
+        format!("programs run on {}", names.join(", "))
+    }
+
+    /// Gives address and bytes of a context's host memory.
+    fn host_range(&self, py: Python<'_>, name: &str) -> PyResult<(u64, u64)> {
+        let [Some(Program::Handlers(app))] = &self.programs[..] else {
+            let what =
+                format!("{} has no host memory: that is a NIC's with packet handlers", self.name);
+            return Err(errors::usage(py, &what));
+        };
+        let context = app.context(name).ok_or_else(|| {
+            let names = self.contexts().join(", ");
+            PyKeyError::new_err(format!("there is no context {name}, but {names}"))
+        })?;
+        Ok((context.host_memory_address, context.host_memory_bytes.into()))
+    }
+}
+
+/// Reads an address and the bits of its network.
+fn parsed(py: Python<'_>, text: &str) -> PyResult<(Ipv4Addr, u8)> {
+    let found = text.split_once('/').and_then(|(address, bits)| {
+        let bits = bits.parse().ok().filter(|bits| *bits <= 32);
+        Some((address.parse().ok()?, bits?))
+    });
+    found.ok_or_else(|| {
+        errors::usage(py, &format!("address={text}: an address and its network's bits, 10.0.0.1/8"))
+    })
 }
 
 #[pymethods]
@@ -326,10 +491,10 @@ impl Snapshot {
     /// The time of the moment, in nanoseconds of simulated time.
     #[getter]
     fn now_ns(&self) -> f64 {
-        self.0.now.ns()
+        self.now.ns()
     }
 
     fn __repr__(&self) -> String {
-        format!("<pinion.Snapshot at {}>", self.0.now)
+        format!("<pinion.Snapshot at {}>", self.now)
     }
 }

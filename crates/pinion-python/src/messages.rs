@@ -1,0 +1,315 @@
+//! Messages and frames, one by one. In: what a nanoPU says of them, or packets of a sPIN NIC that are through. Out: a
+//! row for each, and what is new, for functions that hear it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pinion_nanopu::Cycle;
+use pinion_nanopu::event::{NanoPu, Retirements, Told};
+use pinion_nanopu::waypoint::Waypoint;
+use pinion_observe::trace::{Settling, Works};
+use pinion_sim::probe::Hears;
+use pinion_sim::{Clock, Time};
+use pinion_spin::PacketRecord;
+
+/// A message of a nanoPU.
+#[derive(Clone, Debug, Default)]
+pub struct Message {
+    /// Its node, in a cluster.
+    pub node: Arc<str>,
+    /// Whether it came in.
+    pub is_in: bool,
+    /// Its number among those of its direction.
+    pub number: u64,
+    /// Its context, once known.
+    pub context: Option<u16>,
+    /// The hart that works at it, or sent it.
+    pub hart: Option<u8>,
+    /// Its packets that arrived, or that left, repeated ones included.
+    pub packets: u32,
+    /// When its first packet was looked up, or left.
+    pub first: Option<Time>,
+    /// When it had all its packets.
+    pub complete: Option<Time>,
+    /// When its first word went to the global receive queues.
+    pub queued: Option<Time>,
+    /// When its first word entered its hart's queue.
+    pub given: Option<Time>,
+    /// When its hart read its first word, or wrote its header.
+    pub begun: Option<Time>,
+    /// When its hart was done with it, or it was delivered.
+    pub ended: Option<Time>,
+}
+
+/// Something new of a message.
+#[derive(Clone, Debug)]
+pub struct News {
+    /// When.
+    pub at: Time,
+    /// The message, as it is then.
+    pub message: Message,
+    /// Whether its hart is done with it; it has begun otherwise.
+    pub has_ended: bool,
+}
+
+/// Hears of a nanoPU's messages.
+#[derive(Clone)]
+struct Heard {
+    clock: Clock,
+    node: Arc<str>,
+    /// What became of messages, until everything before it has been heard.
+    pending: Vec<(Cycle, Waypoint)>,
+    works: Works,
+    rows: Vec<Message>,
+    /// By direction and number: its row.
+    places: HashMap<(bool, u64), usize>,
+    /// What is new, if somebody hears it.
+    news: Option<Vec<News>>,
+    /// Frames that left, if somebody keeps them.
+    left: Option<Vec<(Time, Vec<u8>)>>,
+}
+
+/// Hears of a nanoPU's messages; copies hear into the same place.
+#[derive(Clone)]
+pub struct Log(Arc<Mutex<Heard>>);
+
+/// What a log held at a moment.
+#[derive(Clone)]
+pub struct Kept(Heard);
+
+impl Log {
+    /// Hears a node of this name and clock.
+    pub fn new(node: &str, clock: Clock) -> Self {
+        Self(Arc::new(Mutex::new(Heard {
+            clock,
+            node: node.into(),
+            pending: Vec::new(),
+            works: Works::default(),
+            rows: Vec::new(),
+            places: HashMap::new(),
+            news: None,
+            left: None,
+        })))
+    }
+
+    /// Also keeps what is new, and frames that leave.
+    #[must_use]
+    pub fn with_news(self) -> Self {
+        {
+            let mut heard = self.heard();
+            (heard.news, heard.left) = (Some(Vec::new()), Some(Vec::new()));
+        }
+        self
+    }
+
+    /// Gives the messages so far.
+    pub fn rows(&self) -> Vec<Message> {
+        self.heard().rows.clone()
+    }
+
+    /// Takes what is new.
+    pub fn take_news(&self) -> Vec<News> {
+        self.heard().news.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes the frames that left.
+    pub fn take_left(&self) -> Vec<(Time, Vec<u8>)> {
+        self.heard().left.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Gives all that it holds, to come back to.
+    pub fn keep(&self) -> Kept {
+        Kept(self.heard().clone())
+    }
+
+    /// Goes back.
+    pub fn restore(&self, kept: &Kept) {
+        self.heard().clone_from(&kept.0);
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Heard {
+    fn row(&mut self, is_in: bool, number: u64) -> &mut Message {
+        let next = self.rows.len();
+        let place = *self.places.entry((is_in, number)).or_insert(next);
+        if place == next {
+            let node = Arc::clone(&self.node);
+            self.rows.push(Message { node, is_in, number, ..Message::default() });
+        }
+        &mut self.rows[place]
+    }
+
+    fn waypoint(&mut self, cycle: Cycle, waypoint: &Waypoint) {
+        let at = self.clock.time(cycle);
+        let worked = self.works.hear(cycle, waypoint);
+        let mut changed = None;
+        match *waypoint {
+            Waypoint::Packet { message, stored, complete, .. } => {
+                let stored = self.clock.time(stored);
+                let row = self.row(true, message);
+                row.packets += 1;
+                row.first.get_or_insert(at);
+                if complete {
+                    row.complete.get_or_insert(stored);
+                }
+            }
+            Waypoint::Queued { message, context } => {
+                let row = self.row(true, message);
+                row.context = Some(context);
+                row.queued.get_or_insert(at);
+            }
+            Waypoint::Chosen { message, hart, context, enters } => {
+                let enters = self.clock.time(enters);
+                let row = self.row(true, message);
+                (row.context, row.hart) = (Some(context), Some(hart));
+                row.given.get_or_insert(enters);
+            }
+            Waypoint::Begun { .. } => {
+                if let Some(message) = worked {
+                    let row = self.row(true, message);
+                    // Its first word may be given back and read again.
+                    let is_first = row.begun.is_none();
+                    row.begun = Some(at);
+                    changed = is_first.then(|| (row.clone(), false));
+                }
+            }
+            Waypoint::Ended { .. } => {
+                if let Some(message) = worked {
+                    let row = self.row(true, message);
+                    row.ended = Some(at);
+                    changed = Some((row.clone(), true));
+                }
+            }
+            Waypoint::Sends { message, hart, context, written } => {
+                let written = self.clock.time(written);
+                let row = self.row(false, message);
+                (row.context, row.hart) = (Some(context), Some(hart));
+                row.begun.get_or_insert(written);
+            }
+            Waypoint::Leaves { packet: Some(packet), first_flit, .. } => {
+                let left = self.clock.time(first_flit);
+                let row = self.row(false, packet.message);
+                row.packets += 1;
+                row.first.get_or_insert(left);
+            }
+            Waypoint::Freed { message } => self.row(false, message).ended = Some(at),
+            Waypoint::Consumed { .. }
+            | Waypoint::Dropped { .. }
+            | Waypoint::Bound { .. }
+            | Waypoint::Leaves { packet: None, .. } => {}
+        }
+        if let (Some((message, has_ended)), Some(news)) = (changed, &mut self.news) {
+            news.push(News { at, message, has_ended });
+        }
+    }
+}
+
+impl Hears<NanoPu> for Log {
+    fn interest(&self) -> Retirements {
+        Retirements { waypoints: true, ..Retirements::default() }
+    }
+
+    fn hear(&mut self, told: &Told<'_>) {
+        match *told {
+            Told::Waypoint { at, waypoint } => self.heard().pending.push((at, waypoint)),
+            Told::Left { first_flit, frame, .. } => {
+                let mut heard = self.heard();
+                let at = heard.clock.time(first_flit);
+                if let Some(left) = &mut heard.left {
+                    left.push((at, frame.to_vec()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Settling for Log {
+    /// Follows messages, whose waypoints come in order of time now.
+    fn settle(&mut self, cycle: Cycle) -> pinion_app::Result<()> {
+        let mut heard = self.heard();
+        heard.pending.sort_by_key(|(at, _)| *at);
+        let count = heard.pending.partition_point(|(at, _)| *at < cycle);
+        let settled: Vec<_> = heard.pending.drain(..count).collect();
+        settled.iter().for_each(|(at, waypoint)| heard.waypoint(*at, waypoint));
+        Ok(())
+    }
+}
+
+/// A frame at a nanoPU's pins.
+pub struct NodeFrame {
+    /// Whether it came in.
+    pub is_in: bool,
+    /// The cycle of its first flit.
+    pub first_flit: u64,
+    /// The cycle of its last flit.
+    pub last_flit: u64,
+    /// The time of its first flit.
+    pub time: Time,
+    /// Its bytes.
+    pub bytes: u32,
+}
+
+/// A message to packet handlers: packets of one context that belong together.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its context.
+    pub context: u32,
+    /// Its number there.
+    pub message: u32,
+    /// Packets.
+    pub packets: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// When its first packet arrived.
+    pub first_arrival: Time,
+    /// When its first handler began.
+    pub first_handler: Option<Time>,
+    /// When the completion of its last packet came back.
+    pub last_completion: Time,
+    /// Instructions of its handlers.
+    pub instructions: u64,
+    /// Whether one of its handlers failed.
+    pub failed: bool,
+}
+
+/// Puts packets together that are of one message; a number that comes again behind a message's end is
+/// another message.
+pub fn flows(packets: &[PacketRecord]) -> Vec<Flow> {
+    let mut order: Vec<&PacketRecord> = packets.iter().collect();
+    order.sort_by_key(|record| (record.arrival, record.packet));
+    let (mut flows, mut open) = (Vec::<Flow>::new(), HashMap::new());
+    for record in order {
+        let key = (record.context.0, record.message);
+        let place = *open.entry(key).or_insert(flows.len());
+        if place == flows.len() {
+            flows.push(Flow {
+                context: record.context.0,
+                message: record.message,
+                packets: 0,
+                bytes: 0,
+                first_arrival: record.arrival,
+                first_handler: None,
+                last_completion: record.completion,
+                instructions: 0,
+                failed: false,
+            });
+        }
+        let flow = &mut flows[place];
+        flow.packets += 1;
+        flow.bytes += u64::from(record.bytes);
+        let first = [flow.first_handler, record.handler_start].into_iter().flatten().min();
+        flow.first_handler = first;
+        flow.last_completion = flow.last_completion.max(record.completion);
+        flow.instructions += record.instructions;
+        flow.failed |= record.failed;
+        if record.end_of_message {
+            open.remove(&key);
+        }
+    }
+    flows
+}

@@ -1,0 +1,180 @@
+"""Tables of messages, harts and queues over time, tables in files, and tables that come in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pinion
+import pytest
+from conftest import EXAMPLES, told
+
+ECHO = EXAMPLES / "icmp_echo"
+PINGS = ECHO / "ping.pcap"
+UDP = EXAMPLES / "udp_echo"
+
+
+def test_messages_of_handlers_are_their_packets_together() -> None:
+    result = pinion.run(EXAMPLES / "reduce", messages=True)
+    messages, packets = result.messages, result.packets
+    assert messages is not None and 0 < len(messages) < len(packets)
+    rows = messages.to_pydict()
+    assert sum(rows["packets"]) == len(packets) and sum(rows["bytes"]) == sum(packets["bytes"])
+    assert sum(rows["instructions"]) == sum(packets["instructions"])
+    assert max(rows["completion_ns"]) == max(packets["completion_ns"])
+    assert all(latency > 0 for latency in rows["latency_ns"])
+    assert pinion.run(ECHO, PINGS).messages is None
+
+
+def test_messages_of_a_nanoservice_have_their_times_in_order() -> None:
+    load = pinion.Load(requests=40, gap="exp:900")
+    result = pinion.run(EXAMPLES / "nanopu_echo", load, messages=True)
+    assert result.messages is not None
+    rows = result.messages.to_pydict()
+    came = [row for row, way in enumerate(rows["direction"]) if way == "in"]
+    assert len(came) == result.summary["messages"]["in"] == 40
+    steps = ("first_packet_ns", "complete_ns", "queued_ns", "given_ns", "begun_ns", "ended_ns")
+    for row in came:
+        times = [rows[step][row] for step in steps]
+        assert None not in times and times[0] <= times[1] <= times[3] <= times[4] < times[5]
+        assert rows["latency_ns"][row] == pytest.approx(times[5] - times[0])
+    assert told(result.summary) == told(pinion.run(EXAMPLES / "nanopu_echo", load).summary)
+
+
+def test_messages_of_a_cluster_have_their_nodes() -> None:
+    result = pinion.run(EXAMPLES / "cluster_echo", messages=True, queues=True)
+    assert result.messages is not None and result.queues is not None
+    rows = result.messages.to_pydict()
+    given = {node["name"]: node["messages_in"] for node in result.summary["nodes"]}
+    for name, count in given.items():
+        begun = [
+            1
+            for node, way, at in zip(rows["node"], rows["direction"], rows["begun_ns"])
+            if node == name and way == "in" and at is not None
+        ]
+        assert len(begun) == count
+    assert told(result.summary) == told(pinion.run(EXAMPLES / "cluster_echo").summary)
+    units = set(result.queues["unit"])
+    assert any(unit.startswith("server") for unit in units) or len(units) > 3
+
+
+def test_harts_are_those_of_the_summary() -> None:
+    result = pinion.run(EXAMPLES / "nanopu_echo")
+    assert result.harts is not None
+    rows, expected = result.harts.to_pydict(), result.summary["harts"]
+    for name in result.harts.column_names:
+        assert rows[name] == [hart[name] for hart in expected]
+    cluster = pinion.run(EXAMPLES / "cluster_echo")
+    assert cluster.harts is not None
+    nodes = {node["name"] for node in cluster.summary["nodes"] if "harts" in node["details"]}
+    assert set(cluster.harts["node"]) == nodes
+    handlers = pinion.run(ECHO, PINGS, handlers=True)
+    assert handlers.harts is not None and handlers.handlers is not None
+    assert sum(handlers.harts["runs"]) == len(handlers.handlers)
+    assert sum(handlers.harts["instructions"]) == sum(handlers.handlers["instructions"])
+    assert pinion.run(ECHO, PINGS).harts is None
+
+
+@pytest.mark.parametrize(
+    ("app", "packets"),
+    [(UDP, pinion.Generator("udp,dport=9500,size=256,count=50")), (EXAMPLES / "nanopu_echo", None)],
+)
+def test_queues_over_time_end_empty_and_change_nothing(app: Path, packets: Any) -> None:
+    result = pinion.run(app, packets, queues=True)
+    assert result.queues is not None
+    rows = result.queues.to_pydict()
+    assert rows["time_ns"] == sorted(rows["time_ns"]) and len(rows["time_ns"]) > 20
+    last: dict[tuple[str, str], Any] = {}
+    for unit, queue, value in zip(rows["unit"], rows["queue"], rows["value"]):
+        last[unit, queue] = value
+    held = {key: value for key, value in last.items() if key[1] in ("messages", "tasks", "busy")}
+    assert held and not any(held.values())
+    assert told(result.summary) == told(pinion.run(app, packets).summary)
+
+
+def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(pinion.UsageError, match="parquet= goes with packet handlers"):
+        pinion.run(EXAMPLES / "nanopu_echo", parquet=tmp_path)
+    with pytest.raises(pinion.UsageError, match="queues= follows"):
+        pinion.run(ECHO, PINGS, queues=True, check=True)
+    with pytest.raises(pinion.UsageError, match="messages= puts"):
+        pinion.run(ECHO, PINGS, messages=True, parquet=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_in_a_file_is_the_one_in_memory(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    generator = pinion.Generator("udp,dport=9500,size=64,count=300")
+    kept = pinion.run(UDP, generator, handlers=True)
+    written = pinion.run(UDP, generator, handlers=True, parquet=tmp_path / "tables")
+    assert set(written.parquet) == {"packets", "handlers"} and kept.parquet == {}
+    assert len(written.packets) == 0 and written.frames == [] and written.handlers is None
+    assert kept.handlers is not None
+    for name, table in (("packets", kept.packets), ("handlers", kept.handlers)):
+        assert parquet.read_table(written.parquet[name]).to_pydict() == table.to_pydict()
+    assert told(written.summary) == told(kept.summary)
+    with pytest.raises(pinion.FileError):
+        pinion.run(UDP, generator, parquet=tmp_path / "tables/packets.parquet")
+
+
+GROWTH = """
+import pinion, resource, sys, tempfile
+def peak(count):
+    with tempfile.TemporaryDirectory() as folder:
+        generator = pinion.Generator("udp", dport=9500, size=64, count=count)
+        pinion.run(sys.argv[1], generator, parquet=folder)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+first = peak(140_000)
+print(first, peak(420_000) - first)
+"""
+
+
+def test_a_longer_table_in_a_file_takes_no_more_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", GROWTH, str(UDP)], capture_output=True, text=True, check=True, env=os.environ
+    )
+    first, growth = map(int, done.stdout.split())
+    # In kilobytes; kept in memory, the rows alone would be more than 50 MB.
+    assert growth < 12_000, (first, growth)
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas"])
+def test_packets_come_in_tables(library: str) -> None:
+    module = pytest.importorskip(library)
+    frames = pinion.run(ECHO, PINGS).frames[:5]
+    pings = [bytes(60 + number) for number in range(5)] + frames
+    columns: dict[str, Any] = {"time_ns": [100.0 * number for number in range(10)], "frame": pings}
+    if library == "pandas":
+        table = module.DataFrame(columns)
+    elif library == "polars":
+        table = module.DataFrame(columns, schema={"time_ns": module.Float64, "frame": module.Binary})
+    else:
+        table = module.table(columns)
+    result = pinion.run(ECHO, table)
+    assert told(result.summary) == told(pinion.run(ECHO, list(zip(columns["time_ns"], pings))).summary)
+
+
+def test_a_table_that_is_none_of_packets_is_refused() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    wrong = [
+        ({"bytes": [b"x"]}, "has a column frame"),
+        ({"frame": ["text"]}, "frame holds bytes"),
+        ({"frame": [b"x", None]}, "row 1: frame holds bytes"),
+        ({"frame": [b"x", b"y"], "time_ns": [5.0, 1.0]}, "row 1: it arrives before"),
+        ({"frame": [b"x"], "time_ns": [-1]}, "row 0: time_ns holds"),
+        ({"frame": [b"x"], "time_ns": ["now"]}, "row 0: time_ns holds"),
+    ]
+    for columns, what in wrong:
+        with pytest.raises(pinion.UsageError, match=what):
+            pinion.run(ECHO, pyarrow.table(columns))
+
+
+def test_notebooks_show_tables_and_curves() -> None:
+    result = pinion.run(ECHO, PINGS)
+    assert "<svg" in result._repr_html_() and "from HER to completion" in result._repr_html_()
+    shown = result.packets._repr_html_()
+    assert shown.count("<tr>") == 11 and f"{len(result.packets)} rows" in shown
+    assert "<svg" not in pinion.run(ECHO, PINGS, keep=False)._repr_html_()
