@@ -92,6 +92,8 @@ impl Machine {
         power("instruction_cache.line_bytes", self.instruction_cache.line_bytes)?;
         between("instruction_cache.line_bytes", self.instruction_cache.line_bytes, 4, 256)?;
         between("instruction_cache.ways", self.instruction_cache.ways, 1, 16)?;
+        let beats = self.instruction_cache.refill_port_cycles.min(u64::from(u32::MAX)) as u32;
+        between("instruction_cache.refill_port_cycles", beats, 1, 64)?;
         let way = self.instruction_cache.bytes / self.instruction_cache.ways.max(1);
         power("instruction_cache.bytes", way / self.instruction_cache.line_bytes)?;
         between("program.bytes", self.program.bytes, 1024, 1 << 20)?;

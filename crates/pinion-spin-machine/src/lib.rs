@@ -224,9 +224,6 @@ pub struct InstructionCache {
     pub miss_cycles: u64,
     /// Cycles of program memory port that a refill's beats take.
     pub refill_port_cycles: u64,
-    /// Cycles for which a refill keeps one of the two places in front of the program memory, in
-    /// sixteenths.
-    pub refill_flight_sixteenths: u64,
     /// Cycles a line takes while the cache is off.
     pub bypass_cycles: u64,
 }

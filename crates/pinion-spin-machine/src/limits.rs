@@ -136,7 +136,6 @@ impl Machine {
             ("matching.latency_cycles", self.matching.latency_cycles),
             ("instruction_cache.miss_cycles", cache.miss_cycles),
             ("instruction_cache.refill_port_cycles", cache.refill_port_cycles),
-            ("instruction_cache.refill_flight_sixteenths", cache.refill_flight_sixteenths),
             ("instruction_cache.bypass_cycles", cache.bypass_cycles),
             ("l1.amo_cycles", l1.amo_cycles),
             ("l1.remote_load_cycles", l1.remote_load_cycles),

@@ -1,81 +1,67 @@
 //! A cluster's instruction cache, shared by its cores.
 //!
 //! In: the line a core asks for, and when. Out: the cycle in which its data come. Holds tags and the
-//! refills under way. A refill goes through the program memory's one port, which all clusters share;
-//! cores that need the same line share its refill; a refill takes an empty way, or one at random. Off
-//! at reset: every line is then read past the cache. What cores ask for ahead is their prefetch
-//! buffers' affair. (RTL: icache_top_mp_128_PF; numbers from the first packets of the pipeline rows,
-//! replacement from row capacity.)
+//! refills under way. Each core looks at the tags itself. What it does not find it asks of one
+//! controller, which takes a request in a cycle and knows which lines are on their way: cores that ask
+//! for one share its refill, those that come as it is written look again, and those that come later
+//! have it refilled once more. Refills go through the program memory's one port, which all clusters
+//! share; a refill takes an empty way, or one at random. Off at reset: every line is then read past
+//! the cache. What cores ask for ahead is their prefetch buffers' affair. (RTL: icache_bank_mp_128,
+//! central_controller_128, merge_refill_cam_128_16, prog_mem; replacement from row capacity.)
 
 use pinion_cores::port::{self, HeldLines};
 
 use crate::Machine;
+use cycle_book::CycleBook;
 
-/// Refills whose time at the port is remembered: requests come in an order that differs from that of
-/// their cycles by a few.
-const REMEMBERED_REFILLS: usize = 8;
+mod cycle_book;
 
-/// Refills that may be under way in front of the program memory: alone or in pairs they follow each
-/// other as their beats do, more of them wait (rows empty-burst_64 and cold_jump-single_by32).
-const REFILLS_IN_FLIGHT: usize = 2;
+/// Cycles from a core's request to its turn at the controller: a look at the tags, a state and a
+/// buffer (RTL: icache_bank_mp_128).
+const TO_CONTROLLER_CYCLES: u64 = 3;
 
-/// Stands for no refill, and for a line that is not there.
+/// Cycles from the controller's turn to the data of a core that is to look again (RTL:
+/// merge_refill_cam_128_16, retry_fetch).
+const RETRY_CYCLES: u64 = 2;
+
+/// Stands for a line that is not there.
 const NEVER: u64 = u64::MAX;
 
-/// Books the program memory's port, in sixteenths of a cycle.
+/// Books the program memory's port.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramPort {
-    /// When the last refills began, in order.
-    starts: [u64; REMEMBERED_REFILLS],
-    beats_sixteenths: u64,
-    flight_sixteenths: u64,
+    book: CycleBook,
+    beats: u32,
 }
 
 impl ProgramPort {
     /// Makes an idle port.
     pub fn new(machine: &Machine) -> Self {
-        let config = &machine.instruction_cache;
-        Self {
-            starts: [NEVER; REMEMBERED_REFILLS],
-            beats_sixteenths: config.refill_port_cycles * 16,
-            flight_sixteenths: config.refill_flight_sixteenths,
-        }
+        let beats = machine.instruction_cache.refill_port_cycles as u32;
+        Self { book: CycleBook::default(), beats }
     }
 
     /// Takes the port for a refill from cycle `now` on, in the first gap; gives the cycles it has to
     /// wait.
     fn take(&mut self, now: u64) -> u64 {
-        let mut start = now * 16;
-        loop {
-            let overlaps = |&&other: &&u64| other.abs_diff(start) < self.beats_sixteenths;
-            if let Some(&other) = self.starts.iter().find(overlaps) {
-                start = other + self.beats_sixteenths;
-                continue;
-            }
-            let ends = self.starts.iter().filter(|&&other| other <= start);
-            let mut ends = ends.map(|other| other + self.flight_sixteenths);
-            let (count, first) = ends
-                .by_ref()
-                .filter(|&end| end > start)
-                .fold((0, NEVER), |(count, first), end| (count + 1, first.min(end)));
-            if count < REFILLS_IN_FLIGHT {
-                break;
-            }
-            start = first;
-        }
-        let last = REMEMBERED_REFILLS - 1;
-        let forgotten = if self.starts[last] == NEVER { last } else { 0 };
-        self.starts[forgotten] = start;
-        self.starts.sort_unstable();
-        start.div_ceil(16) - now
+        self.book.take(now, self.beats) - now
     }
 }
 
-/// Holds a line's tag and the cycle in which its data come.
+/// Holds a line's tag and the cycle in which it is written: whoever looks in a later one finds it.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     line: u32,
-    ready: u64,
+    written: u64,
+    /// When it was last written, for cores that had looked before.
+    again: u64,
+}
+
+impl Entry {
+    /// Gives the cycle in which cores that waited for the line get its data.
+    fn ready(self) -> u64 {
+        self.written + 1
+    }
 }
 
 const EMPTY: u32 = u32::MAX;
@@ -104,7 +90,10 @@ pub struct InstructionCache {
     line_shift: u32,
     /// By bank.
     random: [RandomWays; BANKS],
-    miss_cycles: u64,
+    /// The controller's turns.
+    turns: CycleBook,
+    /// Cycles from such a turn to the cycle in which the line is written, where the port is free.
+    refill_cycles: u64,
     bypass_cycles: u64,
     /// By line of program memory: the cycle from which it and the next one are there, [`NEVER`] if
     /// one is not.
@@ -128,12 +117,13 @@ impl InstructionCache {
         let entries = (config.bytes / config.line_bytes) as usize;
         let ways = config.ways as usize;
         Self {
-            entries: vec![Entry { line: EMPTY, ready: 0 }; entries],
+            entries: vec![Entry { line: EMPTY, written: 0, again: 0 }; entries],
             ways,
             sets_mask: (entries / ways) as u32 - 1,
             line_shift: config.line_bytes.trailing_zeros(),
             random: [RandomWays(0); BANKS],
-            miss_cycles: config.miss_cycles,
+            turns: CycleBook::default(),
+            refill_cycles: config.miss_cycles.saturating_sub(TO_CONTROLLER_CYCLES),
             bypass_cycles: config.bypass_cycles,
             pairs: vec![NEVER; (machine.program.bytes / config.line_bytes) as usize + 1],
             first_line: machine.program.base / config.line_bytes,
@@ -166,7 +156,7 @@ impl InstructionCache {
         for line in waiting_lines {
             for line in [line, line.wrapping_add(1)] {
                 if self.find(line).is_none() {
-                    self.fill(line, now);
+                    self.fill(line, now.saturating_sub(1));
                 }
             }
         }
@@ -187,13 +177,14 @@ impl InstructionCache {
         self.set(line).find(|&index| self.entries[index].line == line)
     }
 
-    fn fill(&mut self, line: u32, ready: u64) {
+    fn fill(&mut self, line: u32, written: u64) {
         self.changes += 1;
         let set = self.set(line);
         let empty = set.clone().find(|&index| self.entries[index].line == EMPTY);
         let victim =
             empty.unwrap_or(set.start + self.random[line as usize % BANKS].next(self.ways));
-        let replaced = std::mem::replace(&mut self.entries[victim], Entry { line, ready }).line;
+        let entry = Entry { line, written, again: written };
+        let replaced = std::mem::replace(&mut self.entries[victim], entry).line;
         for line in [replaced, line] {
             self.note_pair(line.wrapping_sub(1));
             self.note_pair(line);
@@ -202,7 +193,7 @@ impl InstructionCache {
 
     /// Notes from when on a line and the next one are there.
     fn note_pair(&mut self, line: u32) {
-        let ready = |line| self.find(line).map_or(NEVER, |index| self.entries[index].ready);
+        let ready = |line| self.find(line).map_or(NEVER, |index| self.entries[index].ready());
         let both = ready(line).max(ready(line.wrapping_add(1)));
         if let Some(pair) = self.pairs.get_mut(line.wrapping_sub(self.first_line) as usize) {
             *pair = both;
@@ -211,14 +202,25 @@ impl InstructionCache {
 
     /// Asks for a line in cycle `now`; gives the cycle in which its data come.
     pub fn request(&mut self, line: u32, now: u64, port: &mut ProgramPort) -> u64 {
-        if let Some(index) = self.find(line) {
-            return self.entries[index].ready.max(now + HIT_CYCLES);
+        let found = self.find(line);
+        let entry = found.map(|index| self.entries[index]);
+        if entry.is_some_and(|entry| entry.written <= now) {
+            return now + HIT_CYCLES;
         }
-        let waited = port.take(now);
-        let ready = now + HIT_CYCLES + self.miss_cycles + waited;
-        self.fill(line, ready);
-        self.misses += 1;
-        ready
+        let turn = self.turns.take(now + TO_CONTROLLER_CYCLES, 1);
+        let refills = entry.map(|entry| [entry.written, entry.again]);
+        // The controller remembers the line that was written last for a cycle.
+        match refills.into_iter().flatten().find(|&written| turn <= written + 1) {
+            Some(written) if turn < written => return written + HIT_CYCLES,
+            Some(_) => return turn + RETRY_CYCLES,
+            None => self.misses += 1,
+        }
+        let written = turn + self.refill_cycles + port.take(turn + 1);
+        match found {
+            Some(index) => self.entries[index].again = written,
+            None => self.fill(line, written),
+        }
+        written + HIT_CYCLES
     }
 
     /// Reads a line past the cache, which is off; gives the cycle from which it can be executed.
@@ -243,7 +245,7 @@ impl HeldLines for InstructionCache {
 
     #[inline(always)]
     fn has(&self, line: u32, now: u64) -> bool {
-        self.on && self.find(line).is_some_and(|index| self.entries[index].ready <= now)
+        self.on && self.find(line).is_some_and(|index| self.entries[index].ready() <= now)
     }
 
     #[inline(always)]
@@ -313,11 +315,20 @@ mod tests {
         assert_eq!(cache.misses(), 1);
     }
 
+    /// As the last line of row cold_line-single_by8: five cores share the refill, two come as it is
+    /// written, and for the last one the line is refilled once more.
     #[test]
-    fn refills_follow_each_other_in_pairs() {
+    fn cores_that_come_too_late_look_again_or_refill_again() {
+        let (mut cache, mut port) = cache();
+        let mut data = || cache.request(100, 1000, &mut port) - 1000;
+        assert_eq!(std::array::from_fn(|_| data()), [9, 9, 9, 9, 9, 10, 11, 16]);
+        assert_eq!(cache.misses(), 2);
+    }
+
+    #[test]
+    fn refills_follow_each_other_beat_by_beat() {
         let mut port = ProgramPort::new(&machine());
-        assert_eq!([port.take(100), port.take(100)], [0, 2]);
-        assert_eq!([port.take(100), port.take(100)], [7, 9], "a third waits for the first");
+        assert_eq!([port.take(100), port.take(100), port.take(100)], [0, 2, 4]);
         assert_eq!([port.take(200), port.take(210), port.take(205)], [0, 0, 0], "in any order");
     }
 
