@@ -1,9 +1,9 @@
 //! The command unit: commands of all clusters, each handed to its interface.
 //!
-//! In: commands from the clusters, one in a cycle. Out: each to the NIC outbound engine
+//! In: commands from the clusters, one of each in a cycle. Out: each to the NIC outbound engine
 //! ([`crate::outbound`]), the off-cluster DMA ([`crate::off_cluster_dma`]) or, as a HostDirect, the host
 //! interface ([`crate::host_interface`]); when it is done, the answer to its HPU. Holds the chosen
-//! command. Waits for a free slot of its interface, and for the ports to the NIC's memories. Issue in
+//! commands. Waits for a free slot of its interface, and for the ports to the NIC's memories. Issue in
 //! cycle t, out of the cluster in t + 1, in the interface in t + 2 when nothing is in the way; the HPU
 //! sees the answer two cycles after the interface gives it. (Paper §III-A, §III-B2; RTL: command
 //! frontend.)
@@ -13,6 +13,7 @@ use pinion_sim::turn_port::{Side, TurnPort};
 
 use crate::cluster::hpu::driver::{Port, Turn};
 use crate::cluster::{Clusters, SPILL_ENTRIES};
+use crate::command::cluster_gate::ClusterGate;
 use crate::command::interface::{Slots, Taken};
 use crate::command::{Command, Kind};
 use crate::host_interface::HostInterface;
@@ -25,44 +26,73 @@ use crate::shared::{Shared, unit};
 use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
 
-/// Chooses whose command goes to its interface: one in a cycle. A command that was chosen and whose
-/// interface is full holds up those behind it, whatever they are for. (The RTL's cmd_unit has an
-/// arbiter for each interface, but what sends and host DMA share behind them is not all modelled: with
-/// three arbiters alone, rows `send_and_host-burst_256` and `pingpong_l1-burst_64` and application run
-/// `copy_from_host-burst` come out faster than the RTL's. One arbiter stands for both.)
+/// Chooses whose command goes to an interface: one in a cycle. A command that was chosen stays so while
+/// its interface is full. (RTL: cmd_unit, rr_arb_tree with LockIn.)
 #[derive(Clone, Debug)]
-pub struct Frontend {
+struct Choice {
     arbiter: RoundRobin,
     requests: Requests,
     chosen: Option<u32>,
+}
+
+/// Lets each interface choose among the clusters' oldest commands.
+#[derive(Clone, Debug)]
+struct Frontend {
+    /// By interface, in the order of [`Kind`].
+    choices: [Choice; 3],
+    /// Clusters that offer a command, with the cycle from which it may be chosen.
+    coming: Vec<(u64, u32, Kind)>,
 }
 
 impl Frontend {
     /// Makes an idle one.
     fn new(machine: &Machine) -> Self {
         let clusters = machine.cluster.count;
-        Self { arbiter: RoundRobin::default(), requests: Requests::new(clusters), chosen: None }
-    }
-
-    /// Notes that a cluster has a command to offer.
-    pub fn offer(&mut self, cluster: u32) {
-        self.requests.set(cluster, true);
-    }
-
-    /// Chooses a cluster; it stays chosen until its command is taken.
-    pub fn choose(&mut self) -> Option<u32> {
-        if self.chosen.is_none() {
-            self.chosen = self.arbiter.grant(&self.requests);
+        let choice = || Choice {
+            arbiter: RoundRobin::default(),
+            requests: Requests::new(clusters),
+            chosen: None,
+        };
+        Self {
+            choices: std::array::from_fn(|_| choice()),
+            coming: Vec::with_capacity(clusters as usize),
         }
-        self.chosen
     }
 
-    /// Notes that the chosen cluster's command was taken; says whether others offer theirs.
-    pub fn take(&mut self) -> bool {
-        if let Some(cluster) = self.chosen.take() {
-            self.requests.set(cluster, false);
+    /// Notes that a cluster offers a command from cycle `from` on.
+    fn offer(&mut self, from: u64, cluster: u32, kind: Kind) {
+        self.coming.push((from, cluster, kind));
+    }
+
+    /// Gives the cluster that each interface has chosen; it stays chosen until its command is taken.
+    fn choose(&mut self, now: u64) -> [Option<u32>; 3] {
+        let choices = &mut self.choices;
+        self.coming.retain(|&(from, cluster, kind)| {
+            let waits = from > now;
+            if !waits {
+                choices[kind as usize].requests.set(cluster, true);
+            }
+            waits
+        });
+        choices.each_mut().map(|choice| {
+            choice.chosen = choice.chosen.or_else(|| choice.arbiter.grant(&choice.requests));
+            choice.chosen
+        })
+    }
+
+    /// Notes that the command which an interface chose was taken.
+    fn take(&mut self, interface: usize) {
+        let choice = &mut self.choices[interface];
+        if let Some(cluster) = choice.chosen.take() {
+            choice.requests.set(cluster, false);
         }
-        !self.requests.is_empty()
+    }
+
+    /// Gives the cycle after `now` in which something can be chosen, if all interfaces have room.
+    fn next(&self, now: u64) -> Option<u64> {
+        let waits = self.choices.iter().any(|it| it.chosen.is_none() && !it.requests.is_empty());
+        let coming = self.coming.iter().map(|&(from, ..)| from).min();
+        if waits { Some(now + 1) } else { coming }
     }
 }
 
@@ -70,6 +100,7 @@ impl Frontend {
 #[derive(Clone, Debug)]
 pub struct CommandUnit {
     frontend: Frontend,
+    gate: ClusterGate,
     /// When the frontend hands the next command over.
     pub wake: Wake,
     /// Takes packets to send.
@@ -92,6 +123,7 @@ impl CommandUnit {
     pub fn new(machine: &Machine) -> Self {
         Self {
             frontend: Frontend::new(machine),
+            gate: ClusterGate::default(),
             wake: Wake::default(),
             outbound: OutboundEngine::new(machine),
             off_cluster_dma: OffClusterDma::new(machine),
@@ -102,6 +134,7 @@ impl CommandUnit {
     /// Forgets all commands; the link, the bus and host memory are kept.
     pub fn reset(&mut self, machine: &Machine) {
         self.frontend = Frontend::new(machine);
+        self.gate = ClusterGate::default();
         self.wake = Wake::default();
         self.outbound.reset(machine);
         self.off_cluster_dma = OffClusterDma::new(machine);
@@ -121,18 +154,28 @@ impl CommandUnit {
         }
     }
 
-    /// Offers the oldest command of a cluster to its interface.
-    pub fn offer(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
-        self.frontend.offer(cluster);
+    /// Lets a cluster offer its oldest command from `cycle` on.
+    pub fn offer(
+        &mut self,
+        shared: &mut Shared,
+        clusters: &mut Clusters,
+        cycle: u64,
+        cluster: u32,
+    ) {
+        let oldest = clusters.each[cluster as usize].commands.spill.front();
+        let Some(&(command, _)) = oldest else { return };
+        let draft = clusters.slot(shared, command).command;
+        let kind = Command::decode(&draft).map_or(Kind::HostDma, |command| command.kind);
+        self.frontend.offer(cycle, cluster, kind);
         self.wake_at(shared, cycle);
     }
 
-    /// Lets the frontend hand the next command over at `cycle`.
+    /// Lets the frontend hand the next commands over at `cycle`.
     fn wake_at(&mut self, shared: &mut Shared, cycle: u64) {
         shared.wake(&mut self.wake, cycle, Due::CommandFrontend);
     }
 
-    /// Hands the next command to its interface.
+    /// Hands commands to the interfaces, one to each that has room.
     #[inline]
     pub fn step(
         &mut self,
@@ -141,29 +184,41 @@ impl CommandUnit {
         now: u64,
         listener: &mut dyn Listener,
     ) {
-        let Some(cluster) = self.frontend.choose() else { return };
-        let Some(&(command, _)) = from.clusters.each[cluster as usize].commands.spill.front()
-        else {
-            return;
-        };
-        let draft = from.clusters.slot(shared, command).command;
-        let kind = Command::decode(&draft).map_or(Kind::HostDma, |command| command.kind);
-        let slots = self.slots(kind);
-        if !slots.has_free(now) {
-            // Where no slot is known to become free, a command that is done brings one.
-            let free = slots.next_free();
-            return free.map_or((), |cycle| self.wake_at(shared, cycle));
+        let chosen = self.frontend.choose(now);
+        for kind in [Kind::HostDirect, Kind::Send, Kind::HostDma] {
+            let Some(cluster) = chosen[kind as usize] else { continue };
+            let slots = self.slots(kind);
+            if slots.has_free(now) {
+                self.hand_over(shared, from, now, (cluster, kind), listener);
+            } else if let Some(free) = slots.next_free() {
+                // Where no slot is known to become free, a command that is done brings one.
+                self.wake_at(shared, free);
+            }
         }
-        let more = self.frontend.take();
-        let units = &mut from.clusters.each[cluster as usize];
-        let was_full = units.commands.spill.len() >= SPILL_ENTRIES;
-        units.commands.spill.pop_front();
-        let next = units.commands.spill.front().copied();
+        if let Some(next) = self.frontend.next(now) {
+            self.wake_at(shared, next);
+        }
+    }
+
+    /// Hands a cluster's oldest command to its interface.
+    fn hand_over(
+        &mut self,
+        shared: &mut Shared,
+        from: &mut Sources<'_>,
+        now: u64,
+        (cluster, kind): (u32, Kind),
+        listener: &mut dyn Listener,
+    ) {
+        self.frontend.take(kind as usize);
+        let spill = &mut from.clusters.each[cluster as usize].commands.spill;
+        let was_full = spill.len() >= SPILL_ENTRIES;
+        let Some((command, _)) = spill.pop_front() else { return };
+        let next = spill.front().map(|&(_, came)| came);
         if was_full {
             from.clusters.wake_cluster_command(shared, now + 1, cluster);
         }
-        if let Some((_, came)) = next {
-            self.offer(shared, (came + 1).max(now + 1), cluster);
+        if let Some(came) = next {
+            self.offer(shared, from.clusters, (came + 1).max(now + 1), cluster);
         }
         let per_hpu = shared.machine.command.per_hpu;
         let hpu = command / per_hpu % shared.machine.cluster.cores;
@@ -173,9 +228,6 @@ impl CommandUnit {
         });
         let done = self.start_command(shared, from, now, command);
         shared.wheel.push(done, Due::CommandDone(command));
-        if more {
-            self.wake_at(shared, now + 1);
-        }
     }
 
     /// Gives the cycle at which a command that its interface takes now is done.
@@ -191,7 +243,7 @@ impl CommandUnit {
         let source = shared.memories.place(decoded.nic_address, 0);
         let is_send = decoded.kind == Kind::Send;
         let mut start = if is_send { now.max(self.outbound.not_before()) } else { now };
-        if decoded.reads_nic() && !matches!(source, Some(Place::L1 { .. })) {
+        if decoded.reads_nic() {
             let free = match is_send {
                 true => self.outbound.next_read(start),
                 false => self.off_cluster_dma.next_read(start),
@@ -201,7 +253,11 @@ impl CommandUnit {
                 true => 0,
                 false => shared.machine.command.read_request_cycles,
             };
-            start = free.max(from.inbound.admit_read(start + comes) - comes);
+            let passes = match source {
+                Some(Place::L1 { .. }) => self.gate.admit_read(free + comes),
+                _ => from.inbound.admit_read(start + comes),
+            };
+            start = free.max(passes - comes);
         }
         let taken = match decoded.kind {
             Kind::HostDirect => self.host.take(start),
@@ -217,6 +273,10 @@ impl CommandUnit {
                 Kind::HostDma => self.off_cluster_dma.hold(&decoded, waits),
             }
             done += waits;
+            if decoded.writes_nic() && matches!(at.0, Port::L1(_)) {
+                let asks = now + shared.machine.command.write_request_cycles;
+                self.gate.write(asks, taken.nic_from + waits);
+            }
         }
         if is_send {
             return done;
@@ -352,17 +412,22 @@ mod tests {
     use super::*;
     use crate::testing::machine;
 
-    /// A command that was chosen stays so while its interface is full, and those behind it wait.
+    /// A command that was chosen stays so while its interface is full; other interfaces choose on
+    /// their own.
     #[test]
-    fn the_chosen_command_stays_chosen() {
+    fn each_interface_keeps_its_choice() {
         let mut frontend = Frontend::new(&machine());
-        assert_eq!(frontend.choose(), None);
-        frontend.offer(2);
-        assert_eq!(frontend.choose(), Some(2));
-        frontend.offer(0);
-        assert_eq!(frontend.choose(), Some(2));
-        assert!(frontend.take());
-        assert_eq!(frontend.choose(), Some(0));
-        assert!(!frontend.take());
+        assert_eq!(frontend.choose(9), [None; 3]);
+        frontend.offer(10, 2, Kind::HostDma);
+        assert_eq!(frontend.choose(9), [None; 3]);
+        assert_eq!(frontend.next(9), Some(10));
+        assert_eq!(frontend.choose(10), [None, None, Some(2)]);
+        frontend.offer(11, 0, Kind::HostDma);
+        frontend.offer(11, 1, Kind::Send);
+        assert_eq!(frontend.choose(11), [None, Some(1), Some(2)]);
+        frontend.take(Kind::HostDma as usize);
+        assert_eq!(frontend.next(11), Some(12));
+        assert_eq!(frontend.choose(12), [None, Some(1), Some(0)]);
+        assert_eq!(frontend.next(12), None);
     }
 }

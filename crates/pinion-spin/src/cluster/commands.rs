@@ -21,36 +21,37 @@ impl Clusters {
         );
     }
 
-    /// Sends one command of a cluster on its way.
+    /// Sends one command of a cluster on its way; says whether it is the cluster's oldest, which the
+    /// command unit sees in the next cycle.
     #[inline]
     pub fn cluster_command(
         &mut self,
         shared: &mut Shared,
         now: u64,
         cluster: u32,
-        offer: impl FnOnce(&mut Shared),
         listener: &mut dyn Listener,
-    ) {
+    ) -> bool {
         let units = &mut self.each[cluster as usize];
         if units.commands.spill.len() >= SPILL_ENTRIES {
-            return; // an interface takes one and wakes this cluster
+            return false; // an interface takes one and wakes this cluster
         }
-        let Some(hpu) = units.commands.arbiter.grant(&units.commands.requests) else { return };
+        let Some(hpu) = units.commands.arbiter.grant(&units.commands.requests) else {
+            return false;
+        };
         let core = self.core_id(cluster, hpu);
-        let Some(id) = self.drivers[core].queue.pop_front() else { return };
+        let Some(id) = self.drivers[core].queue.pop_front() else { return false };
         let more = !self.drivers[core].queue.is_empty();
         let units = &mut self.each[cluster as usize];
         units.commands.requests.set(hpu, more);
         let again = !units.commands.requests.is_empty();
         let command = core as u32 * shared.machine.command.per_hpu + id;
         units.commands.spill.push_back((command, now));
-        if units.commands.spill.len() == 1 {
-            offer(shared); // the command unit sees it in the next cycle
-        }
+        let is_oldest = units.commands.spill.len() == 1;
         shared.tell(listener, || unit(UnitEventKind::CommandOut, now, cluster, hpu, id, 0));
         if again {
             self.wake_cluster_command(shared, now + 1, cluster);
         }
+        is_oldest
     }
 
     /// Gives the slot of a command.

@@ -280,8 +280,9 @@ impl Nic {
             Due::ClusterCommand(cluster)
                 if clusters.each[cluster as usize].commands.wake.take(now) =>
             {
-                let offer = |shared: &mut Shared| commands.offer(shared, now + 1, cluster);
-                clusters.cluster_command(shared, now, cluster, offer, listener);
+                if clusters.cluster_command(shared, now, cluster, listener) {
+                    commands.offer(shared, clusters, now + 1, cluster);
+                }
             }
             Due::CommandFrontend if commands.wake.take(now) => {
                 commands.step(shared, &mut Sources { clusters, inbound }, now, listener);
