@@ -168,8 +168,7 @@ impl Dispatcher {
             let from = mpq.next_ready_cycle().unwrap_or(now + 1);
             mpq.wake_at(shared, from.max(now + 1));
         }
-        if shared.hardware.is_some()
-            && self.register.is_some()
+        if self.register.is_some()
             && let Some(&(from, _)) = self.staged.front()
         {
             // A completion of this very cycle that came before the step has not woken it for the next.

@@ -81,10 +81,8 @@ pub struct MpqEngine {
     waiting: Requests,
     /// Queues whose state changed, with the cycle from which the arbiter sees it.
     staged: VecDeque<Staged>,
-    /// Whether what is freed in a cycle is there for HERs from the next one on, as in hardware, whatever
-    /// comes first within a cycle.
-    pub has_registers: bool,
-    /// What was freed last, then, with the cycle: a queue; a shared cell; the own cell of a queue.
+    /// What was freed last, with the cycle: a queue; a shared cell; the own cell of a queue. It is there
+    /// for HERs from the next cycle on, whatever comes first within one.
     freed_queue: (u64, u32),
     freed_cell: u64,
     freed_own: (u64, u32),
@@ -124,7 +122,6 @@ impl MpqEngine {
             free: Requests::all(machine.mpq.count),
             waiting: Requests::new(machine.mpq.count),
             staged: VecDeque::with_capacity(64),
-            has_registers: false,
             freed_queue: (NEVER, 0),
             freed_cell: NEVER,
             freed_own: (NEVER, 0),
@@ -282,7 +279,6 @@ impl MpqEngine {
             let cells = Self::pop(queue, packets);
             self.cells += cells;
             match cells {
-                _ if !self.has_registers => {}
                 0 => self.freed_own = (now, index),
                 _ => self.freed_cell = now,
             }
@@ -312,9 +308,7 @@ impl MpqEngine {
         let forgets = |message: &MessageState| self.forgets && message.is_forgettable();
         if queue.message.ended(kind) || forgets(&queue.message) {
             self.release(index);
-            if self.has_registers {
-                self.freed_queue = (now, index);
-            }
+            self.freed_queue = (now, index);
         }
         self.waiting.set(index, self.queues[index as usize].message.waits());
         self.stage(now + 1, index);

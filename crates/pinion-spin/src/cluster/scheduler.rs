@@ -24,7 +24,7 @@ pub struct ClusterScheduler {
     spill: Option<(Task, u64)>,
     queue: VecDeque<Entry>,
     rings: PacketRings,
-    /// Room that was given back beside hardware, with the cycle: the rings see it in the next one.
+    /// Room that was given back last, with the cycle: the rings see it in the next one.
     freed: Option<(u64, u32, u32)>,
     buffer_address: u32,
     last_accept: u64,
@@ -113,12 +113,10 @@ impl ClusterScheduler {
         self.queue.pop_front().map(|entry| entry.task)
     }
 
-    /// Frees a finished task's room in L1; in which cycle it did so counts beside hardware, where the rings
-    /// see it in the next.
-    pub fn free(&mut self, now: Option<u64>, task: &Task) {
+    /// Frees a finished task's room in L1, which the rings see in the next cycle.
+    pub fn free(&mut self, now: u64, task: &Task) {
         if task.l1_slots > 0 {
             let offset = self.offset(task);
-            let Some(now) = now else { return self.rings.free(offset, task.l1_slots) };
             let freed = (now, offset, task.l1_slots);
             if let Some((_, offset, slots)) = self.freed.replace(freed) {
                 self.rings.free(offset, slots);
@@ -292,7 +290,7 @@ impl Clusters {
                 return;
             }
         }
-        scheduler.free(shared.hardware.is_some().then_some(now), task);
+        scheduler.free(now, task);
     }
 
     /// Notes that the oldest copy of a cluster's scheduler is done.

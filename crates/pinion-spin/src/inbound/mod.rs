@@ -232,7 +232,7 @@ impl InboundEngine {
             };
             if !self.take(shared, now, classification, listener) {
                 self.waits = true;
-                if self.has_handed(shared, now) {
+                if self.has_handed(now) {
                     self.wake_inbound(shared, now + 1);
                 }
                 return;
@@ -240,10 +240,10 @@ impl InboundEngine {
         }
     }
 
-    /// Says whether a HER was handed over in this cycle: beside hardware, its place is there from the next
-    /// one on, whichever comes first.
-    fn has_handed(&self, shared: &Shared, now: u64) -> bool {
-        shared.hardware.is_some() && self.her_from == now + 1
+    /// Says whether a HER was handed over in this cycle: its place is there from the next one on, whichever
+    /// comes first.
+    fn has_handed(&self, now: u64) -> bool {
+        self.her_from == now + 1
     }
 
     /// Gives the cycle at which a frame's last bit arrives.
@@ -368,7 +368,7 @@ impl InboundEngine {
             self.drop_waiting(shared, now, DropReason::TooLarge, listener);
             return true;
         }
-        let room = self.writing.len() + usize::from(self.has_handed(shared, now)) < WRITING_LIMIT;
+        let room = self.writing.len() + usize::from(self.has_handed(now)) < WRITING_LIMIT;
         let Some(address) = room.then(|| self.buffer.allocate(self.next_packet, bytes)).flatten()
         else {
             if shared.machine.inbound.when_full == WhenFull::Drop {

@@ -9,7 +9,6 @@ impl Nic {
     /// Puts blocks into the places of units, or beside them; with `None` there are none any more.
     pub fn set_hardware(&mut self, blocks: Option<Blocks>) {
         self.shared.hardware.0 = blocks.map(Box::new);
-        self.mpq.has_registers = self.shared.hardware.is_some();
         let now = self.shared.wheel.now();
         if let Some(blocks) = self.shared.hardware.0.as_deref_mut() {
             blocks.cycle = now;
