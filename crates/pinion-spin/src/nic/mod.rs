@@ -278,11 +278,10 @@ impl Nic {
             }
             Due::Feedback if clusters.completions.wake.take(now) => self.complete(now, listener),
             Due::ClusterCommand(cluster)
-                if clusters.each[cluster as usize].commands.wake.take(now) =>
+                if clusters.each[cluster as usize].commands.wake.take(now)
+                    && clusters.cluster_command(shared, now, cluster, listener) =>
             {
-                if clusters.cluster_command(shared, now, cluster, listener) {
-                    commands.offer(shared, clusters, now + 1, cluster);
-                }
+                commands.offer(shared, clusters, now + 1, cluster);
             }
             Due::CommandFrontend if commands.wake.take(now) => {
                 commands.step(shared, &mut Sources { clusters, inbound }, now, listener);
