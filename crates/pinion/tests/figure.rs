@@ -118,7 +118,7 @@ fn the_other_figures_of_the_nanopu_can_be_made() {
 
 #[test]
 fn homa_spares_the_shortest_messages_of_a_published_workload() {
-    let chosen = ["--set", "parameters.workloads=3", "--set", "parameters.messages=200"];
+    let chosen = ["--set", "parameters.workloads=3", "--set", "parameters.messages=1000"];
     let (output, out) = pinion(&[&["nanopu-workloads"], &chosen[..]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");

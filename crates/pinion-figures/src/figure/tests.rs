@@ -249,7 +249,8 @@ fn every_figure_has_a_file_that_fits_it() {
             let parameters = definition.parameters(figure.name(), quick, &[]);
             assert!(!figure.points(&definition, &parameters).unwrap().is_empty());
         }
-        assert!(!definition.published.is_empty());
+        // The workloads are published, what nanoPUs make of them is not.
+        assert_eq!(definition.published.is_empty(), figure.name() == "nanopu-workloads");
     }
     let error = |name: &str| find(name).err().unwrap().to_string();
     assert!(error("nanopu-fig").contains("did you mean `nanopu-fig"));
