@@ -11,7 +11,7 @@
 //! | [`verilator`] | finds Verilator, and refuses one that simulates wrongly |
 //! | [`library`] | makes the shared library, after a look at the block's ports |
 //! | [`loaded`] | loads it; all that is unsafe |
-//! | [`bench`] | a block, cycle by cycle: what was expected, what came, the waves |
+//! | [`bench`](mod@bench) | a block, cycle by cycle: what was expected, what came, the waves |
 //! | [`skeleton`] | a block of one's own to begin with |
 
 pub mod bench;
