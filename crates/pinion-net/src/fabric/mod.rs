@@ -12,6 +12,7 @@ mod component;
 mod crew;
 mod error;
 mod homes;
+mod joined;
 mod journal;
 mod parcel;
 mod ranks;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use error::FabricError;
 pub use homes::home;
+pub use joined::Joined;
 pub use journal::{Arrived, Journal, Sent, WireNumber};
 pub use ranks::{Alone, Ranks, Status};
 pub use run::{Fabric, Options, Outcome, Watcher};

@@ -15,7 +15,6 @@ use crate::middleware::PortTap;
 use crate::switch::SwitchSpec;
 use crate::testing::{Random, seed};
 use crate::topology::{Cable, Jack, Place, Topology};
-use joined::Joined;
 use pinion_sim::Clock;
 use talker::{Heard, Talker};
 
