@@ -237,11 +237,12 @@ impl Clusters {
         }
         let first = self.core_id(cluster, 0);
         let cores = first..first + self.cores_each as usize;
-        let lost = |core: &usize| self.cores[*core].waiting == Waiting::Ever;
-        let idle = cores.clone().find(|core| self.drivers[*core].is_idle(now) && !lost(core));
+        let idle = cores.clone().find(|&core| self.is_idle(core, now));
         let Some(core) = idle else {
             // A doorbell in this very cycle makes an HPU idle in the next.
-            let soon = cores.filter(|core| self.drivers[*core].running.is_none() && !lost(core));
+            let soon = cores.filter(|&core| {
+                self.drivers[core].running.is_none() && self.cores[core].waiting != Waiting::Ever
+            });
             if let Some(at) = soon.map(|core| self.drivers[core].idle_from).min() {
                 self.wake_assign(shared, at.max(now + 1), cluster);
             }
@@ -258,6 +259,11 @@ impl Clusters {
         }
     }
 
+    /// Says whether an HPU can take a task at cycle `now`.
+    pub fn is_idle(&self, core: usize, now: u64) -> bool {
+        self.drivers[core].is_idle(now) && self.cores[core].waiting != Waiting::Ever
+    }
+
     /// Gives an HPU the task that the block in the scheduler's place says.
     fn assign_by_hardware(
         &mut self,
@@ -267,12 +273,8 @@ impl Clusters {
         listener: &mut dyn Listener,
     ) {
         let first = self.core_id(cluster, 0);
-        let (cores, drivers) = (&self.cores, &self.drivers);
-        let is_idle = |hpu: u32| {
-            let core = first + hpu as usize;
-            drivers[core].is_idle(now) && cores[core].waiting != Waiting::Ever
-        };
         let Some(seat) = shared.hardware.scheduler(cluster) else { return };
+        let is_idle = |hpu: u32| self.is_idle(first + hpu as usize, now);
         let Some((hpu, task)) = seat.assign(is_idle) else { return };
         let task = self.each[cluster as usize].scheduler.placed(task);
         self.start_task(shared, now, first + hpu as usize, task, listener);

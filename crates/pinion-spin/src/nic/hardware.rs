@@ -1,7 +1,8 @@
 //! Lets blocks of hardware take every cycle, while the queue goes from event to event.
 
+use pinion_sim::block::Block;
+
 use super::Nic;
-use crate::cluster::hpu::Waiting;
 use crate::hardware::{Blocks, PATIENCE_CYCLES};
 use crate::shared::Shared;
 
@@ -56,14 +57,14 @@ impl Nic {
                 let task = dispatcher.offered(cycle);
                 seat.follow_task(task, |packet| packets[packet].record.context);
             }
-            let ended = seat.wrong.take().map_or_else(|| seat.block.end_cycle(), Err);
+            let ended = end_cycle(&mut seat.wrong, &mut *seat.block);
             let state = || mpq.describe().join("; ");
             found = ended.err().map(|what| (what, seat.packet, seat.compares.then(state)));
         }
         if found.is_none()
             && let Some(seat) = &mut blocks.dispatcher
         {
-            let ended = seat.wrong.take().map_or_else(|| seat.block.end_cycle(), Err);
+            let ended = end_cycle(&mut seat.wrong, &mut *seat.block);
             let state = || format!("tasks in each cluster: {:?}", dispatcher.occupancy());
             found = ended.err().map(|what| (what, seat.packet, seat.compares.then(state)));
         }
@@ -72,7 +73,7 @@ impl Nic {
                 break;
             }
             seat.end();
-            let ended = seat.wrong.take().map_or_else(|| seat.block.end_cycle(), Err);
+            let ended = end_cycle(&mut seat.wrong, &mut *seat.block);
             let state = || {
                 let (entered, queued) = clusters.each[cluster].scheduler.waiting();
                 format!("{entered} tasks at the entrance, {queued} in the queue")
@@ -115,10 +116,7 @@ impl Nic {
             let first = cluster * clusters.cores_each as usize;
             let mut idle = 0;
             for hpu in 0..clusters.cores_each as usize {
-                let core = first + hpu;
-                let is_idle = clusters.drivers[core].is_idle(cycle)
-                    && clusters.cores[core].waiting != Waiting::Ever;
-                idle |= u64::from(is_idle) << hpu;
+                idle |= u64::from(clusters.is_idle(first + hpu, cycle)) << hpu;
             }
             let (copies, assigns) = seat.begin(idle);
             if copies || assigns {
@@ -154,4 +152,12 @@ impl Nic {
             }
         }
     }
+}
+
+/// Ends a block's cycle.
+///
+/// # Errors
+/// With what was wrong in it already, or what the block says.
+fn end_cycle(wrong: &mut Option<String>, block: &mut dyn Block) -> Result<(), String> {
+    wrong.take().map_or_else(|| block.end_cycle(), Err)
 }
