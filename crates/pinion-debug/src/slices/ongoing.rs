@@ -85,6 +85,9 @@ pub trait GoesOn {
     /// Has frames come next.
     fn put(&self, frames: Vec<Vec<u8>>);
 
+    /// Tells whether all frames that were put have come.
+    fn has_taken_all(&self) -> bool;
+
     /// Lets it wait for others until a moment, not further.
     fn wait_until(&self, limit: Time);
 
@@ -197,6 +200,10 @@ impl<I: Place<K>, K: Hearer> Course<I, K> {
 impl<I: Place<K>, K: Hearer> GoesOn for Slices<I, K> {
     fn put(&self, frames: Vec<Vec<u8>>) {
         self.with(|_, ongoing| ongoing.coming.extend(frames));
+    }
+
+    fn has_taken_all(&self) -> bool {
+        self.with(|_, ongoing| ongoing.coming.is_empty())
     }
 
     fn wait_until(&self, limit: Time) {

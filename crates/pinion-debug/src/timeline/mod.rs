@@ -176,10 +176,14 @@ impl Timeline {
     /// When what comes in cannot be read.
     pub fn go_on_while(&mut self, wanted: impl Fn() -> bool) -> Result<()> {
         for _ in 0..1_000 {
-            if !wanted() || self.ended().is_some() || self.rests() {
+            if !wanted() || self.ended().is_some() {
                 break;
             }
+            // Whether it rests is known of before what is wanted came: it is asked behind a look.
             self.run_to(self.cycle() + 1_000, None)?;
+            if self.rests() {
+                break;
+            }
         }
         self.position = self.position.max(Position::of_units(self.cycle()));
         Ok(())

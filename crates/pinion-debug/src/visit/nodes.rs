@@ -145,12 +145,15 @@ impl NodesVisit {
         Ok(NodesTurn { ended, slices, done, reached })
     }
 
-    /// Leaves: the nodes come to where they were never before.
+    /// Leaves: the nodes come to where they were never before, and go on until they have taken the frames that
+    /// were put in their way.
     ///
     /// # Errors
     /// When what comes in cannot be read, or they are no others.
     pub fn leave(&mut self, lent: &mut dyn Lends) -> Result<()> {
-        let went = self.session.timeline().go_to_present();
+        let (timeline, run) = (self.session.timeline(), &self.run);
+        let went = timeline.go_to_present();
+        let went = went.and_then(|()| timeline.go_on_while(|| !run.has_taken_all()));
         self.run.give_back(lent)?;
         went
     }
