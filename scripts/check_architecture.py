@@ -26,7 +26,7 @@ CRATE_LINES = 14_000
 LAYERS = [
     ["pinion-assets", "pinion-capture", "pinion-isa", "pinion-matching", "pinion-sim"],
     ["pinion-cores", "pinion-host", "pinion-net", "pinion-p4"],
-    ["pinion-nanopu-machine", "pinion-spin-machine"],
+    ["pinion-nanopu-machine", "pinion-p4-hardware", "pinion-spin-machine"],
     ["pinion-nanopu", "pinion-spin"],
     ["pinion-native", "pinion-pspinsim"],
     ["pinion-app"],

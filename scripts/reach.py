@@ -39,6 +39,7 @@ TABLE = [
     ("crates/pinion-figures/*", [*RUST, "golden", "docs"]),
     ("crates/pinion-dashboard/*", [*RUST, "python"]),
     ("crates/pinion-nicd/*", [*RUST, "fpspin", "docs"]),
+    ("crates/pinion-p4-hardware/*", [*RUST, "hardware", "docs"]),
     ("crates/pinion-p4/*", [*RUST, "cluster", "golden", "hardware", "docs"]),
     ("crates/pinion-hardware/*", [*RUST, "docs"]),
     ("crates/pinion-observe/*", [*RUST, *SIMULATED]),

@@ -36,6 +36,12 @@ pub struct TransportSection {
     /// File of the P4 program for packets on their way out.
     #[serde(default = "egress")]
     pub egress: String,
+    /// File of the entries of the programs' tables, found as the programs are; empty: none.
+    #[serde(default)]
+    pub tables: String,
+    /// UDP port of the node at which whoever sends a datagram changes the programs' tables; 0: none.
+    #[serde(default)]
+    pub control_port: u16,
     /// Both, compiled.
     #[serde(skip)]
     compiled: OnceLock<Arc<Pipelines>>,
@@ -56,12 +62,13 @@ impl TransportSection {
         if let Some(compiled) = self.compiled.get() {
             return Ok(Arc::clone(compiled));
         }
-        let compiled = Arc::new(Pipelines::load(&self.ingress, &self.egress)?);
+        let tables = Some(&*self.tables).filter(|file| !file.is_empty());
+        let compiled = Arc::new(Pipelines::load(&self.ingress, &self.egress, tables)?);
         Ok(Arc::clone(self.compiled.get_or_init(|| compiled)))
     }
 
-    /// Gives the P4 programs of the kind `p4`, each as one file, with the key that names it; of other kinds
-    /// there are none.
+    /// Gives the P4 programs of the kind `p4`, each as one file, and the entries of their tables, with the key
+    /// that names each; of other kinds there are none.
     ///
     /// # Errors
     /// As [`TransportSection::pipelines`].
@@ -71,7 +78,8 @@ impl TransportSection {
         }
         let both = self.pipelines()?;
         let texts = [("ingress", &both.ingress.text), ("egress", &both.egress.text)];
-        Ok(texts.map(|(key, text)| (key, text.clone())).into())
+        let texts = texts.into_iter().chain(both.changes_text.iter().map(|text| ("tables", text)));
+        Ok(texts.map(|(key, text)| (key, text.clone())).collect())
     }
 
     /// Names the transport whose frames these are: of the kind `p4` the built-in one with the protocol
@@ -100,13 +108,22 @@ impl TransportSection {
     /// The key of what is wrong, and why.
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
         if self.kind == TransportKind::P4 {
-            return self.pipelines().map(|_| ());
+            let both = self.pipelines()?;
+            if self.control_port > 0 && both.tables().is_empty() {
+                return Err(("transport.control_port", "the programs have no tables".to_owned()));
+            }
+            return Ok(());
         }
         let why = || "goes with transport.kind = \"p4\"".to_owned();
-        match (self.ingress == INGRESS, self.egress == EGRESS) {
-            (false, _) => Err(("transport.ingress", why())),
-            (_, false) => Err(("transport.egress", why())),
-            (true, true) => Ok(()),
+        let given = [
+            ("transport.ingress", self.ingress != INGRESS),
+            ("transport.egress", self.egress != EGRESS),
+            ("transport.tables", !self.tables.is_empty()),
+            ("transport.control_port", self.control_port > 0),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((key, _)) => Err((key, why())),
+            None => Ok(()),
         }
     }
 }

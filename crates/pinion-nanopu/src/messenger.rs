@@ -17,7 +17,7 @@ use crate::machine::node::Machine;
 use crate::nic::receive::{Receive, Requests};
 use crate::nic::transmit::Transmit;
 use crate::node::NodeError;
-use crate::transport::{self, Address, ControlRequest, Credit, Delivered, Transport};
+use crate::transport::{self, Address, Change, ControlRequest, Credit, Delivered, Transport};
 
 /// CSRs: context, command (1 binds), micro-command (1 is "message done").
 const CONTEXT: u16 = 0x053;
@@ -51,6 +51,12 @@ impl Requests for ToTransmit<'_> {
     }
     fn credit(&mut self, credit: Credit) {
         self.0.credit(credit);
+    }
+    fn frame(&mut self, at: Cycle, frame: Vec<u8>) {
+        self.0.made(at, frame);
+    }
+    fn change_tables(&mut self, changes: &[Change]) {
+        self.0.change_tables(changes);
     }
 }
 

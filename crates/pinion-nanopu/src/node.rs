@@ -13,6 +13,7 @@
 
 mod end;
 mod port;
+mod requests;
 
 use std::collections::VecDeque;
 
@@ -29,12 +30,12 @@ use crate::machine::node::Machine;
 use crate::machine::receive::ReceiveSectionError;
 use crate::machine::transmit::TransmitSectionError;
 use crate::memory::{Memory, OutsideMemory};
-use crate::nic::receive::{Receive, Requests};
+use crate::nic::receive::Receive;
 use crate::nic::transmit::Transmit;
 use crate::transport::{self, Address};
-use crate::transport::{ControlRequest, Credit, Delivered};
 use crate::waypoint::Waypoint;
 use port::{Port, Post, PostKind};
+use requests::ToTransmit;
 
 pub(crate) use end::tell_core;
 pub use end::{Chip, NodeEnd, Sink};
@@ -99,21 +100,6 @@ pub enum Progress {
         /// The cycle.
         at: Cycle,
     },
-}
-
-/// What the receive side asks of the transmit side.
-struct ToTransmit<'a>(&'a mut Transmit);
-
-impl Requests for ToTransmit<'_> {
-    fn control(&mut self, request: ControlRequest) {
-        self.0.control(request);
-    }
-    fn delivered(&mut self, delivered: Delivered) {
-        self.0.delivered(delivered);
-    }
-    fn credit(&mut self, credit: Credit) {
-        self.0.credit(credit);
-    }
 }
 
 /// Holds a node. A clone is a deep copy: run it, and the original knows nothing of it; keep it to

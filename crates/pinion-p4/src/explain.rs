@@ -1,7 +1,7 @@
 //! A pipeline in words: what its parser takes, its stages, what its externs are asked, what it keeps from
 //! packet to packet. In: a checked program. Out: a text; the parts as data for other forms.
 
-use crate::program::{Key, Program, State, Target};
+use crate::program::{Asked, External, Key, KeyKind, Program, State, TableShape, Target};
 
 /// Nanoseconds of a cycle are these over the clock's MHz.
 const NS_MHZ: f64 = 1000.0;
@@ -34,6 +34,36 @@ pub struct ExternLine {
     pub response_bits: u32,
 }
 
+/// A line of the tables' table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableLine {
+    /// Its name.
+    pub name: String,
+    /// What it compares: the value, its bits, and how.
+    pub keys: Vec<(String, u32, &'static str)>,
+    /// Its actions, with their parameters.
+    pub actions: Vec<String>,
+    /// Entries at most.
+    pub size: u32,
+}
+
+/// A control of an event, explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventLine {
+    /// The event.
+    pub event: &'static str,
+    /// Of a queue: the words that it passes.
+    pub threshold: Option<u32>,
+    /// The control.
+    pub control: String,
+    /// Cycles from the event until all has happened.
+    pub cycles: u32,
+    /// The externs.
+    pub externs: Vec<ExternLine>,
+    /// Headers that it sends.
+    pub sends: Vec<(String, u32)>,
+}
+
 /// A pipeline, explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
@@ -47,6 +77,10 @@ pub struct Explanation {
     pub states: Vec<StateLine>,
     /// The externs.
     pub externs: Vec<ExternLine>,
+    /// Match-action tables, those of events included.
+    pub tables: Vec<TableLine>,
+    /// Controls of events.
+    pub events: Vec<EventLine>,
     /// Headers that the deparser sends if they are valid, with their bytes.
     pub sends: Vec<(String, u32)>,
 }
@@ -55,31 +89,31 @@ impl Explanation {
     /// Explains a program.
     pub fn of(program: &Program) -> Self {
         let stages = &program.stages;
-        let bits = |fields: &[(String, u32)]| fields.iter().map(|(_, bits)| bits).sum();
-        let external = |(external, asked): (&crate::program::External, &Option<_>)| {
-            let asked: &Option<crate::program::Asked> = asked;
-            ExternLine {
-                name: external.name.clone(),
-                latency: external.latency,
-                from: asked.map(|asked| asked.from),
-                is_event: asked.is_some_and(|asked| asked.is_event),
-                request_bits: bits(&external.request),
-                response_bits: bits(&external.response),
+        let mut tables: Vec<&TableShape> = Vec::new();
+        let programs =
+            [program].into_iter().chain(program.events.iter().map(|event| &event.program));
+        for table in programs.flat_map(|program| &program.tables) {
+            if !tables.iter().any(|known| known.name == table.name) {
+                tables.push(table);
             }
+        }
+        let event = |event: &crate::program::Event| EventLine {
+            event: event.kind.name(),
+            threshold: Some(event.threshold).filter(|words| *words > 0),
+            control: event.program.blocks[1].clone(),
+            cycles: event.program.stages.cycles,
+            externs: extern_lines(&event.program),
+            sends: sent(&event.program),
         };
-        let mut sends = Vec::new();
-        crate::program::visit(&program.deparser, &mut |step| {
-            if let crate::program::StepKind::Emit(header, _) = step.kind {
-                sends.push(header_line(program, header));
-            }
-        });
         Self {
             blocks: program.blocks.clone(),
             cycles: stages.cycles,
             parser_cycles: stages.parser,
             states: program.states.iter().map(|state| state_line(program, state)).collect(),
-            externs: program.externs.iter().zip(&stages.externs).map(external).collect(),
-            sends,
+            externs: extern_lines(program),
+            tables: tables.into_iter().map(table_line).collect(),
+            events: program.events.iter().map(event).collect(),
+            sends: sent(program),
         }
     }
 
@@ -110,30 +144,110 @@ impl Explanation {
             text += &format!("    {:width$}  {extracts:24}  {}\n", state.name, leads.join("; "));
         }
         text += "\nexterns, in cycles from the header's arrival\n";
-        let width = self.externs.iter().map(|external| external.name.len()).max().unwrap_or(0);
-        for external in &self.externs {
-            let when = match (external.from, external.is_event) {
-                (None, _) => "never asked".to_owned(),
-                (Some(from), true) => format!("an event in cycle {}", from + external.latency),
-                (Some(from), false) => {
-                    format!("asked in {from}, answers in {}", from + external.latency)
-                }
-            };
+        text += &externs_text(&self.externs);
+        if !self.tables.is_empty() {
+            text += "\ntables\n";
+        }
+        for table in &self.tables {
+            let keys =
+                table.keys.iter().map(|(name, bits, kind)| format!("{name} ({bits}, {kind})"));
+            let keys: Vec<_> = keys.collect();
             text += &format!(
-                "    {:width$}  {when:24}  {} bits there, {} back\n",
-                external.name, external.request_bits, external.response_bits
+                "    {}  by {}; up to {} entries: {}\n",
+                table.name,
+                keys.join(", "),
+                table.size,
+                table.actions.join(", ")
             );
         }
-        if self.externs.is_empty() {
-            text += "    none\n";
+        text += &format!("\ndeparser: {}\n", sends_text(&self.sends));
+        for event in &self.events {
+            let words = event.threshold.map(|words| format!(" of {words} words"));
+            text += &format!(
+                "\nevent: {}{}, {}: {}\n",
+                event.event,
+                words.unwrap_or_default(),
+                event.control,
+                cycles(event.cycles)
+            );
+            text += &externs_text(&event.externs);
+            if !event.sends.is_empty() {
+                text += &format!("    sends {}\n", sends_text(&event.sends));
+            }
         }
-        let sends: Vec<_> =
-            self.sends.iter().map(|(name, bytes)| format!("{name}, {bytes} B")).collect();
-        let sends =
-            if sends.is_empty() { "the payload alone".to_owned() } else { sends.join("; ") };
-        text += &format!("\ndeparser: {sends}\n");
         text
     }
+}
+
+/// Writes lines of externs.
+fn externs_text(externs: &[ExternLine]) -> String {
+    let mut text = String::new();
+    let width = externs.iter().map(|external| external.name.len()).max().unwrap_or(0);
+    for external in externs {
+        let when = match (external.from, external.is_event) {
+            (None, _) => "never asked".to_owned(),
+            (Some(from), true) => format!("an event in cycle {}", from + external.latency),
+            (Some(from), false) => {
+                format!("asked in {from}, answers in {}", from + external.latency)
+            }
+        };
+        text += &format!(
+            "    {:width$}  {when:24}  {} bits there, {} back\n",
+            external.name, external.request_bits, external.response_bits
+        );
+    }
+    if externs.is_empty() {
+        text += "    none\n";
+    }
+    text
+}
+
+fn sends_text(sends: &[(String, u32)]) -> String {
+    let sends: Vec<_> = sends.iter().map(|(name, bytes)| format!("{name}, {bytes} B")).collect();
+    if sends.is_empty() { "the payload alone".to_owned() } else { sends.join("; ") }
+}
+
+fn extern_lines(program: &Program) -> Vec<ExternLine> {
+    let bits = |fields: &[(String, u32)]| fields.iter().map(|(_, bits)| bits).sum();
+    let line = |(external, asked): (&External, &Option<Asked>)| ExternLine {
+        name: external.name.clone(),
+        latency: external.latency,
+        from: asked.map(|asked| asked.from),
+        is_event: asked.is_some_and(|asked| asked.is_event),
+        request_bits: bits(&external.request),
+        response_bits: bits(&external.response),
+    };
+    program.externs.iter().zip(&program.stages.externs).map(line).collect()
+}
+
+fn table_line(table: &TableShape) -> TableLine {
+    let kind = |kind| match kind {
+        KeyKind::Exact => "exact",
+        KeyKind::Prefix => "lpm",
+        KeyKind::Ternary => "ternary",
+    };
+    let keys = table.keys.iter().map(|key| (key.name.clone(), key.width, kind(key.kind)));
+    let actions = table.actions.iter().map(|action| {
+        let own = action.parameters.iter().map(|(name, bits)| format!("{name} {bits}"));
+        format!("{}({})", action.name, own.collect::<Vec<_>>().join(", "))
+    });
+    TableLine {
+        name: table.name.clone(),
+        keys: keys.collect(),
+        actions: actions.collect(),
+        size: table.size,
+    }
+}
+
+/// Lists the headers that a program sends.
+fn sent(program: &Program) -> Vec<(String, u32)> {
+    let mut sends = Vec::new();
+    crate::program::visit(&program.deparser, &mut |step| {
+        if let crate::program::StepKind::Emit(header, _) = step.kind {
+            sends.push(header_line(program, header));
+        }
+    });
+    sends
 }
 
 /// Writes a number of cycles.

@@ -67,7 +67,7 @@ struct Flow<'a> {
 
 /// Looks at a whole program; marks reads that may go wrong.
 pub fn check(program: &mut Program, found: &mut Diagnostics) {
-    let Program { slots, headers, externs, states, control, deparser, regions, .. } = program;
+    let Program { slots, headers, externs, states, control, deparser, regions, told, .. } = program;
     let mut validity = vec![None; slots.len()];
     for (number, header) in headers.iter().enumerate() {
         validity[header.valid as usize] = Some(number as u32);
@@ -81,7 +81,7 @@ pub fn check(program: &mut Program, found: &mut Diagnostics) {
         asked: vec![None; externs.len()],
     };
     // The architecture fills both kinds of metadata.
-    for (first, count) in &regions[1..] {
+    for (first, count) in regions[1..].iter().chain([&*told]) {
         start.set[*first as usize..(*first + *count) as usize].fill((true, true));
     }
     let mut arriving: Vec<Option<Known>> = vec![None; states.len()];
@@ -125,13 +125,14 @@ pub fn check(program: &mut Program, found: &mut Diagnostics) {
     });
     for (external, _) in externs.iter().zip(&applied).filter(|(_, applied)| !**applied) {
         let message = format!("{} is never asked", external.name);
-        let help = format!("call {}.apply(request, answer), or remove it", external.name);
+        let what = if external.table.is_some() { "" } else { "request, answer" };
+        let help = format!("call {}.apply({what}), or remove it", external.name);
         found.push(Diagnostic::warning(external.span, message).help(help));
     }
 }
 
 /// Gives an order of the states in which each comes behind all that lead to it.
-pub(crate) fn order(states: &[crate::program::State]) -> Vec<usize> {
+pub fn order(states: &[crate::program::State]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; states.len()];
     let mut way = Vec::new();

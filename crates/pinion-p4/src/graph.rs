@@ -9,11 +9,12 @@ use crate::program::{Binary, Slot, Unary, binary, mask, unary};
 const DEEPEST_ATOM: u32 = 64;
 
 /// Number of a node.
-pub(crate) type NodeId = u32;
+pub type NodeId = u32;
 
 /// What gives a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A number.
     Constant(u128),
     /// What a place holds when the block begins.
     Input(Slot),
@@ -22,12 +23,17 @@ pub(crate) enum Kind {
     /// What stands in a register: an answer, or what one way or another has left. The number tells
     /// apart what stands there at different times. In hardware: an extern's answer, and which field.
     Fixed(u16, u32),
+    /// An operator of one operand.
     Unary(Unary, NodeId),
+    /// An operator of two.
     Binary(Binary, NodeId, NodeId),
     /// Bits from this one on.
     Slice(NodeId, u32),
+    /// The same number in other bits.
     Resize(NodeId),
+    /// The first one's bits before the second's.
     Join(NodeId, NodeId),
+    /// The second if the first is true, else the third.
     Choice(NodeId, NodeId, NodeId),
     /// The first, with the bits from this one on replaced by the second.
     SetBits(NodeId, NodeId, u32),
@@ -35,13 +41,16 @@ pub(crate) enum Kind {
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Node {
+pub struct Node {
+    /// What gives it.
     pub kind: Kind,
+    /// Its bits.
     pub width: u32,
 }
 
 impl Node {
-    pub(crate) fn operands(&self) -> impl Iterator<Item = NodeId> {
+    /// Lists the values that it is made of.
+    pub fn operands(&self) -> impl Iterator<Item = NodeId> {
         let of = match self.kind {
             Kind::Constant(_) | Kind::Input(_) | Kind::Field(_) | Kind::Fixed(..) => [None; 3],
             Kind::Unary(_, of) | Kind::Slice(of, _) | Kind::Resize(of) => [Some(of), None, None],
@@ -56,7 +65,7 @@ impl Node {
 
 /// All values of a program.
 #[derive(Debug, Default)]
-pub(crate) struct Graph {
+pub struct Graph {
     nodes: Vec<Node>,
     /// By node: operators on top of each other.
     depths: Vec<u32>,
@@ -67,31 +76,35 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// Counts the nodes.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    pub(crate) fn get(&self, id: NodeId) -> Node {
+    /// Gives a value.
+    pub fn get(&self, id: NodeId) -> Node {
         self.nodes[id as usize]
     }
 
-    pub(crate) fn width(&self, id: NodeId) -> u32 {
+    /// Gives a value's bits.
+    pub fn width(&self, id: NodeId) -> u32 {
         self.get(id).width
     }
 
-    pub(crate) fn as_constant(&self, id: NodeId) -> Option<u128> {
+    /// Gives a value's number if it is constant.
+    pub fn as_constant(&self, id: NodeId) -> Option<u128> {
         match self.get(id).kind {
             Kind::Constant(value) => Some(value),
             _ => None,
         }
     }
 
-    pub(crate) fn constant(&mut self, value: u128, width: u32) -> NodeId {
+    /// Makes a number.
+    pub fn constant(&mut self, value: u128, width: u32) -> NodeId {
         self.number(Kind::Constant(mask(value, width)), width)
     }
 
     /// Gives the node of something that cannot be folded.
-    pub(crate) fn number(&mut self, kind: Kind, width: u32) -> NodeId {
+    pub fn number(&mut self, kind: Kind, width: u32) -> NodeId {
         let node = Node { kind, width };
         let next = self.nodes.len() as NodeId;
         let number = *self.numbers.entry(node).or_insert(next);
@@ -108,11 +121,12 @@ impl Graph {
     }
 
     /// Counts the operators on top of each other.
-    pub(crate) fn depth(&self, id: NodeId) -> u32 {
+    pub fn depth(&self, id: NodeId) -> u32 {
         self.depths[id as usize]
     }
 
-    pub(crate) fn unary(&mut self, operator: Unary, of: NodeId, width: u32) -> NodeId {
+    /// Makes an operator of one operand.
+    pub fn unary(&mut self, operator: Unary, of: NodeId, width: u32) -> NodeId {
         if let Some(value) = self.as_constant(of) {
             return self.constant(unary(operator, value, width), width);
         }
@@ -122,13 +136,8 @@ impl Graph {
         }
     }
 
-    pub(crate) fn binary(
-        &mut self,
-        operator: Binary,
-        one: NodeId,
-        other: NodeId,
-        width: u32,
-    ) -> NodeId {
+    /// Makes an operator of two operands.
+    pub fn binary(&mut self, operator: Binary, one: NodeId, other: NodeId, width: u32) -> NodeId {
         let bits = self.width(one);
         let all = mask(u128::MAX, bits);
         let folded = match (self.as_constant(one), self.as_constant(other)) {
@@ -176,7 +185,8 @@ impl Graph {
         })
     }
 
-    pub(crate) fn slice(&mut self, of: NodeId, low: u32, width: u32) -> NodeId {
+    /// Takes bits of a value.
+    pub fn slice(&mut self, of: NodeId, low: u32, width: u32) -> NodeId {
         if let Some(value) = self.as_constant(of) {
             return self.constant(value.checked_shr(low).unwrap_or(0), width);
         }
@@ -188,7 +198,8 @@ impl Graph {
         }
     }
 
-    pub(crate) fn resize(&mut self, of: NodeId, width: u32) -> NodeId {
+    /// Gives a value other bits.
+    pub fn resize(&mut self, of: NodeId, width: u32) -> NodeId {
         match self.width(of) {
             own if own == width => of,
             own if own > width => self.slice(of, 0, width),
@@ -199,7 +210,8 @@ impl Graph {
         }
     }
 
-    pub(crate) fn join(&mut self, one: NodeId, other: NodeId, width: u32) -> NodeId {
+    /// Joins two values' bits.
+    pub fn join(&mut self, one: NodeId, other: NodeId, width: u32) -> NodeId {
         let by = self.width(other);
         match (self.as_constant(one), self.as_constant(other)) {
             (Some(one), Some(other)) => {
@@ -209,7 +221,8 @@ impl Graph {
         }
     }
 
-    pub(crate) fn choice(&mut self, parts: [NodeId; 3], width: u32) -> NodeId {
+    /// Makes a choice.
+    pub fn choice(&mut self, parts: [NodeId; 3], width: u32) -> NodeId {
         let [condition, one, other] = parts;
         match self.as_constant(condition) {
             Some(0) => other,
@@ -219,7 +232,8 @@ impl Graph {
         }
     }
 
-    pub(crate) fn set_bits(&mut self, old: NodeId, new: NodeId, low: u32) -> NodeId {
+    /// Replaces bits of a value.
+    pub fn set_bits(&mut self, old: NodeId, new: NodeId, low: u32) -> NodeId {
         let (width, bits) = (self.width(old), self.width(new));
         match (self.as_constant(old), self.as_constant(new)) {
             _ if bits == width => new,
@@ -234,7 +248,7 @@ impl Graph {
 
 impl Graph {
     /// Takes negations away.
-    pub(crate) fn positive(&self, mut id: NodeId) -> NodeId {
+    pub fn positive(&self, mut id: NodeId) -> NodeId {
         while let Kind::Unary(Unary::Not, inner) = self.get(id).kind {
             id = inner;
         }
@@ -242,7 +256,7 @@ impl Graph {
     }
 
     /// Finds a bool that a bool is made of, itself if it is made of none or of very many.
-    pub(crate) fn atom(&self, id: NodeId) -> Option<NodeId> {
+    pub fn atom(&self, id: NodeId) -> Option<NodeId> {
         let node = self.get(id);
         match node.kind {
             _ if node.width != 1 => None,
@@ -258,17 +272,17 @@ impl Graph {
     }
 
     /// Finds a bool by which something inside a value is chosen.
-    pub(crate) fn choice_atom(&self, id: NodeId) -> Option<NodeId> {
+    pub fn choice_atom(&self, id: NodeId) -> Option<NodeId> {
         self.atom(self.chosen_by[id as usize]?)
     }
 
     /// Lists the nodes that a node is made of.
-    pub(crate) fn operands(&self, id: NodeId) -> Vec<NodeId> {
+    pub fn operands(&self, id: NodeId) -> Vec<NodeId> {
         self.get(id).operands().collect()
     }
 
     /// Makes a node anew of other operands.
-    pub(crate) fn with(&mut self, id: NodeId, old: &[NodeId], new: &[NodeId]) -> NodeId {
+    pub fn with(&mut self, id: NodeId, old: &[NodeId], new: &[NodeId]) -> NodeId {
         if new == old {
             return id;
         }

@@ -2,9 +2,10 @@
 //! written in.
 //!
 //! The nanoPU paper (§3.1) puts a programmable pipeline between pins and NIC; NanoTransport (SOSR 2021)
-//! wrote NDP and Homa for it. Their programs have a parser, a control and a deparser, no tables, and
-//! externs that stand for the NIC's units and for registers. This crate knows nothing of a NIC: it reads
-//! and checks such programs, says how many stages they take, and makes them executable.
+//! wrote NDP and Homa for it. Their programs have a parser, a control and a deparser, and externs that stand
+//! for the NIC's units and for registers; ours may have match-action tables ([`table`]), and controls for events
+//! other than a packet's arrival. This crate knows nothing of a NIC: it reads and checks such programs,
+//! says how many stages they take, and makes them executable.
 //!
 //! The way of a program: [`preprocessor`] (files to words, by the [`lexer`]), [`parser`] (words to a
 //! tree, [`syntax`]), [`check`] (the tree to a [`program`]), [`flow`] (what may be read where). Each
@@ -23,8 +24,7 @@ pub mod diagnostic;
 pub mod explain;
 pub mod flat;
 pub mod flow;
-mod graph;
-pub mod hardware;
+pub mod graph;
 pub mod lexer;
 pub mod library;
 pub mod lnic;
@@ -34,6 +34,7 @@ pub mod program;
 pub mod source;
 pub mod stages;
 pub mod syntax;
+pub mod table;
 pub mod types;
 
 use diagnostic::{Diagnostic, Diagnostics};
@@ -64,17 +65,23 @@ pub fn load(name: &str, files: &dyn Files) -> Result<Checked, String> {
     if found.errors() == 0
         && let Some(program) = &mut program
     {
-        flow::check(program, &mut found);
-        match stages::stages(program) {
-            Ok(stages) => program.stages = stages,
-            Err(number) => {
-                let external = &program.externs[number];
-                let message = format!("{} waits for itself", external.name);
-                let help = "ask the externs in the same order everywhere: a pipeline has one";
-                found.push(Diagnostic::error(external.span, message).help(help));
-            }
-        }
+        follow(program, &mut found);
+        program.events.iter_mut().for_each(|event| follow(&mut event.program, &mut found));
     }
     let program = program.filter(|_| found.errors() == 0);
     Ok(Checked { sources, found, program })
+}
+
+/// Follows the ways of a pipeline, or of an event's control, and finds its stages.
+fn follow(program: &mut Program, found: &mut Diagnostics) {
+    flow::check(program, found);
+    match stages::stages(program) {
+        Ok(stages) => program.stages = stages,
+        Err(number) => {
+            let external = &program.externs[number];
+            let message = format!("{} waits for itself", external.name);
+            let help = "ask the externs in the same order everywhere: a pipeline has one";
+            found.push(Diagnostic::error(external.span, message).help(help));
+        }
+    }
 }

@@ -22,6 +22,19 @@ fn shipped(name: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Reads a file of this computer, or of what Pinion comes with.
+///
+/// # Errors
+/// What keeps it from being read.
+pub fn text(name: &str) -> Result<String, String> {
+    match fs::read_to_string(name) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            shipped(name).map(|(_, text)| text)
+        }
+        read => read.map_err(|error| reason(&error)),
+    }
+}
+
 /// Says what keeps a file from being read.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {

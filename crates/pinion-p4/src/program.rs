@@ -53,6 +53,73 @@ pub struct External {
     pub response: Vec<(String, u32)>,
     /// Where it is declared.
     pub span: Span,
+    /// The table that it is.
+    pub table: Option<u32>,
+}
+
+/// Names the ways to compare a value with that of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyKind {
+    /// All bits.
+    Exact,
+    /// The first bits, as many as the entry says; the longest counts.
+    Prefix,
+    /// The bits of the entry's mask.
+    Ternary,
+}
+
+/// Describes a value that a table compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyShape {
+    /// Its name.
+    pub name: String,
+    /// Its bits.
+    pub width: u32,
+    /// How it is compared.
+    pub kind: KeyKind,
+}
+
+/// Describes an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionShape {
+    /// Its name.
+    pub name: String,
+    /// What entries give, with the bits of each.
+    pub parameters: Vec<(String, u32)>,
+}
+
+/// An action with its arguments; one behind the last action does nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Number of the action among the table's.
+    pub action: u32,
+    /// What its parameters are.
+    pub arguments: Vec<u128>,
+}
+
+/// Describes a match-action table.
+#[derive(Clone, Debug)]
+pub struct TableShape {
+    /// Its name.
+    pub name: String,
+    /// What it compares.
+    pub keys: Vec<KeyShape>,
+    /// What entries may do.
+    pub actions: Vec<ActionShape>,
+    /// Entries at most.
+    pub size: u32,
+    /// What is done where no entry fits.
+    pub default: Row,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+impl TableShape {
+    /// Tells whether another one compares and does the same.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let parts = |it: &Self| (it.keys.clone(), it.actions.clone(), it.size, it.default.clone());
+        self.name == other.name && parts(self) == parts(other)
+    }
 }
 
 /// Operators of one operand.
@@ -321,6 +388,50 @@ pub struct Stages {
     pub cycles: u32,
 }
 
+/// Names the events, other than a packet's arrival, that a program may handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// A timer fires that a control has started.
+    Timer,
+    /// The NIC drops a packet.
+    Drop,
+    /// A packet has come without its payload, since a switch has cut it.
+    Trim,
+    /// A queue of received words passes its threshold.
+    Queue,
+    /// A message is whole and has gone to its queue.
+    Delivery,
+}
+
+impl EventKind {
+    /// All kinds, in the order of the enum.
+    pub const ALL: [Self; 5] = [Self::Timer, Self::Drop, Self::Trim, Self::Queue, Self::Delivery];
+
+    /// Names it as reports do.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Timer => "timer",
+            Self::Drop => "drop",
+            Self::Trim => "trim",
+            Self::Queue => "queue",
+            Self::Delivery => "delivery",
+        }
+    }
+}
+
+/// A control that handles an event.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The event.
+    pub kind: EventKind,
+    /// Of a queue: the words of 64 bytes that it passes.
+    pub threshold: u32,
+    /// Where it is named.
+    pub span: Span,
+    /// What is done: a program without a parser.
+    pub program: Program,
+}
+
 /// A checked program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -330,6 +441,8 @@ pub struct Program {
     pub headers: Vec<Header>,
     /// All externs.
     pub externs: Vec<External>,
+    /// All match-action tables.
+    pub tables: Vec<TableShape>,
     /// The parser's states; the first is `start`.
     pub states: Vec<State>,
     /// What the control does.
@@ -341,6 +454,11 @@ pub struct Program {
     /// First and number of the places of headers, metadata and standard metadata, which the
     /// architecture gives and takes. Their names begin with `hdr.`, `meta.` and `smeta.`.
     pub regions: [(Slot, u32); 3],
+    /// First and number of the places that tell a control of an event what has happened; their names
+    /// begin with `event.`.
+    pub told: (Slot, u32),
+    /// Controls of events.
+    pub events: Vec<Event>,
     /// When its externs are asked, and how long it takes.
     pub stages: Stages,
 }

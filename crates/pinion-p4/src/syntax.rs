@@ -101,6 +101,10 @@ pub enum StatementKind {
     Call(Expr),
     /// `if (condition) … else …`.
     If(Expr, Box<Statement>, Option<Box<Statement>>),
+    /// An action of tables.
+    Action(Action),
+    /// A match-action table.
+    Table(Table),
     /// `exit;` or `return;`: the block ends here.
     Exit,
     /// `;` alone.
@@ -129,6 +133,41 @@ pub struct Instance {
     pub arguments: Vec<Expr>,
     /// Its name.
     pub name: Name,
+}
+
+/// A declaration of an action.
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// Its name.
+    pub name: Name,
+    /// What entries give.
+    pub parameters: Vec<Parameter>,
+    /// What it does.
+    pub body: Vec<Statement>,
+}
+
+/// A value that a table compares.
+#[derive(Clone, Debug)]
+pub struct TableKey {
+    /// The value.
+    pub value: Expr,
+    /// How: `exact`, `lpm` or `ternary`.
+    pub kind: Name,
+}
+
+/// A declaration of a match-action table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: Name,
+    /// What it compares.
+    pub keys: Vec<TableKey>,
+    /// What entries may do.
+    pub actions: Vec<Name>,
+    /// How many entries there may be.
+    pub size: Option<Expr>,
+    /// What is done where no entry fits, with arguments.
+    pub default: Option<(Name, Vec<Expr>)>,
 }
 
 /// A field of a struct or header.

@@ -29,8 +29,8 @@ pub const MACHINE: &str = "machine.toml";
 pub const MACHINE_BASE: &str = "machine-base.toml";
 /// What a key of a nanoPU's machine begins with that names a P4 program.
 pub const TRANSPORT: &str = "transport.";
-/// The keys of those, each the program's name beside the manifest as well.
-pub const PIPELINES: [&str; 2] = ["ingress", "egress"];
+/// The keys of those and of their tables' entries, each the name beside the manifest as well.
+pub const PIPELINES: [&str; 3] = ["ingress", "egress", "tables"];
 /// What only a build wants to know.
 const BUILDS: [&str; 5] = ["sources", "include_dirs", "defines", "cflags", "cxxflags"];
 

@@ -150,7 +150,11 @@ fn check_paths(manifest: &Manifest) -> Result<()> {
         paths.extend(named.map(|(key, path)| (format!("context[{index}].{key}"), path)));
     }
     if let Some(service) = manifest.nanoservice() {
-        let programs = [("ingress", &service.ingress), ("egress", &service.egress)];
+        let programs = [
+            ("ingress", &service.ingress),
+            ("egress", &service.egress),
+            ("tables", &service.tables),
+        ];
         let named = programs.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?)));
         paths.extend(named.map(|(key, path)| (format!("transport.{key}"), path)));
     }

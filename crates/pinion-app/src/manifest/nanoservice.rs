@@ -23,6 +23,8 @@ pub struct Nanoservice {
     pub ingress: Option<PathBuf>,
     /// The same for packets on their way out.
     pub egress: Option<PathBuf>,
+    /// Name of the file of the entries of their tables.
+    pub tables: Option<PathBuf>,
     /// Lists numbers of the machine that it wants changed, as `key=value`; `--set` goes before.
     pub set: Vec<String>,
 }
@@ -45,13 +47,15 @@ pub(super) struct RawTransport {
     kind: Option<String>,
     ingress: Option<PathBuf>,
     egress: Option<PathBuf>,
+    tables: Option<PathBuf>,
 }
 
 impl Nanoservice {
     /// Lists what it says about the machine's transport, as `key=value`.
     pub fn transport_overrides(&self) -> Vec<String> {
         let kind = self.transport.iter().map(|kind| format!("transport.kind={kind}"));
-        let files = [("ingress", &self.ingress), ("egress", &self.egress)];
+        let files =
+            [("ingress", &self.ingress), ("egress", &self.egress), ("tables", &self.tables)];
         let files = files.into_iter().filter_map(|(key, file)| {
             Some(format!("transport.{key}={}", file.as_ref()?.display()))
         });
@@ -96,6 +100,7 @@ pub(super) fn check(
             _ => file,
         };
         (service.ingress, service.egress) = (table.ingress.map(find), table.egress.map(find));
+        service.tables = table.tables.map(find);
     }
     Ok(service)
 }

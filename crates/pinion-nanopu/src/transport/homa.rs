@@ -297,8 +297,10 @@ mod tests {
     /// Gives Homa twice: as it is here, and as P4.
     fn both(rtt_packets: u16) -> [Box<dyn Transport>; 2] {
         let (messages, overcommitment) = (16, 3);
-        let programs = Pipelines::load("sdk/p4/homa/ingress.p4", "sdk/p4/homa/egress.p4").unwrap();
+        let programs =
+            Pipelines::load("sdk/p4/homa/ingress.p4", "sdk/p4/homa/egress.p4", None).unwrap();
         let numbers = Numbers {
+            control_port: 0,
             rtt_packets,
             messages,
             overcommitment,

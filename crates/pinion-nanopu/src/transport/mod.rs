@@ -11,6 +11,7 @@
 //! nothing but frames and the three requests here. To add a transport, write one file
 //! that implements [`Transport`], and name it in [`build`].
 
+mod header;
 pub mod homa;
 pub mod ndp;
 pub mod p4;
@@ -22,12 +23,17 @@ pub mod udp;
 
 use pinion_net::frame::lnic::{Flags, Header, NotLnic};
 
-pub use self::requests::{ControlRequest, Credit, Delivered};
+pub use self::header::{control_header, data_header};
+pub use self::requests::{ControlRequest, Credit, Delivered, Made};
 use crate::Cycle;
 pub use crate::address::Address;
 use crate::machine::transport::{TransportKind, TransportSection};
 pub use crate::packets::{MAX_PACKETS, Packets};
 pub use pinion_p4::lnic::PipelineCycles;
+pub use pinion_p4::lnic::event::Happening;
+pub use pinion_p4::lnic::kept::Counts;
+pub use pinion_p4::program::EventKind;
+pub use pinion_p4::table::entries::Change;
 
 /// Makes the transport that a configuration names, for `messages` incoming messages at a time.
 ///
@@ -46,8 +52,15 @@ pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> 
             let port_base = section.udp.port_base;
             let acknowledge_again = again;
             let overcommitment = section.homa.overcommitment.max(1);
-            let numbers =
-                p4::Numbers { rtt_packets, messages, acknowledge_again, overcommitment, port_base };
+            let control_port = section.control_port;
+            let numbers = p4::Numbers {
+                rtt_packets,
+                messages,
+                acknowledge_again,
+                overcommitment,
+                port_base,
+                control_port,
+            };
             Box::new(p4::P4::new(pipelines, numbers))
         }
         TransportKind::Raw => Box::new(raw::Raw),
@@ -113,6 +126,8 @@ pub enum Verdict {
     Whole,
     /// There is nothing to deliver: control frames and trimmed packets.
     Consume,
+    /// It has left the pipeline by the way it came: nothing is delivered.
+    Return,
     /// The frame is dropped for this reason.
     Drop(DropReason),
 }
@@ -392,6 +407,49 @@ pub trait Transport: Send + Sync + Sync + Duplicate {
         None
     }
 
+    /// Tells whether anything comes of a packet, or happens, besides what verdicts and requests say.
+    fn is_event_driven(&self) -> bool {
+        false
+    }
+
+    /// Hears the cycle of what comes next, and that in which its requests take effect.
+    fn tell_time(&mut self, at: Cycle, decided: Cycle) {
+        let _ = (at, decided);
+    }
+
+    /// Gives, once, what the pipeline has made of the packet or event at hand besides its verdict.
+    fn made(&mut self) -> Option<Box<Made>> {
+        None
+    }
+
+    /// Gives the cycles from an event to what it makes others do, if a control handles it, and, of a queue,
+    /// the words that it passes.
+    fn handles(&self, event: EventKind) -> Option<(Cycle, u32)> {
+        let _ = event;
+        None
+    }
+
+    /// Lets the control of an event do what it says.
+    fn happen(&mut self, event: EventKind, happening: &Happening, externs: &mut dyn Externs) {
+        let _ = (event, happening, externs);
+    }
+
+    /// Gives the cycle in which the next timer of the program fires, and the timer.
+    fn next_timer(&self) -> Option<(Cycle, u16)> {
+        None
+    }
+
+    /// Changes tables of the programs.
+    fn change_tables(&mut self, changes: &[Change]) {
+        let _ = changes;
+    }
+
+    /// Tells what tables and events of the way in, or of the way out, have counted, if there are some.
+    fn counts(&self, is_ingress: bool) -> Option<Counts> {
+        let _ = is_ingress;
+        None
+    }
+
     /// Tells what went wrong with packets, in sentences without a stop.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
@@ -413,47 +471,5 @@ impl<T: Transport + Clone + 'static> Duplicate for T {
 impl Clone for Box<dyn Transport> {
     fn clone(&self) -> Self {
         self.as_ref().duplicate()
-    }
-}
-
-/// Fills the fields of a data packet's header that all transports have; the protocol is left zero.
-/// The pull offset, of no use in a data packet, carries the [generation](Outgoing::generation).
-pub fn data_header(message: &Outgoing, packet: u8, own: &Address) -> Header {
-    Header {
-        dst_mac: own.next_hop_mac,
-        src_mac: own.mac,
-        src_ip: own.ip,
-        dst_ip: message.dst_ip,
-        flags: Flags::DATA,
-        src_context: message.src_context,
-        dst_context: message.dst_context,
-        msg_len: message.msg_len,
-        pkt_offset: packet,
-        pull_offset: message.generation,
-        tx_msg_id: message.tx_msg_id,
-        buf_ptr: message.buf_ptr,
-        buf_size_class: message.buf_size_class,
-        ..Header::default()
-    }
-}
-
-/// Fills a control frame's header as all transports do: the fields of the frame it answers, with
-/// contexts and addresses swapped.
-pub fn control_header(request: &ControlRequest, flags: Flags, own: &Address) -> Header {
-    let answers = &request.answers;
-    Header {
-        dst_mac: own.next_hop_mac,
-        src_mac: own.mac,
-        tos: 0,
-        src_ip: own.ip,
-        dst_ip: answers.src_ip,
-        flags,
-        src_context: answers.dst_context,
-        dst_context: answers.src_context,
-        pull_offset: request.pull_offset,
-        grant_priority: request.grant_priority,
-        // A data packet's pull offset is its message's generation.
-        answers: answers.pull_offset,
-        ..*answers
     }
 }

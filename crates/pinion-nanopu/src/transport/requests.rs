@@ -2,6 +2,7 @@
 
 use pinion_net::frame::lnic::Header;
 
+use super::Change;
 use crate::Cycle;
 
 /// Asks the packet generator for control frames (the transport's answer to a data packet).
@@ -51,4 +52,15 @@ pub struct Credit {
     pub credit: Option<u16>,
     /// Priority to send with from now on (grants).
     pub priority: u8,
+}
+
+/// What a pipeline has made of a packet or an event besides its verdict.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// What is to be delivered instead of the frame's payload.
+    pub payload: Option<Vec<u8>>,
+    /// Frames that leave.
+    pub frames: Vec<Vec<u8>>,
+    /// Changes of tables.
+    pub changes: Vec<Change>,
 }

@@ -30,7 +30,7 @@ fn ndp(is_p4: bool, messages: usize) -> Box<dyn Transport> {
         return Box::new(Ndp::new(2, messages, false));
     }
     let numbers = Numbers { rtt_packets: 2, messages, ..Numbers::default() };
-    let pipelines = Pipelines::load("sdk/p4/ndp/ingress.p4", "sdk/p4/ndp/egress.p4");
+    let pipelines = Pipelines::load("sdk/p4/ndp/ingress.p4", "sdk/p4/ndp/egress.p4", None);
     Box::new(P4::new(pipelines.expect("NDP's programs").into(), numbers))
 }
 

@@ -7,6 +7,7 @@ use pinion_nanopu::event::{Event, NanoPu, Told};
 use pinion_nanopu::hart_interface::{Command, HartInterface};
 use pinion_nanopu::nic::receive::{Receive, Requests};
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
+use pinion_nanopu::transport::Change;
 use pinion_sim::probe::Hears;
 
 use crate::set::{Action, Row, ZERO};
@@ -54,6 +55,8 @@ impl Requests for Nobody {
     fn control(&mut self, _: ControlRequest) {}
     fn delivered(&mut self, _: Delivered) {}
     fn credit(&mut self, _: Credit) {}
+    fn frame(&mut self, _: Cycle, _: Vec<u8>) {}
+    fn change_tables(&mut self, _: &[Change]) {}
 }
 
 /// Says which instruction of the polling loop a thread goes on with.

@@ -281,7 +281,7 @@ fn ndp(is_p4: bool, rtt_packets: u16) -> Box<dyn Transport> {
         return Box::new(Ndp::new(rtt_packets, 128, false));
     }
     let numbers = Numbers { rtt_packets, messages: 128, ..Numbers::default() };
-    let pipelines = Pipelines::load("sdk/p4/ndp/ingress.p4", "sdk/p4/ndp/egress.p4");
+    let pipelines = Pipelines::load("sdk/p4/ndp/ingress.p4", "sdk/p4/ndp/egress.p4", None);
     Box::new(P4::new(pipelines.expect("NDP's programs").into(), numbers))
 }
 

@@ -56,6 +56,7 @@ impl Checker<'_> {
                 None => {
                     let slot = match regions {
                         Some(regions) if number < 3 => regions[number],
+                        Some(_) if self.program.told.1 > 0 => self.program.told.0,
                         _ => self.allocate(&ty, &parameter.name.text, parameter.name.span),
                     };
                     number += 1;

@@ -422,7 +422,8 @@ impl Checker<'_> {
             self.no_arguments(arguments);
             return Some(Typed::of(Type::Bool, Value::slot(place.slot, 1, span)));
         }
-        let help = "externs answer by their last argument: name.apply(request, answer);";
+        let help = "externs answer by their last argument: name.apply(request, answer); of a table ask if \
+                    (name.apply().hit)";
         self.error(span, "this call gives no value", help);
         None
     }

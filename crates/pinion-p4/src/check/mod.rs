@@ -5,11 +5,13 @@
 mod block;
 mod constant;
 mod declaration;
+mod event;
 mod expression;
 mod package;
 mod place;
 mod state;
 mod statement;
+mod table;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,6 +43,10 @@ enum Symbol {
     PacketOut,
     /// An extern object.
     External(usize),
+    /// An action of tables.
+    Action(usize),
+    /// A match-action table.
+    Table(usize),
 }
 
 /// Says what kind of block is looked at: only some statements make sense in each.
@@ -64,6 +70,8 @@ struct Checker<'a> {
     scopes: Vec<HashMap<Arc<str>, (Symbol, Span)>>,
     /// Types of the request and answer of each extern.
     signatures: Vec<[Type; 2]>,
+    actions: Vec<table::KnownAction>,
+    tables: Vec<table::KnownTable>,
     role: Role,
     /// Slots are used up; said once.
     is_full: bool,
@@ -87,6 +95,8 @@ pub fn check(tree: &[Declaration], found: &mut Diagnostics) -> Option<Program> {
         blocks: HashMap::new(),
         scopes: vec![HashMap::new()],
         signatures: Vec::new(),
+        actions: Vec::new(),
+        tables: Vec::new(),
         role: Role::Control,
         is_full: false,
     };

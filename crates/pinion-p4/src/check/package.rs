@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::block::REGIONS;
+use super::event::event_of;
 use super::{Checker, Kind, Role, Symbol};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -14,11 +15,17 @@ use crate::types::Type;
 const MAIN: &str =
     "the last line is XilinxPipeline(MyParser(), MyProcessing(), MyDeparser()) main;";
 
+/// What types stand for that a package leaves open, and where that was said.
+pub(super) type Bound = HashMap<Arc<str>, (Type, Span)>;
+
 impl<'a> Checker<'a> {
     /// Checks all blocks, and puts those that `main` names together. Tells whether there is a whole
     /// program.
-    pub(super) fn assemble(&mut self, mains: &[&Instance]) -> bool {
-        let parts = match mains {
+    pub(super) fn assemble(&mut self, objects: &[&Instance]) -> bool {
+        let (events, mains): (Vec<&Instance>, Vec<&Instance>) =
+            objects.iter().copied().partition(|object| event_of(object).is_some());
+        let mut bound = HashMap::new();
+        let parts = match &mains[..] {
             [] if self.blocks.is_empty() => return false,
             [] => {
                 let span = self.blocks.values().map(|block| head(block).name.span).max_by_key(key);
@@ -31,15 +38,22 @@ impl<'a> Checker<'a> {
                         Diagnostic::error(second.name.span, "a second object besides `main`");
                     self.found.push(error.related(main.name.span, "the first").help(MAIN));
                 }
-                self.main(main)
+                self.main(main, &mut bound)
             }
         };
-        let used: Vec<&str> = parts.iter().flatten().map(|block| &*head(block).name.text).collect();
+        let handlers = match parts {
+            Some(_) => self.handlers(&events, &mut bound),
+            None => Vec::new(),
+        };
+        let blocks = parts.iter().flatten().chain(handlers.iter().map(|handler| &handler.block));
+        let used: Vec<&str> = blocks.map(|block| &*head(block).name.text).collect();
         let mut unused: Vec<&Declaration> = self.blocks.values().copied().collect();
         unused.retain(|block| !used.contains(&&*head(block).name.text));
         unused.sort_by_key(|block| key(&head(block).name.span));
         if let Some(parts) = parts {
             self.blocks_of(parts);
+            handlers.iter().for_each(|handler| self.event(handler, parts[2]));
+            self.timers();
         }
         for block in unused {
             if parts.is_some() {
@@ -50,9 +64,11 @@ impl<'a> Checker<'a> {
             }
             // What is wrong in it is told all the same; nothing of it becomes part of the program.
             let (externs, signatures) = (self.program.externs.clone(), self.signatures.clone());
+            let tables = self.program.tables.clone();
             let (slots, headers) = (self.program.slots.len(), self.program.headers.len());
             self.block(block, self.role_of(block), None);
             (self.program.externs, self.signatures) = (externs, signatures);
+            self.program.tables = tables;
             self.program.slots.truncate(slots);
             self.program.headers.truncate(headers);
         }
@@ -88,7 +104,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Finds parser, control and deparser that `main` names.
-    fn main(&mut self, main: &Instance) -> Option<[&'a Declaration; 3]> {
+    fn main(&mut self, main: &Instance, bound: &mut Bound) -> Option<[&'a Declaration; 3]> {
         let TypeKind::Named(name, _) = &main.ty.kind else {
             self.error(main.ty.span, "`main` is no package", MAIN);
             return None;
@@ -108,10 +124,9 @@ impl<'a> Checker<'a> {
             self.error(main.ty.span, message, MAIN);
             return None;
         }
-        let mut bound: HashMap<Arc<str>, (Type, Span)> = HashMap::new();
         let (mut parser, mut control, mut deparser) = (None, None, None);
         for (parameter, argument) in package.parameters.iter().zip(&main.arguments) {
-            let block = self.argument(parameter, argument, &mut bound)?;
+            let block = self.argument(parameter, argument, bound)?;
             let part = match self.role_of(block) {
                 Role::Parser => &mut parser,
                 Role::Control => &mut control,
@@ -128,11 +143,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks that a block is of the type that the package wants.
-    fn argument(
+    pub(super) fn argument(
         &mut self,
         parameter: &Parameter,
         argument: &Expr,
-        bound: &mut HashMap<Arc<str>, (Type, Span)>,
+        bound: &mut Bound,
     ) -> Option<&'a Declaration> {
         let named = match &argument.kind {
             ExprKind::Call(callee, arguments) if arguments.is_empty() => match &callee.kind {
@@ -190,7 +205,7 @@ impl<'a> Checker<'a> {
         own: &Parameter,
         wanted: &Parameter,
         names: &HashMap<&str, Arc<str>>,
-        bound: &mut HashMap<Arc<str>, (Type, Span)>,
+        bound: &mut Bound,
     ) -> bool {
         let Some(ty) = self.resolve(&own.ty) else { return false };
         if own.direction != wanted.direction {
@@ -245,7 +260,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Gives the head of a block.
-fn head(block: &Declaration) -> &Head {
+pub(super) fn head(block: &Declaration) -> &Head {
     match block {
         Declaration::Parser(head, ..)
         | Declaration::Control(head, ..)

@@ -28,6 +28,11 @@ impl Checker<'_> {
                 let place = self.place(object)?;
                 self.member(&place, object, member)
             }
+            _ if self.table_call(expr).is_some() => {
+                let help = "write if (name.apply().hit) { … }";
+                self.error(expr.span, "a table is asked by a statement, or an if, alone", help);
+                None
+            }
             _ => {
                 let help = "a variable, or a field of a struct or header, is needed here";
                 self.error(expr.span, "this is no place that holds a value", help);
@@ -47,6 +52,14 @@ impl Checker<'_> {
             Some(Symbol::External(_)) => {
                 let help = format!("ask it: {name}.apply(request, answer);");
                 (format!("`{name}` is an extern, not a value"), help)
+            }
+            Some(Symbol::Action(_)) => {
+                let help = "name it in a table's actions; entries choose it";
+                (format!("`{name}` is an action, not a value"), help.to_owned())
+            }
+            Some(Symbol::Table(_)) => {
+                let help = format!("apply it: {name}.apply(); or ask if ({name}.apply().hit)");
+                (format!("`{name}` is a table, not a value"), help)
             }
             Some(Symbol::PacketIn) => {
                 let help = format!("take a header out: {name}.extract(hdr.eth);");

@@ -31,11 +31,19 @@ impl Checker<'_> {
             StatementKind::Block(list) => self.scope(list, steps),
             StatementKind::Variable(variable) => self.local(variable, steps),
             StatementKind::Instance(instance) => self.external(instance),
+            StatementKind::Action(action) => self.action(action),
+            StatementKind::Table(table) => self.table(table),
             StatementKind::Assign(place, value) => self.assign(place, value, span, steps),
             StatementKind::Call(call) => self.call(call, span, steps),
             StatementKind::Exit => steps.push(Step { kind: StepKind::Exit, span }),
             StatementKind::If(condition, then, otherwise) => {
-                let condition = self.value(condition, &Type::Bool);
+                let condition = match self.table_hit(condition) {
+                    Some((table, is_miss)) => {
+                        self.apply_table(table, span, steps);
+                        Some(self.hit_value(table, is_miss, condition.span))
+                    }
+                    None => self.value(condition, &Type::Bool),
+                };
                 let (mut yes, mut no) = (Vec::new(), Vec::new());
                 self.scope(std::slice::from_ref(&**then), &mut yes);
                 if let Some(otherwise) = otherwise {
@@ -199,6 +207,7 @@ impl Checker<'_> {
             request,
             response,
             span,
+            table: None,
         });
         self.enter(&name.text, span, Symbol::External(number));
     }
@@ -220,6 +229,9 @@ impl Checker<'_> {
 
     /// Checks a call that is a statement.
     fn call(&mut self, call: &Expr, span: Span, steps: &mut Vec<Step>) {
+        if let Some(table) = self.table_call(call) {
+            return self.apply_table(table, span, steps);
+        }
         let ExprKind::Call(callee, arguments) = &call.kind else {
             let help = "a statement is an assignment, a call, if or a declaration";
             self.error(call.span, "this does nothing", help);

@@ -332,19 +332,16 @@ impl<'p> Compiler<'p> {
 
     fn apply(&mut self, state: &mut State, number: u32, request: Slot, response: Slot) {
         let external = &self.program.externs[number as usize];
-        let (mut asks, mut known) = (Vec::new(), 0);
+        let mut asks = Vec::new();
         for (n, slot) in (request..).take(external.request.len()).enumerate() {
             let at = (number as usize, n);
             let node = self.known(state, state.values[slot as usize]);
             let is_known = self.interface.known.iter().any(|(unit, field, source)| {
                 (*unit, *field) == at && self.graph.get(node).kind == Kind::Input(*source)
             });
-            known += usize::from(is_known);
             let is_told = !is_known && !self.interface.unread.contains(&at);
             asks.push(is_told.then(|| self.place(state, node)));
         }
-        let own = self.interface.known.iter().filter(|(unit, ..)| *unit == number as usize);
-        let is_known = own.count() == known;
         let (mut registers, mut nodes) = (Vec::new(), Vec::new());
         for slot in (response..).take(external.response.len()) {
             let width = self.program.slots[slot as usize].width;
@@ -361,7 +358,6 @@ impl<'p> Compiler<'p> {
             external: number as usize,
             request: asks,
             response: registers,
-            is_known,
         });
         self.answers.push(nodes);
         self.ops.push(Op::Ask { site });

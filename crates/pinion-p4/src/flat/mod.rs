@@ -326,8 +326,6 @@ pub struct Site {
     pub request: Vec<Option<Register>>,
     /// Registers of the answer's fields; none of what nobody reads.
     pub response: Vec<Option<Register>>,
-    /// The unit knows all that it may know itself.
-    pub is_known: bool,
 }
 
 /// A read that may find nothing, by the packet.

@@ -52,7 +52,12 @@ pub(super) fn written(program: &Program, name: &str) -> Option<Slot> {
 /// It asks some, and also for sums of frames or for a payload shorter than the frame's: units that put
 /// messages together take a packet's payload as it comes.
 pub(super) fn told(program: &Program, units: &[Unit]) -> Result<Option<[Option<Slot>; 4]>, String> {
-    let is_own = |unit: &Unit| matches!(unit, Unit::Array(_) | Unit::Delay { .. } | Unit::Sum(_));
+    let is_own = |unit: &Unit| {
+        matches!(
+            unit,
+            Unit::Array(_) | Unit::Delay { .. } | Unit::Sum(_) | Unit::Start(_) | Unit::Table(_)
+        )
+    };
     let slots = TOLD.map(|name| written(program, name));
     let Some(other) = units.iter().position(|unit| !is_own(unit)) else { return Ok(Some(slots)) };
     let other = &program.externs[other].name;

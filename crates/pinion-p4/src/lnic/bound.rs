@@ -1,8 +1,13 @@
 //! Units as a place of a program asks them. In: a unit, whose fields are those of a request and an answer. Out: the
 //! same with the registers in which these fields stand.
 
-use super::unit::{Place, Unit};
-use crate::flat::{Register, Site};
+use super::unit::{Answer, Lookup, Place, Unit};
+use crate::flat::{Flat, Register, Site};
+
+/// Gives, by site of a program, its unit as it is asked there.
+pub(super) fn at_sites(units: &[Unit], flat: &Flat) -> Vec<Unit> {
+    flat.sites.iter().map(|site| units[site.external].at(site, flat.zero)).collect()
+}
 
 impl Unit {
     /// Gives the unit as one place of a program asks it: fields are numbers of registers there. Of what the unit
@@ -10,7 +15,15 @@ impl Unit {
     #[must_use]
     pub fn at(&self, site: &Site, zero: Register) -> Self {
         let mut unit = self.clone();
-        let lacking = (!unit.own_fields().is_empty()).then_some(usize::from(zero));
+        let own = self.own_fields();
+        let knows_all =
+            own.iter().all(|(place, _)| place.is_none_or(|at| site.request[at].is_none()));
+        if let Self::Lookup(Lookup { is_known, .. })
+        | Self::Control { fields: Answer { is_known, .. }, .. } = &mut unit
+        {
+            *is_known = knows_all;
+        }
+        let lacking = (!own.is_empty()).then_some(usize::from(zero));
         let (request, response) = unit.fields_mut();
         for field in request {
             *field = match *field {
@@ -94,6 +107,9 @@ impl Unit {
                 (vec![&mut of.index, &mut of.update, &mut of.priority], vec![&mut of.answer])
             }
             Self::Delay { given, answer } => (vec![given], vec![answer]),
+            Self::Start(of) => (vec![&mut of.timer, &mut of.cycles, &mut of.cancel], Vec::new()),
+            // It knows its fields by their order.
+            Self::Table(_) => (Vec::new(), Vec::new()),
         }
     }
 }

@@ -144,10 +144,12 @@ pub struct Parameters {
     pub packet_length: Option<Register>,
     /// Sum of the payload that is to go, in words of 16 bits.
     pub payload_sum: Option<Register>,
+    /// The NIC's cycle.
+    pub timestamp: Option<Register>,
 }
 
 /// What the NIC says of each packet itself, beside its parameters.
-const OF_A_PACKET: [&str; 2] = ["smeta.packet_length", "meta.meta.payload_sum"];
+const OF_A_PACKET: [&str; 3] = ["smeta.packet_length", "meta.meta.payload_sum", "smeta.timestamp"];
 
 /// Lists the places of the NIC's numbers.
 pub(super) fn parameters(program: &Program) -> Vec<Slot> {
@@ -172,6 +174,7 @@ impl Parameters {
             port_base: find("port_base"),
             packet_length: place(OF_A_PACKET[0]),
             payload_sum: place(OF_A_PACKET[1]),
+            timestamp: place(OF_A_PACKET[2]),
         }
     }
 

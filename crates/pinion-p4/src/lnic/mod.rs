@@ -3,21 +3,30 @@
 //! registers that the NIC fills and reads. The NIC itself is not known here.
 
 pub mod alone;
+mod bind;
 mod bound;
+pub mod event;
 pub mod fields;
+pub mod kept;
 pub mod pending;
 mod places;
+pub mod table;
 pub mod unit;
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use crate::flat::{Flat, Interface, Register};
 use crate::library::Library;
-use crate::program::{Program, Slot, StepKind, ValueKind, visit};
+use crate::program::{Program, Slot, StepKind, TableShape, ValueKind, visit};
 use crate::source::Sources;
 use crate::stages::fewest_headers;
+use crate::table::entries::{self, Change};
 
 use alone::Told;
+use bind::Units;
+use bound::at_sites;
+use event::Handler;
 use fields::{EGRESS, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes, parameters};
 use unit::{Unit, normal};
 
@@ -42,6 +51,16 @@ pub struct Ingress {
     pub reason: Option<Register>,
     /// What it says of a packet, if it asks none of the NIC's units.
     pub told: Option<Told>,
+    /// `smeta.send`.
+    pub send: Option<Register>,
+    /// Its deparser puts headers in front of payloads.
+    pub deparses: bool,
+    /// Its controls of events.
+    pub handlers: Vec<Handler>,
+    /// Register arrays that it and they have.
+    pub arrays: usize,
+    /// Their tables.
+    pub tables: Vec<Arc<TableShape>>,
     /// Fields that others look at, where they are the same bytes of every frame.
     pub bytes: SeenBytes,
     /// These are where the NIC's own transports have them, all of them.
@@ -76,6 +95,10 @@ pub struct Egress {
     pub protocol: u8,
     /// `meta.meta.window`, if it sets that.
     pub window: Option<Register>,
+    /// Its register arrays.
+    pub arrays: usize,
+    /// Its tables.
+    pub tables: Vec<Arc<TableShape>>,
     /// Reads that may find nothing, in words.
     pub watched: Vec<String>,
     /// All of it as one file.
@@ -100,6 +123,10 @@ pub struct Pipelines {
     pub ingress: Ingress,
     /// For packets on their way out.
     pub egress: Egress,
+    /// Changes of tables, those of the ingress program first, by their cycles.
+    pub changes: Vec<Change>,
+    /// The file that they are written in.
+    pub changes_text: Option<String>,
 }
 
 impl std::fmt::Debug for Pipelines {
@@ -140,14 +167,6 @@ impl Read {
         }
         Ok((flat, watched))
     }
-
-    fn units(&self) -> Result<Vec<Unit>, String> {
-        let bind = |external| {
-            Unit::bind(external)
-                .map_err(|why| format!("{}: {why}", self.sources.place(external.span)))
-        };
-        self.program.externs.iter().map(bind).collect()
-    }
 }
 
 impl Pipelines {
@@ -155,11 +174,22 @@ impl Pipelines {
     ///
     /// # Errors
     /// The key of the program that is wrong, and what is.
-    pub fn load(ingress: &str, egress: &str) -> Result<Self, (&'static str, String)> {
-        let both = Self {
-            ingress: Ingress::load(ingress).map_err(|why| ("transport.ingress", why))?,
-            egress: Egress::load(egress).map_err(|why| ("transport.egress", why))?,
-        };
+    pub fn load(
+        ingress: &str,
+        egress: &str,
+        tables: Option<&str>,
+    ) -> Result<Self, (&'static str, String)> {
+        let ingress = (ingress, Ingress::load(ingress).map_err(|why| ("transport.ingress", why))?);
+        let before = ingress.1.tables.len();
+        let egress =
+            (egress, Egress::load(egress, before).map_err(|why| ("transport.egress", why))?);
+        let mut both =
+            Self { ingress: ingress.1, egress: egress.1, changes: Vec::new(), changes_text: None };
+        let (ingress, egress) = (ingress.0, egress.0);
+        if let Some(file) = tables {
+            let (changes, text) = both.entries(file).map_err(|why| ("transport.tables", why))?;
+            (both.changes, both.changes_text) = (changes, Some(text));
+        }
         if both.egress.window.is_some() && !both.is_acknowledged() {
             let why = format!(
                 "{egress} sets meta.meta.window, but {ingress} has no delivered_event: messages have \
@@ -168,6 +198,23 @@ impl Pipelines {
             return Err(("transport.egress", why));
         }
         Ok(both)
+    }
+
+    /// Lists all tables, those of the ingress program first.
+    pub fn tables(&self) -> Vec<Arc<TableShape>> {
+        self.ingress.tables.iter().chain(&self.egress.tables).cloned().collect()
+    }
+
+    fn entries(&self, file: &str) -> Result<(Vec<Change>, String), String> {
+        let shapes = self.tables();
+        if shapes.is_empty() {
+            return Err("the programs have no tables".to_owned());
+        }
+        let text =
+            crate::library::text(file).map_err(|why| format!("cannot read {file}: {why}"))?;
+        entries::read(file, &text, &shapes)
+            .map(|changes| (changes, text))
+            .map_err(|why| format!("{file} has no entries for these programs:\n\n{why}"))
     }
 
     fn asks(&self, wanted: fn(&Unit) -> bool) -> bool {
@@ -199,7 +246,12 @@ impl Ingress {
     fn load(name: &str) -> Result<Self, String> {
         let read = read(name)?;
         let program = &read.program;
-        let units = read.units()?;
+        let mut bound = Units::default();
+        let units = bound.bind(&read, program)?;
+        let handlers: Result<Vec<_>, _> =
+            program.events.iter().map(|event| Handler::of(&read, event, &mut bound)).collect();
+        let handlers = handlers?;
+        let send = alone::written(program, "smeta.send");
         let drop = program.find("smeta.drop");
         let reason = alone::written(program, "smeta.reason");
         let told = alone::told(program, &units)?;
@@ -238,12 +290,18 @@ impl Ingress {
         }
         let mut decided: Vec<Slot> = drop.into_iter().chain(reason).collect();
         decided.extend(told.iter().flatten().flatten());
+        decided.extend(send);
+        let mut deparses = send.is_some();
+        visit(&program.deparser, &mut |step| {
+            deparses |= told.is_some() && matches!(step.kind, StepKind::Emit(..));
+        });
         let (flat, watched) = read.compile(&Interface {
             inputs: &parameters(program),
             parsed: &parsed.iter().map(|(_, slot)| *slot).collect::<Vec<_>>(),
             decided: &decided,
             known: &known,
             unread: &unread,
+            deparses,
             ..Interface::default()
         })?;
         let asked = program.externs.iter().position(|e| normal(&e.name) == "getrxmsginfo");
@@ -254,6 +312,11 @@ impl Ingress {
             drop: drop.and_then(|slot| flat.decided(slot)),
             reason: reason.and_then(|slot| flat.decided(slot)),
             told: told.map(|slots| Told::of(slots, &flat)),
+            send: send.and_then(|slot| flat.decided(slot)),
+            deparses,
+            handlers,
+            arrays: bound.arrays.len(),
+            tables: bound.tables,
             is_published: bytes.is_published() && parsed.is_empty(),
             bytes,
             seen: parsed
@@ -268,7 +331,7 @@ impl Ingress {
             lookup_cycles: asked.map_or(1, |asked| asked.from) + 1,
             watched,
             text: read.sources.merged(),
-            asked: flat.sites.iter().map(|site| units[site.external].at(site, flat.zero)).collect(),
+            asked: at_sites(&units, &flat),
             units,
             flat,
         })
@@ -276,12 +339,20 @@ impl Ingress {
 }
 
 impl Egress {
-    fn load(name: &str) -> Result<Self, String> {
+    fn load(name: &str, before: usize) -> Result<Self, String> {
         let read = read(name)?;
         let program = &read.program;
-        let units = read.units()?;
-        let on_both_ways =
-            |unit: &Unit| matches!(unit, Unit::Array(_) | Unit::Delay { .. } | Unit::Priority(_));
+        let mut bound = Units { before, ..Units::default() };
+        let units = bound.bind(&read, program)?;
+        if let Some(event) = program.events.first() {
+            let place = read.sources.place(event.span);
+            return Err(format!(
+                "{place}: events are handled by the program for packets on their way in"
+            ));
+        }
+        let on_both_ways = |unit: &Unit| {
+            matches!(unit, Unit::Array(_) | Unit::Delay { .. } | Unit::Priority(_) | Unit::Table(_))
+        };
         if let Some(unit) = units.iter().position(|unit| !on_both_ways(unit)) {
             let external = &program.externs[unit];
             let place = read.sources.place(external.span);
@@ -341,11 +412,24 @@ impl Egress {
             watched,
             text: read.sources.merged(),
             cycles: program.stages.cycles,
-            asked: flat.sites.iter().map(|site| units[site.external].at(site, flat.zero)).collect(),
+            arrays: bound.arrays.len(),
+            tables: bound.tables,
+            asked: at_sites(&units, &flat),
             units,
             flat,
         })
     }
+}
+
+/// Makes the units of a program that has tables alone, for who has no NIC.
+pub fn table_units(program: &Program) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    for shape in &program.tables {
+        let mut table = table::TableUnit::of(shape);
+        table.store = units.len();
+        units.push(Unit::Table(table));
+    }
+    units
 }
 
 /// Finds the fields that others look at: of each name that of the last header that has one, the

@@ -3,6 +3,7 @@
 
 use super::fields::Seen;
 use super::pending::{Current, Granted, KEPT, Order, Progress};
+use super::table::TableUnit;
 use crate::program::External;
 
 /// Flags of control packets (`ACK_MASK` and its kin).
@@ -64,6 +65,8 @@ pub struct Lookup {
     pub is_finished_msg: Place,
     /// `has_no_buffer`.
     pub has_no_buffer: Place,
+    /// All that the frame says of the message is the request's, too.
+    pub is_known: bool,
 }
 
 /// Fields of `txMsgPrioReg`.
@@ -132,6 +135,8 @@ pub struct Answer {
     pub flags: Place,
     /// `generation`.
     pub generation: Place,
+    /// All that the frame says of the message is the request's, too.
+    pub is_known: bool,
 }
 
 /// Fields of a register array.
@@ -149,6 +154,8 @@ pub struct Array {
     pub answer: Place,
     /// Bits of an entry.
     pub mask: u64,
+    /// Number of the array among those of its program: ports of one name lead to one array.
+    pub store: usize,
 }
 
 impl Array {
@@ -179,6 +186,17 @@ pub struct Sum {
     pub length: Place,
     /// `sum`.
     pub answer: Place,
+}
+
+/// Fields of `startTimer_event`.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// `timer`.
+    pub timer: Place,
+    /// `cycles`.
+    pub cycles: Place,
+    /// `cancel`.
+    pub cancel: Place,
 }
 
 /// A unit that an extern stands for.
@@ -216,6 +234,10 @@ pub enum Unit {
         /// The answer's.
         answer: Place,
     },
+    /// Timers of the program.
+    Start(Start),
+    /// A match-action table.
+    Table(TableUnit),
 }
 
 impl Unit {
@@ -250,6 +272,8 @@ impl Unit {
                 fields.extend([asked.index, asked.update, asked.priority]);
             }
             Self::Delay { given, .. } => fields.push(*given),
+            Self::Start(asked) => fields.extend([asked.timer, asked.cycles, asked.cancel]),
+            Self::Table(asked) => fields.extend((0..asked.keys()).map(Some)),
         }
         fields
     }
@@ -289,6 +313,7 @@ impl Unit {
             ],
             Self::Current(_) | Self::Order(_) | Self::Granted(_) | Self::Priority(_) => Vec::new(),
             Self::Array(_) | Self::Sum(_) | Self::Delay { .. } => Vec::new(),
+            Self::Start(_) | Self::Table(_) => Vec::new(),
         }
     }
 
@@ -297,6 +322,9 @@ impl Unit {
     /// # Errors
     /// There is no such unit, or its request or answer lacks a field.
     pub fn bind(external: &External) -> Result<Self, String> {
+        if external.table.is_some() {
+            return Err(format!("{} is a table", external.name));
+        }
         let find = |fields: &[(String, u32)], names: &[&str]| {
             fields.iter().position(|(field, _)| {
                 // Of a struct in a struct, the inner name.
@@ -330,6 +358,7 @@ impl Unit {
                 rank: find(&external.request, &["grantprio", "rank"]),
                 flags: some("flags")?,
                 generation: maybe("generation"),
+                is_known: false,
             };
             Ok(Self::Control { fields, flag })
         };
@@ -352,6 +381,7 @@ impl Unit {
                 ack_no: back("ackNo")?,
                 is_finished_msg: find(&external.response, &["isfinishedmsg"]),
                 has_no_buffer: find(&external.response, &["hasnobuffer"]),
+                is_known: false,
             })),
             "curmsgreg" => Ok(Self::Current(Current {
                 index: some("index")?,
@@ -410,6 +440,11 @@ impl Unit {
             "ackpktevent" => control(Some(ACK)),
             "nackpktevent" => control(Some(NACK)),
             "grantpktevent" => control(Some(PULL)),
+            "starttimerevent" => Ok(Self::Start(Start {
+                timer: some("timer")?,
+                cycles: some("cycles")?,
+                cancel: maybe("cancel"),
+            })),
             _ if name.ends_with("ifelseraw") => {
                 let width = external.response.first().map_or(64, |(_, width)| *width);
                 Ok(Self::Array(Array {
@@ -419,6 +454,7 @@ impl Unit {
                     opcode: [some("opCode_0")?, some("opCode_1")?],
                     answer: Some(0).filter(|_| !external.response.is_empty()),
                     mask: largest(width),
+                    store: 0,
                 }))
             }
             _ if name.ends_with("framesum") => Ok(Self::Sum(Sum {
@@ -439,7 +475,7 @@ impl Unit {
             _ => Err(format!(
                 "the NIC has no unit {}; there are get_rx_msg_info, delivered_event, \
                  creditToBtx_event, ctrlPkt_event, ackPkt_event, nackPkt_event, grantPkt_event, \
-                 curMsgReg, grantScheduler, grantMsgReg, txMsgPrioReg, register arrays NAME_ifElseRaw, sums NAME_frameSum, and stages NAME_delay",
+                 curMsgReg, grantScheduler, grantMsgReg, txMsgPrioReg, startTimer_event, register arrays NAME_ifElseRaw, sums NAME_frameSum, and stages NAME_delay",
                 external.name
             )),
         }

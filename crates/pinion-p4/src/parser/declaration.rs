@@ -45,6 +45,11 @@ impl Parser<'_> {
             let is_parser = self.is("parser");
             self.at += 1;
             self.parser_or_control(is_parser)?
+        } else if self.is("table") || self.is("action") {
+            let message = "tables and actions stand in a control";
+            let help = "declare them in front of the apply block that uses them";
+            self.error(Diagnostic::error(start, message).help(help));
+            return None;
         } else if let Some((word, instead)) = NOT_HERE.iter().find(|(word, _)| self.is(word)) {
             let message = format!("`{word}` is not part of this P4");
             self.error(Diagnostic::error(start, message).help(*instead));
@@ -137,7 +142,7 @@ impl Parser<'_> {
         Some(Head { name, types, parameters })
     }
 
-    fn parameters(&mut self) -> Option<Vec<Parameter>> {
+    pub(super) fn parameters(&mut self) -> Option<Vec<Parameter>> {
         self.expect("(", "parameters stand in brackets")?;
         let mut parameters = Vec::new();
         while !self.is(")") {

@@ -9,6 +9,7 @@ mod block;
 mod declaration;
 mod expression;
 mod statement;
+mod table;
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -7,9 +7,7 @@ use crate::source::Span;
 use crate::syntax::{Instance, Statement, StatementKind, Variable};
 
 /// What P4 has and this subset has not, with what to do instead.
-pub(super) const NOT_HERE: [(&str, &str); 8] = [
-    ("table", "match-action tables are not part of it: compare with if, or select in the parser"),
-    ("action", "write what it does where it is used"),
+pub(super) const NOT_HERE: [(&str, &str); 6] = [
     ("switch", "use if and else"),
     ("for", "there are no loops in a pipeline"),
     ("enum", "use constants: const bit<8> NAME = 1;"),
@@ -76,6 +74,13 @@ impl Parser<'_> {
         if self.take("exit") || self.take("return") {
             self.expect(";", "")?;
             return Some(StatementKind::Exit);
+        }
+        let declares = self.peek(1).is_some_and(|token| matches!(token.word, Word::Name(_)));
+        if declares && self.take("action") {
+            return self.action();
+        }
+        if declares && self.take("table") {
+            return self.table();
         }
         if let Some((word, instead)) = NOT_HERE.iter().find(|(word, _)| self.is(word)) {
             let message = format!("`{word}` is not part of this P4");

@@ -46,7 +46,7 @@ impl Nanoservice {
         let dropped =
             dropped.map(|reason| (reason.name().to_owned(), receive.dropped(reason).into()));
         let dropped: Map<String, Value> = dropped.collect();
-        as_keys(json!({
+        let mut keys = as_keys(json!({
             "transport": self.transport,
             "packets": {
                 "in": self.frames.frames_in,
@@ -70,7 +70,12 @@ impl Nanoservice {
             },
             "harts": self.harts_json(),
             "nic": self.nic_json(),
-        }))
+        }));
+        if !self.pipelines.is_empty() {
+            let pipeline = super::pipeline::to_json(&self.pipelines, &self.transmit);
+            keys.insert("pipeline".to_owned(), pipeline);
+        }
+        keys
     }
 
     fn harts_json(&self) -> Vec<Value> {

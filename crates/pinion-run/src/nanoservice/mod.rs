@@ -15,6 +15,7 @@ pub mod live;
 mod nothing;
 mod outside;
 mod perfetto;
+mod pipeline;
 mod profile;
 pub mod run;
 pub(crate) mod said;

@@ -82,6 +82,8 @@ pub struct Nanoservice {
     pub clock: Clock,
     /// When the program was ready for requests.
     pub ready: Option<Cycle>,
+    /// What the transport's programs have counted, on the way in and on the way out.
+    pub pipelines: Vec<pinion_nanopu::transport::Counts>,
     /// What became of a load.
     pub load: Option<LoadReport>,
 }
@@ -115,6 +117,13 @@ pub fn sum_up<L: pinion_nanopu::event::Listener>(
         harts: harts.collect(),
         clock: setup.clock,
         ready,
+        pipelines: [
+            node.receive().transport().counts(true),
+            node.transmit().transport().counts(false),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         load: None,
     };
     let problem = section.imbalance(node, end.is_quiet());

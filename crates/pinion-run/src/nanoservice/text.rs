@@ -48,6 +48,7 @@ impl Nanoservice {
         )?;
         writeln!(out, "    control     {:>12}", count(transmit.control_frames))?;
         write_latencies(out, &[("wire to wire", run.latency)])?;
+        super::pipeline::write_text(&self.pipelines, &self.transmit, out)?;
         self.write_harts(out)?;
         run.write_time(out, &format!("{} cycles ", count(run.cycles)))?;
         writeln!(out)?;

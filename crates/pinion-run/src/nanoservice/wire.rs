@@ -3,7 +3,7 @@
 
 use pinion_nanopu::machine::transport::{RAW_PROTOCOL, TransportKind};
 use pinion_nanopu::transport::{Address, DropReason, Outgoing, Transport};
-use pinion_net::frame::lnic::{Flags, HOMA_PROTOCOL, Header, NDP_PROTOCOL};
+use pinion_net::frame::lnic::{Flags, HOMA_PROTOCOL, Header, LNIC_HEADER_BYTES, NDP_PROTOCOL};
 use pinion_net::frame::{self, Content};
 
 use super::setup::Setup;
@@ -41,10 +41,15 @@ impl Wire {
         let machine = &setup.machine.value;
         let node = &setup.address;
         let transport = setup.transport();
+        // Programs that change raw messages on their way to the core change no frames.
+        let is_raw = transport.is_event_driven()
+            && machine.transport.frames() == TransportKind::Raw
+            && transport.header_bytes() == LNIC_HEADER_BYTES;
         let protocol = match machine.transport.kind {
             TransportKind::Ndp => Some(NDP_PROTOCOL),
             TransportKind::Homa => Some(HOMA_PROTOCOL),
             TransportKind::Raw => Some(RAW_PROTOCOL),
+            TransportKind::P4 if is_raw => Some(RAW_PROTOCOL),
             TransportKind::Udp | TransportKind::P4 => None,
         };
         Self {

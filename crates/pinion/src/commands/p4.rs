@@ -11,10 +11,10 @@ use pinion::report::write_whole;
 use pinion::{Bar, waterfall};
 use pinion_net::capture::CaptureReader;
 use pinion_p4::explain::Explanation;
-use pinion_p4::hardware::{Answer, Hardware, REGISTER_ARRAY, Vectors};
 use pinion_p4::library::Library;
 use pinion_p4::program::Program;
 use pinion_p4::{Checked, load};
+use pinion_p4_hardware::{Answer, Hardware, REGISTER_ARRAY, Vectors};
 use serde_json::{Value, json};
 
 use super::Status;
@@ -45,9 +45,10 @@ fn check(files: &[impl AsRef<Path>]) -> Result<Status> {
         let checked = read(file)?;
         let what = match &checked.program {
             Some(program) => format!(
-                "a pipeline of {}, {}",
+                "a pipeline of {}, {}{}",
                 count(program.states.len(), "parser state"),
-                count(program.externs.len(), "extern")
+                count(program.externs.len() - program.tables.len(), "extern"),
+                tables_and_events(program)
             ),
             None if checked.found.errors() == 0 => "declarations, no pipeline".to_owned(),
             None => "no pipeline".to_owned(),
@@ -60,6 +61,13 @@ fn check(files: &[impl AsRef<Path>]) -> Result<Status> {
         }
     }
     Ok(status)
+}
+
+/// Counts what not every program has.
+fn tables_and_events(program: &Program) -> String {
+    let each = [(program.tables.len(), "table"), (program.events.len(), "event")];
+    let each = each.into_iter().filter(|(number, _)| *number > 0);
+    each.map(|(number, what)| format!(", {}", count(number, what))).collect()
 }
 
 /// Gives a program that is right.
@@ -92,36 +100,52 @@ fn hardware(args: &P4HardwareArgs) -> Result<Status> {
     let checked = read(&args.file)?;
     let program = pipeline(&checked, &args.file)?;
     let name = args.file.display().to_string();
-    let hardware = Hardware::of(program, &name)
-        .map_err(|why| Error::Usage(format!("{name} cannot be made as hardware: {why}")))?;
+    let no_hardware =
+        |why: String| Error::Usage(format!("{name} cannot be made as hardware: {why}"));
+    let whole = Hardware::of(program, &name).map_err(no_hardware)?;
+    let mut modules = vec![(program, whole)];
+    for event in &program.events {
+        let module = Hardware::of_event(event, &name).map_err(no_hardware)?;
+        modules.push((&event.program, module));
+    }
     std::fs::create_dir_all(&args.out)
         .map_err(|why| Error::Usage(format!("cannot make {}: {why}", args.out.display())))?;
-    let mut written = vec![args.out.join(format!("{}.sv", hardware.module))];
-    write_whole(&written[0], hardware.text.as_bytes())?;
-    if hardware.has_arrays() {
-        let path = args.out.join("register_array.sv");
-        write_whole(&path, REGISTER_ARRAY.as_bytes())?;
+    let mut written: Vec<PathBuf> = Vec::new();
+    for (program, hardware) in &modules {
+        let path = args.out.join(format!("{}.sv", hardware.module));
+        write_whole(&path, hardware.text.as_bytes())?;
         written.push(path);
+        let arrays = args.out.join("register_array.sv");
+        if hardware.has_arrays() && !written.contains(&arrays) {
+            write_whole(&arrays, REGISTER_ARRAY.as_bytes())?;
+            written.push(arrays);
+        }
+        if args.vectors.is_some() {
+            let path = args.out.join(format!("{}.vectors", hardware.module));
+            write_vectors(args, program, hardware, &path)?;
+            written.push(path);
+        }
     }
-    if args.vectors.is_some() {
-        let path = args.out.join(format!("{}.vectors", hardware.module));
-        write_vectors(args, program, &hardware, &path)?;
-        written.push(path);
+    let mut text = String::new();
+    for (_, hardware) in &modules {
+        let ports = &hardware.ports;
+        let inside = ports.units.iter().filter(|unit| unit.is_array).count();
+        let beside = ports.units.iter().filter(|unit| unit.answer != Answer::Inside).count();
+        text += &format!(
+            "{}: {}, a header a cycle; ports to {}, {} inside\n",
+            hardware.module,
+            count(ports.cycles as usize, "stage"),
+            count(beside, "unit"),
+            count(inside, "register array")
+        );
     }
-    let ports = &hardware.ports;
-    let inside = ports.units.iter().filter(|unit| unit.is_array).count();
-    let beside = ports.units.iter().filter(|unit| unit.answer != Answer::Inside).count();
-    let written: Vec<_> = written.iter().map(|path: &PathBuf| path.display().to_string()).collect();
+    let whole = &modules[0].1;
+    let written: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
     output::print(&format!(
-        "{}: {}, a header a cycle; ports to {}, {} inside\n\
-         200 Gbit/s from {} MHz on, at a word of 64 bytes a cycle; less than 10 ns a packet above {} MHz\n\
+        "{text}200 Gbit/s from {} MHz on, at a word of 64 bytes a cycle; less than 10 ns a packet above {} MHz\n\
          written: {}\n",
-        hardware.module,
-        count(ports.cycles as usize, "stage"),
-        count(beside, "unit"),
-        count(inside, "register array"),
-        hardware.rate_mhz(),
-        hardware.latency_mhz(),
+        whole.rate_mhz(),
+        whole.latency_mhz(),
         written.join(", ")
     ));
     Ok(Status::Success)
@@ -183,6 +207,25 @@ fn to_json(explanation: &Explanation, name: &str, mhz: u32) -> Value {
             "response_bits": external.response_bits,
         })
     };
+    let table = |table: &pinion_p4::explain::TableLine| {
+        let key = |(name, bits, kind): &(String, u32, &str)| json!({ "name": name, "bits": bits, "compared": kind });
+        json!({
+            "name": table.name,
+            "keys": table.keys.iter().map(key).collect::<Vec<_>>(),
+            "actions": table.actions,
+            "size": table.size,
+        })
+    };
+    let event = |event: &pinion_p4::explain::EventLine| {
+        json!({
+            "event": event.event,
+            "threshold_words": event.threshold,
+            "control": event.control,
+            "cycles": event.cycles,
+            "externs": event.externs.iter().map(external).collect::<Vec<_>>(),
+            "sends": headers(&event.sends),
+        })
+    };
     json!({
         "document": Document::P4Pipeline.head(),
         "program": name,
@@ -192,6 +235,8 @@ fn to_json(explanation: &Explanation, name: &str, mhz: u32) -> Value {
         "parser_cycles": explanation.parser_cycles,
         "states": explanation.states.iter().map(state).collect::<Vec<_>>(),
         "externs": explanation.externs.iter().map(external).collect::<Vec<_>>(),
+        "tables": explanation.tables.iter().map(table).collect::<Vec<_>>(),
+        "events": explanation.events.iter().map(event).collect::<Vec<_>>(),
         "sends": headers(&explanation.sends),
     })
 }
@@ -212,6 +257,14 @@ fn picture(explanation: &Explanation, name: &str) -> Result<String> {
     for external in externs {
         let from = external.from.unwrap_or(0);
         bars.push(bar(&external.name, from, external.latency, external.is_event));
+    }
+    for event in &explanation.events {
+        let name = format!("on {}", event.event);
+        bars.push(bar(&name, 0, event.cycles, true));
+        for external in event.externs.iter().filter(|external| external.from.is_some()) {
+            let from = external.from.unwrap_or(0);
+            bars.push(bar(&external.name, from, external.latency, external.is_event));
+        }
     }
     let text = format!(
         "{} from a header's arrival until all has happened; a header a cycle. The second colour: events.",

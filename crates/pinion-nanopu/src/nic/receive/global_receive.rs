@@ -143,7 +143,7 @@ impl GlobalReceive {
     }
 
     /// Counts a context's words as they look in cycle `at`: those that left before are gone.
-    fn fill(&mut self, context: u16, at: Cycle) -> u32 {
+    pub fn fill(&mut self, context: u16, at: Cycle) -> u32 {
         let fill = &mut self.fills[usize::from(context)];
         while let Some(drain) = fill.drains.front_mut().filter(|drain| drain.next < at) {
             let gone = (at - 1 - drain.next) / NARROW_CYCLES + 1;

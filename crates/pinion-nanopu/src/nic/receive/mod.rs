@@ -14,6 +14,7 @@
 pub mod accounting;
 pub mod core_selection;
 mod dispatch;
+mod events;
 mod global_receive;
 mod ingress;
 pub mod jbsq;
@@ -25,6 +26,7 @@ use std::collections::VecDeque;
 pub use accounting::Accounting;
 use core_selection::{CoreSelection, Lane};
 use dispatch::Dispatcher;
+use events::Handled;
 use global_receive::{GlobalReceive, Queued};
 use ingress::{Gate, Ingress};
 use reassembly::{Reassembly, WORDS};
@@ -34,6 +36,7 @@ use crate::Cycle;
 use crate::event::{Event, Listener};
 use crate::hart_interface::HartInterface;
 use crate::machine::receive::{ReceiveSection, ReceiveSectionError};
+use crate::transport::{Change, EventKind};
 use crate::transport::{Transport, Verdict};
 use crate::waypoint::Waypoint;
 
@@ -46,6 +49,10 @@ pub trait Requests {
     fn delivered(&mut self, delivered: Delivered);
     /// Gives credit or asks for a retransmission.
     fn credit(&mut self, credit: Credit);
+    /// Sends a frame that the ingress pipeline has made, from this cycle on.
+    fn frame(&mut self, at: Cycle, frame: Vec<u8>);
+    /// Changes tables of the egress program.
+    fn change_tables(&mut self, changes: &[Change]);
 }
 
 /// Says what stopped the RTL at a point where the fixes that help are off.
@@ -95,6 +102,10 @@ pub struct Receive {
     selection: CoreSelection,
     dispatcher: Dispatcher,
     books: Accounting,
+    /// When the next timer of the transport's program fires.
+    timer: Cycle,
+    /// By event: what the transport's program handles.
+    handled: Handled,
     stopped: Option<(Cycle, Stop)>,
 }
 
@@ -121,6 +132,8 @@ impl Receive {
             transport.cycles().map_or(section.ingress, |cycles| section.ingress.with(cycles));
         let selection = CoreSelection::new(&section.core_selection, section.global.contexts, harts);
         Ok(Self {
+            handled: Handled::of(&*transport),
+            timer: Cycle::MAX,
             transport,
             ingress: Ingress::new(timing),
             reassembly: Reassembly::new(section),
@@ -166,14 +179,15 @@ impl Receive {
         next.filter(|at| *at != Cycle::MAX)
     }
 
-    /// Gives the next cycles of the units: look-up, freeing, dispatch, delivery; the end of time for
+    /// Gives the next cycles of the units: look-up, freeing, dispatch, delivery, timers; the end of time for
     /// those with nothing to do.
-    fn next_events(&self) -> [Cycle; 4] {
+    fn next_events(&self) -> [Cycle; 5] {
         [
             self.ingress.next_event().unwrap_or(Cycle::MAX),
             self.gone.front().map_or(Cycle::MAX, |(at, _)| *at),
             self.dispatcher.next_event().unwrap_or(Cycle::MAX),
             self.next_delivery(),
+            self.timer,
         ]
     }
 
@@ -189,8 +203,8 @@ impl Receive {
             self.pump(harts, listener);
         }
         while self.stopped.is_none() {
-            let [lookup, gone, dispatch, delivery] = self.next_events();
-            let at = lookup.min(gone).min(dispatch).min(delivery);
+            let [lookup, gone, dispatch, delivery, timer] = self.next_events();
+            let at = lookup.min(gone).min(dispatch).min(delivery).min(timer);
             if at > now || at == Cycle::MAX {
                 break;
             }
@@ -198,12 +212,14 @@ impl Receive {
             if at == lookup {
                 self.decide(at, requests, listener);
             } else if at == gone {
-                self.free(at);
+                self.free(at, requests, listener);
             } else if at == dispatch {
                 self.dispatcher.step(at, &mut self.selection, &self.global, &mut self.books);
                 self.pump(harts, listener);
+            } else if at == timer {
+                self.fire(at, requests, listener);
             } else {
-                self.deliver(at, listener);
+                self.deliver(at, requests, listener);
                 if self.dispatcher.waits() {
                     self.pump(harts, listener);
                 }
@@ -251,13 +267,22 @@ impl Receive {
         let Some(frame) = self.ingress.next_frame() else { return };
         self.ingress.trace_in(&frame, listener);
         self.books.frames += 1;
-        match self.transport.parse(&frame.bytes) {
+        let decided = self.ingress.decided(&frame);
+        if self.handled.is_active {
+            self.transport.tell_time(at, decided);
+        }
+        let parsed = self.transport.parse(&frame.bytes);
+        let made = if self.handled.is_active { self.transport.made() } else { None };
+        match parsed {
             Err(reason) => {
-                let frame = self.books.frames - 1;
-                listener.waypoint(at, Waypoint::Dropped { frame, reason });
+                let number = self.books.frames - 1;
+                listener.waypoint(at, Waypoint::Dropped { frame: number, reason });
                 self.books.drop_packet(reason);
+                self.dropped(at, reason, None, requests, listener);
             }
             Ok((header, payload)) => {
+                let own = made.as_ref().and_then(|made| made.payload.as_deref());
+                let payload = own.unwrap_or(payload);
                 let gate = &mut Gate {
                     reassembly: &mut self.reassembly,
                     selection: &self.selection,
@@ -266,7 +291,7 @@ impl Receive {
                     listener,
                     payload,
                     looked_up: at,
-                    decided: self.ingress.decided(&frame),
+                    decided,
                 };
                 let verdict = self.transport.arrive(&header, payload, gate);
                 let taken = match verdict {
@@ -275,14 +300,14 @@ impl Receive {
                         .served(header.dst_context)
                         .and_then(|()| gate.reassembly.whole(&header, payload))
                         .map_err(|refusal| Some(refusal.into())),
-                    Verdict::Consume => Err(None),
+                    Verdict::Consume | Verdict::Return => Err(None),
                     Verdict::Drop(reason) => Err(Some(reason)),
                 };
                 let number = self.books.frames - 1;
                 match taken {
                     Ok(rx_id) => {
                         self.books.resident_packets += 1;
-                        let header_bytes = frame.bytes.len() - payload.len();
+                        let header_bytes = frame.bytes.len().saturating_sub(payload.len());
                         let out = self.ingress.payload_out(&frame, header_bytes, listener);
                         let complete = self.reassembly.write(rx_id, &header, payload);
                         let waypoint = Waypoint::Packet {
@@ -301,15 +326,22 @@ impl Receive {
                     Err(Some(reason)) => {
                         listener.waypoint(at, Waypoint::Dropped { frame: number, reason });
                         self.books.drop_packet(reason);
+                        self.dropped(at, reason, Some(&header), requests, listener);
                     }
                     Err(None) => {
-                        let trimmed = is_data(&header);
+                        let trimmed = verdict == Verdict::Consume && is_data(&header);
                         listener.waypoint(at, Waypoint::Consumed { frame: number, trimmed });
                         self.books.trimmed += u64::from(trimmed);
                         self.books.control += u64::from(!trimmed);
+                        if trimmed {
+                            self.about(EventKind::Trim, at, &header, requests, listener);
+                        }
                     }
                 }
             }
+        }
+        if self.handled.is_active {
+            self.take_made(decided, made, requests);
         }
         self.ingress.recycle(frame);
     }
@@ -326,7 +358,7 @@ impl Receive {
     }
 
     /// Moves words of a complete message into the global receive queues, the first in cycle `at`.
-    fn deliver(&mut self, at: Cycle, listener: &mut impl Listener) {
+    fn deliver(&mut self, at: Cycle, requests: &mut impl Requests, listener: &mut impl Listener) {
         let Some(mut delivery) = self.delivery.or_else(|| self.next_assembled(at)) else { return };
         delivery.at = at;
         let context = self.reassembly.header(delivery.rx_id).dst_context;
@@ -367,6 +399,7 @@ impl Receive {
         let to = words.len().min(from + n as usize * WORDS);
         self.global.store(delivery.lane, context, &words[from..to]);
         delivery.done += n;
+        let waiting = self.handled.hears_queues().then(|| self.global.fill(context, at));
         for i in 0..n {
             let last = i + 1 == n && delivery.done == total;
             listener.event(at + Cycle::from(i), Event::ReassemblyOut { last });
@@ -378,6 +411,9 @@ impl Receive {
             self.gone.push_back((delivery.at - 1, delivery.rx_id));
         } else {
             self.delivery = Some(delivery);
+        }
+        if let Some(words) = waiting {
+            self.queued(at, context, (words - n, words), requests, listener);
         }
     }
 
@@ -391,8 +427,10 @@ impl Receive {
     }
 
     /// Frees what the message that has just gone held.
-    fn free(&mut self, now: Cycle) {
+    fn free(&mut self, now: Cycle, requests: &mut impl Requests, listener: &mut impl Listener) {
         if let Some((_, rx_id)) = self.gone.pop_front() {
+            let header = *self.reassembly.header(rx_id);
+            self.about(EventKind::Delivery, now, &header, requests, listener);
             self.transport.finished(rx_id);
             self.reassembly.free(rx_id, now);
         }

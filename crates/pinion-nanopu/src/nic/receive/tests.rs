@@ -7,14 +7,16 @@ use crate::event::Deaf;
 use crate::hart_interface::Command;
 use crate::machine::hart_interface::{HartInterfaceFixes, HartInterfaceSection};
 use crate::machine::receive::ReceiveFixes;
-use crate::transport::DropReason;
 use crate::transport::ndp::Ndp;
+use crate::transport::{Change, DropReason};
 
 #[derive(Debug, Default)]
 struct Heard {
     control: Vec<ControlRequest>,
     delivered: Vec<Delivered>,
     credit: Vec<Credit>,
+    frames: Vec<(Cycle, Vec<u8>)>,
+    changes: Vec<Change>,
 }
 
 impl Requests for Heard {
@@ -26,6 +28,12 @@ impl Requests for Heard {
     }
     fn credit(&mut self, credit: Credit) {
         self.credit.push(credit);
+    }
+    fn frame(&mut self, at: Cycle, frame: Vec<u8>) {
+        self.frames.push((at, frame));
+    }
+    fn change_tables(&mut self, changes: &[Change]) {
+        self.changes.extend_from_slice(changes);
     }
 }
 

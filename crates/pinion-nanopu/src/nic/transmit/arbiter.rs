@@ -1,5 +1,5 @@
-//! The arbiter in front of the egress pipeline: control frames strictly before data, a whole packet at
-//! a time (nanoPU paper, §2.1; RTL LNIC/LNIC).
+//! The arbiter in front of the egress pipeline: control frames strictly before those that the ingress
+//! pipeline has made, and these before data, a whole packet at a time (nanoPU paper, §2.1; RTL LNIC/LNIC).
 //!
 //! In: frames that the packet generator has ready, packets that packetization has scheduled. Out: one
 //! of them at a time, built and on its way to the pins. Holds nothing. Waits for a frame of either,
@@ -19,7 +19,8 @@ impl Transmit {
     /// Tells when the arbiter can choose a frame.
     pub(super) fn arbitration(&self) -> Option<Cycle> {
         let (control, data) = (self.generator.frame_from(), self.packetization.packet_from());
-        let there = control.into_iter().chain(data).min()?;
+        let made = self.made.front().map(|(at, _)| *at);
+        let there = control.into_iter().chain(data).chain(made).min()?;
         Some(there.max(self.egress.free_from()))
     }
 
@@ -31,8 +32,14 @@ impl Transmit {
         listener: &mut impl Listener,
     ) {
         let frame = self.counters.frames();
+        if self.tells_time {
+            self.transport.tell_time(at, at);
+        }
         let passage = match self.generator.take(at) {
             Some(control) => self.pass_control(at, &control, listener).map(|gone| (gone, None)),
+            None if self.made.front().is_some_and(|(from, _)| *from <= at) => {
+                self.pass_made(at, listener).map(|gone| (gone, None))
+            }
             None => self.pass_data(at, listener).map(|(gone, packet)| (gone, Some(packet))),
         };
         if let Some((passage, packet)) = passage {
@@ -57,6 +64,14 @@ impl Transmit {
         let header = self.transport.control(&control.request, flags, &self.own);
         self.frame.clear();
         self.transport.write(&header, &self.control_payload, &mut self.frame);
+        Some(self.egress.pass(at, self.header_bytes, self.frame.len(), false, listener))
+    }
+
+    /// Sends a frame of the ingress pipeline on its way, as it is.
+    fn pass_made(&mut self, at: Cycle, listener: &mut impl Listener) -> Option<Passage> {
+        let (_, frame) = self.made.pop_front()?;
+        self.counters.made_frames += 1;
+        self.frame = frame;
         Some(self.egress.pass(at, self.header_bytes, self.frame.len(), false, listener))
     }
 

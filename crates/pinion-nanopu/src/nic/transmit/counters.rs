@@ -47,12 +47,16 @@ pub struct Counters {
     pub pulls_unpaced: u64,
     /// Control frames dropped because too many waited.
     pub control_frames_dropped: u64,
+    /// Frames sent that the ingress pipeline has made.
+    pub made_frames: u64,
+    /// Those dropped because too many waited.
+    pub made_frames_dropped: u64,
 }
 
 impl Counters {
     /// Counts the frames sent, whatever is in them.
     pub fn frames(&self) -> u64 {
-        self.packets + self.packets_again + self.control_frames
+        self.packets + self.packets_again + self.control_frames + self.made_frames
     }
 }
 

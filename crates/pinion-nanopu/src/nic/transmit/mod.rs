@@ -37,8 +37,11 @@ use super::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
 use crate::machine::transmit::{TransmitLatency, TransmitSection, TransmitSectionError};
-use crate::transport::{Address, Transport};
+use crate::transport::{Address, Change, Transport};
 use crate::waypoint::Waypoint;
+
+/// Frames of the ingress pipeline that may wait for the arbiter.
+const MOST_MADE: usize = 64;
 
 /// Holds something that concerns a message and takes effect later.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +67,10 @@ pub struct Transmit {
     notice_cycles: u64,
     /// By the cycle in which they take effect.
     notices: VecDeque<(Cycle, Notice)>,
+    /// The transport wants to know the time.
+    tells_time: bool,
+    /// Frames that the ingress pipeline has made, by the cycle from which they may go.
+    made: VecDeque<(Cycle, Vec<u8>)>,
     /// Messages that nobody acknowledges, by the cycle in which their last word leaves.
     sent: VecDeque<(Cycle, u16)>,
     strict_ids: bool,
@@ -126,6 +133,8 @@ impl Transmit {
             queue_cycles: latency.queue_cycles,
             notice_cycles: latency.notice_cycles,
             notices: VecDeque::new(),
+            tells_time: transport.is_event_driven(),
+            made: VecDeque::new(),
             sent: VecDeque::new(),
             strict_ids: !fixes.double_ack,
             strict_queues: !fixes.pull_overflow,
@@ -184,6 +193,23 @@ impl Transmit {
     pub fn credit(&mut self, credit: Credit) {
         self.notices.push_back((credit.at + self.notice_cycles, Notice::Credit(credit)));
         self.note(Unit::Notices);
+    }
+
+    /// Takes a frame that the ingress pipeline has made; one too many is dropped and counted.
+    pub fn made(&mut self, at: Cycle, frame: Vec<u8>) {
+        if self.made.len() >= MOST_MADE {
+            self.counters.made_frames_dropped += 1;
+            return;
+        }
+        // Frames of events come later than those of packets that began after them.
+        let place = self.made.partition_point(|(other, _)| *other <= at);
+        self.made.insert(place, (at, frame));
+        self.note(Unit::Arbiter);
+    }
+
+    /// Changes tables of the transport's program.
+    pub fn change_tables(&mut self, changes: &[Change]) {
+        self.transport.change_tables(changes);
     }
 
     /// Tells when the RTL would have stopped itself, and why; with all fixes on it never does.

@@ -1,78 +1,12 @@
-//! Answers to the externs of a program: from the NIC's units, and from register arrays.
+//! Answers to the externs of a program: from the NIC's units, and from what lasts ([`Kept`]).
 
 use pinion_net::frame::internet_checksum;
 use pinion_net::frame::lnic::{Flags, Header};
 use pinion_p4::flat::{REGISTERS, Site, Units, Words};
 
 use crate::transport::{ControlRequest, Credit, Delivered, Externs, MAX_PACKETS, Refusal};
-use pinion_p4::lnic::pending::Messages;
-use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Priority, Sum, Unit, Wish};
-
-/// Entries of a register array at least.
-const LEAST_ENTRIES: usize = 64;
-
-/// Holds what lasts from packet to packet.
-#[derive(Clone, Debug)]
-pub(super) struct Arrays {
-    /// Register arrays, by extern.
-    registers: Vec<Vec<u64>>,
-    /// Homa's table of incoming messages.
-    messages: Messages,
-}
-
-impl Arrays {
-    /// Makes them, with an entry for each message.
-    pub(super) fn new(units: &[Unit], messages: usize) -> Self {
-        let entries = |unit: &Unit| match unit {
-            Unit::Array(_) => vec![0; messages.max(LEAST_ENTRIES)],
-            _ => Vec::new(),
-        };
-        let has_messages = units.iter().any(|unit| matches!(unit, Unit::Current(_)));
-        Self {
-            registers: units.iter().map(entries).collect(),
-            messages: Messages::new(if has_messages { messages } else { 0 }),
-        }
-    }
-
-    /// Forgets a message that is delivered or given up.
-    pub(super) fn finished(&mut self, rx_id: u16) {
-        self.messages.forget(rx_id);
-    }
-
-    /// Answers a program that asks none of the NIC's units, about a frame that came in; about one that
-    /// goes out nothing is known yet.
-    pub(super) fn alone<'a>(
-        &'a mut self,
-        units: &'a [Unit],
-        frame: &'a [u8],
-        granted: Option<u8>,
-    ) -> Alone<'a> {
-        Alone { units, arrays: self, frame, granted }
-    }
-
-    /// Does what a request says, and gives the entry's new value.
-    #[inline]
-    fn apply(&mut self, unit: usize, array: &Array, ask: Fields) -> u64 {
-        array.change(&mut self.registers[unit], &|place| ask.get(place))
-    }
-}
-
-/// The fields of a request, of which there are registers.
-#[derive(Clone, Copy)]
-struct Fields<'a>(&'a Words);
-
-impl Fields<'_> {
-    #[inline]
-    fn get(self, place: Place) -> u64 {
-        self.or(place, 0)
-    }
-
-    /// Gives a field, or what the unit knows itself.
-    #[inline]
-    fn or(self, place: Place, own: u64) -> u64 {
-        place.map_or(own, |register| self.0[register % REGISTERS])
-    }
-}
+use pinion_p4::lnic::kept::{Fields, Kept};
+use pinion_p4::lnic::unit::{Answer, Arrived, Lookup, Place, Priority, Sum, Unit, Wish};
 
 /// Puts a field of an answer where the program looks for it.
 #[inline]
@@ -90,19 +24,20 @@ fn sum(frame: &[u8], fields: Sum, ask: Fields) -> u64 {
     u64::from(!internet_checksum(&rest[..length.min(rest.len())]))
 }
 
-/// Answers with register arrays, and with what the frame at hand says.
+/// Answers with what lasts, and with what the frame at hand says; about one that goes out nothing is known
+/// yet.
 pub(super) struct Alone<'a> {
-    units: &'a [Unit],
-    arrays: &'a mut Arrays,
-    frame: &'a [u8],
+    pub(super) units: &'a [Unit],
+    pub(super) kept: &'a mut Kept,
+    pub(super) frame: &'a [u8],
     /// Priority of the last grant of the message at hand, which packetization knows.
-    granted: Option<u8>,
+    pub(super) granted: Option<u8>,
 }
 
 impl Alone<'_> {
     /// Gives the priority of a message of ours: what it was granted last, or what the program has written.
-    fn priority(&mut self, unit: usize, fields: &Priority, ask: Fields) -> u64 {
-        let entries = &mut self.arrays.registers[unit];
+    fn priority(&mut self, fields: &Priority, ask: Fields) -> u64 {
+        let entries = &mut self.kept.priorities;
         let index = usize::from(ask.get(fields.index) as u16);
         if entries.len() <= index {
             entries.resize(index + 1, 0);
@@ -121,10 +56,12 @@ impl Units for Alone<'_> {
     fn ask(&mut self, site: &Site, registers: &mut Words) {
         let ask = Fields(registers);
         let (answer, value) = match &self.units[site.number] {
-            Unit::Array(array) => (array.answer, self.arrays.apply(site.external, array, ask)),
+            Unit::Array(array) => (array.answer, self.kept.array(array, ask)),
             Unit::Sum(fields) => (fields.answer, sum(self.frame, *fields, ask)),
             Unit::Delay { given, answer } => (*answer, ask.get(*given)),
-            Unit::Priority(fields) => (fields.answer, self.priority(site.external, fields, ask)),
+            Unit::Priority(fields) => (fields.answer, self.priority(fields, ask)),
+            Unit::Start(start) => return self.kept.start(start, ask),
+            Unit::Table(table) => return table.ask(self.kept.tables(), site, registers),
             // A program that asks others is not answered here.
             Unit::Lookup(_) | Unit::Delivered(_) | Unit::Credit(_) | Unit::Control { .. } => return,
             Unit::Current(_) | Unit::Order(_) | Unit::Granted(_) => return,
@@ -136,7 +73,7 @@ impl Units for Alone<'_> {
 /// Answers the requests of an ingress program about the frame at hand.
 pub(super) struct Answers<'a> {
     units: &'a [Unit],
-    arrays: &'a mut Arrays,
+    kept: &'a mut Kept,
     header: &'a Header,
     externs: &'a mut dyn Externs,
     /// Priority that the packet grants, which goes to packetization with its credit.
@@ -151,18 +88,18 @@ impl<'a> Answers<'a> {
     /// Makes answers for a frame with this header.
     pub(super) fn new(
         units: &'a [Unit],
-        arrays: &'a mut Arrays,
+        kept: &'a mut Kept,
         header: &'a Header,
         externs: &'a mut dyn Externs,
     ) -> Self {
         let priority = header.grant_priority;
-        Self { units, arrays, header, externs, priority, asked: false, taken: None }
+        Self { units, kept, header, externs, priority, asked: false, taken: None }
     }
 
-    fn look_up(&mut self, fields: &Lookup, site: &Site, registers: &mut Words) {
+    fn look_up(&mut self, fields: &Lookup, registers: &mut Words) {
         let ask = Fields(registers);
         let is_trimmed = ask.get(fields.mark_received) == 0;
-        let answer = match site.is_known {
+        let answer = match fields.is_known {
             true => self.externs.message(self.header, is_trimmed),
             false => self.externs.message(&self.asked_for(fields, ask), is_trimmed),
         };
@@ -243,12 +180,12 @@ impl<'a> Answers<'a> {
         });
     }
 
-    fn control(&mut self, fields: &Answer, flag: Option<u8>, is_known: bool, ask: Fields) {
+    fn control(&mut self, fields: &Answer, flag: Option<u8>, ask: Fields) {
         let flags = Flags(flag.unwrap_or(ask.get(fields.flags) as u8));
         let own = self.header;
         self.externs.control(ControlRequest {
             at: self.externs.now(),
-            answers: match is_known {
+            answers: match fields.is_known {
                 true => *own,
                 false => Header {
                     src_ip: ask.or(fields.dst_ip, own.src_ip.into()) as u32,
@@ -277,12 +214,12 @@ impl Units for Answers<'_> {
         let units = self.units;
         let ask = Fields(registers);
         match &units[site.number] {
-            Unit::Lookup(fields) => self.look_up(fields, site, registers),
+            Unit::Lookup(fields) => self.look_up(fields, registers),
             Unit::Delivered(fields) => self.delivered(fields, ask),
             Unit::Credit(fields) => self.credit(fields, ask),
-            Unit::Control { fields, flag } => self.control(fields, *flag, site.is_known, ask),
+            Unit::Control { fields, flag } => self.control(fields, *flag, ask),
             Unit::Array(array) => {
-                let value = self.arrays.apply(site.external, array, ask);
+                let value = self.kept.array(array, ask);
                 put(registers, array.answer, value);
             }
             Unit::Delay { given, answer } => {
@@ -291,24 +228,26 @@ impl Units for Answers<'_> {
             }
             Unit::Current(fields) => {
                 let field = |place| ask.get(place);
-                let [granted, grantable, remaining] = self.arrays.messages.change(fields, &field);
+                let [granted, grantable, remaining] = self.kept.messages.change(fields, &field);
                 put(registers, fields.answer.granted, granted);
                 put(registers, fields.answer.grantable, grantable);
                 put(registers, fields.answer.remaining, remaining);
             }
             Unit::Order(fields) => {
-                let answer = self.arrays.messages.order(fields, &|place| ask.get(place));
+                let answer = self.kept.messages.order(fields, &|place| ask.get(place));
                 for (place, value) in fields.answer.into_iter().zip(answer) {
                     put(registers, place, value);
                 }
             }
             Unit::Granted(fields) => {
-                let kept = self.arrays.messages.grant(fields, &|place| ask.get(place));
+                let kept = self.kept.messages.grant(fields, &|place| ask.get(place));
                 for (place, value) in fields.kept.into_iter().zip(kept) {
                     put(registers, place, value);
                 }
             }
             Unit::Priority(fields) => self.priority = ask.get(fields.priority) as u8,
+            Unit::Start(start) => self.kept.start(start, ask),
+            Unit::Table(table) => table.ask(self.kept.tables(), site, registers),
             // A program that asks the NIC's units has none.
             Unit::Sum(_) => {}
         }

@@ -7,6 +7,8 @@
 //! How long they take follows from their stages.
 
 mod answers;
+mod control;
+mod sent;
 
 use std::sync::Arc;
 
@@ -18,13 +20,16 @@ use pinion_p4::flat::{Packet, Register, Rejected};
 use pinion_p4::lnic::Ingress;
 pub use pinion_p4::lnic::Pipelines;
 use pinion_p4::lnic::alone::Told;
-use pinion_p4::lnic::fields::{RECORD_BYTES, RECORD_CREDIT, RECORD_RANK, Seen};
+use pinion_p4::lnic::fields::{Parameters, RECORD_BYTES, RECORD_CREDIT, RECORD_RANK, Seen};
+use pinion_p4::lnic::kept::Kept;
 
-use self::answers::{Answers, Arrays};
+use self::answers::{Alone, Answers};
+use self::sent::{SEND_NOTHING, SEND_PACKET, send_out};
 use super::{
-    Address, ControlRules, DropReason, Externs, Outgoing, PipelineCycles, SendRules, Transport,
-    Verdict, data_header,
+    Address, Change, ControlRules, Counts, DropReason, EventKind, Externs, Happening, Made,
+    Outgoing, PipelineCycles, SendRules, Transport, Verdict, data_header,
 };
+use crate::Cycle;
 
 /// First bits of an IPv4 frame that the published programs look at: version 4, 20 bytes of header.
 const PLAIN_IPV4: u8 = 0x45;
@@ -55,6 +60,8 @@ pub struct Numbers {
     pub overcommitment: u8,
     /// Port of context 0.
     pub port_base: u16,
+    /// UDP port at which tables are changed; 0: none.
+    pub control_port: u16,
 }
 
 /// Decides as its programs do.
@@ -63,8 +70,11 @@ pub struct P4 {
     pipelines: Arc<Pipelines>,
     ingress: Packet,
     egress: Packet,
-    /// Register arrays of both programs.
-    arrays: [Arrays; 2],
+    /// By control of an event: its registers.
+    events: Vec<Packet>,
+    /// What lasts of both programs.
+    kept: [Kept; 2],
+    numbers: Numbers,
     /// Whether the data packet at hand was sent before, and begins its message.
     is_again: bool,
     is_new: bool,
@@ -72,8 +82,12 @@ pub struct P4 {
     is_dropped: bool,
     /// Of the data packet at hand: the priority of its message's last grant.
     granted: Option<u8>,
+    /// The frame at hand changes tables.
+    is_control: bool,
     /// What the packet that was written last says its message may send.
     window: Option<u16>,
+    /// What the packet at hand has become.
+    made: Option<Box<Made>>,
 }
 
 impl P4 {
@@ -81,27 +95,37 @@ impl P4 {
     pub fn new(pipelines: Arc<Pipelines>, numbers: Numbers) -> Self {
         let mut ingress = Packet::new(&pipelines.ingress.flat);
         let mut egress = Packet::new(&pipelines.egress.flat);
+        let handlers = &pipelines.ingress.handlers;
+        let mut events: Vec<_> = handlers.iter().map(|it| Packet::new(&it.flat)).collect();
+        let of_events = events.iter_mut().zip(handlers.iter().map(|it| &it.parameters));
         for (packet, parameters) in [
             (&mut ingress, &pipelines.ingress.parameters),
             (&mut egress, &pipelines.egress.parameters),
-        ] {
+        ]
+        .into_iter()
+        .chain(of_events)
+        {
             packet.set(parameters.rtt_pkts, numbers.rtt_packets.into());
             packet.set(parameters.answer_duplicates, numbers.acknowledge_again.into());
             packet.set(parameters.overcommitment, numbers.overcommitment.into());
             packet.set(parameters.port_base, numbers.port_base.into());
         }
-        let arrays = [&pipelines.ingress.units, &pipelines.egress.units];
-        let arrays = arrays.map(|units| Arrays::new(units, numbers.messages));
+        let kept = [true, false].map(|is_in| Kept::new(&pipelines, is_in, numbers.messages));
+        let (is_again, is_new, is_dropped, window, made) = (false, false, false, None, None);
         Self {
             pipelines,
             ingress,
             egress,
-            arrays,
-            is_again: false,
-            is_new: false,
-            is_dropped: false,
+            events,
+            kept,
+            numbers,
+            is_again,
+            is_new,
+            is_dropped,
+            is_control: false,
+            window,
+            made,
             granted: None,
-            window: None,
         }
     }
 
@@ -133,11 +157,27 @@ impl P4 {
     ) -> Result<&'f [u8], DropReason> {
         let program = &self.pipelines.ingress;
         let packet = &mut self.ingress;
-        let mut units = self.arrays[0].alone(&program.asked, frame, None);
-        packet.process(&program.flat, &[], &mut units, &mut Vec::new());
+        let mut units =
+            Alone { units: &program.asked, kept: &mut self.kept[0], frame, granted: None };
+        let mut out = Vec::new();
+        packet.process(&program.flat, &[], &mut units, &mut out);
         self.is_dropped = program.drop.is_some_and(|drop| packet.get(drop) != 0);
+        let send = program.send.map_or(SEND_NOTHING, |send| packet.get(send));
+        if send != SEND_NOTHING || !out.is_empty() {
+            self.made = None;
+            send_out((&mut self.made, &mut self.kept[0]), send, out, payload);
+        }
+        if send == SEND_PACKET {
+            return Ok(payload);
+        }
         if self.is_dropped {
             return Self::reason(program, packet).map_or(Ok(payload), Err);
+        }
+        if payload.is_empty()
+            && told.payload_len.is_none()
+            && self.made.as_ref().is_none_or(|made| made.payload.is_none())
+        {
+            return Err(DropReason::NoPayload);
         }
         let half = |place: Option<Register>, own: u16| {
             place.map_or(own, |register| packet.get(register) as u16)
@@ -148,7 +188,17 @@ impl P4 {
         header.dst_context = half(told.dst_context, header.dst_context);
         header.msg_len = half(told.msg_len, header.msg_len);
         let Some(length) = told.payload_len else { return Ok(payload) };
-        payload.get(..packet.get(length) as usize).ok_or(DropReason::HeaderLies)
+        let left = match self.made.as_ref().and_then(|made| made.payload.as_ref()) {
+            Some(all) => all.len() - payload.len(),
+            None => 0,
+        };
+        let length = packet.get(length) as usize;
+        if let Some(made) = &mut self.made
+            && let Some(all) = &mut made.payload
+        {
+            all.truncate(left + length);
+        }
+        payload.get(..length).ok_or(DropReason::HeaderLies)
     }
 
     /// Adds to what is known of a frame what stands in it by the names of the program's fields.
@@ -203,14 +253,25 @@ impl Transport for P4 {
             Some(head) => Header::read(head),
             None => addresses(frame),
         };
+        let port = self.numbers.control_port;
+        if port > 0
+            && let Some(control) = control::Request::of(frame, port)
+        {
+            let tables = self.kept[0].tables();
+            self.made = Some(Box::new(control.answer(tables)));
+            self.is_control = true;
+            return Ok((addresses(frame), &frame[frame.len()..]));
+        }
+        self.is_control = false;
         let packet = &mut self.ingress;
+        tell_time(packet, &program.parameters, &self.kept[0]);
         program.parameters.address(packet, &header.src_mac, &header.dst_mac, header.dst_ip);
         packet.set(program.parameters.packet_length, frame.len().min(LONGEST_FRAME) as u64);
         let parsed = packet.parse(&program.flat, frame);
         let headers = parsed.map_err(|why| Self::refusal(why, frame))?;
         let payload = &frame[headers..];
         let says_length = program.told.is_some_and(|told| told.payload_len.is_some());
-        if payload.is_empty() && !says_length {
+        if payload.is_empty() && !says_length && program.told.is_none() {
             return Err(DropReason::NoPayload);
         }
         if published.is_none() {
@@ -221,14 +282,30 @@ impl Transport for P4 {
         Ok((header, payload))
     }
 
-    fn arrive(&mut self, header: &Header, _payload: &[u8], externs: &mut dyn Externs) -> Verdict {
+    fn arrive(&mut self, header: &Header, payload: &[u8], externs: &mut dyn Externs) -> Verdict {
+        if self.is_control {
+            return Verdict::Consume;
+        }
         let program = &self.pipelines.ingress;
         if program.told.is_some() {
-            return if self.is_dropped { Verdict::Consume } else { Verdict::Whole };
+            let is_sent = program.send.is_some_and(|send| self.ingress.get(send) == SEND_PACKET);
+            return match (is_sent, self.is_dropped) {
+                (true, _) => Verdict::Return,
+                (_, true) => Verdict::Consume,
+                _ => Verdict::Whole,
+            };
         }
-        let mut answers = Answers::new(&program.asked, &mut self.arrays[0], header, externs);
-        self.ingress.process(&program.flat, &[], &mut answers, &mut Vec::new());
+        let mut answers = Answers::new(&program.asked, &mut self.kept[0], header, externs);
+        let mut out = Vec::new();
+        self.ingress.process(&program.flat, &[], &mut answers, &mut out);
         let (asked, taken) = (answers.asked, answers.taken);
+        let send = program.send.map_or(SEND_NOTHING, |send| self.ingress.get(send));
+        if send != SEND_NOTHING {
+            send_out((&mut self.made, &mut self.kept[0]), send, out, payload);
+            if send == SEND_PACKET {
+                return Verdict::Return;
+            }
+        }
         let is_dropped = program.drop.is_some_and(|drop| self.ingress.get(drop) != 0);
         match (is_dropped, asked, taken) {
             (_, true, Some(Err(refusal))) => Verdict::Drop(refusal.into()),
@@ -243,7 +320,7 @@ impl Transport for P4 {
     }
 
     fn finished(&mut self, rx_id: u16) {
-        self.arrays[0].finished(rx_id);
+        self.kept[0].messages.forget(rx_id);
     }
 
     fn send_rules(&self) -> SendRules {
@@ -302,7 +379,9 @@ impl Transport for P4 {
             self.egress.set(parameters.payload_sum, u64::from(!internet_checksum(payload)));
         }
         let start = frame.len();
-        let mut units = self.arrays[1].alone(&program.asked, &[], granted);
+        tell_time(&mut self.egress, &program.parameters, &self.kept[1]);
+        let mut units =
+            Alone { units: &program.asked, kept: &mut self.kept[1], frame: &[], granted };
         self.egress.process(&program.flat, &record, &mut units, frame);
         let window = program.window.filter(|_| is_first);
         self.window = window.map(|window| self.egress.get(window) as u16);
@@ -324,6 +403,58 @@ impl Transport for P4 {
         Some(self.pipelines.cycles())
     }
 
+    fn is_event_driven(&self) -> bool {
+        let Pipelines { ingress, egress, .. } = &*self.pipelines;
+        let has_tables = !(ingress.tables.is_empty() && egress.tables.is_empty());
+        let parameters = [&ingress.parameters, &egress.parameters];
+        let tells_time = parameters.iter().any(|it| it.timestamp.is_some());
+        has_tables || tells_time || ingress.deparses || !ingress.handlers.is_empty()
+    }
+
+    fn tell_time(&mut self, at: Cycle, decided: Cycle) {
+        for kept in &mut self.kept {
+            kept.tell_time(at, decided, &self.pipelines.changes);
+        }
+    }
+
+    fn made(&mut self) -> Option<Box<Made>> {
+        self.made.take()
+    }
+
+    fn handles(&self, event: EventKind) -> Option<(Cycle, u32)> {
+        let handlers = &self.pipelines.ingress.handlers;
+        let handler = handlers.iter().find(|handler| handler.kind == event)?;
+        Some((handler.cycles, handler.threshold))
+    }
+
+    fn happen(&mut self, event: EventKind, happening: &Happening, externs: &mut dyn Externs) {
+        let mut handlers = self.pipelines.ingress.handlers.iter().zip(&mut self.events);
+        let Some((handler, packet)) = handlers.find(|(it, _)| it.kind == event) else { return };
+        self.kept[0].handle(event, happening.timer);
+        tell_time(packet, &handler.parameters, &self.kept[0]);
+        handler.tell(packet, happening);
+        let header = Header { src_ip: happening.src_ip, ..Header::default() };
+        let mut answers = Answers::new(&handler.asked, &mut self.kept[0], &header, externs);
+        let mut out = Vec::new();
+        packet.process(&handler.flat, &[], &mut answers, &mut out);
+        let send = handler.send.map_or(SEND_NOTHING, |send| packet.get(send));
+        if send != SEND_NOTHING {
+            send_out((&mut self.made, &mut self.kept[0]), send, out, &[]);
+        }
+    }
+
+    fn next_timer(&self) -> Option<(Cycle, u16)> {
+        self.kept[0].next_timer()
+    }
+
+    fn change_tables(&mut self, changes: &[Change]) {
+        self.kept.iter_mut().for_each(|kept| kept.change(changes));
+    }
+
+    fn counts(&self, is_ingress: bool) -> Option<Counts> {
+        self.kept[usize::from(!is_ingress)].counts(&self.pipelines)
+    }
+
     fn remarks(&self) -> Vec<String> {
         let both = [
             (&self.ingress, &self.pipelines.ingress.watched),
@@ -334,6 +465,12 @@ impl Transport for P4 {
         let told = missed.filter(|(count, _)| **count > 0);
         told.map(|(count, what)| format!("{what}: {count} times; it reads 0 then")).collect()
     }
+}
+
+/// Tells a program the time, if it wants to know.
+#[inline]
+fn tell_time(packet: &mut Packet, parameters: &Parameters, kept: &Kept) {
+    packet.set(parameters.timestamp, kept.now);
 }
 
 /// Puts a field of a frame where the NIC looks for it.

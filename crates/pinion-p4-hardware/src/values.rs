@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::design::{Design, Part};
-use crate::graph::{Kind, NodeId};
-use crate::program::{Binary, Program, Slot, Unary};
+use pinion_p4::graph::{Kind, NodeId};
+use pinion_p4::program::{Binary, Program, Slot, Unary};
 
 /// How a value is there in a stage.
 pub(super) enum Definition {

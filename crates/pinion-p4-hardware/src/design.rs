@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use crate::graph::{Graph, Kind, NodeId};
-use crate::lnic::unit::{Array, Unit};
-use crate::program::{Binary, Program, Slot, Step, StepKind, Unary, Value, ValueKind};
+use pinion_p4::graph::{Graph, Kind, NodeId};
+use pinion_p4::lnic::unit::{Array, Unit};
+use pinion_p4::program::{Binary, Program, Slot, Step, StepKind, Unary, Value, ValueKind};
 
 /// Bits of a word of the datapath, of which one comes in a cycle (RTL `NET_DP_BITS`).
 pub(super) const WORD_BITS: u32 = 512;
@@ -215,6 +215,7 @@ impl<'p> Builder<'p> {
             let number = number as Slot;
             let is_told = program.regions[1..]
                 .iter()
+                .chain([&program.told])
                 .any(|(first, count)| (*first..*first + *count).contains(&number));
             values.push(match is_told {
                 true => self.graph.number(Kind::Input(number), slot.width),

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::design::{Builder, Design, LENGTH_BITS, State, WORD_BITS};
-use crate::flow::order;
-use crate::graph::{Kind, NodeId};
-use crate::program::{Binary, Key, StepKind, Target, mask};
-use crate::stages::fewest_headers;
+use pinion_p4::flow::order;
+use pinion_p4::graph::{Kind, NodeId};
+use pinion_p4::program::{Binary, Key, StepKind, Target, mask};
+use pinion_p4::stages::fewest_headers;
 
 /// Most pairs of a state and a place that it begins at.
 const MOST_PLACES: usize = 1024;

@@ -11,9 +11,9 @@ use std::fmt::Write as _;
 use pinion_sim::random::SplitMix64;
 
 use super::{Answer, ENTRIES, Hardware};
-use crate::flat::{Flat, Interface, Packet, Rejected, Site, Units, Words, index};
-use crate::lnic::unit::{Array, Place, Unit};
-use crate::program::{Key, Program, Slot, StepKind, Target, ValueKind};
+use pinion_p4::flat::{Flat, Interface, Packet, Rejected, Site, Units, Words, index};
+use pinion_p4::lnic::unit::{Array, Place, Unit};
+use pinion_p4::program::{Key, Program, Slot, StepKind, Target, ValueKind};
 
 /// States that a random packet is led through at most.
 const MOST_STATES: usize = 64;
@@ -64,7 +64,7 @@ fn draw(random: &mut SplitMix64, width: u32) -> u128 {
     }
 }
 
-fn read(words: &Words, register: crate::flat::Register, width: u32) -> u128 {
+fn read(words: &Words, register: pinion_p4::flat::Register, width: u32) -> u128 {
     let low = words[index(register)];
     let high = if width > 64 { words[index(register + 1)] } else { 0 };
     u128::from(high) << 64 | u128::from(low)

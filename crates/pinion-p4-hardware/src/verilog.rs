@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use super::design::{Design, LENGTH_BITS, Part, Request};
 use super::values::{Definition, Writer, literal, plain, range};
 use super::{Answer, Ports, UnitPorts};
-use crate::graph::{Kind, NodeId};
-use crate::lnic::unit::{Array, Place};
-use crate::program::{Program, Slot};
+use pinion_p4::graph::{Kind, NodeId};
+use pinion_p4::lnic::unit::{Array, Place};
+use pinion_p4::program::{Program, Slot};
 
 /// Characters of a line of the text, or little more.
 const LINE: usize = 100;
@@ -91,7 +91,7 @@ impl Writer<'_> {
         let sent = self.design.sent.iter().flat_map(|(_, fields)| fields);
         Ports {
             cycles: self.last,
-            header_bits: crate::stages::longest_headers(program),
+            header_bits: pinion_p4::stages::longest_headers(program),
             inputs,
             outputs: outputs.collect(),
             units,

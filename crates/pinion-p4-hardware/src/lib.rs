@@ -14,11 +14,12 @@ mod verilog;
 
 pub use vectors::Vectors;
 
-use crate::program::{Program, Slot};
 use design::{Design, WORD_BITS};
+use pinion_p4::lnic::unit::Unit;
+use pinion_p4::program::{Event, Program, Slot};
 
 /// The module of register arrays, which modules with any want beside them.
-pub const REGISTER_ARRAY: &str = include_str!("../../../../hardware/rtl/nanopu/register_array.sv");
+pub const REGISTER_ARRAY: &str = include_str!("../../../hardware/rtl/nanopu/register_array.sv");
 
 /// Entries of a register array, unless a parameter says otherwise.
 const ENTRIES: usize = 64;
@@ -92,7 +93,20 @@ impl Hardware {
     /// # Errors
     /// What of the program has no hardware.
     pub fn of(program: &Program, file: &str) -> Result<Self, String> {
-        let module = module_name(file);
+        shared_arrays(program)?;
+        Self::module(program, module_name(file), file)
+    }
+
+    /// Makes the hardware of an event's control, a module of its own.
+    ///
+    /// # Errors
+    /// What of the control has no hardware.
+    pub fn of_event(event: &Event, file: &str) -> Result<Self, String> {
+        let module = format!("{}_on_{}", module_name(file), event.kind.name());
+        Self::module(&event.program, module, file)
+    }
+
+    fn module(program: &Program, module: String, file: &str) -> Result<Self, String> {
         let design = Design::of(program)?;
         for (request, external) in design.requests.iter().zip(&program.externs) {
             let Some(request) = request else { continue };
@@ -122,6 +136,27 @@ impl Hardware {
     }
 }
 
+/// Refuses a register array that two controls reach: in hardware it is inside the module of one.
+fn shared_arrays(program: &Program) -> Result<(), String> {
+    let mut arrays: Vec<(&str, &str)> = Vec::new();
+    for control in [program].into_iter().chain(program.events.iter().map(|event| &event.program)) {
+        let own = &control.blocks[1];
+        for external in
+            control.externs.iter().filter(|it| matches!(Unit::bind(it), Ok(Unit::Array(_))))
+        {
+            if let Some((_, first)) = arrays.iter().find(|(name, _)| *name == external.name) {
+                return Err(format!(
+                    "{first} and {own} both reach {}, and a register array has one port in hardware; let one of \
+                     them keep what the other wants to know in an array of its own",
+                    external.name
+                ));
+            }
+            arrays.push((&external.name, own));
+        }
+    }
+    Ok(())
+}
+
 /// Makes a module's name of a file's: its folder's and its own.
 fn module_name(file: &str) -> String {
     let mut parts = file.rsplit(['/', '\\']);
@@ -136,15 +171,19 @@ fn about(program: &Program, module: &str, file: &str) -> String {
     let [parser, control, deparser] = &program.blocks;
     let cycles = program.stages.cycles.max(1);
     let own = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    let headers = match crate::stages::longest_headers(program) {
+    let headers = match pinion_p4::stages::longest_headers(program) {
         0 => "packets come from inside, with their metadata.",
         _ => {
             "the first bytes of a frame in `in_header`, byte 0 the highest, and its bytes in `in_length`;\n\
              //          what is behind the frame's end is of no concern."
         }
     };
+    let blocks = match parser.is_empty() {
+        true => format!("{control}, which handles an event, and {deparser}"),
+        false => format!("{parser}, {control} and {deparser}"),
+    };
     format!(
-        "// {module}: {parser}, {control} and {deparser} of {own}, made by `pinion p4 hardware`.\n//\n\
+        "// {module}: {blocks} of {own}, made by `pinion p4 hardware`.\n//\n\
          // In:      {headers}\n\
          //          `in_meta_params_…` must not change while packets are inside.\n\
          // Out:     {cycles} cycles later what the program made of it. Ports of externs: a request leaves\n\
