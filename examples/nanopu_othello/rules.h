@@ -28,7 +28,7 @@ static inline uint64_t step(uint64_t set, direction_t to)
 
 /* Empty squares from which a row of the other's discs leads to one of the mover's: seen from the
  * mover's discs, the squares behind such rows. */
-static uint64_t legal_moves(uint64_t own, uint64_t other)
+__attribute__((unused)) static uint64_t legal_moves(uint64_t own, uint64_t other)
 {
     uint64_t moves = 0;
 

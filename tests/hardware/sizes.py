@@ -98,7 +98,7 @@ def write_units(pool):
 
 def write_pipelines(pool, pinion):
     """Writes the table of pipelines."""
-    programs = [name for name, _ in pipeline.programs() if name != pipeline.OPERATORS]
+    programs = [name for name, _ in pipeline.programs() if name not in pipeline.SMALL]
     lines = pool.map(lambda program: pipeline_row(pinion, program), programs)
     PIPELINES.write_text(HEAD_OF_PIPELINES + "".join(lines))
 

@@ -333,7 +333,10 @@ impl<'p> Builder<'p> {
                         true => valid,
                         false => self.and(when, valid),
                     };
-                    self.sent.push((valid, fields));
+                    // What is never valid is never sent.
+                    if self.graph.as_constant(valid) != Some(0) {
+                        self.sent.push((valid, fields));
+                    }
                 }
                 StepKind::Extract(number) => {
                     let name = &program.headers[*number as usize].name;

@@ -47,7 +47,7 @@ impl Target {
 }
 
 /// All targets.
-pub static TARGETS: [Target; 24] = [
+pub static TARGETS: [Target; 25] = [
     binaries::ELF,
     binaries::DEBUG_INFORMATION,
     binaries::CODE,
@@ -67,6 +67,7 @@ pub static TARGETS: [Target; 24] = [
     specs::WORDS,
     frames::FRAMES,
     programs::P4,
+    programs::P4_ENTRIES,
     programs::P4_PACKETS,
     messages::SOCKET,
     messages::EDITOR,

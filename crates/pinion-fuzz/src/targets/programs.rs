@@ -1,11 +1,13 @@
 //! P4 programs, and packets that go through those that Pinion comes with.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use pinion_p4::flat::{Flat, Interface, Packet};
 use pinion_p4::library::Library;
 use pinion_p4::load;
 use pinion_p4::preprocessor::Files;
+use pinion_p4::program::{Program, TableShape};
+use pinion_p4::table::entries::read;
 
 use super::{Target, text};
 
@@ -26,6 +28,28 @@ pub const P4: Target = Target::text("p4", p4, 800)
         "smeta",
         "0xffffffffffffffffffffffffffffffff",
         "8w255",
+    ]);
+pub const P4_ENTRIES: Target = Target::text("p4_entries", p4_entries, 5000)
+    .seeds(&["examples/*/tables.txt"])
+    .words(&[
+        "add",
+        "remove",
+        "default",
+        "at 100",
+        "servers",
+        "tunnels",
+        "collectors",
+        "networks",
+        "->",
+        "&&&",
+        "/24",
+        "_",
+        "priority 3",
+        "10.0.0.1",
+        "02:00:00:00:00:01",
+        "tunnel(10.0.0.1, 7)",
+        "0xffffffffffffffffffffffffffffffff",
+        "0b1",
     ]);
 pub const P4_PACKETS: Target = Target::bytes("p4_packets", p4_packets, 10_000);
 
@@ -61,17 +85,40 @@ fn p4(input: &[u8]) -> String {
     said
 }
 
+fn p4_entries(input: &[u8]) -> String {
+    static SHAPES: OnceLock<Vec<Arc<TableShape>>> = OnceLock::new();
+    let shapes = SHAPES.get_or_init(|| {
+        let files = [
+            "vxlan/ingress",
+            "vxlan/egress",
+            "balancer/ingress",
+            "telemetry/ingress",
+            "cache/ingress",
+        ];
+        let programs = files.map(|file| program(&format!("sdk/p4/{file}.p4")));
+        programs.into_iter().flat_map(|program| program.tables).map(Arc::new).collect()
+    });
+    match read("input.txt", &text(input), shapes) {
+        Ok(changes) => format!("{} changes", changes.len()),
+        Err(why) => why,
+    }
+}
+
 fn p4_packets(input: &[u8]) -> String {
     static PROGRAMS: OnceLock<Vec<Flat>> = OnceLock::new();
-    let programs = PROGRAMS.get_or_init(|| ["ndp", "udp", "dctcp"].map(shipped).into());
+    let programs =
+        PROGRAMS.get_or_init(|| ["ndp", "udp", "dctcp", "vxlan", "cache"].map(shipped).into());
     let parse = |flat: &Flat| format!("{:?}", Packet::new(flat).parse(flat, input).err());
     programs.iter().map(parse).collect()
 }
 
+fn program(file: &str) -> Program {
+    let program = load(file, &Library).ok().and_then(|checked| checked.program);
+    program.unwrap_or_else(|| panic!("{file} is no program"))
+}
+
 fn shipped(name: &str) -> Flat {
-    let checked = load(&format!("sdk/p4/{name}/ingress.p4"), &Library);
-    let program = checked.ok().and_then(|checked| checked.program);
-    let program = program.unwrap_or_else(|| panic!("{name} is no program"));
+    let program = program(&format!("sdk/p4/{name}/ingress.p4"));
     let compiled = Flat::compile(&program, &Interface::default());
     compiled.unwrap_or_else(|error| panic!("{name}: {error}"))
 }

@@ -82,6 +82,8 @@ pub fn read_for(name: &str, text: &str, tables: Vec<Table>) -> Result<Vec<Change
 /// Tries changes one after the other, and tells what goes wrong.
 fn rehearse(changes: &[Change], mut tables: Vec<Table>, found: &mut Diagnostics) {
     let mut added: Vec<(usize, &Change)> = Vec::new();
+    // Tables of which it is told already that they are full.
+    let mut full: Vec<usize> = Vec::new();
     for change in changes {
         let table = &mut tables[change.table];
         let problem = match table.change(&change.what) {
@@ -112,7 +114,9 @@ fn rehearse(changes: &[Change], mut tables: Vec<Table>, found: &mut Diagnostics)
             }
             Problem::Missing => error(format!("{name} has no entry for this key to remove"))
                 .help("an entry is named by its whole key, and by its priority if it has one"),
+            Problem::Full if full.contains(&change.table) => continue,
             Problem::Full => {
+                full.push(change.table);
                 let size = table.shape().size;
                 error(format!("{name} is full: it has room for {size} entries"))
                     .help("remove others before, or give the table a larger size in the program")

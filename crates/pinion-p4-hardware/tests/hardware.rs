@@ -1,13 +1,16 @@
 //! What hardware is made of programs: its ports and stages; what it does is compared in tests/hardware.
 
+#[path = "../../pinion-p4/tests/support/mod.rs"]
 mod support;
 
-use pinion_p4::hardware::{Answer, Hardware, Vectors};
+use pinion_p4_hardware::{Answer, Hardware, Vectors};
 use support::{SHIPPED, check, program};
 
 #[test]
 fn every_program_has_hardware_of_as_many_stages() {
-    for name in SHIPPED {
+    let with_tables =
+        ["vxlan/ingress", "vxlan/egress", "balancer/ingress", "cache/ingress", "othello/ingress"];
+    for name in SHIPPED.into_iter().chain(with_tables) {
         let file = format!("sdk/p4/{name}.p4");
         let checked = pinion_p4::load(&file, &pinion_p4::library::Library).unwrap();
         let program = checked.program.unwrap();
@@ -73,4 +76,35 @@ fn a_header_that_is_extracted_under_a_condition_has_no_hardware() {
     let program = checked.program.unwrap_or_else(|| panic!("{said}"));
     let why = Hardware::of(&program, "test.p4").unwrap_err();
     assert!(why.contains("extracts hdr.ipv4 under a condition"), "{why}");
+}
+
+#[test]
+fn tables_are_ports_and_each_event_is_a_module() {
+    let file = "../../tests/hardware/p4/handlers.p4";
+    let checked = pinion_p4::load(file, &pinion_p4::library::Library).unwrap();
+    let program = checked.program.unwrap();
+    let hardware = Hardware::of(&program, file).unwrap();
+    let tables: Vec<_> =
+        hardware.ports.units.iter().filter(|unit| unit.to - unit.from == 2).collect();
+    let names: Vec<_> = tables.iter().map(|unit| (unit.name.as_str(), unit.answer)).collect();
+    assert_eq!(names, [("ways", Answer::Port), ("filter", Answer::Port)]);
+    let bits: Vec<u32> = tables[0].response.iter().map(|(_, bits)| *bits).collect();
+    assert_eq!(bits, [1, 8, 16, 128]);
+    // Of the deparser's headers the timer's control makes Ethernet's valid, and no other.
+    let timer = Hardware::of_event(&program.events[0], file).unwrap();
+    assert_eq!(timer.ports.sent_bits, 8 * 14);
+    let modules = program.events.iter().map(|event| Hardware::of_event(event, file).unwrap());
+    let modules: Vec<_> = modules.map(|module| (module.module, module.ports.cycles)).collect();
+    let names = [("p4_p4_handlers_on_timer", 2), ("p4_p4_handlers_on_drop", 3)];
+    assert_eq!(modules, names.map(|(name, cycles)| (name.to_owned(), cycles)));
+}
+
+#[test]
+fn an_array_that_two_controls_reach_has_no_hardware() {
+    let file = "sdk/p4/telemetry/ingress.p4";
+    let checked = pinion_p4::load(file, &pinion_p4::library::Library).unwrap();
+    let why = Hardware::of(&checked.program.unwrap(), file).unwrap_err();
+    let wanted =
+        "OnDelivery and OnTimer both reach deliveries_ifElseRaw, and a register array has one port";
+    assert!(why.starts_with(wanted), "{why}");
 }
