@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use pinion_sim::random::SplitMix64;
 
 use super::{Answer, ENTRIES, Hardware};
-use pinion_p4::flat::{Flat, Interface, Packet, Rejected, Site, Units, Words, index};
+use pinion_p4::flat::{Flat, Interface, Packet, Rejected, Units, Words, index};
 use pinion_p4::lnic::unit::{Array, Place, Unit};
 use pinion_p4::program::{Key, Program, Slot, StepKind, Target, ValueKind};
 
@@ -71,7 +71,8 @@ fn read(words: &Words, register: pinion_p4::flat::Register, width: u32) -> u128 
 }
 
 impl Units for Reference {
-    fn ask(&mut self, site: &Site, registers: &mut Words) {
+    fn ask(&mut self, flat: &Flat, site: usize, registers: &mut Words) {
+        let site = &flat.sites[site];
         let number = site.external;
         let fields = site.request.iter().zip(&self.requests[number]);
         let request: Vec<u128> = fields

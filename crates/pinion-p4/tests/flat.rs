@@ -3,7 +3,7 @@
 
 mod support;
 
-use pinion_p4::flat::{Flat, Interface, Packet, Rejected, Site, Units, Words, index};
+use pinion_p4::flat::{Flat, Interface, Packet, Rejected, Units, Words, index};
 use pinion_p4::program::{
     Key, Program, Slot, Step, StepKind, Target, Value, ValueKind, binary, mask, unary,
 };
@@ -141,7 +141,8 @@ impl Interpreter<'_> {
 struct Alike<'p>(&'p Program);
 
 impl Units for Alike<'_> {
-    fn ask(&mut self, site: &Site, registers: &mut Words) {
+    fn ask(&mut self, flat: &Flat, site: usize, registers: &mut Words) {
+        let site = &flat.sites[site];
         let external = &self.0.externs[site.external];
         let asked = site.request.iter().fold(0u128, |sum, register| {
             sum.wrapping_mul(31) ^ register.map_or(0, |at| u128::from(registers[index(at)]))

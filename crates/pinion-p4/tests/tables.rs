@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use pinion_p4::flat::{Flat, Interface, Packet, Site, Units, Words};
+use pinion_p4::flat::{Flat, Interface, Packet, Units, Words};
 use pinion_p4::library::Library;
 use pinion_p4::lnic::Pipelines;
 use pinion_p4::lnic::unit::Unit;
@@ -57,7 +57,8 @@ fn shapes(program: &Program) -> Vec<Arc<TableShape>> {
 struct Only(Vec<Unit>, Vec<Table>);
 
 impl Units for Only {
-    fn ask(&mut self, site: &Site, registers: &mut Words) {
+    fn ask(&mut self, flat: &Flat, site: usize, registers: &mut Words) {
+        let site = &flat.sites[site];
         if let Unit::Table(table) = &self.0[site.external] {
             table.ask(&mut self.1, site, registers);
         }

@@ -29,9 +29,8 @@ pub const P4: Target = Target::text("p4", p4, 800)
         "0xffffffffffffffffffffffffffffffff",
         "8w255",
     ]);
-pub const P4_ENTRIES: Target = Target::text("p4_entries", p4_entries, 5000)
-    .seeds(&["examples/*/tables.txt"])
-    .words(&[
+pub const P4_ENTRIES: Target =
+    Target::text("p4_entries", p4_entries, 5000).seeds(&["examples/*/tables.txt"]).words(&[
         "add",
         "remove",
         "default",

@@ -1,8 +1,8 @@
 //! Conditions: what is known is not tested, what is tested is known behind it.
 
-use super::Op;
 use super::compile::{Compiler, State};
 use super::place::is_watched;
+use super::{Op, beside};
 use crate::graph::{Graph, Kind, NodeId};
 use crate::program::{Binary, Key, Unary, Value, ValueKind, mask};
 
@@ -69,6 +69,8 @@ pub(super) fn land(ops: &mut [Op], jump: usize) {
         | Op::JumpIfClear { to, .. }
         | Op::JumpIfAny { to, .. }
         | Op::JumpIfFrameClear { to, .. }
+        | Op::JumpIfByteClear { to, .. }
+        | Op::JumpIfByteAny { to, .. }
         | Op::JumpIfEqual { to, .. }
         | Op::JumpUnlessEqual { to, .. }
         | Op::JumpUnlessFrame { to, .. } => *to = here,
@@ -173,12 +175,22 @@ impl<'p> Compiler<'p> {
                 if let Kind::Binary(Binary::And, value, bits) = self.graph.get(one).kind
                     && let Some(bits) = self.graph.as_constant(bits)
                 {
-                    if let Some((at, bits)) = self.in_frame(state, value, bits) {
-                        let mask = self.constant(bits, 64);
-                        let key = self.constant(0, 64);
+                    if let Some((at, mask)) = self.in_byte(state, value, bits) {
                         return match if_equal {
-                            true => Op::JumpIfFrameClear { at, mask, to: 0 },
-                            false => Op::JumpUnlessFrame { at, mask, key, to: 0 },
+                            true => Op::JumpIfByteClear { at, mask, to: 0 },
+                            false => Op::JumpIfByteAny { at, mask, to: 0 },
+                        };
+                    }
+                    if let Some((at, bits)) = self.in_frame(state, value, bits) {
+                        return match if_equal {
+                            true => {
+                                let mask = self.constant(bits, 64);
+                                Op::JumpIfFrameClear { at, mask, to: 0 }
+                            }
+                            false => {
+                                let key = beside(&mut self.flat.keys, [bits as u64, 0]);
+                                Op::JumpUnlessFrame { at, key, to: 0 }
+                            }
                         };
                     }
                     let value = self.place(state, value);
@@ -205,6 +217,15 @@ impl<'p> Compiler<'p> {
             true => Op::JumpIfZero { condition, to: 0 },
             false => Op::JumpIfSet { condition, to: 0 },
         }
+    }
+
+    /// Finds bits of a value in one byte of the packet, if it has not been loaded.
+    fn in_byte(&self, state: &State, value: NodeId, bits: u128) -> Option<(u16, u8)> {
+        let (at, bits) = self.in_frame(state, value, bits)?;
+        let byte = bits.leading_zeros().checked_sub(64)? / 8;
+        let behind = 56 - 8 * byte;
+        let mask = u8::try_from(bits >> behind).ok()?;
+        (u128::from(mask) << behind == bits && mask != 0).then_some((at + byte as u16, mask))
     }
 
     /// Finds bits of a value in eight bytes of the packet, if it has not been loaded.
@@ -282,8 +303,8 @@ impl<'p> Compiler<'p> {
                 key |= field.number << shift;
             }
             if bits != 0 {
-                let (mask, key) = (self.constant(bits, 64), self.constant(key, 64));
-                self.ops.push(Op::JumpUnlessFrame { at: start as u16, mask, key, to: 0 });
+                let key = beside(&mut self.flat.keys, [bits as u64, key as u64]);
+                self.ops.push(Op::JumpUnlessFrame { at: start as u16, key, to: 0 });
                 exits.leave(self.ops.len() - 1, state, None);
                 holds = Holds::Depends;
             }

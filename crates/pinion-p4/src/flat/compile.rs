@@ -159,8 +159,10 @@ impl<'p> Compiler<'p> {
         }
         let most = usize::from(u16::MAX);
         let longest = self.flat.operations().into_iter().max().unwrap_or(0);
-        let lists = [self.flat.sites.len(), self.flat.wide.len(), self.flat.plans.len()];
-        if longest.max(lists.into_iter().max().unwrap_or(0)) >= most {
+        let flat = &self.flat;
+        let lists = [flat.sites.len(), flat.wide.len(), flat.plans.len(), flat.keys.len()];
+        let lists = lists.into_iter().chain([flat.pairs.len(), flat.bits.len()]);
+        if lists.fold(longest, usize::max) >= most {
             return Err(format!("the program has more than {most} operations"));
         }
         if self.is_full || self.highest > self.lowest_fixed {
@@ -168,6 +170,7 @@ impl<'p> Compiler<'p> {
             return Err(format!("the program holds more than {most} values of 64 bits at a time"));
         }
         self.flat.find_line();
+        self.flat.find_sending();
         Ok(self.flat)
     }
 
@@ -220,6 +223,11 @@ impl<'p> Compiler<'p> {
         for (slot, bit) in self.interface.fields {
             let width = self.program.slots[*slot as usize].width;
             state.values[*slot as usize] = self.graph.number(Kind::Field(*bit), width);
+            self.flag(&mut state, *slot, true);
+        }
+        for header in self.interface.valid {
+            let slot = self.program.headers[*header as usize].valid;
+            state.values[slot as usize] = self.graph.constant(1, 1);
         }
         state.sure_bytes = self.interface.record_bytes;
         state
@@ -267,12 +275,20 @@ impl<'p> Compiler<'p> {
                 decided.push((value, register));
             }
         }
-        if let [(value, to)] = decided[..]
-            && self.graph.as_constant(value) == Some(1)
-            && !self.interface.deparses
-        {
-            self.ops.push(Op::AcceptWith { to });
-            return;
+        // One alone is not forgotten before.
+        if let [(slot, to)] = self.flat.decided[..] {
+            let value =
+                decided.first().map_or(Some(0), |(value, _)| self.graph.as_constant(*value));
+            if let Some(value) = value.and_then(|value| u16::try_from(value).ok())
+                && !self.interface.deparses
+            {
+                self.ops.push(Op::AcceptWith { to, value });
+                return;
+            }
+            if decided.is_empty() {
+                let width = self.program.slots[slot as usize].width;
+                decided.push((self.graph.constant(0, width), to));
+            }
         }
         for (value, register) in decided {
             self.put(&mut state, value, register);
@@ -336,9 +352,18 @@ impl<'p> Compiler<'p> {
         for (n, slot) in (request..).take(external.request.len()).enumerate() {
             let at = (number as usize, n);
             let node = self.known(state, state.values[slot as usize]);
-            let is_known = self.interface.known.iter().any(|(unit, field, source)| {
-                (*unit, *field) == at && self.graph.get(node).kind == Kind::Input(*source)
-            });
+            let kind = self.graph.get(node).kind;
+            let is_source = |source| {
+                kind == Kind::Input(source)
+                    || self
+                        .interface
+                        .fields
+                        .iter()
+                        .any(|of| kind == Kind::Field(of.1) && of.0 == source)
+            };
+            let mut known = self.interface.known.iter();
+            let is_known =
+                known.any(|(unit, field, source)| (*unit, *field) == at && is_source(*source));
             let is_told = !is_known && !self.interface.unread.contains(&at);
             asks.push(is_told.then(|| self.place(state, node)));
         }
@@ -354,7 +379,6 @@ impl<'p> Compiler<'p> {
         }
         let site = self.flat.sites.len().min(usize::from(u16::MAX)) as u16;
         self.flat.sites.push(Site {
-            number: site.into(),
             external: number as usize,
             request: asks,
             response: registers,

@@ -1,10 +1,10 @@
 //! Headers on their way from the packet's bytes to values, and back.
 
 use super::compile::{Compiler, State};
+use super::send::{Copied, Plan, Put};
 use super::wide::{Operand, WideKind, WideOp, put_bits};
-use super::{Copied, Op, Plan, Put, Register};
+use super::{Op, Register};
 use crate::graph::Kind;
-use crate::program::mask;
 
 impl Compiler<'_> {
     /// Takes a header out of the packet: its fields are loaded when somebody wants them.
@@ -40,8 +40,7 @@ impl Compiler<'_> {
             (0, 32, ..) => Op::Load32 { to, at },
             (0, 48, ..) => Op::Load48 { to, at },
             (_, 0..=64, Some(window), Some(drop)) => {
-                let mask = self.constant(mask(u128::MAX, width), 64);
-                Op::LoadBits { to, at: window as u16, drop: drop as u16, mask }
+                Op::LoadBits { to, at: window as u16, drop: drop as u8, width: width as u8 }
             }
             _ => {
                 self.flat.wide.push(WideOp { to: target, kind: WideKind::Load(bit) });
@@ -92,6 +91,7 @@ impl Compiler<'_> {
             }
             bit += width;
         }
+        plan.shorten();
         self.flat.plans.push(plan);
         let plan = (self.flat.plans.len() - 1).min(usize::from(u16::MAX)) as u16;
         self.ops.push(Op::Send { plan });
@@ -119,10 +119,10 @@ impl Plan {
             && byte == source
             && byte < 8
         {
-            last.mask |= 0xff << (8 * (7 - byte));
+            last.mask |= u64::to_be(0xff << (8 * (7 - byte)));
             return;
         }
         // Both have eight bytes more than anybody names.
-        self.copies.push(Copied { from: from as u16, at: at as u16, mask: 0xff << 56 });
+        self.copies.push(Copied { from: from as u16, at: at as u16, mask: u64::to_be(0xff << 56) });
     }
 }

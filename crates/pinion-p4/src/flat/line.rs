@@ -1,7 +1,23 @@
 //! Parsers that take one way only, as those of most transports do: Ethernet, IPv4, one protocol. In: operations.
 //! Out: what is compared, and what is loaded.
 
-use super::{Flat, Line, LineLoad, Op, Register};
+use super::{Flat, Line, LineLoad, Op};
+
+impl Line {
+    /// Adds a comparison, to one that looks at the same bytes if there is one.
+    fn check(&mut self, at: u16, mask: u64, key: u64) {
+        for (first, all, keys) in &mut self.checks {
+            let Some(behind) = at.checked_sub(*first).filter(|bytes| *bytes < 8) else { continue };
+            let bits = 8 * u32::from(behind);
+            let (near, near_key) = (mask >> bits, key >> bits);
+            if near << bits == mask && *all & near == 0 {
+                (*all, *keys) = (*all | near, *keys | near_key);
+                return;
+            }
+        }
+        self.checks.push((at, mask, key));
+    }
+}
 
 impl Flat {
     /// Finds the parser's only way, if it has one.
@@ -9,11 +25,26 @@ impl Flat {
         self.line = self.line_of();
     }
 
+    /// Tells whether all packets that the parser takes have headers of so many bytes, and nothing of them is wanted
+    /// but that [they fit](Self::fits).
+    pub fn is_line(&self, bytes: usize) -> bool {
+        self.line.as_ref().is_some_and(|line| line.loads.is_empty() && line.taken == bytes)
+    }
+
+    /// Tells whether the parser takes a packet with these headers, all of them, if [it is a line](Self::is_line).
+    #[inline]
+    pub fn fits(&self, headers: &[u8]) -> bool {
+        let Some(line) = &self.line else { return false };
+        line.checks.iter().all(|(at, mask, key)| {
+            let at = usize::from(*at);
+            headers
+                .get(at..at + 8)
+                .and_then(|bytes| bytes.first_chunk())
+                .is_some_and(|bytes| u64::from_be_bytes(*bytes) & mask == *key)
+        })
+    }
+
     fn line_of(&self) -> Option<Line> {
-        let constant = |register: Register| {
-            let known = self.initial.iter().find(|(known, _)| *known == register);
-            known.map_or(0, |(_, value)| *value)
-        };
         let last = self.fewest_bytes.checked_sub(8)?;
         // Eight bytes that every packet has, and how many bits are behind those that are wanted.
         let window = |at: u16, bits: usize| {
@@ -25,15 +56,17 @@ impl Flat {
         let mut ops = self.parser.iter();
         loop {
             let (to, at, bits) = match *ops.next()? {
-                Op::JumpUnlessFrame { at, mask, key, to }
+                Op::JumpUnlessFrame { at, key, to }
                     if self.parser.get(usize::from(to)) == Some(&Op::Reject)
                         && line.loads.is_empty() =>
                 {
-                    line.checks.push((at, constant(mask), constant(key)));
+                    let [mask, key] = self.keys[usize::from(key)];
+                    line.check(at, mask, key);
                     continue;
                 }
-                Op::LoadBits { to, at, drop, mask } => {
-                    line.loads.push(LineLoad { to, at, drop, mask: constant(mask) });
+                Op::LoadBits { to, at, drop, width } => {
+                    let mask = u64::MAX >> (64 - u32::from(width)).min(63);
+                    line.loads.push(LineLoad { to, at, drop: drop.into(), mask });
                     continue;
                 }
                 Op::Load8 { to, at } => (to, at, 8),

@@ -14,6 +14,7 @@ mod line;
 mod parser;
 mod place;
 mod run;
+mod send;
 mod ways;
 mod wide;
 
@@ -28,7 +29,8 @@ pub type Register = u16;
 /// Registers of 64 bits that a program may have, a power of two.
 pub const REGISTERS: usize = 1024;
 
-/// An operation. Operands are registers; constants stand in registers that nothing writes.
+/// An operation, in eight bytes: what does not fit stands in a list beside it. Operands are registers; constants
+/// stand in registers that nothing writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Move {
@@ -39,13 +41,13 @@ enum Op {
         to: Register,
         one: Register,
         other: Register,
-        mask: Register,
+        width: u8,
     },
     Subtract {
         to: Register,
         one: Register,
         other: Register,
-        mask: Register,
+        width: u8,
     },
     And {
         to: Register,
@@ -66,7 +68,7 @@ enum Op {
         to: Register,
         one: Register,
         other: Register,
-        mask: Register,
+        width: u8,
     },
     ShiftRight {
         to: Register,
@@ -97,29 +99,27 @@ enum Op {
     Slice {
         to: Register,
         from: Register,
-        low: u16,
-        mask: Register,
+        low: u8,
+        width: u8,
     },
     /// `one` shifted left, and `other` in the bits below.
     Join {
         to: Register,
         one: Register,
         other: Register,
-        by: u16,
+        by: u8,
     },
+    /// One of a [pair](Flat::pairs).
     Choose {
         to: Register,
         condition: Register,
-        one: Register,
-        other: Register,
+        pair: u16,
     },
-    /// Replaces bits from `low` on.
+    /// Replaces [bits](SomeBits).
     SetBits {
         to: Register,
-        old: Register,
         from: Register,
-        low: u16,
-        mask: Register,
+        bits: u16,
     },
     /// Goes on elsewhere.
     Jump {
@@ -161,11 +161,22 @@ enum Op {
         mask: Register,
         to: u16,
     },
+    /// Goes on elsewhere if no bit of a mask is set in a byte of the packet.
+    JumpIfByteClear {
+        at: u16,
+        mask: u8,
+        to: u16,
+    },
+    /// Goes on elsewhere if any bit of a mask is set in a byte of the packet.
+    JumpIfByteAny {
+        at: u16,
+        mask: u8,
+        to: u16,
+    },
     /// Goes on elsewhere if bits of eight bytes of the packet differ from a key.
     JumpUnlessFrame {
         at: u16,
-        mask: Register,
-        key: Register,
+        key: u16,
         to: u16,
     },
     /// Counts a read of what is not there if a register is zero.
@@ -201,8 +212,8 @@ enum Op {
     LoadBits {
         to: Register,
         at: u16,
-        drop: u16,
-        mask: Register,
+        drop: u8,
+        width: u8,
     },
     /// Sends headers.
     Send {
@@ -217,11 +228,20 @@ enum Op {
         number: u16,
     },
     Accept,
-    /// Accepts the packet, with 1 in a register.
+    /// Accepts the packet, with a number in a register.
     AcceptWith {
         to: Register,
+        value: u16,
     },
     Reject,
+}
+
+/// Bits of a value that are replaced: from `low` on, under a mask.
+#[derive(Clone, Copy, Debug)]
+struct SomeBits {
+    old: Register,
+    low: u8,
+    mask: u64,
 }
 
 /// A parser that takes one way only: what is not as its states want is rejected.
@@ -243,56 +263,6 @@ struct LineLoad {
     mask: u64,
 }
 
-/// Headers that are sent at once.
-#[derive(Clone, Debug, Default)]
-struct Plan {
-    /// What is always the same of them, zeros, and eight bytes more.
-    bytes: Vec<u8>,
-    /// How many of these are sent.
-    length: usize,
-    /// By eight bytes: those that are the record's in the same place, all ones.
-    same: Vec<u64>,
-    copies: Vec<Copied>,
-    puts: Vec<Put>,
-}
-
-/// Bytes of the record that are copied into eight bytes.
-#[derive(Clone, Copy, Debug)]
-struct Copied {
-    from: u16,
-    at: u16,
-    mask: u64,
-}
-
-/// Bits of a register that are put into eight bytes.
-#[derive(Clone, Copy, Debug)]
-struct Put {
-    register: Register,
-    at: u16,
-    left: u8,
-    right: u8,
-}
-
-impl Put {
-    /// Puts a value of at most 64 bits from a bit on into so many bytes, eight at least: in two parts if
-    /// it stands in nine of them.
-    fn parts(bit: u32, width: u32, register: Register, bytes: usize) -> impl Iterator<Item = Self> {
-        let last = bytes as u32 - 8;
-        let start = (bit / 8).min(last);
-        let part = move |start: u32| {
-            let (window, end) = (8 * (start + 8), bit + width);
-            Self {
-                register,
-                at: start as u16,
-                left: window.saturating_sub(end) as u8,
-                right: end.saturating_sub(window) as u8,
-            }
-        };
-        let rest = (8 * (start + 8) < bit + width).then(|| part((start + 1).min(last)));
-        [Some(part(start)), rest].into_iter().flatten()
-    }
-}
-
 /// Says what others than the program have to do with its places.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interface<'a> {
@@ -311,6 +281,8 @@ pub struct Interface<'a> {
     pub fields: &'a [(Slot, u32)],
     /// Bytes of the record.
     pub record_bytes: u32,
+    /// Headers that are valid when the control begins.
+    pub valid: &'a [u32],
     /// The deparser's headers are sent.
     pub deparses: bool,
 }
@@ -318,8 +290,6 @@ pub struct Interface<'a> {
 /// A place of the program that asks an extern.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Its number among the program's sites.
-    pub number: usize,
     /// Number of the extern.
     pub external: usize,
     /// Registers of the request's fields, in order; none of what the unit knows itself.
@@ -346,7 +316,14 @@ pub struct Flat {
     /// The control, and the deparser behind it.
     control: Vec<Op>,
     wide: Vec<wide::WideOp>,
-    plans: Vec<Plan>,
+    /// Registers of which one is chosen.
+    pairs: Vec<[Register; 2]>,
+    bits: Vec<SomeBits>,
+    /// Masks of eight bytes, and what they have under them.
+    keys: Vec<[u64; 2]>,
+    plans: Vec<send::Plan>,
+    /// Control and deparser, if they are that simple.
+    sending: Option<send::Sending>,
     /// What registers hold before the first packet, of those that are not 0.
     initial: Vec<(Register, u64)>,
     /// Bytes of the shortest packet that is looked at.
@@ -361,6 +338,13 @@ pub struct Flat {
     pub sites: Vec<Site>,
     /// Reads that are watched.
     pub watched: Vec<Watched>,
+}
+
+/// Adds to a list beside the operations; gives the number of what was added.
+fn beside<T>(list: &mut Vec<T>, new: T) -> u16 {
+    list.push(new);
+    // Too many are refused at the end.
+    (list.len() - 1).min(usize::from(u16::MAX)) as u16
 }
 
 impl Flat {

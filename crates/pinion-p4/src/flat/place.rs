@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::branch::{Exits, Holds};
 use super::compile::{Compiler, DEEPEST, State};
 use super::wide::{Operand, WideKind, WideOp};
-use super::{Op, Register, Watched};
+use super::{Op, Register, SomeBits, Watched, beside};
 use crate::graph::{Kind, NodeId};
 use crate::program::{Binary, Slot, Unary, Value, ValueKind, mask};
 
@@ -310,18 +310,18 @@ impl<'p> Compiler<'p> {
                 Op::Xor { to, one, other: self.ones(target.width) }
             }
             Kind::Unary(Unary::Negate, _) => {
-                let (zero, mask) = (self.constant(0, 64), self.ones(target.width));
-                Op::Subtract { to, one: zero, other: one, mask }
+                let (zero, width) = (self.constant(0, 64), target.width as u8);
+                Op::Subtract { to, one: zero, other: one, width }
             }
             Kind::Binary(operator, ..) => {
-                let mask = self.ones(of[0].width);
+                let width = of[0].width as u8;
                 match operator {
-                    Binary::Add => Op::Add { to, one, other, mask },
-                    Binary::Subtract => Op::Subtract { to, one, other, mask },
+                    Binary::Add => Op::Add { to, one, other, width },
+                    Binary::Subtract => Op::Subtract { to, one, other, width },
                     Binary::And | Binary::Both => Op::And { to, one, other },
                     Binary::Or | Binary::Either => Op::Or { to, one, other },
                     Binary::Xor => Op::Xor { to, one, other },
-                    Binary::ShiftLeft => Op::ShiftLeft { to, one, other, mask },
+                    Binary::ShiftLeft => Op::ShiftLeft { to, one, other, width },
                     Binary::ShiftRight => Op::ShiftRight { to, one, other },
                     Binary::Equal => Op::Equal { to, one, other },
                     Binary::Unequal => Op::Unequal { to, one, other },
@@ -330,15 +330,17 @@ impl<'p> Compiler<'p> {
                 }
             }
             Kind::Slice(_, low) => {
-                Op::Slice { to, from: one, low: low as u16, mask: self.ones(target.width) }
+                Op::Slice { to, from: one, low: low as u8, width: target.width as u8 }
             }
-            Kind::Join(..) => Op::Join { to, one, other, by: of[1].width as u16 },
+            Kind::Join(..) => Op::Join { to, one, other, by: of[1].width as u8 },
             Kind::SetBits(.., low) => {
-                let mask = self.constant(mask(u128::MAX, of[1].width) << low, 64);
-                Op::SetBits { to, old: one, from: other, low: low as u16, mask }
+                let mask = (mask(u128::MAX, of[1].width) << low) as u64;
+                let bits = SomeBits { old: one, low: low as u8, mask };
+                Op::SetBits { to, from: other, bits: beside(&mut self.flat.bits, bits) }
             }
             Kind::Choice(..) => {
-                Op::Choose { to, condition: one, one: other, other: of[2].register }
+                let pair = beside(&mut self.flat.pairs, [other, of[2].register]);
+                Op::Choose { to, condition: one, pair }
             }
             // The rest is no operation, or is made before.
             _ => Op::Move { to, from: one },

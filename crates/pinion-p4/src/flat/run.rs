@@ -1,6 +1,7 @@
 //! Runs a flat program for one packet after the other.
 
-use super::{Flat, Op, REGISTERS, Register, Site};
+use super::send::send;
+use super::{Flat, Op, REGISTERS, Register, SomeBits};
 
 /// All registers of a program.
 pub type Words = [u64; REGISTERS];
@@ -22,8 +23,8 @@ pub enum Rejected {
 
 /// Answers the requests of a program's externs.
 pub trait Units {
-    /// Takes a request out of registers and puts the answer there.
-    fn ask(&mut self, site: &Site, registers: &mut Words);
+    /// Takes a request of a program's site out of registers and puts the answer there.
+    fn ask(&mut self, flat: &Flat, site: usize, registers: &mut Words);
 }
 
 /// Holds a program's registers: what it knows of the packet at hand.
@@ -95,11 +96,19 @@ impl Packet {
         units: &mut impl Units,
         out: &mut Vec<u8>,
     ) {
-        for (_, register) in &flat.decided {
-            self.registers[index(*register)] = 0;
+        if let [_, _, ..] = &flat.decided[..] {
+            self.forget(flat);
         }
         // A control has no way to reject.
         let _ = self.run::<false>(flat, &flat.control, record, out, units);
+    }
+
+    /// Lets places that are read when the control has decided be 0; one alone is set at each end.
+    #[inline(never)]
+    fn forget(&mut self, flat: &Flat) {
+        for (_, register) in &flat.decided {
+            self.registers[index(*register)] = 0;
+        }
     }
 
     /// Runs operations: a parser's, or those of control and deparser.
@@ -112,8 +121,8 @@ impl Packet {
         out: &mut Vec<u8>,
         units: &mut impl Units,
     ) -> Result<usize, Rejected> {
-        // The operations that are left, and the first byte that is not taken.
-        let (mut next, mut base) = (ops.iter(), 0);
+        // The operation that comes next, and the first byte that is not taken.
+        let (mut next, mut taken) = (0, 0);
         let words = &mut *self.registers;
         macro_rules! word {
             ($register:expr) => {
@@ -122,25 +131,27 @@ impl Packet {
         }
         macro_rules! jump {
             ($to:expr) => {
-                next = ops.get(usize::from($to)..).unwrap_or_default().iter()
+                next = usize::from($to)
             };
         }
-        while let Some(op) = next.next() {
+        while let Some(op) = ops.get(next) {
+            next += 1;
+            let base = if PARSES { taken } else { 0 };
             match *op {
                 Op::Move { to, from } => word!(to) = word!(from),
-                Op::Add { to, one, other, mask } => {
-                    word!(to) = word!(one).wrapping_add(word!(other)) & word!(mask);
+                Op::Add { to, one, other, width } => {
+                    word!(to) = word!(one).wrapping_add(word!(other)) & ones(width);
                 }
-                Op::Subtract { to, one, other, mask } => {
-                    word!(to) = word!(one).wrapping_sub(word!(other)) & word!(mask);
+                Op::Subtract { to, one, other, width } => {
+                    word!(to) = word!(one).wrapping_sub(word!(other)) & ones(width);
                 }
                 Op::And { to, one, other } => word!(to) = word!(one) & word!(other),
                 Op::Or { to, one, other } => word!(to) = word!(one) | word!(other),
                 Op::Xor { to, one, other } => word!(to) = word!(one) ^ word!(other),
-                Op::ShiftLeft { to, one, other, mask } => {
+                Op::ShiftLeft { to, one, other, width } => {
                     let by = word!(other);
                     let shifted = if by < 64 { word!(one) << by } else { 0 };
-                    word!(to) = shifted & word!(mask);
+                    word!(to) = shifted & ones(width);
                 }
                 Op::ShiftRight { to, one, other } => {
                     let by = word!(other);
@@ -156,17 +167,18 @@ impl Packet {
                 Op::LessEqual { to, one, other } => {
                     word!(to) = u64::from(word!(one) <= word!(other));
                 }
-                Op::Slice { to, from, low, mask } => {
-                    word!(to) = word!(from) >> low & word!(mask);
+                Op::Slice { to, from, low, width } => {
+                    word!(to) = word!(from) >> low & ones(width);
                 }
                 Op::Join { to, one, other, by } => {
                     word!(to) = word!(one) << by | word!(other);
                 }
-                Op::Choose { to, condition, one, other } => {
+                Op::Choose { to, condition, pair } => {
+                    let [one, other] = pair_of(flat, pair);
                     word!(to) = if word!(condition) != 0 { word!(one) } else { word!(other) };
                 }
-                Op::SetBits { to, old, from, low, mask } => {
-                    let mask = word!(mask);
+                Op::SetBits { to, from, bits } => {
+                    let SomeBits { old, low, mask } = bits_of(flat, bits);
                     word!(to) = word!(old) & !mask | word!(from) << low & mask;
                 }
                 Op::Jump { to } => jump!(to),
@@ -205,8 +217,19 @@ impl Packet {
                         jump!(to);
                     }
                 }
-                Op::JumpUnlessFrame { at: from, mask, key, to } => {
-                    if load::<8>(bytes, base + usize::from(from)) & word!(mask) != word!(key) {
+                Op::JumpIfByteClear { at: from, mask, to } => {
+                    if bytes[base + usize::from(from)] & mask == 0 {
+                        jump!(to);
+                    }
+                }
+                Op::JumpIfByteAny { at: from, mask, to } => {
+                    if bytes[base + usize::from(from)] & mask != 0 {
+                        jump!(to);
+                    }
+                }
+                Op::JumpUnlessFrame { at: from, key, to } => {
+                    let [mask, key] = key_of(flat, key);
+                    if load::<8>(bytes, base + usize::from(from)) & mask != key {
                         jump!(to);
                     }
                 }
@@ -216,24 +239,24 @@ impl Packet {
                         return Err(Rejected::Short);
                     }
                 }
-                Op::Take { bytes: count } => base += usize::from(count),
+                Op::Take { bytes: count } => taken += usize::from(count),
                 Op::Load8 { to, at } => word!(to) = u64::from(bytes[base + usize::from(at)]),
                 Op::Load16 { to, at } => word!(to) = load::<2>(bytes, base + usize::from(at)),
                 Op::Load32 { to, at } => word!(to) = load::<4>(bytes, base + usize::from(at)),
                 Op::Load48 { to, at } => word!(to) = load::<6>(bytes, base + usize::from(at)),
-                Op::LoadBits { to, at, drop, mask } => {
-                    word!(to) = load::<8>(bytes, base + usize::from(at)) >> drop & word!(mask);
+                Op::LoadBits { to, at, drop, width } => {
+                    word!(to) = load::<8>(bytes, base + usize::from(at)) >> drop & ones(width);
                 }
                 Op::Send { plan } if !PARSES => {
                     send(flat, plan, bytes, words, out);
                 }
-                Op::Ask { site } if !PARSES => units.ask(&flat.sites[usize::from(site)], words),
+                Op::Ask { site } if !PARSES => units.ask(flat, site.into(), words),
                 Op::Wide { number } => {
                     wide(flat, number, words, bytes, base);
                 }
                 Op::Accept => return Ok(base),
-                Op::AcceptWith { to } => {
-                    word!(to) = 1;
+                Op::AcceptWith { to, value } => {
+                    word!(to) = value.into();
                     return Ok(base);
                 }
                 // A parser neither asks nor sends.
@@ -241,7 +264,7 @@ impl Packet {
                 Op::Reject => return Err(Rejected::Refused),
             }
         }
-        Ok(base)
+        Ok(taken)
     }
 }
 
@@ -251,6 +274,29 @@ fn load<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word[8 - N..].copy_from_slice(&bytes[at..at + N]);
     u64::from_be_bytes(word)
+}
+
+// Lists beside the operations are seldom asked, and asked here, so that nobody keeps at hand where they stand.
+
+#[inline(never)]
+fn pair_of(flat: &Flat, pair: u16) -> [Register; 2] {
+    flat.pairs[usize::from(pair)]
+}
+
+#[inline(never)]
+fn bits_of(flat: &Flat, bits: u16) -> SomeBits {
+    flat.bits[usize::from(bits)]
+}
+
+#[inline(never)]
+fn key_of(flat: &Flat, key: u16) -> [u64; 2] {
+    flat.keys[usize::from(key)]
+}
+
+/// Gives the largest number of so many bits.
+#[inline]
+pub(super) fn ones(width: u8) -> u64 {
+    u64::MAX >> (64 - width & 63)
 }
 
 /// Computes a wide value.
@@ -265,39 +311,9 @@ fn note(missed: &mut [u64], site: u16, flag: u64) {
     missed[usize::from(site)] += u64::from(flag == 0);
 }
 
-/// Appends headers.
-#[inline(never)]
-fn send(flat: &Flat, plan: u16, record: &[u8], words: &Words, out: &mut Vec<u8>) {
-    let plan = &flat.plans[usize::from(plan)];
-    let start = out.len();
-    out.extend_from_slice(&plan.bytes);
-    let area = &mut out[start..];
-    let parts = area.as_chunks_mut::<8>().0.iter_mut().zip(record.as_chunks::<8>().0);
-    for ((part, record), same) in parts.zip(&plan.same) {
-        *part = (u64::from_ne_bytes(*part) | u64::from_ne_bytes(*record) & same).to_ne_bytes();
-    }
-    for copied in &plan.copies {
-        let (from, at) = (usize::from(copied.from), usize::from(copied.at));
-        let source = record.get(from..).and_then(|bytes| bytes.first_chunk());
-        let target = area.get_mut(at..).and_then(|bytes| bytes.first_chunk_mut());
-        if let (Some(source), Some(target)) = (source, target) {
-            let value = u64::from_be_bytes(*source) & copied.mask;
-            *target = (u64::from_ne_bytes(*target) | value.to_be()).to_ne_bytes();
-        }
-    }
-    for put in &plan.puts {
-        let value = words[index(put.register)] << put.left >> put.right;
-        let at = usize::from(put.at);
-        if let Some(target) = area.get_mut(at..).and_then(|bytes| bytes.first_chunk_mut()) {
-            *target = (u64::from_ne_bytes(*target) | value.to_be()).to_ne_bytes();
-        }
-    }
-    out.truncate(start + plan.length);
-}
-
 /// Answers nothing: parsers and deparsers ask nobody.
 struct Nobody;
 
 impl Units for Nobody {
-    fn ask(&mut self, _: &Site, _: &mut Words) {}
+    fn ask(&mut self, _: &Flat, _: usize, _: &mut Words) {}
 }

@@ -49,9 +49,13 @@ pub(super) const SEEN: [(&str, Seen); 15] = [
     ("generation", Seen::Answers),
 ];
 
-/// Bytes of the record that the egress program is given with a packet: a frame's header as the NIC would
-/// write it itself (`Header::write`), what else it says of the packet, and bytes to spare.
+/// Bytes of the record that a program is given with a packet. That of the egress program has what the NIC says of
+/// the packet, where a frame of the NIC's own transports would say it (`Header::write`), what else it says, and
+/// bytes to spare.
 pub const RECORD_BYTES: usize = 80;
+/// Bytes of a frame's beginning that the control of the ingress program finds in its record; zeros are behind
+/// them.
+pub const HEAD_BYTES: usize = 64;
 /// Where the record says how many packets the peer may send, in two bytes, and behind it which use of its
 /// number the message has, how many bytes are behind the headers, and, in a byte each, whether the packet
 /// begins a message and whether it was sent before.
@@ -73,8 +77,8 @@ pub(super) const EGRESS: [(&str, u32); 20] = [
     ("meta.tx_msg_id", 8 * 44),
     ("meta.buf_ptr", 8 * 46),
     ("meta.buf_size_class", 8 * 48),
-    ("meta.credit", 8 * 64),
-    ("meta.grant_offset", 8 * 64),
+    ("meta.credit", 8 * RECORD_CREDIT as u32),
+    ("meta.grant_offset", 8 * RECORD_CREDIT as u32),
     ("meta.generation", 8 * 66),
     ("meta.payload_len", 8 * 68),
     ("meta.is_new_msg", 8 * 71 - 1),
@@ -176,6 +180,18 @@ impl Parameters {
             payload_sum: place(OF_A_PACKET[1]),
             timestamp: place(OF_A_PACKET[2]),
         }
+    }
+
+    /// Tells whether any of them changes with packets.
+    pub fn are_of_packets(&self) -> bool {
+        let of_packets = [
+            self.switch_mac_addr,
+            self.nic_mac_addr,
+            self.nic_ip_addr,
+            self.packet_length,
+            self.timestamp,
+        ];
+        of_packets.iter().any(Option::is_some)
     }
 
     /// Tells the program who it is.

@@ -28,6 +28,7 @@ use bind::Units;
 use bound::at_sites;
 use event::Handler;
 use fields::{EGRESS, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes, parameters};
+use places::Head;
 use unit::{Unit, normal};
 
 /// Where an IPv4 header says its protocol.
@@ -295,8 +296,12 @@ impl Ingress {
         visit(&program.deparser, &mut |step| {
             deparses |= told.is_some() && matches!(step.kind, StepKind::Emit(..));
         });
+        let head = Head::of(program, &places);
         let (flat, watched) = read.compile(&Interface {
             inputs: &parameters(program),
+            fields: &head.fields,
+            valid: &head.valid,
+            record_bytes: RECORD_BYTES as u32,
             parsed: &parsed.iter().map(|(_, slot)| *slot).collect::<Vec<_>>(),
             decided: &decided,
             known: &known,

@@ -2,7 +2,7 @@
 
 use pinion_net::frame::internet_checksum;
 use pinion_net::frame::lnic::{Flags, Header};
-use pinion_p4::flat::{REGISTERS, Site, Units, Words};
+use pinion_p4::flat::{Flat, REGISTERS, Units, Words};
 
 use crate::transport::{ControlRequest, Credit, Delivered, Externs, MAX_PACKETS, Refusal};
 use pinion_p4::lnic::kept::{Fields, Kept};
@@ -53,15 +53,17 @@ impl Alone<'_> {
 }
 
 impl Units for Alone<'_> {
-    fn ask(&mut self, site: &Site, registers: &mut Words) {
+    fn ask(&mut self, flat: &Flat, site: usize, registers: &mut Words) {
         let ask = Fields(registers);
-        let (answer, value) = match &self.units[site.number] {
+        let (answer, value) = match &self.units[site] {
             Unit::Array(array) => (array.answer, self.kept.array(array, ask)),
             Unit::Sum(fields) => (fields.answer, sum(self.frame, *fields, ask)),
             Unit::Delay { given, answer } => (*answer, ask.get(*given)),
             Unit::Priority(fields) => (fields.answer, self.priority(fields, ask)),
             Unit::Start(start) => return self.kept.start(start, ask),
-            Unit::Table(table) => return table.ask(self.kept.tables(), site, registers),
+            Unit::Table(table) => {
+                return table.ask(self.kept.tables(), &flat.sites[site], registers);
+            }
             // A program that asks others is not answered here.
             Unit::Lookup(_) | Unit::Delivered(_) | Unit::Credit(_) | Unit::Control { .. } => return,
             Unit::Current(_) | Unit::Order(_) | Unit::Granted(_) => return,
@@ -96,6 +98,7 @@ impl<'a> Answers<'a> {
         Self { units, kept, header, externs, priority, asked: false, taken: None }
     }
 
+    #[inline(always)]
     fn look_up(&mut self, fields: &Lookup, registers: &mut Words) {
         let ask = Fields(registers);
         let is_trimmed = ask.get(fields.mark_received) == 0;
@@ -116,7 +119,10 @@ impl<'a> Answers<'a> {
         put(fields.rx_msg_id, message.map_or(0, |message| message.rx_id.into()));
         put(fields.is_new_msg, message.is_some_and(|message| message.new).into());
         put(fields.is_new_pkt, (!is_known).into());
-        put(fields.is_last_pkt, message.is_some_and(|message| message.complete()).into());
+        // These take a while, and not every program reads them.
+        if fields.is_last_pkt.is_some() {
+            put(fields.is_last_pkt, message.is_some_and(|message| message.complete()).into());
+        }
         put(fields.ack_no, message.map_or(0, |message| message.in_order().into()));
         put(fields.is_finished_msg, is_finished.into());
         put(fields.has_no_buffer, (refusal == Some(Refusal::NoBuffer)).into());
@@ -141,6 +147,7 @@ impl<'a> Answers<'a> {
         }
     }
 
+    #[inline(always)]
     fn delivered(&mut self, fields: &Arrived, ask: Fields) {
         let packets = ask.get(fields.delivered_pkts);
         let mut delivered = Delivered {
@@ -150,6 +157,11 @@ impl<'a> Answers<'a> {
             and_all_before: false,
             generation: ask.or(fields.generation, self.header.answers.into()) as u16,
         };
+        if packets.is_power_of_two() {
+            delivered.packet = packets.trailing_zeros() as u8;
+            self.externs.delivered(delivered);
+            return;
+        }
         // All from the first on is what a cumulative acknowledgement says.
         if packets & packets.wrapping_add(1) == 0 && packets > 1 {
             delivered.packet = packets.count_ones() as u8 - 1;
@@ -168,6 +180,7 @@ impl<'a> Answers<'a> {
         }
     }
 
+    #[inline(always)]
     fn credit(&mut self, fields: &Wish, ask: Fields) {
         let (again, more) = (ask.get(fields.rtx) != 0, ask.get(fields.update_credit) != 0);
         let own = self.header;
@@ -180,26 +193,13 @@ impl<'a> Answers<'a> {
         });
     }
 
+    #[inline(always)]
     fn control(&mut self, fields: &Answer, flag: Option<u8>, ask: Fields) {
         let flags = Flags(flag.unwrap_or(ask.get(fields.flags) as u8));
         let own = self.header;
         self.externs.control(ControlRequest {
             at: self.externs.now(),
-            answers: match fields.is_known {
-                true => *own,
-                false => Header {
-                    src_ip: ask.or(fields.dst_ip, own.src_ip.into()) as u32,
-                    src_context: ask.or(fields.dst_context, own.src_context.into()) as u16,
-                    dst_context: ask.or(fields.src_context, own.dst_context.into()) as u16,
-                    msg_len: ask.or(fields.msg_len, own.msg_len.into()) as u16,
-                    pkt_offset: ask.or(fields.pkt_offset, own.pkt_offset.into()) as u8,
-                    tx_msg_id: ask.or(fields.tx_msg_id, own.tx_msg_id.into()) as u16,
-                    buf_ptr: ask.or(fields.buf_ptr, own.buf_ptr.into()) as u16,
-                    buf_size_class: ask.or(fields.buf_size_class, own.buf_size_class.into()) as u8,
-                    pull_offset: ask.or(fields.generation, own.pull_offset.into()) as u16,
-                    ..*own
-                },
-            },
+            answers: if fields.is_known { *own } else { self.answered(fields, ask) },
             acknowledge: flags.has(Flags::ACK),
             negative: flags.has(Flags::NACK),
             pull: flags.has(Flags::PULL),
@@ -207,13 +207,32 @@ impl<'a> Answers<'a> {
             grant_priority: ask.get(fields.rank) as u8,
         });
     }
+
+    /// Puts the fields of a request for a control packet into the header that this answers.
+    #[inline(never)]
+    fn answered(&self, fields: &Answer, ask: Fields) -> Header {
+        let own = self.header;
+        Header {
+            src_ip: ask.or(fields.dst_ip, own.src_ip.into()) as u32,
+            src_context: ask.or(fields.dst_context, own.src_context.into()) as u16,
+            dst_context: ask.or(fields.src_context, own.dst_context.into()) as u16,
+            msg_len: ask.or(fields.msg_len, own.msg_len.into()) as u16,
+            pkt_offset: ask.or(fields.pkt_offset, own.pkt_offset.into()) as u8,
+            tx_msg_id: ask.or(fields.tx_msg_id, own.tx_msg_id.into()) as u16,
+            buf_ptr: ask.or(fields.buf_ptr, own.buf_ptr.into()) as u16,
+            buf_size_class: ask.or(fields.buf_size_class, own.buf_size_class.into()) as u8,
+            pull_offset: ask.or(fields.generation, own.pull_offset.into()) as u16,
+            ..*own
+        }
+    }
 }
 
 impl Units for Answers<'_> {
-    fn ask(&mut self, site: &Site, registers: &mut Words) {
+    #[inline(always)]
+    fn ask(&mut self, flat: &Flat, site: usize, registers: &mut Words) {
         let units = self.units;
         let ask = Fields(registers);
-        match &units[site.number] {
+        match &units[site] {
             Unit::Lookup(fields) => self.look_up(fields, registers),
             Unit::Delivered(fields) => self.delivered(fields, ask),
             Unit::Credit(fields) => self.credit(fields, ask),
@@ -247,7 +266,7 @@ impl Units for Answers<'_> {
             }
             Unit::Priority(fields) => self.priority = ask.get(fields.priority) as u8,
             Unit::Start(start) => self.kept.start(start, ask),
-            Unit::Table(table) => table.ask(self.kept.tables(), site, registers),
+            Unit::Table(table) => table.ask(self.kept.tables(), &flat.sites[site], registers),
             // A program that asks the NIC's units has none.
             Unit::Sum(_) => {}
         }

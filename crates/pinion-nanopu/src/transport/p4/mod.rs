@@ -8,6 +8,7 @@
 
 mod answers;
 mod control;
+mod record;
 mod sent;
 
 use std::sync::Arc;
@@ -20,10 +21,11 @@ use pinion_p4::flat::{Packet, Register, Rejected};
 use pinion_p4::lnic::Ingress;
 pub use pinion_p4::lnic::Pipelines;
 use pinion_p4::lnic::alone::Told;
-use pinion_p4::lnic::fields::{Parameters, RECORD_BYTES, RECORD_CREDIT, RECORD_RANK, Seen};
+use pinion_p4::lnic::fields::{HEAD_BYTES, Parameters, RECORD_BYTES};
 use pinion_p4::lnic::kept::Kept;
 
 use self::answers::{Alone, Answers};
+use self::record::{addresses, egress_record, read_fields};
 use self::sent::{SEND_NOTHING, SEND_PACKET, send_out};
 use super::{
     Address, Change, ControlRules, Counts, DropReason, EventKind, Externs, Happening, Made,
@@ -70,6 +72,11 @@ pub struct P4 {
     pipelines: Arc<Pipelines>,
     ingress: Packet,
     egress: Packet,
+    /// All frames that the ingress program takes are laid out as NDP's, and nothing else is looked at before its
+    /// control.
+    is_plain: bool,
+    /// What the control finds of the frame at hand: its first bytes, and zeros.
+    head: [u8; RECORD_BYTES],
     /// By control of an event: its registers.
     events: Vec<Packet>,
     /// What lasts of both programs.
@@ -111,11 +118,19 @@ impl P4 {
             packet.set(parameters.port_base, numbers.port_base.into());
         }
         let kept = [true, false].map(|is_in| Kept::new(&pipelines, is_in, numbers.messages));
+        let program = &pipelines.ingress;
+        let is_plain = program.is_published
+            && program.told.is_none()
+            && numbers.control_port == 0
+            && program.flat.is_line(LNIC_HEADER_BYTES)
+            && !program.parameters.are_of_packets();
         let (is_again, is_new, is_dropped, window, made) = (false, false, false, None, None);
         Self {
             pipelines,
             ingress,
             egress,
+            is_plain,
+            head: [0; RECORD_BYTES],
             events,
             kept,
             numbers,
@@ -160,7 +175,7 @@ impl P4 {
         let mut units =
             Alone { units: &program.asked, kept: &mut self.kept[0], frame, granted: None };
         let mut out = Vec::new();
-        packet.process(&program.flat, &[], &mut units, &mut out);
+        packet.process(&program.flat, &self.head, &mut units, &mut out);
         self.is_dropped = program.drop.is_some_and(|drop| packet.get(drop) != 0);
         let send = program.send.map_or(SEND_NOTHING, |send| packet.get(send));
         if send != SEND_NOTHING || !out.is_empty() {
@@ -201,46 +216,9 @@ impl P4 {
         payload.get(..length).ok_or(DropReason::HeaderLies)
     }
 
-    /// Adds to what is known of a frame what stands in it by the names of the program's fields.
-    fn read(program: &Ingress, packet: &Packet, frame: &[u8], header: &mut Header) {
-        let bytes = &program.bytes;
-        header.flags = Flags(bytes.byte(frame, Seen::Flags));
-        header.src_context = bytes.half(frame, Seen::SrcContext);
-        header.dst_context = bytes.half(frame, Seen::DstContext);
-        header.msg_len = bytes.half(frame, Seen::MsgLen);
-        header.pkt_offset = bytes.byte(frame, Seen::PktOffset);
-        header.pull_offset = bytes.half(frame, Seen::PullOffset);
-        header.grant_priority = bytes.byte(frame, Seen::GrantPriority);
-        header.tx_msg_id = bytes.half(frame, Seen::TxMsgId);
-        header.buf_ptr = bytes.half(frame, Seen::BufPtr);
-        header.buf_size_class = bytes.byte(frame, Seen::BufSizeClass);
-        header.answers = bytes.half(frame, Seen::Answers);
-        for (field, register) in &program.seen {
-            put(*field, packet.get(*register), header);
-        }
-    }
-}
-
-/// Reads what stands in the same place of every frame that goes over IPv4.
-fn addresses(frame: &[u8]) -> Header {
-    let mut header = Header::default();
-    if let Some((head, _)) = frame.split_first_chunk::<34>() {
-        let word =
-            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        header.dst_mac.copy_from_slice(&head[..6]);
-        header.src_mac.copy_from_slice(&head[6..12]);
-        (header.tos, header.protocol) = (head[15], head[23]);
-        (header.src_ip, header.dst_ip) = (word(26), word(30));
-    }
-    header
-}
-
-impl Transport for P4 {
-    fn name(&self) -> &'static str {
-        "p4"
-    }
-
-    fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
+    /// Takes any frame apart.
+    #[inline(never)]
+    fn parse_any<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
         let program = &self.pipelines.ingress;
         if frame.len() < program.shortest_bytes {
             return Err(DropReason::Malformed);
@@ -263,6 +241,13 @@ impl Transport for P4 {
             return Ok((addresses(frame), &frame[frame.len()..]));
         }
         self.is_control = false;
+        match frame.first_chunk::<HEAD_BYTES>() {
+            Some(head) => self.head[..HEAD_BYTES].copy_from_slice(head),
+            None => {
+                self.head = [0; RECORD_BYTES];
+                self.head[..frame.len()].copy_from_slice(frame);
+            }
+        }
         let packet = &mut self.ingress;
         tell_time(packet, &program.parameters, &self.kept[0]);
         program.parameters.address(packet, &header.src_mac, &header.dst_mac, header.dst_ip);
@@ -275,11 +260,31 @@ impl Transport for P4 {
             return Err(DropReason::NoPayload);
         }
         if published.is_none() {
-            Self::read(program, packet, frame, &mut header);
+            read_fields(program, packet, frame, &mut header);
         }
         let Some(told) = program.told else { return Ok((header, payload)) };
         let payload = self.decide_alone(&told, frame, payload, &mut header)?;
         Ok((header, payload))
+    }
+}
+
+impl Transport for P4 {
+    fn name(&self) -> &'static str {
+        "p4"
+    }
+
+    fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
+        let program = &self.pipelines.ingress;
+        if self.is_plain
+            && let Some((head, payload)) = frame.split_first_chunk::<HEAD_BYTES>()
+            && !payload.is_empty()
+            && head[PROTOCOL_OFFSET] != HOMA_PROTOCOL
+            && program.flat.fits(head)
+        {
+            self.head[..HEAD_BYTES].copy_from_slice(head);
+            return Ok((Header::read(head), payload));
+        }
+        self.parse_any(frame)
     }
 
     fn arrive(&mut self, header: &Header, payload: &[u8], externs: &mut dyn Externs) -> Verdict {
@@ -297,7 +302,7 @@ impl Transport for P4 {
         }
         let mut answers = Answers::new(&program.asked, &mut self.kept[0], header, externs);
         let mut out = Vec::new();
-        self.ingress.process(&program.flat, &[], &mut answers, &mut out);
+        self.ingress.process(&program.flat, &self.head, &mut answers, &mut out);
         let (asked, taken) = (answers.asked, answers.taken);
         let send = program.send.map_or(SEND_NOTHING, |send| self.ingress.get(send));
         if send != SEND_NOTHING {
@@ -358,19 +363,12 @@ impl Transport for P4 {
             true => (0, header.pull_offset),
             false => (header.pull_offset, header.answers),
         };
-        let mut record = [0; RECORD_BYTES];
-        let own = match header.protocol {
-            HOMA_PROTOCOL => Header { protocol: 0, ..*header }.write(payload.len()),
-            _ => header.write(payload.len()),
-        };
-        record[..own.len()].copy_from_slice(&own);
         let payload_bytes = payload.len().min(usize::from(u16::MAX)) as u64;
-        let flags = u64::from(is_data && self.is_new) << 8 | u64::from(is_data && self.is_again);
+        let is_first = is_data && self.is_new;
+        let flags = u64::from(is_first) << 8 | u64::from(is_data && self.is_again);
         let more =
             u64::from(credit) << 48 | u64::from(generation) << 32 | payload_bytes << 16 | flags;
-        record[RECORD_CREDIT..RECORD_RANK].copy_from_slice(&more.to_be_bytes());
-        record[RECORD_RANK] = header.grant_priority;
-        let is_first = is_data && self.is_new;
+        let record = egress_record(header, more);
         let granted = self.granted.take().filter(|_| is_data);
         (self.is_again, self.is_new) = (false, false);
         let parameters = &program.parameters;
@@ -380,9 +378,11 @@ impl Transport for P4 {
         }
         let start = frame.len();
         tell_time(&mut self.egress, &program.parameters, &self.kept[1]);
-        let mut units =
-            Alone { units: &program.asked, kept: &mut self.kept[1], frame: &[], granted };
-        self.egress.process(&program.flat, &record, &mut units, frame);
+        if !program.flat.send(&record, frame) {
+            let mut units =
+                Alone { units: &program.asked, kept: &mut self.kept[1], frame: &[], granted };
+            self.egress.process(&program.flat, &record, &mut units, frame);
+        }
         let window = program.window.filter(|_| is_first);
         self.window = window.map(|window| self.egress.get(window) as u16);
         frame.extend_from_slice(payload);
@@ -471,22 +471,4 @@ impl Transport for P4 {
 #[inline]
 fn tell_time(packet: &mut Packet, parameters: &Parameters, kept: &Kept) {
     packet.set(parameters.timestamp, kept.now);
-}
-
-/// Puts a field of a frame where the NIC looks for it.
-#[inline]
-fn put(field: Seen, value: u64, header: &mut Header) {
-    match field {
-        Seen::Flags => header.flags = Flags(value as u8),
-        Seen::SrcContext => header.src_context = value as u16,
-        Seen::DstContext => header.dst_context = value as u16,
-        Seen::MsgLen => header.msg_len = value as u16,
-        Seen::PktOffset => header.pkt_offset = value as u8,
-        Seen::PullOffset => header.pull_offset = value as u16,
-        Seen::GrantPriority => header.grant_priority = value as u8,
-        Seen::TxMsgId => header.tx_msg_id = value as u16,
-        Seen::BufPtr => header.buf_ptr = value as u16,
-        Seen::BufSizeClass => header.buf_size_class = value as u8,
-        Seen::Answers => header.answers = value as u16,
-    }
 }

@@ -1,0 +1,264 @@
+//! Headers that are sent: what is always the same of them, what stands where the record has it, and what is
+//! put between. In: a plan, the record and registers. Out: bytes.
+//!
+//! A control that chooses between plans by one byte of the record, and adds to fields at most, is no row of
+//! operations but a [`Sending`], as those of most transports' ways out are.
+
+use super::run::{Words, index};
+use super::{Flat, Op, Register};
+
+/// Headers that are sent at once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// What is always the same of them, zeros, and eight bytes more.
+    pub(super) bytes: Vec<u8>,
+    /// How many of these are sent.
+    pub(super) length: usize,
+    /// By eight bytes: those that are the record's in the same place, all ones.
+    pub(super) same: Vec<u64>,
+    pub(super) copies: Vec<Copied>,
+    pub(super) puts: Vec<Put>,
+    /// Constant bytes and same ones again, if all fit into a row of a fixed length.
+    pub(super) short: Option<Short>,
+}
+
+/// Bytes of headers that are filled at once, with eight to spare.
+const SHORT_BYTES: usize = 80;
+
+/// What [`Plan`] says of every byte, in rows of a fixed length.
+#[derive(Clone, Debug)]
+pub(super) struct Short {
+    pub(super) bytes: [u8; SHORT_BYTES],
+    pub(super) same: [u64; SHORT_BYTES / 8],
+}
+
+impl Plan {
+    /// Makes the rows of a fixed length.
+    pub(super) fn shorten(&mut self) {
+        let mut short = Short { bytes: [0; SHORT_BYTES], same: [0; SHORT_BYTES / 8] };
+        let (Some(bytes), Some(same)) =
+            (short.bytes.get_mut(..self.bytes.len()), short.same.get_mut(..self.same.len()))
+        else {
+            return;
+        };
+        bytes.copy_from_slice(&self.bytes);
+        same.copy_from_slice(&self.same);
+        self.short = Some(short);
+    }
+}
+
+/// Bytes of the record that are copied into eight bytes; the mask is as the bytes stand in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copied {
+    pub(super) from: u16,
+    pub(super) at: u16,
+    pub(super) mask: u64,
+}
+
+/// Bits of a register that are put into eight bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Put {
+    pub(super) register: Register,
+    pub(super) at: u16,
+    pub(super) left: u8,
+    pub(super) right: u8,
+}
+
+impl Put {
+    /// Puts a value of at most 64 bits from a bit on into so many bytes, eight at least: in two parts if
+    /// it stands in nine of them.
+    pub(super) fn parts(
+        bit: u32,
+        width: u32,
+        register: Register,
+        bytes: usize,
+    ) -> impl Iterator<Item = Self> {
+        let last = bytes as u32 - 8;
+        let start = (bit / 8).min(last);
+        let part = move |start: u32| {
+            let (window, end) = (8 * (start + 8), bit + width);
+            Self {
+                register,
+                at: start as u16,
+                left: window.saturating_sub(end) as u8,
+                right: end.saturating_sub(window) as u8,
+            }
+        };
+        let rest = (8 * (start + 8) < bit + width).then(|| part((start + 1).min(last)));
+        [Some(part(start)), rest].into_iter().flatten()
+    }
+}
+
+/// Appends headers.
+#[inline(never)]
+pub(super) fn send(flat: &Flat, plan: u16, record: &[u8], words: &Words, out: &mut Vec<u8>) {
+    let plan = &flat.plans[usize::from(plan)];
+    let start = out.len();
+    let finish = |area: &mut [u8]| {
+        plan.copy_fields(area, record);
+        plan.puts.iter().for_each(|put| put.put(words[index(put.register)], area));
+    };
+    if let (Some(short), Some(record)) = (&plan.short, record.first_chunk()) {
+        let mut area = short.bytes;
+        short.fill(&mut area, record);
+        finish(&mut area);
+        out.extend_from_slice(&area);
+    } else {
+        out.extend_from_slice(&plan.bytes);
+        let area = &mut out[start..];
+        let parts = area.as_chunks_mut::<8>().0.iter_mut().zip(record.as_chunks::<8>().0);
+        for ((part, record), same) in parts.zip(&plan.same) {
+            *part = (u64::from_ne_bytes(*part) | u64::from_ne_bytes(*record) & same).to_ne_bytes();
+        }
+        finish(area);
+    }
+    out.truncate(start + plan.length);
+}
+
+impl Short {
+    /// Fills in what stands where the record has it.
+    #[inline]
+    fn fill(&self, area: &mut [u8; SHORT_BYTES], record: &[u8; SHORT_BYTES]) {
+        let parts = area.as_chunks_mut::<8>().0.iter_mut().zip(record.as_chunks::<8>().0);
+        for ((part, record), same) in parts.zip(&self.same) {
+            *part = (u64::from_ne_bytes(*part) | u64::from_ne_bytes(*record) & same).to_ne_bytes();
+        }
+    }
+}
+
+impl Plan {
+    /// Copies what does not stand where the record has it.
+    #[inline]
+    fn copy_fields(&self, area: &mut [u8], record: &[u8]) {
+        for copied in &self.copies {
+            let (from, at) = (usize::from(copied.from), usize::from(copied.at));
+            if let (Some(source), Some(target)) =
+                (record.get(from..from + 8), area.get_mut(at..at + 8))
+                && let (Some(source), Some(target)) =
+                    (source.first_chunk(), target.first_chunk_mut())
+            {
+                let value = u64::from_ne_bytes(*source) & copied.mask;
+                *target = (u64::from_ne_bytes(*target) | value).to_ne_bytes();
+            }
+        }
+    }
+}
+
+impl Put {
+    /// Puts a value where it belongs.
+    #[inline]
+    fn put(&self, value: u64, area: &mut [u8]) {
+        let at = usize::from(self.at);
+        if let Some(target) = area.get_mut(at..at + 8)
+            && let Some(target) = target.first_chunk_mut()
+        {
+            let value = value << self.left >> self.right;
+            *target = (u64::from_ne_bytes(*target) | value.to_be()).to_ne_bytes();
+        }
+    }
+}
+
+/// Headers that one of two plans sends.
+#[derive(Clone, Debug)]
+pub(super) struct Sending {
+    /// A byte of the record and bits in it: if one of them is set, the first way is taken.
+    test: (u16, u8),
+    ways: [Way; 2],
+}
+
+/// A plan, and what is put into its headers besides.
+#[derive(Clone, Debug)]
+struct Way {
+    plan: u16,
+    sums: Vec<Sum>,
+}
+
+/// Two bytes of the record and a number, which are put into the headers.
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    from: u16,
+    number: u64,
+    width: u8,
+    put: Put,
+}
+
+impl Flat {
+    /// Appends the headers of a packet to `out` and tells that it has, if the program is as simple as that.
+    #[inline]
+    pub fn send(&self, record: &[u8; SHORT_BYTES], out: &mut Vec<u8>) -> bool {
+        let Some(sending) = &self.sending else { return false };
+        let (at, bits) = sending.test;
+        let is_first = record.get(usize::from(at)).is_some_and(|byte| byte & bits != 0);
+        let way = &sending.ways[usize::from(!is_first)];
+        let plan = &self.plans[usize::from(way.plan)];
+        let Some(short) = &plan.short else { return false };
+        let mut area = short.bytes;
+        short.fill(&mut area, record);
+        plan.copy_fields(&mut area, record);
+        for sum in &way.sums {
+            let from = usize::from(sum.from);
+            let field = record.get(from..from + 2).and_then(|bytes| bytes.first_chunk());
+            let field = u64::from(field.map_or(0, |bytes| u16::from_be_bytes(*bytes)));
+            let value = field.wrapping_add(sum.number) & super::run::ones(sum.width);
+            sum.put.put(value, &mut area);
+        }
+        let start = out.len();
+        out.extend_from_slice(&area);
+        out.truncate(start + plan.length);
+        true
+    }
+
+    /// Finds out whether the program is as simple as that.
+    pub(super) fn find_sending(&mut self) {
+        self.sending = self.sending_of();
+    }
+
+    fn sending_of(&self) -> Option<Sending> {
+        let way = |from: u16| self.way_of(from.into());
+        let (test, ways) = match *self.control.first()? {
+            Op::JumpIfByteClear { at, mask, to } => ((at, mask), [way(1)?, way(to)?]),
+            Op::JumpIfByteAny { at, mask, to } => ((at, mask), [way(to)?, way(1)?]),
+            _ => ((0, 0), [way(0)?, way(0)?]),
+        };
+        Some(Sending { test, ways })
+    }
+
+    /// Follows operations that load two bytes, add a number to them, and send.
+    fn way_of(&self, from: usize) -> Option<Way> {
+        let number = |register: Register| {
+            let known = self.initial.iter().find(|(known, _)| *known == register);
+            let is_input = self.registers.iter().any(|input| *input == Some(register))
+                || self.decided.iter().any(|(_, decided)| *decided == register);
+            known.filter(|_| !is_input).map(|(_, value)| *value)
+        };
+        let (mut loaded, mut sums) = (Vec::new(), Vec::new());
+        let mut ops = self.control.get(from..)?.iter();
+        loop {
+            match *ops.next()? {
+                Op::Load16 { to, at } => loaded.push((to, at)),
+                Op::Add { to, one, other, width } => {
+                    let field = |of| loaded.iter().find(|(register, _)| *register == of);
+                    let (number, (_, from)) = match (number(one), number(other)) {
+                        (Some(number), None) => (number, field(other)?),
+                        (None, Some(number)) => (number, field(one)?),
+                        _ => return None,
+                    };
+                    sums.push((to, *from, number, width));
+                }
+                Op::Send { plan } => {
+                    let of = self.plans.get(usize::from(plan))?;
+                    of.short.as_ref()?;
+                    let sum = |put: &Put| {
+                        let known = sums.iter().find(|(to, ..)| *to == put.register);
+                        let plain = loaded.iter().find(|(to, _)| *to == put.register);
+                        let known = known.copied().or(plain.map(|(to, from)| (*to, *from, 0, 16)));
+                        known.map(|(_, from, number, width)| Sum { from, number, width, put: *put })
+                    };
+                    let sums = of.puts.iter().map(sum).collect::<Option<_>>()?;
+                    return matches!(ops.next()?, Op::Accept).then_some(Way { plan, sums });
+                }
+                _ => return None,
+            }
+        }
+    }
+}
