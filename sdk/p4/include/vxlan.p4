@@ -10,8 +10,8 @@
 #define VXLAN_HAS_VNI 0x08
 
 // Bytes of headers from the tunnel's IPv4 and UDP on.
-#define TUNNEL_IP_BYTES 114             // 20 + 8 + 8, the inner Ethernet's 14, and its 64
-#define TUNNEL_UDP_BYTES 94
+#define TUNNEL_IP_BYTES 100             // 20 + 8 + 8, and the 64 of the message's own
+#define TUNNEL_UDP_BYTES 80
 
 header udp_t {
     bit<16> src_port;

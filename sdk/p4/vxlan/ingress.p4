@@ -76,6 +76,8 @@ control MyProcessing(inout tunnel_headers hdr,
 
     apply {
         networks.apply();
+        // An answer goes to who sent, not to the end of the tunnel.
+        meta.meta.src_ip = hdr.ipv4.src;
         if (hdr.ndp.flags != DATA_MASK) {
             smeta.drop = 1;
         }

@@ -6,11 +6,12 @@ use crate::flat::{Flat, Register};
 use crate::program::{Program, Slot, StepKind, visit};
 
 /// Fields of `ingress_metadata_t` by which such a program says what its packet's headers do not.
-const TOLD: [&str; 4] = [
+const TOLD: [&str; 5] = [
     "meta.meta.src_context",
     "meta.meta.dst_context",
     "meta.meta.msg_len",
     "meta.meta.payload_len",
+    "meta.meta.src_ip",
 ];
 
 /// Registers of what a program says of a packet; of what it says nothing, its headers do.
@@ -24,13 +25,15 @@ pub struct Told {
     pub msg_len: Option<Register>,
     /// Bytes of payload behind the headers that were parsed; what comes behind these pads the frame.
     pub payload_len: Option<Register>,
+    /// The address that sent, where it is not that of the frame's first IPv4 header.
+    pub src_ip: Option<Register>,
 }
 
 impl Told {
-    pub(super) fn of(slots: [Option<Slot>; 4], flat: &Flat) -> Self {
-        let [src_context, dst_context, msg_len, payload_len] =
+    pub(super) fn of(slots: [Option<Slot>; 5], flat: &Flat) -> Self {
+        let [src_context, dst_context, msg_len, payload_len, src_ip] =
             slots.map(|slot| slot.and_then(|slot| flat.decided(slot)));
-        Self { src_context, dst_context, msg_len, payload_len }
+        Self { src_context, dst_context, msg_len, payload_len, src_ip }
     }
 }
 
@@ -51,7 +54,7 @@ pub(super) fn written(program: &Program, name: &str) -> Option<Slot> {
 /// # Errors
 /// It asks some, and also for sums of frames or for a payload shorter than the frame's: units that put
 /// messages together take a packet's payload as it comes.
-pub(super) fn told(program: &Program, units: &[Unit]) -> Result<Option<[Option<Slot>; 4]>, String> {
+pub(super) fn told(program: &Program, units: &[Unit]) -> Result<Option<[Option<Slot>; 5]>, String> {
     let is_own = |unit: &Unit| {
         matches!(
             unit,

@@ -202,6 +202,9 @@ impl P4 {
         header.src_context = half(told.src_context, header.src_context);
         header.dst_context = half(told.dst_context, header.dst_context);
         header.msg_len = half(told.msg_len, header.msg_len);
+        if let Some(src_ip) = told.src_ip {
+            header.src_ip = packet.get(src_ip) as u32;
+        }
         let Some(length) = told.payload_len else { return Ok(payload) };
         let left = match self.made.as_ref().and_then(|made| made.payload.as_ref()) {
             Some(all) => all.len() - payload.len(),
