@@ -105,7 +105,7 @@ impl Error {
     }
 }
 
-/// Writes an error and its causes as one paragraph.
+/// Writes an error and its causes as one paragraph; what shows lines of source keeps them.
 pub fn paragraph(error: &dyn std::error::Error) -> String {
     let mut text = one_line(&error.to_string());
     let mut cause = error.source();
@@ -120,7 +120,11 @@ pub fn paragraph(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// Joins lines, unless they show lines of source with what is wrong below them.
 fn one_line(text: &str) -> String {
+    if text.lines().any(|line| line.trim_start().starts_with("--> ")) {
+        return text.trim().to_owned();
+    }
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -138,5 +142,10 @@ mod tests {
             source: std::io::Error::other("denied\n\nfor good"),
         });
         assert_eq!(paragraph(&config), "cannot read app.toml: denied for good");
+        let shown = "error: no such name\n --> a.p4:1:3\n  |\n1 | x.y\n  |   ^";
+        assert_eq!(
+            paragraph(&Error::part(shown, std::io::Error::other("b"))),
+            format!("{shown}: b")
+        );
     }
 }

@@ -59,8 +59,12 @@ pub struct Checked {
 /// What is in the way of reading the file itself; what is wrong in it stands in the result.
 pub fn load(name: &str, files: &dyn Files) -> Result<Checked, String> {
     let (mut sources, mut found) = (Sources::default(), Diagnostics::default());
-    let tokens = preprocessor::read(name, files, &mut sources, &mut found)?;
-    let tree = parser::parse(&tokens, &mut found);
+    let read = preprocessor::read(name, files, &mut sources, &mut found)?;
+    let tree = parser::parse(&read.words, &mut found);
+    if read.lacks_files {
+        // What the file declares would be unknown wherever it is used, and nothing of that be worth reading.
+        return Ok(Checked { sources, found, program: None });
+    }
     let mut program = check::check(&tree, &mut found);
     if found.errors() == 0
         && let Some(program) = &mut program

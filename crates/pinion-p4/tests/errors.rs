@@ -268,6 +268,22 @@ fn the_preprocessor_is_checked() {
 }
 
 #[test]
+fn a_file_that_is_missing_is_one_error_and_grammar_is_checked_without_it() {
+    for file in ["core.p4", "xsa.p4", "lnic.p4", "ndp.p4"] {
+        let whole = program("", "hdr.eth.type = 7;");
+        let missing = whole.replace(file, &format!("no_{file}"));
+        assert_ne!(missing, whole);
+        let checked = check(&missing);
+        let said = checked.found.to_text(&checked.sources, false);
+        assert_eq!((checked.found.errors(), checked.found.warnings()), (1, 0), "{said}");
+        says(&said, &[&format!("cannot read no_{file}: there is no such file")]);
+        assert!(checked.program.is_none());
+    }
+    let both = program("", "hdr.eth.type = 7 +;").replace("lnic.p4", "no_lnic.p4");
+    assert_eq!(check(&both).found.errors(), 2);
+}
+
+#[test]
 fn main_is_checked() {
     let without = program("", "").replace("XilinxPipeline(P(), C(), D()) main;", "");
     says(&said_of(&without), &["the program has no `main`"]);

@@ -346,6 +346,7 @@ fn what_goes_wrong_with_tables_is_told_before_anything_runs() {
     for what in ["there is no table `network`", "tables.txt:2:5", "^", "networks"] {
         assert!(said.contains(what), "{what}: {said}");
     }
+    assert!(said.contains("\n2 | add network 78 -> allow()\n"), "{said}");
     for (set, what) in [
         (&["transport.tables=tables.txt"][..], "goes with transport.kind = \"p4\""),
         (&["transport.kind=p4", "transport.tables=tables.txt"], "the programs have no tables"),

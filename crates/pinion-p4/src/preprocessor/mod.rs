@@ -44,6 +44,7 @@ pub struct Preprocessor<'a> {
     macros: HashMap<Arc<str>, Vec<Token>>,
     output: Vec<Token>,
     is_full: bool,
+    lacks_files: bool,
     depth: usize,
 }
 
@@ -58,6 +59,15 @@ struct Branch {
     is_last: bool,
 }
 
+/// Words of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Read {
+    /// The words of all its files.
+    pub words: Vec<Token>,
+    /// A file that is included is not among them, so that names may be unknown which it declares.
+    pub lacks_files: bool,
+}
+
 /// Reads a program and everything it includes; the words of all of it.
 ///
 /// # Errors
@@ -67,13 +77,20 @@ pub fn read(
     files: &dyn Files,
     sources: &mut Sources,
     found: &mut Diagnostics,
-) -> Result<Vec<Token>, String> {
+) -> Result<Read, String> {
     let (name, text) = files.read(name, None, true)?;
-    let (macros, output) = (HashMap::new(), Vec::new());
-    let mut preprocessor =
-        Preprocessor { files, sources, found, macros, output, is_full: false, depth: 0 };
+    let mut preprocessor = Preprocessor {
+        files,
+        sources,
+        found,
+        macros: HashMap::new(),
+        output: Vec::new(),
+        is_full: false,
+        lacks_files: false,
+        depth: 0,
+    };
     preprocessor.file(name, text);
-    Ok(preprocessor.output)
+    Ok(Read { words: preprocessor.output, lacks_files: preprocessor.lacks_files })
 }
 
 impl Preprocessor<'_> {
@@ -247,21 +264,21 @@ impl Preprocessor<'_> {
             }
             _ => {
                 let help = "write #include \"file.p4\" or #include <core.p4>";
-                self.error(span, "`#include` wants the name of a file", help);
+                self.lack(span, "`#include` wants the name of a file", help);
                 return;
             }
         };
         if self.depth >= DEEPEST {
             let message = format!("files include each other more than {DEEPEST} deep");
             let help = "guard each with #ifndef NAME, #define NAME, #endif";
-            self.error(place, message, help);
+            self.lack(place, message, help);
             return;
         }
         if self.sources.len() >= MOST_FILES {
             self.is_full = true;
             let message = format!("more than {MOST_FILES} files are included");
             let help = "guard each with #ifndef NAME, #define NAME, #endif";
-            self.error(place, message, help);
+            self.lack(place, message, help);
             return;
         }
         let from = self.sources.get(span.file).map(|source| source.name.clone());
@@ -273,10 +290,16 @@ impl Preprocessor<'_> {
             Err(why) => {
                 let message = format!("cannot read {name}: {why}");
                 let help = "names in quotes are looked for beside this file, then in Pinion's library; \
-                            those in <> in the library alone";
-                self.error(place, message, help);
+                            those in <> in the library alone. Names and types are checked when all files are there";
+                self.lack(place, message, help);
             }
         }
+    }
+
+    /// Says that a file is not read, and why.
+    fn lack(&mut self, span: Span, message: impl Into<String>, help: &str) {
+        self.lacks_files = true;
+        self.error(span, message, help);
     }
 
     fn define(&mut self, span: Span, rest: &[Token]) {
