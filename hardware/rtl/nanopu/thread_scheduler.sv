@@ -124,7 +124,9 @@ module thread_scheduler #(
     reg [COUNT-1:0]            count;
     reg [CONTEXT-1:0]          turn;
     wire [CONTEXT-1:0]         turns = order[turn*CONTEXT +: CONTEXT];
-    wire                       rotates = idle_timer >= idle_cycles && !runs_active && count > 1
+    wire                       joins = bind_valid && !bound[bind_context];
+    wire [COUNT-1:0]           members = count + COUNT'(joins);
+    wire                       rotates = idle_timer >= idle_cycles && !runs_active && members > 1
         && !overruns;
 
     // What may interrupt in this cycle.
@@ -152,16 +154,16 @@ module thread_scheduler #(
             chosen_valid <= found;
             chosen <= best;
             if (switch_valid) {none, running} <= {switch_none, switch_context};
-            if (bind_valid && !bound[bind_context]) begin
+            count <= members;
+            if (joins) begin
                 bound[bind_context] <= 1;
                 order[count*CONTEXT +: CONTEXT] <= bind_context;
-                count <= count + 1'b1;
             end
             if (enter_valid || switch_valid) rotated_valid <= 0;
             else if (rotates) rotated_valid <= 1;
             if (rotates) begin
                 rotated <= turns;
-                turn <= COUNT'(turn) + 1'b1 < count ? turn + 1'b1 : 0;
+                turn <= COUNT'(turn) + 1'b1 < members ? turn + 1'b1 : 0;
             end
             message_timer <= checkpoint || start_valid ? 0
                 : message_timer == ENDLESS ? ENDLESS : message_timer + 1'b1;

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Runs the nanoPU's NIC in SystemVerilog, hardware/rtl/nanopu/nanopu_nic.sv, beside the model.
+
+    python3 tests/hardware/nanopu_nic.py [--pinion FILE] [--messages N] [--gap CYCLES] [--seed N] [--program FILE]
+
+The model's harts stand at the NIC's interface for cores: messages of random lengths, of one and two packets, come to
+examples/nanopu_echo, and what `pinion trace` tells of its reads of x30, its writes of x31 and of registers goes into
+the Verilated NIC in those cycles, as do the frames, acknowledgements included. Compared are the cycle in which each word
+enters the hart's queue, and each frame that leaves, byte by byte, with the cycles of its first and its last flit. A
+byte that differs is an error, and so is a frame or word that is more than a cycle off. --program takes a NIC that was
+compiled before. Exit status 0 when all is well.
+"""
+
+import argparse
+import csv
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+sys.path.insert(0, str(FOLDER))
+from common import REPOSITORY, Difference, Skip, check  # noqa: E402
+from tools import HARDWARE, RTL, call, need, scratch  # noqa: E402
+
+NAME = "nanopu_nic"
+PATIENCE = 7200
+HARTS = 2
+# The NIC's sizes, and what the model is told so that it has them.
+PARAMETERS = {"HARTS": HARTS, "SMALL_COUNT": 8, "LARGE_COUNT": 8, "GLOBAL_WORDS": 64}
+BUFFERS = "[{ bytes = 1024, count = 8 }, { bytes = 2048, count = 8 }]"
+SETTINGS = (f"receive.reassembly.buffers={BUFFERS}", f"transmit.buffers={BUFFERS}", "transmit.message_ids=16")
+APP = "examples/nanopu_echo"
+PEER, NODE = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
+PEER_MAC, NODE_MAC = bytes.fromhex("085566778808"), bytes.fromhex("081122334408")
+PACKET_BYTES, PROTOCOL, DATA = 1024, 0x99, 1
+FLAGS = {"DATA": 1, "ACK": 2, "NACK": 4, "PULL": 8, "CHOP": 16}
+# A cycle in picoseconds, and when the first message comes: the program has started.
+CYCLE_PS, BEGIN = 312.5, 20_000
+# Registers of the network: the context, its priority, bind; message done.
+CONTEXT, PRIORITY, COMMAND, USER_COMMAND = 0x53, 0x55, 0x54, 0x56
+LINE = re.compile(r"\s*(\d+)\s+\S+ ns\s+hart (\d+)\s+(x30 read|x31 written|done with|a word entered)")
+
+
+def header(flags, source, target, contexts, lengths, ids):
+    """A frame's 64 bytes of headers, for so many bytes of payload."""
+    (message_bytes, payload_bytes), (packet, pull, number) = lengths, ids
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 50 + payload_bytes, 1, 0, 64, PROTOCOL, 0, source, target)
+    transport = struct.pack(">BHHHBHHHB", flags, *contexts, message_bytes, packet, pull, number, 0, 0)
+    return NODE_MAC + PEER_MAC + b"\x08\x00" + ip + transport.ljust(30, b"\0")
+
+
+def messages(count, gap, draw):
+    """Frames of random messages with the cycle in which each may come."""
+    at = BEGIN
+    for number in range(count):
+        length = draw.choice([8, draw.randrange(1, 64), draw.randrange(64, 1024), draw.randrange(1024, 2049)])
+        payload = draw.randbytes(length)
+        for packet in range(0, length, PACKET_BYTES):
+            part = payload[packet : packet + PACKET_BYTES]
+            place = (packet // PACKET_BYTES, 0, number % 128)
+            head = header(DATA, PEER, NODE, (0, 0), (length, len(part)), place)
+            yield at, head + part
+            at += (len(head + part) + 7) // 8
+        at += int(draw.expovariate(1 / gap))
+
+
+def write_capture(path, frames):
+    """Writes frames with their times in nanoseconds."""
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
+        for at, frame in frames:
+            ns = int(at * CYCLE_PS / 1000)
+            file.write(struct.pack("<IIII", ns // 10**9, ns % 10**9, len(frame), len(frame)) + frame)
+
+
+def read_capture(path):
+    """The frames of a capture that the model wrote."""
+    data, at, frames = path.read_bytes(), 24, []
+    while at < len(data):
+        (length,) = struct.unpack_from("<I", data, at + 8)
+        frames.append(data[at + 16 : at + 16 + length])
+        at += 16 + length
+    return frames
+
+
+def run_model(pinion, frames, folder):
+    """Runs the model; gives its trace, its frames as rows, and the bytes of those that left."""
+    write_capture(folder / "in.pcap", frames)
+    settings = [part for setting in SETTINGS for part in ("--set", setting)]
+    done = subprocess.run(
+        [
+            *(pinion, "trace", REPOSITORY / APP, "--faithful", "--pcap-in", folder / "in.pcap"),
+            *("--no-instructions", "--packets", folder / "frames.csv", "--pcap-out", folder / "out.pcap"),
+            *("--out", folder / "trace.txt", "--build-dir", folder / "build", *settings),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    check(done.returncode == 0, f"pinion ended with {done.returncode}: {done.stderr[-2000:]}")
+    rows = list(csv.DictReader((folder / "frames.csv").open()))
+    return folder / "trace.txt", rows, read_capture(folder / "out.pcap")
+
+
+def came(rows, frames):
+    """Frames that came, each with its cycle: data as it was made, control frames by what their rows say."""
+    data = {(frame[44:46], frame[41]): [] for _, frame in frames}
+    for _, frame in frames:
+        data[frame[44:46], frame[41]].append(frame)
+    for row in rows:
+        if row["direction"] != "in":
+            continue
+        flags = sum(FLAGS[flag] for flag in row["flags"].split("+"))
+        number, packet = int(row["tx_msg_id"]), int(row["pkt_offset"])
+        if flags & DATA:
+            frame = data[struct.pack(">H", number), packet].pop(0)
+        else:
+            contexts = int(row["src_context"]), int(row["dst_context"])
+            place = packet, int(row["pull_offset"]), number
+            head = header(flags, PEER, NODE, contexts, (int(row["msg_len"]), 64), place)
+            frame = head + bytes(64)
+        yield int(row["first_flit_cycle"]), frame
+
+
+def acts(trace):
+    """What the harts did, by cycle, and the cycle in which each word entered a queue."""
+    did, entered = [], []
+    with trace.open() as lines:
+        for line in lines:
+            if found := LINE.match(line):
+                at, hart, what = int(found[1]), int(found[2]), found[3]
+                if what == "a word entered":
+                    entered.append((at, hart))
+                elif what == "x30 read":
+                    did.append((at, f"R {{}} {hart}"))
+                elif what == "x31 written":
+                    did.append((at, f"W {{}} {hart}"))
+                else:
+                    did.append((at, f"C {{}} {hart} {USER_COMMAND} 1"))
+    return did, entered
+
+
+def program(folder):
+    """The NIC, compiled."""
+    need("verilator")
+    unit = tomllib.loads((HARDWARE / "units.toml").read_text())[NAME]
+    status, text = call(
+        "verilator",
+        *("--cc", "--exe", "--build", "--quiet", "-O3", "--top-module", NAME, "-fno-inline"),
+        *("-CFLAGS", f"-DNIC_HARTS={HARTS}", "-MAKEFLAGS", "VK_PCH_I_FAST= VK_PCH_I_SLOW="),
+        *("-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"),
+        *(f"-G{key}={value}" for key, value in PARAMETERS.items()),
+        *("--Mdir", folder / "made", "-o", folder / NAME),
+        *(RTL / name for name in unit["files"]),
+        FOLDER / "nanopu_nic.cpp",
+        limit=PATIENCE,
+    )
+    check(not status, f"verilator ended with {status}:\n{text[-3000:]}")
+    return folder / NAME
+
+
+def run_nic(nic, stimulus, cycles, folder):
+    """Runs the NIC; gives the words that entered, and the frames that left."""
+    lines = folder / "stimulus"
+    lines.write_text("\n".join(line.format(at) for at, line in stimulus) + "\n")
+    done = subprocess.run(
+        [nic, lines, str(cycles)], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    entered, left = [], []
+    for line in done.stdout.splitlines():
+        kind, *words = line.split()
+        if kind == "E":
+            entered.append((int(words[0]), int(words[1])))
+        elif kind == "O":
+            left.append((int(words[0]), int(words[1]), bytes.fromhex(words[2])))
+        else:
+            raise Difference(f"the NIC in SystemVerilog: {line}")
+    check(done.returncode == 0, f"the NIC ended with {done.returncode}: {done.stderr[-1000:]}")
+    return entered, left
+
+
+def compare(found, expected, what):
+    """How far each is off, in cycles, which may be one."""
+    off = Counter()
+    for number, (own, model) in enumerate(zip(found, expected)):
+        off[max(abs(a - b) for a, b in zip(own, model))] += 1
+        check(max(off) <= 1, f"{what} {number}: in cycles {own}, the model's {model}")
+    check(len(found) == len(expected), f"{len(found)} of {what}s, the model has {len(expected)}")
+    return off
+
+
+def run(arguments, folder):
+    """Runs both and compares them."""
+    nic = arguments.program or program(folder)
+    frames = list(messages(arguments.messages, arguments.gap, random.Random(arguments.seed)))
+    trace, rows, sent = run_model(arguments.pinion, frames, folder)
+    did, entered = acts(trace)
+    base = BEGIN - 500
+    stimulus = [(at - base, f"F {{}} {frame.hex()}") for at, frame in came(rows, frames)]
+    stimulus += [(at - base, line) for at, line in did]
+    # The context is bound, long before.
+    binds = ((CONTEXT, 0), (PRIORITY, 0), (COMMAND, 1))
+    stimulus += [(10 + at, f"C {{}} 0 {csr} {value}") for at, (csr, value) in enumerate(binds)]
+    leaving = [row for row in rows if row["direction"] == "out"]
+    last = max(int(row["last_flit_cycle"]) for row in rows) + 1000 - base
+    own_entered, left = run_nic(nic, sorted(stimulus, key=lambda act: act[0]), last, folder)
+    for number, ((_, _, own), model) in enumerate(zip(left, sent)):
+        check(own == model, f"frame {number} that leaves is {own.hex()}, the model's {model.hex()}")
+    words = compare(own_entered, [(at - base, hart) for at, hart in entered], "word")
+    cycles = [(int(row["first_flit_cycle"]) - base, int(row["last_flit_cycle"]) - base) for row in leaving]
+    off = compare([one[:2] for one in left], cycles, "frame")
+    packets = sum(row["direction"] == "in" for row in rows)
+    print(
+        f"ok   {packets} frames in, {len(left)} out, {off[1]} of them a cycle off; {sum(words.values())} words in "
+        f"harts' queues, {words[1]} of them a cycle off; {last} cycles"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pinion", default=REPOSITORY / "target/debug/pinion", metavar="FILE")
+    parser.add_argument("--messages", type=int, default=1000, metavar="N")
+    parser.add_argument("--gap", type=int, default=400, metavar="CYCLES", help="mean, between messages")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--program", type=Path, metavar="FILE")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave what was made there")
+    arguments = parser.parse_args()
+    try:
+        if arguments.keep:
+            arguments.keep.mkdir(parents=True, exist_ok=True)
+            run(arguments, arguments.keep.resolve())
+        else:
+            with scratch() as made, tempfile.TemporaryDirectory():
+                run(arguments, Path(made))
+    except Skip as reason:
+        print(f"skip {NAME}: {reason}")
+    except (Difference, OSError) as problem:
+        print(f"FAIL {NAME}: {problem}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
