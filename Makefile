@@ -68,6 +68,7 @@ hardware:
 	python3 tests/hardware/run.py --all --packets 100000
 	python3 tests/hardware/model.py
 	python3 tests/hardware/nic.py
+	python3 tests/hardware/nic.py --rows
 	python3 tests/hardware/nanopu_nic.py --messages 35000 --gap 600
 	cargo test --locked -p pinion-hardware --test in_the_loop -- --include-ignored
 	python3 tests/hardware/sizes.py

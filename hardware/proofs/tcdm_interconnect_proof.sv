@@ -15,8 +15,8 @@ module tcdm_interconnect_proof #(
     input wire [REQUESTERS-1:0]    request_atomic,
     input wire [REQUESTERS*8-1:0]  request_data,
     input wire [REQUESTERS-1:0]    request_strobes,
-    input wire                     beat_valid,
-    input wire                     beat_superbank,
+    input wire [1:0]               beat_valid,
+    input wire [1:0]               beat_superbank,
     input wire [BANKS*8-1:0]       bank_read
 );
     wire [REQUESTERS-1:0]   grant, response_valid;
@@ -48,7 +48,7 @@ module tcdm_interconnect_proof #(
         end
     endgenerate
     wire [REQUESTERS-1:0] served = asks & grant;
-    wire beat = beat_valid && beat_superbank == bank[1];
+    wire beat = (beat_valid[0] && beat_superbank[0] == bank[1]) || (beat_valid[1] && beat_superbank[1] == bank[1]);
 
     reg begun = 0, held = 0, waits = 0, was_served = 0;
     reg [2:0] others = 0;

@@ -95,6 +95,7 @@ module cluster #(
     output wire [CORES-1:0]                 state_idle,
     output wire [CORES-1:0]                 state_assigned
 );
+    /* verilator hier_block */
     /* verilator no_inline_module */
     localparam integer CORE = $clog2(CORES);
     localparam integer CONTEXT = $clog2(CONTEXTS);
@@ -276,9 +277,9 @@ module cluster #(
         .engine_valid(engine_valid), .engine_write(engine_write), .engine_line(engine_line),
         .engine_data(engine_data), .engine_strobes(engine_strobes), .outside_valid(outside_valid),
         .outside_ready(outside_ready), .outside_write(outside_write), .outside_line(outside_line),
-        .outside_data(outside_data), .outside_strobes(outside_strobes), .beat_data(beat_data)
+        .outside_data(outside_data), .outside_strobes(outside_strobes), .engine_answer(beat_data),
+        .outside_answer(outside_answer)
     );
-    assign outside_answer = beat_data;
 
     cluster_dma #(
         .CORES(CORES), .L1_LINE_BITS(L1_BITS - 6), .L2_LINE_BITS(L2_LINE_BITS), .COPY_BITS(BYTES_BITS)

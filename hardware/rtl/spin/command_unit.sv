@@ -1,119 +1,81 @@
-// command_unit: commands of all clusters, each handed to its interface, and the answers back.
+// command_unit: whose command goes to an interface: words for the host, sends, copies.
 //
-// In:      of each cluster a command, with its core and id; of each interface (0 words for the host, 1 sends, 2
-//          copies to the host, 3 copies from it) the tags of what is done.
-// Out:     one command in a cycle to an interface that has fewer than IN_FLIGHT; `response_valid`, with id.
-// Latency: none to the interface; two cycles from an interface's answer to the HPU.
-// How:     round robin over the clusters; a command that was chosen stays so until its interface takes it. One
-//          answer a cycle, words before sends before copies. A command of no known kind or of no bytes is a word
-//          of none.
-// Source:  PsPIN paper, section III-B2; the commands' words as published; the model's `CommandUnit`.
+// In:      of each cluster whether it has a command, and for which interface (`cluster_kind` 0 words, 1 sends, 2
+//          copies); whether each interface takes one; `done_valid`: what is done in this cycle (0 words, 1 sends, 2
+//          copies to the host, 3 copies from it).
+// Out:     of each interface whether a command comes, and whose (`interface_cluster`); `cluster_ready`: it is taken.
+// Latency: none; a place at an interface is there again TURNAROUND cycles after what had it is done.
+// How:     each interface has a round robin of its own over the clusters; one that was chosen stays so until its command
+//          is taken. An interface has IN_FLIGHT commands at most. What a command says goes past it: see
+//          command_words; who is answered: command_answers.
+// Source:  PsPIN paper, section III-B2; RTL cmd_unit; the model's `CommandUnit`.
 `default_nettype none
 
 module command_unit #(
-    // Powers of two, at least 2 (of clusters, at least 1).
-    parameter integer CLUSTERS = 1,
-    parameter integer CORES = 2,
-    parameter integer COMMANDS = 4,
-    // command.per_interface.
+    // cluster.count; a power of two, at least 2.
+    parameter integer CLUSTERS = 4,
+    // command.per_interface, command.slot_turnaround_cycles (at least 1).
     parameter integer IN_FLIGHT = 7,
-    parameter integer TAG_BITS = $clog2(CLUSTERS*CORES*COMMANDS)
+    parameter integer TURNAROUND = 2
 ) (
-    input  wire                               clock,
-    input  wire                               reset,
-    input  wire [CLUSTERS-1:0]                cluster_valid,
-    output wire [CLUSTERS-1:0]                cluster_ready,
-    input  wire [CLUSTERS*$clog2(CORES)-1:0]  cluster_core,
-    input  wire [CLUSTERS*$clog2(COMMANDS)-1:0] cluster_id,
-    input  wire [CLUSTERS*3-1:0]              cluster_info,
-    input  wire [CLUSTERS*224-1:0]            cluster_words,
-    // Of words, sends, copies.
-    output wire [2:0]                         command_valid,
-    input  wire [2:0]                         command_ready,
-    output wire [TAG_BITS-1:0]                command_tag,
-    output wire [63:0]                        command_host,
-    output wire [31:0]                        command_nic,
-    output wire [21:0]                        command_bytes,
-    output wire                               command_to_host,
-    output wire [63:0]                        command_data,
-    input  wire [3:0]                         done_valid,
-    output wire [3:0]                         done_ready,
-    input  wire [4*TAG_BITS-1:0]              done_tag,
-    output wire [CLUSTERS*CORES-1:0]          response_valid,
-    output wire [$clog2(COMMANDS)-1:0]        response_id
+    input  wire                          clock,
+    input  wire                          reset,
+    input  wire [CLUSTERS-1:0]           cluster_valid,
+    input  wire [CLUSTERS*2-1:0]         cluster_kind,
+    input  wire [2:0]                    interface_ready,
+    input  wire [3:0]                    done_valid,
+    output wire [CLUSTERS-1:0]           cluster_ready,
+    output wire [2:0]                    interface_valid,
+    output wire [3*$clog2(CLUSTERS)-1:0] interface_cluster,
+    output wire [3*$clog2(IN_FLIGHT+1)-1:0] state_in_flight
 );
-    localparam integer CORE = $clog2(CORES);
-    localparam integer ID = $clog2(COMMANDS);
-    // At least two places.
-    localparam integer PLACES = CLUSTERS > 1 ? CLUSTERS : 2;
-    localparam integer CLUSTER = $clog2(PLACES);
-    localparam [1:0] COPY = 0, SEND = 1, WORD = 2;
+    localparam integer CLUSTER = $clog2(CLUSTERS);
+    localparam integer COUNT = $clog2(IN_FLIGHT + 1);
 
-    wire                any;
-    wire [CLUSTER-1:0]  chosen;
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [CLUSTER-1:0]  pointer;
-    wire [PLACES*CORE-1:0] cores = (PLACES*CORE)'(cluster_core);
-    wire [PLACES*ID-1:0]   ids = (PLACES*ID)'(cluster_id);
-    wire [PLACES*3-1:0]    infos = (PLACES*3)'(cluster_info);
-    wire [PLACES*224-1:0]  all_words = (PLACES*224)'(cluster_words);
-    wire [CLUSTER+CORE+ID-1:0] whole_tag = {chosen, cores[chosen*CORE +: CORE], ids[chosen*ID +: ID]};
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire                takes;
-    round_robin #(.COUNT(PLACES), .LOCK(1)) choose (
-        .clock(clock), .reset(reset), .requests(PLACES'(cluster_valid)), .advance(takes), .any(any),
-        .grant(chosen), .state_pointer(pointer)
-    );
-    wire [1:0]   info = infos[chosen*3 + 1 +: 2];
-    wire [223:0] words = all_words[chosen*224 +: 224];
-    wire [31:0]  size = info == COPY ? words[3*32 +: 32] : words[4*32 +: 32];
-    wire         is_word = info[1] || size == 0;
-    wire         is_send = !is_word && info == SEND;
-
-    // Commands under way, by interface: words, sends, copies.
-    reg  [11:0] under_way;
-    localparam [3:0] MOST = 4'(IN_FLIGHT);
-    wire [2:0]  free = {under_way[8 +: 4] < MOST, under_way[4 +: 4] < MOST, under_way[0 +: 4] < MOST};
-    wire [2:0]  kind = is_word ? 3'b001 : is_send ? 3'b010 : 3'b100;
-    assign command_valid = any ? kind & free : 0;
-    assign takes = (command_valid & command_ready) != 0;
-    assign cluster_ready = takes ? CLUSTERS'(1) << chosen : 0;
-    assign command_tag = whole_tag[TAG_BITS-1:0];
-    assign command_host = {words[32 +: 32], words[0 +: 32]};
-    assign command_nic = words[2*32 +: 32];
-    assign command_bytes = !is_word ? size[21:0] : info == WORD ? {18'd0, words[2*32 + 1 +: 4]} : 0;
-    assign command_to_host = words[4*32];
-    assign command_data = {words[4*32 +: 32], words[3*32 +: 32]};
-
-    // Answers.
-    wire                any_done;
-    wire [1:0]          done_kind;
-    first_one #(.COUNT(4)) choose_done (.bits(done_valid), .any(any_done), .index(done_kind));
-    assign done_ready = any_done ? 4'd1 << done_kind : 0;
-    reg  [1:0]          answers;
-    reg  [2*TAG_BITS-1:0] tags;
-    reg  [3:0]          kinds;
-    wire [TAG_BITS-1:0] tag = tags[2*TAG_BITS-1 -: TAG_BITS];
-    always @(posedge clock) begin
-        answers <= reset ? 0 : {answers[0], any_done};
-        tags <= {tags[TAG_BITS-1:0], done_tag[done_kind*TAG_BITS +: TAG_BITS]};
-        kinds <= {kinds[1:0], done_kind};
-    end
-    assign response_valid = answers[1] ? (CLUSTERS*CORES)'(1) << tag[TAG_BITS-1:ID] : 0;
-    assign response_id = tag[ID-1:0];
-
-    genvar one;
+    // What is done, by how many cycles ago; the oldest frees its place with the next cycle.
+    wire [4*TURNAROUND-1:0] done;
+    assign done[3:0] = done_valid;
     generate
-        for (one = 0; one < 3; one = one + 1) begin : by_interface
-            wire begins = command_valid[one] && command_ready[one];
-            wire ends = answers[1] && (kinds[3:2] == 2'(one) || (one == 2 && kinds[3:2] == 3));
-            always @(posedge clock)
-                if (reset) under_way[4*one +: 4] <= 0;
-                else under_way[4*one +: 4] <= under_way[4*one +: 4] + 4'(begins) - 4'(ends);
+        if (TURNAROUND > 1) begin : by_age
+            reg [4*(TURNAROUND-1)-1:0] earlier;
+            always @(posedge clock) earlier <= reset ? 0 : done[4*(TURNAROUND-1)-1:0];
+            assign done[4*TURNAROUND-1:4] = earlier;
         end
     endgenerate
+    wire [3:0] frees = done[4*TURNAROUND-1 -: 4];
 
-    wire _unused = &{1'b0, words, size[31:22]};
+    wire [3*CLUSTERS-1:0] takes;
+    genvar one, place;
+    generate
+        for (one = 0; one < 3; one = one + 1) begin : by_interface
+            localparam [1:0] OWN = one;
+            reg  [COUNT-1:0]    in_flight;
+            wire [CLUSTERS-1:0] asks;
+            wire                any;
+            wire [CLUSTER-1:0]  chosen;
+            /* verilator lint_off UNUSEDSIGNAL */
+            wire [CLUSTER-1:0]  pointer;
+            /* verilator lint_on UNUSEDSIGNAL */
+            wire                free = in_flight != COUNT'(IN_FLIGHT);
+            wire                begins = any && free && interface_ready[one];
+            for (place = 0; place < CLUSTERS; place = place + 1) begin : by_place
+                assign asks[place] = cluster_valid[place] && cluster_kind[2*place +: 2] == OWN;
+            end
+            round_robin #(.COUNT(CLUSTERS), .LOCK(1)) choose (
+                .clock(clock), .reset(reset), .requests(asks), .advance(begins), .any(any),
+                .grant(chosen), .state_pointer(pointer)
+            );
+            assign interface_valid[one] = any && free;
+            assign interface_cluster[CLUSTER*one +: CLUSTER] = chosen;
+            assign takes[CLUSTERS*one +: CLUSTERS] = begins ? CLUSTERS'(1) << chosen : 0;
+            assign state_in_flight[COUNT*one +: COUNT] = in_flight;
+            wire ends_second = one == 2 && frees[3];
+            always @(posedge clock)
+                if (reset) in_flight <= 0;
+                else in_flight <= in_flight + COUNT'(begins) - COUNT'(frees[one]) - COUNT'(ends_second);
+        end
+    endgenerate
+    assign cluster_ready = takes[0 +: CLUSTERS] | takes[CLUSTERS +: CLUSTERS] | takes[2*CLUSTERS +: CLUSTERS];
 endmodule
 
 `default_nettype wire

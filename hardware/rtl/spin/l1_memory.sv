@@ -4,9 +4,10 @@
 //          hpu_core's data port. `engine_…`: the DMA engine's beat, `outside_…`: one of the NIC's side, each a
 //          line of BEAT_BANKS words to write, with strobes, or to read.
 // Out:     `request_grant`, and in the cycle behind `response_data`: what was read, or of sc 0 if it stored.
-//          `beat_data`: the line that was read.
+//          `engine_answer`, `outside_answer`: the line that was read.
 // Latency: none to a bank that is free, its data a cycle later. A beat taken in cycle t is in the banks in
-//          t + 1, and what it read is here in t + 2. The engine's is always taken.
+//          t + 1, and what it read is here in t + 2. The engine's is always taken, the NIC's side's where it is
+//          not in the same banks.
 // How:     see tcdm_interconnect. An atomic reads, and writes in the cycle behind; it waits where a beat
 //          comes in that one. A reservation ends with a store to its word, but for a beat's.
 // Memory:  BANKS banks of words, one port each, read with a register.
@@ -44,7 +45,8 @@ module l1_memory #(
     input  wire [ROW_BITS+$clog2(BANKS/BEAT_BANKS)-1:0] outside_line,
     input  wire [32*BEAT_BANKS-1:0]                 outside_data,
     input  wire [4*BEAT_BANKS-1:0]                  outside_strobes,
-    output reg  [32*BEAT_BANKS-1:0]                 beat_data
+    output reg  [32*BEAT_BANKS-1:0]                 engine_answer,
+    output reg  [32*BEAT_BANKS-1:0]                 outside_answer
 );
     localparam integer BANK = $clog2(BANKS);
     localparam integer SUPERBANK = $clog2(BANKS / BEAT_BANKS);
@@ -55,22 +57,21 @@ module l1_memory #(
     localparam integer PLACE = ROW_BITS + 6;
     localparam [4:0] RESERVE = 2, CONDITIONAL = 3;
 
-    // The beat of this cycle.
-    reg                     beat_valid, beat_write;
-    reg [LINE-1:0]          beat_line;
-    reg [32*BEAT_BANKS-1:0] beat_words;
-    reg [4*BEAT_BANKS-1:0]  beat_strobes;
-    wire                    next_valid = engine_valid || outside_valid;
-    wire [LINE-1:0]         next_line = engine_valid ? engine_line : outside_line;
-    assign outside_ready = !engine_valid;
+    // The beats of this cycle: the engine's, and the NIC's side's, never in the same banks.
+    reg                     beat_valid, beat_write, side_valid, side_write;
+    reg [LINE-1:0]          beat_line, side_line;
+    reg [32*BEAT_BANKS-1:0] beat_words, side_words;
+    reg [4*BEAT_BANKS-1:0]  beat_strobes, side_strobes;
+    wire [SUPERBANK-1:0]    engine_banks = engine_line[SUPERBANK-1:0];
+    wire [SUPERBANK-1:0]    outside_banks = outside_line[SUPERBANK-1:0];
+    assign outside_ready = !(engine_valid && engine_banks == outside_banks);
     always @(posedge clock) begin
-        beat_valid <= !reset && next_valid;
-        if (next_valid) begin
-            beat_write <= engine_valid ? engine_write : outside_write;
-            beat_line <= next_line;
-            beat_words <= engine_valid ? engine_data : outside_data;
-            beat_strobes <= engine_valid ? engine_strobes : outside_strobes;
-        end
+        beat_valid <= !reset && engine_valid;
+        side_valid <= !reset && outside_valid && outside_ready;
+        if (engine_valid) {beat_write, beat_line, beat_words, beat_strobes}
+            <= {engine_write, engine_line, engine_data, engine_strobes};
+        if (outside_valid) {side_write, side_line, side_words, side_strobes}
+            <= {outside_write, outside_line, outside_data, outside_strobes};
     end
 
     wire [REQUESTERS-1:0]       asks, stores, holds;
@@ -91,8 +92,8 @@ module l1_memory #(
         .clock(clock), .reset(reset), .request_valid(asks), .request_grant(request_grant),
         .request_bank(in_bank), .request_row(in_row), .request_write(stores),
         .request_atomic(holds), .request_data(request_data), .request_strobes(request_strobes),
-        .response_valid(response_valid), .response_data(read), .beat_valid(beat_valid),
-        .beat_superbank(beat_line[SUPERBANK-1:0]), .bank_valid(bank_valid), .bank_row(bank_row),
+        .response_valid(response_valid), .response_data(read), .beat_valid({side_valid, beat_valid}),
+        .beat_superbank({side_line[SUPERBANK-1:0], beat_line[SUPERBANK-1:0]}), .bank_valid(bank_valid), .bank_row(bank_row),
         .bank_write(bank_write), .bank_data(bank_data), .bank_strobes(bank_strobes),
         .bank_read(bank_read), .state_turn(turns)
     );
@@ -105,7 +106,8 @@ module l1_memory #(
             wire            is_atomic = request_atomic[requester];
             wire            is_reserve = is_atomic && operation == RESERVE;
             wire            is_conditional = is_atomic && operation == CONDITIONAL;
-            wire            collides = next_valid && next_line[SUPERBANK-1:0] == word[BANK-1:BEAT];
+            wire            collides = (engine_valid && engine_banks == word[BANK-1:BEAT])
+                || (outside_valid && outside_banks == word[BANK-1:BEAT]);
             reg             reserved, answers, answer;
             reg [WORD-1:0]  reservation;
             wire            is_reserved = reserved && reservation == word;
@@ -131,27 +133,32 @@ module l1_memory #(
         end
     endgenerate
 
-    // Of the beat before, which banks have what it read.
-    reg [SUPERBANK-1:0] read_superbank;
-    always @(posedge clock) read_superbank <= beat_line[SUPERBANK-1:0];
+    // Of the beats before, which banks have what they read.
+    reg [SUPERBANK-1:0] engine_read, side_read;
+    always @(posedge clock) {engine_read, side_read} <= {beat_line[SUPERBANK-1:0], side_line[SUPERBANK-1:0]};
     integer column;
     always @*
-        for (column = 0; column < BEAT_BANKS; column = column + 1)
-            beat_data[32*column +: 32] = bank_read[32*{read_superbank, BEAT'(column)} +: 32];
+        for (column = 0; column < BEAT_BANKS; column = column + 1) begin
+            engine_answer[32*column +: 32] = bank_read[32*{engine_read, BEAT'(column)} +: 32];
+            outside_answer[32*column +: 32] = bank_read[32*{side_read, BEAT'(column)} +: 32];
+        end
 
     genvar bank;
     generate
         for (bank = 0; bank < BANKS; bank = bank + 1) begin : by_bank
             localparam [SUPERBANK-1:0] OWN = SUPERBANK'(bank / BEAT_BANKS);
             localparam integer COLUMN = bank % BEAT_BANKS;
-            wire                in_beat = beat_valid && beat_line[SUPERBANK-1:0] == OWN;
+            wire                in_side = side_valid && side_line[SUPERBANK-1:0] == OWN;
+            wire                in_beat = in_side || (beat_valid && beat_line[SUPERBANK-1:0] == OWN);
             wire [PLACE-1:0]    place = bank_row[bank*PLACE +: PLACE];
             l1_bank #(.ROW_BITS(ROW_BITS)) words (
                 .clock(clock), .reset(reset), .valid(bank_valid[bank]), .write(bank_write[bank]),
                 .changes(place[PLACE-1]), .operation(place[ROW_BITS +: 5]), .row(place[ROW_BITS-1:0]),
                 .data(bank_data[32*bank +: 32]), .strobes(bank_strobes[4*bank +: 4]),
-                .beat_valid(in_beat), .beat_write(beat_write), .beat_row(beat_line[LINE-1:SUPERBANK]),
-                .beat_data(beat_words[32*COLUMN +: 32]), .beat_strobes(beat_strobes[4*COLUMN +: 4]),
+                .beat_valid(in_beat), .beat_write(in_side ? side_write : beat_write),
+                .beat_row(in_side ? side_line[LINE-1:SUPERBANK] : beat_line[LINE-1:SUPERBANK]),
+                .beat_data(in_side ? side_words[32*COLUMN +: 32] : beat_words[32*COLUMN +: 32]),
+                .beat_strobes(in_side ? side_strobes[4*COLUMN +: 4] : beat_strobes[4*COLUMN +: 4]),
                 .read(bank_read[32*bank +: 32])
             );
         end

@@ -438,20 +438,19 @@ module spin_nic #(
     wire in_l2 = copy_line[31:22] == PACKET || copy_line[31:22] == HANDLER;
     assign copy_write_ready = in_l2 ? !load_valid : copied_to_l1 != 0 || copy_to_l1 == 0;
 
-    // Commands.
-    wire [2:0]            commands_valid, commands_ready;
-    wire [TAG_BITS-1:0]   tag;
-    wire [63:0]           command_host, command_data;
-    wire [31:0]           command_nic;
-    wire [21:0]           command_bytes;
-    wire                  to_host;
+    // Commands: words for the host (0), sends (1), copies (2).
+    wire [2:0]            commands_valid, commands_ready, to_host;
+    wire [3*TAG_BITS-1:0] tags;
+    wire [3*64-1:0]       command_host, command_data;
+    wire [3*32-1:0]       command_nic;
+    wire [3*22-1:0]       command_bytes;
     wire [3:0]            finished, finished_ready;
     wire [4*TAG_BITS-1:0] finished_tag;
-    command_unit #(.CLUSTERS(CLUSTERS), .CORES(CORES), .COMMANDS(COMMANDS)) commands (
+    command_path #(.CLUSTERS(CLUSTERS), .CORES(CORES), .COMMANDS(COMMANDS)) commands (
         .clock(clock), .reset(reset), .cluster_valid(command_valid), .cluster_ready(command_ready),
         .cluster_core(command_core), .cluster_id(command_id), .cluster_info(command_info),
         .cluster_words(command_words), .command_valid(commands_valid),
-        .command_ready(commands_ready), .command_tag(tag), .command_host(command_host),
+        .command_ready(commands_ready), .command_tag(tags), .command_host(command_host),
         .command_nic(command_nic), .command_bytes(command_bytes), .command_to_host(to_host),
         .command_data(command_data), .done_valid(finished), .done_ready(finished_ready),
         .done_tag(finished_tag), .response_valid(response_valid), .response_id(response_id)
@@ -460,8 +459,8 @@ module spin_nic #(
         .CLUSTERS(CLUSTERS), .TAG_BITS(TAG_BITS), .L1_LINE_BITS(L1_BITS - 6), .L2_LINE_BITS(L2_LINE_BITS)
     ) sends (
         .clock(clock), .reset(reset), .now(now[7:0]), .command_valid(commands_valid[1]),
-        .command_ready(commands_ready[1]), .command_tag(tag), .command_from(command_nic),
-        .command_bytes(command_bytes), .done_valid(finished[1]), .done_ready(finished_ready[1]),
+        .command_ready(commands_ready[1]), .command_tag(tags[TAG_BITS +: TAG_BITS]),
+        .command_from(command_nic[32 +: 32]), .command_bytes(command_bytes[22 +: 22]), .done_valid(finished[1]), .done_ready(finished_ready[1]),
         .done_tag(finished_tag[TAG_BITS +: TAG_BITS]), .l1_valid(send_l1), .l1_ready(send_l1_ready),
         .l1_line(send_l1_line), .l1_data(outside_answer), .l2_valid(send_l2),
         .l2_ready(send_l2_ready), .l2_line(send_l2_line), .l2_data(l2_data),
@@ -472,10 +471,12 @@ module spin_nic #(
         .CLUSTERS(CLUSTERS), .TAG_BITS(TAG_BITS), .L1_LINE_BITS(L1_BITS - 6), .L2_LINE_BITS(L2_LINE_BITS)
     ) copies (
         .clock(clock), .reset(reset), .now(now[7:0]), .command_valid(commands_valid[2]),
-        .command_ready(commands_ready[2]), .command_tag(tag), .command_to_host(to_host),
-        .command_host(command_host), .command_nic(command_nic), .command_bytes(command_bytes),
-        .direct_valid(commands_valid[0]), .direct_ready(commands_ready[0]), .direct_tag(tag),
-        .direct_host(command_host), .direct_bytes(command_bytes[3:0]), .direct_data(command_data),
+        .command_ready(commands_ready[2]), .command_tag(tags[2*TAG_BITS +: TAG_BITS]),
+        .command_to_host(to_host[2]), .command_host(command_host[2*64 +: 64]),
+        .command_nic(command_nic[2*32 +: 32]), .command_bytes(command_bytes[2*22 +: 22]),
+        .direct_valid(commands_valid[0]), .direct_ready(commands_ready[0]),
+        .direct_tag(tags[0 +: TAG_BITS]), .direct_host(command_host[0 +: 64]),
+        .direct_bytes(command_bytes[3:0]), .direct_data(command_data[0 +: 64]),
         .done_valid({finished[3:2], finished[0]}), .done_ready({finished_ready[3:2], finished_ready[0]}),
         .done_tag({finished_tag[2*TAG_BITS +: 2*TAG_BITS], finished_tag[0 +: TAG_BITS]}),
         .l1_valid(copy_l1), .l1_ready(copy_l1_ready), .l1_line(copy_l1_line),
@@ -490,7 +491,7 @@ module spin_nic #(
         .host_answer_data(host_answer_data)
     );
 
-    wire _unused = &{1'b0, of_her, of_task, load_line};
+    wire _unused = &{1'b0, of_her, of_task, load_line, command_host, command_data, command_nic, command_bytes, to_host};
 endmodule
 
 `default_nettype wire

@@ -1,8 +1,8 @@
 // tcdm_interconnect: who gets a bank of a cluster's L1 in which cycle (TCDM).
 //
 // In:      of each requester (cores, the ports of other clusters): `request`: bank, row, write or read
-//          with data and strobes, whether it is atomic. `beat`: the DMA engine moves a beat over the
-//          banks of `beat_superbank` in this cycle. `bank_read`: what each bank read in the cycle before.
+//          with data and strobes, whether it is atomic. `beat`: the DMA engine (0), or the NIC's side (1),
+//          moves a beat over the banks of `beat_superbank` in this cycle. `bank_read`: what each bank read in the cycle before.
 // Out:     `request_grant`: who is served in this cycle; `response`: in the cycle behind, what was read.
 //          `bank_…`: each bank's access. `state_turn`: the number of what each bank has served.
 // Latency: none to the bank; a read's data a cycle later. One word a bank and cycle; an atomic holds its
@@ -36,8 +36,8 @@ module tcdm_interconnect #(
     input  wire [REQUESTERS*WORD_BYTES-1:0]     request_strobes,
     output reg  [REQUESTERS-1:0]                response_valid,
     output wire [REQUESTERS*8*WORD_BYTES-1:0]   response_data,
-    input  wire                                 beat_valid,
-    input  wire [$clog2(BANKS/BEAT_BANKS)-1:0]  beat_superbank,
+    input  wire [1:0]                           beat_valid,
+    input  wire [2*$clog2(BANKS/BEAT_BANKS)-1:0] beat_superbank,
     output wire [BANKS-1:0]                     bank_valid,
     output wire [BANKS*ROW_BITS-1:0]            bank_row,
     output wire [BANKS-1:0]                     bank_write,
@@ -64,7 +64,8 @@ module tcdm_interconnect #(
             wire                  any;
             wire [INDEX-1:0]      difference;
             wire [INDEX-1:0]      winner = difference ^ turn;
-            wire                  taken = beat_valid && beat_superbank == OWN_SUPERBANK;
+            wire                  taken = (beat_valid[0] && beat_superbank[0 +: SUPERBANK] == OWN_SUPERBANK)
+                || (beat_valid[1] && beat_superbank[SUPERBANK +: SUPERBANK] == OWN_SUPERBANK);
             wire                  serves = any && !held && !taken;
             for (place = 0; place < REQUESTERS; place = place + 1) begin : by_place
                 localparam [INDEX-1:0] PLACE = INDEX'(place);
