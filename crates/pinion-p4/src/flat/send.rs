@@ -99,10 +99,12 @@ pub(super) fn send(flat: &Flat, plan: u16, record: &[u8], words: &Words, out: &m
         plan.puts.iter().for_each(|put| put.put(words[index(put.register)], area));
     };
     if let (Some(short), Some(record)) = (&plan.short, record.first_chunk()) {
-        let mut area = short.bytes;
-        short.fill(&mut area, record);
-        finish(&mut area);
-        out.extend_from_slice(&area);
+        let record: &[u8; SHORT_BYTES] = record;
+        out.extend_from_slice(record);
+        if let Some(area) = out.last_chunk_mut() {
+            short.replace(area);
+            finish(area);
+        }
     } else {
         out.extend_from_slice(&plan.bytes);
         let area = &mut out[start..];
@@ -116,12 +118,12 @@ pub(super) fn send(flat: &Flat, plan: u16, record: &[u8], words: &Words, out: &m
 }
 
 impl Short {
-    /// Fills in what stands where the record has it.
+    /// Replaces what is not the record's, of a copy of that.
     #[inline]
-    fn fill(&self, area: &mut [u8; SHORT_BYTES], record: &[u8; SHORT_BYTES]) {
-        let parts = area.as_chunks_mut::<8>().0.iter_mut().zip(record.as_chunks::<8>().0);
-        for ((part, record), same) in parts.zip(&self.same) {
-            *part = (u64::from_ne_bytes(*part) | u64::from_ne_bytes(*record) & same).to_ne_bytes();
+    fn replace(&self, area: &mut [u8; SHORT_BYTES]) {
+        let own = self.bytes.as_chunks::<8>().0.iter().zip(&self.same);
+        for (part, (own, same)) in area.as_chunks_mut::<8>().0.iter_mut().zip(own) {
+            *part = (u64::from_ne_bytes(*part) & same | u64::from_ne_bytes(*own)).to_ne_bytes();
         }
     }
 }
@@ -192,18 +194,18 @@ impl Flat {
         let way = &sending.ways[usize::from(!is_first)];
         let plan = &self.plans[usize::from(way.plan)];
         let Some(short) = &plan.short else { return false };
-        let mut area = short.bytes;
-        short.fill(&mut area, record);
-        plan.copy_fields(&mut area, record);
+        let start = out.len();
+        out.extend_from_slice(record);
+        let Some(area) = out.last_chunk_mut() else { return false };
+        short.replace(area);
+        plan.copy_fields(area, record);
         for sum in &way.sums {
             let from = usize::from(sum.from);
             let field = record.get(from..from + 2).and_then(|bytes| bytes.first_chunk());
             let field = u64::from(field.map_or(0, |bytes| u16::from_be_bytes(*bytes)));
             let value = field.wrapping_add(sum.number) & super::run::ones(sum.width);
-            sum.put.put(value, &mut area);
+            sum.put.put(value, area);
         }
-        let start = out.len();
-        out.extend_from_slice(&area);
         out.truncate(start + plan.length);
         true
     }
