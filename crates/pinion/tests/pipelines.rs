@@ -241,6 +241,8 @@ fn a_balancer_shares_out_and_its_table_changes_while_requests_come() {
     frames.push(control(&change));
     frames.push(control("add servers 0, 3 -> forward(10.0.0.6, 0)\n"));
     frames.push(control("add servers 0, 16 -> refuse()\n"));
+    // Shorter than any message.
+    frames.push(control("# none\n"));
     frames.extend(requests(0..32));
     write_capture(&folder, &frames);
     let more = ["--set", "transport.tables=tables.txt", "--set", "transport.control_port=9559"];
@@ -262,6 +264,7 @@ fn a_balancer_shares_out_and_its_table_changes_while_requests_come() {
     assert!(texts[0].starts_with("ok, 32"), "{texts:?}");
     assert!(texts[1].contains("servers has an entry for this key"), "{texts:?}");
     assert!(texts[2].contains("5 bits for part, which has 4"), "{texts:?}");
+    assert!(texts[3].starts_with("ok, 0"), "{texts:?}");
     for answer in &answers {
         assert_eq!(internet_checksum(&answer[14..34]), 0);
         assert_eq!(

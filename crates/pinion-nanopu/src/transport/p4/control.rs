@@ -48,8 +48,8 @@ impl<'f> Request<'f> {
                 (Vec::new(), "what is changed now has no cycle: leave out `at`\n".to_owned())
             }
             Ok(changes) => {
-                let count = text.lines().filter(|line| !line.trim().is_empty()).count();
-                (changes, format!("ok, {count}\n"))
+                let said = format!("ok, {}\n", changes.len());
+                (changes, said)
             }
             Err(why) => (Vec::new(), why + "\n"),
         };

@@ -222,6 +222,16 @@ impl P4 {
     /// Takes any frame apart.
     #[inline(never)]
     fn parse_any<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
+        let port = self.numbers.control_port;
+        if port > 0
+            && let Some(control) = control::Request::of(frame, port)
+        {
+            let tables = self.kept[0].tables();
+            self.made = Some(Box::new(control.answer(tables)));
+            self.is_control = true;
+            return Ok((addresses(frame), &frame[frame.len()..]));
+        }
+        self.is_control = false;
         let program = &self.pipelines.ingress;
         if frame.len() < program.shortest_bytes {
             return Err(DropReason::Malformed);
@@ -234,16 +244,6 @@ impl P4 {
             Some(head) => Header::read(head),
             None => addresses(frame),
         };
-        let port = self.numbers.control_port;
-        if port > 0
-            && let Some(control) = control::Request::of(frame, port)
-        {
-            let tables = self.kept[0].tables();
-            self.made = Some(Box::new(control.answer(tables)));
-            self.is_control = true;
-            return Ok((addresses(frame), &frame[frame.len()..]));
-        }
-        self.is_control = false;
         match frame.first_chunk::<HEAD_BYTES>() {
             Some(head) => self.head[..HEAD_BYTES].copy_from_slice(head),
             None => {
@@ -466,7 +466,9 @@ impl Transport for P4 {
         let missed =
             both.into_iter().flat_map(|(packet, watched)| packet.missed().iter().zip(watched));
         let told = missed.filter(|(count, _)| **count > 0);
-        told.map(|(count, what)| format!("{what}: {count} times; it reads 0 then")).collect()
+        let times =
+            |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
+        told.map(|(count, what)| format!("{what}: {}; it reads 0 then", times(*count))).collect()
     }
 }
 
