@@ -19,6 +19,7 @@ rtl! {
     "common/queue.sv" as "queue.sv",
     "common/round_robin.sv" as "round_robin.sv",
     "spin/cluster_scheduler.sv" as "cluster_scheduler.sv",
+    "spin/command_unit.sv" as "command_unit.sv",
     "spin/dispatcher.sv" as "dispatcher.sv",
     "spin/mpq_engine.sv" as "mpq_engine.sv",
     "spin/mpq_queue.sv" as "mpq_queue.sv",
@@ -37,6 +38,7 @@ const fn what(unit: Unit) -> &'static str {
         Unit::MpqEngine => "a queue per message: header before payload before completion",
         Unit::Dispatcher => "the cluster of each task",
         Unit::ClusterScheduler => "room in L1, the copy, an idle HPU; one in each cluster",
+        Unit::CommandUnit => "whose command goes to which interface",
     }
 }
 

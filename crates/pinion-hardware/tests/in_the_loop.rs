@@ -121,10 +121,26 @@ fn cluster_schedulers_of_hardware_change_no_result() {
     }
 }
 
+/// Commands of each kind, from all clusters at once: more than the interfaces take.
+const COMMANDS: [(&str, &str); 3] = [
+    ("examples/ping_pong", "udp,dport=9001,size=64,packets=1,rate=400g"),
+    ("examples/host_direct", "udp,dport=9500,size=64,packets=1,rate=400g"),
+    ("examples/copy_from_host", "udp,dport=9400,size=128,packets=1,rate=400g"),
+];
+
+#[test]
+fn a_command_unit_of_hardware_changes_no_result() {
+    if !is_left_out() {
+        for (app, traffic) in COMMANDS {
+            same(app, &SMALL, &format!("{traffic},messages=2000"), &["command_unit"]);
+        }
+    }
+}
+
 #[test]
 fn all_units_that_can_are_hardware_at_once() {
     if !is_left_out() {
-        let all = ["mpq_engine", "dispatcher", "cluster_scheduler"];
+        let all = ["mpq_engine", "dispatcher", "cluster_scheduler", "command_unit"];
         same(BUSY, &SMALL, &packets(2_000), &all);
         same("examples/aggregate", &SMALL, "slmp,size=512,bytes=65536,syn=none", &all);
     }
@@ -136,7 +152,11 @@ fn all_units_that_can_are_hardware_at_once() {
 fn random_traffic() {
     let count = std::env::var("PINION_PACKETS").ok().and_then(|text| text.parse().ok());
     let all = ["mpq_engine", "dispatcher", "cluster_scheduler"];
-    same(BUSY, &["mpq.count=16"], &packets(count.unwrap_or(100_000)), &all);
+    let count = count.unwrap_or(100_000);
+    same(BUSY, &["mpq.count=16"], &packets(count), &all);
+    for (app, traffic) in COMMANDS {
+        same(app, &[], &format!("{traffic},messages={count}"), &["command_unit"]);
+    }
 }
 
 /// Writes a block of one's own; gives its file.

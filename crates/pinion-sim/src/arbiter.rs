@@ -135,6 +135,74 @@ impl RoundRobin {
     }
 }
 
+/// Chooses among those who ask, each from a cycle of its own on: what is asked for in a cycle is seen in the next,
+/// as hardware has a register between them. So neither the order of events in a cycle nor what else wakes
+/// the arbiter changes whom it chooses.
+#[derive(Clone, Debug)]
+pub struct Arbiter {
+    order: RoundRobin,
+    requests: Requests,
+    /// Those who ask from a later cycle on.
+    coming: Vec<(u64, u32)>,
+}
+
+impl Arbiter {
+    /// Makes one that nobody asks, for `count` requesters.
+    pub fn new(count: u32) -> Self {
+        Self {
+            order: RoundRobin::default(),
+            requests: Requests::new(count),
+            coming: Vec::with_capacity(count as usize),
+        }
+    }
+
+    /// Notes that a requester asks from cycle `from` on.
+    #[inline]
+    pub fn ask(&mut self, from: u64, requester: u32) {
+        self.coming.push((from, requester));
+    }
+
+    /// Chooses among those who ask at cycle `now`; the chosen one asks no longer.
+    #[inline]
+    pub fn grant(&mut self, now: u64) -> Option<u32> {
+        let Self { requests, coming, .. } = self;
+        coming.retain(|&(from, requester)| {
+            let waits = from > now;
+            if !waits {
+                requests.set(requester, true);
+            }
+            waits
+        });
+        let requester = self.order.grant(&self.requests)?;
+        self.requests.set(requester, false);
+        Some(requester)
+    }
+
+    /// Takes one out that asks at cycle `now`, whoever's turn it is.
+    pub fn remove(&mut self, now: u64, requester: u32) {
+        self.coming.retain(|&(from, who)| who != requester || from > now);
+        self.requests.set(requester, false);
+    }
+
+    /// Gives the first cycle after `now` in which somebody asks.
+    #[inline]
+    pub fn next(&self, now: u64) -> Option<u64> {
+        match self.requests.is_empty() {
+            true => self.coming.iter().map(|&(from, _)| from).min(),
+            false => Some(now + 1),
+        }
+    }
+
+    /// Gives those who ask at cycle `now`, the first 64 of them a bit each.
+    pub fn asking(&self, now: u64) -> u64 {
+        let due = self.coming.iter().filter(|&&(from, _)| from <= now).map(|&(_, who)| who);
+        self.requests
+            .iter()
+            .chain(due)
+            .fold(0, |bits, requester| bits | 1u64.checked_shl(requester).unwrap_or(0))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,5 +296,26 @@ mod tests {
             seen[arbiter.grant(&all).expect("all ask") as usize] += 1;
         }
         assert_eq!(seen, [2; 256]);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_not_seen_before_its_cycle() {
+        let mut arbiter = Arbiter::new(4);
+        arbiter.ask(5, 2);
+        arbiter.ask(6, 1);
+        assert_eq!((arbiter.grant(4), arbiter.next(4)), (None, Some(5)));
+        assert_eq!(arbiter.asking(5), 0b100);
+        assert_eq!((arbiter.grant(5), arbiter.next(5)), (Some(2), Some(6)));
+        assert_eq!((arbiter.grant(6), arbiter.next(6)), (Some(1), None));
+    }
+
+    #[test]
+    fn who_is_not_chosen_asks_on() {
+        let mut arbiter = Arbiter::new(4);
+        arbiter.ask(1, 0);
+        arbiter.ask(1, 3);
+        assert_eq!((arbiter.grant(1), arbiter.next(1)), (Some(0), Some(2)));
+        assert_eq!(arbiter.asking(2), 0b1000);
+        assert_eq!(arbiter.grant(2), Some(3));
     }
 }

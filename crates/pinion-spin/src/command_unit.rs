@@ -8,7 +8,7 @@
 //! sees the answer two cycles after the interface gives it. (Paper §III-A, §III-B2; RTL: command
 //! frontend.)
 
-use pinion_sim::arbiter::{Requests, RoundRobin};
+use pinion_sim::arbiter::Arbiter;
 use pinion_sim::turn_port::{Side, TurnPort};
 
 use crate::cluster::hpu::driver::{Port, Turn};
@@ -30,8 +30,7 @@ use crate::{Machine, UnitEventKind};
 /// its interface is full. (RTL: cmd_unit, rr_arb_tree with LockIn.)
 #[derive(Clone, Debug)]
 struct Choice {
-    arbiter: RoundRobin,
-    requests: Requests,
+    arbiter: Arbiter,
     chosen: Option<u32>,
 }
 
@@ -40,61 +39,43 @@ struct Choice {
 struct Frontend {
     /// By interface, in the order of [`Kind`].
     choices: [Choice; 3],
-    /// Clusters that offer a command, with the cycle from which it may be chosen.
-    coming: Vec<(u64, u32, Kind)>,
 }
 
 impl Frontend {
     /// Makes an idle one.
     fn new(machine: &Machine) -> Self {
         let clusters = machine.cluster.count;
-        let choice = || Choice {
-            arbiter: RoundRobin::default(),
-            requests: Requests::new(clusters),
-            chosen: None,
-        };
-        Self {
-            choices: std::array::from_fn(|_| choice()),
-            coming: Vec::with_capacity(clusters as usize),
-        }
+        let choice = |_| Choice { arbiter: Arbiter::new(clusters), chosen: None };
+        Self { choices: std::array::from_fn(choice) }
     }
 
     /// Notes that a cluster offers a command from cycle `from` on.
     fn offer(&mut self, from: u64, cluster: u32, kind: Kind) {
-        self.coming.push((from, cluster, kind));
+        self.choices[kind as usize].arbiter.ask(from, cluster);
     }
 
     /// Gives the cluster that each interface has chosen; it stays chosen until its command is taken.
     fn choose(&mut self, now: u64) -> [Option<u32>; 3] {
-        let choices = &mut self.choices;
-        self.coming.retain(|&(from, cluster, kind)| {
-            let waits = from > now;
-            if !waits {
-                choices[kind as usize].requests.set(cluster, true);
-            }
-            waits
-        });
-        choices.each_mut().map(|choice| {
-            choice.chosen = choice.chosen.or_else(|| choice.arbiter.grant(&choice.requests));
+        self.choices.each_mut().map(|choice| {
+            choice.chosen = choice.chosen.or_else(|| choice.arbiter.grant(now));
             choice.chosen
         })
     }
 
     /// Notes that the command which an interface chose was taken.
     fn take(&mut self, interface: usize) {
-        let choice = &mut self.choices[interface];
-        if let Some(cluster) = choice.chosen.take() {
-            choice.requests.set(cluster, false);
-        }
+        self.choices[interface].chosen = None;
     }
 
     /// Gives the cycle after `now` in which something can be chosen, if all interfaces have room.
     fn next(&self, now: u64) -> Option<u64> {
-        let waits = self.choices.iter().any(|it| it.chosen.is_none() && !it.requests.is_empty());
-        let coming = self.coming.iter().map(|&(from, ..)| from).min();
-        if waits { Some(now + 1) } else { coming }
+        let free = self.choices.iter().filter(|it| it.chosen.is_none());
+        free.filter_map(|it| it.arbiter.next(now)).min()
     }
 }
+
+/// The interfaces, in the order in which they are served in a cycle.
+const KINDS: [Kind; 3] = [Kind::HostDirect, Kind::Send, Kind::HostDma];
 
 /// Holds the command unit and what lies behind its interfaces.
 #[derive(Clone, Debug)]
@@ -171,7 +152,7 @@ impl CommandUnit {
     }
 
     /// Lets the frontend hand the next commands over at `cycle`.
-    fn wake_at(&mut self, shared: &mut Shared, cycle: u64) {
+    pub fn wake_at(&mut self, shared: &mut Shared, cycle: u64) {
         shared.wake(&mut self.wake, cycle, Due::CommandFrontend);
     }
 
@@ -184,8 +165,11 @@ impl CommandUnit {
         now: u64,
         listener: &mut dyn Listener,
     ) {
+        if shared.hardware.commands().is_some_and(|seat| !seat.compares) {
+            return self.step_block(shared, from, now, listener);
+        }
         let chosen = self.frontend.choose(now);
-        for kind in [Kind::HostDirect, Kind::Send, Kind::HostDma] {
+        for kind in KINDS {
             let Some(cluster) = chosen[kind as usize] else { continue };
             let slots = self.slots(kind);
             if slots.has_free(now) {
@@ -198,6 +182,46 @@ impl CommandUnit {
         if let Some(next) = self.frontend.next(now) {
             self.wake_at(shared, next);
         }
+    }
+
+    /// Hands the commands over that a block gives the interfaces.
+    fn step_block(
+        &mut self,
+        shared: &mut Shared,
+        from: &mut Sources<'_>,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) {
+        for kind in KINDS {
+            let is_full = !self.slots(kind).has_free(now);
+            let chosen = shared.hardware.commands().and_then(|seat| seat.chosen(kind));
+            if let Some(cluster) = chosen {
+                self.frontend.choices[kind as usize].arbiter.remove(now, cluster);
+                self.hand_over(shared, from, now, (cluster, kind), listener);
+            }
+            // It steps when the model would, so that what happens in a cycle happens in the same order.
+            let arbiter = &self.frontend.choices[kind as usize].arbiter;
+            let next = match arbiter.asking(now) != 0 {
+                true if is_full => self.slots(kind).next_free(),
+                true => Some(now + 1),
+                false => arbiter.next(now),
+            };
+            if let Some(next) = next {
+                self.wake_at(shared, next.max(now + 1));
+            }
+        }
+    }
+
+    /// Gives the clusters that have a command for each interface in a cycle, a bit each.
+    pub fn offered(&self, cycle: u64) -> [u64; 3] {
+        let bit = |choice: &Choice| choice.chosen.map_or(0, |cluster| 1 << cluster);
+        self.frontend.choices.each_ref().map(|it| it.arbiter.asking(cycle) | bit(it))
+    }
+
+    /// Describes what its interfaces hold.
+    pub fn describe(&self) -> String {
+        let chosen = self.frontend.choices.each_ref().map(|choice| choice.chosen);
+        format!("commands in each interface: {:?}, clusters chosen: {chosen:?}", self.in_flight())
     }
 
     /// Hands a cluster's oldest command to its interface.
@@ -219,6 +243,10 @@ impl CommandUnit {
         }
         if let Some(came) = next {
             self.offer(shared, from.clusters, (came + 1).max(now + 1), cluster);
+        }
+        let packet = from.clusters.slot(shared, command).packet;
+        if let Some(seat) = shared.hardware.commands() {
+            seat.follow(kind, cluster, packet);
         }
         let per_hpu = shared.machine.command.per_hpu;
         let hpu = command / per_hpu % shared.machine.cluster.cores;
@@ -350,13 +378,16 @@ impl CommandUnit {
             return shared.wheel.push(now + moved, Due::CommandDone(command));
         }
         let slot = *from.clusters.slot(shared, command);
-        let kind = match Command::decode(&slot.command) {
+        let (kind, to_host) = match Command::decode(&slot.command) {
             Ok(decoded) => {
                 self.perform(shared, now, &decoded, slot.packet, listener);
-                decoded.kind
+                (decoded.kind, decoded.to_host)
             }
-            Err(_) => Kind::HostDma,
+            Err(_) => (Kind::HostDma, false),
         };
+        if let Some(seat) = shared.hardware.commands() {
+            seat.done(kind, to_host);
+        }
         let interface = kind as u32;
         let free = self.slots(kind).release(now);
         self.wake_at(shared, free);

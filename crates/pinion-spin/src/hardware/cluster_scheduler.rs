@@ -4,7 +4,7 @@
 use pinion_sim::block::{Block, Port, bits_for};
 use rustc_hash::FxHashMap;
 
-use super::{Needs, power_of_two};
+use super::{Needs, Seat, power_of_two};
 use crate::Machine;
 use crate::task::Task;
 
@@ -81,16 +81,11 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
 }
 
 /// Is a cluster's scheduler's block at its place.
+pub type SchedulerSeat = Seat<Given>;
+
+/// Remembers what the block was given, and what of this cycle it has done.
 #[derive(Debug)]
-pub struct SchedulerSeat {
-    /// The block.
-    pub block: Box<dyn Block>,
-    /// Whether it runs beside the model.
-    pub compares: bool,
-    /// What is wrong with what it does.
-    pub wrong: Option<String>,
-    /// The packet that it was about last.
-    pub packet: Option<u32>,
+pub struct Given {
     /// The tasks inside, by what the block knows them by, with their bytes.
     tasks: FxHashMap<u64, (Task, u32)>,
     offered: bool,
@@ -107,23 +102,20 @@ fn name(task: &Task) -> u64 {
 impl SchedulerSeat {
     /// Puts a block at its place.
     pub fn new(block: Box<dyn Block>, compares: bool, machine: &Machine) -> Self {
-        Self {
-            block,
-            compares,
-            wrong: None,
-            packet: None,
+        let own = Given {
             tasks: FxHashMap::default(),
             offered: false,
             copied: false,
             assigned: false,
             slot_bytes: machine.l1.packet_slot_bytes,
             slots: machine.l1.packet_buffer_bytes / machine.l1.packet_slot_bytes,
-        }
+        };
+        Self::at(block, compares, own)
     }
 
     /// Begins a cycle with these HPUs idle; says whether it copies, and gives a task to an HPU.
     pub fn begin(&mut self, idle: u64) -> (bool, bool) {
-        (self.offered, self.copied, self.assigned) = (false, false, false);
+        (self.own.offered, self.own.copied, self.own.assigned) = (false, false, false);
         for port in [TASK_VALID, COPY_DONE, FREE_VALID] {
             self.block.put(port, 0);
         }
@@ -142,8 +134,8 @@ impl SchedulerSeat {
         if self.compares || self.wrong.is_some() {
             return;
         }
-        let copies = self.block.get(COPY_VALID) == 1 && !self.copied;
-        if copies || self.block.get(HPU_VALID) != 0 && !self.assigned {
+        let copies = self.block.get(COPY_VALID) == 1 && !self.own.copied;
+        if copies || self.block.get(HPU_VALID) != 0 && !self.own.assigned {
             let port = if copies { "copy_valid" } else { "hpu_valid" };
             self.wrong = Some(format!(
                 "{port} came up within a cycle: it may follow from registers and hpu_idle alone"
@@ -153,12 +145,12 @@ impl SchedulerSeat {
 
     /// Says whether it takes a task in this cycle.
     pub fn is_ready(&mut self) -> bool {
-        !self.offered && self.block.get(TASK_READY) == 1
+        !self.own.offered && self.block.get(TASK_READY) == 1
     }
 
     /// Gives it a task with bytes to copy.
     pub fn offer(&mut self, task: Task, bytes: u32) {
-        self.offered = true;
+        self.own.offered = true;
         self.packet = Some(task.packet);
         self.block.put(TASK_VALID, 1);
         self.block.put(TASK_DATA, name(&task));
@@ -166,32 +158,32 @@ impl SchedulerSeat {
         if self.compares {
             self.block.expect(TASK_READY, 1);
         } else {
-            self.tasks.insert(name(&task), (task, bytes));
+            self.own.tasks.insert(name(&task), (task, bytes));
         }
     }
 
     /// Gives the copy that the block asks for in this cycle: the task, with its room as an offset, and its
     /// bytes.
     pub fn copy(&mut self) -> Option<(Task, u32)> {
-        if self.copied || self.block.get(COPY_VALID) == 0 {
+        if self.own.copied || self.block.get(COPY_VALID) == 0 {
             return None;
         }
-        self.copied = true;
+        self.own.copied = true;
         let (number, bytes) = (self.block.get(COPY_TASK), self.block.get(COPY_BYTES) as u32);
         let slot = self.block.get(COPY_SLOT) as u32;
-        let Some(&(mut task, known)) = self.tasks.get(&number) else {
+        let Some(&(mut task, known)) = self.own.tasks.get(&number) else {
             self.wrong = Some(format!("copy_task is {number:#x}, a task that it was not given"));
             return None;
         };
-        if bytes != known || slot + bytes.div_ceil(self.slot_bytes) > self.slots {
+        if bytes != known || slot + bytes.div_ceil(self.own.slot_bytes) > self.own.slots {
             self.wrong = Some(format!(
                 "copies {bytes} bytes to slot {slot}: the packet has {known}, L1 {} slots",
-                self.slots
+                self.own.slots
             ));
             return None;
         }
         self.packet = Some(task.packet);
-        task.l1_address = slot * self.slot_bytes;
+        task.l1_address = slot * self.own.slot_bytes;
         Some((task, bytes))
     }
 
@@ -199,21 +191,21 @@ impl SchedulerSeat {
     pub fn follow_copy(&mut self, task: &Task, offset: u32, bytes: u32) {
         self.block.expect(COPY_VALID, 1);
         self.block.expect(COPY_TASK, name(task));
-        self.block.expect(COPY_SLOT, u64::from(offset / self.slot_bytes));
+        self.block.expect(COPY_SLOT, u64::from(offset / self.own.slot_bytes));
         self.block.expect(COPY_BYTES, u64::from(bytes));
         self.packet = Some(task.packet);
     }
 
     /// Gives the task that goes to an HPU in this cycle, with its room as an offset, and the HPU.
     pub fn assign(&mut self, idle: impl Fn(u32) -> bool) -> Option<(u32, Task)> {
-        if self.assigned {
+        if self.own.assigned {
             return None;
         }
         let valid = self.block.get(HPU_VALID);
         if valid == 0 {
             return None;
         }
-        self.assigned = true;
+        self.own.assigned = true;
         let (hpu, number) = (valid.trailing_zeros(), self.block.get(HPU_TASK));
         let (slot, slots) = (self.block.get(HPU_SLOT) as u32, self.block.get(HPU_SLOTS) as u32);
         if !valid.is_power_of_two() || !idle(hpu) {
@@ -221,19 +213,19 @@ impl SchedulerSeat {
                 Some(format!("hpu_valid is {valid:#b}: a task goes to one HPU that is idle"));
             return None;
         }
-        let Some((mut task, bytes)) = self.tasks.remove(&number) else {
+        let Some((mut task, bytes)) = self.own.tasks.remove(&number) else {
             self.wrong = Some(format!("hpu_task is {number:#x}, a task that it does not have"));
             return None;
         };
-        if slots != bytes.div_ceil(self.slot_bytes) || slot + slots > self.slots {
+        if slots != bytes.div_ceil(self.own.slot_bytes) || slot + slots > self.own.slots {
             self.wrong = Some(format!(
                 "hpu_slot is {slot} and hpu_slots {slots}: the packet has {bytes} bytes, L1 {} slots",
-                self.slots
+                self.own.slots
             ));
             return None;
         }
         self.packet = Some(task.packet);
-        (task.l1_address, task.l1_slots) = (slot * self.slot_bytes, slots);
+        (task.l1_address, task.l1_slots) = (slot * self.own.slot_bytes, slots);
         Some((hpu, task))
     }
 
@@ -241,7 +233,7 @@ impl SchedulerSeat {
     pub fn follow_assign(&mut self, hpu: u32, task: &Task, offset: u32) {
         self.block.expect(HPU_VALID, 1 << hpu);
         self.block.expect(HPU_TASK, name(task));
-        self.block.expect(HPU_SLOT, u64::from(offset / self.slot_bytes));
+        self.block.expect(HPU_SLOT, u64::from(offset / self.own.slot_bytes));
         self.block.expect(HPU_SLOTS, u64::from(task.l1_slots));
         self.packet = Some(task.packet);
     }
@@ -254,7 +246,7 @@ impl SchedulerSeat {
     /// Gives it room back.
     pub fn free(&mut self, offset: u32, slots: u32) {
         self.block.put(FREE_VALID, 1);
-        self.block.put(FREE_SLOT, u64::from(offset / self.slot_bytes));
+        self.block.put(FREE_SLOT, u64::from(offset / self.own.slot_bytes));
         self.block.put(FREE_SLOTS, u64::from(slots));
     }
 }

@@ -2,7 +2,7 @@
 
 use pinion_sim::block::{Block, Port, bits_for};
 
-use super::{Needs, power_of_two};
+use super::{Needs, Seat, power_of_two};
 use crate::Machine;
 
 const TASK_VALID: usize = 0;
@@ -39,22 +39,12 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
 }
 
 /// Is the dispatcher's block at its place.
-#[derive(Debug)]
-pub struct DispatcherSeat {
-    /// The block.
-    pub block: Box<dyn Block>,
-    /// Whether it runs beside the model.
-    pub compares: bool,
-    /// What is wrong with what it chooses.
-    pub wrong: Option<String>,
-    /// The packet that it was about last.
-    pub packet: Option<u32>,
-}
+pub type DispatcherSeat = Seat<()>;
 
 impl DispatcherSeat {
     /// Puts a block at its place.
     pub fn new(block: Box<dyn Block>, compares: bool) -> Self {
-        Self { block, compares, wrong: None, packet: None }
+        Self::at(block, compares, ())
     }
 
     /// Begins a cycle.

@@ -6,6 +6,7 @@
 //! cycles between, and has their neighbours work where a block offers something.
 
 pub mod cluster_scheduler;
+pub mod command_unit;
 pub mod dispatcher;
 pub mod mpq_engine;
 
@@ -16,6 +17,7 @@ use pinion_sim::block::{Block, Port};
 use crate::Machine;
 
 pub use cluster_scheduler::SchedulerSeat;
+pub use command_unit::CommandSeat;
 pub use dispatcher::DispatcherSeat;
 pub use mpq_engine::MpqSeat;
 
@@ -31,6 +33,8 @@ pub enum Unit {
     Dispatcher,
     /// Each cluster's scheduler (CSCHED).
     ClusterScheduler,
+    /// Whose command goes to an interface.
+    CommandUnit,
 }
 
 /// Says what a unit needs of a block that stands for it.
@@ -44,7 +48,8 @@ pub struct Needs {
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 3] = [Self::MpqEngine, Self::Dispatcher, Self::ClusterScheduler];
+    pub const ALL: [Self; 4] =
+        [Self::MpqEngine, Self::Dispatcher, Self::ClusterScheduler, Self::CommandUnit];
 
     /// Gives its name, which is its module's, too.
     pub const fn name(self) -> &'static str {
@@ -52,6 +57,7 @@ impl Unit {
             Self::MpqEngine => "mpq_engine",
             Self::Dispatcher => "dispatcher",
             Self::ClusterScheduler => "cluster_scheduler",
+            Self::CommandUnit => "command_unit",
         }
     }
 
@@ -72,6 +78,7 @@ impl Unit {
             Self::MpqEngine => mpq_engine::needs(machine),
             Self::Dispatcher => dispatcher::needs(machine),
             Self::ClusterScheduler => cluster_scheduler::needs(machine),
+            Self::CommandUnit => command_unit::needs(machine),
         }
     }
 }
@@ -93,6 +100,37 @@ fn power_of_two(key: &str, value: u32, least: u32) -> Result<u64, String> {
     ))
 }
 
+/// Is a block at a unit's place, with what its adapter remembers.
+#[derive(Debug)]
+pub struct Seat<T> {
+    /// The block.
+    pub block: Box<dyn Block>,
+    /// Whether it runs beside the model.
+    pub compares: bool,
+    /// What is wrong with what it does.
+    pub wrong: Option<String>,
+    /// The packet that it was about last.
+    pub packet: Option<u32>,
+    /// What the adapter remembers.
+    own: T,
+}
+
+/// Tells what ended a run: what the block said, the packet that it was about, and the model's state beside it.
+pub(crate) type Ended = (String, Option<u32>, Option<String>);
+
+impl<T> Seat<T> {
+    fn at(block: Box<dyn Block>, compares: bool, own: T) -> Self {
+        Self { block, compares, wrong: None, packet: None, own }
+    }
+
+    /// Ends the block's cycle; says what was wrong in it already, or what the block says. `state` describes
+    /// the model's unit.
+    pub(crate) fn end_cycle(&mut self, state: impl FnOnce() -> String) -> Option<Ended> {
+        let ended = self.wrong.take().map_or_else(|| self.block.end_cycle(), Err);
+        ended.err().map(|what| (what, self.packet, self.compares.then(state)))
+    }
+}
+
 /// Holds the blocks of a NIC.
 #[derive(Debug, Default)]
 pub struct Blocks {
@@ -104,6 +142,7 @@ pub struct Blocks {
     pub(crate) dispatcher: Option<DispatcherSeat>,
     /// By cluster.
     pub(crate) schedulers: Vec<SchedulerSeat>,
+    pub(crate) commands: Option<CommandSeat>,
     /// What has ended the run.
     pub(crate) failure: Option<String>,
 }
@@ -129,6 +168,10 @@ impl Blocks {
                 self.schedulers =
                     blocks.map(|block| SchedulerSeat::new(block, compares, machine)).collect();
             }
+            Unit::CommandUnit => {
+                self.commands =
+                    blocks.next().map(|block| CommandSeat::new(block, compares, machine));
+            }
         }
     }
 
@@ -138,6 +181,7 @@ impl Blocks {
         lines.extend(self.mpq.iter().map(|seat| seat.block.describe()));
         lines.extend(self.dispatcher.iter().map(|seat| seat.block.describe()));
         lines.extend(self.schedulers.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.commands.iter().map(|seat| seat.block.describe()));
         lines
     }
 }
@@ -177,6 +221,12 @@ impl InLoop {
         self.0.as_deref_mut()?.schedulers.get_mut(cluster as usize)
     }
 
+    /// Gives that of the command unit.
+    #[inline]
+    pub(crate) fn commands(&mut self) -> Option<&mut CommandSeat> {
+        self.0.as_deref_mut()?.commands.as_mut()
+    }
+
     /// Says whether a block stands in the place of the MPQ engine.
     #[inline]
     pub(crate) fn replaces_mpq(&self) -> bool {
@@ -196,7 +246,8 @@ impl InLoop {
     pub(crate) fn acts(&self) -> bool {
         self.0.as_deref().is_some_and(|all| {
             let dispatches = all.dispatcher.as_ref().is_some_and(|seat| !seat.compares);
-            dispatches || self.replaces_mpq() || self.schedules()
+            let commands = all.commands.as_ref().is_some_and(|seat| !seat.compares);
+            dispatches || commands || self.replaces_mpq() || self.schedules()
         })
     }
 

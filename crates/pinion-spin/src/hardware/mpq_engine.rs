@@ -3,7 +3,7 @@
 
 use pinion_sim::block::{Block, Port, bits_for};
 
-use super::{Needs, power_of_two};
+use super::{Needs, Seat, power_of_two};
 use crate::task::Task;
 use crate::{ContextId, HandlerKind, Machine};
 
@@ -115,16 +115,11 @@ pub struct Offered {
 }
 
 /// Is the MPQ engine's block at its place.
+pub type MpqSeat = Seat<Held>;
+
+/// Remembers what the block holds, and what of this cycle it was told.
 #[derive(Debug)]
-pub struct MpqSeat {
-    /// The block.
-    pub block: Box<dyn Block>,
-    /// Whether it runs beside the model.
-    pub compares: bool,
-    /// What is wrong with what it offers.
-    pub wrong: Option<String>,
-    /// The packet that it was about last.
-    pub packet: Option<u32>,
+pub struct Held {
     waits: bool,
     taken: bool,
     queues: u32,
@@ -140,41 +135,38 @@ const KINDS: [HandlerKind; 3] =
 impl MpqSeat {
     /// Puts a block at its place.
     pub fn new(block: Box<dyn Block>, compares: bool, machine: &Machine) -> Self {
-        Self {
-            block,
-            compares,
-            wrong: None,
-            packet: None,
+        let own = Held {
             waits: false,
             taken: false,
             queues: machine.mpq.count,
             id_bits: id_bits(machine),
             id_mask: u32::MAX >> (32 - machine.mpq.id_bits.clamp(1, 32)),
             held: Vec::new(),
-        }
+        };
+        Self::at(block, compares, own)
     }
 
     /// Begins a cycle; says whether a HER that waited is taken in it, and whether a task is offered.
     pub fn begin(&mut self) -> (bool, bool) {
-        self.taken = false;
+        self.own.taken = false;
         self.block.put(TASK_READY, 0);
         self.block.put(DONE_VALID, 0);
         if self.compares {
             self.block.put(HER_VALID, 0);
-            if self.waits {
+            if self.own.waits {
                 self.block.expect(HER_READY, 0);
             }
             return (false, false);
         }
-        if !self.waits {
+        if !self.own.waits {
             self.block.put(HER_VALID, 0);
         }
-        (self.waits && self.block.get(HER_READY) == 1, self.block.get(TASK_VALID) == 1)
+        (self.own.waits && self.block.get(HER_READY) == 1, self.block.get(TASK_VALID) == 1)
     }
 
     fn put_her(&mut self, her: &Her) {
-        let id = u64::from(her.message & self.id_mask);
-        self.block.put(HER_KEY, u64::from(her.context.0) << self.id_bits | id);
+        let id = u64::from(her.message & self.own.id_mask);
+        self.block.put(HER_KEY, u64::from(her.context.0) << self.own.id_bits | id);
         self.block.put(HER_END, u64::from(her.end));
         self.block.put(HER_HAS_HEADER, u64::from(her.has_header));
         self.block.put(HER_HAS_COMPLETION, u64::from(her.has_completion));
@@ -188,7 +180,7 @@ impl MpqSeat {
     pub fn offer(&mut self, her: &Her) -> bool {
         self.put_her(her);
         let taken = self.block.get(HER_READY) == 1;
-        self.waits = !taken;
+        self.own.waits = !taken;
         if taken {
             self.hold(her.packet, true);
         }
@@ -201,32 +193,32 @@ impl MpqSeat {
         // What the model does not take, the block must not take either; it would, if it could.
         self.block.put(HER_VALID, u64::from(taken));
         self.block.expect(HER_READY, u64::from(taken));
-        self.waits = !taken;
+        self.own.waits = !taken;
     }
 
     fn hold(&mut self, packet: u32, held: bool) {
         let slot = packet as usize;
-        if self.held.len() <= slot {
-            self.held.resize(slot + 1, false);
+        if self.own.held.len() <= slot {
+            self.own.held.resize(slot + 1, false);
         }
-        self.held[slot] = held;
+        self.own.held[slot] = held;
     }
 
     /// Gives the task that the block offers, if there is one in it that can be.
     pub fn task(&mut self) -> Option<Offered> {
-        if self.taken || self.block.get(TASK_VALID) == 0 {
+        if self.own.taken || self.block.get(TASK_VALID) == 0 {
             return None;
         }
         let packet = self.block.get(TASK_PACKET) as u32;
         let queue = self.block.get(TASK_QUEUE) as u32;
         let kind = self.block.get(TASK_KIND);
-        let is_held = self.held.get(packet as usize).copied().unwrap_or(false);
+        let is_held = self.own.held.get(packet as usize).copied().unwrap_or(false);
         let wrong = if !is_held {
             format!("task_packet is {packet}, a packet that the block does not have or has freed")
         } else if kind > 2 {
             format!("task_kind is {kind}: there are 0 header, 1 payload, 2 completion")
-        } else if queue >= self.queues {
-            format!("task_queue is {queue} of {} queues", self.queues)
+        } else if queue >= self.own.queues {
+            format!("task_queue is {queue} of {} queues", self.own.queues)
         } else {
             self.packet = Some(packet);
             let frees = self.block.get(TASK_FREES) == 1;
@@ -238,7 +230,7 @@ impl MpqSeat {
 
     /// Takes the task in this cycle.
     pub fn take(&mut self, task: &Task) {
-        self.taken = true;
+        self.own.taken = true;
         self.block.put(TASK_READY, 1);
         if !self.compares && task.frees {
             self.hold(task.packet, false);

@@ -1,7 +1,5 @@
 //! Lets blocks of hardware take every cycle, while the queue goes from event to event.
 
-use pinion_sim::block::Block;
-
 use super::Nic;
 use crate::hardware::{Blocks, PATIENCE_CYCLES};
 use crate::shared::Shared;
@@ -47,7 +45,7 @@ impl Nic {
 
     /// Ends the cycle that the blocks are in: compares what they said, and lets their clocks tick.
     fn end_hardware_cycle(&mut self) {
-        let Self { shared, mpq, dispatcher, clusters, .. } = self;
+        let Self { shared, mpq, dispatcher, clusters, commands, .. } = self;
         let Shared { hardware, packets, .. } = shared;
         let Some(blocks) = hardware.0.as_deref_mut() else { return };
         let cycle = blocks.cycle;
@@ -57,28 +55,28 @@ impl Nic {
                 let task = dispatcher.offered(cycle);
                 seat.follow_task(task, |packet| packets[packet].record.context);
             }
-            let ended = end_cycle(&mut seat.wrong, &mut *seat.block);
-            let state = || mpq.describe().join("; ");
-            found = ended.err().map(|what| (what, seat.packet, seat.compares.then(state)));
+            found = seat.end_cycle(|| mpq.describe().join("; "));
         }
         if found.is_none()
             && let Some(seat) = &mut blocks.dispatcher
         {
-            let ended = end_cycle(&mut seat.wrong, &mut *seat.block);
-            let state = || format!("tasks in each cluster: {:?}", dispatcher.occupancy());
-            found = ended.err().map(|what| (what, seat.packet, seat.compares.then(state)));
+            found =
+                seat.end_cycle(|| format!("tasks in each cluster: {:?}", dispatcher.occupancy()));
+        }
+        if found.is_none()
+            && let Some(seat) = &mut blocks.commands
+        {
+            found = seat.end_cycle(|| commands.describe());
         }
         for (cluster, seat) in blocks.schedulers.iter_mut().enumerate() {
             if found.is_some() {
                 break;
             }
             seat.end();
-            let ended = end_cycle(&mut seat.wrong, &mut *seat.block);
-            let state = || {
+            found = seat.end_cycle(|| {
                 let (entered, queued) = clusters.each[cluster].scheduler.waiting();
                 format!("{entered} tasks at the entrance, {queued} in the queue")
-            };
-            found = ended.err().map(|what| (what, seat.packet, seat.compares.then(state)));
+            });
         }
         let Some((what, packet, state)) = found else { return };
         let mut lines = vec![what];
@@ -103,7 +101,7 @@ impl Nic {
 
     /// Begins the blocks' next cycle, and has their neighbours work in it where a block offers something.
     fn begin_hardware_cycle(&mut self) {
-        let Self { shared, mpq, dispatcher, clusters, inbound, .. } = self;
+        let Self { shared, mpq, dispatcher, clusters, inbound, commands, .. } = self;
         let Some(blocks) = shared.hardware.0.as_deref_mut() else { return };
         let cycle = blocks.cycle;
         let (mut her, mut schedule) = (false, false);
@@ -137,6 +135,11 @@ impl Nic {
         } else {
             schedule |= waiting.is_some() && ready.is_some_and(|ready| ready != 0);
         }
+        let offers =
+            blocks.commands.as_mut().is_some_and(|seat| seat.begin(commands.offered(cycle)));
+        if offers {
+            commands.wake_at(shared, cycle);
+        }
         if schedule {
             mpq.wake_at(shared, cycle);
         }
@@ -152,12 +155,4 @@ impl Nic {
             }
         }
     }
-}
-
-/// Ends a block's cycle.
-///
-/// # Errors
-/// With what was wrong in it already, or what the block says.
-fn end_cycle(wrong: &mut Option<String>, block: &mut dyn Block) -> Result<(), String> {
-    wrong.take().map_or_else(|| block.end_cycle(), Err)
 }
