@@ -16,6 +16,7 @@ mod generate;
 mod layout;
 mod qemu;
 mod random;
+mod shapes;
 
 use generate::{Kind, Program};
 use pinion_isa::flat::{FlatMachine, Stop};

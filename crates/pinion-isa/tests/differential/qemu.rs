@@ -72,11 +72,28 @@ pub struct Finished {
     pub code: Option<i32>,
 }
 
+/// Gives the extensions that a kind of program does without.
+pub fn off(kind: Kind) -> Vec<&'static str> {
+    let mut off = vec!["zba", "zbb", "zbc", "zbs", "h", "s", "mmu"];
+    if kind == Kind::Integer {
+        off.extend(["f", "d"]);
+    }
+    off
+}
+
 /// Runs from the first byte of memory until the program stores to the finisher.
 ///
 /// # Panics
 /// When QEMU cannot be run or does not finish in time.
 pub fn run(emulator: &str, memory: &[u8], kind: Kind) -> Finished {
+    run_without(emulator, memory, &off(kind))
+}
+
+/// The same, without some extensions.
+///
+/// # Panics
+/// When QEMU cannot be run or does not finish in time.
+pub fn run_without(emulator: &str, memory: &[u8], off: &[&str]) -> Finished {
     let (ram, serial) = (Temporary::new(), Temporary::new());
     let mut file = OpenOptions::new()
         .create(true)
@@ -88,11 +105,7 @@ pub fn run(emulator: &str, memory: &[u8], kind: Kind) -> Finished {
     file.set_len(MEMORY_BYTES).expect("it can be extended");
     drop(file);
     let width = if emulator.ends_with("64") { "rv64" } else { "rv32" };
-    let off = ["zba", "zbb", "zbc", "zbs", "h", "s", "mmu"]
-        .iter()
-        .chain(if kind == Kind::Float { &[][..] } else { &["f", "d"] })
-        .map(|extension| format!(",{extension}=false"))
-        .collect::<String>();
+    let off = off.iter().map(|extension| format!(",{extension}=false")).collect::<String>();
     let backend = format!(
         "memory-backend-file,id=ram,size={MEMORY_BYTES},share=on,mem-path={}",
         ram.0.display()
