@@ -4,14 +4,15 @@
     python3 scripts/promises.py [--seed N] [--scale S] [PART]...
 
 PART is handlers (10⁶ random hostile handlers), inputs (wrong inputs for every reader, ten minutes each),
-coverage (the same by `cargo fuzz`, where that and nightly Rust are installed), writes (every call of every
-output), interruptions (each command twenty times), kills (a hundred), clients (256 for ten minutes), runs
-(10,000 random ones) [default: all but coverage]. --scale 0.01 takes a hundredth. Ends with a line for each part.
+coverage (the same guided by coverage, scripts/coverage.py), sanitizer (the tests of the crates with unsafe code under the
+address sanitizer), miri (those that miri can run), writes, bytes and calls (every call and many bounds of every output),
+interruptions (each command twenty times), kills (a hundred), clients (256 for ten minutes), runs (10,000 random ones), isa
+(10⁸ random instructions of each kind in step with QEMU), soak (a live NIC for ten minutes) [default: what needs no nightly
+Rust: all but coverage, sanitizer and miri]. --scale 0.01 takes a hundredth. Ends with a line for each part.
 """
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -33,17 +34,43 @@ def inputs(scale, seed):
 
 
 def coverage(scale, _):
-    """One target after the other; what it finds lies in fuzz/artifacts, what it learns in fuzz/corpus."""
-    if not shutil.which("cargo-fuzz"):
-        sys.exit("coverage needs cargo-fuzz (cargo install cargo-fuzz) and nightly Rust")
-    targets = sorted(path.name for path in (REPOSITORY / "crates/pinion-fuzz/corpus").iterdir())
-    seconds = max(1, int(600 * scale))
-    each = [
-        f"cargo +nightly fuzz run {target} fuzz/corpus/{target} crates/pinion-fuzz/corpus/{target} "
-        f"-- -max_total_time={seconds} && cargo +nightly fuzz coverage {target}"
-        for target in targets
-    ]
-    return ["sh", "-ec", "\n".join(each)], {}
+    return [sys.executable, "scripts/coverage.py", "--seconds", str(max(1, int(600 * scale)))], {}
+
+
+# The crates with unsafe code that tests of their own reach.
+UNSAFE = ["pinion-native", "pinion-pspinsim", "pinion-host", "pinion-hardware", "pinion-net"]
+# What miri does not know: memory files, sockets, processes, and clocks of the kernel's.
+BEYOND_MIRI = ["exchange", "shared", "windows", "memory::tests::a_window", "random_accesses", "untouched", "across_pages"]
+
+
+def sanitizer(_, seed):
+    """The library that C programs link is instrumented too, so they are compiled with a sanitizer's runtime."""
+    command = ["cargo", "+nightly", "test", "--target", "x86_64-unknown-linux-gnu", "--lib", "--tests"]
+    command += [word for crate in UNSAFE for word in ("-p", crate)]
+    return command, {
+        "RUSTFLAGS": "-Zsanitizer=address",
+        "CARGO_TARGET_DIR": str(REPOSITORY / "target/sanitizer"),
+        "PINION_TEST_CFLAGS": "-fsanitize=address",
+        "PINION_TEST_SEED": str(seed),
+        # What drivers in C leave allocated at their ends is theirs.
+        "ASAN_OPTIONS": "detect_leaks=0",
+    }
+
+
+def miri(_, seed):
+    command = ["cargo", "+nightly", "miri", "test", "--lib", "-p", "pinion-native", "-p", "pinion-pspinsim"]
+    command += ["-p", "pinion-host", "--"]
+    command += [word for name in BEYOND_MIRI for word in ("--skip", name)]
+    return command, {"MIRIFLAGS": "-Zmiri-disable-isolation", "PINION_TEST_SEED": str(seed)}
+
+
+def isa(scale, seed):
+    command = [*CARGO, "pinion-isa", "--test", "differential", "like_qemu", "--", "--nocapture"]
+    return command, {"PINION_DIFF_INSTRUCTIONS": str(int(1e8 * scale)), "PINION_DIFF_SEED": str(seed)}
+
+
+def soak(scale, _):
+    return [sys.executable, "scripts/soak.py", "--minutes", str(10 * scale)], {}
 
 
 def outside(part, most):
@@ -58,12 +85,20 @@ PARTS = {
     "handlers": handlers,
     "inputs": inputs,
     "coverage": coverage,
+    "sanitizer": sanitizer,
+    "miri": miri,
     "writes": outside("writes", 100_000),
+    "bytes": outside("bytes", 1000),
+    "calls": outside("calls", 100_000),
     "interruptions": outside("interruptions", 20),
     "kills": outside("kills", 100),
     "clients": outside("clients", 600),
     "runs": outside("runs", 10_000),
+    "isa": isa,
+    "soak": soak,
 }
+# They want nightly Rust and more of it.
+NIGHTLY = {"coverage", "sanitizer", "miri"}
 
 
 def main():
@@ -75,7 +110,7 @@ def main():
     if unknown := [part for part in arguments.parts if part not in PARTS]:
         sys.exit(f"there is no part {unknown[0]}; there are {', '.join(PARTS)}")
     results = {}
-    for part in arguments.parts or [part for part in PARTS if part != "coverage"]:
+    for part in arguments.parts or [part for part in PARTS if part not in NIGHTLY]:
         command, more = PARTS[part](arguments.scale, arguments.seed)
         print(f"\n== {part}: {' '.join(map(str, command))}", flush=True)
         started = time.monotonic()

@@ -4,13 +4,16 @@ processes that are killed.
 
     python3 tests/promises/run.py [--pinion PATH] [--most N] [PART]...
 
-PART is writes, interruptions or kills [default: all]. Needs a C compiler for the first. Prints `ok` or `FAIL`
+PART is writes, bytes, calls, interruptions, kills, clients or runs [default: all]. Needs a C compiler for writes
+and strace for calls. Prints `ok` or `FAIL`
 for each test. --most says how many points are tried of each; scripts/promises.py tries them all.
 """
 
 import argparse
 import sys
 
+import bounded
+import calls
 import conserved
 import crowd
 import failing
@@ -20,6 +23,8 @@ from support import find_pinion
 
 PARTS = {
     "writes": failing.run,
+    "bytes": bounded.run,
+    "calls": calls.run,
     "interruptions": interrupted.run,
     "kills": killed.run,
     "clients": crowd.run,

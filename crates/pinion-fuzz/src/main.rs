@@ -1,11 +1,11 @@
 //! The long runs: `cargo run -p pinion-fuzz -- --seconds 60`, all targets or those named, and an input again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use pinion_fuzz::{Limits, TARGETS, Target, drive, find, replay};
+use pinion_fuzz::{Limits, TARGETS, Target, drive, find, replay, seeds};
 
 /// Gives inputs that are wrong to everything of Pinion that reads
 #[derive(Parser)]
@@ -30,6 +30,9 @@ struct Arguments {
     /// Where inputs that fail are written
     #[arg(long, value_name = "FOLDER", default_value = "out/fuzz")]
     out: PathBuf,
+    /// Only writes the inputs that targets begin with, each target's into a folder of its name
+    #[arg(long, value_name = "FOLDER")]
+    export: Option<PathBuf>,
     /// Only print the targets' names
     #[arg(long)]
     list: bool,
@@ -51,6 +54,13 @@ fn main() -> ExitCode {
     }
     if arguments.list {
         chosen.iter().for_each(|target| println!("{}", target.name));
+        return ExitCode::SUCCESS;
+    }
+    if let Some(folder) = &arguments.export {
+        if let Err(error) = chosen.iter().try_for_each(|target| export(target, folder)) {
+            eprintln!("cannot write into {}: {error}", folder.display());
+            return ExitCode::from(2);
+        }
         return ExitCode::SUCCESS;
     }
     if let Some(path) = &arguments.input {
@@ -96,4 +106,15 @@ fn main() -> ExitCode {
         }
     }
     status
+}
+
+/// Writes what a target begins with.
+fn export(target: &Target, folder: &Path) -> std::io::Result<()> {
+    let folder = folder.join(target.name);
+    std::fs::create_dir_all(&folder)?;
+    let inputs = seeds::read(target.name, target.seeds);
+    inputs
+        .iter()
+        .enumerate()
+        .try_for_each(|(number, input)| std::fs::write(folder.join(format!("{number:04}")), input))
 }

@@ -28,12 +28,15 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Compiles a driver and gives the program.
+/// Compiles a driver and gives the program. What `PINION_TEST_CFLAGS` holds goes to the compiler too: a library
+/// with the address sanitizer in it wants a driver with one.
 pub fn compile(source: &str, compiler: &[&str]) -> PathBuf {
     let libraries = libraries();
     let program = folder(&format!("{source}{}", compiler.concat())).join("driver");
+    let flags = std::env::var("PINION_TEST_CFLAGS").unwrap_or_default();
     let status = Command::new(compiler[0])
         .args(&compiler[1..])
+        .args(flags.split_whitespace())
         .args(["-O1", "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(here().join("../../sdk/pspinsim/include"))
         .arg(here().join("tests/drivers").join(source))

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Wrong inputs for every reader, guided by coverage: `cargo fuzz` with the targets of crates/pinion-fuzz.
+
+    python3 scripts/coverage.py [--seconds 600] [--sanitizer address] [--quick-build] [--keep FOLDER] [TARGET]...
+
+Needs nightly Rust and cargo-fuzz (`cargo install cargo-fuzz`). Each target begins with the inputs that the stable
+driver begins with and those of earlier runs in fuzz/corpus, which are made few again at the end. Prints how many
+inputs each target took, how much of its code they reach (edges of all there are, those of other targets' code too)
+and how many inputs that takes. An input that fails lies in fuzz/artifacts/TARGET, and the exit status is 1; mended,
+it belongs into crates/pinion-fuzz/corpus/TARGET. --quick-build optimises less; --keep puts the build elsewhere.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+FUZZ = REPOSITORY / "fuzz"
+HANGS_SECONDS = 20
+MEMORY_MIB = 2048
+LONGEST_BYTES = 1 << 16
+
+
+def run(*command, **more):
+    return subprocess.run([str(word) for word in command], cwd=REPOSITORY, check=False, **more)
+
+
+def build(arguments):
+    """Builds the targets; gives where they lie."""
+    if not shutil.which("cargo-fuzz"):
+        sys.exit("there is no cargo-fuzz: cargo install cargo-fuzz")
+    folder = Path(arguments.keep or FUZZ / "target").absolute()
+    command = ["cargo", "+nightly", "fuzz", "build", "--sanitizer", arguments.sanitizer, "--target-dir", folder]
+    command += ["--dev"] if arguments.quick_build else []
+    if run(*command, *arguments.targets[:1] if len(arguments.targets) == 1 else []).returncode:
+        sys.exit("the targets cannot be built; is nightly Rust installed? (rustup toolchain install nightly)")
+    profile = "debug" if arguments.quick_build else "release"
+    return next(folder.glob(f"*/{profile}"))
+
+
+def names(text):
+    return [part.split('"')[0] for part in text.split('name = "')[2:]]
+
+
+def first_inputs(folder):
+    """Writes the inputs that the stable driver begins with, a folder for each target."""
+    command = ["cargo", "run", "--quiet", "-p", "pinion-fuzz", "--", "--export", folder]
+    if run(*command).returncode:
+        sys.exit("the first inputs cannot be had")
+
+
+def number(pattern, text):
+    found = re.findall(pattern, text)
+    return int(found[-1]) if found else 0
+
+
+def fuzz(program, target, seconds, seeds):
+    """Lets a target take inputs; gives its row of the table, and whether all were answered."""
+    corpus, artifacts = FUZZ / "corpus" / target, FUZZ / "artifacts" / target
+    for folder in (corpus, artifacts):
+        folder.mkdir(parents=True, exist_ok=True)
+    limits = [f"-timeout={HANGS_SECONDS}", f"-rss_limit_mb={MEMORY_MIB}", f"-max_len={LONGEST_BYTES}"]
+    command = [program, corpus, seeds, f"-artifact_prefix={artifacts}/", f"-max_total_time={seconds}", *limits]
+    done = run(*command, "-print_final_stats=1", capture_output=True, text=True, errors="replace")
+    said = done.stderr
+    # The fewest inputs that reach as much.
+    with tempfile.TemporaryDirectory(prefix="pinion-coverage-", dir=FUZZ) as few:
+        if run(program, "-merge=1", *limits, few, corpus, seeds, capture_output=True).returncode == 0:
+            shutil.rmtree(corpus)
+            shutil.copytree(few, corpus)
+    edges = number(r"\((\d+) inline 8-bit counters\)", said) or number(r"(\d+) inline 8-bit counters", said)
+    row = (
+        number(r"number_of_executed_units: (\d+)", said),
+        number(r"average_exec_per_sec: +(\d+)", said),
+        number(r"cov: (\d+)", said),
+        edges,
+        len(list(corpus.iterdir())),
+    )
+    if done.returncode:
+        print(said[-3000:])
+    return row, done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, default=600, help="for each target")
+    parser.add_argument("--sanitizer", default="none", help="what is built in: none or address")
+    parser.add_argument("--quick-build", action="store_true")
+    parser.add_argument("--keep", metavar="FOLDER", help="where the build goes [default: fuzz/target]")
+    parser.add_argument("targets", nargs="*", metavar="TARGET")
+    arguments = parser.parse_args()
+    known = names((FUZZ / "Cargo.toml").read_text())
+    if unknown := [target for target in arguments.targets if target not in known]:
+        sys.exit(f"there is no target {unknown[0]}; there are {', '.join(known)}")
+    programs, failed = build(arguments), []
+    with tempfile.TemporaryDirectory(prefix="pinion-seeds-") as seeds:
+        first_inputs(seeds)
+        print(f"{'target':18} {'executions':>11} {'per s':>7} {'edges':>7} {'of':>8} {'inputs':>7}", flush=True)
+        for target in arguments.targets or known:
+            row, is_well = fuzz(programs / target, target, arguments.seconds, Path(seeds) / target)
+            executed, speed, reached, edges, kept = row
+            print(
+                f"{target:18} {executed:11} {speed:7} {reached:7} {edges:8} {kept:7}{'' if is_well else '  FAIL'}",
+                flush=True,
+            )
+            failed += [] if is_well else [target]
+    if failed:
+        sys.exit(f"wrong answers: {', '.join(failed)}; the inputs lie in fuzz/artifacts")
+
+
+if __name__ == "__main__":
+    main()
