@@ -245,3 +245,64 @@ def test_tables(frames: list[bytes | None], times: list[float | None]) -> None:
     said(lambda: pinion.run(ECHO, pyarrow.table({"frame": frames, "other": frames})))
     columns = {"frame": pyarrow.array(frames[:count], pyarrow.large_binary()), "time_ns": times[:count]}
     said(lambda: pinion.run(ECHO, pyarrow.table(columns)))
+
+
+class Stream:
+    """What says that it gives an Arrow stream, and gives something else, or the same one twice."""
+
+    def __init__(self, given: Callable[[], object]) -> None:
+        self.given = given
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.given()
+
+
+@FAST
+@given(st.data())
+def test_arrow_streams(data: Any) -> None:
+    """Tables of all types, in pieces, cut out of others, empty, and streams that fail in the middle."""
+    pyarrow = pytest.importorskip("pyarrow")
+    types = [
+        *(pyarrow.binary(), pyarrow.large_binary(), pyarrow.binary_view(), pyarrow.binary(4)),
+        *(pyarrow.string(), pyarrow.string_view(), pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()),
+        *(pyarrow.int8(), pyarrow.float32(), pyarrow.bool_(), pyarrow.null(), pyarrow.timestamp("ns")),
+        *(pyarrow.list_(pyarrow.binary()), pyarrow.struct([("frame", pyarrow.binary())])),
+        pyarrow.dictionary(pyarrow.int8(), pyarrow.binary()),
+    ]
+    names = data.draw(st.lists(st.sampled_from(["frame", "time_ns", "frame ", "other"]), max_size=4))
+    kinds = [data.draw(st.sampled_from(types)) for _ in names]
+    schema = pyarrow.schema(list(zip(names, kinds)))
+    values = st.one_of(st.none(), st.binary(max_size=80), st.integers(-(2**63), 2**64 - 1), st.floats(), WORDS)
+
+    def column(kind: Any, rows: int) -> Any:
+        drawn = [data.draw(values) for _ in range(rows)]
+        try:
+            return pyarrow.array(drawn, kind)
+        except (TypeError, ValueError, OverflowError, NotImplementedError, pyarrow.ArrowException):
+            try:
+                return pyarrow.nulls(rows, kind)
+            except (NotImplementedError, pyarrow.ArrowException):
+                return pyarrow.array([None] * rows, kind)
+
+    def batch() -> Any:
+        rows = data.draw(st.integers(0, 5))
+        whole = pyarrow.RecordBatch.from_arrays([column(kind, rows) for kind in kinds], schema=schema)
+        first = data.draw(st.integers(0, rows))
+        return whole.slice(first, data.draw(st.integers(0, rows - first)))
+
+    batches = [batch() for _ in range(data.draw(st.integers(0, 3)))]
+    said(lambda: pinion.run(ECHO, pyarrow.Table.from_batches(batches, schema)))
+
+    def broken() -> Any:
+        yield from batches
+        raise RuntimeError("the middle of a stream")
+
+    said(lambda: pinion.run(ECHO, pyarrow.RecordBatchReader.from_batches(schema, broken())))
+    # A stream can be taken once.
+    capsule = pyarrow.Table.from_batches(batches, schema).__arrow_c_stream__()
+    given_twice: Any = Stream(lambda: capsule)
+    for _ in range(2):
+        said(lambda: pinion.run(ECHO, given_twice))
+    other = data.draw(st.sampled_from([None, 1, b"", schema.__arrow_c_schema__(), [capsule], Stream]))
+    no_stream: Any = Stream(lambda: other)
+    said(lambda: pinion.run(ECHO, no_stream))

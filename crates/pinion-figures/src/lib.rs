@@ -6,7 +6,9 @@
 //! | [`figure`] | figures and tables of the papers |
 //! | [`sweep`] | runs over every combination of parameters |
 //! | [`area`] | what a machine takes in silicon |
+//! | [`measure`] | how an application wants to be measured |
 
 pub mod area;
 pub mod figure;
+pub mod measure;
 pub mod sweep;

@@ -26,7 +26,7 @@ pub use pinion_check as check;
 pub use pinion_dashboard as dashboard;
 pub use pinion_debug as debug;
 pub use pinion_expect as expect;
-pub use pinion_figures::{area, figure, sweep};
+pub use pinion_figures::{area, figure, measure, sweep};
 pub use pinion_hardware as hardware;
 #[cfg(target_os = "linux")]
 pub use pinion_nicd::{lab, nic};

@@ -6,7 +6,9 @@ use pinion_app::app::Options;
 use pinion_app::assets::machine_text;
 use pinion_app::{Error, manifest};
 use pinion_expect::Suite;
+use pinion_figures::measure::Particulars;
 use pinion_nanopu::machine::node::Machine as Nanopu;
+use pinion_net::load::LoadSpec;
 use pinion_observe::plot::Definition;
 use pinion_run::cluster::Plan;
 use pinion_run::nanoservice::Script;
@@ -48,6 +50,9 @@ pub const EXPECT: Target = Target::text("expect", expect, 1500)
     .words(&["[[run]]", "in", "out", "udp", "text", "hex", "host_memory", "latency_at_most"]);
 pub const FIGURE: Target =
     Target::text("figure", figure, 600).seeds(&["figures/*.toml", "figures/*/*.toml"]);
+pub const BENCH: Target = Target::text("bench", bench, 3000)
+    .seeds(&["examples/*/bench.toml", "examples/*/*/bench.toml"])
+    .words(&["[any]", "[pspin]", "set", "load", "patience", "packet.bytes=64", "requests=3"]);
 
 fn machine(input: &[u8]) -> String {
     let text = text(input);
@@ -107,4 +112,17 @@ fn expect(input: &[u8]) -> String {
 
 fn figure(input: &[u8]) -> String {
     said(Definition::read("input", &text(input), &[]))
+}
+
+/// How an application wants to be measured: its file, then the load and the changes that stand in it.
+fn bench(input: &[u8]) -> String {
+    let folder = folder();
+    put(folder.path(), "bench.toml", input);
+    let particulars = match Particulars::of_folder(folder.path(), Some("pspin")) {
+        Ok(particulars) => particulars,
+        Err(error) => return error.to_string(),
+    };
+    let load = particulars.load.map(|load| said(load.parse::<LoadSpec>()));
+    let machine = said(pinion_app::machine::load::<Spin>("pspin", &particulars.set, false));
+    format!("{machine} {}", load.unwrap_or_default())
 }

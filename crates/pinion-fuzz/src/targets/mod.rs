@@ -59,6 +59,7 @@ pub static TARGETS: [Target; 25] = [
     documents::MESSAGES,
     documents::EXPECT,
     documents::FIGURE,
+    documents::BENCH,
     specs::GENERATE,
     specs::LOAD,
     specs::FAULTS,

@@ -4,13 +4,13 @@
 //! them, clusters what their file says. Where that is not what should be measured, a `bench.toml` beside the
 //! application says so, in a table named after the machine, or `[any]`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use pinion::app::{App, Options};
 use pinion::cluster::{self, Plan};
 use pinion::error::{Error, Result};
 use pinion::manifest::Manifest;
+use pinion::measure::Particulars;
 use pinion::nanoservice::run::{PATIENCE_CYCLES, RunOptions};
 use pinion::nanoservice::{self, Setup, Traffic};
 use pinion::report::Report;
@@ -21,8 +21,6 @@ use pinion::traffic::{self, Packets};
 use pinion::watch::Unobserved;
 use pinion_nanopu::event::Deaf;
 use pinion_net::fabric::Alone;
-use pinion_sim::config;
-use serde::Deserialize;
 
 use super::host::{Instructions, processor_seconds};
 use super::row::Ran;
@@ -30,24 +28,9 @@ use crate::commands::interrupt;
 
 /// Packets of the longest run that is tried.
 const MOST_PACKETS: u64 = 1 << 20;
-/// The file beside an application that says how to measure it, and its table for every machine.
-const BESIDE: &str = "bench.toml";
-const ANY: &str = "any";
 
 /// Makes one run after the other of the same thing.
 pub type Once = Box<dyn FnMut() -> Result<Ran>>;
-
-/// Says how to measure an application on a machine.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Particulars {
-    /// Changes of the machine, and of standard traffic (`packet.bytes=1024`).
-    set: Vec<String>,
-    /// Requests of a nanoservice, as of `pinion run --load`.
-    load: Option<String>,
-    /// Cycles without a message after which its run ends.
-    patience: Option<u64>,
-}
 
 /// Prepares runs of an application, of about this many seconds each.
 ///
@@ -62,25 +45,14 @@ pub fn prepare(
     Ok(match subject {
         Subject::Cluster(cluster) => ("cluster", of_cluster(&cluster.path, &options)?),
         Subject::Nanoservice(manifest) => {
-            let particulars = particulars(&manifest.dir, machine)?;
+            let particulars = Particulars::of_folder(&manifest.dir, machine)?;
             ("nanoservice", of_service(manifest.clone(), options, particulars)?)
         }
         Subject::Handlers(manifest) => {
-            let particulars = particulars(&manifest.dir, machine)?;
+            let particulars = Particulars::of_folder(&manifest.dir, machine)?;
             ("packet_handlers", of_handlers(manifest.clone(), options, particulars, seconds)?)
         }
     })
-}
-
-/// Reads what an application's folder says of a machine.
-fn particulars(folder: &Path, machine: Option<&str>) -> Result<Particulars> {
-    let path = folder.join(BESIDE);
-    if !path.is_file() {
-        return Ok(Particulars::default());
-    }
-    let mut tables = config::load_file::<BTreeMap<String, Particulars>>(&path, &[])?.value;
-    let own = machine.and_then(|machine| tables.remove(machine));
-    Ok(own.or_else(|| tables.remove(ANY)).unwrap_or_default())
 }
 
 /// Measures a run.
