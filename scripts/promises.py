@@ -70,7 +70,7 @@ def isa(scale, seed):
 
 
 def soak(scale, _):
-    return [sys.executable, "scripts/soak.py", "--minutes", str(10 * scale)], {}
+    return [sys.executable, "scripts/soak.py", "--highest", "--minutes", str(10 * scale)], {}
 
 
 def outside(part, most):

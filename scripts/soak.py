@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Pings a live NIC for a long time, or as fast as it goes: no loss, memory flat, and how fast.
 
-    python3 scripts/soak.py [--minutes 10] [--nic] [--pinion PATH]
+    python3 scripts/soak.py [--minutes 10] [--highest] [--nic] [--pinion PATH]
     python3 scripts/soak.py --floods 1,2,4,8 [--nic] [--pinion PATH]
 
 The NIC is `pinion up examples/icmp_echo --machine fpspin`; with --nic, `pinion nic` with the host
-program of that example. All of it happens in a network namespace of its own (`unshare -rn`). Exit
+program of that example. --highest first looks for the highest rate at which none is lost. All of it happens in a network namespace of its own (`unshare -rn`). Exit
 status 1 when a ping is lost, or when memory grows after the first minute by more than 2 MiB.
 """
 
@@ -35,6 +35,9 @@ SAMPLE_SECONDS = 10
 SETTLED_SECONDS = 60
 GROWTH_KIB = 2048
 FLOOD_PINGS = 40_000
+# The highest rate: each is half as much again, and holds for so long.
+STEP = 1.5
+STEP_SECONDS = 8
 
 
 def enter_namespace():
@@ -114,13 +117,25 @@ class Burst:
         self.late_ms = times[len(times) * 99 // 100] if times else float("nan")
 
 
-def soak(nic, minutes):
+def highest_rate():
+    """Looks for the highest rate at which no ping is lost and most are sent in time."""
+    rate, good = PER_PING * 2, None
+    print("rate asked for  pings/s  lost", flush=True)
+    while True:
+        burst = Burst(rate, STEP_SECONDS)
+        print(f"{rate:14}  {burst.rate:7.0f}  {burst.lost:4}", flush=True)
+        if burst.lost or burst.rate < rate / 2:
+            return good or PER_PING
+        rate, good = int(rate * STEP), rate
+
+
+def soak(nic, minutes, rate):
     """Pings for so many minutes; tells whether all was well."""
     started, sent, lost, first_kib, kib = time.monotonic(), 0, 0, None, 0
     lasts = lambda: time.monotonic() - started < minutes * 60  # noqa: E731
     print("seconds  pings/s  sent      lost  median ms  p99 ms  resident KiB", flush=True)
     while lasts():
-        burst = Burst(SOAK_RATE, SAMPLE_SECONDS)
+        burst = Burst(rate, SAMPLE_SECONDS)
         sent, lost, kib = sent + burst.sent, lost + burst.lost, nic.resident_kib()
         seconds = time.monotonic() - started
         if first_kib is None and (seconds >= SETTLED_SECONDS or not lasts()):
@@ -162,6 +177,7 @@ def floods(counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--highest", action="store_true", help="at the highest rate without loss")
     parser.add_argument("--floods", help="pings at a time, one number after the other: 1,2,4")
     parser.add_argument("--nic", action="store_true", help="`pinion nic` and a host program")
     parser.add_argument("--pinion", help="the command [default: the newest in target/]")
@@ -174,7 +190,8 @@ def main():
             if arguments.floods:
                 good = floods([int(count) for count in arguments.floods.split(",")])
             else:
-                good = soak(nic, arguments.minutes)
+                rate = highest_rate() if arguments.highest else SOAK_RATE
+                good = soak(nic, arguments.minutes, rate)
         finally:
             nic.close()
     sys.exit(0 if good else 1)
