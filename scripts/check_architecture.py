@@ -46,7 +46,7 @@ UNSAFE = {
     "pinion-native": 85,
     "pinion-net": 11,
     "pinion-nicd": 1,
-    "pinion-pspinsim": 51,
+    "pinion-pspinsim": 44,
     # Arrow's streams come as pointers in capsules.
     "pinion-python": 1,
 }

@@ -11,6 +11,7 @@ it belongs into crates/pinion-fuzz/corpus/TARGET. --quick-build optimises less; 
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -29,17 +30,17 @@ def run(*command, **more):
     return subprocess.run([str(word) for word in command], cwd=REPOSITORY, check=False, **more)
 
 
-def build(arguments):
-    """Builds the targets; gives where they lie."""
+def build(arguments, name):
+    """Builds the binary of one target, which serves for all; gives it."""
     if not shutil.which("cargo-fuzz"):
         sys.exit("there is no cargo-fuzz: cargo install cargo-fuzz")
     folder = Path(arguments.keep or FUZZ / "target").absolute()
     command = ["cargo", "+nightly", "fuzz", "build", "--sanitizer", arguments.sanitizer, "--target-dir", folder]
     command += ["--dev"] if arguments.quick_build else []
-    if run(*command, *arguments.targets[:1] if len(arguments.targets) == 1 else []).returncode:
+    if run(*command, name).returncode:
         sys.exit("the targets cannot be built; is nightly Rust installed? (rustup toolchain install nightly)")
     profile = "debug" if arguments.quick_build else "release"
-    return next(folder.glob(f"*/{profile}"))
+    return next(folder.glob(f"*/{profile}/{name}"))
 
 
 def names(text):
@@ -65,11 +66,12 @@ def fuzz(program, target, seconds, seeds):
         folder.mkdir(parents=True, exist_ok=True)
     limits = [f"-timeout={HANGS_SECONDS}", f"-rss_limit_mb={MEMORY_MIB}", f"-max_len={LONGEST_BYTES}"]
     command = [program, corpus, seeds, f"-artifact_prefix={artifacts}/", f"-max_total_time={seconds}", *limits]
-    done = run(*command, "-print_final_stats=1", capture_output=True, text=True, errors="replace")
+    chosen = {"env": {**os.environ, "PINION_FUZZ_TARGET": target}, "capture_output": True}
+    done = run(*command, "-print_final_stats=1", **chosen, text=True, errors="replace")
     said = done.stderr
     # The fewest inputs that reach as much.
     with tempfile.TemporaryDirectory(prefix="pinion-coverage-", dir=FUZZ) as few:
-        if run(program, "-merge=1", *limits, few, corpus, seeds, capture_output=True).returncode == 0:
+        if run(program, "-merge=1", *limits, few, corpus, seeds, **chosen).returncode == 0:
             shutil.rmtree(corpus)
             shutil.copytree(few, corpus)
     edges = number(r"\((\d+) inline 8-bit counters\)", said) or number(r"(\d+) inline 8-bit counters", said)
@@ -96,12 +98,12 @@ def main():
     known = names((FUZZ / "Cargo.toml").read_text())
     if unknown := [target for target in arguments.targets if target not in known]:
         sys.exit(f"there is no target {unknown[0]}; there are {', '.join(known)}")
-    programs, failed = build(arguments), []
+    program, failed = build(arguments, known[0]), []
     with tempfile.TemporaryDirectory(prefix="pinion-seeds-") as seeds:
         first_inputs(seeds)
         print(f"{'target':18} {'executions':>11} {'per s':>7} {'edges':>7} {'of':>8} {'inputs':>7}", flush=True)
         for target in arguments.targets or known:
-            row, is_well = fuzz(programs / target, target, arguments.seconds, Path(seeds) / target)
+            row, is_well = fuzz(program, target, arguments.seconds, Path(seeds) / target)
             executed, speed, reached, edges, kept = row
             print(
                 f"{target:18} {executed:11} {speed:7} {reached:7} {edges:8} {kept:7}{'' if is_well else '  FAIL'}",

@@ -1,6 +1,7 @@
 //! `pspinsim.h`: configuration, running, packets, callbacks.
 
 use std::ffi::{c_char, c_int};
+use std::mem::MaybeUninit;
 
 use super::{call, is_null, path};
 use crate::engine;
@@ -15,17 +16,10 @@ use crate::types::{
 use crate::{simulation, state, trace};
 
 /// Fills in the published defaults.
-///
-/// # Safety
-/// `conf` is null or points to a `pspin_conf_t`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pspinsim_default_conf(conf: *mut PspinConf) -> c_int {
+pub extern "C" fn pspinsim_default_conf(conf: Option<&mut MaybeUninit<PspinConf>>) -> c_int {
     call("pspinsim_default_conf", || {
-        if conf.is_null() {
-            return Err(is_null("conf"));
-        }
-        // SAFETY: as the caller promises.
-        unsafe { conf.write(PspinConf::DEFAULT) };
+        conf.ok_or_else(|| is_null("conf"))?.write(PspinConf::DEFAULT);
         Ok(())
     })
 }
@@ -33,16 +27,15 @@ pub unsafe extern "C" fn pspinsim_default_conf(conf: *mut PspinConf) -> c_int {
 /// Begins a simulation. `argc` and `argv` are the driver's own and not looked at.
 ///
 /// # Safety
-/// `conf` is null (the defaults) or points to a `pspin_conf_t` whose path is null or a string.
+/// The path of `conf` is null or a string. Without `conf` it is the defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pspinsim_init(
     _argc: c_int,
     _argv: *mut *mut c_char,
-    conf: *const PspinConf,
+    conf: Option<&PspinConf>,
 ) -> c_int {
     call("pspinsim_init", || {
-        // SAFETY: as the caller promises.
-        let conf = unsafe { conf.as_ref() }.copied().unwrap_or(PspinConf::DEFAULT);
+        let conf = conf.copied().unwrap_or(PspinConf::DEFAULT);
         let images = match conf.slm_files_path.is_null() {
             true => None,
             // SAFETY: as the caller promises.
@@ -60,23 +53,12 @@ pub extern "C" fn pspinsim_run() -> c_int {
 
 /// Runs one cycle. `done_flag` becomes 1 when the stream has ended and everything is done, and also
 /// when this fails: a driver's loop ends either way.
-///
-/// # Safety
-/// `done_flag` is null or points to a byte.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pspinsim_run_tick(done_flag: *mut u8) -> c_int {
-    let set = |done: bool| {
-        if !done_flag.is_null() {
-            // SAFETY: as the caller promises.
-            unsafe { done_flag.write(u8::from(done)) };
-        }
-    };
-    set(true);
+pub extern "C" fn pspinsim_run_tick(done_flag: Option<&mut MaybeUninit<u8>>) -> c_int {
     call("pspinsim_run_tick", || {
-        if done_flag.is_null() {
-            return Err(is_null("done_flag"));
-        }
-        set(simulation::run(engine::Engine::run_cycle)?);
+        let done_flag = done_flag.ok_or_else(|| is_null("done_flag"))?;
+        done_flag.write(1);
+        done_flag.write(u8::from(simulation::run(engine::Engine::run_cycle)?));
         Ok(())
     })
 }
@@ -125,11 +107,10 @@ pub unsafe extern "C" fn pspinsim_packet_trace_read(
 /// Adds a packet behind those added before.
 ///
 /// # Safety
-/// `ec` is null or points to a `spin_ec_t`, `pkt_data` is null or points to `pkt_len` bytes; both
-/// are copied.
+/// `pkt_data` is null or points to `pkt_len` bytes; they are copied.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pspinsim_packet_add(
-    ec: *const SpinEc,
+    ec: Option<&SpinEc>,
     msgid: u32,
     pkt_data: *const u8,
     pkt_len: usize,
@@ -139,14 +120,10 @@ pub unsafe extern "C" fn pspinsim_packet_add(
     user_ptr: u64,
 ) -> c_int {
     call("pspinsim_packet_add", || {
-        if ec.is_null() {
-            return Err(is_null("ec"));
-        }
+        let context = *ec.ok_or_else(|| is_null("ec"))?;
         if pkt_data.is_null() {
             return Err(is_null("pkt_data"));
         }
-        // SAFETY: as the caller promises; the structure is packed, so it may lie anywhere.
-        let context = unsafe { ec.read_unaligned() };
         state::with(|simulation| {
             let limit = simulation.settings.machine.inbound.max_packet_bytes as usize;
             check_length(pkt_len, limit)?;

@@ -1,6 +1,7 @@
 //! `spin.h`: NIC memory from the host, and handlers by name.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 
 use pinion_isa::elf::Image;
 
@@ -69,26 +70,30 @@ fn check_range(address: u32, bytes: usize) -> Result<()> {
     })
 }
 
+/// A place of a driver's that nobody has written yet, in a packed structure or not.
+#[repr(C, packed)]
+pub struct Anywhere<T>(MaybeUninit<T>);
+
 /// Looks a handler up in the program's ELF, which also becomes the program that the NIC runs unless
 /// another one was named. A handler that it does not have is mentioned and gets address 0, which
 /// means none: drivers ask for all three and use those they find.
 ///
 /// # Safety
-/// The names are null or strings, the others null or point to where the results go.
+/// The names are null or strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spin_find_handler_by_name(
     binfile: *const c_char,
     handler_name: *const c_char,
-    handler_addr: *mut u32,
-    handler_size: *mut usize,
+    handler_addr: Option<&mut Anywhere<u32>>,
+    handler_size: Option<&mut Anywhere<usize>>,
 ) -> c_int {
     call("spin_find_handler_by_name", || {
         // SAFETY: as the caller promises.
         let (file, name) =
             unsafe { (path(binfile, "binfile")?, string(handler_name, "handler_name")?) };
-        if handler_addr.is_null() || handler_size.is_null() {
+        let (Some(handler_addr), Some(handler_size)) = (handler_addr, handler_size) else {
             return Err(is_null("the place for the result"));
-        }
+        };
         let image = Image::read(&file)?;
         let (address, bytes) = match image.require(&name) {
             Ok(symbol) => (symbol.address as u32, HANDLER_BYTES as usize),
@@ -98,11 +103,8 @@ pub unsafe extern "C" fn spin_find_handler_by_name(
             }
         };
         state::remember_program(image)?;
-        // SAFETY: as the caller promises.
-        unsafe {
-            handler_addr.write_unaligned(address);
-            handler_size.write_unaligned(bytes);
-        }
+        handler_addr.0 = MaybeUninit::new(address);
+        handler_size.0 = MaybeUninit::new(bytes);
         Ok(())
     })
 }
