@@ -27,6 +27,7 @@ LAYERS = [
     ["pinion-assets", "pinion-capture", "pinion-isa", "pinion-matching", "pinion-sim"],
     ["pinion-cores", "pinion-host", "pinion-net", "pinion-p4"],
     ["pinion-nanopu-machine", "pinion-p4-hardware", "pinion-spin-machine"],
+    ["pinion-nanopu-hardware"],
     ["pinion-nanopu", "pinion-spin"],
     ["pinion-native", "pinion-pspinsim"],
     ["pinion-app"],

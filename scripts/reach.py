@@ -22,6 +22,7 @@ TABLE = [
     ("crates/pinion-pspinsim/*", [*RUST, "pspinsim", "fpspin"]),
     ("crates/pinion-native/*", [*RUST, "native", "datatypes", "faults", "fpspin", "golden", "docs"]),
     ("crates/pinion-nanopu/*", [*RUST, "speed", "cluster", "tracks", "golden", "faults", "docs"]),
+    ("crates/pinion-nanopu-hardware/*", [*RUST, "cluster", "docs"]),
     ("crates/pinion-nanopu-machine/*", [*RUST, "speed", "cluster", "tracks", "golden", "faults", "docs"]),
     ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-matching/*", [*RUST, *SIMULATED, "pspinsim"]),

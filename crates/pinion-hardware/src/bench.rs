@@ -189,6 +189,11 @@ impl Block for Bench {
         self.is_settled = false;
     }
 
+    fn put_word(&mut self, port: usize, word: usize, value: u32) {
+        self.block.put_word(self.places[port], word, value);
+        self.is_settled = false;
+    }
+
     fn get(&mut self, port: usize) -> u64 {
         self.settle();
         self.block.get(self.places[port])

@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
-use pinion_sim::block::Block;
-use pinion_spin::hardware::{Blocks, Unit};
-use pinion_spin::{Machine, Units};
+use pinion_nanopu::machine::node::Machine as NanoPu;
+use pinion_nanopu::node::Node;
+use pinion_sim::block::{Block, Needs};
+use pinion_spin::Units;
+use pinion_spin::hardware::Blocks;
 
+use crate::HardwareError;
 use crate::bench::Bench;
 use crate::library::Source;
-use crate::{HardwareError, units, verilator};
+use crate::units::{self, Unit};
+use crate::verilator::{self, Verilator};
 
 /// Says which units are hardware, and how.
 #[derive(Clone, Debug)]
@@ -85,28 +89,43 @@ impl Choice {
         let verilator = verilator::find()?;
         let mut blocks = Blocks::default();
         for source in &self.sources {
-            let unit = source.unit;
-            let made = self.make(source, &machine, &verilator)?;
+            let Unit::Spin(unit) = source.unit else {
+                return Err(elsewhere(source.unit, "packet handlers run on a sPIN NIC"));
+            };
+            let needs = of_machine(source.unit, &machine.name, unit.needs(&machine))?;
+            let made = self.make(source, &needs, unit.count(&machine), &verilator)?;
             blocks.seat(unit, made, self.compares, &machine);
         }
         nic.set_hardware(blocks);
         Ok(())
     }
 
+    /// Makes the blocks and puts them into a nanoPU that has not begun.
+    ///
+    /// # Errors
+    /// As [`Choice::seat`].
+    pub fn seat_in_node(&self, node: &mut Node, machine: &NanoPu) -> Result<(), HardwareError> {
+        let verilator = verilator::find()?;
+        for source in &self.sources {
+            let Unit::NanoPu(unit) = source.unit else {
+                return Err(elsewhere(source.unit, "a nanoservice runs on a nanoPU"));
+            };
+            let needs = of_machine(source.unit, &machine.name, unit.needs(machine))?;
+            let made = self.make(source, &needs, unit.count(machine), &verilator)?;
+            node.set_hardware(unit, made, self.compares, machine);
+        }
+        Ok(())
+    }
+
     fn make(
         &self,
         source: &Source,
-        machine: &Machine,
-        verilator: &verilator::Verilator,
+        needs: &Needs,
+        count: u32,
+        verilator: &Verilator,
     ) -> Result<Vec<Box<dyn Block>>, HardwareError> {
-        let unit: Unit = source.unit;
-        let needs = unit.needs(machine).map_err(|problem| HardwareError::Machine {
-            unit: unit.name(),
-            machine: machine.name.clone(),
-            problem,
-        })?;
-        let library = source.make(&needs, verilator)?;
-        let count = unit.count(machine);
+        let unit = source.unit;
+        let library = source.make(needs, verilator)?;
         (0..count)
             .map(|number| {
                 let title = match count {
@@ -119,6 +138,24 @@ impl Choice {
             })
             .collect()
     }
+}
+
+/// Refuses a unit that the other machine has.
+fn elsewhere(unit: Unit, why: &str) -> HardwareError {
+    HardwareError::Usage(format!("--hardware {unit}: that is a unit of {}; {why}", unit.machine()))
+}
+
+/// Says of which machine's numbers a block can do nothing.
+fn of_machine(
+    unit: Unit,
+    machine: &str,
+    needs: Result<Needs, String>,
+) -> Result<Needs, HardwareError> {
+    needs.map_err(|problem| HardwareError::Machine {
+        unit: unit.name(),
+        machine: machine.to_owned(),
+        problem,
+    })
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use pinion_app::assets::{cache_dir, fnv1a};
-use pinion_sim::block::Port;
-use pinion_spin::hardware::{Needs, Unit};
+use pinion_sim::block::{Needs, Port};
 
+use crate::units::Unit;
 use crate::verilator::Verilator;
 use crate::{HardwareError, units};
 

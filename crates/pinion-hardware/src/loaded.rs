@@ -138,16 +138,37 @@ impl Loaded {
 
     /// Gives an input of up to 64 bits a value; what does not fit is cut.
     pub fn put(&mut self, port: usize, value: u64) {
+        let (_, bits) = self.places[port];
+        self.write(port, 0, if bits < 64 { value & ((1 << bits) - 1) } else { value });
+    }
+
+    /// Gives 32 bits of an input their value; what lies behind its last bit is cut.
+    pub fn put_word(&mut self, port: usize, word: usize, value: u32) {
+        let (_, bits) = self.places[port];
+        if word >= bits.div_ceil(32) as usize {
+            return;
+        }
+        if bits > 64 {
+            self.write(port, word, value.into());
+            return;
+        }
+        let place = 32 * word as u32;
+        let others = self.get(port) & !(u64::from(u32::MAX) << place);
+        self.put(port, others | u64::from(value) << place);
+    }
+
+    /// Writes an input of up to 64 bits, or a word of 32 that a wider one has.
+    fn write(&mut self, port: usize, word: usize, value: u64) {
         let (at, bits) = self.places[port];
-        let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
         let at = at.as_ptr();
-        // SAFETY: as in `get`; inputs of more than 64 bits are refused before.
+        // SAFETY: as in `get`; callers name words that the port has.
         unsafe {
             match bits {
                 0..=8 => *at.cast::<u8>() = value as u8,
                 9..=16 => *at.cast::<u16>() = value as u16,
                 17..=32 => *at.cast::<u32>() = value as u32,
-                _ => *at.cast::<u64>() = value,
+                33..=64 => *at.cast::<u64>() = value,
+                _ => *at.cast::<u32>().add(word) = value as u32,
             }
         }
     }

@@ -1,9 +1,7 @@
 //! A block of one's own to begin with. In: a unit and a name. Out: a module with the unit's ports that does
 //! what the unit does, and how to run it.
 
-use pinion_spin::hardware::Unit;
-
-use crate::units;
+use crate::units::{self, Unit};
 
 /// Splits a unit's text behind the list of its ports.
 fn head_of(text: &str) -> Option<&str> {
@@ -72,16 +70,27 @@ const README: &str = include_str!("skeleton/README.md");
 
 #[cfg(test)]
 mod tests {
+    use pinion_app::machine;
+    use pinion_nanopu::machine::node::Machine as NanoPu;
+
     use super::*;
 
     #[test]
     fn every_unit_has_a_skeleton_with_its_ports() {
-        for unit in Unit::ALL {
+        for unit in Unit::all() {
             let text = module("mine", unit);
             assert!(text.contains("module mine #("), "{text}");
-            let machine = pinion_app::machine::load::<pinion_spin::Machine>("pspin", &[], false);
-            let machine = machine.expect("a machine").value;
-            for port in unit.needs(&machine).expect("a machine that fits").ports {
+            let needs = match unit {
+                Unit::Spin(unit) => {
+                    let machine = machine::load::<pinion_spin::Machine>("pspin", &[], false);
+                    unit.needs(&machine.expect("a machine").value)
+                }
+                Unit::NanoPu(unit) => {
+                    let machine = machine::load::<NanoPu>("nanopu", &[], false);
+                    unit.needs(&machine.expect("a machine").value)
+                }
+            };
+            for port in needs.expect("a machine that fits").ports {
                 assert!(text.contains(&format!(".{0}({0})", port.name)), "{} in {text}", port.name);
             }
             assert!(text.contains(".clock(clock)") && text.contains(".reset(reset)"));

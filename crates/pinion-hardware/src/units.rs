@@ -1,6 +1,9 @@
-//! The SystemVerilog of the units that Pinion comes with.
+//! The units that hardware can stand for, of both machines, and their SystemVerilog.
 
-use pinion_spin::hardware::Unit;
+use std::fmt;
+
+use pinion_nanopu::hardware::Unit as NanoPuUnit;
+use pinion_spin::hardware::Unit as SpinUnit;
 
 /// A file's name and its text.
 pub type File = (&'static str, &'static str);
@@ -18,12 +21,53 @@ rtl! {
     "common/free_list.sv" as "free_list.sv",
     "common/queue.sv" as "queue.sv",
     "common/round_robin.sv" as "round_robin.sv",
+    "nanopu/jbsq.sv" as "jbsq.sv",
+    "nanopu/thread_scheduler.sv" as "thread_scheduler.sv",
     "spin/cluster_scheduler.sv" as "cluster_scheduler.sv",
     "spin/command_unit.sv" as "command_unit.sv",
     "spin/dispatcher.sv" as "dispatcher.sv",
     "spin/mpq_engine.sv" as "mpq_engine.sv",
     "spin/mpq_queue.sv" as "mpq_queue.sv",
     "spin/packet_ring.sv" as "packet_ring.sv",
+}
+
+/// Names a unit that hardware can stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// One of a sPIN NIC.
+    Spin(SpinUnit),
+    /// One of a nanoPU.
+    NanoPu(NanoPuUnit),
+}
+
+impl Unit {
+    /// Gives all of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let nanopu = NanoPuUnit::ALL.into_iter().map(Self::NanoPu);
+        SpinUnit::ALL.into_iter().map(Self::Spin).chain(nanopu)
+    }
+
+    /// Gives its name, which is its module's, too.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spin(unit) => unit.name(),
+            Self::NanoPu(unit) => unit.name(),
+        }
+    }
+
+    /// Says whose unit it is.
+    pub const fn machine(self) -> &'static str {
+        match self {
+            Self::Spin(_) => "a sPIN NIC",
+            Self::NanoPu(_) => "a nanoPU",
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// Gives the text of a unit's module.
@@ -35,16 +79,24 @@ pub fn text(unit: Unit) -> &'static str {
 /// Says what a unit that hardware can stand for does.
 const fn what(unit: Unit) -> &'static str {
     match unit {
-        Unit::MpqEngine => "a queue per message: header before payload before completion",
-        Unit::Dispatcher => "the cluster of each task",
-        Unit::ClusterScheduler => "room in L1, the copy, an idle HPU; one in each cluster",
-        Unit::CommandUnit => "whose command goes to which interface",
+        Unit::Spin(SpinUnit::MpqEngine) => {
+            "a queue per message: header before payload before completion"
+        }
+        Unit::Spin(SpinUnit::Dispatcher) => "the cluster of each task",
+        Unit::Spin(SpinUnit::ClusterScheduler) => {
+            "room in L1, the copy, an idle HPU; one in each cluster"
+        }
+        Unit::Spin(SpinUnit::CommandUnit) => "whose command goes to which interface",
+        Unit::NanoPu(NanoPuUnit::Jbsq) => "nanoPU: the hart of each message, JBSQ(n)",
+        Unit::NanoPu(NanoPuUnit::ThreadScheduler) => {
+            "nanoPU: the context that should run, its interrupt; one at each hart"
+        }
     }
 }
 
 /// Lists units and what they do.
 pub fn list() -> Vec<Vec<String>> {
-    Unit::ALL.map(|unit| vec![unit.name().to_owned(), what(unit).to_owned()]).into()
+    Unit::all().map(|unit| vec![unit.name().to_owned(), what(unit).to_owned()]).collect()
 }
 
 /// Says whether a module that Pinion comes with has this name.
@@ -54,10 +106,10 @@ pub fn is_module(name: &str) -> bool {
 
 /// Finds the unit of a name.
 pub fn find(name: &str) -> Option<Unit> {
-    Unit::ALL.into_iter().find(|unit| unit.name() == name)
+    Unit::all().find(|unit| unit.name() == name)
 }
 
 /// Lists the units that hardware can stand for.
 pub fn names() -> String {
-    Unit::ALL.map(Unit::name).join(", ")
+    Unit::all().map(Unit::name).collect::<Vec<_>>().join(", ")
 }

@@ -50,7 +50,7 @@ impl Network for NoNetwork {
     fn room(&mut self, _: Cycle) -> bool {
         true
     }
-    fn pulse(&self, _: Cycle, _: Cycle) -> Option<Cycle> {
+    fn pulse(&mut self, _: Cycle, _: Cycle) -> Option<Cycle> {
         None
     }
     fn hears_retired(&self) -> bool {

@@ -46,6 +46,7 @@ pub mod transport;
 pub mod waypoint;
 
 pub use pinion_cores::rocket as core;
+pub use pinion_nanopu_hardware as hardware;
 pub use pinion_nanopu_machine as machine;
 use pinion_nanopu_machine::{address, packets};
 

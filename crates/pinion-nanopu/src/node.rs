@@ -12,24 +12,22 @@
 //! the others exactly as if all stepped cycle by cycle, at any number of host threads.
 
 mod end;
+mod hardware;
 mod port;
+mod program;
 mod requests;
 
 use std::collections::VecDeque;
 
 use pinion_isa::elf::Image;
-use thiserror::Error;
 
 use crate::Cycle;
 use crate::core::code::Code;
 use crate::core::{Activity, Core, CoreShape, RETIRE, interrupts};
 use crate::event::{Event, Listener};
 use crate::hart_interface::{Command, HartInterface};
-use crate::machine::error::MachineError;
 use crate::machine::node::Machine;
-use crate::machine::receive::ReceiveSectionError;
-use crate::machine::transmit::TransmitSectionError;
-use crate::memory::{Memory, OutsideMemory};
+use crate::memory::Memory;
 use crate::nic::receive::Receive;
 use crate::nic::transmit::Transmit;
 use crate::transport::{self, Address};
@@ -39,45 +37,7 @@ use requests::ToTransmit;
 
 pub(crate) use end::tell_core;
 pub use end::{Chip, NodeEnd, Sink};
-
-/// Says why a node cannot be made.
-#[derive(Debug, Error)]
-pub enum NodeError {
-    /// The program does not fit into memory.
-    #[error(transparent)]
-    Program(#[from] OutsideMemory),
-    /// The receive side's numbers describe no machine.
-    #[error(transparent)]
-    Receive(#[from] ReceiveSectionError),
-    /// The transmit side's numbers describe no machine.
-    #[error(transparent)]
-    Transmit(#[from] TransmitSectionError),
-    /// Some other number describes no machine.
-    #[error(transparent)]
-    Machine(#[from] MachineError),
-}
-
-/// A program in memory and decoded. Nodes share it, and take what they change for themselves.
-#[derive(Clone, Debug)]
-pub struct Program {
-    memory: Memory,
-    code: Code,
-}
-
-impl Program {
-    /// Loads a program for the nodes of a machine.
-    ///
-    /// # Errors
-    /// [`NodeError`]: the program does not fit, or the machine is none.
-    pub fn load(machine: &Machine, image: &Image) -> Result<Self, NodeError> {
-        machine.check_numbers()?;
-        let mut memory = Memory::new(&machine.memory, machine.core.count);
-        memory.load(image)?;
-        let (base, size) = (machine.memory.base_address, machine.memory.size.0);
-        let code = Code::of(image, base, size, pinion_isa::Extensions::RV64GC);
-        Ok(Self { memory, code })
-    }
-}
+pub use program::{NodeError, Program};
 
 /// Says how far a node has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +79,8 @@ pub struct Node {
     skew: Cycle,
     exited: Option<Cycle>,
     back_pressure: bool,
+    /// There are blocks of hardware; a clone has none.
+    hardware: hardware::Loop,
 }
 
 impl Node {
@@ -171,6 +133,7 @@ impl Node {
             now: 0,
             skew: machine.limits.skew_cycles,
             exited: None,
+            hardware: hardware::Loop::default(),
             back_pressure: machine.transmit.fixes.tx_queue_full,
         })
     }
@@ -195,6 +158,7 @@ impl Node {
                 return progress;
             }
             let network = units.min(self.harts_next());
+            self.clock_hardware(network.min(end));
             let (core, key, others) = self.first_core();
             if network <= key.saturating_add(RETIRE - 1) {
                 if network >= end {
@@ -216,10 +180,13 @@ impl Node {
         }
         let network = self.units_next().min(self.harts_next());
         let quiet = network == Cycle::MAX && self.first_core().1 == Cycle::MAX;
-        if quiet { Progress::Quiet } else { Progress::Running }
+        if quiet && self.hardware_rests(end) { Progress::Quiet } else { Progress::Running }
     }
 
     fn ended(&self) -> Option<Progress> {
+        if self.hardware_failure().is_some() {
+            return Some(Progress::Stopped { why: hardware::STOPPED, at: self.now });
+        }
         if let (Some(at), Some(exit)) = (self.exited, self.memory.host.exit) {
             return Some(Progress::Exited { code: exit.code, at });
         }
@@ -404,10 +371,16 @@ impl Node {
         core.run(limit, &mut self.code, &mut self.memory, &mut port);
         let seen = core.decode_cycle() + RETIRE;
         let heard = self.take_words(index, seen);
-        let core = &self.cores[index];
+        let core = &mut self.cores[index];
         if let Activity::Polling { .. } = core.activity {
-            self.interfaces[index].hold_message_timer(core.decode_cycle());
+            let at = core.decode_cycle();
+            match self.interfaces[index].hardware() {
+                None => self.interfaces[index].hold_message_timer(at),
+                // A block hears of every turn.
+                Some(_) => core.wake_from_poll(at),
+            }
         }
+        let core = &self.cores[index];
         if core.activity == Activity::Stopped && self.memory.host.exit.is_some() {
             self.exited.get_or_insert(core.decode_cycle() + RETIRE);
         }

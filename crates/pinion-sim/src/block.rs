@@ -11,7 +11,7 @@ use std::fmt::Debug;
 pub struct Port {
     /// Its name.
     pub name: &'static str,
-    /// How many bits it has, up to 64.
+    /// How many bits it has.
     pub bits: u32,
     /// Whether it leads into the block.
     pub is_input: bool,
@@ -29,6 +29,29 @@ impl Port {
     }
 }
 
+/// Says what a unit needs of a block that stands for it.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// Its ports, in the order in which the adapter counts them.
+    pub ports: Vec<Port>,
+    /// Its parameters.
+    pub parameters: Vec<(&'static str, u64)>,
+}
+
+/// Refuses a number of the machine that is no power of two from `least` on: addresses are made of it.
+///
+/// # Errors
+/// With the number, and the next one that is.
+pub fn power_of_two(key: &str, value: u32, least: u32) -> Result<u64, String> {
+    if value >= least && value.is_power_of_two() {
+        return Ok(u64::from(value));
+    }
+    let next = value.max(least).next_power_of_two();
+    Err(format!(
+        "{key} is {value}; the block takes powers of two from {least} on: --set {key}={next}"
+    ))
+}
+
 /// Gives the bits that tell so many things apart (SystemVerilog: `$clog2`), at least one.
 pub fn bits_for(count: u64) -> u32 {
     (64 - count.saturating_sub(1).leading_zeros()).max(1)
@@ -37,8 +60,11 @@ pub fn bits_for(count: u64) -> u32 {
 /// Is simulated cycle by cycle. Ports go by their place in the adapter's list; clock and reset are the
 /// block's own affair.
 pub trait Block: Debug + Send + Sync {
-    /// Gives an input a value, which it keeps.
+    /// Gives an input of up to 64 bits a value, which it keeps.
     fn put(&mut self, port: usize, value: u64);
+
+    /// Gives 32 bits of an input of any size their value, the lowest being word 0.
+    fn put_word(&mut self, port: usize, word: usize, value: u32);
 
     /// Gives the value of an output in this cycle, as the inputs are now.
     fn get(&mut self, port: usize) -> u64;

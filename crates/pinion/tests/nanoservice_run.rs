@@ -348,3 +348,35 @@ fn machines_of_both_kinds_are_shown() {
         assert!(output.status.success() && text.contains(part), "{text}");
     }
 }
+
+#[test]
+fn blocks_of_hardware_change_no_result() {
+    if !has_gcc() {
+        return;
+    }
+    if let Err(problem) = pinion::hardware::verilator::find() {
+        eprintln!("left out: {problem}");
+        return;
+    }
+    let folder = Folder::new("blocks");
+    let load = ["--load", "requests=400,gap=exp:120,service=exp:500"];
+    let cases: [(&str, &[&str], &str); 2] =
+        [("service", &load, "jbsq"), ("priorities", &[], "thread_scheduler")];
+    for (name, traffic, unit) in cases {
+        let run = |file: &str, more: &[&str]| {
+            let all = [traffic, &["--packets", file], more].concat();
+            let (status, said, _) = folder.run(&example(&format!("nanopu_{name}")), &all);
+            assert_eq!(status, 0, "{name} {more:?}: {said}");
+        };
+        run("model.csv", &[]);
+        run("beside.csv", &["--hardware", unit, "--compare"]);
+        run("block.csv", &["--hardware", unit]);
+        let read = |file: &str| fs::read_to_string(folder.0.join(file)).unwrap();
+        assert_eq!(read("model.csv"), read("beside.csv"), "{unit}");
+        assert_eq!(read("model.csv"), read("block.csv"), "{unit}");
+    }
+    let (status, said, _) =
+        folder.run(&example("nanopu_priorities"), &["--hardware", "dispatcher"]);
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("a unit of a sPIN NIC"), "{said}");
+}

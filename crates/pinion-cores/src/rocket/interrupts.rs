@@ -76,7 +76,7 @@ impl Core {
     pub(super) fn look_for_interrupts<M: MemoryPort, N: Network>(
         &mut self,
         memory: &M,
-        network: &N,
+        network: &mut N,
     ) {
         let enabled = self.hart.csr.mie;
         let open = self.hart.privilege == Privilege::User
@@ -106,7 +106,11 @@ impl Core {
             || self.hart.data_privilege() == Privilege::User;
     }
 
-    pub(super) fn system_changed<M: MemoryPort, N: Network>(&mut self, memory: &M, network: &N) {
+    pub(super) fn system_changed<M: MemoryPort, N: Network>(
+        &mut self,
+        memory: &M,
+        network: &mut N,
+    ) {
         self.update_protection();
         self.look_for_interrupts(memory, network);
     }
@@ -118,7 +122,7 @@ impl Core {
         arrival: Cycle,
         t: Cycle,
         memory: &M,
-        network: &N,
+        network: &mut N,
     ) -> Option<Cycle> {
         self.look_for_interrupts(memory, network);
         if self.attention == Cycle::MAX {

@@ -65,7 +65,7 @@ pub trait Network {
     /// Tells whether a word written in `now` has room; without, the core waits.
     fn room(&mut self, now: Cycle) -> bool;
     /// Gives the first cycle from `from` to `to` in which the interrupt line is up.
-    fn pulse(&self, from: Cycle, to: Cycle) -> Option<Cycle>;
+    fn pulse(&mut self, from: Cycle, to: Cycle) -> Option<Cycle>;
     /// Tells whether somebody wants to know of every instruction that retires.
     fn hears_retired(&self) -> bool {
         true

@@ -9,6 +9,7 @@
 //! instruction counts in the cycle in which it retires, a read of x30 in the cycle in which it is
 //! decoded.
 
+mod hardware;
 mod local_receive;
 pub mod thread_scheduler;
 
@@ -18,6 +19,7 @@ use thread_scheduler::ThreadScheduler;
 
 use crate::Cycle;
 use crate::event::{Event, Listener};
+use crate::hardware::{Did, InLoop, SchedulerSeat};
 use crate::machine::hart_interface::HartInterfaceSection;
 
 /// Asks the node for something that a CSR write stands for.
@@ -69,6 +71,8 @@ pub struct HartInterface {
     /// Cycles in which its words were read while others waited.
     freed: std::collections::VecDeque<Cycle>,
     misuse: Misuse,
+    /// The block in the thread scheduler's place, or beside it.
+    hardware: InLoop<SchedulerSeat>,
 }
 
 impl HartInterface {
@@ -85,6 +89,7 @@ impl HartInterface {
             waiting: None,
             freed: std::collections::VecDeque::new(),
             misuse: Misuse::default(),
+            hardware: InLoop::default(),
         }
     }
 
@@ -125,21 +130,14 @@ impl HartInterface {
 
     /// Reads a CSR in an instruction that retires in `now`; `None` if it is not one of these.
     pub fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
-        let target = |unit: &Self| unit.scheduler.target(now, &unit.queues);
         Some(match csr {
             0x052 => self.words_ready(now).into(),
             0x053 => self.context().into(),
             0x055 => self.priority.into(),
             0x054 | 0x056 => 0,
             0x057 => (now >= self.ready_at()).into(),
-            0x058 => {
-                self.scheduler.settle(now, &self.queues);
-                target(self).0.into()
-            }
-            0x059 => {
-                self.scheduler.settle(now, &self.queues);
-                target(self).1.into()
-            }
+            0x058 => self.target(now).0.into(),
+            0x059 => self.target(now).1.into(),
             0x060 => self.scheduler.message_cycles,
             0x061 => self.scheduler.idle_cycles,
             _ => return None,
@@ -153,6 +151,7 @@ impl HartInterface {
         match csr {
             0x052 | 0x057..=0x059 => {}
             0x053 => {
+                self.did(now, Did::Switched(value as u16));
                 self.before = (self.context(), now);
                 self.scheduler.switch(value as u16, now, &self.queues);
             }
@@ -161,6 +160,7 @@ impl HartInterface {
                     command = self.bind(now);
                 }
                 if value & 4 != 0 {
+                    self.did(now, Did::Started);
                     self.scheduler.start_timers(now, &self.queues);
                 }
             }
@@ -170,14 +170,18 @@ impl HartInterface {
                     command = self.message_done(now);
                 }
                 if value & 3 != 0 {
+                    self.did(now, if value & 1 != 0 { Did::Done } else { Did::Idle });
                     self.scheduler.checkpoint(value & 1 != 0, now, &self.queues);
                 }
             }
             0x060 | 0x061 => {
                 self.scheduler.settle(now + 1, &self.queues);
-                match csr {
-                    0x060 => self.scheduler.message_cycles = value,
-                    _ => self.scheduler.idle_cycles = value,
+                if csr == 0x060 {
+                    self.did(now, Did::MessageCycles(value));
+                    self.scheduler.message_cycles = value;
+                } else {
+                    self.did(now, Did::IdleCycles(value));
+                    self.scheduler.idle_cycles = value;
                 }
             }
             _ => return None,
@@ -191,6 +195,9 @@ impl HartInterface {
         self.scheduler.settle_before_pop(now, &self.queues);
         let queue = self.queues.get_mut(usize::from(context));
         let word = queue.and_then(|queue| queue.pop(now));
+        if word.is_some() {
+            self.did(now, Did::Read(context));
+        }
         if word.is_none() {
             self.misuse.empty_reads += 1;
             self.misuse.first_empty_context.get_or_insert(context);
@@ -225,7 +232,10 @@ impl HartInterface {
 
     /// Gives the first cycle in a range in which the interrupt line is up, as far as is known.
     pub fn interrupt(&self, range: std::ops::Range<Cycle>) -> Option<Cycle> {
-        self.scheduler.up(range, &self.queues)
+        match self.block() {
+            Some(seat) => seat.was_up(range.start).filter(|at| range.contains(at)),
+            None => self.scheduler.up(range, &self.queues),
+        }
     }
 
     /// Gives the first cycle from `from` on in which the interrupt line is up, if nothing more
@@ -236,6 +246,8 @@ impl HartInterface {
 
     /// Hears that the hart took the interrupt in cycle `now`.
     pub fn interrupt_taken(&mut self, now: Cycle) {
+        // The line is down from `now` on.
+        self.did(now - 1, Did::Taken);
         self.scheduler.taken(now, &self.queues);
     }
 
@@ -266,6 +278,9 @@ impl HartInterface {
     /// Tells the listener what happened before cycle `now`.
     pub fn advance(&mut self, now: Cycle, listener: &mut impl Listener) {
         self.scheduler.settle(now, &self.queues);
+        if self.tell_rises(listener) {
+            return;
+        }
         while let Some(pulse) = self.scheduler.next_pulse() {
             let (hart, running, target) = (self.hart, pulse.running, pulse.target);
             for at in pulse.from..pulse.to {
@@ -334,7 +349,11 @@ impl HartInterface {
         words: impl Iterator<Item = u64>,
     ) -> u32 {
         let Some(queue) = self.queues.get_mut(usize::from(context)) else { return 0 };
+        let waiting = queue.handed_over();
         let n = queue.push(at, begins, words);
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.enters(context, at, begins, n, queue.handed_over() > waiting);
+        }
         self.scheduler.entered(context, at, n);
         n
     }
@@ -355,6 +374,7 @@ impl HartInterface {
         };
         queue.allocate(self.section.context_words);
         queue.clear();
+        self.did(now, Did::Bound(context, self.priority));
         self.scheduler.bind(context, self.priority, now, &self.queues);
         Command::Bind { context }
     }
@@ -373,6 +393,9 @@ impl HartInterface {
                 return Command::Nothing;
             };
             self.misuse.unread_words += left;
+            if left > 0 {
+                self.did(now, Did::Left(context, left));
+            }
             if self.waiting == Some(context) {
                 (0..left).for_each(|_| self.freed.push_back(now));
             }

@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use super::local_receive::ContextQueue;
 use crate::Cycle;
+use crate::hardware::Expected;
 use crate::machine::hart_interface::{HartInterfaceFixes, ThreadSchedulerSection};
 
 /// The context number that stands for "no thread".
@@ -109,6 +110,8 @@ pub struct ThreadScheduler {
     announced: usize,
     /// An interrupt was asked for and not taken yet, since this cycle (sticky).
     wanted: Option<Cycle>,
+    /// The outputs in each cycle that is settled, if somebody wants them.
+    told: Option<VecDeque<Expected>>,
 }
 
 /// Pulses kept for a core that lags behind.
@@ -138,6 +141,7 @@ impl ThreadScheduler {
             pulses: VecDeque::new(),
             announced: 0,
             wanted: None,
+            told: None,
         }
     }
 
@@ -239,13 +243,46 @@ impl ThreadScheduler {
 
     /// Looks at the cycles that still see a queue as it is before a read of x30 in cycle `at`.
     pub fn settle_before_pop(&mut self, at: Cycle, queues: &[ContextQueue]) {
-        if !self.windows.is_empty() {
+        if !self.windows.is_empty() || self.told.is_some() {
             self.settle(at + 2, queues);
         }
     }
 
     /// Looks at all cycles before `to`.
     pub fn settle(&mut self, to: Cycle, queues: &[ContextQueue]) {
+        if self.told.is_none() {
+            self.look(to, queues);
+            return;
+        }
+        while self.settled < to {
+            let (cycle, before) = (self.settled, self.clocks);
+            self.look(cycle + 1, queues);
+            // Who is lowered in a cycle is still chosen in it as if they were not.
+            let clocks = Clocks { lowered: before.lowered, ..self.clocks };
+            let (target, _) = self.target_under(&clocks, cycle, queues);
+            let up = self.up(cycle..cycle + 1, queues).is_some();
+            let told = Expected {
+                cycle,
+                is_up: up,
+                target: (target != NO_CONTEXT).then_some(target),
+                priority: self.priority(&self.clocks, target),
+            };
+            self.told.get_or_insert_default().push_back(told);
+        }
+    }
+
+    /// Tells of every cycle from now on what the outputs are in it.
+    pub fn tell(&mut self) {
+        self.told = Some(VecDeque::new());
+    }
+
+    /// Gives what the outputs are in the next cycle, of those that are settled.
+    pub fn next_told(&mut self) -> Option<Expected> {
+        self.told.as_mut()?.pop_front()
+    }
+
+    /// Looks at all cycles before `to` for pulses.
+    fn look(&mut self, to: Cycle, queues: &[ContextQueue]) {
         if to <= self.settled {
             return;
         }

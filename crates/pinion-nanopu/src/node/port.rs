@@ -99,8 +99,9 @@ impl<L: Listener> Network for Port<'_, L> {
         self.room > 0
     }
 
-    fn pulse(&self, from: Cycle, to: Cycle) -> Option<Cycle> {
-        self.interface.interrupt(from..to.saturating_add(1))
+    fn pulse(&mut self, from: Cycle, to: Cycle) -> Option<Cycle> {
+        let known = self.known_until();
+        self.interface.pulse(from, to, known)
     }
 
     fn hears_retired(&self) -> bool {

@@ -35,6 +35,7 @@ pub fn describe(node: &Node, image: &Image, contexts: u16) -> String {
             books.resident_packets
         ));
     }
+    lines.extend(node.describe_hardware());
     let messages: Vec<_> = node.transmit().resident().collect();
     for message in messages.iter().take(LISTED) {
         let to = std::net::Ipv4Addr::from(message.dst_ip);

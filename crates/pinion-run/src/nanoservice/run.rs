@@ -28,6 +28,7 @@ use super::wire::Wire;
 use crate::watch::{Observer, Progress, Slice};
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
+use pinion_hardware::choice::Choice;
 use pinion_observe::report::Ending;
 pub use pinion_observe::trace::Settling;
 
@@ -62,6 +63,8 @@ pub struct RunOptions {
     pub link_cycles: Cycle,
     /// Begins requests in this cycle instead of when the program is ready.
     pub start: Option<Cycle>,
+    /// The units that are hardware.
+    pub hardware: Option<Choice>,
 }
 
 impl RunOptions {
@@ -74,6 +77,7 @@ impl RunOptions {
             patience: PATIENCE_CYCLES,
             link_cycles: Link::PUBLISHED_CYCLES,
             start: None,
+            hardware: None,
         }
     }
 }
@@ -154,7 +158,10 @@ impl<S: Borrow<Service>, L: Settling> Run<S, L> {
         outputs: &Outputs,
         listener: L,
     ) -> Result<Self> {
-        let node = setup.node(service.borrow())?;
+        let mut node = setup.node(service.borrow())?;
+        if let Some(hardware) = &options.hardware {
+            hardware.seat_in_node(&mut node, &setup.machine.value)?;
+        }
         let matching = match &options.traffic {
             Traffic::Load(spec) | Traffic::Announced(spec) => spec.sent_word_matching(),
             _ => Matching::Oldest,
@@ -273,6 +280,9 @@ impl<S: Borrow<Service>, L: Settling> Run<S, L> {
         });
         if let Some(error) = error {
             return Err(error);
+        }
+        if let Some(failure) = self.pair.a.node.hardware_failure() {
+            return Err(Error::Other(failure.into()));
         }
         if self.pair.a.ears.other.is_over() {
             return Ok(Some(Ending::Interrupted));

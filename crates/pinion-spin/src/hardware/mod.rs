@@ -12,7 +12,7 @@ pub mod mpq_engine;
 
 use std::fmt;
 
-use pinion_sim::block::{Block, Port};
+use pinion_sim::block::{Block, Needs, power_of_two};
 
 use crate::Machine;
 
@@ -35,15 +35,6 @@ pub enum Unit {
     ClusterScheduler,
     /// Whose command goes to an interface.
     CommandUnit,
-}
-
-/// Says what a unit needs of a block that stands for it.
-#[derive(Clone, Debug)]
-pub struct Needs {
-    /// Its ports, in the order in which the adapter counts them.
-    pub ports: Vec<Port>,
-    /// Its parameters.
-    pub parameters: Vec<(&'static str, u64)>,
 }
 
 impl Unit {
@@ -87,17 +78,6 @@ impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-/// Refuses a number of the machine that is no power of two from `least` on: addresses are made of it.
-fn power_of_two(key: &str, value: u32, least: u32) -> Result<u64, String> {
-    if value >= least && value.is_power_of_two() {
-        return Ok(u64::from(value));
-    }
-    let next = value.max(least).next_power_of_two();
-    Err(format!(
-        "{key} is {value}; the block takes powers of two from {least} on: --set {key}={next}"
-    ))
 }
 
 /// Is a block at a unit's place, with what its adapter remembers.

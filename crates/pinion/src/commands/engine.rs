@@ -6,7 +6,8 @@ use pinion::error::Result;
 use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
 
-use crate::cli::{EngineArgs, EngineKind};
+use super::look;
+use crate::cli::{EngineArgs, EngineKind, RunArgs};
 
 /// Chooses the engine: gives the native engine's workers, or `None` for the simulator, after checking
 /// that the other options go with it.
@@ -52,12 +53,26 @@ pub fn hardware(args: &EngineArgs) -> Result<Option<Choice>> {
     Ok(Some(Choice::read(&args.hardware, args.compare, folder)?))
 }
 
+/// Refuses what does not go with blocks of hardware.
+pub fn refuse_with_hardware(args: &RunArgs, hardware: &Choice) -> Result<()> {
+    let with = "without --hardware: blocks tell nothing of themselves, and no recording has them";
+    look::refuse(args, &["--check", "--html", "--record"], with)?;
+    match hardware.own_file() {
+        Some(file) if args.app.untrusted => Err(Error::Usage(format!(
+            "--hardware {}: --untrusted runs nothing of somebody else's on this computer, and a block \
+             is compiled for it",
+            file.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses `--hardware` where it cannot be.
 pub fn refuse_hardware(args: &EngineArgs, what: &str) -> Result<()> {
     match args.hardware.is_empty() {
         true => Ok(()),
         false => Err(Error::Usage(format!(
-            "--hardware goes with packet handlers in `pinion run`, on one simulated NIC; {what}"
+            "--hardware goes with `pinion run`, on one simulated machine; {what}"
         ))),
     }
 }
@@ -65,6 +80,11 @@ pub fn refuse_hardware(args: &EngineArgs, what: &str) -> Result<()> {
 /// Refuses the options where nothing else than one machine can run.
 pub fn refuse(args: &EngineArgs, what: &str) -> Result<()> {
     refuse_hardware(args, what)?;
+    refuse_native(args, what)
+}
+
+/// Refuses the native engine where there are no packet handlers.
+pub fn refuse_native(args: &EngineArgs, what: &str) -> Result<()> {
     if args.engine == EngineKind::Native || args.workers.is_some() {
         return Err(Error::Usage(format!(
             "--engine native and --workers go with packet handlers in `pinion run` and `pinion up`; \

@@ -11,7 +11,6 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::check::Checker;
 use pinion::error::Result;
-use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
 use pinion::record::Subject;
 use pinion::report::{Outputs, Sink, write_whole};
@@ -45,7 +44,7 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     look::refuse(args, &CLUSTER, &with)?;
     let manifest = pinion::manifest::load(&args.app.app)?;
     if manifest.nanoservice().is_some() {
-        engine::refuse(&args.engine, "a nanoservice runs on its simulated node")?;
+        engine::refuse_native(&args.engine, "a nanoservice runs on its simulated node")?;
         return service::run(args, manifest, keep);
     }
     let name = &manifest.app.name;
@@ -70,7 +69,7 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     }
     let hardware = engine::hardware(&args.engine)?;
     if let Some(hardware) = &hardware {
-        refuse_with_hardware(args, hardware)?;
+        engine::refuse_with_hardware(args, hardware)?;
     }
     let app = App::of(manifest, &options)?;
     build::show_messages(&app);
@@ -90,20 +89,6 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     let status = conclude(&args.report, &app, &finished, &dumps)?;
     keep.end(&finished.summary)?;
     Ok(status)
-}
-
-/// Refuses what does not go with blocks of hardware.
-fn refuse_with_hardware(args: &RunArgs, hardware: &Choice) -> Result<()> {
-    let with = "without --hardware: blocks tell nothing of themselves, and no recording has them";
-    look::refuse(args, &["--check", "--html", "--record"], with)?;
-    match hardware.own_file() {
-        Some(file) if args.app.untrusted => Err(Error::Usage(format!(
-            "--hardware {}: --untrusted runs nothing of somebody else's on this computer, and a block \
-             is compiled for it",
-            file.display()
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// Runs on the simulator, and checks every access.

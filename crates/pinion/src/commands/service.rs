@@ -3,6 +3,7 @@
 use pinion::Error;
 use pinion::app::Options;
 use pinion::error::Result;
+use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
 use pinion::nanoservice;
 use pinion::nanoservice::live::Recorded;
@@ -16,21 +17,27 @@ use pinion_net::link::Link;
 
 use super::recorded::Keep;
 use super::run::Watch;
-use super::{Status, build, look, page, report};
+use super::{Status, build, engine, look, page, report};
 use crate::cli::{PeerKind, ReportArgs, RunArgs};
 
 pub fn run(args: &RunArgs, manifest: Manifest, keep: &mut Keep) -> Result<Status> {
     let (service, setup) = prepare(args, manifest)?;
-    let run = run_options(args, &service, &setup)?;
+    let mut run = run_options(args, &service, &setup)?;
+    run.hardware = engine::hardware(&args.engine)?;
+    if let Some(hardware) = &run.hardware {
+        engine::refuse_with_hardware(args, hardware)?;
+    }
+    let hardware = run.hardware.as_ref().map(Choice::summary);
     keep.begin(args, Subject::Nanoservice(&service, &setup))?;
     let mut watch = Watch::new(!args.quiet);
     let outputs = outputs(&args.report);
-    let summary = match (args.check, &args.html) {
+    let mut summary = match (args.check, &args.html) {
         (true, _) => nanoservice::check(&service, &setup, run, &outputs, &mut watch)?,
         (false, Some(_)) => page::of_service(args, (&service, &setup), run, &outputs, &mut watch)?,
         (false, None) => run::run(&service, &setup, run, &outputs, &mut watch, Deaf)?,
     };
     watch.clear();
+    summary.remarks.extend(hardware);
     let status = report::conclude(&args.report, &summary)?;
     keep.end(&summary)?;
     Ok(status)
@@ -89,6 +96,7 @@ pub fn run_options(args: &RunArgs, service: &Service, setup: &Setup) -> Result<R
         patience: given.patience.unwrap_or(run::PATIENCE_CYCLES),
         link_cycles: args.link.as_deref().map_or(Ok(Link::PUBLISHED_CYCLES), link_cycles)?,
         start: given.start,
+        hardware: None,
     };
     if options.link_cycles == 0 {
         return Err(Error::Usage("--link 0: a link has at least a cycle of latency".to_owned()));

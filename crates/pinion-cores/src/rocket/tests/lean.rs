@@ -48,7 +48,7 @@ impl Network for Line {
     fn room(&mut self, _: Cycle) -> bool {
         true
     }
-    fn pulse(&self, from: Cycle, to: Cycle) -> Option<Cycle> {
+    fn pulse(&mut self, from: Cycle, to: Cycle) -> Option<Cycle> {
         Some(from.next_multiple_of(self.every)).filter(|&at| at <= to)
     }
     fn hears_retired(&self) -> bool {

@@ -46,7 +46,7 @@ impl Network for Stub {
     fn room(&mut self, _: Cycle) -> bool {
         true
     }
-    fn pulse(&self, _: Cycle, _: Cycle) -> Option<Cycle> {
+    fn pulse(&mut self, _: Cycle, _: Cycle) -> Option<Cycle> {
         None
     }
     fn hears_retired(&self) -> bool {

@@ -11,6 +11,8 @@
 use pinion_net::frame::lnic::Header;
 
 use super::jbsq::Jbsq;
+use crate::Cycle;
+use crate::hardware::{InLoop, JbsqSeat};
 use crate::machine::receive::{CoreSelectionSection, SelectionHash, SelectionPolicy};
 
 /// Names a context's queue of waiting messages.
@@ -24,6 +26,8 @@ pub struct CoreSelection {
     assignment: Vec<u8>,
     harts: usize,
     tables: Jbsq,
+    /// The block in JBSQ's place, or beside it.
+    hardware: InLoop<JbsqSeat>,
 }
 
 impl CoreSelection {
@@ -38,12 +42,37 @@ impl CoreSelection {
             assignment: section.assignment.clone(),
             harts,
             tables: Jbsq::new(section.outstanding, contexts, harts),
+            hardware: InLoop::default(),
         }
     }
 
-    /// Enters that a hart serves a context. Returns false for a context without a queue.
-    pub fn bind(&mut self, hart: u8, context: u16) -> bool {
-        self.tables.bind(hart, context)
+    /// Puts a block into JBSQ's place, or beside it.
+    pub fn set_hardware(&mut self, seat: JbsqSeat) {
+        self.hardware = InLoop::new(seat);
+    }
+
+    /// Gives JBSQ's block.
+    pub fn hardware(&self) -> Option<&JbsqSeat> {
+        self.hardware.get()
+    }
+
+    /// Lets the block take all cycles before one.
+    pub fn clock(&mut self, to: Cycle) {
+        let Self { hardware, tables, .. } = self;
+        if let Some(seat) = hardware.get_mut() {
+            seat.clock(to, || tables.describe());
+        }
+    }
+
+    /// Enters that a hart serves a context, from cycle `now` on. Returns false for a context without a
+    /// queue.
+    pub fn bind(&mut self, hart: u8, context: u16, now: Cycle) -> bool {
+        self.clock(now);
+        let is_there = self.tables.bind(hart, context);
+        if let Some(seat) = self.hardware.get_mut().filter(|_| is_there) {
+            seat.bind(hart, context);
+        }
+        is_there
     }
 
     /// Tells whether a context has a queue.
@@ -88,18 +117,55 @@ impl CoreSelection {
         (lane / self.lanes_per_context() as u32) as u16
     }
 
-    /// Chooses the hart for the message at the head of a lane, if one can take it, and counts it
-    /// as outstanding there.
-    pub fn choose(&mut self, lane: Lane) -> Option<u8> {
+    /// Chooses in cycle `now` the hart for the message at the head of a lane, if one can take it, and
+    /// counts it as outstanding there.
+    pub fn choose(&mut self, lane: Lane, now: Cycle) -> Option<u8> {
         let context = self.context_of(lane);
-        match self.policy {
-            SelectionPolicy::Jbsq => self.tables.shortest(context),
-            _ => self.tables.join((lane as usize % self.harts) as u8, context),
+        self.clock(now);
+        let Self { hardware, tables, .. } = self;
+        let seat = hardware.get_mut();
+        if self.policy != SelectionPolicy::Jbsq {
+            return tables.join((lane as usize % self.harts) as u8, context);
         }
+        let Some(seat) = seat else { return tables.shortest(context) };
+        seat.arrive(context);
+        if seat.compares() {
+            let chosen = tables.shortest(context);
+            seat.follow(chosen);
+            return chosen;
+        }
+        let bound = tables.bound(context);
+        let joins = |hart: u8| bound >> hart & 1 == 1 && tables.join(hart, context).is_some();
+        seat.chosen(context, joins)
     }
 
-    /// Counts a message less at a hart. Returns false if none was outstanding there.
-    pub fn release(&mut self, hart: u8, context: u16) -> bool {
+    /// Gives in cycle `now` the place of a message that a hart is done with to the one at the head of its
+    /// lane; gives the hart that gets it.
+    pub fn hand_on(&mut self, hart: u8, context: u16, now: Cycle) -> Option<u8> {
+        self.clock(now);
+        let Self { hardware, tables, .. } = self;
+        let Some(seat) = hardware.get_mut() else { return Some(hart) };
+        seat.done(hart, context, true);
+        if seat.compares() {
+            seat.follow(Some(hart));
+            return Some(hart);
+        }
+        let had = tables.release(hart, context);
+        let bound = tables.bound(context);
+        // Who says that it is done without a message gets one all the same, as with the model.
+        let joins = |other: u8| match other == hart && !had {
+            true => true,
+            false => bound >> other & 1 == 1 && tables.join(other, context).is_some(),
+        };
+        seat.chosen(context, joins)
+    }
+
+    /// Counts in cycle `now` a message less at a hart. Returns false if none was outstanding there.
+    pub fn release(&mut self, hart: u8, context: u16, now: Cycle) -> bool {
+        self.clock(now);
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.done(hart, context, false);
+        }
         self.tables.release(hart, context)
     }
 
@@ -143,7 +209,7 @@ mod tests {
         let section = CoreSelectionSection { policy, outstanding, hash, assignment: vec![3, 9] };
         let mut selection = CoreSelection::new(&section, 4, 4);
         for hart in 0..4 {
-            assert!(selection.bind(hart, 0));
+            assert!(selection.bind(hart, 0, 0));
         }
         selection
     }
@@ -158,9 +224,9 @@ mod tests {
             let mut harts = [0; 4];
             for n in 0..4000 {
                 let lane = rss.lane(&message(0x0a00_0000 + n, n as u16));
-                let hart = rss.choose(lane).unwrap();
+                let hart = rss.choose(lane, 0).unwrap();
                 assert_eq!(rss.lane_of(hart, 0), lane);
-                assert!(rss.release(hart, 0));
+                assert!(rss.release(hart, 0, 0));
                 harts[usize::from(hart)] += 1;
             }
             assert!(harts.iter().all(|n| (800..1200).contains(n)), "{harts:?}");
@@ -171,10 +237,10 @@ mod tests {
     fn static_assignment_follows_its_list_where_it_can() {
         let mut fixed = selection(SelectionPolicy::Static, 1, SelectionHash::Flow);
         let lane = fixed.lane(&Header::default());
-        assert_eq!([fixed.choose(lane), fixed.choose(lane)], [Some(3), None]);
-        assert!(fixed.bind(2, 1));
+        assert_eq!([fixed.choose(lane, 0), fixed.choose(lane, 0)], [Some(3), None]);
+        assert!(fixed.bind(2, 1, 0));
         let lane = fixed.lane(&Header { dst_context: 1, ..Header::default() });
-        assert_eq!(fixed.choose(lane), Some(2), "hart 9 is hart 1, which has not bound it");
+        assert_eq!(fixed.choose(lane, 0), Some(2), "hart 9 is hart 1, which has not bound it");
         assert_eq!(fixed.context_of(lane), 1);
     }
 }

@@ -124,7 +124,7 @@ impl Dispatcher {
         self.idle_at = now + 1;
         if let Some(&(_, lane)) = self.arrivals.front().filter(|(at, _)| *at <= now) {
             self.arrivals.pop_front();
-            if let Some(hart) = global.head(lane).and_then(|_| selection.choose(lane)) {
+            if let Some(hart) = global.head(lane).and_then(|_| selection.choose(lane, now)) {
                 self.start(hart, lane, selection.context_of(lane), global, now);
             }
             return;
@@ -139,8 +139,10 @@ impl Dispatcher {
         }
         let lane = selection.lane_of(hart, context);
         if global.head(lane).is_some() {
-            self.start(hart, lane, context, global, now);
-        } else if !selection.release(hart, context) {
+            if let Some(hart) = selection.hand_on(hart, context, now) {
+                self.start(hart, lane, context, global, now);
+            }
+        } else if !selection.release(hart, context, now) {
             books.unmatched_done += 1;
         }
     }

@@ -87,6 +87,15 @@ impl Jbsq {
         true
     }
 
+    /// Describes the tables: by context, the harts that serve it and the messages of each.
+    pub fn describe(&self) -> String {
+        let row = |context: usize| {
+            let counts = &self.outstanding[context * self.harts..][..self.harts];
+            format!("context {context} at harts {:#b}, outstanding {counts:?}", self.bound[context])
+        };
+        (0..self.bound.len()).map(row).collect::<Vec<_>>().join("; ")
+    }
+
     /// Counts the messages of a context that are outstanding at a hart.
     pub fn outstanding(&self, hart: u8, context: u16) -> u16 {
         self.outstanding[usize::from(context) * self.harts + usize::from(hart)]

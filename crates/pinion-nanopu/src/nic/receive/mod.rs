@@ -34,6 +34,7 @@ use reassembly::{Reassembly, WORDS};
 use super::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
+use crate::hardware::JbsqSeat;
 use crate::hart_interface::HartInterface;
 use crate::machine::receive::{ReceiveSection, ReceiveSectionError};
 use crate::transport::{Change, EventKind};
@@ -158,8 +159,7 @@ impl Receive {
 
     /// Hears that a hart binds a context. Returns false for a context without a queue.
     pub fn bind(&mut self, hart: u8, context: u16, now: Cycle) -> bool {
-        let _ = now;
-        self.selection.bind(hart, context)
+        self.selection.bind(hart, context, now)
     }
 
     /// Hears that a hart is done with a message of a context, by an instruction that retires in
@@ -202,6 +202,7 @@ impl Receive {
         if self.dispatcher.waits() {
             self.pump(harts, listener);
         }
+        self.selection.clock(now);
         while self.stopped.is_none() {
             let [lookup, gone, dispatch, delivery, timer] = self.next_events();
             let at = lookup.min(gone).min(dispatch).min(delivery).min(timer);
@@ -225,6 +226,16 @@ impl Receive {
                 }
             }
         }
+    }
+
+    /// Puts a block into JBSQ's place, or beside it.
+    pub fn set_hardware(&mut self, seat: JbsqSeat) {
+        self.selection.set_hardware(seat);
+    }
+
+    /// Gives JBSQ's block, if it has one.
+    pub fn hardware(&self) -> Option<&JbsqSeat> {
+        self.selection.hardware()
     }
 
     /// Gives what became of every frame so far.

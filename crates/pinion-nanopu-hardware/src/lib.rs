@@ -1,0 +1,137 @@
+//! Blocks of hardware in the place of a nanoPU's units, or beside them.
+//!
+//! In: what neighbours give a unit, with its cycle. Out: what the block makes of it, which the node does
+//! in the unit's place, or compares with what the unit did. Units say what happens by its cycle, a block
+//! sees every one: a seat keeps what it is told until all of a cycle is known, and lets the block take the
+//! cycles up to there.
+
+mod jbsq;
+mod thread_scheduler;
+
+use std::fmt;
+
+use pinion_nanopu_machine::node::Machine;
+use pinion_sim::block::{Block, Needs};
+use pinion_sim::time::Clock;
+
+pub use jbsq::JbsqSeat;
+pub use thread_scheduler::{Did, Expected, SchedulerSeat};
+
+/// Counts cycles of the node's clock since reset.
+pub type Cycle = u64;
+
+/// Cycles that blocks are given to answer when nothing else goes on in the node.
+pub const PATIENCE_CYCLES: Cycle = 100_000;
+
+/// Names a unit that hardware can stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Core selection by JBSQ(n).
+    Jbsq,
+    /// Each hart's thread scheduler.
+    ThreadScheduler,
+}
+
+impl Unit {
+    /// All units that hardware can stand for.
+    pub const ALL: [Self; 2] = [Self::Jbsq, Self::ThreadScheduler];
+
+    /// Gives its name, which is its module's, too.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jbsq => "jbsq",
+            Self::ThreadScheduler => "thread_scheduler",
+        }
+    }
+
+    /// Gives how many of it a machine has.
+    pub const fn count(self, machine: &Machine) -> u32 {
+        match self {
+            Self::Jbsq => 1,
+            Self::ThreadScheduler => machine.core.count,
+        }
+    }
+
+    /// Says what a block needs to stand for it in a machine.
+    ///
+    /// # Errors
+    /// With what of the machine no block can do.
+    pub fn needs(self, machine: &Machine) -> Result<Needs, String> {
+        match self {
+            Self::Jbsq => jbsq::needs(machine),
+            Self::ThreadScheduler => thread_scheduler::needs(machine),
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Holds a block with the cycle it is in.
+#[derive(Debug)]
+struct Seat {
+    block: Box<dyn Block>,
+    /// Whether it runs beside the model.
+    compares: bool,
+    clock: Clock,
+    /// The cycle that it is in: all before it have ended.
+    cycle: Cycle,
+    /// What is wrong with what it does in this cycle.
+    wrong: Option<String>,
+    /// What has ended the run.
+    failure: Option<String>,
+}
+
+impl Seat {
+    fn new(block: Box<dyn Block>, compares: bool, machine: &Machine) -> Self {
+        let clock = Clock::from_hz(machine.clock.frequency_mhz * 1_000_000);
+        Self { block, compares, clock, cycle: 0, wrong: None, failure: None }
+    }
+
+    /// Ends the block's cycle; `about` tells what it was about, should it be wrong.
+    fn end_cycle(&mut self, about: impl FnOnce() -> String) {
+        if let Err(what) = self.wrong.take().map_or_else(|| self.block.end_cycle(), Err) {
+            let (cycle, time) = (self.cycle, self.clock.time(self.cycle));
+            self.failure = Some(format!("in cycle {cycle} ({time}) {what}\n  {}", about()));
+        }
+        self.cycle += 1;
+    }
+}
+
+/// Holds a unit's block, if it has one. A clone has none: hardware is not copied.
+#[derive(Debug)]
+pub struct InLoop<S>(Option<Box<S>>);
+
+impl<S> Default for InLoop<S> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<S> Clone for InLoop<S> {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}
+
+impl<S> InLoop<S> {
+    /// Puts a block into a unit's place, or beside it.
+    pub fn new(seat: S) -> Self {
+        Self(Some(Box::new(seat)))
+    }
+
+    /// Gives it, if there is one.
+    #[inline]
+    pub fn get(&self) -> Option<&S> {
+        self.0.as_deref()
+    }
+
+    /// Gives it, if there is one, to be told something.
+    #[inline]
+    pub fn get_mut(&mut self) -> Option<&mut S> {
+        self.0.as_deref_mut()
+    }
+}

@@ -1,0 +1,107 @@
+//! Lets blocks of hardware take every cycle, while the node goes from event to event.
+
+use pinion_sim::block::Block;
+
+use super::Node;
+use crate::Cycle;
+use crate::core::{Activity, interrupts};
+use crate::hardware::{JbsqSeat, PATIENCE_CYCLES, SchedulerSeat, Unit};
+use crate::machine::node::Machine;
+
+/// Says why a node stopped whose block went wrong.
+pub(super) const STOPPED: &str = "a block of hardware went wrong";
+
+/// Says whether a node has blocks, and since when nothing but they could do something.
+#[derive(Debug, Default)]
+pub(super) struct Loop {
+    has_blocks: bool,
+    active: Cycle,
+}
+
+impl Clone for Loop {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Node {
+    /// Puts blocks into the places of a unit, or beside it, before anything has happened; there are as many
+    /// as [`Unit::count`] says.
+    pub fn set_hardware(
+        &mut self,
+        unit: Unit,
+        blocks: Vec<Box<dyn Block>>,
+        compares: bool,
+        machine: &Machine,
+    ) {
+        self.hardware.has_blocks = true;
+        let mut blocks = blocks.into_iter();
+        match unit {
+            Unit::Jbsq => {
+                if let Some(block) = blocks.next() {
+                    self.receive.set_hardware(JbsqSeat::new(block, compares, machine));
+                }
+            }
+            Unit::ThreadScheduler => {
+                for ((hart, interface), block) in (0..).zip(&mut self.interfaces).zip(blocks) {
+                    interface.set_hardware(SchedulerSeat::new(block, compares, machine, hart));
+                }
+            }
+        }
+    }
+
+    /// Tells why a block has ended the run, if one has.
+    pub fn hardware_failure(&self) -> Option<&str> {
+        if !self.hardware.has_blocks {
+            return None;
+        }
+        let schedulers = self.interfaces.iter().filter_map(|interface| interface.hardware());
+        let jbsq = self.receive.hardware().and_then(JbsqSeat::failure);
+        jbsq.or_else(|| schedulers.filter_map(SchedulerSeat::failure).next())
+    }
+
+    /// Describes the blocks and what they have not answered.
+    pub fn describe_hardware(&self) -> Vec<String> {
+        let jbsq = self.receive.hardware().map(JbsqSeat::describe);
+        let schedulers = self.interfaces.iter().filter_map(|interface| interface.hardware());
+        jbsq.into_iter().chain(schedulers.map(SchedulerSeat::describe)).collect()
+    }
+
+    /// Lets the blocks take the cycles before `limit` of which everything is known.
+    pub(super) fn clock_hardware(&mut self, limit: Cycle) {
+        if !self.hardware.has_blocks {
+            return;
+        }
+        for index in 0..self.cores.len() {
+            let Some(seat) = self.interfaces[index].hardware() else { continue };
+            let (begun, compares) = (seat.cycle(), seat.compares());
+            if let Some(key) = self.cores[index].key() {
+                self.hardware.active = key;
+                self.interfaces[index].clock_hardware(key.min(limit));
+            } else if compares {
+                let wakes = self.wake_cycle(index).unwrap_or(Cycle::MAX);
+                self.interfaces[index].clock_hardware(limit.min(wakes));
+            } else {
+                // Nobody knows when it raises the line.
+                let limit = limit.min(begun + PATIENCE_CYCLES);
+                for cycle in begun..limit {
+                    if self.wake_cycle(index).is_some_and(|wakes| wakes <= cycle) {
+                        break;
+                    }
+                    self.interfaces[index].clock_hardware(cycle + 1);
+                }
+            }
+        }
+    }
+
+    /// Says whether no block will raise an interrupt that a hart waits for, should nothing else happen.
+    pub(super) fn hardware_rests(&self, now: Cycle) -> bool {
+        let waits = (0..self.cores.len()).any(|hart| {
+            let has_block = self.interfaces[hart].hardware().is_some_and(|seat| !seat.compares());
+            let core = &self.cores[hart];
+            let is_waiting = matches!(core.activity, Activity::Waiting { .. });
+            has_block && is_waiting && core.enabled_interrupts() & interrupts::NETWORK != 0
+        });
+        !waits || now >= self.hardware.active + PATIENCE_CYCLES
+    }
+}
