@@ -42,7 +42,9 @@ impl Network for NoNetwork {
     fn read_csr(&mut self, csr: u16, _: Cycle) -> Option<u64> {
         Some(u64::from(csr == NIC_READY))
     }
-    fn write_csr(&mut self, _: u16, _: u64, _: Cycle) {}
+    fn write_csr(&mut self, _: u16, _: u64, _: Cycle) -> bool {
+        true
+    }
     fn pop(&mut self, _: Cycle) -> Option<u64> {
         None
     }

@@ -16,6 +16,7 @@ mod hardware;
 mod port;
 mod program;
 mod requests;
+mod sleep;
 
 use std::collections::VecDeque;
 
@@ -23,7 +24,7 @@ use pinion_isa::elf::Image;
 
 use crate::Cycle;
 use crate::core::code::Code;
-use crate::core::{Activity, Core, CoreShape, RETIRE, interrupts};
+use crate::core::{Activity, Core, CoreShape, RETIRE};
 use crate::event::{Event, Listener};
 use crate::hart_interface::{Command, HartInterface};
 use crate::machine::node::Machine;
@@ -243,31 +244,6 @@ impl Node {
         (first.0, first.1, others)
     }
 
-    /// Gives the cycle in which something happens that a sleeping core waits for.
-    fn wake_cycle(&self, index: usize) -> Option<Cycle> {
-        let (core, interface) = (&self.cores[index], &self.interfaces[index]);
-        let from = core.decode_cycle() + 1;
-        let enabled = core.enabled_interrupts();
-        let pulse =
-            (enabled & interrupts::NETWORK != 0).then(|| interface.interrupt_at(from)).flatten();
-        let timer = self.memory.devices.timer_at(index as u32);
-        let timer =
-            (enabled & interrupts::TIMER != 0 && timer != Cycle::MAX).then(|| timer.max(from));
-        let software = (enabled & interrupts::SOFTWARE != 0
-            && self.memory.devices.software(index as u32))
-        .then_some(from);
-        let words = match core.activity {
-            // Words for another context count too: the loop's next idle write asks for that thread.
-            Activity::Polling { .. } => interface
-                .next_arrival(from)
-                .into_iter()
-                .chain(interface.ready_from(from + RETIRE))
-                .min(),
-            _ => None,
-        };
-        [pulse, timer, software, words].into_iter().flatten().min()
-    }
-
     /// Does everything in the network up to and including cycle `now`.
     fn advance(&mut self, now: Cycle, sink: &mut impl Sink, listener: &mut impl Listener) {
         for hart in 0..self.posts.len() {
@@ -302,6 +278,10 @@ impl Node {
                     continue;
                 }
                 PostKind::Csr { csr, value } => (csr, value),
+                PostKind::Idle => {
+                    interface.idle(post.at);
+                    continue;
+                }
             };
             match interface.write_csr(csr, value, post.at) {
                 Some(Command::Bind { context }) => {
@@ -352,6 +332,7 @@ impl Node {
         // Others may still post from three cycles after their next instruction on; what that does
         // reaches this core a cycle later at the earliest.
         let known = network.min(others.saturating_add(RETIRE + 1));
+        let alone = others == Cycle::MAX && self.sleep_but(index);
         let core = &mut self.cores[index];
         let room = if self.back_pressure {
             let posted = self.posts[index].iter().filter(|post| post.is_word()).count();
@@ -365,6 +346,8 @@ impl Node {
             posts: &mut self.posts[index],
             known,
             room,
+            alone,
+            end,
             hears_retired: listener.interest().retired,
             listener,
         };
@@ -392,27 +375,6 @@ impl Node {
             }
         }
         heard
-    }
-
-    /// Wakes a sleeping core.
-    fn wake(&mut self, index: usize, listener: &mut impl Listener) {
-        let Some(at) = self.wake_cycle(index) else { return };
-        let core = &mut self.cores[index];
-        if let Activity::Polling { .. } = core.activity {
-            core.wake_from_poll(at.saturating_sub(1));
-            self.interfaces[index].release_message_timer(core.decode_cycle() + RETIRE);
-            return;
-        }
-        let mut port = Port {
-            hart: index as u8,
-            interface: &mut self.interfaces[index],
-            posts: &mut self.posts[index],
-            known: at,
-            room: usize::MAX,
-            hears_retired: true,
-            listener,
-        };
-        core.wake_from_wfi(at, &self.memory, &mut port);
     }
 
     /// Gives the cycle up to which everything in the network has happened.

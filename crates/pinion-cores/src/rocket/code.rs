@@ -34,6 +34,10 @@ pub enum Kind {
     Store,
     /// Read of `lnicrdy` and nothing else.
     Ready,
+    /// Read of `lmsgsrdy` and nothing else.
+    Poll,
+    /// The idle command and nothing else.
+    Idle,
     /// Anything else, and what touches the network: left to the reference.
     Other,
 }
@@ -76,16 +80,33 @@ impl Slot {
             Class::JumpRegister => Kind::JumpRegister,
             Class::Load => Kind::Load,
             Class::Store => Kind::Store,
-            Class::Csr if is_ready_read(&instruction) => Kind::Ready,
+            Class::Csr if reads_only(&instruction, csr::NIC_READY) => Kind::Ready,
+            Class::Csr if reads_only(&instruction, csr::MESSAGES_READY) => Kind::Poll,
+            Class::Csr if is_idle(&instruction) => Kind::Idle,
             _ => Kind::Other,
         };
         Self { instruction, kind, reads_net, writes_net }
     }
 }
 
-/// Tells whether an instruction reads `lnicrdy` and does nothing else.
-fn is_ready_read(i: &Instruction) -> bool {
-    i.op == Op::Csrrs && i.rs1 == 0 && i.rd != 0 && i.csr() == csr::NIC_READY
+/// Tells whether an instruction reads a CSR and does nothing else.
+fn reads_only(i: &Instruction, number: u16) -> bool {
+    i.op == Op::Csrrs && i.rs1 == 0 && i.rd != 0 && i.csr() == number
+}
+
+/// Tells whether an instruction gives the idle command and does nothing else.
+fn is_idle(i: &Instruction) -> bool {
+    let command = immediate(i) == csr::IDLE_COMMAND;
+    i.op == Op::Csrrwi && i.rd == 0 && command && i.csr() == csr::USER_COMMAND
+}
+
+/// Where a decoded CSR instruction keeps its five-bit immediate: above the CSR's number.
+const IMMEDIATE_SHIFT: u32 = 16;
+const IMMEDIATE_BITS: i32 = 31;
+
+/// Gives the immediate of a CSR instruction that has one.
+pub(super) fn immediate(i: &Instruction) -> u64 {
+    (i.imm >> IMMEDIATE_SHIFT & IMMEDIATE_BITS) as u64
 }
 
 /// Holds the decoded slots of the address range that the program's code lies in.

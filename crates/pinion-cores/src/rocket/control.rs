@@ -3,23 +3,15 @@
 
 use pinion_isa::{Cause, Exception, Instruction, Op, Outcome, csr};
 
-use super::code::NET_TX;
+use super::code::{NET_TX, immediate};
 use super::network::{self, Network, is_network_csr};
 use super::run::Going;
 use super::{Activity, Change, Core, RETIRE};
 use crate::Cycle;
 use crate::port::MemoryPort;
 
-/// Where a decoded CSR instruction keeps its five-bit immediate: above the CSR's number.
-const IMMEDIATE_SHIFT: u32 = 16;
-const IMMEDIATE_BITS: i32 = 31;
 /// Bits of an integer register's number.
 const X_BITS: u8 = 31;
-
-/// Gives the immediate of a CSR instruction that has one.
-fn immediate(i: &Instruction) -> u64 {
-    (i.imm >> IMMEDIATE_SHIFT & IMMEDIATE_BITS) as u64
-}
 
 impl Core {
     #[inline(never)]
@@ -114,9 +106,9 @@ impl Core {
         if let Some(new) = new {
             let idle = number == network::csr::USER_COMMAND && new == network::csr::IDLE_COMMAND;
             self.effects += u64::from(!idle);
-            network.write_csr(number, new, now);
-            // What follows from it must be settled before anything decodes later than it.
-            self.limit = self.limit.min(now);
+            if network.write_csr(number, new, now) {
+                self.limit = self.limit.min(now);
+            }
         }
         self.hart.set_x(i.rd, old);
         self.hart.pc = pc.wrapping_add(u64::from(i.length));

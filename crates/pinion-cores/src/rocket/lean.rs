@@ -2,23 +2,32 @@
 //! other, without asking each time what only others can change.
 //!
 //! In: slots of decoded code. Out: instructions retired in the cycles of the reference (`run.rs`). What
-//! is not for this loop it leaves to the reference untouched: the network, misses, traps, interrupts,
-//! devices, and whatever is seldom. Nobody hears of single instructions here.
+//! is not for this loop it leaves to the reference untouched: misses, traps, interrupts, devices, all of the
+//! network but polls, and whatever is seldom. Nobody hears of single instructions here.
 
 use pinion_isa::{Instruction, Outcome};
 
 use super::code::{Code, Kind};
+use super::network::{Network, csr};
 use super::predictor::Flow;
 use super::run::LINK_USE_CYCLES;
-use super::{Activity, Core};
+use super::{Activity, Core, RETIRE};
 use crate::Cycle;
 use crate::port::MemoryPort;
+
+/// Integer registers.
+const INTEGERS: usize = 32;
 
 impl Core {
     /// Runs until an instruction comes that is not for this loop, or that cannot decode before the
     /// core's limit and the next interrupt.
-    pub(super) fn run_lean<M: MemoryPort>(&mut self, code: &mut Code, memory: &mut M) {
-        let end = self.limit.min(self.attention);
+    pub(super) fn run_lean<M: MemoryPort, N: Network>(
+        &mut self,
+        code: &mut Code,
+        memory: &mut M,
+        network: &mut N,
+    ) {
+        let mut end = self.limit.min(self.attention);
         loop {
             if self.turns.repeats {
                 self.repeat_turns(code, memory);
@@ -44,6 +53,15 @@ impl Core {
                 Kind::Branch => self.branch_lean(i, pc, t),
                 Kind::Jump | Kind::JumpRegister => self.jump_lean(slot.kind, i, pc, t),
                 Kind::Load => self.load_lean(i, pc, t, memory),
+                Kind::Poll => match self.poll_lean(i, pc, t, network) {
+                    true => continue,
+                    false => return,
+                },
+                Kind::Idle => {
+                    self.idle_lean(i, pc, t, network);
+                    end = self.limit.min(self.attention);
+                    continue;
+                }
                 _ => self.store_lean(i, pc, t, code, memory),
             };
             if let Some(ahead) = self.ahead.take() {
@@ -56,6 +74,49 @@ impl Core {
             if !goes_on {
                 return;
             }
+        }
+    }
+
+    /// Polls, if what the network holds then is settled; `false`: it is not, or the core sleeps now.
+    #[inline(always)]
+    fn poll_lean<N: Network>(
+        &mut self,
+        i: &Instruction,
+        pc: u64,
+        t: Cycle,
+        network: &mut N,
+    ) -> bool {
+        let now = t + RETIRE;
+        if network.known_until() <= now {
+            return false;
+        }
+        let Some(words) = network.read_csr(csr::MESSAGES_READY, now) else { return false };
+        self.hart.x[usize::from(i.rd) % INTEGERS] = words;
+        self.csr_done(i, pc, t);
+        self.set_ready(i.rd, t + self.timing.csr_use_cycles);
+        if words == 0 {
+            self.poll(pc, t);
+        }
+        self.activity == Activity::Running
+    }
+
+    #[inline(always)]
+    fn idle_lean<N: Network>(&mut self, i: &Instruction, pc: u64, t: Cycle, network: &mut N) {
+        let now = t + RETIRE;
+        if network.write_csr(csr::USER_COMMAND, csr::IDLE_COMMAND, now) {
+            self.limit = self.limit.min(now);
+        }
+        self.csr_done(i, pc, t);
+    }
+
+    /// Ends an access to a CSR of the network.
+    #[inline(always)]
+    fn csr_done(&mut self, i: &Instruction, pc: u64, t: Cycle) {
+        self.hart.pc = pc.wrapping_add(u64::from(i.length));
+        self.hart.instret += 1;
+        self.decode = t;
+        if self.unit_register != 0 {
+            self.wants_write_port(t);
         }
     }
 

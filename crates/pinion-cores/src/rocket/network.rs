@@ -56,8 +56,9 @@ pub trait Network {
     }
     /// Reads a CSR in an instruction that retires in `now`; `None` if there is no such CSR.
     fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64>;
-    /// Writes a CSR in an instruction that retires in `now`.
-    fn write_csr(&mut self, csr: u16, value: u64, now: Cycle);
+    /// Writes a CSR in an instruction that retires in `now`; tells whether others must see that before
+    /// anything decodes later.
+    fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> bool;
     /// Pops a word for an instruction that decodes in `now`; `None` from an empty queue.
     fn pop(&mut self, now: Cycle) -> Option<u64>;
     /// Sends a word that is written in `now`.

@@ -40,7 +40,7 @@ impl Core {
         let leaves_out = !network.hears_retired();
         while matches!(self.activity, Activity::Running) {
             if leaves_out && !self.protected {
-                self.run_lean(code, memory);
+                self.run_lean(code, memory, network);
                 if self.activity != Activity::Running {
                     return;
                 }

@@ -98,6 +98,16 @@ impl HartInterface {
         self.scheduler.running()
     }
 
+    /// Tells whether the context that runs is the only one that is bound: nothing asks for another.
+    pub fn has_one_thread(&self) -> bool {
+        self.scheduler.lone()
+    }
+
+    /// Hears that the program has nothing to do, by an instruction that retires in `now`.
+    pub fn idle(&mut self, now: Cycle) {
+        self.scheduler.checkpoint(false, now, &self.queues);
+    }
+
     /// Gives the cycle in which the NIC is out of reset.
     pub fn ready_at(&self) -> Cycle {
         self.section.ready_cycle

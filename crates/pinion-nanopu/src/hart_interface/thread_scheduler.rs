@@ -351,7 +351,7 @@ impl ThreadScheduler {
     }
 
     /// Tells whether interrupts are out of the question: the only thread runs.
-    fn lone(&self) -> bool {
+    pub fn lone(&self) -> bool {
         self.bound.len() == 1 && self.bound[0] == self.running
     }
 

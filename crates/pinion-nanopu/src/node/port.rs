@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::Cycle;
-use crate::core::{Network, Waits};
+use crate::core::network::csr;
+use crate::core::{Network, RETIRE, Waits};
 use crate::event::{Event, Listener, Told};
 use crate::hart_interface::HartInterface;
 use crate::waypoint::Waypoint;
@@ -29,6 +30,9 @@ pub(super) enum PostKind {
         /// The value.
         value: u64,
     },
+    /// The idle command of a hart that runs alone and has one thread: it concerns nobody but the hart's
+    /// interface, which takes it before anything that comes later.
+    Idle,
 }
 
 impl Post {
@@ -45,6 +49,10 @@ pub(super) struct Port<'a, L> {
     pub posts: &'a mut VecDeque<Post>,
     pub known: Cycle,
     pub room: usize,
+    /// No other hart runs, or will before the NIC's next event.
+    pub alone: bool,
+    /// The cycle in which the node stops: what is written from there on is seen when it goes on.
+    pub end: Cycle,
     pub listener: &'a mut L,
     pub hears_retired: bool,
 }
@@ -52,15 +60,40 @@ pub(super) struct Port<'a, L> {
 impl<L> Port<'_, L> {
     /// Posts in order of time: results that come late may be overtaken.
     fn post(&mut self, at: Cycle, kind: PostKind) {
+        if self.posts.back().is_none_or(|post| post.at <= at) {
+            return self.posts.push_back(Post { at, kind });
+        }
         let place = self.posts.iter().rposition(|post| post.at <= at).map_or(0, |last| last + 1);
         self.posts.insert(place, Post { at, kind });
+    }
+
+    /// Lets the interface take idle commands that were written up to cycle `to`.
+    fn take_idle(&mut self, to: Cycle) {
+        while let Some(&Post { at, kind: PostKind::Idle }) = self.posts.front() {
+            if at > to {
+                break;
+            }
+            self.posts.pop_front();
+            self.interface.idle(at);
+        }
+    }
+
+    /// Tells whether a command is idle and may wait until the interface takes it: the thread scheduler has
+    /// nothing to choose, and the NIC nothing to take first.
+    fn may_idle_alone(&self, csr: u16, value: u64) -> bool {
+        self.alone
+            && (csr, value) == (csr::USER_COMMAND, csr::IDLE_COMMAND)
+            && self.interface.has_one_thread()
+            && self.posts.iter().all(|post| matches!(post.kind, PostKind::Idle))
     }
 }
 
 impl<L: Listener> Network for Port<'_, L> {
     fn known_until(&self) -> Cycle {
         // What this core itself posted and nobody has seen yet is not settled either.
-        let own = self.posts.iter().find(|post| !post.is_word());
+        let is_idle = |post: &Post| matches!(post.kind, PostKind::Idle) && post.at < self.end;
+        let waits = |post: &&Post| !post.is_word() && !is_idle(post);
+        let own = self.posts.iter().find(waits);
         own.map_or(self.known, |post| self.known.min(post.at))
     }
 
@@ -69,14 +102,18 @@ impl<L: Listener> Network for Port<'_, L> {
     }
 
     fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
+        self.take_idle(now);
         self.interface.read_csr(csr, now)
     }
 
-    fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) {
-        self.post(now, PostKind::Csr { csr, value });
+    fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> bool {
+        let idle = self.may_idle_alone(csr, value);
+        self.post(now, if idle { PostKind::Idle } else { PostKind::Csr { csr, value } });
+        !idle
     }
 
     fn pop(&mut self, now: Cycle) -> Option<u64> {
+        self.take_idle(now);
         self.listener.event(now, Event::ReceivePop { hart: self.hart });
         let word = self.interface.pop(now);
         self.listener.taken(self.hart, now, self.interface.context(), word);
@@ -121,6 +158,7 @@ impl<L: Listener> Network for Port<'_, L> {
     }
 
     fn trapped(&mut self, at: Cycle) {
+        self.take_idle(at.saturating_sub(RETIRE));
         self.listener.event(at, Event::Trap { hart: self.hart });
         self.interface.interrupt_taken(at);
     }

@@ -15,6 +15,11 @@ const ELSEWHERE: [u32; 6] = [0xb000_23f3, 0x1fc3_f393, 0x3400_2373, 0x0063_83b3,
 /// Waits until the NIC is out of reset: csrr x5, lnicrdy; beqz x5, -4.
 const START: [u32; 2] = [0x0570_22f3, 0xfe02_8ee3];
 
+/// Waits until words come: csrr x5, lmsgsrdy; bnez x5, 12; csrwi lnicucmd, 2; j -12.
+const WAIT: [u32; 4] = [0x0520_22f3, 0x0002_9663, 0x0561_5073, 0xff5f_f06f];
+/// Words are there in some cycles of so many.
+const WORDS: Cycle = 777;
+
 /// A network whose interrupt line goes up every so many cycles, and that is in reset for a while.
 struct Line {
     stub: Stub,
@@ -33,11 +38,12 @@ impl Network for Line {
     fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
         match csr {
             network::csr::NIC_READY => Some(u64::from(now >= self.ready)),
+            network::csr::MESSAGES_READY => Some(u64::from(now % WORDS < WORDS / 8)),
             _ => self.stub.read_csr(csr, now),
         }
     }
-    fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) {
-        self.stub.write_csr(csr, value, now);
+    fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> bool {
+        self.stub.write_csr(csr, value, now)
     }
     fn pop(&mut self, now: Cycle) -> Option<u64> {
         Some(now)
@@ -86,8 +92,10 @@ fn instruction(random: &mut Xorshift64) -> u32 {
             0x8067,      // ret
             0x000f_0f93, // x31 from x30
             0xb000_2073 | rd << 7,
-            0x0ff0_000f, // fence
-        ][draw(6) as usize],
+            0x0ff0_000f,           // fence
+            0x0520_2073 | rd << 7, // csrr rd, lmsgsrdy
+            0x0561_5073,           // csrwi lnicucmd, 2: idle
+        ][draw(8) as usize],
         _ => draw(1 << 16) << 16 | draw(1 << 16),
     }
 }
@@ -131,7 +139,8 @@ fn slices(program: &[u8], seed: u64, deaf: bool) -> (Vec<String>, u64, u64) {
         left_out += std::mem::take(&mut core.turns.left_out);
         let mix = |sum: u64, word: usize| sum.rotate_left(5).wrapping_add(memory.read(8 * word));
         let (bytes, sent) = ((0..0xc00).fold(0, mix), std::mem::take(&mut line.stub.sent));
-        seen.push(format!("{} {sent:?} {bytes:x}", state(&mut core)));
+        let idle = std::mem::take(&mut line.stub.idle);
+        seen.push(format!("{} {sent:?} {idle:?} {bytes:x}", state(&mut core)));
     }
     (seen, core.hart.instret, left_out)
 }
@@ -144,7 +153,7 @@ fn agrees_with_the_reference() {
     let (mut retired, mut left_out) = (0, 0);
     for number in 0..PROGRAMS {
         let words = (0..PROGRAM_BYTES / 4).map(|_| instruction(&mut random));
-        let words = START.into_iter().chain(words);
+        let words = START.into_iter().chain(WAIT).chain(words);
         let mut program: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
         if number % 2 == 0 {
             // Half a word on: instructions lie in two words, and some begin within others.

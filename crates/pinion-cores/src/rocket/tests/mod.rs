@@ -18,6 +18,8 @@ use crate::testing::Flat;
 struct Stub {
     words: VecDeque<u64>,
     sent: Vec<u64>,
+    /// When it was told that there is nothing to do.
+    idle: Vec<Cycle>,
     bound: bool,
     /// Nobody wants to hear of every instruction.
     deaf: bool,
@@ -34,8 +36,13 @@ impl Network for Stub {
             _ => 0,
         })
     }
-    fn write_csr(&mut self, csr: u16, _: u64, _: Cycle) {
+    fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> bool {
         self.bound |= csr == network::csr::NIC_COMMAND;
+        let idle = (csr, value) == (network::csr::USER_COMMAND, network::csr::IDLE_COMMAND);
+        if idle {
+            self.idle.push(now);
+        }
+        !idle
     }
     fn pop(&mut self, _: Cycle) -> Option<u64> {
         self.words.pop_front()
