@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use pinion_spin::scene::X86Registers;
 
+use crate::entry::Entry;
 use crate::outbox::Ports;
 
 /// Where the first worker's block lies: behind everything the NIC has.
@@ -42,6 +43,12 @@ pub struct Block {
     pub engine_stack: u64,
     /// [`IDLE`], [`HANDLER`] or [`SERVICE`].
     pub state: AtomicU32,
+    /// Not 0 where tasks have more scratchpads than the published register file.
+    pub is_wide: u32,
+    /// Points at the handler that runs, or ran last, with its packet.
+    pub entry: *const Entry,
+    /// Points behind the last that is to run.
+    pub behind: *const Entry,
     /// Number of handlers begun and ended: odd while one runs.
     pub sequence: AtomicU64,
     /// The sequence number of the handler that the watchdog has stopped.

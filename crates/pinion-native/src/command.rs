@@ -5,6 +5,7 @@ use std::ptr;
 
 use pinion_spin::{Fault, Refused};
 
+use crate::entry::Entry;
 use crate::layout::ContextLayout;
 use crate::outbox::{Ports, Sent};
 use crate::scene::Stop;
@@ -53,7 +54,7 @@ unsafe fn send(ports: &mut Ports, address: u32, bytes: u32) -> Result<(), &'stat
     // SAFETY: the range was checked to be the NIC's; other handlers may write it, as on the NIC.
     let frame = unsafe { std::slice::from_raw_parts(address as *const u8, bytes as usize) };
     outbox.bytes.extend_from_slice(frame);
-    let packet = ports.packet;
+    let packet = ports.entry.packet;
     outbox.sent.push(Sent { start, bytes: bytes as usize, packet, time_ns });
     ports.first_sent_ns.get_or_insert(time_ns);
     Ok(())
@@ -119,13 +120,14 @@ fn within((start, length): (u32, u32), address: u32, bytes: u32) -> bool {
 /// memory and scratchpads, static data, its stack.
 fn check_nic(ports: &Ports, address: u32, bytes: u32) -> Result<(), &'static str> {
     // SAFETY: the worker points at its context before a handler runs.
-    let context: &ContextLayout = unsafe { &*ports.context };
+    let context: &ContextLayout = unsafe { &*ports.entry.context };
     let (stride, clusters) = ports.clusters;
     let scratchpad = |cluster: u32| {
         let (start, length) = context.scratchpad;
         within((start + cluster * stride, length), address, bytes)
     };
-    let own = [ports.l2_packet, ports.l1_packet, context.handler_memory];
+    let Entry { l1_packet, l2_packet: [packet, _], bytes: packet_bytes, .. } = ports.entry;
+    let own = [(packet, packet_bytes), l1_packet.into(), context.handler_memory];
     let is_own = own.into_iter().chain(ports.common).any(|range| within(range, address, bytes));
     if is_own || (0..clusters).any(scratchpad) {
         return Ok(());
@@ -136,7 +138,7 @@ fn check_nic(ports: &Ports, address: u32, bytes: u32) -> Result<(), &'static str
 /// Checks that a command stays within its context's host memory, and finds the place.
 fn check_host(ports: &Ports, address: u64, bytes: u32) -> Result<*mut u8, &'static str> {
     // SAFETY: the worker points at its context before a handler runs.
-    let (start, length) = unsafe { (*ports.context).host };
+    let (start, length) = unsafe { (*ports.entry.context).host };
     let offset = address.checked_sub(start);
     let fits = |offset: u64| offset + u64::from(bytes) <= u64::from(length);
     match offset {

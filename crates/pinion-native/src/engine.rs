@@ -1,12 +1,15 @@
 //! The engine: a frame's way from matching to its message's handlers.
 //!
-//! With one worker everything runs on the caller's thread, a frame at a time; with more, this thread
-//! matches, keeps messages in order and hands jobs out, and the workers' threads run handlers.
+//! With one worker everything runs on the caller's thread, packets that are messages of their own some at
+//! a time, others one by one; with more, this thread matches, keeps messages in order and hands jobs out,
+//! and the workers' threads run handlers.
 
+mod alone;
 mod start;
 mod tell;
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,7 +17,7 @@ use pinion_isa::elf::Image;
 use pinion_sim::Time;
 use pinion_spin::listener::DropReason;
 use pinion_spin::matching::{MatchingEngine, Verdict};
-use pinion_spin::{ContextId, Event, ExecutionContext, HandlerKind, Listener, Machine, Totals};
+use pinion_spin::{ContextId, Event, ExecutionContext, Listener, Machine, Totals};
 
 use crate::crew::{Crew, Results};
 use crate::error::NativeError;
@@ -29,8 +32,8 @@ use crate::{services, signals};
 use start::{check_cluster_data, initialise, man};
 use tell::{tell_handler, tell_packet};
 
-/// With several workers, looks for results after so many frames.
-const FRAMES_PER_LOOK: u32 = 32;
+/// Looks for results after so many frames.
+const FRAMES_PER_LOOK: u32 = 64;
 
 /// Says what to run.
 pub struct Setup<'a> {
@@ -80,8 +83,12 @@ pub struct Engine {
     totals: Totals,
     busy_ns: u64,
     next_number: u64,
-    /// The slot of packets that are messages of their own, of the inline worker.
-    alone: u32,
+    /// Packets whose handlers wait to be run.
+    waiting: u64,
+    /// What is free of the slots of packets that are messages of their own, of the inline worker.
+    alone: Range<u32>,
+    /// All of them.
+    alone_slots: Range<u32>,
     since_look: u32,
     is_inline: bool,
     handlers: bool,
@@ -129,7 +136,7 @@ impl Engine {
         let outbox = initialise(&mut crew[0], setup.image, machine)?;
         let (workers, watched) = man(crew)?;
         let mut packets = Packets::new(machine);
-        let alone = packets.reserve();
+        let alone_slots = packets.reserve(alone::SLOTS);
         Ok(Self {
             matching: setup.matching,
             mpq: Mpq::new(machine.mpq.count),
@@ -140,7 +147,9 @@ impl Engine {
             totals: Totals::default(),
             busy_ns: 0,
             next_number: 0,
-            alone,
+            waiting: 0,
+            alone: alone_slots.clone(),
+            alone_slots,
             since_look: 0,
             is_inline: setup.workers <= 1,
             handlers: setup.handlers,
@@ -173,8 +182,9 @@ impl Engine {
         if let Some(queue) = alone
             && !self.shared.timed
         {
-            self.run_alone((number, context, message.id, queue), seen);
+            self.add_alone((number, context, message.id, queue), seen);
         } else {
+            self.run_waiting();
             let packet = Packet {
                 number,
                 tag: frame.tag,
@@ -231,7 +241,7 @@ impl Engine {
     pub fn totals(&self) -> Totals {
         let mhz = u128::from(self.shared.machine.clock.frequency_mhz);
         Totals {
-            resident: self.packets.inside(),
+            resident: self.packets.inside() + self.waiting,
             busy_cycles: (u128::from(self.busy_ns) * mhz / 1000) as u64,
             ..self.totals.clone()
         }
@@ -243,12 +253,14 @@ impl Engine {
     }
 
     /// Copies host memory out; `false`: it lies outside the contexts' windows.
-    pub fn read_host(&self, address: u64, to: &mut [u8]) -> bool {
+    pub fn read_host(&mut self, address: u64, to: &mut [u8]) -> bool {
+        self.run_waiting();
         self.shared.memory.read_host(address, to)
     }
 
     /// Copies into host memory; `false`: it lies outside the contexts' windows.
-    pub fn write_host(&self, address: u64, from: &[u8]) -> bool {
+    pub fn write_host(&mut self, address: u64, from: &[u8]) -> bool {
+        self.run_waiting();
         self.shared.memory.write_host(address, from)
     }
 
@@ -267,56 +279,6 @@ impl Engine {
         }
         let time = self.time();
         listener.hear(&Event::Dropped { time, reason, frame });
-    }
-
-    /// Runs the handlers of a message that is one packet, without its queue: the shortest way. The
-    /// packet is given by number, context, message and the queue that it would take.
-    #[inline]
-    fn run_alone(&mut self, (packet, context, message, queue): (u64, u32, u32, u32), seen: &[u8]) {
-        let (l2_address, bytes) = (self.alone, seen.len() as u32);
-        // SAFETY: the reserved slot is as large as the largest packet, and no handler runs.
-        unsafe { place(seen, l2_address) };
-        self.totals.processed += 1;
-        let layout = &self.shared.contexts[context as usize];
-        let Workers::Inline(worker) = &mut self.workers else { return };
-        for handler in layout.handlers {
-            if handler != 0 {
-                let given = Given { handler, context, message, queue, packet, l2_address, bytes };
-                worker.execute(layout, given);
-            }
-        }
-    }
-
-    /// Does the same with times, and tells about handlers and packet.
-    fn run_alone_timed(
-        &mut self,
-        mut packet: Packet,
-        queue: u32,
-        seen: &[u8],
-        listener: &mut dyn Listener,
-    ) {
-        let l2_address = self.alone;
-        // SAFETY: the reserved slot is as large as the largest packet, and no handler runs.
-        unsafe { place(seen, l2_address) };
-        self.totals.processed += 1;
-        let layout = &self.shared.contexts[packet.context as usize];
-        let Workers::Inline(worker) = &mut self.workers else { return };
-        let kinds = [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion];
-        for (&handler, kind) in layout.handlers.iter().zip(kinds) {
-            if handler == 0 {
-                continue;
-            }
-            let Packet { context, message, number, bytes, .. } = packet;
-            let given =
-                Given { handler, context, message, queue, packet: number, l2_address, bytes };
-            let job = Job { given, kind, slot: 0, frees: false };
-            let done = Done { job, worker: 0, ran: worker.execute(layout, given) };
-            self.busy_ns += packet.note(&done);
-            if self.handlers {
-                tell_handler(&done, &self.shared.machine, listener);
-            }
-        }
-        tell_packet(&packet, &self.shared.machine, listener);
     }
 
     /// Puts a packet into its message's queue; `false`: there is none.
@@ -442,6 +404,7 @@ impl Engine {
     /// Tells what came out of the inline worker, and of `init_handlers`.
     #[inline]
     fn tell_inline(&mut self, listener: &mut dyn Listener) {
+        self.run_waiting();
         let mut outbox = std::mem::take(&mut self.spare);
         if !outbox.is_empty() {
             self.tell(0, &mut outbox, listener);

@@ -6,7 +6,7 @@ use pinion_spin::{ExecutionContext, HandlerKind, Machine};
 pub const L2_STATIC_BYTES: u32 = 0x10000;
 /// The first word of the task registers; those of machines with more than four clusters are at
 /// [`WIDE_TASK`] (the SDK's `pinion_map.h`).
-const TASK: usize = 0x08 / 4;
+pub const TASK: usize = 0x08 / 4;
 const WIDE_TASK: usize = 0x100 / 4;
 /// The published register file has four scratchpads.
 const PUBLISHED_SCRATCHPADS: usize = 4;
@@ -22,6 +22,8 @@ pub struct ContextLayout {
     pub task: [u32; TASK_WORDS],
     /// The handlers' addresses, 0 for none: header, payload, completion.
     pub handlers: [u32; 3],
+    /// The handler that each packet has which is a message of its own, if that is one.
+    pub only_handler: Option<u32>,
     /// The context's handler memory.
     pub handler_memory: (u32, u32),
     /// Its scratchpad in cluster 0.
@@ -52,6 +54,11 @@ impl TaskWords {
             true => Self { start: WIDE_TASK, scratchpads: clusters },
             false => Self { start: TASK, scratchpads: PUBLISHED_SCRATCHPADS },
         }
+    }
+
+    /// Tells whether they are not where the published register file has them.
+    pub const fn is_wide(&self) -> bool {
+        self.start != TASK
     }
 
     /// Counts the words of a task.
@@ -94,10 +101,17 @@ impl ContextLayout {
         task.resize(TASK_WORDS, 0);
         let kinds = [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion];
         let address = |kind| context.handler(kind).map_or(0, |handler| handler.address);
+        let handlers = kinds.map(address);
         let limit_cycles = watchdog_cycles(machine, context);
         Self {
             task: task.try_into().unwrap_or([0; TASK_WORDS]),
-            handlers: kinds.map(address),
+            handlers,
+            only_handler: match handlers.map(|handler| (handler != 0).then_some(handler)) {
+                [Some(only), None, None] | [None, Some(only), None] | [None, None, Some(only)] => {
+                    Some(only)
+                }
+                _ => None,
+            },
             handler_memory: (context.handler_memory_address, context.handler_memory_bytes),
             scratchpad: (scratchpad(0), context.scratchpad_bytes),
             host: (context.host_memory_address, context.host_memory_bytes),

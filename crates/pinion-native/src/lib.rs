@@ -14,7 +14,7 @@
 //! | workers: inline, or threads with mailboxes | `crew.rs`, `worker.rs` |
 //! | the NIC's memories, at the NIC's addresses | `memory.rs` |
 //! | a worker's block: registers, task, stack | `block.rs` |
-//! | calling a handler, and leaving one that crashed | `enter.rs`, `signals.rs`, `watchdog.rs` |
+//! | calling handlers, and leaving one that crashed | `entry.rs`, `enter.rs`, `signals.rs`, `watchdog.rs` |
 //! | commands and other services | `services.rs`, `command.rs` |
 //! | all of it in a process behind walls | `confined/` |
 //!
@@ -34,6 +34,7 @@ mod confined;
 mod crew;
 mod engine;
 mod enter;
+mod entry;
 mod error;
 mod instructions;
 mod layout;

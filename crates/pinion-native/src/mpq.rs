@@ -88,7 +88,8 @@ impl Mpq {
             return None;
         }
         let is_free = |index: &u32| self.queues[*index as usize].message.is_free();
-        (0..count).map(|step| message.wrapping_add(step) % count).find(is_free)
+        // A power of two.
+        (0..count).map(|step| message.wrapping_add(step) & (count - 1)).find(is_free)
     }
 
     /// Counts tasks given out and not yet completed.

@@ -3,7 +3,7 @@
 
 use pinion_spin::{Fault, HandlerKind};
 
-use crate::layout::ContextLayout;
+use crate::entry::Entry;
 use crate::scene::{Kept, STACK_POINTER, Stop};
 
 /// Bytes of the longest instruction.
@@ -93,20 +93,8 @@ impl Outbox {
 pub struct Ports {
     /// Takes what comes out.
     pub outbox: Outbox,
-    /// Lays out the running handler's context.
-    pub context: *const ContextLayout,
-    /// The running handler's address.
-    pub handler: u32,
-    /// Its context.
-    pub context_id: u32,
-    /// Its message.
-    pub message: u32,
-    /// Numbers its packet.
-    pub packet: u64,
-    /// Its packet in L1: address and bytes.
-    pub l1_packet: (u32, u32),
-    /// Its packet in L2: address and bytes.
-    pub l2_packet: (u32, u32),
+    /// The running handler and its packet, as of its last command or its fault.
+    pub entry: Entry,
     /// Bounds what every handler may name in commands: static data, the worker's own stack.
     pub common: [(u32, u32); 2],
     /// The distance from one cluster's L1 to the next, and how many there are.
@@ -139,7 +127,8 @@ impl Ports {
         let (stack, stack_bytes) = self.common[1];
         let end = u64::from(stack) + u64::from(stack_bytes);
         let pointer = stop.registers[STACK_POINTER].clamp(u64::from(stack), end);
-        let (packet, packet_bytes) = self.l2_packet;
+        let Entry { l1_packet, l2_packet: [packet, _], bytes: packet_bytes, handler, .. } =
+            self.entry;
         let (code, code_bytes) = self.code;
         let offset = stop.pc.wrapping_sub(code);
         let in_code = code_bytes.saturating_sub(offset);
@@ -151,20 +140,20 @@ impl Ports {
             unsafe { std::slice::from_raw_parts(address as *const u8, bytes as usize).to_vec() }
         };
         // SAFETY: the worker points at its context before a handler runs.
-        let handlers = unsafe { (*self.context).handlers };
-        let kind = match handlers.iter().position(|handler| *handler == self.handler) {
+        let handlers = unsafe { (*self.entry.context).handlers };
+        let kind = match handlers.iter().position(|other| *other == handler) {
             Some(0) => HandlerKind::Header,
             Some(2) => HandlerKind::Completion,
             _ => HandlerKind::Payload,
         };
         Kept {
             kind,
-            handler: self.handler,
+            handler,
             registers: stop.registers,
             instruction: copy(u64::from(stop.pc), u64::from(in_code.min(INSTRUCTION_BYTES))),
             stack: (pointer as u32, copy(pointer, (end - pointer).min(STACK_BYTES))),
             packet: copy(u64::from(packet), u64::from(packet_bytes)),
-            l1_packet: self.l1_packet,
+            l1_packet: l1_packet.into(),
             refused: stop.refused,
             trail: self.trail.clone(),
         }
@@ -188,9 +177,9 @@ impl Ports {
         self.trail.clear();
         let pc = stop.pc;
         let failure = Failure {
-            context: self.context_id,
-            message: self.message,
-            packet: self.packet,
+            context: self.entry.context_id,
+            message: self.entry.message,
+            packet: self.entry.packet,
             fault,
             pc,
             address,

@@ -1,6 +1,8 @@
 //! Packets inside: each has a slot of the L2 packet buffer and a record of what became of it. All
 //! slots are as large as the largest packet, so that taking one is taking a number off a stack.
 
+use std::ops::Range;
+
 use pinion_spin::Machine;
 
 use crate::worker::BLOCK_BYTES;
@@ -90,12 +92,13 @@ impl Packets {
         self.base + slot * self.slot_bytes
     }
 
-    /// Takes a slot for good, for packets that never wait; gives where it lies.
-    pub fn reserve(&mut self) -> u32 {
-        let slot = self.slots.len() as u32 - 1;
-        self.slots.pop();
-        self.free.retain(|free| *free != slot);
-        self.address(slot)
+    /// Takes up to so many slots for good, at most half of them; gives the addresses where they lie.
+    pub fn reserve(&mut self, count: u32) -> Range<u32> {
+        let end = self.slots.len() as u32;
+        let first = end - count.min(end / 2).max(1);
+        self.slots.truncate(first as usize);
+        self.free.retain(|free| *free < first);
+        self.address(first)..self.address(end)
     }
 
     /// Counts packets inside.

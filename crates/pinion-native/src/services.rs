@@ -101,7 +101,9 @@ extern "C" fn issue(block: *mut Block) -> u32 {
             let info = driver[0x8c / 4];
             let words: [u32; 7] = std::array::from_fn(|index| driver[0x90 / 4 + index]);
             let from = scene::of_call((*block).call_stack);
-            command::perform(&mut *(*block).ports, info, &words, from);
+            let ports = &mut *(*block).ports;
+            ports.entry = *(*block).entry;
+            command::perform(ports, info, &words, from);
         });
     }
     0

@@ -134,19 +134,21 @@ unsafe fn watch(block: *mut Block, info: *mut siginfo_t, context: *mut c_void) {
         let registers = registers(context);
         let pc = registers[libc::REG_RIP as usize] as u64;
         let (start, end) = (*block).code;
-        if state == HANDLER && (start..end).contains(&pc) {
+        // It may have returned in the meantime, and another one runs.
+        let is_it = state == HANDLER && is_condemned(block);
+        if is_it && (start..end).contains(&pc) {
             let trail = &mut (*block).trail;
             trail.steps[trail.count] = pc as u32;
             trail.count += 1;
             if trail.count < TRAIL_STEPS {
                 return;
             }
-        } else if state != IDLE {
+        } else if state != IDLE && is_condemned(block) {
             return; // within a service, a function of the C library, or on the way out
         }
         (*block).trail.is_watched = false;
         registers[libc::REG_EFL as usize] &= !TRAP_FLAG;
-        if state == HANDLER {
+        if is_it {
             leave(block, describe(block, STOP, info, context), context);
         }
     }

@@ -1,7 +1,6 @@
 //! A worker: what an HPU is on the NIC. Takes a job (a handler and its packet), copies the packet to
 //! its place in L1, fills the task, calls the handler, and says how it went.
 
-use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::compiler_fence;
@@ -11,8 +10,9 @@ use pinion_spin::{Fault, HandlerKind, Machine};
 
 use crate::block::{self, Block, Crash, HANDLER, IDLE};
 use crate::enter::pinion_native_enter;
+use crate::entry::Entry;
 use crate::instructions::Counter;
-use crate::layout::{ContextLayout, L2_STATIC_BYTES, PUBLISHED_WORDS, TaskWords};
+use crate::layout::{ContextLayout, L2_STATIC_BYTES, TaskWords};
 use crate::memory::Memory;
 use crate::outbox::{Outbox, Ports};
 use crate::scene::{self, Stop};
@@ -25,8 +25,11 @@ pub const ARITHMETIC_CAUSE: u32 = 26;
 /// The cause given to a call of the kernel, which handlers behind walls may not make.
 pub const SYSTEM_CALL_CAUSE: u32 = 27;
 
+/// Jobs that may wait to be run one after the other.
+const MOST_WAITING: usize = 64;
+
 /// What a handler is given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Given {
     /// The handler's address.
     pub handler: u32,
@@ -106,7 +109,12 @@ pub struct Worker {
     /// Belongs to services while a handler runs: reached through this pointer alone.
     ports: *mut Ports,
     index: u32,
+    /// Its part of the packet buffer in L1, the bytes of it, and those that packets which wait have.
     l1_packet: u32,
+    l1_bytes: u32,
+    l1_taken: u32,
+    /// The jobs that wait.
+    entries: Vec<Entry>,
     clusters: u32,
     timed: bool,
     /// What it takes to ask for the time, which a handler's time would have on top.
@@ -129,13 +137,7 @@ impl Worker {
         let code = shared.memory.code();
         let ports = Box::into_raw(Box::new(Ports {
             outbox: Outbox::default(),
-            context: ptr::null(),
-            handler: 0,
-            context_id: 0,
-            message: 0,
-            packet: 0,
-            l1_packet: (0, 0),
-            l2_packet: (0, 0),
+            entry: Entry::NONE,
             common: [(machine.l2_handler.base, L2_STATIC_BYTES), (stack, stack_bytes)],
             clusters: (machine.l1.stride, machine.cluster.count),
             code: (code.0 as u32, (code.1 - code.0) as u32),
@@ -156,6 +158,7 @@ impl Worker {
             (*block).args = [(block as usize + words.start * 4) as u32, index, cluster, hpu];
             (*block).ports = ports;
             (*block).code = code;
+            (*block).is_wide = words.is_wide().into();
         }
         Self {
             shared: Arc::clone(shared),
@@ -163,6 +166,9 @@ impl Worker {
             ports,
             index,
             l1_packet: l1 + machine.packet_buffer_offset() + hpu * slot,
+            l1_bytes: slot,
+            l1_taken: 0,
+            entries: Vec::with_capacity(MOST_WAITING),
             clusters: machine.cluster.count,
             timed: shared.timed,
             clock_ns: if shared.timed { clock_ns() } else { 0 },
@@ -198,93 +204,116 @@ impl Worker {
         Done { job, worker: self.index, ran }
     }
 
-    /// Runs a handler of this context.
+    /// Runs a handler of this context at once; none waits.
     #[inline]
     pub fn execute(&mut self, context: &ContextLayout, job: Given) -> Ran {
-        let l1_bytes = job.bytes.min(context.l1_bytes);
-        // SAFETY: block, ports and the packet's places are this worker's alone until the handler
-        // returns; the packet's slots in L2 and in L1 are as large as the largest packet, rounded up
-        // to blocks.
-        unsafe {
-            copy_blocks(job.l2_address as *const u8, self.l1_packet as *mut u8, l1_bytes as usize);
-            let driver = &mut (*self.block).driver;
-            self.fill_task(driver, context);
-            let at = self.words.packet();
-            driver[at] = self.l1_packet;
-            driver[at + 1] = l1_bytes;
-            let at = self.words.l2_packet();
-            driver[at] = job.l2_address;
-            driver[at + 1] = job.queue % self.clusters;
-            driver[at + 2] = job.queue;
-            let ports = &mut *self.ports;
-            ports.context = context;
-            ports.handler = job.handler;
-            ports.context_id = job.context;
-            ports.message = job.message;
-            ports.packet = job.packet;
-            ports.l1_packet = (self.l1_packet, l1_bytes);
-            ports.l2_packet = (job.l2_address, job.bytes);
-            ports.first_sent_ns = None;
-            (*self.block).limit_ns.store(context.limit_ns, Relaxed);
-        }
+        self.add(context, job);
+        // SAFETY: no handler runs.
+        unsafe { (*self.ports).first_sent_ns = None };
         let start_ns = self.now_ns();
         let before = self.counter.as_mut().map_or(0, Counter::read);
-        let failed = self.call(job.handler);
+        let failed = self.enter(0);
         let instructions = self.counter.as_mut().map_or(0, |counter| counter.since(before));
         let end_ns = self.now_ns().saturating_sub(self.clock_ns).max(start_ns);
-        if failed {
-            self.report(context.limit_cycles);
+        if failed.is_some() {
+            self.report();
         }
+        self.empty();
         // SAFETY: the handler is over.
         let sent_ns = unsafe { (*self.ports).first_sent_ns };
-        Ran { failed, start_ns, end_ns, sent_ns, instructions }
+        Ran { failed: failed.is_some(), start_ns, end_ns, sent_ns, instructions }
     }
 
-    /// Writes what tasks of a context have in common.
+    /// Tells whether there is room for another packet beside those that wait.
     #[inline]
-    fn fill_task(&self, driver: &mut [u32; 128], context: &ContextLayout) {
-        let start = self.words.start;
-        match self.words.count() {
-            PUBLISHED_WORDS => {
-                let (from, to) = (&context.task[..PUBLISHED_WORDS], &mut driver[start..]);
-                to[..PUBLISHED_WORDS].copy_from_slice(from);
+    pub fn has_room(&self, bytes: usize) -> bool {
+        let room = self.l1_bytes - self.l1_taken;
+        let most = if self.words.is_wide() { 1 } else { MOST_WAITING };
+        self.entries.len() < most && bytes <= room as usize
+    }
+
+    /// Puts a job behind those that wait, for which there must be room, with its packet in L1.
+    #[inline]
+    pub fn add(&mut self, context: &ContextLayout, job: Given) {
+        let bytes = job.bytes.min(context.l1_bytes);
+        let at = self.l1_packet + self.l1_taken;
+        let home = match self.clusters.is_power_of_two() {
+            true => job.queue & (self.clusters - 1),
+            false => job.queue % self.clusters,
+        };
+        let entry = Entry {
+            context,
+            handler: job.handler,
+            queue: job.queue,
+            l1_packet: [at, bytes],
+            l2_packet: [job.l2_address, home],
+            bytes: job.bytes,
+            context_id: job.context,
+            packet: job.packet,
+            message: job.message,
+        };
+        self.l1_taken += bytes.next_multiple_of(BLOCK_BYTES as u32);
+        // SAFETY: the packet's places are this worker's alone until the handler has returned, and are
+        // rounded up to blocks; no handler runs.
+        unsafe {
+            copy_blocks(job.l2_address as *const u8, at as *mut u8, bytes as usize);
+            if self.words.is_wide() {
+                let driver = &mut (*self.block).driver;
+                let words = self.words.count();
+                driver[self.words.start..][..words].copy_from_slice(&context.task[..words]);
+                driver[self.words.packet()..][..2].copy_from_slice(&entry.l1_packet);
+                let l2_words = &mut driver[self.words.l2_packet()..][..3];
+                l2_words[..2].copy_from_slice(&entry.l2_packet);
+                l2_words[2] = entry.queue;
             }
-            words => driver[start..start + words].copy_from_slice(&context.task[..words]),
         }
+        self.entries.push(entry);
+    }
+
+    /// Runs what waits; handlers' ends are in the outbox.
+    pub fn run_waiting(&mut self) {
+        let mut first = 0;
+        while let Some(failed) = self.enter(first) {
+            self.report();
+            first = failed + 1;
+        }
+        self.empty();
+    }
+
+    fn empty(&mut self) {
+        self.entries.clear();
+        self.l1_taken = 0;
     }
 
     /// Runs the application's own initialisation.
-    pub fn run_init(&mut self, start: u32, context: &ContextLayout) -> bool {
-        // SAFETY: no handler runs.
-        unsafe {
-            let driver = &mut (*self.block).driver;
-            self.fill_task(driver, context);
-            (*self.ports).context = context;
-            (*self.block).limit_ns.store(context.limit_ns, Relaxed);
-        }
-        let failed = self.call(start);
-        if failed {
-            self.report(context.limit_cycles);
-        }
-        !failed
+    pub fn run_init(&mut self, start: u32, context: &ContextLayout) {
+        self.add(context, Given { handler: start, ..Given::default() });
+        self.run_waiting();
     }
 
-    /// Calls a handler; tells whether it crashed or was stopped.
+    /// Calls the handlers that wait from the `first` on; gives the first of them that crashed or was stopped,
+    /// behind which none has been called.
     #[inline]
-    fn call(&mut self, handler: u32) -> bool {
-        // SAFETY: the handler is code of the program, the stack is this worker's, and whatever the
-        // handler does ends here: by returning, or by a signal that leaves it.
+    fn enter(&mut self, first: usize) -> Option<usize> {
+        let entries = self.entries.get(first..).filter(|entries| !entries.is_empty())?;
+        let range = entries.as_ptr_range();
+        // SAFETY: the handlers are code of the program, the stack is this worker's, and whatever a handler
+        // does ends here: by returning, or by a signal that leaves it.
         unsafe {
             let block = self.block;
-            let sequence = (*block).sequence.load(Relaxed) + 1;
-            (*block).sequence.store(sequence, Relaxed);
             (*block).state.store(HANDLER, Relaxed);
             compiler_fence(SeqCst);
-            let left = pinion_native_enter(block.cast(), handler, block::stack_top(block as u64));
+            let stack = block::stack_top(block as u64);
+            let (from, behind) = (range.start.cast(), range.end.cast());
+            let left = pinion_native_enter(block.cast(), from, behind, stack);
             compiler_fence(SeqCst);
             (*block).state.store(IDLE, Relaxed);
-            (*block).sequence.store(sequence + 1, Relaxed);
-            left != 0
+            if left == 0 {
+                return None;
+            }
+            let running = (*block).sequence.load(Relaxed) | 1;
+            (*block).sequence.store(running + 1, Relaxed);
+            Some(first + (*block).entry.offset_from_unsigned(range.start))
         }
     }
 
@@ -295,11 +324,14 @@ impl Worker {
         }
     }
 
+    /// Notes how the handler ended that was left.
     #[cold]
-    fn report(&mut self, limit_cycles: u64) {
+    fn report(&mut self) {
         // SAFETY: the handler is over; the signal handler has described its end.
         unsafe {
             let block = &mut *self.block;
+            (*self.ports).entry = *block.entry;
+            let limit_cycles = (*(*block.entry).context).limit_cycles;
             let stopped = block.condemned.load(Relaxed) + 1 == block.sequence.load(Relaxed);
             let crash = std::mem::take(&mut block.fault);
             let fault = match stopped {

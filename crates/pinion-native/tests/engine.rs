@@ -152,6 +152,90 @@ fn a_crash_ends_its_handler_and_nothing_else() {
     }
 }
 
+/// Notes what leaves and what goes wrong, by packet.
+#[derive(Default, Debug, PartialEq)]
+struct Outcome {
+    sent: Vec<(u64, Vec<u8>)>,
+    faults: Vec<(u64, u32, Fault, u32)>,
+}
+
+impl Hears<Spin> for Outcome {
+    fn interest(&self) -> Interest {
+        Interest::default()
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Departed { packet, frame, .. } => self.sent.push((packet, frame.to_vec())),
+            Event::HandlerFault { packet, message, fault, pc, .. } => {
+                self.faults.push((packet, message, fault, pc));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn packets_that_wait_for_each_other_fare_as_those_that_do_not() {
+    let _turn = turn();
+    let Some(image) = program("tests/native/crash", "crash.c") else { return };
+    let machine = support::machine();
+    let good = "good_ph";
+    let handlers = [
+        ["", good, ""],
+        ["", "null_load_ph", ""],
+        ["", "bad_command_ph", ""],
+        ["", "endless_ph", ""],
+        [good, good, good],
+    ];
+    let contexts = support::contexts(&image, &handlers);
+    let rules: Vec<String> = (0..5).map(|port| format!("udp.dport={}", 9000 + port)).collect();
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    // Runs of good ones, longer than wait at a time, with others in between; sizes from 64 B to 2 KiB.
+    let frames: Vec<Vec<u8>> = (0..400u32)
+        .map(|index| {
+            let port = match index {
+                100 => 9003,
+                _ if index % 67 == 5 => 9001,
+                _ if index % 29 == 7 => 9002,
+                _ if index % 23 == 9 => 9004,
+                _ => 9000,
+            };
+            let size = if index % 50 < 40 { 64 } else { 64 + index * 4 };
+            let spec = format!("udp,count=1,dport={port},size={size},seed={index}");
+            Generator::new(spec.parse().unwrap()).next().unwrap().bytes
+        })
+        .collect();
+    let [one_by_one, together] = [true, false].map(|observed| {
+        let setup = Setup {
+            matching: support::matching(&rules, 1),
+            observed,
+            handlers: false,
+            ..setup(&machine, &image, &contexts, 1, 1)
+        };
+        let mut engine = Engine::new(setup).unwrap();
+        let mut outcome = Outcome::default();
+        for (tag, bytes) in frames.iter().enumerate() {
+            engine.offer(Incoming { bytes, skip: 0, tag: tag as u64 }, &mut outcome);
+            let totals = engine.totals();
+            assert_eq!((totals.conserved(), totals.matched), (Ok(()), tag as u64 + 1));
+        }
+        engine.settle(&mut outcome);
+        let mut counts = [0; 4];
+        assert!(engine.read_host(contexts[0].host_memory_address, &mut counts));
+        assert_eq!((engine.totals().processed, engine.totals().resident), (400, 0));
+        outcome
+    });
+    assert!(one_by_one.faults.len() > 15 && one_by_one.sent.len() > 350);
+    let watchdog = |(_, _, fault, _): &&_| matches!(fault, Fault::Watchdog { .. });
+    assert_eq!(one_by_one.faults.iter().filter(watchdog).count(), 1);
+    let kinds = |outcome: &Outcome| -> Vec<(u64, u32, Fault)> {
+        outcome.faults.iter().map(|&(packet, message, fault, _)| (packet, message, fault)).collect()
+    };
+    assert_eq!(kinds(&one_by_one), kinds(&together));
+    assert_eq!(one_by_one.sent, together.sent);
+}
+
 #[test]
 fn a_program_without_the_runtime_is_refused() {
     let _turn = turn();
