@@ -24,7 +24,7 @@ use crate::nanoservice;
 use crate::nanoservice::NodeTrace;
 use pinion_app::error::Result;
 use pinion_observe::trace::perfetto::{
-    Corner, Lanes, NicTrace, Slice, Track, UNIT_BYTES, Value, Writer,
+    Corner, Lanes, NicTrace, Slice, Track, UNIT_BYTES, Value, Writer, written,
 };
 use pinion_observe::trace::{Choice, Filter, FrameEars, FrameWays, Loss, Queue, When};
 
@@ -129,7 +129,7 @@ impl<W: Write> ClusterTrace<W> {
             nodes.push(NodePins { corner, into, out });
         }
         let (wires, switches) = network_tracks(plan, &mut writer, network);
-        writer.check()?;
+        written(writer.check())?;
         let clock = plan.clock;
         let time = |when: Option<When>, none| when.map_or(none, |when| when.time(clock));
         let span = (time(from, Time::ZERO), time(to, Time::MAX));
@@ -281,12 +281,12 @@ impl<W: Write> NetworkTracer for ClusterTrace<W> {
             let Some((_, place, journal)) = self.held.pop_front() else { break };
             self.ways.tell(place, &journal, &mut self.pen);
         }
-        self.pen.writer.check()
+        written(self.pen.writer.check())
     }
 
     fn finish(&mut self) -> Result<()> {
         self.settle(u64::MAX)?;
-        self.pen.writer.flush()
+        written(self.pen.writer.flush())
     }
 }
 

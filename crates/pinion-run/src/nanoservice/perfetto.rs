@@ -16,7 +16,7 @@ use super::flows::Flows;
 use super::run::Settling;
 use super::trace::hart_of;
 use pinion_app::error::Result;
-use pinion_observe::trace::perfetto::{Corner, Slice, Track, UNIT_COUNT, Value, Writer};
+use pinion_observe::trace::perfetto::{Corner, Slice, Track, UNIT_COUNT, Value, Writer, written};
 
 /// Writes a node's run as a trace for Perfetto.
 pub struct NodeTrace<W> {
@@ -87,7 +87,7 @@ impl<W: Write> NodeTrace<W> {
             .collect();
         let harts = (0..harts).map(|hart| Hart::new(&mut writer, root, hart)).collect();
         let transport = writer.track(Some(root), 2000, "Transport");
-        writer.check()?;
+        written(writer.check())?;
         let (flows, events) = (Flows::new(corner), Vec::new());
         Ok(Self { clock, filter, writer, stages, transport, harts, flows, events, last: 0 })
     }
@@ -269,8 +269,8 @@ impl<W: Write> Settling for NodeTrace<W> {
             for hart in &mut self.harts {
                 hart.done(&mut self.writer, (self.clock, true), last, Vec::new());
             }
-            return self.writer.flush();
+            return written(self.writer.flush());
         }
-        self.writer.check()
+        written(self.writer.check())
     }
 }

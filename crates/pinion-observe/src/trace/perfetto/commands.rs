@@ -5,10 +5,8 @@ use std::io::Write;
 
 use pinion_sim::Time;
 
-use super::lanes::Lanes;
-use super::proto::Value;
 use super::tracks::{Tracks, notes};
-use super::writer::{Slice, Writer};
+use super::{Lanes, Slice, Value, Writer};
 use crate::trace::events::INTERFACES;
 use crate::trace::inside::Inside;
 

@@ -1,19 +1,23 @@
 //! A run as a trace for Perfetto: one track per HPU and unit, arrows that follow packets.
-//!
-//! The file holds the packets of Perfetto's protobuf format one after the other, so what is written
-//! can be opened whenever a run ends. Times are nanoseconds: a cycle of a clock faster than 1 GHz is
-//! cut to its nanosecond.
+//! `pinion-perfetto` writes the format.
 
 mod commands;
-mod corner;
-mod lanes;
 mod nic;
-pub mod proto;
 mod tracks;
-mod writer;
 
-pub use corner::Corner;
-pub use lanes::Lanes;
+use std::io;
+
+use pinion_app::error::{Error, Result};
+
 pub use nic::NicTrace;
-pub use proto::{UNIT_BYTES, UNIT_COUNT, Value};
-pub use writer::{Slice, Track, Writer};
+pub use pinion_perfetto::{
+    Corner, Lanes, Slice, Track, UNIT_BYTES, UNIT_COUNT, Value, Writer, proto,
+};
+
+/// Tells that a trace could not be written.
+///
+/// # Errors
+/// What was to be written and was not.
+pub fn written(result: io::Result<()>) -> Result<()> {
+    result.map_err(|error| Error::part("cannot write the trace", error))
+}

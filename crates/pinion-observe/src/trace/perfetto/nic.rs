@@ -11,10 +11,8 @@ use pinion_spin::{
 use rustc_hash::FxHashMap;
 
 use super::commands::Commands;
-use super::corner::Corner;
-use super::proto::Value;
 use super::tracks::{Tracks, notes};
-use super::writer::{Slice, Writer};
+use super::{Corner, Slice, Value, Writer, written};
 use crate::trace::filter::{clock, handler_name};
 use crate::trace::inside::{Inside, Packets};
 use crate::trace::{Filter, Tracer};
@@ -71,7 +69,7 @@ impl<'a, W: Write> NicTrace<'a, W> {
     pub fn new(app: &'a App, filter: Filter, corner: Corner, out: W) -> Result<Self> {
         let mut writer = Writer::new(out, &corner);
         let tracks = Tracks::new(&mut writer, &app.machine.value, corner);
-        writer.check()?;
+        written(writer.check())?;
         Ok(Self {
             app,
             clock: clock(app),
@@ -322,7 +320,7 @@ impl<W: Write> Tracer for NicTrace<'_, W> {
     }
 
     fn settle(&mut self, _: Time) -> Result<()> {
-        self.writer.check()
+        written(self.writer.check())
     }
 
     fn finish(&mut self, now: Time) -> Result<()> {
@@ -343,6 +341,6 @@ impl<W: Write> Tracer for NicTrace<'_, W> {
                 self.end_flow(now, &inside, "packet is inside when the trace ends");
             }
         }
-        self.writer.flush()
+        written(self.writer.flush())
     }
 }

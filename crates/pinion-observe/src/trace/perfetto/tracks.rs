@@ -5,10 +5,7 @@ use std::io::Write;
 use pinion_sim::Time;
 use pinion_spin::Machine;
 
-use super::corner::Corner;
-use super::lanes::Lanes;
-use super::proto::{UNIT_BYTES, UNIT_COUNT, Value};
-use super::writer::{Slice, Track, Writer};
+use super::{Corner, Lanes, Slice, Track, UNIT_BYTES, UNIT_COUNT, Value, Writer};
 use crate::trace::inside::Inside;
 
 /// Numbers the flow that follows a packet: these are even, those of commands odd.

@@ -5,7 +5,8 @@ use std::io::Write;
 
 use pinion_sim::Time;
 
-use super::writer::{Slice, Track, Writer};
+use crate::track::Track;
+use crate::writer::{Slice, Writer};
 
 /// Holds the tracks of one name.
 pub struct Lanes {

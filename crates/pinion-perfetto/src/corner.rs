@@ -4,7 +4,7 @@
 //! and flows are numbered apart. The flows that join a machine to its cable are numbered by the frames that
 //! arrive there and leave there, which the network's own tracks know, too.
 
-use super::writer::Track;
+use crate::track::Track;
 
 /// Bits of a track's number within its sequence.
 const TRACK_BITS: u32 = 32;
