@@ -44,7 +44,7 @@ UNSAFE = {
     "pinion": 3,
     "pinion-hardware": 17,
     "pinion-host": 14,
-    "pinion-native": 85,
+    "pinion-native": 83,
     "pinion-net": 11,
     "pinion-nicd": 1,
     "pinion-pspinsim": 44,

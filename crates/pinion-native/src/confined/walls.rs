@@ -131,8 +131,7 @@ fn program(socket: RawFd) -> Result<BpfProgram, seccompiler::BackendError> {
     for call in [libc::SYS_read, libc::SYS_write, libc::SYS_recvfrom, libc::SYS_sendto] {
         rules.insert(call, vec![only(is(0, socket as u64)?)?]);
     }
-    // SAFETY: asks for this process's number.
-    let own = unsafe { libc::getpid() } as u64;
+    let own = u64::from(std::process::id());
     rules.insert(libc::SYS_tgkill, vec![only(is(0, own)?)?]);
     rules.insert(libc::SYS_prctl, vec![only(is(0, libc::PR_SET_NAME as u64)?)?]);
     let is_thread =

@@ -28,10 +28,15 @@ pub(super) fn man(mut crew: Vec<Worker>) -> Result<(Workers, Vec<Watched>), Nati
     }
     let mut worker = Box::new(crew.remove(0));
     worker.settle_down();
+    let watched = watched_here(&worker);
+    Ok((Workers::Inline(worker), vec![watched]))
+}
+
+/// Lets a worker be watched that works on this thread.
+fn watched_here(worker: &Worker) -> Watched {
     // SAFETY: asks for this thread's own name.
     let thread = unsafe { libc::pthread_self() };
-    let watched = Watched { block: worker.block(), thread };
-    Ok((Workers::Inline(worker), vec![watched]))
+    Watched { block: worker.block(), thread }
 }
 
 /// Runs the application's `init_handlers` on this thread, guarded like a handler; gives what came
@@ -43,9 +48,7 @@ pub(super) fn initialise(
 ) -> Result<Outbox, NativeError> {
     let start = image.symbol(START).ok_or(NativeError::NoRuntime(START))?;
     signals::adopt(worker.block());
-    // SAFETY: asks for this thread's own name.
-    let thread = unsafe { libc::pthread_self() };
-    let watchdog = Watchdog::start(vec![Watched { block: worker.block(), thread }])?;
+    let watchdog = Watchdog::start(vec![watched_here(worker)])?;
     let nobody = ContextLayout::new(machine, &ExecutionContext::default(), FLOOR_NS);
     worker.run_init(start.address as u32, &nobody);
     drop(watchdog);
