@@ -8,7 +8,8 @@ In the README and every page of the book, in order and in one empty folder per p
 - a fenced block ```LANGUAGE file=PATH is written to PATH;
 - a block ```console is run: lines behind `$ ` by a shell that lives as long as the page, the other
   lines must come out in this order. `…` stands for any text, in a line or as a line. A command must
-  succeed unless `$ echo $?` follows. ```console root and ```console again are not run;
+  succeed unless `$ echo $?` follows. ```console root and ```console again are not run, ```console verilator
+  only where a Verilator is found;
 - lines behind `(gdb) ` are typed into the gdb that a `pinion debug` above them starts.
 
 Numbers are those of Debian 12's gcc 12.2; with another compiler every number matches every other.
@@ -20,6 +21,7 @@ write lie in docs/tables. `<!-- made: PATH -->` in front of a picture says which
 
 import argparse
 import csv
+import functools
 import json
 import os
 import re
@@ -61,7 +63,18 @@ class Block:
         return next((a[5:] for a in self.attributes if a.startswith("file=")), None)
 
     def is_run(self):
-        return self.language == "console" and not {"root", "again"} & set(self.attributes)
+        if self.language != "console" or {"root", "again"} & set(self.attributes):
+            return False
+        return "verilator" not in self.attributes or has_verilator()
+
+
+@functools.cache
+def has_verilator():
+    """Tells whether blocks of hardware can be made, as the hardware's own tests look for it."""
+    sys.path.insert(0, str(REPOSITORY / "tests/hardware"))
+    from tools import find  # noqa: PLC0415
+
+    return find("verilator") is not None
 
 
 def blocks(text):
