@@ -125,6 +125,44 @@ def test_binstall_finds_the_archive_and_the_command(pinion, folder):
     check(filled(data["bin-dir"]) in inside, f"{filled(data['bin-dir'])} is not in the archive")
 
 
+INSTRUCTIONS = {"FROM", "RUN", "COPY", "USER", "WORKDIR", "ENTRYPOINT", "CMD", "ENV", "ARG", "LABEL"}
+# What of a devcontainer.json is used here, of its published schema.
+DEVCONTAINER = {"name", "build", "runArgs", "postCreateCommand", "remoteUser", "customizations"}
+
+
+def instructions(path):
+    """The instructions of a container file, each with its words."""
+    lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
+    logical = "\n".join(lines).replace("\\\n", " ").splitlines()
+    pairs = [line.split(None, 1) for line in logical if line.strip()]
+    unknown = {pair[0] for pair in pairs} - INSTRUCTIONS
+    check(not unknown and pairs[0][0] == "FROM", f"{path}: {unknown or 'it begins with no image'}")
+    check(all(len(pair) == 2 for pair in pairs), f"{path}: an instruction without words")
+    return pairs
+
+
+def test_container_files_can_be_read(pinion, folder):
+    """As far as that goes without their images, which are a registry's."""
+    place = REPOSITORY / ".devcontainer"
+    told = json.loads((place / "devcontainer.json").read_text())
+    check(set(told) <= DEVCONTAINER, f"unknown: {set(told) - DEVCONTAINER}")
+    context = (place / told["build"]["context"]).resolve()
+    check(context == REPOSITORY, f"its context is {context}")
+    made = subprocess.run(["make", "-n", *told["postCreateCommand"].split()[1:]], cwd=context, check=False)
+    check(made.returncode == 0, f"{told['postCreateCommand']} is no rule")
+    found = instructions(place / told["build"]["dockerfile"]) + instructions(REPOSITORY / "packaging/Containerfile")
+    for name, words in found:
+        if name == "COPY" and "*" not in words:
+            check((REPOSITORY / words.split()[0]).exists(), f"COPY {words}")
+        if name == "RUN":
+            shell = subprocess.run(["sh", "-n", "-c", words], capture_output=True, text=True, check=False)
+            check(shell.returncode == 0, shell.stderr)
+    if cli := shutil.which("devcontainer"):
+        command = [cli, "read-configuration", "--workspace-folder", REPOSITORY, "--docker-path", "true"]
+        read = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        check_in('"name":"Pinion"', read)
+
+
 def test_debian_package(pinion, folder):
     tree = tree_of(pinion, folder)
     path = twice(lambda out: dist.write_debian(out, tree, EPOCH), folder)
@@ -343,6 +381,7 @@ TESTS = {
     test_completions_and_pages_cover_every_command: (),
     test_archive: ("tar",),
     test_binstall_finds_the_archive_and_the_command: (),
+    test_container_files_can_be_read: ("make",),
     test_debian_package: ("dpkg-deb",),
     test_wheel_gets_command_completions_pages_and_lists: (),
     test_the_wheel_names_the_compiler_that_the_sdk_pins: (),
