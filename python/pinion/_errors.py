@@ -37,9 +37,9 @@ class PacketError(Error):
 
 
 class InternalError(Error):
-    """A defect of Pinion; ``replay`` is a command that shows it again, where one is known."""
+    """A defect of Pinion; ``replay`` is a command that shows it again."""
 
-    replay: str | None = None
+    replay: str = ""
 
 
 class Interrupted(KeyboardInterrupt):

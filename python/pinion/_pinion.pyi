@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, final, overload
@@ -79,6 +79,7 @@ class Machine:
     def show(self) -> str:
         """Gives the text of ``pinion machine show``: every number, its unit and its source."""
     def __getitem__(self, key: str) -> _Value: ...
+    def __iter__(self) -> Iterator[str]: ...
     def __contains__(self, key: str) -> bool: ...
     def __len__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
@@ -660,14 +661,14 @@ def run(
     ``seed`` is a generator's or a cluster's; ``link`` are faults (``"loss=1%,reorder=5%"``).
     ``check`` looks at every access of memory. Of handlers: ``engine="native"`` runs them on this
     computer, with so many ``workers``; ``handlers`` adds a row per handler to the summary, a table of its
-    runs and one of HPUs; ``parquet`` is a folder where packets (``packets.parquet``) and runs of handlers go
-    as they come instead of being kept, for runs of any length; ``host_memory`` names contexts whose host memory the result has. Of a nanoservice:
+    runs and one of HPUs; ``host_memory`` names contexts whose host memory the result has. Of a nanoservice:
     ``link_cycles`` is the link's latency, ``peer`` whether the other end acknowledges, ``start`` the
     cycle of the first request. Of nanoservices and clusters: the run ends after ``cycles``, or when no
     message has moved for ``patience`` cycles. Of clusters: so many ``threads``, which change no result.
 
     ``messages`` gives a table with a row per message, ``queues`` one of what queues, buffers and units held
-    over time.
+    over time. ``parquet`` is a folder where the rows of all tables go as they come instead of being kept
+    (``packets.parquet``, ``handlers.parquet``, ``messages.parquet``, ``queues.parquet``), for runs of any length.
 
     Without ``keep`` the result has the summary alone, for runs of many packets. ``progress`` is called
     several times a second with packets done, packets in all or ``None``, nanoseconds simulated and

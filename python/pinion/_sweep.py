@@ -20,6 +20,8 @@ _Value: TypeAlias = int | float | bool | str
 _Path: TypeAlias = str | PathLike[str]
 _Progress: TypeAlias = Callable[[int, int, float], object]
 
+# What tells that something runs calls elsewhere.
+_EXECUTES = ("submit", "map_array", "get_executor", "ObjectRef")
 # How often what an executor does is looked at, in seconds.
 _BEAT = 0.1
 
@@ -69,6 +71,9 @@ def sweep(
         machine = Machine(machine)
     if executor is not None and jobs is not None:
         raise UsageError("jobs= are this computer's; an executor has its own number of workers")
+    if executor is not None and not any(hasattr(executor, name) for name in _EXECUTES):
+        what = "executor= is a concurrent.futures.Executor, a Dask client, the module ray, or what has submit"
+        raise UsageError(f"{what}; not {type(executor).__name__}")
     bar = Bar() if progress is True else None
     progress = bar or (None if isinstance(progress, bool) else progress)
     plan = Plan(app, dict(grid), packets=packets, machine=machine, out=out, jobs=jobs, fresh=fresh)

@@ -133,11 +133,30 @@ def test_ours_stand_beside_the_hardwares() -> None:
     assert all(abs(error) < 0.05 for error in calibration.table["error"])
 
 
+CALIBRATION = """
+import os, pinion, signal, sys, threading, time
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    pinion.calibrate(folder=sys.argv[1], jobs=1)
+except KeyboardInterrupt:
+    print(time.process_time())
+"""
+
+
+def test_ctrl_c_ends_a_calibration() -> None:
+    folder = REPOSITORY / "tests/calibration/pspin"
+    words = [sys.executable, "-c", CALIBRATION, str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    # All rows take several times as long.
+    assert float(done.stdout) < 5
+
+
 def test_a_defect_says_how_to_see_it_again(tmp_path: Path) -> None:
     machine = pinion.Machine("pspin", cluster__count=2)
-    frames = [(0.0, bytes(64)), (1000.0, bytes(99))]
+    app, frames = pinion.App(ECHO), [(0.0, bytes(64)), (1000.0, bytes(99))]
+    pinion._pinion._defect()  # type: ignore[attr-defined]
     with pytest.raises(pinion.InternalError, match="a tested defect.*report it") as raised:
-        pinion._pinion._defect(ECHO, frames, machine=machine)  # type: ignore[attr-defined]
+        pinion.run(app, frames, machine=machine)
     replay = raised.value.replay
     assert replay is not None and replay in str(raised.value)
     words = shlex.split(replay)

@@ -220,6 +220,11 @@ def test_mistakes_are_said_as_the_command_says_them(
             ["run", tmp_path / "none"],
         ),
         (
+            pinion.FileError,
+            lambda: pinion.run(ECHO, tmp_path / "none.pcap"),
+            ["run", ECHO, "--pcap-in", tmp_path / "none.pcap"],
+        ),
+        (
             pinion.ConfigError,
             lambda: pinion.Machine("pspin", {"cluster.cout": 3}),
             ["machine", "show", "pspin", "--set", "cluster.cout=3"],

@@ -201,6 +201,11 @@ def test_what_a_worker_needs_can_be_sent(tmp_path: Path) -> None:
     app = pickle.loads(pickle.dumps(pinion.App(REDUCE)))
     assert app.path == REDUCE and app.kind == "handlers"
     assert pickle.loads(pickle.dumps(SOME)).spec == SOME.spec
+    messages = pickle.loads(pickle.dumps(pinion.Messages("some.toml")))
+    assert messages.path == Path.cwd() / "some.toml"
+    assert dict(machine) == {entry.key: entry.value for entry in machine.entries}
+    with pytest.raises(pinion.UsageError, match="executor= is.*not int"):
+        pinion.sweep(REDUCE, {"cluster.count": 1}, executor=5)
 
 
 def test_a_plan_is_worked_by_hand(tmp_path: Path, expected: dict[str, Any]) -> None:
@@ -325,5 +330,14 @@ def test_points_run_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert (far.ran, far.failed) == (4, 0)
         near = pinion.sweep(app, grid, packets=packets, jobs=1, out=tmp_path / "near")
         assert told(far.table.to_pydict()) == told(near.table.to_pydict())
+        # A worker that is killed costs its point. Ray's workers do not have this file.
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+        with monkeypatch.context() as patched:
+            patched.setattr("pinion._sweep.run_point", deadly)
+            killed = pinion.sweep(app, grid, packets=packets, executor=ray, out=tmp_path / "killed")
+        assert (killed.ran, killed.failed) == (4, 1)
+        assert "its worker was lost" in killed.table["problem"][2]
+        again = pinion.sweep(app, grid, packets=packets, executor=ray, out=tmp_path / "killed")
+        assert (again.kept, again.ran, again.failed) == (3, 1, 0)
     finally:
         ray.shutdown()

@@ -96,11 +96,11 @@ def test_queues_over_time_end_empty_and_change_nothing(app: Path, packets: Any) 
 
 
 def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(pinion.UsageError, match="parquet= goes with packet handlers"):
-        pinion.run(EXAMPLES / "nanopu_echo", parquet=tmp_path)
+    with pytest.raises(pinion.UsageError, match="parquet= of a cluster is for"):
+        pinion.run(EXAMPLES / "cluster_echo", parquet=tmp_path)
     with pytest.raises(pinion.UsageError, match="queues= follows"):
         pinion.run(ECHO, PINGS, queues=True, check=True)
-    with pytest.raises(pinion.UsageError, match="messages= puts"):
+    with pytest.raises(pinion.UsageError, match="messages= of packet handlers puts"):
         pinion.run(ECHO, PINGS, messages=True, parquet=tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -120,21 +120,87 @@ def test_a_table_in_a_file_is_the_one_in_memory(tmp_path: Path) -> None:
         pinion.run(UDP, generator, parquet=tmp_path / "tables/packets.parquet")
 
 
+def rows(table: Any) -> list[tuple[Any, ...]]:
+    columns = table.to_pydict()
+    return sorted(zip(*(map(repr, columns[name]) for name in sorted(columns))))
+
+
+@pytest.mark.parametrize(
+    ("app", "packets"),
+    [
+        (EXAMPLES / "nanopu_echo", pinion.Load(requests=60, gap="exp:900")),
+        (EXAMPLES / "nanopu_loopback", None),
+        (EXAMPLES / "cluster_echo", None),
+        (EXAMPLES / "cluster_rpc", None),
+        (UDP, pinion.Generator("udp,dport=9500,size=256,count=50")),
+    ],
+)
+def test_all_tables_go_to_files_as_they_come(app: Path, packets: Any, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    messages = app != UDP
+    kept = pinion.run(app, packets, messages=messages, queues=True)
+    written = pinion.run(app, packets, messages=messages, queues=True, parquet=tmp_path)
+    is_cluster = "nodes" in kept.summary
+    names = {"queues"} | ({"messages"} if messages else set()) | (set() if is_cluster else {"packets"})
+    assert set(written.parquet) == names == {path.stem for path in tmp_path.iterdir()}
+    # Tables that went to files are empty here, or not there.
+    assert not written.messages and not written.queues and not written.packets
+    for name in names:
+        table, file = getattr(kept, name), parquet.read_table(written.parquet[name])
+        assert len(table) == file.num_rows > 0 and table.column_names == file.column_names
+        assert rows(table) == rows(file)
+    if messages:
+        ends = [at for at in parquet.read_table(written.parquet["messages"])["ended_ns"].to_pylist()]
+        done = [at for at in ends if at is not None]
+        assert done == sorted(done) and ends[: len(done)] == done
+    assert told(written.summary) == told(kept.summary)
+
+
+def test_messages_come_in_the_same_order_on_any_threads(tmp_path: Path) -> None:
+    files = []
+    for threads in (1, 3):
+        result = pinion.run(EXAMPLES / "cluster_echo", messages=True, threads=threads, parquet=tmp_path / str(threads))
+        files.append(result.parquet["messages"].read_bytes())
+    assert files[0] == files[1]
+
+
+def test_what_was_written_stays_after_ctrl_c(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    def stop(done: int, total: int | None, ns: float, seconds: float) -> None:
+        if done > 50:
+            raise KeyboardInterrupt
+
+    load = pinion.Load(requests=1_000_000)
+    with pytest.raises(pinion.Interrupted) as raised:
+        pinion.run(EXAMPLES / "nanopu_echo", load, messages=True, parquet=tmp_path, progress=stop)
+    files = raised.value.result.parquet
+    assert set(files) == {"packets", "messages"}
+    assert parquet.read_table(files["messages"]).num_rows > 50
+
+
 GROWTH = """
 import pinion, resource, sys, tempfile
+is_service = "nanopu" in sys.argv[1]
 def peak(count):
     with tempfile.TemporaryDirectory() as folder:
-        generator = pinion.Generator("udp", dport=9500, size=64, count=count)
-        pinion.run(sys.argv[1], generator, parquet=folder)
+        if is_service:
+            load = pinion.Load(requests=count, gap="exp:900")
+            pinion.run(sys.argv[1], load, messages=True, parquet=folder)
+        else:
+            generator = pinion.Generator("udp", dport=9500, size=64, count=count)
+            pinion.run(sys.argv[1], generator, parquet=folder)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-first = peak(140_000)
-print(first, peak(420_000) - first)
+few, many = (70_000, 140_000) if is_service else (140_000, 420_000)
+first = peak(few)
+print(first, peak(many) - first)
 """
 
 
-def test_a_longer_table_in_a_file_takes_no_more_memory() -> None:
+@pytest.mark.parametrize("app", [UDP, EXAMPLES / "nanopu_echo"])
+def test_a_longer_table_in_a_file_takes_no_more_memory(app: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", GROWTH, str(UDP)], capture_output=True, text=True, check=True, env=os.environ
+        [sys.executable, "-c", GROWTH, str(app)], capture_output=True, text=True, check=True, env=os.environ
     )
     first, growth = map(int, done.stdout.split())
     # In kilobytes; kept in memory, the rows alone would be more than 50 MB.

@@ -98,19 +98,34 @@ impl Comparison {
     }
 }
 
-/// Compares rows, `jobs` at a time; the result is in the rows' order whatever `jobs` is.
+/// Says how many rows run at a time, and whether to go on with the next.
+#[derive(Clone, Copy)]
+pub struct Jobs<'a> {
+    /// Rows at a time.
+    pub count: usize,
+    /// Is asked before each row; those that are left are not compared.
+    pub goes_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl From<usize> for Jobs<'_> {
+    fn from(count: usize) -> Self {
+        Self { count, goes_on: &|| true }
+    }
+}
+
+/// Compares rows, some at a time; the result is in the rows' order whatever `jobs` is.
 fn side_by_side<T: Sync>(
     rows: &[T],
-    jobs: usize,
+    jobs: Jobs<'_>,
     compare: impl Fn(&T) -> Result<Vec<Comparison>> + Sync,
 ) -> Result<Vec<Comparison>> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Option<Result<Vec<Comparison>>>>> =
         Mutex::new(rows.iter().map(|_| None).collect());
     std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, rows.len().max(1)) {
+        for _ in 0..jobs.count.clamp(1, rows.len().max(1)) {
             scope.spawn(|| {
-                loop {
+                while (jobs.goes_on)() {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(row) = rows.get(index) else { break };
                     let result = compare(row);

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Comparison, nanopu, pspin, table};
+use super::{Comparison, Jobs, nanopu, pspin, table};
 use pinion_app::error::{Error, Result};
 
 /// Names the folders that come with the project, below `tests/calibration`.
@@ -81,7 +81,11 @@ impl Set {
     ///
     /// # Errors
     /// When the set is unreadable, or a row cannot be run at all.
-    pub fn compare(&self, filter: Option<&str>, jobs: usize) -> Result<Vec<Comparison>> {
+    pub fn compare<'a>(
+        &self,
+        filter: Option<&str>,
+        jobs: impl Into<Jobs<'a>>,
+    ) -> Result<Vec<Comparison>> {
         let machine = || pinion_app::machine::load::<pinion_spin::Machine>("pspin", &[], true);
         match self {
             Self::Rows(set) => pspin::compare(set, &machine()?.value, filter, jobs),

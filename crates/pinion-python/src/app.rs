@@ -14,8 +14,8 @@ use pinion_run::nanoservice::Setup;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors;
 use crate::machine::{Machine, Newargs, text_of_path};
+use crate::{again, errors};
 
 /// What an application is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,6 +124,27 @@ impl App {
         cc: Option<String>,
         debug: bool,
     ) -> PyResult<Self> {
+        let texts = [
+            ("header", header),
+            ("payload", payload),
+            ("completion", completion),
+            ("machine", machine),
+            ("name", Some(name)),
+            ("language", Some(language)),
+            ("manifest", manifest.as_deref()),
+            ("cc", cc.as_deref()),
+        ];
+        let mut again = vec![again::text(source)];
+        again.extend(
+            texts.iter().filter_map(|(key, text)| Some(format!("{key}={}", again::text((*text)?)))),
+        );
+        again.extend(r#match.as_ref().map(|rules| {
+            let rules: Vec<_> = rules.iter().map(|rule| again::text(rule)).collect();
+            format!("match=[{}]", rules.join(", "))
+        }));
+        again.extend(harts.map(|harts| format!("harts={harts}")));
+        again.extend(debug.then(|| "debug=True".to_owned()));
+        let again = || again::script(&[format!("pinion.App.from_source({})", again.join(", "))]);
         let file = match language {
             "c" => "app.c",
             "c++" => "app.cc",
@@ -159,7 +180,7 @@ impl App {
             }
             text
         });
-        errors::detached(py, || {
+        errors::detached(py, again, || {
             let path = Text { source, file, manifest }.keep()?;
             let (kind, name) = what(&path)?;
             Ok(Self { path, kind, name, elf: None, cc, debug, build_dir: None })

@@ -2,32 +2,54 @@
 //! command says.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pinion_app::Error;
+use pinion_net::capture::CaptureError;
 use pinion_sim::config::ConfigError;
 use pyo3::prelude::*;
 
-/// Does work with the interpreter released; what goes wrong becomes an exception.
-pub fn detached<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> pinion_app::Result<T> + Send,
-) -> PyResult<T> {
-    caught(py, work)?.map_err(|panic| internal(py, panic.as_ref(), None))
+/// Whether the next work is a defect, to try what is said then.
+static IS_TRIED: AtomicBool = AtomicBool::new(false);
+
+/// Makes the next work of the package a defect, for tests of what is said then.
+#[pyfunction]
+pub fn _defect() {
+    IS_TRIED.store(true, Ordering::Relaxed);
 }
 
-/// Does the same; a defect names the command that does this, too.
+fn tried<T>(work: impl FnOnce() -> T) -> T {
+    assert!(!IS_TRIED.swap(false, Ordering::Relaxed), "a tested defect");
+    work()
+}
+
+/// Does work with the interpreter released; what goes wrong becomes an exception. `again` gives the command
+/// that does it once more, for a defect.
+pub fn detached<T: Send>(
+    py: Python<'_>,
+    again: impl FnOnce() -> String,
+    work: impl FnOnce() -> pinion_app::Result<T> + Send,
+) -> PyResult<T> {
+    caught(py, work)?.map_err(|panic| internal(py, panic.as_ref(), &again()))
+}
+
+/// Does the same; a defect names a command of Pinion.
 pub fn detached_as<T: Send>(
     py: Python<'_>,
     command: &[&str],
     work: impl FnOnce() -> pinion_app::Result<T> + Send,
 ) -> PyResult<T> {
-    caught(py, work)?.map_err(|panic| internal(py, panic.as_ref(), Some(&shell(command))))
+    detached(py, || shell(command), work)
 }
 
 /// Does work that needs the interpreter; a panic becomes an exception, too.
-pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let done = catch_unwind(AssertUnwindSafe(work));
-    done.unwrap_or_else(|panic| Err(internal(py, panic.as_ref(), None)))
+pub fn attached<T>(
+    py: Python<'_>,
+    again: impl FnOnce() -> String,
+    work: impl FnOnce() -> PyResult<T>,
+) -> PyResult<T> {
+    let done = catch_unwind(AssertUnwindSafe(|| tried(work)));
+    done.unwrap_or_else(|panic| Err(internal(py, panic.as_ref(), &again())))
 }
 
 /// Writes a command as a shell takes it.
@@ -48,7 +70,7 @@ pub fn caught<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> pinion_app::Result<T> + Send,
 ) -> PyResult<std::thread::Result<T>> {
-    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+    match py.detach(|| catch_unwind(AssertUnwindSafe(|| tried(work)))) {
         Ok(Ok(value)) => Ok(Ok(value)),
         Ok(Err(error)) => Err(exception(py, &error)),
         Err(panic) => Ok(Err(panic)),
@@ -61,7 +83,10 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Config(ConfigError::Read { .. }) => make(py, "FileError", &message),
         Error::Config(_) => make(py, "ConfigError", &message),
-        Error::File { .. } => make(py, "FileError", &message),
+        Error::File { .. }
+        | Error::Capture(CaptureError::Open { .. } | CaptureError::Read { .. }) => {
+            make(py, "FileError", &message)
+        }
         Error::CompilerMissing(_) => make(py, "CompilerError", &message),
         Error::CompilerFailed { output, .. } => {
             let output = String::from_utf8_lossy(output);
@@ -91,15 +116,12 @@ pub fn interrupted(py: Python<'_>, result: Py<PyAny>) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// Gives the exception for a defect of Pinion; the command shows it again, where one is known.
-pub fn internal(py: Python<'_>, panic: &(dyn std::any::Any + Send), replay: Option<&str>) -> PyErr {
+/// Gives the exception for a defect of Pinion, which the command shows again.
+pub fn internal(py: Python<'_>, panic: &(dyn std::any::Any + Send), replay: &str) -> PyErr {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
-    let mut text = format!("{text}; this is a defect of pinion, please report it");
-    if let Some(replay) = replay {
-        text.push_str(&format!(" with what it takes to see it again:\n{replay}"));
-    }
-    let error = make(py, "InternalError", &text);
+    let what = "this is a defect of pinion, please report it with what it takes to see it again";
+    let error = make(py, "InternalError", &format!("{text}; {what}:\n{replay}"));
     // Without the attribute the text still has it.
     let _ = error.value(py).setattr("replay", replay);
     error

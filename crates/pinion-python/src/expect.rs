@@ -4,12 +4,13 @@
 use pinion_expect as expect;
 use pyo3::prelude::*;
 
-use crate::errors;
+use crate::{again, errors};
 
 /// Writes a frame in short: its protocol, addresses and payload.
 #[pyfunction]
 pub fn describe(py: Python<'_>, frame: Vec<u8>) -> PyResult<String> {
-    errors::attached(py, || Ok(expect::describe(&frame)))
+    let again = || again::script(&[format!("pinion.describe({})", again::frame(&frame))]);
+    errors::attached(py, again, || Ok(expect::describe(&frame)))
 }
 
 /// Says what differs between frames that must come and those that came; empty: nothing.
@@ -21,5 +22,13 @@ pub fn differences(
     got: Vec<Vec<u8>>,
     in_order: bool,
 ) -> PyResult<Vec<String>> {
-    errors::attached(py, || Ok(expect::differences("out", &expected, &got, in_order)))
+    let again = || {
+        let list = |frames: &[Vec<u8>]| {
+            frames.iter().map(|frame| again::frame(frame)).collect::<Vec<_>>().join(", ")
+        };
+        let order = if in_order { "True" } else { "False" };
+        let (expected, got) = (list(&expected), list(&got));
+        again::script(&[format!("pinion.differences([{expected}], [{got}], in_order={order})")])
+    };
+    errors::attached(py, again, || Ok(expect::differences("out", &expected, &got, in_order)))
 }

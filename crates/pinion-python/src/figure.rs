@@ -1,9 +1,13 @@
 //! Published figures made again, and our numbers beside the hardware's. In: a figure's name, or a row's. Out:
 //! what `pinion figure` and `pinion calibrate` say, as tables and pictures.
 
-use std::path::PathBuf;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use pinion_app::Error;
+use pinion_calibration::Jobs;
 use pinion_calibration::sets::Set;
 use pinion_figures::figure::{self, Observer, Produced, Request, chart};
 use pinion_observe::words::columns;
@@ -16,6 +20,9 @@ use crate::machine::{Machine, overrides, text_of_path};
 use crate::progress::Heard;
 use crate::result::document;
 use crate::table::Table;
+
+/// How often it is looked whether Ctrl-C was pressed.
+const BEAT: Duration = Duration::from_millis(10);
 
 /// A published figure, made again.
 #[pyclass(frozen, module = "pinion")]
@@ -76,7 +83,16 @@ pub fn make(
         request.jobs = at_least_one(py, jobs)?;
     }
     let mut watch = Watch { progress: Heard::new(py, progress)?, raised: None };
-    let made = errors::detached_as(py, &["pinion", "figure", name], || {
+    let again = || {
+        let mut words = vec!["pinion".to_owned(), "figure".to_owned(), name.to_owned()];
+        words.extend(quick.then(|| "--quick".to_owned()));
+        words
+            .extend(request.machine.iter().flat_map(|name| ["--machine".to_owned(), name.clone()]));
+        words.extend(request.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
+        words.extend(["--seed".to_owned(), seed.to_string()]);
+        errors::shell(&words)
+    };
+    let made = errors::detached(py, again, || {
         let figure = figure::find(name)?;
         let produced = figure::produce(figure.as_ref(), &request, &mut watch)?;
         let svg = chart::draw(&produced.definition, &produced.table, &produced.comparisons)?;
@@ -108,32 +124,30 @@ pub fn calibrate(
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut command = vec!["pinion", "calibrate"];
+    let own = folder.as_ref().map(|folder| folder.display().to_string());
+    command.extend(own.iter().flat_map(|folder| ["--set", folder.as_str()]));
     command.extend(row.into_iter().flat_map(|row| ["--row", row]));
-    let (text, is_ok, rows) = errors::detached_as(py, &command, || {
-        let mut sets = match &folder {
-            Some(folder) => vec![Set::open(folder)?],
-            None => Set::known()?,
-        };
-        if let Some(row) = row.filter(|_| sets.len() > 1) {
-            sets.retain(|set| set.has(row));
-            if sets.is_empty() {
-                return Err(Error::Usage(format!("no row has `{row}` in its name")));
+    let (stops, mut raised) = (AtomicBool::new(false), None);
+    let goes_on = || !stops.load(Ordering::Relaxed);
+    let jobs = Jobs { count: jobs, goes_on: &goes_on };
+    let compared = errors::detached_as(py, &command, || {
+        std::thread::scope(|scope| {
+            let work = scope.spawn(|| compared(row, folder.as_deref(), jobs));
+            // Signals come to this thread alone.
+            while !work.is_finished() {
+                std::thread::sleep(BEAT);
+                if raised.is_none() {
+                    raised = Python::attach(|py| py.check_signals()).err();
+                    stops.store(raised.is_some(), Ordering::Relaxed);
+                }
             }
-        }
-        let (mut text, mut is_ok, mut rows) = (String::new(), true, Vec::new());
-        for set in &sets {
-            let comparisons = set.compare(row, jobs)?;
-            text.push_str(&set.text(&comparisons, row.is_some()));
-            is_ok &= comparisons.iter().all(|comparison| comparison.pass);
-            for one in &comparisons {
-                rows.push(serde_json::json!({
-                    "set": set.name(), "row": one.row, "metric": one.metric, "ours": one.ours,
-                    "rtl": one.rtl, "error": one.error, "pass": one.pass,
-                }));
-            }
-        }
-        Ok((text, is_ok, rows))
-    })?;
+            work.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    });
+    if let Some(raised) = raised {
+        return Err(raised);
+    }
+    let (text, is_ok, rows) = compared?;
     let names = ["set", "row", "metric", "ours", "rtl", "error", "pass"].map(str::to_owned);
     Ok(Calibration { text, is_ok, table: Py::new(py, Table::of_json(&names, &rows)?)? })
 }
@@ -143,6 +157,43 @@ fn at_least_one(py: Python<'_>, jobs: usize) -> PyResult<usize> {
         0 => Err(errors::usage(py, "jobs=0: at least one run goes at a time")),
         jobs => Ok(jobs),
     }
+}
+
+/// What the text of a comparison is, whether all is well, and its rows.
+type Compared = (String, bool, Vec<serde_json::Value>);
+
+/// Compares the rows of all sets that have it, or of a folder's.
+fn compared(
+    row: Option<&str>,
+    folder: Option<&Path>,
+    jobs: Jobs<'_>,
+) -> pinion_app::Result<Compared> {
+    let mut sets = match folder {
+        Some(folder) => vec![Set::open(folder)?],
+        None => Set::known()?,
+    };
+    if let Some(row) = row.filter(|_| sets.len() > 1) {
+        sets.retain(|set| set.has(row));
+        if sets.is_empty() {
+            return Err(Error::Usage(format!("no row has `{row}` in its name")));
+        }
+    }
+    let (mut text, mut is_ok, mut rows) = (String::new(), true, Vec::new());
+    for set in &sets {
+        let comparisons = set.compare(row, jobs)?;
+        if !(jobs.goes_on)() {
+            break;
+        }
+        text.push_str(&set.text(&comparisons, row.is_some()));
+        is_ok &= comparisons.iter().all(|comparison| comparison.pass);
+        for one in &comparisons {
+            rows.push(serde_json::json!({
+                "set": set.name(), "row": one.row, "metric": one.metric, "ours": one.ours,
+                "rtl": one.rtl, "error": one.error, "pass": one.pass,
+            }));
+        }
+    }
+    Ok((text, is_ok, rows))
 }
 
 #[pymethods]

@@ -7,7 +7,7 @@
 //! | `app` | `App`: a folder, or source in a string |
 //! | `packets` | `Generator`, `Load`, `Messages`, and frames as bytes: what comes in |
 //! | `arrow` | frames in a table |
-//! | `run` | `run()` |
+//! | `run`, `asked` | `run()`, and what is asked of it |
 //! | `result` | `Result`: summary, frames, tables |
 //! | `sweep` | `Plan`, `Sweep`: grids of settings, point by point for workers anywhere |
 //! | `why` | `why()`: why a packet or message took so long |
@@ -18,14 +18,17 @@
 //! | `tables` | the tables of a run |
 //! | `table` | `Table`: columns by the Arrow PyCapsule interface |
 //! | `messages`, `queues` | what a run says of messages, and of what units held over time |
-//! | `stream` | tables that go to files while a run goes on |
-//! | `replay` | the command that shows a defect again |
+//! | `stream`, `drain` | tables that go to files while a run goes on |
+//! | `replay`, `again` | the command that shows a defect again: Pinion's, or a call of Python |
 //! | `errors` | exceptions, and a panic as one |
 //!
 //! `python/pinion/_pinion.pyi` describes every name with its type; a test holds both against each other.
 
+mod again;
 mod app;
 mod arrow;
+mod asked;
+mod drain;
 mod errors;
 mod expect;
 mod figure;
@@ -79,7 +82,7 @@ fn _pinion(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(figure::figures, module)?)?;
     module.add_function(wrap_pyfunction!(machine::machines, module)?)?;
     module.add_function(wrap_pyfunction!(profile::profile, module)?)?;
-    module.add_function(wrap_pyfunction!(replay::_defect, module)?)?;
+    module.add_function(wrap_pyfunction!(errors::_defect, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(why::why, module)?)?;
     Ok(())

@@ -11,9 +11,9 @@ use pinion_sim::config;
 use pinion_spin::Machine as Spin;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyIterator, PyString, PyTuple};
 
-use crate::{errors, html};
+use crate::{again, errors, html};
 
 /// Lists the machines that Pinion comes with.
 #[pyfunction]
@@ -59,10 +59,19 @@ impl Machine {
             let key = key.extract::<String>()?.replace("__", ".");
             texts.push(format!("{key}={}", value_text(&value)?));
         }
+        let pairs = texts.iter().filter_map(|text| text.split_once('='));
+        let pairs =
+            pairs.map(|(key, value)| format!("{}: {}", again::text(key), again::text(value)));
+        let given = format!("{}, {{{}}}", again::text(&name), pairs.collect::<Vec<_>>().join(", "));
         let mut command = vec!["pinion", "machine", "show", &name];
         command.extend(texts.iter().flat_map(|text| ["--set", text]));
         let (name, texts) = (name.clone(), texts.clone());
-        errors::detached_as(py, &command, || Self::load(name, texts, faithful))
+        let again = || match faithful {
+            false => errors::shell(&command),
+            // The command that shows machines does not ask for that.
+            true => again::script(&[format!("pinion.Machine({given}, faithful=True)")]),
+        };
+        errors::detached(py, again, || Self::load(name, texts, faithful))
     }
 
     /// The name it was given, or its file.
@@ -111,6 +120,10 @@ impl Machine {
             Some(entry) => value_of(py, &entry.value),
             None => Err(PyKeyError::new_err(key.to_owned())),
         }
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.keys().into_pyobject(py)?.try_iter()
     }
 
     fn __contains__(&self, key: &str) -> bool {

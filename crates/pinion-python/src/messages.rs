@@ -63,6 +63,10 @@ struct Heard {
     rows: Vec<Message>,
     /// By direction and number: its row.
     places: HashMap<(bool, u64), usize>,
+    /// Messages that nothing more happens to, with when that was, if somebody takes them; rows that are free
+    /// again.
+    done: Option<Vec<(Time, Message)>>,
+    free: Vec<usize>,
     /// What is new, if somebody hears it.
     news: Option<Vec<News>>,
     /// Frames that left, if somebody keeps them.
@@ -87,6 +91,8 @@ impl Log {
             works: Works::default(),
             rows: Vec::new(),
             places: HashMap::new(),
+            done: None,
+            free: Vec::new(),
             news: None,
             left: None,
         })))
@@ -100,6 +106,30 @@ impl Log {
             (heard.news, heard.left) = (Some(Vec::new()), Some(Vec::new()));
         }
         self
+    }
+
+    /// Keeps messages only until nothing more happens to them, for somebody who takes them then.
+    #[must_use]
+    pub fn drained(self) -> Self {
+        self.heard().done = Some(Vec::new());
+        self
+    }
+
+    /// Takes the messages that nothing more happens to, with when that was.
+    pub fn take_done(&self) -> Vec<(Time, Message)> {
+        self.heard().done.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes the messages that something may still happen to, in the order in which they began.
+    pub fn take_open(&self) -> Vec<Message> {
+        let mut heard = self.heard();
+        let places: Vec<_> = heard.places.drain().map(|(_, place)| place).collect();
+        let mut open: Vec<_> =
+            places.into_iter().map(|place| std::mem::take(&mut heard.rows[place])).collect();
+        open.sort_by_key(|row| {
+            (row.first.into_iter().chain(row.begun).min(), row.is_in, row.number)
+        });
+        open
     }
 
     /// Gives the messages so far.
@@ -134,13 +164,25 @@ impl Log {
 
 impl Heard {
     fn row(&mut self, is_in: bool, number: u64) -> &mut Message {
-        let next = self.rows.len();
-        let place = *self.places.entry((is_in, number)).or_insert(next);
-        if place == next {
-            let node = Arc::clone(&self.node);
-            self.rows.push(Message { node, is_in, number, ..Message::default() });
-        }
+        let (rows, free) = (&mut self.rows, &mut self.free);
+        let place = *self.places.entry((is_in, number)).or_insert_with(|| {
+            let place = free.pop().unwrap_or(rows.len());
+            let row = Message { node: Arc::clone(&self.node), is_in, number, ..Message::default() };
+            rows.resize_with(rows.len().max(place + 1), Message::default);
+            rows[place] = row;
+            place
+        });
         &mut self.rows[place]
+    }
+
+    /// Notes that nothing more happens to a message.
+    fn ended(&mut self, at: Time, is_in: bool, number: u64) {
+        self.row(is_in, number).ended = Some(at);
+        let Some(done) = &mut self.done else { return };
+        if let Some(place) = self.places.remove(&(is_in, number)) {
+            done.push((at, std::mem::take(&mut self.rows[place])));
+            self.free.push(place);
+        }
     }
 
     fn waypoint(&mut self, cycle: Cycle, waypoint: &Waypoint) {
@@ -179,9 +221,10 @@ impl Heard {
             }
             Waypoint::Ended { .. } => {
                 if let Some(message) = worked {
-                    let row = self.row(true, message);
+                    let mut row = self.row(true, message).clone();
                     row.ended = Some(at);
-                    changed = Some((row.clone(), true));
+                    changed = Some((row, true));
+                    self.ended(at, true, message);
                 }
             }
             Waypoint::Sends { message, hart, context, written } => {
@@ -196,7 +239,7 @@ impl Heard {
                 row.packets += 1;
                 row.first.get_or_insert(left);
             }
-            Waypoint::Freed { message } => self.row(false, message).ended = Some(at),
+            Waypoint::Freed { message } => self.ended(at, false, message),
             Waypoint::Consumed { .. }
             | Waypoint::Dropped { .. }
             | Waypoint::Bound { .. }

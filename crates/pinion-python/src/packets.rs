@@ -96,6 +96,11 @@ impl Messages {
         self.path.clone()
     }
 
+    /// What makes it again, for workers elsewhere.
+    fn __getnewargs__(&self) -> PyResult<(PathBuf,)> {
+        Ok((std::path::absolute(&self.path)?,))
+    }
+
     fn __repr__(&self) -> String {
         format!("pinion.Messages('{}')", self.path.display())
     }

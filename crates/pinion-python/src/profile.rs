@@ -11,13 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::app::{App, Kind};
-use crate::html;
+use crate::asked::Asked;
 use crate::packets::{Changes, Source};
 use crate::progress::Heard;
 use crate::replay::Replay;
 use crate::result::document;
-use crate::run::Asked;
 use crate::watch::Watch;
+use crate::{again, html};
 
 /// Where every cycle of every hart went.
 #[pyclass(frozen, module = "pinion")]
@@ -54,7 +54,8 @@ pub fn profile(
     patience: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Profile> {
-    let app = App::of(app)?;
+    let (app, packets) = (App::of(app)?, again::kept(packets)?);
+    let packets = packets.as_ref();
     let changes = Changes { pace, seed, link };
     let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };
     let (options, source) = (app.options(machine)?, Source::read(packets)?);

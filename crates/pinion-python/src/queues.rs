@@ -1,40 +1,83 @@
 //! What queues, buffers and units held over time. In: changes of gauges, in order of time. Out: a row for
 //! each.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pinion_app::Result;
 use pinion_observe::gauges::{Follower, Gauge};
 use pinion_sim::Time;
 
-/// A change: when, of which gauge, to what; `None`: it holds nothing that has a number.
-pub type Change = (Time, u32, Option<u64>);
+use crate::stream::{Done, Written};
+use crate::table::{Change, Table};
 
 /// The changes of a machine's gauges. Copies keep them in the same place.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct History {
     /// By gauge: its unit and its name there.
     pub names: Arc<Vec<(String, String)>>,
-    kept: Arc<Mutex<Vec<Change>>>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+/// Where changes go: here, or to a file.
+enum Kept {
+    Here(Vec<Change>),
+    File(Box<Written<Change>>),
 }
 
 impl History {
-    /// Follows gauges.
-    pub fn new(gauges: &[Gauge]) -> Self {
-        let names = gauges.iter().map(|gauge| (gauge.unit.clone(), gauge.name.clone())).collect();
-        Self { names: Arc::new(names), kept: Arc::default() }
+    /// Follows gauges; what they say goes to a file in a folder, if one is given.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn new(gauges: &[Gauge], folder: Option<&Path>) -> Result<Self> {
+        let names = gauges.iter().map(|gauge| (gauge.unit.clone(), gauge.name.clone()));
+        let names: Arc<Vec<_>> = Arc::new(names.collect());
+        let own = Arc::clone(&names);
+        let begin = |folder| {
+            Written::begin(folder, "queues", move |rows: &[Change]| Table::of_changes(rows, &own))
+        };
+        let written = folder.map(begin).transpose()?;
+        let kept =
+            written.map_or_else(|| Kept::Here(Vec::new()), |file| Kept::File(Box::new(file)));
+        Ok(Self { names, kept: Arc::new(Mutex::new(kept)) })
     }
 
-    /// Takes the changes.
-    pub fn take(&self) -> Vec<Change> {
-        std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the changes, if they are here.
+    pub fn take(&self) -> Option<Vec<Change>> {
+        match &mut *self.kept() {
+            Kept::Here(changes) => Some(std::mem::take(changes)),
+            Kept::File(_) => None,
+        }
+    }
+
+    /// Ends the file, if they go to one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(&self) -> Result<Option<Done>> {
+        let mut kept = self.kept();
+        if let Kept::Here(_) = *kept {
+            return Ok(None);
+        }
+        match std::mem::replace(&mut *kept, Kept::Here(Vec::new())) {
+            Kept::File(file) => file.finish().map(Some),
+            Kept::Here(_) => Ok(None),
+        }
     }
 }
 
 impl Follower for History {
     fn change(&mut self, at: Time, gauge: usize, value: Option<u64>) -> Result<()> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push((at, gauge as u32, value));
+        let change = (at, gauge as u32, value);
+        match &mut *self.kept() {
+            Kept::Here(changes) => changes.push(change),
+            Kept::File(file) => file.add(change)?,
+        }
         Ok(())
     }
 

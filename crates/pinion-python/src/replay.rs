@@ -1,7 +1,6 @@
 //! How to see a defect again. In: what a function of Python was asked. Out: the command that asks the same,
 //! which an `InternalError` names.
 
-use std::any::Any;
 use std::path::{Path, PathBuf};
 
 use pinion_app::app::Options;
@@ -10,13 +9,14 @@ use pinion_net::capture::{CaptureWriter, LinkType};
 use pyo3::prelude::*;
 
 use crate::app::App;
-use crate::errors;
 use crate::packets::Source;
+use crate::{again, errors};
 
 /// What was asked, in the words of the command.
-#[derive(Clone)]
 pub struct Replay {
     words: Vec<String>,
+    /// What no option asks for, as keywords of `pinion.run`.
+    keywords: Vec<String>,
     /// Said of frames without times of their own.
     is_paced: bool,
 }
@@ -45,38 +45,46 @@ impl Replay {
         words.extend(asked);
         words.extend(options.faithful.then(|| "--faithful".to_owned()));
         let is_paced = words.iter().any(|word| word == "--pace");
-        Self { words, is_paced }
+        Self { words, keywords: Vec::new(), is_paced }
+    }
+
+    /// Also asks for what no option of the command asks for.
+    #[must_use]
+    pub fn with(self, keywords: Vec<String>) -> Self {
+        Self { keywords, ..self }
     }
 
     /// Does work with the interpreter released, as [`errors::detached`]; a defect names the command.
     pub fn detached<T: Send>(
-        self,
+        &self,
         packets: Option<&Bound<'_, PyAny>>,
         py: Python<'_>,
         work: impl FnOnce() -> pinion_app::Result<T> + Send,
     ) -> PyResult<T> {
-        errors::caught(py, work)?.map_err(|panic| {
-            let source = Source::read(packets).unwrap_or(Source::Standard);
-            self.defect(py, panic.as_ref(), source)
-        })
+        errors::detached(py, || self.command(packets), work)
     }
 
-    /// Gives the exception for a defect, with the command and what came in.
-    pub fn defect(self, py: Python<'_>, panic: &(dyn Any + Send), source: Source) -> PyErr {
+    /// Gives the command, with what came in.
+    pub fn command(&self, packets: Option<&Bound<'_, PyAny>>) -> String {
+        let source = Source::read(packets).unwrap_or(Source::Standard);
         let mut words = self.words.clone();
         words.extend(self.incoming(source).into_iter().flatten());
-        errors::internal(py, panic, Some(&errors::shell(&words)))
+        match self.keywords.is_empty() {
+            true => errors::shell(&words),
+            false => again::script(&[in_python(&words, &self.keywords)]),
+        }
     }
 
     /// Says what comes in; frames go to a file.
     fn incoming(&self, source: Source) -> Option<Vec<String>> {
         let pair = |option: &str, value: String| Some(vec![option.to_owned(), value]);
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         match source {
             Source::Standard => None,
-            Source::Capture(path) => pair("--pcap-in", path.display().to_string()),
+            Source::Capture(path) => pair("--pcap-in", absolute(path).display().to_string()),
             Source::Generator(spec) => pair("--generate", spec),
             Source::Load(spec) => pair("--load", spec),
-            Source::Messages(path) => pair("--messages", path.display().to_string()),
+            Source::Messages(path) => pair("--messages", absolute(path).display().to_string()),
             Source::Frames(frames) => {
                 let file = format!("pinion-defect-{}.pcap", std::process::id());
                 let path: &Path = &std::env::temp_dir().join(file);
@@ -95,18 +103,49 @@ impl Replay {
     }
 }
 
-/// Goes the way of `run` into a defect, for tests of what is said then.
-#[pyfunction]
-#[pyo3(signature = (app, packets=None, *, machine=None, seed=None))]
-pub fn _defect(
-    py: Python<'_>,
-    app: &Bound<'_, PyAny>,
-    packets: Option<&Bound<'_, PyAny>>,
-    machine: Option<&Bound<'_, PyAny>>,
-    seed: Option<u64>,
-) -> PyResult<()> {
-    let app = App::of(app)?;
-    let asked = seed.map(|seed| vec!["--seed".to_owned(), seed.to_string()]).unwrap_or_default();
-    let options = app.options(machine)?;
-    Replay::new("run", &app, &options, asked).detached(packets, py, || panic!("a tested defect"))
+/// Writes a command that runs an application as a call of `pinion.run`.
+fn in_python(words: &[String], keywords: &[String]) -> String {
+    let (mut app, mut run, mut set) = (vec![again::text(&words[2])], Vec::new(), Vec::new());
+    let (mut machine, mut packets, mut is_faithful) = (None, "None".to_owned(), false);
+    let mut rest = words[3..].iter();
+    while let Some(option) = rest.next() {
+        let name = option.trim_start_matches("--").replace('-', "_");
+        match name.as_str() {
+            "faithful" => is_faithful = true,
+            "check" => run.push("check=True".to_owned()),
+            _ => {
+                let word = rest.next().map_or("", String::as_str);
+                let text = again::text(word);
+                let is_number = word.parse::<u64>().is_ok();
+                match name.as_str() {
+                    "elf" | "cc" | "build_dir" => app.push(format!("{name}={text}")),
+                    "build_type" => app.push("debug=True".to_owned()),
+                    "machine" => machine = Some(text),
+                    "set" => {
+                        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+                        set.push(format!("{}: {}", again::text(key), again::text(value)));
+                    }
+                    "pcap_in" => packets = text,
+                    "generate" => packets = format!("pinion.Generator({text})"),
+                    "load" => packets = format!("pinion.Load({text})"),
+                    "messages" => packets = format!("pinion.Messages({text})"),
+                    "peer" if word == "ack" => run.push("peer=True".to_owned()),
+                    "peer" => run.push("peer=False".to_owned()),
+                    "link" if is_number => run.push(format!("link_cycles={word}")),
+                    _ if is_number => run.push(format!("{name}={word}")),
+                    _ => run.push(format!("{name}={text}")),
+                }
+            }
+        }
+    }
+    let set = format!("{{{}}}", set.join(", "));
+    match machine {
+        Some(name) => {
+            let faithful = if is_faithful { ", faithful=True" } else { "" };
+            run.push(format!("machine=pinion.Machine({name}, {set}{faithful})"));
+        }
+        None => run.push(format!("set={set}")),
+    }
+    run.extend(keywords.iter().cloned());
+    format!("pinion.run(pinion.App({}), {packets}, {})", app.join(", "), run.join(", "))
 }

@@ -1,7 +1,7 @@
 //! Runs. In: an application, a machine, what comes in. Out: what the command's run gives, by the same
 //! functions of the library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pinion_app::Error;
 use pinion_app::app::{App as Handlers, Options};
@@ -24,7 +24,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::app::{App, Kind};
-use crate::errors;
+use crate::asked::Asked;
+use crate::drain::{Drain, Windows};
 use crate::machine::overrides;
 use crate::messages::Log;
 use crate::packets::{Changes, Source};
@@ -32,44 +33,11 @@ use crate::progress::Heard;
 use crate::queues::History;
 use crate::replay::Replay;
 use crate::result::{Kept, Result as RunResult, Told};
-use crate::stream::Stream;
+use crate::stream::{self, Stream, Written};
+use crate::table::Table;
 use crate::tables::{Done, Rows, Wants, listen, tables};
 use crate::watch::{Perhaps, Pins, Watch};
-
-/// What is asked of a run, beside application, machine and packets.
-#[derive(Default)]
-pub struct Asked {
-    /// What changes packets on their way.
-    pub changes: Changes,
-    /// The latency of a nanoservice's link.
-    pub link_cycles: Option<u64>,
-    /// Whether a nanoservice's other end acknowledges.
-    pub peer: Option<bool>,
-    /// The cycle in which its requests begin.
-    pub start: Option<u64>,
-    /// The cycles after which the run ends.
-    pub cycles: Option<u64>,
-    /// The cycles without a message after which it ends.
-    pub patience: Option<u64>,
-    /// Worker threads of the native engine.
-    pub workers: Option<u32>,
-    /// Whether the native engine runs the handlers.
-    pub is_native: bool,
-    /// Whether every access of memory is checked.
-    pub checks: bool,
-    /// Whether handlers are told of one by one.
-    pub handlers: bool,
-    /// Whether messages are told of one by one.
-    pub messages: bool,
-    /// Whether it is told what units held over time.
-    pub queues: bool,
-    /// The folder that packets and runs of handlers go to instead of being kept.
-    pub parquet: Option<PathBuf>,
-    /// Contexts whose host memory is wanted.
-    pub host_memory: Vec<String>,
-    /// Threads that run a cluster's nodes.
-    pub threads: Option<u16>,
-}
+use crate::{again, errors};
 
 /// Runs an application until all packets are through; Ctrl-C ends it and keeps what was done.
 #[pyfunction]
@@ -125,12 +93,13 @@ pub fn run(
     };
     let mut options = app.options(machine)?;
     options.overrides.extend(overrides(set)?);
-    let source = Source::read(packets)?;
+    let packets = again::kept(packets)?;
+    let source = Source::read(packets.as_ref())?;
     let keeps = keep && asked.parquet.is_none();
     let progress = Heard::new(py, progress)?;
     let mut watch = Watch { progress, keeps, ..Watch::default() };
-    let replay = Replay::new("run", &app, &options, asked.words());
-    let done = replay.detached(packets, py, || {
+    let replay = Replay::new("run", &app, &options, asked.words()).with(asked.python_alone());
+    let done = replay.detached(packets.as_ref(), py, || {
         asked.check(&app, &source)?;
         match app.kind {
             Kind::Handlers => asked.handlers(&app, options, source, &mut watch),
@@ -138,7 +107,8 @@ pub fn run(
             Kind::Cluster => asked.cluster(&app, options, &mut watch),
         }
     })?;
-    give(py, done, watch, &asked)
+    let again = || replay.command(packets.as_ref());
+    give(py, done, watch, &asked, &again)
 }
 
 fn is_native(py: Python<'_>, engine: Option<&str>) -> PyResult<bool> {
@@ -150,11 +120,16 @@ fn is_native(py: Python<'_>, engine: Option<&str>) -> PyResult<bool> {
 }
 
 /// Gives Python what a run left; raises what ended it.
-fn give(py: Python<'_>, done: Done, mut watch: Watch, asked: &Asked) -> PyResult<RunResult> {
-    let stream = watch.stream.take();
+fn give(
+    py: Python<'_>,
+    done: Done,
+    watch: Watch,
+    asked: &Asked,
+    again: &dyn Fn() -> String,
+) -> PyResult<RunResult> {
     let Asked { handlers, messages, .. } = *asked;
     let wants = Wants { handlers, messages, parquet: asked.parquet.is_some() };
-    let tables = tables(py, &done, &watch, wants)?;
+    let tables = errors::attached(py, again, || tables(py, &done, &watch, wants))?;
     let departed = match done.rows {
         Rows::Packets(_) => watch.departed,
         Rows::Frames(_) => done.departed,
@@ -169,10 +144,7 @@ fn give(py: Python<'_>, done: Done, mut watch: Watch, asked: &Asked) -> PyResult
         messages: tables.messages,
         harts: tables.harts,
         queues: tables.queues,
-        files: match stream {
-            Some(stream) => errors::detached(py, || stream.finish())?,
-            None => Vec::new(),
-        },
+        files: done.files,
         host_memory: done.host_memory,
     };
     let result = RunResult::new(py, done.told, kept)?;
@@ -187,101 +159,6 @@ fn give(py: Python<'_>, done: Done, mut watch: Watch, asked: &Asked) -> PyResult
 }
 
 impl Asked {
-    /// Says the same as the command does.
-    pub fn words(&self) -> Vec<String> {
-        let number = |number: Option<u64>| number.map(|number| number.to_string());
-        let Changes { pace, seed, link } = &self.changes;
-        let peer = self.peer.map(|acks| if acks { "ack" } else { "none" }.to_owned());
-        let pairs = [
-            ("--engine", self.is_native.then(|| "native".to_owned())),
-            ("--workers", number(self.workers.map(u64::from))),
-            ("--pace", pace.clone()),
-            ("--seed", number(*seed)),
-            ("--link", link.clone().or(number(self.link_cycles))),
-            ("--peer", peer),
-            ("--start", number(self.start)),
-            ("--cycles", number(self.cycles)),
-            ("--patience", number(self.patience)),
-            ("--threads", number(self.threads.map(u64::from))),
-        ];
-        let given =
-            pairs.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));
-        given.flatten().chain(self.checks.then(|| "--check".to_owned())).collect()
-    }
-
-    /// Refuses what does not go with what is run.
-    pub fn check(&self, app: &App, source: &Source) -> pinion_app::Result<()> {
-        const HANDLERS: &[Kind] = &[Kind::Handlers];
-        const ONE: &[Kind] = &[Kind::Handlers, Kind::Nanoservice];
-        const NANO: &[Kind] = &[Kind::Nanoservice];
-        const NODES: &[Kind] = &[Kind::Nanoservice, Kind::Cluster];
-        let comes_in = !matches!(source, Source::Standard);
-        let given = [
-            ("packets", comes_in, ONE),
-            ("pace", self.changes.pace.is_some(), ONE),
-            ("link", self.changes.link.is_some(), &[Kind::Handlers, Kind::Cluster]),
-            ("link_cycles", self.link_cycles.is_some(), NANO),
-            ("engine", self.is_native, HANDLERS),
-            ("workers", self.workers.is_some(), HANDLERS),
-            ("handlers", self.handlers, HANDLERS),
-            ("parquet", self.parquet.is_some(), HANDLERS),
-            ("host_memory", !self.host_memory.is_empty(), HANDLERS),
-            ("peer", self.peer.is_some(), NANO),
-            ("start", self.start.is_some(), NANO),
-            ("cycles", self.cycles.is_some(), NODES),
-            ("patience", self.patience.is_some(), NODES),
-            ("threads", self.threads.is_some(), &[Kind::Cluster]),
-        ];
-        for (name, is_given, kinds) in given {
-            if is_given && !kinds.contains(&app.kind) {
-                let with = kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join(" and ");
-                let (is, app) = (app.kind.name(), &app.name);
-                return Err(Error::Usage(format!("{name}= goes with {with}; {app}: {is}")));
-            }
-        }
-        let refused = [
-            (
-                self.changes.seed.is_some() && app.kind != Kind::Cluster && !source.is_seeded(),
-                "seed= goes with a Generator: nothing else that comes in is made by chance",
-            ),
-            (
-                self.changes.pace.is_some() && app.kind == Kind::Nanoservice && !source.is_paced(),
-                "pace= goes with frames; a Load says itself when requests come (gap=)",
-            ),
-            (
-                self.workers.is_some() && !self.is_native,
-                "workers= goes with engine=\"native\"; the simulated machine has HPUs (cluster.count)",
-            ),
-            (self.workers == Some(0), "workers=0: the native engine has at least one"),
-            (
-                self.is_native && self.checks,
-                "check= looks at the accesses of the simulated HPUs, not at those of engine=\"native\"",
-            ),
-            (
-                self.is_native && self.changes.pace.is_some(),
-                "pace=: the native engine takes packets as fast as it can",
-            ),
-            (
-                self.queues && (self.checks || self.is_native),
-                "queues= follows the units of the simulated machine, in a run of its own: not with check= or \
-                 engine=\"native\"",
-            ),
-            (
-                self.messages && self.parquet.is_some(),
-                "messages= puts packets together that parquet= does not keep",
-            ),
-            (
-                self.messages && self.checks && app.kind == Kind::Cluster,
-                "messages= of a cluster is a run of its own: not with check=",
-            ),
-            (self.link_cycles == Some(0), "link_cycles=0: a link has at least a cycle of latency"),
-        ];
-        match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
-            Some((_, why)) => Err(Error::Usage(why.to_owned())),
-            None => Ok(()),
-        }
-    }
-
     fn handlers(
         &self,
         app: &App,
@@ -306,6 +183,8 @@ impl Asked {
             watch.stream = Some(Stream::begin(folder, app.context_names(), self.handlers)?);
         }
         let (finished, queues) = self.go(&app, packets, &outputs, watch)?;
+        let mut files = watch.stream.take().map_or(Ok(Vec::new()), Stream::finish)?;
+        files.extend(ended(queues.as_ref())?);
         let memory = |name: &String| Ok((name.clone(), finished.host_memory(&app, name)?));
         Ok(Done {
             told: Told::of(&app.manifest.app.name, &finished.summary),
@@ -315,6 +194,7 @@ impl Asked {
             departed: Vec::new(),
             messages: Vec::new(),
             queues,
+            files,
         })
     }
 
@@ -332,7 +212,7 @@ impl Asked {
         }
         if self.queues {
             let gauges = NicGauges::new(app, false);
-            let changes = History::new(gauges.gauges());
+            let changes = History::new(gauges.gauges(), self.parquet.as_deref())?;
             let mut gauges = gauges.followed(changes.clone());
             let finished = pinion_run::run::trace(app, packets, outputs, watch, &mut gauges)?;
             return Ok((finished, Some(changes)));
@@ -375,14 +255,22 @@ impl Asked {
         note(&service.built, watch);
         let setup = Setup::new(&service, &options)?;
         let run = self.run_options(source, &service, &setup)?;
-        let mut pins = Pins::new(setup.clock, watch.keeps);
+        let folder = self.parquet.as_deref();
+        let frames = |folder| Written::begin(folder, "packets", Table::of_frames);
+        let mut pins = Pins::new(setup.clock, watch.keeps, folder.map(frames).transpose()?);
         let outputs = nanoservice::Outputs::default();
         let mut log = self.messages.then(|| Log::new("", setup.clock));
+        let mut drain = match folder {
+            Some(folder) => log.take().map(|log| drained(folder, vec![log])).transpose()?,
+            None => None,
+        };
         let gauges = NanoGauges::new(setup.clock, setup.machine.value.core.count);
-        let changes = self.queues.then(|| History::new(gauges.gauges()));
+        let changes = || History::new(gauges.gauges(), folder);
+        let changes = self.queues.then(changes).transpose()?;
         let mut gauges = changes.clone().map(|changes| gauges.followed(changes));
         // Who is not there wants to hear nothing, and costs nothing.
-        let heard = Both::new(Perhaps(log.as_mut()), Perhaps(gauges.as_mut()));
+        let heard = Both::new(Perhaps(log.as_mut()), Perhaps(drain.as_mut()));
+        let heard = Both::new(heard, Perhaps(gauges.as_mut()));
         let mut ears = Both::new(&mut pins, heard);
         let summary = if self.checks {
             let mut checker = nanoservice::checker(&service, &setup);
@@ -394,6 +282,9 @@ impl Asked {
         } else {
             nanoservice::run::run(&service, &setup, run, &outputs, watch, &mut ears)?
         };
+        let mut files: Vec<_> = pins.finish()?.into_iter().collect();
+        files.extend(drain.map(Drain::finish).transpose()?);
+        files.extend(ended(changes.as_ref())?);
         Ok(Done {
             told: Told::of(&service.manifest.app.name, &summary),
             ending: summary.ending,
@@ -402,6 +293,7 @@ impl Asked {
             departed: pins.departed,
             messages: log.into_iter().collect(),
             queues: changes,
+            files,
         })
     }
 
@@ -432,29 +324,36 @@ impl Asked {
         let plan = self.plan(app, &mut options)?;
         plan.built().for_each(|built| note(built, watch));
         let run = self.cluster_options()?;
-        let (mut messages, mut queues) = (Vec::new(), None);
+        let folder = self.parquet.as_deref();
+        let (mut messages, mut drain, mut queues) = (Vec::new(), None, None);
         let summary = if self.checks {
             cluster::check(&plan, &run, &mut Alone, watch)?
         } else {
-            let mut network = None;
-            let mut tracers = Vec::new();
+            let (mut gauges, mut nodes) = (None, Vec::new());
             if self.queues {
-                let (nodes, gauges) = ClusterGauges::begin(&plan, |gauges| {
-                    let changes = History::new(gauges);
+                let begun = ClusterGauges::begin(&plan, |all| {
+                    let changes = History::new(all, folder)?;
                     queues = Some(changes.clone());
                     Ok(changes)
                 })?;
-                (tracers, network) = (nodes, Some(Box::new(gauges) as Box<_>));
+                (nodes, gauges) = (begun.0, Some(begun.1));
             }
             if self.messages {
-                messages = listen(&plan, &mut tracers);
+                messages = listen(&plan, &mut nodes);
             }
-            let tracing = cluster::Tracing { nodes: tracers, network };
-            cluster::trace(&plan, &run, &mut Alone, watch, tracing)?
+            if let Some(folder) = folder.filter(|_| self.messages) {
+                drain = Some(drained(folder, std::mem::take(&mut messages))?);
+            }
+            let windows = Windows { drain: drain.as_mut(), clock: plan.clock, gauges };
+            let is_heard = windows.drain.is_some() || windows.gauges.is_some();
+            let network = is_heard.then(|| Box::new(windows) as Box<_>);
+            cluster::trace(&plan, &run, &mut Alone, watch, cluster::Tracing { nodes, network })?
         };
         let summary =
             summary.ok_or_else(|| Error::Usage("a cluster run alone has a summary".to_owned()))?;
         watch.output.push_str(&summary.section.console());
+        let mut files: Vec<_> = drain.map(Drain::finish).transpose()?.into_iter().collect();
+        files.extend(ended(queues.as_ref())?);
         Ok(Done {
             told: Told::of(&summary.name, &summary),
             ending: summary.ending,
@@ -463,8 +362,19 @@ impl Asked {
             departed: Vec::new(),
             messages,
             queues,
+            files,
         })
     }
+}
+
+/// Has messages go to a file.
+fn drained(folder: &Path, logs: Vec<Log>) -> pinion_app::Result<Drain> {
+    Ok(Drain::new(logs, Written::begin(folder, "messages", Table::of_messages)?))
+}
+
+/// Ends the file of what units held, if there is one.
+fn ended(queues: Option<&History>) -> pinion_app::Result<Option<stream::Done>> {
+    queues.map_or(Ok(None), History::finish)
 }
 
 /// Makes a program be built for this computer.

@@ -1,5 +1,5 @@
-//! Tables that go to files while a run goes on. In: packets that are through, runs of handlers. Out: Parquet,
-//! a piece after the other, so that a run of any length takes no more memory.
+//! Tables that go to files while a run goes on. In: packets that are through, runs of handlers, messages, what
+//! units held. Out: Parquet, a piece after the other, so that a run of any length takes no more memory.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -9,58 +9,70 @@ use pinion_app::{Error, Result};
 use pinion_figures::sweep::{ParquetError, Pieces};
 use pinion_observe::report::Partial;
 use pinion_spin::{HandlerRecord, PacketRecord};
+use pyo3::PyResult;
 
 use crate::table::Table;
 
 /// Rows of a piece.
 const PIECE_ROWS: usize = 1 << 16;
 
+/// A file that is done: the name of its table, and where it lies.
+pub type Done = (&'static str, PathBuf);
+
+/// Makes a table of rows.
+type Tabled<R> = Box<dyn Fn(&[R]) -> PyResult<Table> + Send>;
+
 /// A table in a file.
-struct Written<R> {
+pub struct Written<R> {
     name: &'static str,
     path: PathBuf,
     pieces: Pieces<BufWriter<File>>,
     partial: Partial,
     rows: Vec<R>,
-    table: fn(&[R], &[String]) -> pyo3::PyResult<Table>,
-}
-
-/// The tables of a run, in a folder.
-pub struct Stream {
-    contexts: Vec<String>,
-    packets: Written<PacketRecord>,
-    handlers: Option<Written<HandlerRecord>>,
-    error: Option<Error>,
+    table: Tabled<R>,
 }
 
 impl<R> Written<R> {
-    fn begin(
+    /// Begins a table's file in a folder, which is made if it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn begin(
         folder: &Path,
         name: &'static str,
-        table: fn(&[R], &[String]) -> pyo3::PyResult<Table>,
+        table: impl Fn(&[R]) -> PyResult<Table> + Send + 'static,
     ) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
         let path = folder.join(format!("{name}.parquet"));
         let (file, partial) = Partial::create(&path)?;
-        let columns = made(table(&[], &[]))?.to_columns();
+        let columns = made(table(&[]))?.to_columns();
         let pieces = Pieces::begin(BufWriter::new(file), name, &columns);
         let pieces = pieces.map_err(|error| failed(&path, error))?;
-        Ok(Self { name, path, pieces, partial, rows: Vec::new(), table })
+        Ok(Self { name, path, pieces, partial, rows: Vec::new(), table: Box::new(table) })
     }
 
-    fn add(&mut self, row: R, contexts: &[String]) -> Result<()> {
+    /// Takes a row.
+    ///
+    /// # Errors
+    /// When a piece cannot be written.
+    pub fn add(&mut self, row: R) -> Result<()> {
         self.rows.push(row);
-        if self.rows.len() < PIECE_ROWS { Ok(()) } else { self.flush(contexts) }
+        if self.rows.len() < PIECE_ROWS { Ok(()) } else { self.flush() }
     }
 
-    fn flush(&mut self, contexts: &[String]) -> Result<()> {
-        let columns = made((self.table)(&self.rows, contexts))?.to_columns();
+    fn flush(&mut self) -> Result<()> {
+        let columns = made((self.table)(&self.rows))?.to_columns();
         self.rows.clear();
         self.pieces.write(&columns).map_err(|error| failed(&self.path, error))
     }
 
-    fn finish(mut self, contexts: &[String]) -> Result<(&'static str, PathBuf)> {
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// When it cannot be written; it is then not left.
+    pub fn finish(mut self) -> Result<Done> {
         if !self.rows.is_empty() {
-            self.flush(contexts)?;
+            self.flush()?;
         }
         self.pieces.finish().map_err(|error| failed(&self.path, error))?;
         self.partial.keep()?;
@@ -68,18 +80,30 @@ impl<R> Written<R> {
     }
 }
 
+/// The tables of packet handlers' run.
+pub struct Stream {
+    packets: Written<PacketRecord>,
+    handlers: Option<Written<HandlerRecord>>,
+    error: Option<Error>,
+}
+
 impl Stream {
-    /// Begins the files in a folder, which is made if it is missing.
+    /// Begins the files.
     ///
     /// # Errors
     /// When they cannot be made.
     pub fn begin(folder: &Path, contexts: Vec<String>, has_handlers: bool) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
-        let handlers = || Written::begin(folder, "handlers", Table::of_handlers);
+        let names = contexts.clone();
+        let handlers = || {
+            Written::begin(folder, "handlers", move |rows: &[HandlerRecord]| {
+                Table::of_handlers(rows, &names)
+            })
+        };
         Ok(Self {
-            contexts,
-            packets: Written::begin(folder, "packets", Table::of_packets)?,
             handlers: has_handlers.then(handlers).transpose()?,
+            packets: Written::begin(folder, "packets", move |rows: &[PacketRecord]| {
+                Table::of_packets(rows, &contexts)
+            })?,
             error: None,
         })
     }
@@ -87,14 +111,14 @@ impl Stream {
     /// Takes a packet that is through.
     pub fn packet(&mut self, record: &PacketRecord) {
         if self.error.is_none() {
-            self.error = self.packets.add(record.clone(), &self.contexts).err();
+            self.error = self.packets.add(record.clone()).err();
         }
     }
 
     /// Takes a run of a handler.
     pub fn handler(&mut self, record: &HandlerRecord) {
         if let (None, Some(handlers)) = (&self.error, &mut self.handlers) {
-            self.error = handlers.add(record.clone(), &self.contexts).err();
+            self.error = handlers.add(record.clone()).err();
         }
     }
 
@@ -103,18 +127,16 @@ impl Stream {
         self.error.is_some()
     }
 
-    /// Ends the files; gives the tables' names and files.
+    /// Ends the files.
     ///
     /// # Errors
     /// When something could not be written, now or before; the files are then not left.
-    pub fn finish(self) -> Result<Vec<(&'static str, PathBuf)>> {
+    pub fn finish(self) -> Result<Vec<Done>> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let mut files = vec![self.packets.finish(&self.contexts)?];
-        if let Some(handlers) = self.handlers {
-            files.push(handlers.finish(&self.contexts)?);
-        }
+        let mut files = vec![self.packets.finish()?];
+        files.extend(self.handlers.map(Written::finish).transpose()?);
         Ok(files)
     }
 }
@@ -124,6 +146,6 @@ fn failed(path: &Path, error: ParquetError) -> Error {
 }
 
 /// A table that lacks memory alone.
-fn made(table: pyo3::PyResult<Table>) -> Result<Table> {
+fn made(table: PyResult<Table>) -> Result<Table> {
     table.map_err(|error| Error::part("cannot make the table", error))
 }

@@ -15,15 +15,15 @@ use pinion_observe::report::write_whole;
 use pinion_observe::words::columns;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyString};
+use pyo3::types::{PyBool, PyCapsule, PyDict, PyString};
 
 use crate::app::App;
-use crate::errors;
 use crate::html;
 use crate::machine::{text_of_path, value_text};
 use crate::packets::Source;
 use crate::progress::Heard;
 use crate::table::Table;
+use crate::{again, errors};
 
 /// Names the axis of seeds.
 const SEED: &str = "seed";
@@ -35,6 +35,8 @@ pub struct Plan {
     out: PathBuf,
     journal: OnceLock<Journal>,
     opening: Mutex<()>,
+    /// What makes it, in Python.
+    made: String,
 }
 
 /// What a sweep came to: a row for each point.
@@ -42,6 +44,8 @@ pub struct Plan {
 pub struct Sweep {
     outcome: Outcome,
     table: Py<Table>,
+    /// What makes it again, in Python.
+    made: String,
 }
 
 /// What came of a point, for `Plan.outcome`: what `Plan.measure` gave, or what went wrong.
@@ -64,6 +68,19 @@ impl Plan {
         jobs: Option<usize>,
         fresh: bool,
     ) -> PyResult<Self> {
+        let (own_jobs, own_out) = (jobs.into_pyobject(py)?, out.clone().into_pyobject(py)?);
+        let anew = fresh.then(|| PyBool::new(py, true).to_owned().into_any());
+        let made = again::call(
+            "pinion.Plan",
+            &[app, grid.as_any()],
+            &[
+                ("packets", packets),
+                ("machine", machine),
+                ("out", Some(&own_out)),
+                ("jobs", jobs.is_some().then_some(&own_jobs)),
+                ("fresh", anew.as_ref()),
+            ],
+        );
         // As a worker has it, for which paths are part of what is compiled.
         let app = App::of(app)?.absolute()?;
         let options = app.options(machine)?;
@@ -80,7 +97,8 @@ impl Plan {
         let (set, seed) = axes(grid)?;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let pinion = identity(py)?;
-        errors::detached(py, || {
+        let again = || again::script(&[made.clone()]);
+        errors::detached(py, again, || {
             app.check_release("a sweep")?;
             let subject = Subject::load(&app.path)?;
             let journal = out.join(format!("{}.jsonl", subject.name()));
@@ -101,7 +119,14 @@ impl Plan {
                 fresh,
                 pinion,
             })?;
-            Ok(Self { plan, out, journal: OnceLock::new(), opening: Mutex::new(()) })
+            Ok((plan, out))
+        })
+        .map(|(plan, out)| Self {
+            plan,
+            out,
+            journal: OnceLock::new(),
+            opening: Mutex::new(()),
+            made: made.clone(),
         })
     }
 
@@ -139,20 +164,24 @@ impl Plan {
         if program >= self.plan.programs() {
             return Err(PyIndexError::new_err(program));
         }
-        let built = errors::detached(py, || self.plan.build(program))?;
+        let built = errors::detached(py, self.again(format!("build({program})")), || {
+            self.plan.build(program)
+        })?;
         Ok(String::from_utf8_lossy(&built.messages).into_owned())
     }
 
     /// Gives a digest of all that a point's result depends on; its program must have been built.
     fn key(&self, py: Python<'_>, point: usize) -> PyResult<String> {
         self.has(point)?;
-        errors::detached(py, || Ok(format!("{:016x}", self.plan.key(point)?)))
+        errors::detached(py, self.again(format!("key({point})")), || {
+            Ok(format!("{:016x}", self.plan.key(point)?))
+        })
     }
 
     /// Runs a point here, and gives its row as JSON.
     fn measure(&self, py: Python<'_>, point: usize) -> PyResult<String> {
         self.has(point)?;
-        errors::detached(py, || {
+        errors::detached(py, self.again(format!("measure({point})")), || {
             let measured = self.plan.measure(point, &AtomicBool::new(false))?;
             let (key, entry) = measured.ok_or_else(|| Error::Usage("it was stopped".into()))?;
             Ok(entry.to_json(self.plan.numbers(), key).to_string())
@@ -162,7 +191,7 @@ impl Plan {
     /// Gives the row that the journal has under a key.
     fn known(&self, py: Python<'_>, key: &str) -> PyResult<Option<String>> {
         let numbers = self.plan.numbers();
-        errors::detached(py, || {
+        errors::detached(py, self.again(format!("known({})", again::text(key))), || {
             let key = u64::from_str_radix(key, 16);
             let key = key.map_err(|_| Error::Usage("a key is 16 hexadecimal digits".into()))?;
             let found = self.journal()?.find(key);
@@ -173,7 +202,7 @@ impl Plan {
     /// Writes the row that `measure` gave of a point to the journal, and to the disk.
     fn keep(&self, py: Python<'_>, point: usize, row: &str) -> PyResult<()> {
         self.has(point)?;
-        errors::detached(py, || {
+        errors::detached(py, self.again(format!("keep({point}, plan.measure({point}))")), || {
             let (key, entry) = self.read(row)?;
             self.plan.keep(self.journal()?, point, key, &entry)
         })
@@ -189,7 +218,7 @@ impl Plan {
         seconds: f64,
         workers: usize,
     ) -> PyResult<Sweep> {
-        let outcome = errors::detached(py, || {
+        let outcome = errors::detached(py, self.again("run()".to_owned()), || {
             if came.len() != self.plan.points() {
                 let (came, points) = (came.len(), self.plan.points());
                 return Err(Error::Usage(format!("{came} rows for {points} points")));
@@ -210,21 +239,21 @@ impl Plan {
             self.write(&outcome)?;
             Ok(outcome)
         })?;
-        Sweep::of(py, outcome)
+        Sweep::of(py, outcome, &self.made)
     }
 
     /// Runs the points that the journal does not have, on this computer's cores, and writes the tables.
     #[pyo3(signature = (progress=None))]
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Sweep> {
         let mut watch = Watch { progress: Heard::new(py, progress)?, raised: None };
-        let ran = errors::detached(py, || {
+        let ran = errors::detached(py, self.again("run()".to_owned()), || {
             let outcome = sweep::run(&self.plan, &mut watch)?;
             self.write(&outcome)?;
             Ok(outcome)
         });
         match watch.raised {
             Some(raised) => Err(raised),
-            None => Sweep::of(py, ran?),
+            None => Sweep::of(py, ran?, &self.made),
         }
     }
 
@@ -236,6 +265,11 @@ impl Plan {
 }
 
 impl Plan {
+    /// Says what calls one of its functions again.
+    fn again(&self, call: String) -> impl FnOnce() -> String + '_ {
+        move || again::script(&[format!("plan = {}", self.made), format!("plan.{call}")])
+    }
+
     fn has(&self, point: usize) -> PyResult<()> {
         if point < self.plan.points() { Ok(()) } else { Err(PyIndexError::new_err(point)) }
     }
@@ -311,8 +345,14 @@ impl Sweep {
         x: Option<String>,
         y: Option<String>,
     ) -> PyResult<Option<String>> {
-        let choice = Choice { x, y };
-        errors::detached(py, || {
+        let again = || {
+            let word = |word: &Option<String>| {
+                word.as_ref().map_or("None".to_owned(), |word| again::text(word))
+            };
+            again::script(&[format!("{}.plot({}, {})", self.made, word(&x), word(&y))])
+        };
+        let choice = Choice { x: x.clone(), y: y.clone() };
+        errors::detached(py, again, || {
             choice.check(self.outcome.numbers, &self.outcome.axes)?;
             sweep::plot(&self.outcome, &choice)
         })
@@ -321,7 +361,14 @@ impl Sweep {
     /// Writes the table as Parquet.
     fn write_parquet(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
         let path = PathBuf::from(text_of_path(path)?);
-        errors::detached(py, || write_whole(&path, &self.outcome.to_parquet()))
+        let again = || {
+            again::script(&[format!(
+                "{}.write_parquet({})",
+                self.made,
+                again::text(&path.display().to_string())
+            )])
+        };
+        errors::detached(py, again, || write_whole(&path, &self.outcome.to_parquet()))
     }
 
     fn __len__(&self) -> usize {
@@ -355,9 +402,9 @@ impl Sweep {
 }
 
 impl Sweep {
-    fn of(py: Python<'_>, outcome: Outcome) -> PyResult<Self> {
+    fn of(py: Python<'_>, outcome: Outcome, plan: &str) -> PyResult<Self> {
         let table = Py::new(py, Table::of_columns(&outcome.columns())?)?;
-        Ok(Self { outcome, table })
+        Ok(Self { outcome, table, made: format!("{plan}.run()") })
     }
 }
 
@@ -411,7 +458,8 @@ fn identity(py: Python<'_>) -> PyResult<String> {
         return Ok(known.clone());
     }
     let file: PathBuf = py.import("pinion._pinion")?.getattr("__file__")?.extract()?;
-    let bytes = errors::detached(py, || {
+    let again = || again::script(&["pinion._pinion.__file__".to_owned()]);
+    let bytes = errors::detached(py, again, || {
         std::fs::read(&file).map_err(|error| Error::file("read", &file, error))
     })?;
     let digest = py.import("hashlib")?.call_method1("sha256", (bytes.as_slice(),))?;

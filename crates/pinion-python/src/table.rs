@@ -20,7 +20,6 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::html;
 use crate::messages::{Flow, Message, NodeFrame};
-use crate::queues::Change;
 
 /// The name that the interface gives a stream's capsule.
 pub const STREAM: &CStr = c"arrow_array_stream";
@@ -29,6 +28,9 @@ pub const STREAM: &CStr = c"arrow_array_stream";
 const SHOWN_POINTS: usize = 512;
 /// Rows that notebooks show.
 const SHOWN_ROWS: usize = 10;
+
+/// A change: when, of which gauge, to what; `None`: it holds nothing that has a number.
+pub type Change = (Time, u32, Option<u64>);
 
 /// A column as it is made: its name, its values, whether some may be missing.
 type Column<'n> = (&'n str, ArrayRef, bool);

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use crate::messages::{Log, NodeFrame, flows};
 use crate::queues::History;
 use crate::result::Told;
+use crate::stream;
 use crate::table::Table;
 use crate::watch::Watch;
 
@@ -29,6 +30,8 @@ pub struct Done {
     pub messages: Vec<Log>,
     /// What units held over time.
     pub queues: Option<History>,
+    /// Tables that went to files, by their names.
+    pub files: Vec<stream::Done>,
 }
 
 /// What the table of packets is made of.
@@ -46,7 +49,7 @@ pub struct Wants {
     pub handlers: bool,
     /// Messages.
     pub messages: bool,
-    /// Packets and runs of handlers in files.
+    /// Tables in files.
     pub parquet: bool,
 }
 
@@ -70,7 +73,8 @@ pub fn tables(py: Python<'_>, done: &Done, watch: &Watch, wants: Wants) -> PyRes
         (&watch.packets, &watch.handlers);
     py.detach(|| {
         let queues = done.queues.as_ref();
-        let queues = queues.map(|changes| Table::of_changes(&changes.take(), &changes.names));
+        let queues = queues.and_then(|changes| Some((changes.take()?, &changes.names)));
+        let queues = queues.map(|(changes, names)| Table::of_changes(&changes, names));
         let queues = queues.transpose()?;
         Ok(match &done.rows {
             Rows::Frames(frames) => {
@@ -81,7 +85,7 @@ pub fn tables(py: Python<'_>, done: &Done, watch: &Watch, wants: Wants) -> PyRes
                 Tables {
                     packets: Table::of_frames(frames)?,
                     handlers: None,
-                    messages: wants.messages.then(messages).transpose()?,
+                    messages: (wants.messages && !wants.parquet).then(messages).transpose()?,
                     harts: Some(done.told.harts()?),
                     queues,
                 }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::messages::NodeFrame;
 use crate::progress::Heard;
-use crate::stream::Stream;
+use crate::stream::{Done, Stream, Written};
 
 /// Keeps what a run says.
 #[derive(Default)]
@@ -102,6 +102,9 @@ impl Observer for Watch {
 pub struct Pins {
     clock: Clock,
     keeps: bool,
+    /// Where frames go instead, and why one could not.
+    written: Option<Written<NodeFrame>>,
+    error: Option<pinion_app::Error>,
     /// Frames in both directions.
     pub frames: Vec<NodeFrame>,
     /// Frames that left, with the times of their first flits.
@@ -110,14 +113,34 @@ pub struct Pins {
 
 impl Pins {
     /// Hears a node with this clock, and keeps what it hears if it is to.
-    pub fn new(clock: Clock, keeps: bool) -> Self {
-        Self { clock, keeps, frames: Vec::new(), departed: Vec::new() }
+    pub fn new(clock: Clock, keeps: bool, written: Option<Written<NodeFrame>>) -> Self {
+        Self { clock, keeps, written, error: None, frames: Vec::new(), departed: Vec::new() }
+    }
+
+    /// Ends the file, if frames go to one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(&mut self) -> pinion_app::Result<Option<Done>> {
+        self.error.take().map_or(Ok(()), Err)?;
+        self.written.take().map(Written::finish).transpose()
+    }
+
+    fn is_listening(&self) -> bool {
+        self.keeps || self.written.is_some()
     }
 
     fn note(&mut self, is_in: bool, first_flit: u64, last_flit: u64, frame: &[u8]) {
         let time = self.clock.time(first_flit);
         let bytes = frame.len() as u32;
-        self.frames.push(NodeFrame { is_in, first_flit, last_flit, time, bytes });
+        let row = NodeFrame { is_in, first_flit, last_flit, time, bytes };
+        if let Some(written) = &mut self.written {
+            if self.error.is_none() {
+                self.error = written.add(row).err();
+            }
+            return;
+        }
+        self.frames.push(row);
         if !is_in {
             self.departed.push((time, frame.to_vec()));
         }
@@ -131,11 +154,11 @@ impl Hears<NanoPu> for Pins {
 
     fn hear(&mut self, told: &Told<'_>) {
         match *told {
-            Told::Arrived { first_flit, frame } if self.keeps => {
+            Told::Arrived { first_flit, frame } if self.is_listening() => {
                 let last_flit = first_flit + pinion_net::load::flits(frame.len()) - 1;
                 self.note(true, first_flit, last_flit, frame);
             }
-            Told::Left { first_flit, last_flit, frame } if self.keeps => {
+            Told::Left { first_flit, last_flit, frame } if self.is_listening() => {
                 self.note(false, first_flit, last_flit, frame);
             }
             _ => {}
@@ -143,7 +166,11 @@ impl Hears<NanoPu> for Pins {
     }
 }
 
-impl Settling for Pins {}
+impl Settling for Pins {
+    fn settle(&mut self, _: u64) -> pinion_app::Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+}
 
 /// Somebody who hears a nanoPU, or nobody.
 pub struct Perhaps<L>(pub Option<L>);

@@ -12,15 +12,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::app::{App, Kind};
+use crate::asked::Asked;
 use crate::html;
 use crate::machine::overrides;
 use crate::packets::Source;
 use crate::progress::Heard;
 use crate::replay::Replay;
 use crate::result::document;
-use crate::run::Asked;
 use crate::watch::Watch;
-use crate::{errors, packets};
+use crate::{again, errors, packets};
 
 /// Why a packet or message took as long as it did, or was dropped.
 #[pyclass(frozen, module = "pinion")]
@@ -59,16 +59,22 @@ pub fn why(
     patience: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Why> {
-    let app = App::of(app)?;
+    let (app, given) = (App::of(app)?, again::kept(packets)?);
     let which = which(py, packet, message, p99, dropped)?;
     let changes = packets::Changes { pace, seed, link };
     let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };
-    let (mut options, source, given) = (app.options(machine)?, Source::read(packets)?, packets);
+    let (mut options, source) = (app.options(machine)?, Source::read(given.as_ref())?);
     options.overrides.extend(overrides(set)?);
     let progress = Heard::new(py, progress)?;
     let mut watch = Watch { progress, ..Watch::default() };
-    let replay = Replay::new("why", &app, &options, asked.words());
-    let told = replay.detached(given, py, || {
+    let mut words = asked.words();
+    let numbers =
+        [("--packet", packet), ("--message", message.map(u64::from)), ("--dropped", dropped)];
+    let named = numbers.iter().filter_map(|(option, number)| Some((option, (*number)?)));
+    words.extend(named.flat_map(|(option, number)| [(*option).to_owned(), number.to_string()]));
+    words.extend(p99.then(|| "--p99".to_owned()));
+    let replay = Replay::new("why", &app, &options, words);
+    let told = replay.detached(given.as_ref(), py, || {
         asked.check(&app, &source)?;
         match app.kind {
             Kind::Handlers => asked.of_packet(&app, &options, &source, which, &mut watch),

@@ -20,7 +20,7 @@ mod trace;
 
 use pinion_isa::elf::Image;
 
-use super::{Comparison, Tolerance};
+use super::{Comparison, Jobs, Tolerance};
 use compare::Truth;
 use observation::Observation;
 use pinion_app::error::{Error, Result, paragraph};
@@ -45,14 +45,14 @@ pub trait Runner: Sync {
 ///
 /// # Errors
 /// When the set is unreadable.
-pub fn compare(
+pub fn compare<'a>(
     set: &Set,
     runner: &dyn Runner,
     filter: Option<&str>,
-    jobs: usize,
+    jobs: impl Into<Jobs<'a>>,
 ) -> Result<Vec<Comparison>> {
     let scenarios = set.scenarios(filter)?;
-    super::side_by_side(&scenarios, jobs, |scenario| {
+    super::side_by_side(&scenarios, jobs.into(), |scenario| {
         let truth = Truth::read(set, scenario)?;
         let image = image(set, scenario)?;
         Ok(match runner.observe(scenario, &truth.script, &image) {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, de};
 use super::passage::Passages;
 use super::set::{Measured, ScenarioPacket};
 use super::{frames, measured, nic};
-use crate::{Comparison, Tolerance, read, side_by_side};
+use crate::{Comparison, Jobs, Tolerance, read, side_by_side};
 use pinion_app::error::{Error, Result};
 
 /// The median per-packet error that a run may have whose packets come one by one.
@@ -148,14 +148,14 @@ impl Set {
 ///
 /// # Errors
 /// When the set is unreadable, or a run cannot be started at all.
-pub fn compare(
+pub fn compare<'a>(
     set: &Set,
     machine: &Machine,
     filter: Option<&str>,
-    jobs: usize,
+    jobs: impl Into<Jobs<'a>>,
 ) -> Result<Vec<Comparison>> {
     let runs = set.runs(filter)?;
-    side_by_side(&runs, jobs, |run| {
+    side_by_side(&runs, jobs.into(), |run| {
         let dir = set.dir.join(&run.run);
         let rtl: Vec<Measured> = read(&dir.join("rtl_packets.csv"))?;
         Ok(compare_run(run, &passages(&dir, machine, run)?, &measured(&rtl)))

@@ -10,7 +10,7 @@ use pinion_sim::Time;
 use pinion_spin::matching::{Limits, MatchingEngine};
 use pinion_spin::{Classification, ContextId, ExecutionContext, Frame, Handler, Machine, Nic};
 
-use super::{Comparison, Tolerance};
+use super::{Comparison, Jobs, Tolerance};
 use passage::{Passage, Passages};
 use pinion_app::app::HOST_MEMORY_BASE;
 use pinion_app::error::{Error, Result};
@@ -32,14 +32,14 @@ fn comparison(row: &Row, metric: &str, ours: f64, rtl: f64) -> Comparison {
 ///
 /// # Errors
 /// When the set is unreadable, or a row cannot be run at all.
-pub fn compare(
+pub fn compare<'a>(
     set: &Set,
     machine: &Machine,
     filter: Option<&str>,
-    jobs: usize,
+    jobs: impl Into<Jobs<'a>>,
 ) -> Result<Vec<Comparison>> {
     let rows = set.rows(filter)?;
-    super::side_by_side(&rows, jobs, |row| compare_row(set, machine, row))
+    super::side_by_side(&rows, jobs.into(), |row| compare_row(set, machine, row))
 }
 
 fn compare_row(set: &Set, machine: &Machine, row: &Row) -> Result<Vec<Comparison>> {

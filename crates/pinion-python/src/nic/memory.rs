@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::Nic;
 use super::stepped::At;
-use crate::errors;
+use crate::{again, errors};
 
 /// Structures within structures that are followed.
 const DEPTH_MAX: u32 = 16;
@@ -39,13 +39,14 @@ impl Memory {
         expression: &str,
         cluster: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
-        errors::attached(py, || self.evaluated(py, expression, cluster))
+        let call = || format!(".get({}, cluster={cluster})", again::text(expression));
+        errors::attached(py, self.again(call), || self.evaluated(py, expression, cluster))
     }
 
     /// Lists the program's variables that lie in no function.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let own = self.nic.get().program(py, self.node)?;
-        errors::detached(py, || {
+        errors::detached(py, self.again(|| ".keys()".to_owned()), || {
             let program = Program::new(own.image(), own.file()?, own.code());
             let symbols = Symbols::new(&program);
             Ok(symbols.globals().iter().map(|variable| variable.name.clone()).collect())
@@ -61,21 +62,35 @@ impl Memory {
         count: u32,
         cluster: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let state = self.nic.get().state(py)?;
-        let end = address.checked_add(count.into()).filter(|_| count <= MOST_BYTES);
-        let mut bytes = vec![0; end.map_or(0, |_| count as usize)];
-        let at = At { node: self.node, cluster };
-        match end.is_some() && state.stepped.read(at, address, &mut bytes) {
-            true => Ok(PyBytes::new(py, &bytes)),
-            false => {
-                let what = format!("{count} bytes at {address:#x}: the NIC has no memory there");
-                Err(errors::usage(py, &what))
+        let call = || format!(".read({address}, {count}, cluster={cluster})");
+        errors::attached(py, self.again(call), || {
+            let state = self.nic.get().state(py)?;
+            let end = address.checked_add(count.into()).filter(|_| count <= MOST_BYTES);
+            let mut bytes = vec![0; end.map_or(0, |_| count as usize)];
+            let at = At { node: self.node, cluster };
+            match end.is_some() && state.stepped.read(at, address, &mut bytes) {
+                true => Ok(PyBytes::new(py, &bytes)),
+                false => {
+                    let what =
+                        format!("{count} bytes at {address:#x}: the NIC has no memory there");
+                    Err(errors::usage(py, &what))
+                }
             }
-        }
+        })
     }
 }
 
 impl Memory {
+    /// Gives what writes the command that does all again, and then a call of this memory.
+    fn again(&self, call: impl FnOnce() -> String) -> impl FnOnce() -> String {
+        let nic = self.nic.get();
+        let memory = match nic.nodes.get(self.node) {
+            Some(name) => format!("nic.memory_of({})", again::text(name)),
+            None => "nic.memory".to_owned(),
+        };
+        nic.again(move || memory + &call())
+    }
+
     fn evaluated<'py>(
         &self,
         py: Python<'py>,
@@ -84,7 +99,7 @@ impl Memory {
     ) -> PyResult<Bound<'py, PyAny>> {
         let nic = self.nic.get();
         let own = nic.program(py, self.node)?;
-        let file = errors::detached(py, || own.file())?;
+        let file = own.file().map_err(|error| errors::exception(py, &error))?;
         let program = Program::new(own.image(), file, own.code());
         let symbols = Symbols::new(&program);
         let state = nic.state(py)?;

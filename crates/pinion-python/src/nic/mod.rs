@@ -7,23 +7,25 @@
 //! | packet handlers; nanoservices and clusters | `handlers.rs`; `nodes.rs` |
 //! | what is said, and functions that hear it | `ears.rs` |
 //! | variables and memories | `memory.rs` |
+//! | names of nodes and contexts; moments to come back to | `names.rs`; `snapshot.rs` |
+//! | what was done to it, to be done again | `steps.rs` |
 
 mod ears;
 mod handlers;
 mod memory;
+mod names;
 mod nodes;
+mod snapshot;
 mod stepped;
+mod steps;
 
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use pinion_app::app::App as Handlers;
 use pinion_app::service::Service;
-use pinion_net::capture::TimedFrame;
 use pinion_sim::Time;
-use pinion_sim::node::Saved;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -31,13 +33,15 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::app::{App, Kind};
 use crate::messages::{Log, flows};
 use crate::packets::Source;
-use crate::replay::Replay;
 use crate::table::Table;
 use crate::time::time_of_ns;
-use crate::{errors, html};
+use crate::{again, errors, html};
 use ears::{Hearing, Told};
 pub use memory::Memory;
+use names::parsed;
+pub use snapshot::Snapshot;
 use stepped::{Program, Stepped, Stopped};
+use steps::Steps;
 
 /// How far it runs before it looks whether it is to stop: while Python hears what happens, and else.
 const HEARD_SLICE_PS: u64 = 100_000;
@@ -62,8 +66,8 @@ pub struct Nic {
     /// What Python hears, by the event's name.
     callbacks: Mutex<HashMap<&'static str, Vec<Py<PyAny>>>>,
     stop: AtomicBool,
-    /// The command that runs the same at once; a cluster's has no frames pushed.
-    replay: Replay,
+    /// What makes it, in Python.
+    made: String,
     /// Tells its snapshots from others'.
     identity: Arc<()>,
 }
@@ -78,21 +82,8 @@ struct State {
     told: Told,
     /// How many of the frames that left were taken.
     pulled: usize,
-    /// The frames that were pushed, to see a defect again.
-    pushed: Vec<TimedFrame>,
-}
-
-/// What a NIC was at a moment.
-#[pyclass(frozen, module = "pinion")]
-pub struct Snapshot {
-    saved: Saved,
-    now: Time,
-    last: Time,
-    told: Told,
-    pulled: usize,
-    /// How many frames had been pushed.
-    pushed: usize,
-    identity: Arc<()>,
+    /// What was done to it, to see a defect again.
+    steps: Steps,
 }
 
 #[pymethods]
@@ -105,6 +96,10 @@ impl Nic {
         machine: Option<&Bound<'_, PyAny>>,
         address: Option<&str>,
     ) -> PyResult<Self> {
+        let own_address = address.into_pyobject(py)?;
+        let own_address = address.is_some().then_some(&own_address);
+        let keywords = [("machine", machine), ("address", own_address)];
+        let made = again::call("pinion.Nic", &[app], &keywords);
         let app = App::of(app)?;
         let options = app.options(machine)?;
         let address = address.map(|text| parsed(py, text)).transpose()?;
@@ -112,77 +107,83 @@ impl Nic {
             let what = format!("address= goes with clusters; {}: {}", app.name, app.kind.name());
             return Err(errors::usage(py, &what));
         }
-        let replay = Replay::new("run", &app, &options, Vec::new());
-        replay.clone().detached(None, py, || {
-            let mut nodes = Vec::new();
-            let (mut name, mut logs) = (app.name.clone(), Vec::new());
-            let (stepped, programs, events): (Box<dyn Stepped>, _, _) = match app.kind {
-                Kind::Handlers => {
-                    let handlers = Arc::new(Handlers::load(&app.path, &options)?);
-                    name = format!("{name} on {}", handlers.machine.value.name);
-                    let nic = handlers::Nic::new(&handlers)?;
-                    let programs = vec![Some(Program::Handlers(handlers))];
-                    (Box::new(nic), programs, ears::OF_HANDLERS)
-                }
-                Kind::Nanoservice => {
-                    let service = Arc::new(Service::load(&app.path, &options)?);
-                    let (stepped, heard) = nodes::service(&service, &options)?;
-                    logs = heard;
-                    (stepped, vec![Some(Program::Service(service))], ears::OF_SERVICES)
-                }
-                Kind::Cluster => {
-                    let made = nodes::cluster(&app.cluster_file()?, &options, address)?;
-                    (nodes, logs, name) = (made.names, made.logs, made.name);
-                    (made.stepped, made.programs, ears::OF_CLUSTERS)
-                }
-            };
-            let state = State {
-                now: stepped.now(),
-                stepped,
-                last: Time::ZERO,
-                told: Told::default(),
-                pulled: 0,
-                pushed: Vec::new(),
-            };
-            Ok(Self {
-                name,
-                nodes,
-                programs,
-                events,
-                logs,
-                state: Mutex::new(state),
-                callbacks: Mutex::default(),
-                stop: AtomicBool::new(false),
-                replay,
-                identity: Arc::new(()),
-            })
-        })
+        errors::detached(
+            py,
+            || again::script(&[made.clone()]),
+            || {
+                let mut nodes = Vec::new();
+                let (mut name, mut logs) = (app.name.clone(), Vec::new());
+                let (stepped, programs, events): (Box<dyn Stepped>, _, _) = match app.kind {
+                    Kind::Handlers => {
+                        let handlers = Arc::new(Handlers::load(&app.path, &options)?);
+                        name = format!("{name} on {}", handlers.machine.value.name);
+                        let nic = handlers::Nic::new(&handlers)?;
+                        let programs = vec![Some(Program::Handlers(handlers))];
+                        (Box::new(nic), programs, ears::OF_HANDLERS)
+                    }
+                    Kind::Nanoservice => {
+                        let service = Arc::new(Service::load(&app.path, &options)?);
+                        let (stepped, heard) = nodes::service(&service, &options)?;
+                        logs = heard;
+                        (stepped, vec![Some(Program::Service(service))], ears::OF_SERVICES)
+                    }
+                    Kind::Cluster => {
+                        let made = nodes::cluster(&app.cluster_file()?, &options, address)?;
+                        (nodes, logs, name) = (made.names, made.logs, made.name);
+                        (made.stepped, made.programs, ears::OF_CLUSTERS)
+                    }
+                };
+                let state = State {
+                    now: stepped.now(),
+                    stepped,
+                    last: Time::ZERO,
+                    told: Told::default(),
+                    pulled: 0,
+                    steps: Steps::default(),
+                };
+                Ok(Self {
+                    name,
+                    nodes,
+                    programs,
+                    events,
+                    logs,
+                    state: Mutex::new(state),
+                    callbacks: Mutex::default(),
+                    stop: AtomicBool::new(false),
+                    made: made.clone(),
+                    identity: Arc::new(()),
+                })
+            },
+        )
     }
 
     /// Gives it frames that arrive now, or at a nanosecond.
     #[pyo3(signature = (*frames, at=None))]
     fn push(&self, py: Python<'_>, frames: &Bound<'_, PyAny>, at: Option<f64>) -> PyResult<()> {
         let Source::Frames(frames) = Source::read(Some(frames))? else { return Ok(()) };
-        let mut state = self.state(py)?;
-        let now = state.now.max(state.last);
-        let at = match at {
-            None => now,
-            Some(ns) => time_of_ns(ns).filter(|at| *at >= now).ok_or_else(|| {
-                let now = now.ns();
-                let what = "frames arrive no earlier than now, and behind those that were pushed";
-                errors::usage(py, &format!("at={ns}: {what}, which is {now} ns"))
-            })?,
-        };
-        for frame in &frames {
-            let checked = state.stepped.check(frame.bytes.len());
-            checked.map_err(|error| errors::exception(py, &error))?;
-        }
-        for frame in frames {
-            state.stepped.put(at, frame.bytes.clone());
-            state.pushed.push(TimedFrame { time_ps: at.ps(), ..frame });
-        }
-        state.last = at;
-        Ok(())
+        errors::attached(py, self.again(String::new), || {
+            let mut state = self.state(py)?;
+            let now = state.now.max(state.last);
+            let at = match at {
+                None => now,
+                Some(ns) => time_of_ns(ns).filter(|at| *at >= now).ok_or_else(|| {
+                    let now = now.ns();
+                    let what =
+                        "frames arrive no earlier than now, and behind those that were pushed";
+                    errors::usage(py, &format!("at={ns}: {what}, which is {now} ns"))
+                })?,
+            };
+            for frame in &frames {
+                let checked = state.stepped.check(frame.bytes.len());
+                checked.map_err(|error| errors::exception(py, &error))?;
+            }
+            for frame in frames {
+                state.steps.push(at, frame.bytes.clone());
+                state.stepped.put(at, frame.bytes);
+            }
+            state.last = at;
+            Ok(())
+        })
     }
 
     /// Runs until a nanosecond, or until nothing is left to do; says why it stopped.
@@ -231,15 +232,17 @@ impl Nic {
                 }
             }
         });
-        let ended = match ended {
-            Ok(Ok(ended)) => Ok(ended),
-            Ok(Err(panic)) => {
-                let source = Source::Frames(state.pushed.clone());
-                Err(self.replay.clone().defect(py, panic.as_ref(), source))
-            }
-            Err(error) => Err(error),
-        };
         drop(state);
+        let ended = ended.and_then(|ended| {
+            ended.map_err(|panic| {
+                let until = match until {
+                    Time::MAX => String::new(),
+                    until => format!("until={}", until.ns()),
+                };
+                let replay = self.again(|| format!("nic.run({until})"))();
+                errors::internal(py, panic.as_ref(), &replay)
+            })
+        });
         raised.map_or(ended, Err)
     }
 
@@ -293,18 +296,22 @@ impl Nic {
     /// A row per packet that is through.
     #[getter]
     fn packets(&self, py: Python<'_>) -> PyResult<Table> {
-        Table::of_packets(&self.state(py)?.told.packets, &self.contexts())
+        errors::attached(py, self.again(|| "nic.packets".to_owned()), || {
+            Table::of_packets(&self.state(py)?.told.packets, &self.contexts())
+        })
     }
 
     /// A row per message.
     #[getter]
     fn messages(&self, py: Python<'_>) -> PyResult<Table> {
-        let state = self.state(py)?;
-        if self.events == ears::OF_HANDLERS {
-            return Table::of_flows(&flows(&state.told.packets), &self.contexts());
-        }
-        let rows: Vec<_> = self.logs.iter().flat_map(Log::rows).collect();
-        Table::of_messages(&rows)
+        errors::attached(py, self.again(|| "nic.messages".to_owned()), || {
+            let state = self.state(py)?;
+            if self.events == ears::OF_HANDLERS {
+                return Table::of_flows(&flows(&state.told.packets), &self.contexts());
+            }
+            let rows: Vec<_> = self.logs.iter().flat_map(Log::rows).collect();
+            Table::of_messages(&rows)
+        })
     }
 
     /// The names of a cluster's nodes.
@@ -316,13 +323,13 @@ impl Nic {
     /// What its units hold, by name.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut pairs = Vec::new();
-        self.state(py)?.stepped.state(&mut |name, value| pairs.push((name.to_owned(), value)));
-        let found = PyDict::new(py);
-        for (name, value) in pairs {
-            found.set_item(name, value)?;
-        }
-        Ok(found)
+        errors::attached(py, self.again(|| "nic.units".to_owned()), || {
+            let mut pairs = Vec::new();
+            self.state(py)?.stepped.state(&mut |name, value| pairs.push((name.to_owned(), value)));
+            let found = PyDict::new(py);
+            pairs.into_iter().try_for_each(|(name, value)| found.set_item(name, value))?;
+            Ok(found)
+        })
     }
 
     /// The program's variables, and memory by address.
@@ -348,11 +355,14 @@ impl Nic {
     /// Reads a context's host memory.
     fn host_memory<'py>(&self, py: Python<'py>, context: &str) -> PyResult<Bound<'py, PyBytes>> {
         let (address, size) = self.host_range(py, context)?;
-        let mut bytes = vec![0; size as usize];
-        if let Some(units) = self.state(py)?.stepped.units() {
-            units.read_host(address, &mut bytes);
-        }
-        Ok(PyBytes::new(py, &bytes))
+        let call = || format!("nic.host_memory({})", again::text(context));
+        errors::attached(py, self.again(call), || {
+            let mut bytes = vec![0; size as usize];
+            if let Some(units) = self.state(py)?.stepped.units() {
+                units.read_host(address, &mut bytes);
+            }
+            Ok(PyBytes::new(py, &bytes))
+        })
     }
 
     /// Writes into a context's host memory, for handlers that read it.
@@ -367,38 +377,48 @@ impl Nic {
         let (address, size) = self.host_range(py, context)?;
         let is_inside = offset.checked_add(data.len() as u64).is_some_and(|end| end <= size);
         let address = address + offset.min(size);
-        let mut state = self.state(py)?;
-        let units = state.stepped.units().filter(|_| is_inside);
-        if !units.is_some_and(|units| units.write_host(address, data)) {
-            let what = format!("context {context} has {size} bytes of host memory");
-            return Err(errors::usage(py, &what));
-        }
-        Ok(())
+        errors::attached(py, self.again(String::new), || {
+            let mut state = self.state(py)?;
+            let now = state.now;
+            if is_inside {
+                state.steps.write(now, context, offset, data);
+            }
+            let units = state.stepped.units().filter(|_| is_inside);
+            if !units.is_some_and(|units| units.write_host(address, data)) {
+                let what = format!("context {context} has {size} bytes of host memory");
+                return Err(errors::usage(py, &what));
+            }
+            Ok(())
+        })
     }
 
     /// Gives all that it is now, to come back to.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
-        let state = self.state(py)?;
-        let saved = state.stepped.save().map_err(|error| errors::exception(py, &error))?;
-        let State { now, last, told, pulled, pushed, .. } = &*state;
-        let (told, identity) = (told.clone(), Arc::clone(&self.identity));
-        let (now, last, pulled, pushed) = (*now, *last, *pulled, pushed.len());
-        Ok(Snapshot { saved, now, last, told, pulled, pushed, identity })
+        errors::attached(py, self.again(|| "nic.snapshot()".to_owned()), || {
+            let state = self.state(py)?;
+            let saved = state.stepped.save().map_err(|error| errors::exception(py, &error))?;
+            let State { now, last, told, pulled, steps, .. } = &*state;
+            let (told, identity) = (told.clone(), Arc::clone(&self.identity));
+            let (now, last, pulled, steps) = (*now, *last, *pulled, steps.count());
+            Ok(Snapshot { saved, now, last, told, pulled, steps, identity })
+        })
     }
 
     /// Makes it what it was when a snapshot of it was taken.
     fn restore(&self, py: Python<'_>, snapshot: &Snapshot) -> PyResult<()> {
-        let Snapshot { saved, now, last, told, pulled, pushed, identity } = snapshot;
+        let Snapshot { saved, now, last, told, pulled, steps, identity } = snapshot;
         if !Arc::ptr_eq(identity, &self.identity) {
             return Err(errors::usage(py, "that is a snapshot of another Nic"));
         }
-        let mut state = self.state(py)?;
-        let restored = state.stepped.restore(saved);
-        restored.map_err(|error| errors::exception(py, &error))?;
-        (state.now, state.last, state.pulled) = (*now, *last, *pulled);
-        state.told.clone_from(told);
-        state.pushed.truncate(*pushed);
-        Ok(())
+        errors::attached(py, self.again(|| "nic.restore(nic.snapshot())".to_owned()), || {
+            let mut state = self.state(py)?;
+            let restored = state.stepped.restore(saved);
+            restored.map_err(|error| errors::exception(py, &error))?;
+            (state.now, state.last, state.pulled) = (*now, *last, *pulled);
+            state.told.clone_from(told);
+            state.steps.truncate(*steps);
+            Ok(())
+        })
     }
 
     fn __repr__(&self) -> String {
@@ -410,18 +430,34 @@ impl Nic {
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        let mut rows = vec![vec!["unit".to_owned(), "holds".to_owned()]];
-        let state = self.state(py)?;
-        state.stepped.state(&mut |name, value| {
-            if rows.len() <= SHOWN_UNITS {
-                rows.push(vec![name.to_owned(), value.to_string()]);
-            }
-        });
-        Ok(html::table(&format!("{} at {}", self.name, state.now), &rows))
+        errors::attached(py, self.again(|| "nic._repr_html_()".to_owned()), || {
+            let mut rows = vec![vec!["unit".to_owned(), "holds".to_owned()]];
+            let state = self.state(py)?;
+            state.stepped.state(&mut |name, value| {
+                if rows.len() <= SHOWN_UNITS {
+                    rows.push(vec![name.to_owned(), value.to_string()]);
+                }
+            });
+            Ok(html::table(&format!("{} at {}", self.name, state.now), &rows))
+        })
     }
 }
 
 impl Nic {
+    /// Gives what writes the command that does all again that was done, and then a call.
+    fn again(&self, call: impl FnOnce() -> String) -> impl FnOnce() -> String {
+        move || match self.state.try_lock() {
+            Ok(state) => state.steps.script(&self.made, state.now, &call()),
+            Err(TryLockError::Poisoned(state)) => {
+                let state = state.into_inner();
+                state.steps.script(&self.made, state.now, &call())
+            }
+            Err(TryLockError::WouldBlock) => {
+                Steps::default().script(&self.made, Time::ZERO, &call())
+            }
+        }
+    }
+
     fn state(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
         match self.state.try_lock() {
             Ok(state) => Ok(state),
@@ -435,66 +471,5 @@ impl Nic {
 
     fn heard(&self) -> MutexGuard<'_, HashMap<&'static str, Vec<Py<PyAny>>>> {
         self.callbacks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Gives the names of a NIC's contexts.
-    fn contexts(&self) -> Vec<String> {
-        match &self.programs[..] {
-            [Some(Program::Handlers(app))] => app.context_names(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Gives the program of a node.
-    fn program(&self, py: Python<'_>, node: usize) -> PyResult<Program> {
-        self.programs.get(node).cloned().flatten().ok_or_else(|| {
-            let name = self.nodes.get(node).map_or("", String::as_str);
-            errors::usage(py, &format!("node {name} runs no program"))
-        })
-    }
-
-    /// Lists the nodes that run programs.
-    fn listed(&self) -> String {
-        let runs = self.nodes.iter().zip(&self.programs).filter(|(_, program)| program.is_some());
-        let names: Vec<&str> = runs.map(|(name, _)| name.as_str()).take(SHOWN_NODES).collect();
-        format!("programs run on {}", names.join(", "))
-    }
-
-    /// Gives address and bytes of a context's host memory.
-    fn host_range(&self, py: Python<'_>, name: &str) -> PyResult<(u64, u64)> {
-        let [Some(Program::Handlers(app))] = &self.programs[..] else {
-            let what =
-                format!("{} has no host memory: that is a NIC's with packet handlers", self.name);
-            return Err(errors::usage(py, &what));
-        };
-        let context = app.context(name).ok_or_else(|| {
-            let names = self.contexts().join(", ");
-            PyKeyError::new_err(format!("there is no context {name}, but {names}"))
-        })?;
-        Ok((context.host_memory_address, context.host_memory_bytes.into()))
-    }
-}
-
-/// Reads an address and the bits of its network.
-fn parsed(py: Python<'_>, text: &str) -> PyResult<(Ipv4Addr, u8)> {
-    let found = text.split_once('/').and_then(|(address, bits)| {
-        let bits = bits.parse().ok().filter(|bits| *bits <= 32);
-        Some((address.parse().ok()?, bits?))
-    });
-    found.ok_or_else(|| {
-        errors::usage(py, &format!("address={text}: an address and its network's bits, 10.0.0.1/8"))
-    })
-}
-
-#[pymethods]
-impl Snapshot {
-    /// The time of the moment, in nanoseconds of simulated time.
-    #[getter]
-    fn now_ns(&self) -> f64 {
-        self.now.ns()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<pinion.Snapshot at {}>", self.now)
     }
 }

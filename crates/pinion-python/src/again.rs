@@ -1,0 +1,87 @@
+//! A call of Python, to be made again. In: what it was given, lines of a script. Out: the command that an
+//! `InternalError` names.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::errors;
+
+/// Bytes of a script that fits into a command; a longer one goes to a file.
+const LONGEST_COMMAND: usize = 4096;
+
+/// Gives the command that runs a script with this package.
+pub fn script(lines: &[String]) -> String {
+    let mut text = String::from("import pinion\n");
+    text.push_str(&lines.join("\n"));
+    if text.len() > LONGEST_COMMAND {
+        let file = format!("pinion-defect-{}.py", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        // Too long for a command, and yet better than none, where it cannot be kept.
+        if std::fs::write(&path, &text).is_ok() {
+            return errors::shell(&["python3", &path.display().to_string()]);
+        }
+    }
+    errors::shell(&["python3", "-c", &text])
+}
+
+/// Writes a call of a function or class, in Python.
+pub fn call(
+    name: &str,
+    given: &[&Bound<'_, PyAny>],
+    keywords: &[(&str, Option<&Bound<'_, PyAny>>)],
+) -> String {
+    let given = given.iter().map(|value| shown(value));
+    let keywords = keywords.iter();
+    let keywords = keywords.filter_map(|(key, value)| Some(format!("{key}={}", shown((*value)?))));
+    format!("{name}({})", given.chain(keywords).collect::<Vec<_>>().join(", "))
+}
+
+/// Writes a value as Python has it; one of this package by what makes it.
+pub fn shown(value: &Bound<'_, PyAny>) -> String {
+    if let Some(made) = made(value) {
+        return made;
+    }
+    let path = value.py().import("os").and_then(|os| os.call_method1("fspath", (value,)));
+    let text = path.as_ref().unwrap_or(value).repr();
+    text.map_or_else(|_| "...".to_owned(), |text| text.to_string())
+}
+
+/// Writes what is pickled by the arguments that make it.
+fn made(value: &Bound<'_, PyAny>) -> Option<String> {
+    let class = value.get_type();
+    if class.module().ok()? != "pinion" {
+        return None;
+    }
+    let name = format!("pinion.{}", class.name().ok()?);
+    let (given, keywords) = match value.call_method0("__getnewargs_ex__") {
+        Ok(both) => both.extract::<(Bound<'_, PyTuple>, Bound<'_, PyDict>)>().ok()?,
+        Err(_) => {
+            let given = value.call_method0("__getnewargs__").ok()?;
+            (given.cast_into().ok()?, PyDict::new(value.py()))
+        }
+    };
+    let given = given.iter().map(|value| shown(&value));
+    let keywords = keywords.iter().filter(|(_, value)| !value.is_none());
+    let keywords = keywords.map(|(key, value)| format!("{key}={}", shown(&value)));
+    Some(format!("{name}({})", given.chain(keywords).collect::<Vec<_>>().join(", ")))
+}
+
+/// Writes a text as Python has it, whose texts JSON's are.
+pub fn text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Writes a frame as Python has it.
+pub fn frame(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("bytes.fromhex(\"{digits}\")")
+}
+
+/// Gives what can be read once more: an iterator's items in a list, and everything else as it is.
+pub fn kept<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(given) = given else { return Ok(None) };
+    match given.hasattr("__next__")? {
+        true => given.py().import("builtins")?.call_method1("list", (given,)).map(Some),
+        false => Ok(Some(given.clone())),
+    }
+}

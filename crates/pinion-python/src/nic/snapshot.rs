@@ -1,0 +1,35 @@
+//! What was at a moment, to come back to.
+
+use std::sync::Arc;
+
+use pinion_sim::Time;
+use pinion_sim::node::Saved;
+use pyo3::prelude::*;
+
+use super::ears::Told;
+
+/// What a NIC was at a moment.
+#[pyclass(frozen, module = "pinion")]
+pub struct Snapshot {
+    pub(super) saved: Saved,
+    pub(super) now: Time,
+    pub(super) last: Time,
+    pub(super) told: Told,
+    pub(super) pulled: usize,
+    /// How much had been done to it.
+    pub(super) steps: usize,
+    pub(super) identity: Arc<()>,
+}
+
+#[pymethods]
+impl Snapshot {
+    /// The time of the moment, in nanoseconds of simulated time.
+    #[getter]
+    fn now_ns(&self) -> f64 {
+        self.now.ns()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<pinion.Snapshot at {}>", self.now)
+    }
+}
