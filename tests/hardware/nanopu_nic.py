@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the nanoPU's NIC in SystemVerilog, hardware/rtl/nanopu/nanopu_nic.sv, beside the model.
 
-    python3 tests/hardware/nanopu_nic.py [--pinion FILE] [--messages N] [--gap CYCLES] [--seed N] [--program FILE]
+    python3 tests/hardware/nanopu_nic.py [--pinion FILE] [--harts N] [--messages N] [--gap CYCLES] [--seed N]
+        [--program FILE]
 
 The model's harts stand at the NIC's interface for cores: messages of random lengths, of one and two packets, come to
 examples/nanopu_echo, and what `pinion trace` tells of its reads of x30, its writes of x31 and of registers goes into
@@ -31,9 +32,8 @@ from tools import HARDWARE, RTL, call, need, scratch  # noqa: E402
 
 NAME = "nanopu_nic"
 PATIENCE = 7200
-HARTS = 2
 # The NIC's sizes, and what the model is told so that it has them.
-PARAMETERS = {"HARTS": HARTS, "SMALL_COUNT": 8, "LARGE_COUNT": 8, "GLOBAL_WORDS": 64}
+PARAMETERS = {"SMALL_COUNT": 8, "LARGE_COUNT": 8, "GLOBAL_WORDS": 64}
 BUFFERS = "[{ bytes = 1024, count = 8 }, { bytes = 2048, count = 8 }]"
 SETTINGS = (f"receive.reassembly.buffers={BUFFERS}", f"transmit.buffers={BUFFERS}", "transmit.message_ids=16")
 APP = "examples/nanopu_echo"
@@ -43,6 +43,12 @@ PACKET_BYTES, PROTOCOL, DATA = 1024, 0x99, 1
 FLAGS = {"DATA": 1, "ACK": 2, "NACK": 4, "PULL": 8, "CHOP": 16}
 # A cycle in picoseconds, and when the first message comes: the program has started.
 CYCLE_PS, BEGIN = 312.5, 20_000
+# The example's begin, and that of a program that all harts run.
+MAIN = "int main(void)\n{\n"
+CORE_MAIN = (
+    "bool is_single_core(void)\n{\n\treturn false;\n}\n\n"
+    "int core_main(int argc, char **argv, int cid, int nc)\n{\n\t(void)argc, (void)argv, (void)cid, (void)nc;\n"
+)
 # Registers of the network: the context, its priority, bind; message done.
 CONTEXT, PRIORITY, COMMAND, USER_COMMAND = 0x53, 0x55, 0x54, 0x56
 LINE = re.compile(r"\s*(\d+)\s+\S+ ns\s+hart (\d+)\s+(x30 read|x31 written|done with|a word entered)")
@@ -90,13 +96,25 @@ def read_capture(path):
     return frames
 
 
-def run_model(pinion, frames, folder):
+def app(harts, folder):
+    """The example, for so many harts; the NIC has two at least, of which then one is idle."""
+    made = folder / "echo"
+    made.mkdir(exist_ok=True)
+    text = (REPOSITORY / APP / "echo.c").read_text()
+    check(MAIN in text, f"{APP}/echo.c has another main")
+    (made / "echo.c").write_text(text.replace(MAIN, CORE_MAIN))
+    manifest = f'[app]\nname = "echo"\nsources = ["echo.c"]\n\n[nanoservice]\nharts = {harts}\n'
+    (made / "app.toml").write_text(manifest)
+    return made
+
+
+def run_model(pinion, harts, frames, folder):
     """Runs the model; gives its trace, its frames as rows, and the bytes of those that left."""
     write_capture(folder / "in.pcap", frames)
     settings = [part for setting in SETTINGS for part in ("--set", setting)]
     done = subprocess.run(
         [
-            *(pinion, "trace", REPOSITORY / APP, "--faithful", "--pcap-in", folder / "in.pcap"),
+            *(pinion, "trace", app(harts, folder), "--faithful", "--pcap-in", folder / "in.pcap"),
             *("--no-instructions", "--packets", folder / "frames.csv", "--pcap-out", folder / "out.pcap"),
             *("--out", folder / "trace.txt", "--build-dir", folder / "build", *settings),
         ],
@@ -147,16 +165,16 @@ def acts(trace):
     return did, entered
 
 
-def program(folder):
+def program(harts, folder):
     """The NIC, compiled."""
     need("verilator")
     unit = tomllib.loads((HARDWARE / "units.toml").read_text())[NAME]
     status, text = call(
         "verilator",
         *("--cc", "--exe", "--build", "--quiet", "-O3", "--top-module", NAME, "-fno-inline"),
-        *("-CFLAGS", f"-DNIC_HARTS={HARTS}", "-MAKEFLAGS", "VK_PCH_I_FAST= VK_PCH_I_SLOW="),
+        *("-CFLAGS", f"-DNIC_HARTS={harts}", "-MAKEFLAGS", "VK_PCH_I_FAST= VK_PCH_I_SLOW="),
         *("-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"),
-        *(f"-G{key}={value}" for key, value in PARAMETERS.items()),
+        *(f"-G{key}={value}" for key, value in {"HARTS": harts, **PARAMETERS}.items()),
         *("--Mdir", folder / "made", "-o", folder / NAME),
         *(RTL / name for name in unit["files"]),
         FOLDER / "nanopu_nic.cpp",
@@ -198,22 +216,29 @@ def compare(found, expected, what):
 
 def run(arguments, folder):
     """Runs both and compares them."""
-    nic = arguments.program or program(folder)
+    harts = arguments.harts
+    nic = arguments.program or program(max(harts, 2), folder)
     frames = list(messages(arguments.messages, arguments.gap, random.Random(arguments.seed)))
-    trace, rows, sent = run_model(arguments.pinion, frames, folder)
+    trace, rows, sent = run_model(arguments.pinion, harts, frames, folder)
     did, entered = acts(trace)
     base = BEGIN - 500
     stimulus = [(at - base, f"F {{}} {frame.hex()}") for at, frame in came(rows, frames)]
     stimulus += [(at - base, line) for at, line in did]
     # The context is bound, long before.
     binds = ((CONTEXT, 0), (PRIORITY, 0), (COMMAND, 1))
-    stimulus += [(10 + at, f"C {{}} 0 {csr} {value}") for at, (csr, value) in enumerate(binds)]
+    for hart in range(harts):
+        stimulus += [(10 + at, f"C {{}} {hart} {csr} {value}") for at, (csr, value) in enumerate(binds)]
     leaving = [row for row in rows if row["direction"] == "out"]
     last = max(int(row["last_flit_cycle"]) for row in rows) + 1000 - base
     own_entered, left = run_nic(nic, sorted(stimulus, key=lambda act: act[0]), last, folder)
     for number, ((_, _, own), model) in enumerate(zip(left, sent)):
         check(own == model, f"frame {number} that leaves is {own.hex()}, the model's {model.hex()}")
-    words = compare(own_entered, [(at - base, hart) for at, hart in entered], "word")
+    # Of each hart they are in order.
+    words = compare(
+        sorted(own_entered, key=lambda word: word[::-1]),
+        sorted([(at - base, hart) for at, hart in entered], key=lambda word: word[::-1]),
+        "word",
+    )
     cycles = [(int(row["first_flit_cycle"]) - base, int(row["last_flit_cycle"]) - base) for row in leaving]
     off = compare([one[:2] for one in left], cycles, "frame")
     packets = sum(row["direction"] == "in" for row in rows)
@@ -226,6 +251,7 @@ def run(arguments, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pinion", default=REPOSITORY / "target/debug/pinion", metavar="FILE")
+    parser.add_argument("--harts", type=int, default=4, metavar="N")
     parser.add_argument("--messages", type=int, default=1000, metavar="N")
     parser.add_argument("--gap", type=int, default=400, metavar="CYCLES", help="mean, between messages")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
