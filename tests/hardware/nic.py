@@ -95,9 +95,8 @@ def frames_of(path):
 
 
 def compile_nic(unit, folder, clusters, cores, *options, flags="-O1"):
-    """Compiles the NIC; gives the program. Of several clusters one is compiled, and stands for all."""
+    """Compiles the NIC; gives the program."""
     need("verilator")
-    several = ("--hierarchical", "-j", "2") if clusters > 1 else ()
     program = folder / NAME
     status, text = call(
         "verilator",
@@ -105,7 +104,7 @@ def compile_nic(unit, folder, clusters, cores, *options, flags="-O1"):
         *("--prefix", f"V{NAME}", "--top-module", NAME, f"-GCLUSTERS={clusters}", f"-GCORES={cores}"),
         f"-GLARGE_BYTES={LARGEST}",
         *("-CFLAGS", f"{flags} -DTRACE=0", "-MAKEFLAGS", "VK_PCH_I_FAST= VK_PCH_I_SLOW= OPT_SLOW=-O0"),
-        *(*options, *several, "--Mdir", folder / "made", "-o", program),
+        *(*options, "--Mdir", folder / "made", "-o", program),
         *(RTL / file for file in unit["files"]),
         FOLDER / f"{NAME}.cpp",
         limit=PATIENCE,

@@ -95,7 +95,6 @@ module cluster #(
     output wire [CORES-1:0]                 state_idle,
     output wire [CORES-1:0]                 state_assigned
 );
-    /* verilator hier_block */
     /* verilator no_inline_module */
     localparam integer CORE = $clog2(CORES);
     localparam integer CONTEXT = $clog2(CONTEXTS);
