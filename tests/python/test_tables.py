@@ -188,7 +188,8 @@ def peak(count):
             load = pinion.Load(requests=count, gap="exp:900")
             pinion.run(sys.argv[1], load, messages=True, parquet=folder)
         else:
-            generator = pinion.Generator("udp", dport=9500, size=64, count=count)
+            # As many as the NIC keeps up with: waits that grow are counted one by one.
+            generator = pinion.Generator("udp", dport=9500, size=64, count=count, rate="20g")
             pinion.run(sys.argv[1], generator, parquet=folder)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 few, many = (70_000, 140_000) if is_service else (140_000, 420_000)
