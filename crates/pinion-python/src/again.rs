@@ -80,7 +80,9 @@ pub fn frame(bytes: &[u8]) -> String {
 /// Gives what can be read once more: an iterator's items in a list, and everything else as it is.
 pub fn kept<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(given) = given else { return Ok(None) };
-    match given.hasattr("__next__")? {
+    // A reader of Arrow's batches is an iterator, too, and is read as a table.
+    let is_iterator = given.hasattr("__next__")? && !given.hasattr("__arrow_c_stream__")?;
+    match is_iterator {
         true => given.py().import("builtins")?.call_method1("list", (given,)).map(Some),
         false => Ok(Some(given.clone())),
     }
