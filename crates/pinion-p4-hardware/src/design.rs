@@ -140,7 +140,7 @@ impl<'p> Builder<'p> {
 
     /// Takes note of when values are known that are new since the last time.
     pub(super) fn note_times(&mut self) {
-        for id in self.times.len()..self.graph.len() {
+        for id in self.times.len()..self.graph.next_node() {
             let node = self.graph.get(id as NodeId);
             let known = match node.kind {
                 Kind::Constant(_) | Kind::Input(_) | Kind::Field(_) => 0,

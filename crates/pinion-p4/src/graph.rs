@@ -75,8 +75,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Counts the nodes.
-    pub fn len(&self) -> usize {
+    /// Gives the number that the next node gets.
+    pub fn next_node(&self) -> usize {
         self.nodes.len()
     }
 

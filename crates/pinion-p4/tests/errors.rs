@@ -209,9 +209,7 @@ fn widths_follow_the_rules() {
 
 #[test]
 fn what_p4_has_and_this_subset_has_not_says_what_to_do() {
-    for (word, what) in [("for (;;) { }", "`for` is not part of this P4")] {
-        says(&said_of(&program(word, "")), &[what, "help"]);
-    }
+    says(&said_of(&program("for (;;) { }", "")), &["`for` is not part of this P4", "help"]);
     says(&said_of(&format!("{HEAD}\nenum E {{ A, B }}")), &["`enum` is not part of this P4"]);
     says(&said("bit<8> x = 1; x += 1;"), &["`+=` is not part of this P4"]);
     says(&said("switch (1) { }"), &["`switch` is not part of this P4"]);

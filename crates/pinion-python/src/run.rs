@@ -241,6 +241,7 @@ impl Asked {
             patience: self.patience.unwrap_or(PATIENCE_CYCLES),
             link_cycles: self.link_cycles.unwrap_or(Link::PUBLISHED_CYCLES),
             start: self.start,
+            hardware: None,
         })
     }
 

@@ -97,7 +97,7 @@ impl Plan {
         let (set, seed) = axes(grid)?;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let pinion = identity(py)?;
-        let again = || again::script(&[made.clone()]);
+        let again = || again::script(std::slice::from_ref(&made));
         errors::detached(py, again, || {
             app.check_release("a sweep")?;
             let subject = Subject::load(&app.path)?;

@@ -47,7 +47,7 @@ impl Target {
 }
 
 /// All targets.
-pub static TARGETS: [Target; 25] = [
+pub static TARGETS: [Target; 26] = [
     binaries::ELF,
     binaries::DEBUG_INFORMATION,
     binaries::CODE,

@@ -296,7 +296,7 @@ fn key_of(flat: &Flat, key: u16) -> [u64; 2] {
 /// Gives the largest number of so many bits.
 #[inline]
 pub(super) fn ones(width: u8) -> u64 {
-    u64::MAX >> (64 - width & 63)
+    u64::MAX >> ((64 - width) & 63)
 }
 
 /// Computes a wide value.

@@ -229,7 +229,7 @@ impl Flat {
     fn way_of(&self, from: usize) -> Option<Way> {
         let number = |register: Register| {
             let known = self.initial.iter().find(|(known, _)| *known == register);
-            let is_input = self.registers.iter().any(|input| *input == Some(register))
+            let is_input = self.registers.contains(&Some(register))
                 || self.decided.iter().any(|(_, decided)| *decided == register);
             known.filter(|_| !is_input).map(|(_, value)| *value)
         };

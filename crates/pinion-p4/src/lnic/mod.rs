@@ -307,7 +307,6 @@ impl Ingress {
             known: &known,
             unread: &unread,
             deparses,
-            ..Interface::default()
         })?;
         let asked = program.externs.iter().position(|e| normal(&e.name) == "getrxmsginfo");
         let has_reassembly = asked.is_some();

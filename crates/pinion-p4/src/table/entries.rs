@@ -239,7 +239,7 @@ impl<'t> Line<'_, 't> {
         }
         let verb = self.next("add, remove or default")?;
         let table = self.next("the name of a table")?;
-        let Some(shape) = self.shape(table) else { return None };
+        let shape = self.shape(table)?;
         let what = match verb.text {
             "add" => {
                 let keys = self.keys(&shape)?;

@@ -109,7 +109,7 @@ impl Nic {
         }
         errors::detached(
             py,
-            || again::script(&[made.clone()]),
+            || again::script(std::slice::from_ref(&made)),
             || {
                 let mut nodes = Vec::new();
                 let (mut name, mut logs) = (app.name.clone(), Vec::new());
