@@ -188,7 +188,7 @@ impl Arbiter {
     #[inline]
     pub fn next(&self, now: u64) -> Option<u64> {
         match self.requests.is_empty() {
-            true => self.coming.iter().map(|&(from, _)| from).min(),
+            true => self.coming.iter().map(|&(from, _)| from.max(now + 1)).min(),
             false => Some(now + 1),
         }
     }
@@ -307,6 +307,16 @@ mod tests {
         assert_eq!(arbiter.asking(5), 0b100);
         assert_eq!((arbiter.grant(5), arbiter.next(5)), (Some(2), Some(6)));
         assert_eq!((arbiter.grant(6), arbiter.next(6)), (Some(1), None));
+    }
+
+    /// Who asked while nobody could be chosen asks in the next cycle, not in one that is over.
+    #[test]
+    fn the_next_cycle_is_never_over() {
+        let mut arbiter = Arbiter::new(4);
+        arbiter.ask(1, 0);
+        assert_eq!(arbiter.grant(1), Some(0));
+        arbiter.ask(2, 3);
+        assert_eq!(arbiter.next(5), Some(6));
     }
 
     #[test]
