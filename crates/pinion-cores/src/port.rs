@@ -159,13 +159,28 @@ pub trait HeldLines {
     fn changes(&self) -> u64;
 }
 
+/// Says what a cache answers a request for a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It has the line: the data come in this cycle.
+    Data(Cycle),
+    /// It has not: from this cycle on it may be known when the data come.
+    Later(Cycle),
+}
+
 /// The instruction side of such a core's port. Requests come in the core's turn.
 pub trait InstructionPort: HeldLines {
     /// Tells whether there is a cache, and it is on; otherwise lines are read past it.
     fn is_on(&self) -> bool;
 
-    /// Asks for a line in cycle `now`; gives the cycle in which its data come.
-    fn request(&mut self, line: u32, now: Cycle) -> Cycle;
+    /// Asks for a line in cycle `now`.
+    fn request(&mut self, line: u32, now: Cycle) -> Answer;
+
+    /// Gives the cycle in which the data of the last request come.
+    ///
+    /// # Errors
+    /// The cycle in which to ask again: then it may be known.
+    fn serve(&mut self) -> Result<Cycle, Cycle>;
 
     /// Reads a line past the cache, which is off; gives the cycle from which it can be executed.
     fn bypass(&mut self, now: Cycle) -> Cycle;

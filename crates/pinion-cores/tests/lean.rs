@@ -1,6 +1,6 @@
 //! The lean loop against the interpreter, its reference: random programs, the same state at every stop.
 
-use pinion_cores::port::{Destinations, HeldLines, InstructionPort, Stop};
+use pinion_cores::port::{Answer, Destinations, HeldLines, InstructionPort, Stop};
 use pinion_cores::pulp::code::Code;
 use pinion_cores::pulp::lean::{Start, run_lean};
 use pinion_cores::pulp::prefetch_buffer::Arrival;
@@ -46,14 +46,18 @@ impl InstructionPort for Lines {
         true
     }
 
-    fn request(&mut self, line: u32, now: u64) -> u64 {
+    fn request(&mut self, line: u32, now: u64) -> Answer {
         let index = line.wrapping_sub(BASE >> LINE_SHIFT) as usize;
-        let Some(ready) = self.ready.get_mut(index) else { return now + 1 };
+        let Some(ready) = self.ready.get_mut(index) else { return Answer::Data(now + 1) };
         if *ready == u64::MAX {
             *ready = now + 9;
             self.changes += 1;
         }
-        (*ready).max(now + 1)
+        Answer::Data((*ready).max(now + 1))
+    }
+
+    fn serve(&mut self) -> Result<u64, u64> {
+        unreachable!("every request is answered at once")
     }
 
     fn bypass(&mut self, now: u64) -> u64 {
@@ -195,7 +199,8 @@ fn accesses(bench: &mut Bench, code: &Code, stop: &Stop) -> bool {
                     left: bench.core.left,
                     jumped: bench.core.jumped,
                 };
-                bench.time = bench.core.buffer.fetch(&arrival, code, &mut bench.lines);
+                let fetched = bench.core.buffer.fetch(&arrival, code, &mut bench.lines);
+                bench.time = fetched.expect("every request is answered at once");
                 return true;
             }
         }

@@ -3,14 +3,17 @@
 //! random numbers, the order and the digits of what is written of a run.
 
 pub mod arbiter;
+pub mod axi_path;
 pub mod block;
 pub mod calendar;
 pub mod config;
+pub mod cycle_book;
 pub mod digits;
 pub mod machine;
 pub mod node;
 pub mod order;
 pub mod probe;
+pub mod queued_port;
 pub mod random;
 pub mod time;
 pub mod turn_port;

@@ -9,11 +9,11 @@
 //! frontend.)
 
 use pinion_sim::arbiter::Arbiter;
-use pinion_sim::turn_port::{Side, TurnPort};
+use pinion_sim::turn_port::Side;
 
-use crate::cluster::hpu::driver::{Port, Turn};
+use crate::cluster::hpu::driver::Turn;
 use crate::cluster::{Clusters, SPILL_ENTRIES};
-use crate::command::cluster_gate::ClusterGate;
+use crate::command::cluster_path::{ClusterPath, Line};
 use crate::command::interface::{Slots, Taken};
 use crate::command::{Command, Kind};
 use crate::host_interface::HostInterface;
@@ -81,7 +81,8 @@ const KINDS: [Kind; 3] = [Kind::HostDirect, Kind::Send, Kind::HostDma];
 #[derive(Clone, Debug)]
 pub struct CommandUnit {
     frontend: Frontend,
-    gate: ClusterGate,
+    /// The way into the clusters' L1.
+    pub path: ClusterPath,
     /// When the frontend hands the next command over.
     pub wake: Wake,
     /// Takes packets to send.
@@ -104,7 +105,7 @@ impl CommandUnit {
     pub fn new(machine: &Machine) -> Self {
         Self {
             frontend: Frontend::new(machine),
-            gate: ClusterGate::default(),
+            path: ClusterPath::new(machine),
             wake: Wake::default(),
             outbound: OutboundEngine::new(machine),
             off_cluster_dma: OffClusterDma::new(machine),
@@ -115,7 +116,7 @@ impl CommandUnit {
     /// Forgets all commands; the link, the bus and host memory are kept.
     pub fn reset(&mut self, machine: &Machine) {
         self.frontend = Frontend::new(machine);
-        self.gate = ClusterGate::default();
+        self.path = ClusterPath::new(machine);
         self.wake = Wake::default();
         self.outbound.reset(machine);
         self.off_cluster_dma = OffClusterDma::new(machine);
@@ -254,21 +255,94 @@ impl CommandUnit {
             let interface = kind as u32;
             unit(UnitEventKind::InterfaceCommand, now, cluster, hpu, command % per_hpu, interface)
         });
-        let done = self.start_command(shared, from, now, command);
+        self.slots(kind).occupy();
+        self.start(shared, from, now, command);
+    }
+
+    /// Starts a command that its interface has taken: on its way to a cluster's L1, or else it becomes
+    /// known when it is done.
+    fn start(&mut self, shared: &mut Shared, from: &mut Sources<'_>, now: u64, command: u32) {
+        let draft = from.clusters.slot(shared, command).command;
+        let Ok(decoded) = Command::decode(&draft) else {
+            return shared.wheel.push(now + 1, Due::CommandDone(command));
+        };
+        let Some(line) = Line::of(&decoded) else {
+            let done = self.host.take(now);
+            return self.finish(shared, &decoded, (command, done));
+        };
+        match shared.memories.place(decoded.nic_address, 0) {
+            Some(Place::L1 { cluster, .. }) if !self.path.has_waiting(line) => {
+                self.ask_cluster(now, &decoded, (line, cluster), command);
+                self.path.wake_next(shared);
+            }
+            _ if self.path.is_busy(line) => self.path.wait(line, command),
+            source => {
+                let done = self.start_in_l2(shared, from, now, (command, &decoded), source);
+                self.path.note_elsewhere(line, done);
+                self.finish(shared, &decoded, (command, done));
+            }
+        }
+    }
+
+    /// Lets a command ask for a cluster's L1.
+    fn ask_cluster(&mut self, now: u64, decoded: &Command, to: (Line, u32), command: u32) {
+        match to.0 {
+            Line::Sends => {
+                let from = now.max(self.outbound.not_before());
+                self.path.ask(from, to, self.outbound.beats(decoded), command);
+            }
+            Line::ToHost => {
+                self.path.ask(now, to, self.off_cluster_dma.nic_beats(decoded), command)
+            }
+            Line::FromHost => {
+                let (data_from, beats) = self.off_cluster_dma.data_from_host(now, decoded);
+                self.path.write(now, (to.1, data_from), beats, command);
+            }
+        }
+    }
+
+    /// Goes on with the bursts to and from the clusters' L1 until cycle `now`: what has ended by then
+    /// lets its command be done.
+    pub fn pass(&mut self, shared: &mut Shared, from: &mut Sources<'_>, now: u64) {
+        self.path.advance(now);
+        while let Some((line, command, last_beat)) = self.path.take_ended() {
+            let draft = from.clusters.slot(shared, command).command;
+            let Ok(decoded) = Command::decode(&draft) else { continue };
+            let done = match line {
+                Line::Sends => self.outbound.slots.answer(last_beat + 1),
+                Line::ToHost => self.off_cluster_dma.written_to_host(last_beat, &decoded),
+                Line::FromHost => self.off_cluster_dma.written_to_l1(last_beat),
+            };
+            self.finish(shared, &decoded, (command, done));
+            for waiting in self.path.take_waiting(line) {
+                self.start(shared, from, now, waiting);
+            }
+        }
+        self.path.wake_next(shared);
+    }
+
+    /// Lets a command be done, which is so at a cycle beside what the host adds.
+    fn finish(&mut self, shared: &mut Shared, decoded: &Command, (command, done): (u32, u64)) {
+        let done = match decoded.kind {
+            Kind::Send => done,
+            _ => {
+                let ps = shared.clock.time(done).ps();
+                let there = self.host.transfer(ps, decoded.bytes, decoded.to_host);
+                shared.clock.cycle_at(pinion_sim::Time::from_ps(there)).max(done)
+            }
+        };
         shared.wheel.push(done, Due::CommandDone(command));
     }
 
-    /// Gives the cycle at which a command that its interface takes now is done.
-    fn start_command(
+    /// Gives the cycle at which a command is done that does not go to a cluster's L1.
+    fn start_in_l2(
         &mut self,
         shared: &mut Shared,
         from: &mut Sources<'_>,
         now: u64,
-        command: u32,
+        (command, decoded): (u32, &Command),
+        source: Option<Place>,
     ) -> u64 {
-        let draft = from.clusters.slot(shared, command).command;
-        let Ok(decoded) = Command::decode(&draft) else { return now + 1 };
-        let source = shared.memories.place(decoded.nic_address, 0);
         let is_send = decoded.kind == Kind::Send;
         let mut start = if is_send { now.max(self.outbound.not_before()) } else { now };
         if decoded.reads_nic() {
@@ -281,67 +355,36 @@ impl CommandUnit {
                 true => 0,
                 false => shared.machine.command.read_request_cycles,
             };
-            let passes = match source {
-                Some(Place::L1 { .. }) => self.gate.admit_read(free + comes),
-                _ => from.inbound.admit_read(start + comes),
-            };
-            start = free.max(passes - comes);
+            start = free.max(from.inbound.admit_read(start + comes) - comes);
         }
-        let taken = match decoded.kind {
-            Kind::HostDirect => self.host.take(start),
-            Kind::Send => self.outbound.take(start, &decoded, source),
-            Kind::HostDma => self.off_cluster_dma.take(start, &decoded, source),
+        let taken = match is_send {
+            true => self.outbound.take(start, decoded, source),
+            false => self.off_cluster_dma.take(start, decoded, source),
         };
-        let mut done = taken.done;
-        if let Some(at) = shared_port(&decoded, source) {
-            let waits = Self::take_turn(shared, from, now, command, at, &taken);
-            match decoded.kind {
-                Kind::HostDirect => self.host.slots.put_off(waits),
-                Kind::Send => self.outbound.hold(waits),
-                Kind::HostDma => self.off_cluster_dma.hold(&decoded, waits),
-            }
-            done += waits;
-            if decoded.writes_nic() && matches!(at.0, Port::L1(_)) {
-                let asks = now + shared.machine.command.write_request_cycles;
-                self.gate.write(asks, taken.nic_from + waits);
-            }
+        let is_packet = matches!(source, Some(Place::L2Packet(_)));
+        if !decoded.writes_nic() || !is_packet {
+            return taken.done;
         }
-        if is_send {
-            return done;
-        }
-        let ps = shared.clock.time(done).ps();
-        let there = self.host.transfer(ps, decoded.bytes, decoded.to_host);
-        shared.clock.cycle_at(pinion_sim::Time::from_ps(there)).max(done)
+        let waits = Self::take_turn(shared, from, now, command, &taken);
+        self.off_cluster_dma.hold(waits);
+        taken.done + waits
     }
 
-    /// Books the port of the NIC memory that a command reads or writes; gives the cycles it has to
-    /// wait there.
+    /// Books packet memory's port for a command that writes there; gives the cycles it has to wait.
+    /// The port is asked for ahead of the data, and waits for them.
     fn take_turn(
         shared: &mut Shared,
         from: &mut Sources<'_>,
         now: u64,
         command: u32,
-        (port, side): (Port, Side),
         taken: &Taken,
     ) -> u64 {
         let ready = taken.nic_from.max(now);
-        // Packet memory's port is asked for ahead of the data, and waits for them.
-        let asks = match port {
-            Port::Packets => ready.min(now + shared.machine.command.write_request_cycles),
-            Port::L1(_) => ready,
-        };
-        let (burst, start) =
-            Self::port(from, port).book_ahead(now, side, (asks, ready), taken.nic_beats);
-        from.clusters.slot(shared, command).turn = Some(Turn { port, side, burst, start });
+        let asks = ready.min(now + shared.machine.command.write_request_cycles);
+        let port = from.inbound.port();
+        let (burst, start) = port.book_ahead(now, Side::Guest, (asks, ready), taken.nic_beats);
+        from.clusters.slot(shared, command).turn = Some(Turn { burst, start });
         start - ready
-    }
-
-    /// Gives a port that commands share.
-    fn port<'a>(from: &'a mut Sources<'_>, port: Port) -> &'a mut TurnPort {
-        match port {
-            Port::L1(cluster) => &mut from.clusters.each[cluster as usize].host_port,
-            Port::Packets => from.inbound.port(),
-        }
     }
 
     /// Gives the cycles by which others have put off a command's turn since it was last looked at.
@@ -353,12 +396,12 @@ impl CommandUnit {
         command: u32,
     ) -> u64 {
         let Some(turn) = from.clusters.slot(shared, command).turn.take() else { return 0 };
-        let port = Self::port(from, turn.port);
-        let start = port.start(turn.side, turn.burst).unwrap_or(turn.start);
+        let port = from.inbound.port();
+        let start = port.start(Side::Guest, turn.burst).unwrap_or(turn.start);
         if start > turn.start {
             from.clusters.slot(shared, command).turn = Some(Turn { start, ..turn });
         } else {
-            port.forget(now, turn.side, turn.burst);
+            port.forget(now, Side::Guest, turn.burst);
         }
         start.saturating_sub(turn.start)
     }
@@ -424,18 +467,6 @@ impl CommandUnit {
             }
         }
     }
-}
-
-/// Gives the port of the NIC memory that a command reads or writes, if it has to share it, and its
-/// side there. Reads of packet memory wait elsewhere: [`InboundEngine::admit_read`].
-fn shared_port(decoded: &Command, source: Option<Place>) -> Option<(Port, Side)> {
-    let from_host = decoded.writes_nic();
-    let port = match source {
-        Some(Place::L1 { cluster, .. }) => Port::L1(cluster),
-        Some(Place::L2Packet(_)) if from_host => Port::Packets,
-        _ => return None,
-    };
-    Some((port, if from_host { Side::Guest } else { Side::Stream }))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use pinion_host::{HostMemory, PcieConfig, PcieLink};
 
 use crate::Machine;
-use crate::command::interface::{Slots, Taken};
+use crate::command::interface::Slots;
 use crate::listener::{Event, Listener};
 use crate::shared::Shared;
 
@@ -54,10 +54,9 @@ impl HostInterface {
         self.slots = Slots::new(machine);
     }
 
-    /// Takes a HostDirect at cycle `now`.
-    pub fn take(&mut self, now: u64) -> Taken {
-        let done = self.slots.take(now + self.direct_cycles);
-        Taken { done, nic_from: now, nic_beats: 0 }
+    /// Takes a HostDirect at cycle `now`; gives when it is done.
+    pub fn take(&mut self, now: u64) -> u64 {
+        self.slots.answer(now + self.direct_cycles)
     }
 
     /// Writes bytes to host memory, for a packet's handler.

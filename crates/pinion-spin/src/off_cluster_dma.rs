@@ -9,13 +9,13 @@ use std::cell::Cell;
 
 use crate::Machine;
 use crate::command::Command;
-use crate::command::interface::{Answers, DataPath, Slots, Taken};
+use crate::command::interface::{Answers, DataPath, L1_RESPONSE_CYCLES, Slots, Taken};
 use crate::host_interface::HostInterface;
 use crate::listener::{Event, Listener};
 use crate::memory::Place;
 use crate::shared::Shared;
 
-/// Cycles from the last beat that a copy from the host writes to the command's end.
+/// Cycles from the last beat that a copy from the host writes into L2 to the command's end.
 const WRITE_RESPONSE_CYCLES: u64 = 3;
 
 /// Holds the engine.
@@ -29,17 +29,14 @@ pub struct OffClusterDma {
     from_host: Answers,
     path: DataPath,
     dma_cycles: u64,
-    from_l2_cycles: u64,
     from_host_cycles: u64,
     /// Cycles from which data can be read from the NIC's memories, written to the host, and read
     /// from the host.
     reads_from: u64,
     host_writes_from: u64,
     host_reads_from: u64,
-    /// Where data were read last.
-    last_source: Option<Place>,
-    /// Where a copy from the host went last.
-    last_target: Option<Place>,
+    /// Cycles until a request to read the NIC's memories is there.
+    request_cycles: u64,
 }
 
 impl OffClusterDma {
@@ -51,13 +48,11 @@ impl OffClusterDma {
             from_host: Answers::default(),
             path: DataPath::new(machine),
             dma_cycles: machine.command.host_dma_cycles,
-            from_l2_cycles: machine.command.from_l2_cycles,
             from_host_cycles: machine.command.from_host_cycles,
             reads_from: 0,
             host_writes_from: 0,
             host_reads_from: 0,
-            last_source: None,
-            last_target: None,
+            request_cycles: machine.command.read_request_cycles,
         }
     }
 
@@ -66,13 +61,12 @@ impl OffClusterDma {
         now.max(self.reads_from)
     }
 
-    /// Takes a command whose data may move from cycle `now` on.
+    /// Takes a command whose data may move from cycle `now` on, to or from L2.
     pub fn take(&mut self, now: u64, command: &Command, place: Option<Place>) -> Taken {
         let mut taken = match command.to_host {
             true => self.copy_to_host(now, command, place),
             false => self.copy_from_host(now, command, place),
         };
-        self.slots.occupy();
         taken.done = self.answers(command).take(taken.done);
         taken
     }
@@ -92,16 +86,10 @@ impl OffClusterDma {
 
     fn copy_to_host(&mut self, now: u64, command: &Command, source: Option<Place>) -> Taken {
         let (nic_beats, beats) = self.beats(command);
-        let memory = DataPath::memory(source);
-        // It reads a cycle later from the next cluster; what it writes may still follow without a
-        // gap, from its buffer (rows to_host_l1-burst_64, to_host_l1-burst_128).
-        let switch = self.path.switch_cycles(self.last_source, memory);
-        let free = now.max(self.reads_from);
-        let start = now.max(self.reads_from + switch);
-        self.last_source = memory;
+        let start = self.next_read(now);
         self.reads_from = start + nic_beats;
         // Where the host's address is not aligned, there is a beat more to write than to read.
-        let write = free.max(self.host_writes_from);
+        let write = start.max(self.host_writes_from);
         self.host_writes_from = write + beats;
         let done = write + self.dma_cycles + beats + self.path.l2_cycles(source);
         Taken { done, nic_from: start, nic_beats }
@@ -109,25 +97,57 @@ impl OffClusterDma {
 
     fn copy_from_host(&mut self, now: u64, command: &Command, target: Option<Place>) -> Taken {
         let (nic_beats, beats) = self.beats(command);
-        let memory = DataPath::memory(target);
-        // Row from_host_l1_send-burst_256: the next cluster's data come a cycle later.
-        let switch = self.path.switch_cycles(self.last_target, memory);
-        let start = now.max(self.host_reads_from + switch);
-        self.last_target = memory;
+        let start = now.max(self.host_reads_from);
         self.host_reads_from = start + beats;
-        let in_l2 = u64::from(!matches!(target, Some(Place::L1 { .. }))) * self.from_l2_cycles;
+        let in_l2 = self.path.l2_cycles(target);
         let done = start + self.dma_cycles + self.from_host_cycles + beats + in_l2;
         let nic_from = done.saturating_sub(nic_beats + WRITE_RESPONSE_CYCLES);
         Taken { done, nic_from, nic_beats }
     }
 
-    /// Notes that the last command's data have to wait for `cycles` at a memory of the NIC.
-    pub fn hold(&mut self, command: &Command, cycles: u64) {
-        match command.to_host {
-            true => self.reads_from += cycles,
-            false => self.host_reads_from += cycles,
-        }
-        self.answers(command).put_off(cycles);
+    /// Notes that the data of the last copy from the host have to wait for `cycles` at L2.
+    pub fn hold(&mut self, cycles: u64) {
+        self.host_reads_from += cycles;
+        self.from_host.put_off(cycles);
+    }
+
+    /// Gives a command's beats on the NIC's side.
+    pub fn nic_beats(&self, command: &Command) -> u64 {
+        self.path.nic_beats(command)
+    }
+
+    /// Takes a copy from the host into a cluster's L1 at cycle `now`; gives when its first beat is ready
+    /// to be written, and its beats. A beat on one side may need two of the other. (RTL:
+    /// axi_dma_data_path.)
+    pub fn data_from_host(&mut self, now: u64, command: &Command) -> (u64, u64) {
+        let writes = self.path.nic_beats(command);
+        let reads = self.path.beats(command.host_address, command).max(1);
+        let start = now.max(self.host_reads_from);
+        self.host_reads_from = start + reads;
+        let shifts = self.path.shifts(command.host_address, u64::from(command.nic_address));
+        let first = if writes == 1 { reads - 1 } else { u64::from(shifts) };
+        let cycles = self.dma_cycles + self.from_host_cycles + 1 - L1_RESPONSE_CYCLES;
+        (start + cycles + first, writes)
+    }
+
+    /// Gives when a copy into a cluster's L1 is done whose last beat was written in a cycle.
+    pub fn written_to_l1(&mut self, last_beat: u64) -> u64 {
+        self.from_host.take(last_beat + L1_RESPONSE_CYCLES)
+    }
+
+    /// Gives when a copy from a cluster's L1 to the host is done whose last beat was read in a cycle.
+    pub fn written_to_host(&mut self, last_beat: u64, command: &Command) -> u64 {
+        let reads = self.path.nic_beats(command);
+        let writes = self.path.beats(command.host_address, command).max(1);
+        let shifts = self.path.shifts(u64::from(command.nic_address), command.host_address);
+        let behind = match writes {
+            1 => 0,
+            _ => (writes + u64::from(shifts)).saturating_sub(reads),
+        };
+        let free = self.host_writes_from + self.request_cycles + writes;
+        let last_write = (last_beat + behind).max(free);
+        self.host_writes_from = last_write - self.request_cycles;
+        self.to_host.take(last_write + self.dma_cycles - self.request_cycles)
     }
 
     /// Copies the bytes: they are there now.
@@ -180,26 +200,30 @@ mod tests {
     #[test]
     fn takes_the_measured_cycles() {
         let machine = machine();
-        let l1 = Some(Place::L1 { cluster: 0, offset: 0x4400 });
-        let l2 = Some(Place::L2Packet(0));
-        for (bytes, source, cycles) in [(64, l1, 15), (1024, l1, 30), (64, l2, 17), (1024, l2, 32)]
-        {
-            let taken = OffClusterDma::new(&machine).take(100, &host_dma(bytes), source);
-            assert_eq!(taken.done, 100 + cycles);
+        for (bytes, l1_cycles) in [(64, 15), (1024, 30)] {
+            let command = host_dma(bytes);
+            let l2 = Some(Place::L2Packet(0));
+            let taken = OffClusterDma::new(&machine).take(100, &command, l2);
+            assert_eq!(taken.done, 102 + l1_cycles);
+            let last_beat = 104 + u64::from(bytes) / 64;
+            let done = OffClusterDma::new(&machine).written_to_host(last_beat, &command);
+            assert_eq!(done, 100 + l1_cycles);
         }
     }
 
-    /// Copies from the host to one cluster follow each other beat by beat, those to another a cycle
-    /// later (row from_host_l1_send-burst_256).
+    /// RTL axi_dma_data_path: where data are shifted up to a line's end, the first beat to write needs one
+    /// to read; where they are shifted down, two.
     #[test]
-    fn copies_from_the_host_change_clusters_in_a_cycle() {
-        let mut engine = OffClusterDma::new(&machine());
-        let read = Command { to_host: false, nic_address: 0x1000_4400, ..host_dma(256) };
-        let mut done = |cluster| {
-            let target = Some(Place::L1 { cluster, offset: 0x4400 });
-            engine.take(100, &read, target).done
+    fn beats_wait_for_what_they_hold() {
+        let first = |host, nic_address, bytes| {
+            let mut engine = OffClusterDma::new(&machine());
+            let host_address = (1_u64 << 60) + host;
+            let command = Command { to_host: false, host_address, nic_address, ..host_dma(bytes) };
+            engine.data_from_host(100, &command)
         };
-        let first = done(0);
-        assert_eq!([done(0), done(1), done(1)], [first + 4, first + 9, first + 13]);
+        assert_eq!(first(0, 0x1000_4400, 128), (111, 2));
+        assert_eq!(first(40, 0x1000_4408, 128), (112, 3));
+        assert_eq!(first(8, 0x1000_4428, 128), (111, 3));
+        assert_eq!(first(40, 0x1000_4400, 64), (112, 1));
     }
 }

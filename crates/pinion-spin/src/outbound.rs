@@ -24,9 +24,6 @@ pub struct OutboundEngine {
     send_cycles: u64,
     /// Cycle from which data can be read from the NIC's memories.
     reads_from: u64,
-    /// Where data were read last, and from which cycle on.
-    last_source: Option<Place>,
-    last_start: u64,
     link_free_ps: u64,
     link_mbit_s: u64,
     /// Cycles at which the last packets leave.
@@ -44,8 +41,6 @@ impl OutboundEngine {
             path: DataPath::new(machine),
             send_cycles: machine.command.send_cycles,
             reads_from: 0,
-            last_source: None,
-            last_start: 0,
             link_free_ps: 0,
             link_mbit_s: machine.network.rate_mbit_s,
             departures: VecDeque::new(),
@@ -57,7 +52,7 @@ impl OutboundEngine {
     /// Forgets its commands; what is on the link goes on.
     pub fn reset(&mut self, machine: &Machine) {
         self.slots = Slots::new(machine);
-        (self.reads_from, self.last_source, self.last_start) = (0, None, 0);
+        self.reads_from = 0;
     }
 
     /// Gives the cycle from which the next packet could be read from the NIC's memories.
@@ -65,25 +60,18 @@ impl OutboundEngine {
         now.max(self.reads_from)
     }
 
-    /// Takes a command whose packet may be read from cycle `now` on.
-    pub fn take(&mut self, now: u64, command: &Command, source: Option<Place>) -> Taken {
-        let nic_beats = self.path.nic_beats(command);
-        let memory = DataPath::memory(source);
-        // A packet's first beat is asked for a cycle later when the source changes, which shows behind
-        // packets of a single beat (rows pingpong_l1-burst_64, send_and_host-burst_256).
-        let switch = self.path.switch_cycles(self.last_source, memory);
-        let start = self.next_read(now).max(self.last_start + 1 + switch);
-        self.last_start = start;
-        self.last_source = memory;
-        self.reads_from = start + nic_beats;
-        let done = start + self.send_cycles + nic_beats + self.path.l2_cycles(source);
-        Taken { done: self.slots.take(done), nic_from: start, nic_beats }
+    /// Gives the beats of a command's packet.
+    pub fn beats(&self, command: &Command) -> u64 {
+        self.path.nic_beats(command)
     }
 
-    /// Notes that the last packet's data have to wait for `cycles` at a memory of the NIC.
-    pub fn hold(&mut self, cycles: u64) {
-        self.reads_from += cycles;
-        self.slots.put_off(cycles);
+    /// Takes a command whose packet lies in L2 and may be read from cycle `now` on.
+    pub fn take(&mut self, now: u64, command: &Command, source: Option<Place>) -> Taken {
+        let nic_beats = self.path.nic_beats(command);
+        let start = self.next_read(now);
+        self.reads_from = start + nic_beats;
+        let done = start + self.send_cycles + nic_beats + self.path.l2_cycles(source);
+        Taken { done: self.slots.answer(done), nic_from: start, nic_beats }
     }
 
     /// Sends the packet of a command: its data are there now.

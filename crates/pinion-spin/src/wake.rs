@@ -28,6 +28,8 @@ pub enum Due {
     ClusterCommand(u32),
     /// A command goes to its interface.
     CommandFrontend,
+    /// Commands' bursts go on, on their way into the clusters' L1.
+    ClusterPath,
     /// A command is done in its interface.
     CommandDone(u32),
     /// An HPU learns that its command is done.

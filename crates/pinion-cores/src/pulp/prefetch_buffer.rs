@@ -10,7 +10,7 @@
 
 use pinion_isa::{Class, DecodedProgram};
 
-use crate::port::{HeldLines, InstructionPort};
+use crate::port::{Answer, HeldLines, InstructionPort};
 
 /// Bytes of a word: the fetch stage sees one at a time.
 const WORD_BYTES: u32 = 4;
@@ -32,8 +32,12 @@ pub struct PrefetchBuffer {
     line: u32,
     /// The line it asked for ahead.
     ahead: u32,
-    /// Cycle in which the data of its last request come.
+    /// Cycle in which the data of its last request come, if that is known.
     data_at: u64,
+    /// Cycle from which it may be, if it is not.
+    later: Option<u64>,
+    /// What it came to, if it waits there to hear of its request.
+    held: Option<Held>,
     /// Whether it holds the line without a request: it was entered, not fetched. Then the line is that
     /// of `at`, and all of it executes.
     entered: bool,
@@ -41,6 +45,14 @@ pub struct PrefetchBuffer {
     at: u32,
     /// Lines around it that can be entered one from the other for nothing.
     run: Run,
+}
+
+/// Remembers what a core came to, and what it asked for there.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    arrival: Arrival,
+    /// The last line it asked for; `None`: it waits for what was asked ahead.
+    asked: Option<u32>,
 }
 
 /// Lines in sequence that a cache has, as it was after so many changes.
@@ -95,7 +107,18 @@ pub struct Arrival {
 impl Default for PrefetchBuffer {
     fn default() -> Self {
         let (line, ahead) = (NO_LINE, NO_LINE);
-        Self { start: 0, bytes: 0, line, ahead, data_at: 0, entered: false, at: 0, run: NO_RUN }
+        Self {
+            start: 0,
+            bytes: 0,
+            line,
+            ahead,
+            data_at: 0,
+            later: None,
+            held: None,
+            entered: false,
+            at: 0,
+            run: NO_RUN,
+        }
     }
 }
 
@@ -156,14 +179,14 @@ impl PrefetchBuffer {
     /// Forgets the line: the core goes somewhere else. What was asked for comes all the same.
     pub fn leave(&mut self) {
         (self.bytes, self.line, self.ahead) = (0, NO_LINE, NO_LINE);
-        (self.entered, self.run) = (false, NO_RUN);
+        (self.entered, self.run, self.held) = (false, NO_RUN, None);
     }
 
     /// Enters the line of an address if the cache has it and its successor and nothing is under way:
     /// then it costs nothing. `false`: [`Self::fetch`] must see to it.
     #[inline(always)]
     pub fn enter(&mut self, pc: u32, time: u64, cache: &impl HeldLines) -> bool {
-        if self.data_at + JUMP_CYCLES > time {
+        if self.data_at + JUMP_CYCLES > time || self.later.is_some() {
             return false;
         }
         let line = pc >> cache.line_shift();
@@ -178,12 +201,27 @@ impl PrefetchBuffer {
 
     /// Fetches the instruction a core arrives at, in its turn; gives the cycle in which it leaves the
     /// decode stage.
+    ///
+    /// # Errors
+    /// The cycle in which the core is to come again: then it will be known.
     pub fn fetch(
         &mut self,
         arrival: &Arrival,
         program: &DecodedProgram<u32>,
         cache: &mut impl InstructionPort,
-    ) -> u64 {
+    ) -> Result<u64, u64> {
+        let now = arrival.time;
+        let held = self.held.take();
+        let arrival = &held.map_or(*arrival, |held| held.arrival);
+        if let Some(later) = self.later {
+            let served = if now < later { Err(later) } else { cache.serve() };
+            if served.is_err() {
+                self.held = held.or(Some(Held { arrival: *arrival, asked: None }));
+            }
+            self.data_at = served?;
+            self.later = None;
+        }
+        let asked = held.and_then(|held| held.asked);
         let pc = arrival.pc;
         let line = pc >> cache.line_shift();
         let line_bytes = 1 << cache.line_shift();
@@ -195,32 +233,52 @@ impl PrefetchBuffer {
             let time = cache.bypass(arrival.time);
             (self.line, self.data_at) = (line, 0);
             (self.start, self.bytes) = (line * line_bytes, line_bytes);
-            return time;
+            return Ok(time);
         }
         let mut time = arrival.time;
+        let last = line + u32::from(straddles);
         if arrival.jumped || self.line == NO_LINE {
-            let asked = time.saturating_sub(JUMP_CYCLES + u64::from(straddles));
-            self.data_at = cache.request(line, asked.max(self.data_at));
-            self.line = line;
-            if straddles {
-                self.data_at = cache.request(line + 1, self.data_at);
-                self.line = line + 1;
+            if asked.is_none() {
+                let from = time.saturating_sub(JUMP_CYCLES + u64::from(straddles));
+                self.request(arrival, line, from.max(self.data_at), cache)?;
             }
-            self.ahead = NO_LINE;
+            if straddles && asked != Some(last) {
+                self.request(arrival, last, self.data_at, cache)?;
+            }
+            (self.line, self.ahead) = (last, NO_LINE);
             time = self.data_at + 1;
-        } else {
-            let needed = line + u32::from(straddles);
-            if needed != self.line {
-                if self.ahead != needed {
-                    // It was there when the core entered the line before.
-                    self.data_at = cache.request(needed, arrival.left.saturating_sub(1));
-                }
-                self.line = needed;
-                time = time.max(self.data_at + 1);
+        } else if last != self.line {
+            if self.ahead != last && asked != Some(last) {
+                // It was there when the core entered the line before.
+                self.request(arrival, last, arrival.left.saturating_sub(1), cache)?;
             }
+            self.line = last;
+            time = time.max(self.data_at + 1);
         }
         self.open_window(&Arrival { time, ..*arrival }, length, program, cache);
-        time
+        Ok(time)
+    }
+
+    /// Asks for a line that a core needs where it arrived.
+    ///
+    /// # Errors
+    /// The cycle in which it is to come again.
+    fn request(
+        &mut self,
+        arrival: &Arrival,
+        line: u32,
+        from: u64,
+        cache: &mut impl InstructionPort,
+    ) -> Result<(), u64> {
+        match cache.request(line, from) {
+            Answer::Data(at) => self.data_at = at,
+            Answer::Later(later) => {
+                self.later = Some(later);
+                self.held = Some(Held { arrival: *arrival, asked: Some(line) });
+                return Err(later.max(arrival.time));
+            }
+        }
+        Ok(())
     }
 
     /// Sets what executes without a look here, and asks for the next line if it is time.
@@ -250,7 +308,10 @@ impl PrefetchBuffer {
                     false => Self::asks_ahead_at(arrival, length, end, program),
                 };
                 if let Some(asked) = asked {
-                    self.data_at = cache.request(next, asked);
+                    match cache.request(next, asked) {
+                        Answer::Data(at) => self.data_at = at,
+                        Answer::Later(later) => self.later = Some(later),
+                    }
                     self.ahead = next;
                 }
                 if self.ahead == next {

@@ -4,17 +4,17 @@
 //! refills under way. Each core looks at the tags itself. What it does not find it asks of one
 //! controller, which takes a request in a cycle and knows which lines are on their way: cores that ask
 //! for one share its refill, those that come as it is written look again, and those that come later
-//! have it refilled once more. Refills go through the program memory's one port, which all clusters
-//! share; a refill takes an empty way, or one at random. Off at reset: every line is then read past
+//! have it refilled once more. Of those that wait it prefers another one after each. Refills go through
+//! the program memory's one port, on which clusters take turns, so when a line comes is known once the
+//! port has accepted it: cores ask again then. A refill takes the way that its core found empty when it
+//! looked, or one that the core draws. Off at reset: every line is then read past
 //! the cache. What cores ask for ahead is their prefetch buffers' affair. (RTL: icache_bank_mp_128,
-//! central_controller_128, merge_refill_cam_128_16, prog_mem; replacement from row capacity.)
+//! icache_intc, central_controller_128, merge_refill_cam_128_16, prog_mem.)
 
-use pinion_cores::port::{self, HeldLines};
+use pinion_cores::port::{self, Answer, HeldLines};
+use pinion_sim::queued_port::QueuedPort;
 
 use crate::Machine;
-use cycle_book::CycleBook;
-
-mod cycle_book;
 
 /// Cycles from a core's request to its turn at the controller: a look at the tags, a state and a
 /// buffer (RTL: icache_bank_mp_128).
@@ -27,25 +27,10 @@ const RETRY_CYCLES: u64 = 2;
 /// Stands for a line that is not there.
 const NEVER: u64 = u64::MAX;
 
-/// Books the program memory's port.
-#[derive(Clone, Copy, Debug)]
-pub struct ProgramPort {
-    book: CycleBook,
-    beats: u32,
-}
-
-impl ProgramPort {
-    /// Makes an idle port.
-    pub fn new(machine: &Machine) -> Self {
-        let beats = machine.instruction_cache.refill_port_cycles as u32;
-        Self { book: CycleBook::default(), beats }
-    }
-
-    /// Takes the port for a refill from cycle `now` on, in the first gap; gives the cycles it has to
-    /// wait.
-    fn take(&mut self, now: u64) -> u64 {
-        self.book.take(now, self.beats) - now
-    }
+/// Makes the program memory's one port, which the clusters' caches share.
+pub fn program_port(machine: &Machine) -> QueuedPort {
+    let beats = machine.instruction_cache.refill_port_cycles as u32;
+    QueuedPort::new(machine.cluster.count, beats)
 }
 
 /// Holds a line's tag and the cycle in which it is written: whoever looks in a later one finds it.
@@ -53,23 +38,22 @@ impl ProgramPort {
 struct Entry {
     line: u32,
     written: u64,
-    /// When it was last written, for cores that had looked before.
+    /// When it was last written, for cores that had looked before; [`NEVER`]: it is on its way.
     again: u64,
+    /// Turn of its last refill.
+    turn: u64,
 }
 
 impl Entry {
     /// Gives the cycle in which cores that waited for the line get its data.
     fn ready(self) -> u64 {
-        self.written + 1
+        self.written.saturating_add(1)
     }
 }
 
 const EMPTY: u32 = u32::MAX;
 
-/// Banks of the cache, which hold lines in turn (RTL pulp_cluster_cfg_pkg).
-const BANKS: usize = 4;
-
-/// Chooses ways by an 8-bit shift register with inverted linear feedback (bits 7, 3, 2, 1).
+/// Chooses ways for a core by an 8-bit shift register with inverted linear feedback (bits 7, 3, 2, 1).
 #[derive(Clone, Copy, Debug)]
 struct RandomWays(u8);
 
@@ -81,6 +65,30 @@ impl RandomWays {
     }
 }
 
+/// A request that waits for its turn at the controller, or had it.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// The core's index.
+    core: usize,
+    /// Cycle from which it waits for its turn.
+    from: u64,
+    line: u32,
+    /// Where the line is to be written: what the core found free when it looked.
+    place: usize,
+    state: State,
+}
+
+/// Says how far a request has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It waits for its turn.
+    Waits,
+    /// Its line is refilled, since this turn; when that ends is not known.
+    Refills(u64),
+    /// Its data come in this cycle.
+    Served(u64),
+}
+
 /// Decides when a core gets its instructions.
 #[derive(Clone, Debug)]
 pub struct InstructionCache {
@@ -88,12 +96,19 @@ pub struct InstructionCache {
     ways: usize,
     sets_mask: u32,
     line_shift: u32,
-    /// By bank.
-    random: [RandomWays; BANKS],
-    /// The controller's turns.
-    turns: CycleBook,
-    /// Cycles from such a turn to the cycle in which the line is written, where the port is free.
-    refill_cycles: u64,
+    /// By core: each looks at the tags itself, and chooses.
+    random: Vec<RandomWays>,
+    /// The first cycle in which the controller is free.
+    free_at: u64,
+    /// Which core it prefers: the one whose index differs least from this, the high bits first. It
+    /// counts what was taken.
+    preferred: usize,
+    /// What cores have asked for and have not heard of.
+    requests: Vec<Request>,
+    /// Cycles from the one in which the port accepts a refill to that in which the line is written.
+    accepted_to_written: u64,
+    /// The cluster's index.
+    cluster: u32,
     bypass_cycles: u64,
     /// By line of program memory: the cycle from which it and the next one are there, [`NEVER`] if
     /// one is not.
@@ -112,18 +127,21 @@ const HIT_CYCLES: u64 = 1;
 
 impl InstructionCache {
     /// Makes a cache that is off.
-    pub fn new(machine: &Machine) -> Self {
+    pub fn new(machine: &Machine, cluster: u32) -> Self {
         let config = &machine.instruction_cache;
         let entries = (config.bytes / config.line_bytes) as usize;
         let ways = config.ways as usize;
         Self {
-            entries: vec![Entry { line: EMPTY, written: 0, again: 0 }; entries],
+            entries: vec![Entry { line: EMPTY, written: 0, again: 0, turn: NEVER }; entries],
             ways,
             sets_mask: (entries / ways) as u32 - 1,
             line_shift: config.line_bytes.trailing_zeros(),
-            random: [RandomWays(0); BANKS],
-            turns: CycleBook::default(),
-            refill_cycles: config.miss_cycles.saturating_sub(TO_CONTROLLER_CYCLES),
+            random: vec![RandomWays(0); machine.cluster.cores as usize],
+            free_at: 0,
+            preferred: 0,
+            requests: Vec::new(),
+            accepted_to_written: config.miss_cycles.saturating_sub(TO_CONTROLLER_CYCLES + 1),
+            cluster,
             bypass_cycles: config.bypass_cycles,
             pairs: vec![NEVER; (machine.program.bytes / config.line_bytes) as usize + 1],
             first_line: machine.program.base / config.line_bytes,
@@ -156,7 +174,10 @@ impl InstructionCache {
         for line in waiting_lines {
             for line in [line, line.wrapping_add(1)] {
                 if self.find(line).is_none() {
-                    self.fill(line, now.saturating_sub(1));
+                    let written = now.saturating_sub(1);
+                    let place = self.free_place(line, written);
+                    let entry = Entry { line, written, again: written, turn: NEVER };
+                    self.fill(place.unwrap_or(self.set(line).start), entry);
                 }
             }
         }
@@ -177,14 +198,20 @@ impl InstructionCache {
         self.set(line).find(|&index| self.entries[index].line == line)
     }
 
-    fn fill(&mut self, line: u32, written: u64) {
+    /// Gives the last place of a line's set that holds nothing a core can see in a cycle.
+    fn free_place(&self, line: u32, now: u64) -> Option<usize> {
+        let free = |index: &usize| {
+            let entry = self.entries[*index];
+            entry.line == EMPTY || entry.written > now
+        };
+        self.set(line).rev().find(free)
+    }
+
+    /// Has a line written to a place.
+    fn fill(&mut self, place: usize, entry: Entry) {
         self.changes += 1;
-        let set = self.set(line);
-        let empty = set.clone().find(|&index| self.entries[index].line == EMPTY);
-        let victim =
-            empty.unwrap_or(set.start + self.random[line as usize % BANKS].next(self.ways));
-        let entry = Entry { line, written, again: written };
-        let replaced = std::mem::replace(&mut self.entries[victim], entry).line;
+        let line = entry.line;
+        let replaced = std::mem::replace(&mut self.entries[place], entry).line;
         for line in [replaced, line] {
             self.note_pair(line.wrapping_sub(1));
             self.note_pair(line);
@@ -200,41 +227,137 @@ impl InstructionCache {
         }
     }
 
-    /// Asks for a line in cycle `now`; gives the cycle in which its data come.
-    pub fn request(&mut self, line: u32, now: u64, port: &mut ProgramPort) -> u64 {
+    /// Lets a core ask, at cycle `now`, for a line from cycle `from` on.
+    fn request(
+        &mut self,
+        core: usize,
+        line: u32,
+        (now, from): (u64, u64),
+        port: &mut QueuedPort,
+    ) -> Answer {
+        self.settle(now, port);
+        let has = |index: usize| self.entries[index].written <= from;
+        if self.find(line).is_some_and(has) {
+            return Answer::Data(from + HIT_CYCLES);
+        }
+        let ways = self.ways;
+        let place = self
+            .free_place(line, from)
+            .unwrap_or_else(|| self.set(line).start + self.random[core].next(ways));
+        let from = from + TO_CONTROLLER_CYCLES;
+        self.requests.retain(|request| request.core != core);
+        self.requests.push(Request { core, from, line, place, state: State::Waits });
+        Answer::Later(from)
+    }
+
+    /// Gives the cycle in which the data of a core's request come, if that is known at cycle `now`.
+    fn serve(&mut self, core: usize, now: u64, port: &mut QueuedPort) -> Result<u64, u64> {
+        self.settle(now, port);
+        let found = self.requests.iter().position(|request| request.core == core);
+        let Some(index) = found else { return Ok(now) };
+        match self.requests[index].state {
+            State::Waits => Err(now + 1),
+            State::Refills(_) => Err(port.next().max(now + 1)),
+            State::Served(data_at) => {
+                self.requests.swap_remove(index);
+                Ok(data_at)
+            }
+        }
+    }
+
+    /// Goes on to a cycle: lets those have their turn who have it by then, and lines be refilled.
+    fn settle(&mut self, now: u64, port: &mut QueuedPort) {
+        if self.requests.is_empty() {
+            return;
+        }
+        loop {
+            let waiting = || self.requests.iter().filter(|it| it.state == State::Waits);
+            let first = waiting().map(|it| it.from.max(self.free_at)).min();
+            let turn = first.filter(|&turn| turn <= now);
+            // What was accepted by a turn may be written by then.
+            self.note_refills(turn.unwrap_or(now), port);
+            let Some(turn) = turn else { return };
+            let preferred = self.preferred;
+            let asking = self.requests.iter_mut().filter(|it| it.state == State::Waits);
+            let asking = asking.filter(|it| it.from <= turn);
+            let Some(chosen) = asking.min_by_key(|it| it.core ^ preferred) else { return };
+            let request = *chosen;
+            let state = self.take_turn(turn, request, port);
+            if let Some(request) = self.requests.iter_mut().find(|it| it.core == request.core) {
+                request.state = state;
+            }
+            self.free_at = turn + 1;
+            self.preferred = (preferred + 1) % self.random.len().next_power_of_two();
+        }
+    }
+
+    /// Notes the refills that the port has accepted by a cycle.
+    fn note_refills(&mut self, by: u64, port: &mut QueuedPort) {
+        while let Some((asked, accepted)) = port.take_accepted(self.cluster, by) {
+            let turn = asked - 1;
+            let written = accepted + self.accepted_to_written;
+            for entry in self.entries.iter_mut().filter(|entry| entry.turn == turn) {
+                (entry.written, entry.again) = (written.min(entry.written), written);
+            }
+            let mut line = None;
+            for request in &mut self.requests {
+                if request.state == State::Refills(turn) {
+                    request.state = State::Served(written + HIT_CYCLES);
+                    line = Some(request.line);
+                }
+            }
+            if let Some(line) = line {
+                self.changes += 1;
+                self.note_pair(line.wrapping_sub(1));
+                self.note_pair(line);
+            }
+        }
+    }
+
+    /// Lets the controller take a request.
+    fn take_turn(&mut self, turn: u64, request: Request, port: &mut QueuedPort) -> State {
+        let Request { line, place, .. } = request;
         let found = self.find(line);
-        let entry = found.map(|index| self.entries[index]);
-        if entry.is_some_and(|entry| entry.written <= now) {
-            return now + HIT_CYCLES;
+        if let Some(index) = found {
+            let entry = self.entries[index];
+            if entry.again == NEVER {
+                return State::Refills(entry.turn);
+            }
+            // The controller remembers the line that was written last for a cycle.
+            let last = [entry.written, entry.again].into_iter().find(|&at| turn <= at + 1);
+            match last {
+                Some(written) if turn < written => return State::Served(written + HIT_CYCLES),
+                Some(_) => return State::Served(turn + RETRY_CYCLES),
+                None => {}
+            }
         }
-        let turn = self.turns.take(now + TO_CONTROLLER_CYCLES, 1);
-        let refills = entry.map(|entry| [entry.written, entry.again]);
-        // The controller remembers the line that was written last for a cycle.
-        match refills.into_iter().flatten().find(|&written| turn <= written + 1) {
-            Some(written) if turn < written => return written + HIT_CYCLES,
-            Some(_) => return turn + RETRY_CYCLES,
-            None => self.misses += 1,
+        self.misses += 1;
+        port.ask(self.cluster, turn + 1);
+        if let Some(index) = found {
+            (self.entries[index].again, self.entries[index].turn) = (NEVER, turn);
         }
-        let written = turn + self.refill_cycles + port.take(turn + 1);
-        match found {
-            Some(index) => self.entries[index].again = written,
-            None => self.fill(line, written),
+        if found != Some(place) {
+            self.fill(place, Entry { line, written: NEVER, again: NEVER, turn });
         }
-        written + HIT_CYCLES
+        State::Refills(turn)
     }
 
     /// Reads a line past the cache, which is off; gives the cycle from which it can be executed.
-    pub fn bypass(&self, now: u64, port: &mut ProgramPort) -> u64 {
+    pub fn bypass(&self, now: u64, port: &mut QueuedPort) -> u64 {
         now + self.bypass_cycles + port.take(now)
     }
 }
 
 /// The cache as the port of a core in its turn: it may ask for lines.
 pub struct InstructionPort<'a> {
+    /// The core's index in its cluster.
+    pub core: usize,
+    /// The cycle.
+    pub now: u64,
     /// The cache.
     pub cache: &'a mut InstructionCache,
     /// The port to program memory behind it.
-    pub program: &'a mut ProgramPort,
+    pub program: &'a mut QueuedPort,
 }
 
 impl HeldLines for InstructionCache {
@@ -283,8 +406,12 @@ impl port::InstructionPort for InstructionPort<'_> {
         self.cache.is_on()
     }
 
-    fn request(&mut self, line: u32, now: u64) -> u64 {
-        self.cache.request(line, now, self.program)
+    fn request(&mut self, line: u32, from: u64) -> Answer {
+        self.cache.request(self.core, line, (self.now, from), self.program)
+    }
+
+    fn serve(&mut self) -> Result<u64, u64> {
+        self.cache.serve(self.core, self.now, self.program)
     }
 
     fn bypass(&mut self, now: u64) -> u64 {
@@ -299,51 +426,74 @@ mod tests {
     use super::*;
     use crate::testing::machine;
 
-    fn cache() -> (InstructionCache, ProgramPort) {
-        let mut cache = InstructionCache::new(&machine());
+    fn cache() -> (InstructionCache, QueuedPort) {
+        let mut cache = InstructionCache::new(&machine(), 0);
         cache.turn_on(0, std::iter::empty());
-        (cache, ProgramPort::new(&machine()))
+        (cache, program_port(&machine()))
+    }
+
+    /// Lets cores ask for a line, each at a cycle; gives when each one's data come.
+    fn data<const N: usize>(
+        (cache, port): &mut (InstructionCache, QueuedPort),
+        line: u32,
+        cores: [(usize, u64); N],
+    ) -> [u64; N] {
+        let answers = cores.map(|(core, at)| cache.request(core, line, (at, at), port));
+        let last = cores.iter().map(|&(_, at)| at).max().unwrap_or(0);
+        std::array::from_fn(|index| match answers[index] {
+            Answer::Data(at) => at,
+            Answer::Later(_) => {
+                let mut now = last;
+                loop {
+                    match cache.serve(cores[index].0, now, port) {
+                        Ok(at) => break at,
+                        Err(again) => now = again,
+                    }
+                }
+            }
+        })
     }
 
     #[test]
     fn shares_refills_between_cores() {
-        let (mut cache, mut port) = cache();
-        let first = cache.request(100, 1000, &mut port);
-        assert_eq!(first, 1009);
-        assert_eq!(cache.request(100, 1003, &mut port), first);
-        assert_eq!(cache.request(100, 2000, &mut port), 2001);
-        assert_eq!(cache.misses(), 1);
+        let mut both = cache();
+        assert_eq!(data(&mut both, 100, [(0, 1000), (3, 1003)]), [1009, 1009]);
+        assert_eq!(data(&mut both, 100, [(5, 2000)]), [2001]);
+        assert_eq!(both.0.misses(), 1);
     }
 
     /// As the last line of row cold_line-single_by8: five cores share the refill, two come as it is
     /// written, and for the last one the line is refilled once more.
     #[test]
     fn cores_that_come_too_late_look_again_or_refill_again() {
-        let (mut cache, mut port) = cache();
-        let mut data = || cache.request(100, 1000, &mut port) - 1000;
-        assert_eq!(std::array::from_fn(|_| data()), [9, 9, 9, 9, 9, 10, 11, 16]);
-        assert_eq!(cache.misses(), 2);
+        let mut both = cache();
+        let came = data(&mut both, 100, std::array::from_fn::<_, 8, _>(|core| (core, 1000)));
+        assert_eq!(came.map(|at| at - 1000), [9, 9, 9, 9, 9, 10, 11, 16]);
+        assert_eq!(both.0.misses(), 2);
     }
 
+    /// RTL icache_intc: of cores that wait, a tree chooses, whose flags count what was taken.
     #[test]
-    fn refills_follow_each_other_beat_by_beat() {
-        let mut port = ProgramPort::new(&machine());
-        assert_eq!([port.take(100), port.take(100), port.take(100)], [0, 2, 4]);
-        assert_eq!([port.take(200), port.take(210), port.take(205)], [0, 0, 0], "in any order");
+    fn the_controller_prefers_another_core_after_each() {
+        let mut both = cache();
+        // Three are taken, so that the next is preferred whose index is 3.
+        data(&mut both, 100, [(0, 1000), (1, 1000), (2, 1000)]);
+        let came = data(&mut both, 200, std::array::from_fn::<_, 8, _>(|core| (core, 2000)));
+        assert_eq!(came.map(|at| at - 2000), [10, 11, 16, 9, 9, 9, 9, 9]);
     }
 
     /// Row capacity: of 320 lines in sequence, the second time through 256 lines of cache, 122 missed
     /// on the RTL. With the oldest replaced all of them would.
     #[test]
     fn replaces_at_random() {
-        let (mut cache, mut port) = cache();
+        let mut both = cache();
         let mut now = 0;
         let mut pass = || {
-            let before = cache.misses();
+            let before = both.0.misses();
             for line in 0..320 {
-                now = cache.request(line, now, &mut port);
+                [now] = data(&mut both, line, [(0, now)]);
             }
-            cache.misses() - before
+            both.0.misses() - before
         };
         assert_eq!(pass(), 320);
         assert!((100..145).contains(&pass()));

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
 use pinion_sim::arbiter::{Requests, RoundRobin};
-use pinion_sim::turn_port::TurnPort;
+use pinion_sim::queued_port::QueuedPort;
 
 use crate::Machine;
 use crate::cluster::hpu::port::NearMemory;
@@ -34,7 +34,7 @@ use crate::wake::{Due, Wake};
 
 use completions::CompletionArbiter;
 use dma::SharedPorts;
-use instruction_cache::ProgramPort;
+use instruction_cache::program_port;
 use lanes::Lane;
 
 /// Registers between a cluster and what all clusters share hold this many entries (RTL:
@@ -88,8 +88,6 @@ pub struct Cluster {
     pub feedback: Outlet<Task>,
     /// Commands on their way to the command unit, by number.
     pub commands: Outlet<u32>,
-    /// Port to its L1 of commands: what they read, and what copies from the host write.
-    pub host_port: TurnPort,
     /// Cycle at which the port of other clusters' accesses to this L1 is free.
     pub remote_port_free: u64,
 }
@@ -102,11 +100,10 @@ impl Cluster {
             scheduler: scheduler::ClusterScheduler::new(machine, index),
             dma: dma::ClusterDma::new(machine, index),
             banks: tcdm_interconnect::L1Banks::new(machine),
-            cache: instruction_cache::InstructionCache::new(machine),
+            cache: instruction_cache::InstructionCache::new(machine, index),
             events: event_unit::EventUnit::new(cores),
             feedback: Outlet::new(cores),
             commands: Outlet::new(cores),
-            host_port: TurnPort::default(),
             remote_port_free: 0,
         }
     }
@@ -133,7 +130,7 @@ pub struct Clusters {
     /// Program memory, decoded.
     pub program: Code,
     /// Port of the instruction caches to program memory.
-    pub program_port: ProgramPort,
+    pub program_port: QueuedPort,
     /// Ports of the DMA engines to L2.
     pub dma_ports: SharedPorts,
     /// Cycles at which the cores' ports to L2 handler memory and to the packet buffer are free, for
@@ -177,7 +174,7 @@ impl Clusters {
                 machine.program.bytes as usize,
                 machine.extensions(),
             ),
-            program_port: ProgramPort::new(machine),
+            program_port: program_port(machine),
             dma_ports: SharedPorts::new(machine),
             l2_ports: [[0; 2]; 2],
             completions: CompletionArbiter::new(clusters),

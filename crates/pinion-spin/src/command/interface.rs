@@ -7,6 +7,11 @@ use super::Command;
 use crate::Machine;
 use crate::memory::Place;
 
+/// Cycles from the last beat that a copy from the host writes into a cluster's L1 to the command's end:
+/// the answer, two registers, and the count of those that may leave. (RTL: axi_xbar with CUT_ALL_PORTS,
+/// soc_dma_wrap.)
+pub const L1_RESPONSE_CYCLES: u64 = 5;
+
 /// Holds the commands of one interface: so many at most.
 #[derive(Clone, Debug)]
 pub struct Slots {
@@ -63,21 +68,14 @@ impl Slots {
         self.releases.front().copied()
     }
 
-    /// Takes one for a command that could be done at cycle `done`; gives when it is, behind those
-    /// before it.
-    pub fn take(&mut self, done: u64) -> u64 {
-        self.occupy();
-        self.answers.take(done)
-    }
-
-    /// Takes one for a command that others keep in order.
+    /// Takes one for a command.
     pub fn occupy(&mut self) {
         self.in_flight += 1;
     }
 
-    /// Puts off the answer of the last command.
-    pub fn put_off(&mut self, cycles: u64) {
-        self.answers.put_off(cycles);
+    /// Gives when a command that could be done at cycle `done` is, behind those before it.
+    pub fn answer(&mut self, done: u64) -> u64 {
+        self.answers.take(done)
     }
 
     /// Notes that a command is done at cycle `now`; gives the cycle its slot is free.
@@ -109,7 +107,6 @@ pub struct Taken {
 pub struct DataPath {
     port_bytes: u64,
     from_l2_cycles: u64,
-    source_switch_cycles: u64,
 }
 
 impl DataPath {
@@ -118,7 +115,6 @@ impl DataPath {
         Self {
             port_bytes: u64::from(machine.command.port_bytes),
             from_l2_cycles: machine.command.from_l2_cycles,
-            source_switch_cycles: machine.command.source_switch_cycles,
         }
     }
 
@@ -132,27 +128,16 @@ impl DataPath {
         self.beats(u64::from(command.nic_address), command).max(1)
     }
 
+    /// Says whether bytes on their way from one address to another move down in their lines.
+    pub fn shifts(&self, from: u64, to: u64) -> bool {
+        from % self.port_bytes > to % self.port_bytes
+    }
+
     /// Gives the cycles by which L2 is further away than L1.
     pub fn l2_cycles(&self, place: Option<Place>) -> u64 {
         match place {
             Some(Place::L1 { .. }) | None => 0,
             Some(_) => self.from_l2_cycles,
-        }
-    }
-
-    /// Gives the memory that a place lies in: a cluster's L1, or L2.
-    pub fn memory(place: Option<Place>) -> Option<Place> {
-        place.map(|place| match place {
-            Place::L1 { cluster, .. } => Place::L1 { cluster, offset: 0 },
-            _ => Place::L2Packet(0),
-        })
-    }
-
-    /// Gives the cycles it takes to turn from the memory used last to another.
-    pub fn switch_cycles(&self, last: Option<Place>, memory: Option<Place>) -> u64 {
-        match last {
-            Some(last) if Some(last) != memory => self.source_switch_cycles,
-            _ => 0,
         }
     }
 }
@@ -167,7 +152,7 @@ mod tests {
         let mut slots = Slots::new(&machine());
         for now in 0..7 {
             assert!(slots.has_free(now));
-            slots.take(now);
+            slots.occupy();
         }
         assert!(!slots.has_free(7));
         assert_eq!(slots.release(15), 17);
@@ -178,8 +163,7 @@ mod tests {
     #[test]
     fn answers_in_order() {
         let mut slots = Slots::new(&machine());
-        assert_eq!([slots.take(9), slots.take(5), slots.take(20)], [9, 10, 20]);
-        slots.put_off(2);
-        assert_eq!(slots.take(3), 23);
+        assert_eq!([slots.answer(9), slots.answer(5), slots.answer(20)], [9, 10, 20]);
+        assert_eq!(slots.answer(3), 21);
     }
 }

@@ -1,6 +1,6 @@
 //! Commands: the words that a core writes, decoded. (Register list in the SDK's hwsched.h.)
 
-pub mod cluster_gate;
+pub mod cluster_path;
 pub mod interface;
 
 /// Holds the words of a command as the core wrote them.

@@ -286,6 +286,9 @@ impl Nic {
             Due::CommandFrontend if commands.wake.take(now) => {
                 commands.step(shared, &mut Sources { clusters, inbound }, now, listener);
             }
+            Due::ClusterPath if commands.path.wake.take(now) => {
+                commands.pass(shared, &mut Sources { clusters, inbound }, now);
+            }
             Due::CommandDone(command) => {
                 let mut from = Sources { clusters, inbound };
                 commands.command_done(shared, &mut from, now, command, listener);

@@ -149,8 +149,11 @@ impl Clusters {
             left: core.model.left,
             jumped: core.model.jumped,
         };
-        let mut port = InstructionPort { cache, program: &mut self.program_port };
-        let start = core.model.buffer.fetch(&arrival, &self.program, &mut port);
+        let index = core.index as usize;
+        let mut port =
+            InstructionPort { core: index, now: time, cache, program: &mut self.program_port };
+        let fetched = core.model.buffer.fetch(&arrival, &self.program, &mut port);
+        let start = fetched.unwrap_or_else(|again| again);
         if start > time {
             core.model.stalls.fetch += start - time;
             core.model.loaded = NO_REGISTER; // what was loaded came meanwhile
@@ -188,7 +191,7 @@ impl Clusters {
         let core = &mut self.cores[id];
         let pc = core.model.hart.pc;
         core.model.loaded = NO_REGISTER;
-        core.model.jumped = true;
+        (core.model.jumped, core.model.waited) = (true, false);
         core.model.buffer.leave();
         let in_handler = core.model.hart.privilege == Privilege::User;
         let vector = core.model.hart.csr.mtvec;

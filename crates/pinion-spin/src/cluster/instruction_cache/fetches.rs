@@ -3,15 +3,16 @@
 use pinion_cores::pulp::prefetch_buffer::{Arrival, PrefetchBuffer};
 use pinion_isa::{DecodedProgram, Extensions};
 
-use super::{InstructionCache, InstructionPort, ProgramPort};
+use super::{InstructionCache, InstructionPort, program_port};
 use crate::Machine;
+use pinion_sim::queued_port::QueuedPort;
 
 const BASE: u32 = 0x1d00_0300;
 
 struct Bench {
     buffer: PrefetchBuffer,
     cache: InstructionCache,
-    port: ProgramPort,
+    port: QueuedPort,
     program: DecodedProgram<u32>,
     left: u64,
 }
@@ -20,7 +21,7 @@ impl Bench {
     /// Takes a program as its instructions' lengths: `nop` and `c.nop`.
     fn new(lengths: &[u8]) -> Self {
         let machine: Machine = crate::testing::machine();
-        let mut cache = InstructionCache::new(&machine);
+        let mut cache = InstructionCache::new(&machine, 0);
         cache.turn_on(0, std::iter::empty());
         let mut bytes = Vec::new();
         for &length in lengths {
@@ -30,7 +31,7 @@ impl Bench {
         let mut program = DecodedProgram::new(BASE, bytes.len(), extensions);
         program.load(BASE, &bytes);
         let buffer = PrefetchBuffer::default();
-        Self { buffer, cache, port: ProgramPort::new(&machine), program, left: 0 }
+        Self { buffer, cache, port: program_port(&machine), program, left: 0 }
     }
 
     /// Goes to an offset; gives the cycle in which it leaves the decode stage.
@@ -38,9 +39,16 @@ impl Bench {
         let pc = BASE + offset;
         let mut time = time;
         if !self.buffer.covers(pc) && !self.buffer.enter(pc, time, &self.cache) {
-            let arrival = Arrival { pc, time, left: self.left, jumped };
-            let mut port = InstructionPort { cache: &mut self.cache, program: &mut self.port };
-            time = self.buffer.fetch(&arrival, &self.program, &mut port);
+            let mut now = time;
+            time = loop {
+                let arrival = Arrival { pc, time: now, left: self.left, jumped };
+                let (cache, program) = (&mut self.cache, &mut self.port);
+                let mut port = InstructionPort { core: 0, now, cache, program };
+                match self.buffer.fetch(&arrival, &self.program, &mut port) {
+                    Ok(time) => break time,
+                    Err(again) => now = again,
+                }
+            };
         }
         self.left = time;
         time

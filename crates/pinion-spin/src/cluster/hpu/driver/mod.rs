@@ -17,7 +17,7 @@ mod task;
 
 use std::collections::VecDeque;
 
-use pinion_sim::turn_port::{BurstId, Side};
+use pinion_sim::turn_port::BurstId;
 
 use crate::command::CommandWords;
 use crate::task::Task;
@@ -89,26 +89,13 @@ pub struct CommandSlot {
     pub command: CommandWords,
     /// Slot of the packet whose handler issued it.
     pub packet: u32,
-    /// Its turn at a port that it shares.
+    /// Its turn at packet memory's port, which it shares with packets that come in.
     pub turn: Option<Turn>,
-}
-
-/// Names the ports to the NIC's memories that commands share.
-#[derive(Clone, Copy, Debug)]
-pub enum Port {
-    /// A cluster's L1, read and written by commands.
-    L1(u32),
-    /// L2 packet memory, written by packets that come in and by copies from the host.
-    Packets,
 }
 
 /// Holds a command's turn at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
-    /// The port.
-    pub port: Port,
-    /// Whose turn.
-    pub side: Side,
     /// The burst.
     pub burst: BurstId,
     /// When it was to start when last looked at.

@@ -1,0 +1,96 @@
+//! A memory's port: it serves a beat in a cycle, reads and writes by turns.
+
+use std::collections::VecDeque;
+
+use super::Burst;
+
+/// Answers that a port has room for (RTL: nhi_port_wrap, BufDepth).
+const MOST_ANSWERS: u8 = 4;
+
+/// What is to be given back of a burst.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    master: usize,
+    token: u32,
+    left: u64,
+}
+
+/// Holds the bursts that are read from a memory (RTL: axi_to_mem_interleaved).
+#[derive(Clone, Debug, Default)]
+pub struct MemoryPort {
+    answers: VecDeque<Answer>,
+    /// Beats of the last burst that were not read yet.
+    to_read: u64,
+    /// Beats that were read and wait to go back.
+    waiting: u8,
+    /// Whether a read goes first where both ask.
+    is_reads_turn: bool,
+}
+
+impl MemoryPort {
+    /// Says whether a burst that it took was not read to its end.
+    pub fn is_reading(&self) -> bool {
+        self.to_read > 0
+    }
+
+    /// Says whether it can take a request to read.
+    pub fn is_free(&self) -> bool {
+        self.to_read == 0
+    }
+
+    /// Says whether it has something to give back.
+    pub fn responds(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Says whether there is room for an answer.
+    pub fn has_room(&self) -> bool {
+        self.waiting < MOST_ANSWERS
+    }
+
+    /// Says whether it asks for a beat of a burst that it took.
+    pub fn asks(&self) -> bool {
+        self.is_reading() && self.has_room()
+    }
+
+    /// Serves a read or a write: by turns where both ask (RTL: rr_arb_tree).
+    pub fn serve(&mut self, reads: bool, writes: bool) -> (bool, bool) {
+        let write = writes && !(reads && self.is_reads_turn);
+        let read = reads && !write;
+        if reads || writes {
+            self.is_reads_turn = if reads && writes { write } else { reads };
+        }
+        (read, write)
+    }
+
+    /// Takes a burst to read.
+    pub fn take(&mut self, master: usize, burst: Burst) {
+        self.to_read = burst.beats;
+        self.answers.push_back(Answer { master, token: burst.token, left: burst.beats });
+    }
+
+    /// Reads a beat.
+    pub fn read_beat(&mut self) {
+        self.to_read -= 1;
+        self.waiting += 1;
+    }
+
+    /// Gives a beat back; gives the master and the token of the burst that it ends.
+    pub fn give_back(&mut self) -> Option<(usize, u32)> {
+        self.waiting -= 1;
+        let first = self.answers.front_mut()?;
+        first.left -= 1;
+        let ended = (first.left == 0).then_some((first.master, first.token));
+        if ended.is_some() {
+            self.answers.pop_front();
+        }
+        ended
+    }
+
+    /// Gives the master of the first burst and the cycles until its last beat can go back, from the
+    /// next one on.
+    pub fn next_end(&self) -> Option<(usize, u64)> {
+        let first = self.answers.front()?;
+        Some((first.master, first.left - 1 + u64::from(self.waiting == 0)))
+    }
+}

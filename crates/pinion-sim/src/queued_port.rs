@@ -1,0 +1,118 @@
+//! A port that takes bursts of some length from several requesters, each of which queues in front of it.
+//!
+//! In: requests, by requester, with the cycle from which each is there. Out: the cycle in which each is
+//! accepted. Holds what waits: the port takes one when it is free, from the requesters by turns. Besides,
+//! bursts can be booked at once. (RTL: axi_mux with axi_ar_buffer in front, in PsPIN's prog_mem.)
+
+use std::collections::VecDeque;
+
+use crate::arbiter::{Requests, RoundRobin};
+use crate::cycle_book::CycleBook;
+
+/// Orders requests.
+#[derive(Clone, Debug)]
+pub struct QueuedPort {
+    /// By requester: from when on each waits.
+    waiting: Vec<VecDeque<u64>>,
+    /// By requester: what was accepted and not heard of: from when on it waited, and until when.
+    accepted: Vec<VecDeque<(u64, u64)>>,
+    asking: Requests,
+    turns: RoundRobin,
+    free_at: u64,
+    /// What was booked at once.
+    book: CycleBook,
+    beats: u32,
+}
+
+impl QueuedPort {
+    /// Makes an idle port of some requesters, whose bursts take so many cycles.
+    pub fn new(requesters: u32, beats: u32) -> Self {
+        let queues = requesters as usize;
+        Self {
+            waiting: vec![VecDeque::new(); queues],
+            accepted: vec![VecDeque::new(); queues],
+            asking: Requests::new(requesters),
+            turns: RoundRobin::default(),
+            free_at: 0,
+            book: CycleBook::default(),
+            beats,
+        }
+    }
+
+    /// Books a burst at once, in the first gap between others of the kind from cycle `now` on; gives the
+    /// cycles it has to wait.
+    pub fn take(&mut self, now: u64) -> u64 {
+        let at = self.book.take(now, self.beats);
+        self.free_at = self.free_at.max(at + u64::from(self.beats));
+        at - now
+    }
+
+    /// Lets a requester ask for a burst from a cycle on.
+    pub fn ask(&mut self, requester: u32, from: u64) {
+        self.waiting[requester as usize].push_back(from);
+    }
+
+    /// Gives the next request of a requester that was accepted by a cycle: from when on it waited, and
+    /// when it was accepted.
+    pub fn take_accepted(&mut self, requester: u32, by: u64) -> Option<(u64, u64)> {
+        self.accept(by);
+        let accepted = &mut self.accepted[requester as usize];
+        let is_over = accepted.front().is_some_and(|&(_, cycle)| cycle <= by);
+        if is_over { accepted.pop_front() } else { None }
+    }
+
+    /// Gives the cycle in which the next request may be accepted.
+    pub fn next(&self) -> u64 {
+        let first = self.waiting.iter().filter_map(VecDeque::front).min();
+        first.map_or(self.free_at, |&from| self.free_at.max(from))
+    }
+
+    /// Accepts requests in the cycles up to `by`.
+    fn accept(&mut self, by: u64) {
+        while self.waiting.iter().any(|waiting| !waiting.is_empty()) {
+            let cycle = self.next();
+            if cycle > by {
+                return;
+            }
+            for (requester, waiting) in self.waiting.iter().enumerate() {
+                let asks = waiting.front().is_some_and(|&from| from <= cycle);
+                self.asking.set(requester as u32, asks);
+            }
+            let Some(requester) = self.turns.grant(&self.asking) else { return };
+            let requester = requester as usize;
+            if let Some(from) = self.waiting[requester].pop_front() {
+                self.accepted[requester].push_back((from, cycle));
+            }
+            self.free_at = cycle + u64::from(self.beats);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RTL axi_mux: who waits is served by turns, whoever came first.
+    #[test]
+    fn requesters_are_served_by_turns() {
+        let mut port = QueuedPort::new(4, 2);
+        [101, 102, 103].into_iter().for_each(|from| port.ask(0, from));
+        port.ask(1, 103);
+        port.ask(2, 103);
+        assert_eq!(port.next(), 101);
+        assert_eq!(port.take_accepted(1, 102), None);
+        let mut accepted = |requester| -> Vec<_> {
+            std::iter::from_fn(|| port.take_accepted(requester, 200)).collect()
+        };
+        assert_eq!(accepted(1), [(103, 105)]);
+        assert_eq!(accepted(2), [(103, 107)]);
+        assert_eq!(accepted(0), [(101, 101), (102, 103), (103, 109)]);
+    }
+
+    #[test]
+    fn what_is_booked_at_once_follows_beat_by_beat() {
+        let mut port = QueuedPort::new(1, 2);
+        assert_eq!([port.take(100), port.take(100), port.take(100)], [0, 2, 4]);
+        assert_eq!([port.take(200), port.take(210), port.take(205)], [0, 0, 0], "in any order");
+    }
+}
