@@ -123,6 +123,11 @@ fn descend(mut word: u64, pointer: u32) -> u32 {
 }
 
 impl RoundRobin {
+    /// Serves the only requester.
+    pub fn serve_alone(&mut self, requester: u32) {
+        self.pointer = requester;
+    }
+
     /// Serves one of the requesters and moves on.
     pub fn grant(&mut self, requests: &Requests) -> Option<u32> {
         if requests.is_empty() {

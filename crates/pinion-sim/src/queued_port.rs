@@ -39,9 +39,10 @@ impl QueuedPort {
         }
     }
 
-    /// Books a burst at once, in the first gap between others of the kind from cycle `now` on; gives the
-    /// cycles it has to wait.
-    pub fn take(&mut self, now: u64) -> u64 {
+    /// Books a requester's burst at once, in the first gap between others of the kind from cycle `now` on;
+    /// gives the cycles it has to wait.
+    pub fn take(&mut self, requester: u32, now: u64) -> u64 {
+        self.turns.serve_alone(requester);
         let at = self.book.take(now, self.beats);
         self.free_at = self.free_at.max(at + u64::from(self.beats));
         at - now
@@ -112,7 +113,7 @@ mod tests {
     #[test]
     fn what_is_booked_at_once_follows_beat_by_beat() {
         let mut port = QueuedPort::new(1, 2);
-        assert_eq!([port.take(100), port.take(100), port.take(100)], [0, 2, 4]);
-        assert_eq!([port.take(200), port.take(210), port.take(205)], [0, 0, 0], "in any order");
+        assert_eq!([100, 100, 100].map(|now| port.take(0, now)), [0, 2, 4]);
+        assert_eq!([200, 210, 205].map(|now| port.take(0, now)), [0; 3], "in any order");
     }
 }

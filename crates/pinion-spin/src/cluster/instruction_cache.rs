@@ -287,8 +287,13 @@ impl InstructionCache {
                 request.state = state;
             }
             self.free_at = turn + 1;
-            self.preferred = (preferred + 1) % self.random.len().next_power_of_two();
+            self.prefer_next();
         }
+    }
+
+    /// Notes that the controller has taken something.
+    fn prefer_next(&mut self) {
+        self.preferred = (self.preferred + 1) % self.random.len().next_power_of_two();
     }
 
     /// Notes the refills that the port has accepted by a cycle.
@@ -343,8 +348,9 @@ impl InstructionCache {
     }
 
     /// Reads a line past the cache, which is off; gives the cycle from which it can be executed.
-    pub fn bypass(&self, now: u64, port: &mut QueuedPort) -> u64 {
-        now + self.bypass_cycles + port.take(now)
+    pub fn bypass(&mut self, now: u64, port: &mut QueuedPort) -> u64 {
+        self.prefer_next();
+        now + self.bypass_cycles + port.take(self.cluster, now)
     }
 }
 
