@@ -28,6 +28,7 @@ LAYERS = [
     ["pinion-cores", "pinion-host", "pinion-net", "pinion-p4", "pinion-perfetto"],
     ["pinion-nanopu-machine", "pinion-p4-hardware", "pinion-spin-machine"],
     ["pinion-nanopu-hardware"],
+    ["pinion-instruction-cache"],
     ["pinion-nanopu", "pinion-spin"],
     ["pinion-native", "pinion-pspinsim"],
     ["pinion-app"],

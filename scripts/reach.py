@@ -27,6 +27,7 @@ TABLE = [
     ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-matching/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin-machine/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-instruction-cache/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-cores/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-isa/*", [*RUST, *SIMULATED, "pspinsim"]),

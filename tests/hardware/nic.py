@@ -74,7 +74,7 @@ APPS = {
     "copy_from_host": ("traffic.pcap", 2),
     "strided_ddt": ("traffic.pcap", 8),
     "empty": ("traffic.pcap", 1),
-    "filter": ("traffic.pcap", 4),
+    "filter": ("traffic.pcap", 9),
     "histogram": ("traffic.pcap", 3),
     "kvstore": ("traffic.pcap", 12),
     "aggregate": ("traffic.pcap", 45),

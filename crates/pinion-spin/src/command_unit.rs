@@ -93,8 +93,7 @@ pub struct CommandUnit {
     pub host: HostInterface,
 }
 
-/// Names where commands come from and whose ports they share: the clusters' drivers and L1, and the
-/// inbound engine's port to packet memory.
+/// Names where commands come from and whose port they share: the clusters' drivers, the inbound engine.
 pub struct Sources<'a> {
     pub clusters: &'a mut Clusters,
     pub inbound: &'a mut InboundEngine,
@@ -259,8 +258,7 @@ impl CommandUnit {
         self.start(shared, from, now, command);
     }
 
-    /// Starts a command that its interface has taken: on its way to a cluster's L1, or else it becomes
-    /// known when it is done.
+    /// Starts a command that its interface has taken: it goes to a cluster's L1, or is done at a known time.
     fn start(&mut self, shared: &mut Shared, from: &mut Sources<'_>, now: u64, command: u32) {
         let draft = from.clusters.slot(shared, command).command;
         let Ok(decoded) = Command::decode(&draft) else {
@@ -273,7 +271,7 @@ impl CommandUnit {
         match shared.memories.place(decoded.nic_address, 0) {
             Some(Place::L1 { cluster, .. }) if !self.path.has_waiting(line) => {
                 self.ask_cluster(now, &decoded, (line, cluster), command);
-                self.path.wake_next(shared);
+                self.wake_path(shared);
             }
             _ if self.path.is_busy(line) => self.path.wait(line, command),
             source => {
@@ -318,7 +316,15 @@ impl CommandUnit {
                 self.start(shared, from, now, waiting);
             }
         }
-        self.path.wake_next(shared);
+        self.wake_path(shared);
+    }
+
+    /// Goes on with the bursts when the next command may be done.
+    fn wake_path(&mut self, shared: &mut Shared) {
+        if let Some(next) = self.path.next_end() {
+            let next = next.max(shared.wheel.now() + 1);
+            shared.wake(&mut self.path.wake, next, Due::ClusterPath);
+        }
     }
 
     /// Lets a command be done, which is so at a cycle beside what the host adds.
@@ -346,14 +352,13 @@ impl CommandUnit {
         let is_send = decoded.kind == Kind::Send;
         let mut start = if is_send { now.max(self.outbound.not_before()) } else { now };
         if decoded.reads_nic() {
-            let free = match is_send {
-                true => self.outbound.next_read(start),
-                false => self.off_cluster_dma.next_read(start),
-            };
-            // Its request goes ahead of the reads before it.
-            let comes = match is_send {
-                true => 0,
-                false => shared.machine.command.read_request_cycles,
+            // A copy's request goes ahead of the reads before it.
+            let (free, comes) = match is_send {
+                true => (self.outbound.next_read(start), 0),
+                false => {
+                    let comes = shared.machine.command.read_request_cycles;
+                    (self.off_cluster_dma.next_read(start), comes)
+                }
             };
             start = free.max(from.inbound.admit_read(start + comes) - comes);
         }

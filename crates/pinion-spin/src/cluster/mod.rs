@@ -8,7 +8,6 @@ pub mod completions;
 pub mod dma;
 pub mod event_unit;
 pub mod hpu;
-pub mod instruction_cache;
 pub mod lanes;
 mod own_l1;
 pub mod packet_ring;
@@ -22,6 +21,7 @@ use std::collections::VecDeque;
 
 use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
+use pinion_instruction_cache::{InstructionCache, program_port};
 use pinion_sim::arbiter::{Requests, RoundRobin};
 use pinion_sim::queued_port::QueuedPort;
 
@@ -34,7 +34,6 @@ use crate::wake::{Due, Wake};
 
 use completions::CompletionArbiter;
 use dma::SharedPorts;
-use instruction_cache::program_port;
 use lanes::Lane;
 
 /// Registers between a cluster and what all clusters share hold this many entries (RTL:
@@ -81,7 +80,7 @@ pub struct Cluster {
     /// Serves the cores' accesses.
     pub banks: tcdm_interconnect::L1Banks,
     /// Serves the cores' fetches.
-    pub cache: instruction_cache::InstructionCache,
+    pub cache: InstructionCache,
     /// Lets cores sleep.
     pub events: event_unit::EventUnit,
     /// Completions on their way to the MPQ engine.
@@ -100,7 +99,7 @@ impl Cluster {
             scheduler: scheduler::ClusterScheduler::new(machine, index),
             dma: dma::ClusterDma::new(machine, index),
             banks: tcdm_interconnect::L1Banks::new(machine),
-            cache: instruction_cache::InstructionCache::new(machine, index),
+            cache: InstructionCache::new(machine, index),
             events: event_unit::EventUnit::new(cores),
             feedback: Outlet::new(cores),
             commands: Outlet::new(cores),

@@ -13,8 +13,7 @@ use pinion_sim::axi_path::{AxiPath, Burst, Way};
 use super::interface::L1_RESPONSE_CYCLES;
 use super::{Command, Kind};
 use crate::Machine;
-use crate::shared::Shared;
-use crate::wake::{Due, Wake};
+use crate::wake::Wake;
 
 /// Names the lines on which commands go one behind the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,12 +152,8 @@ impl ClusterPath {
         Some((Line::of_way(ended.way), ended.token, ended.cycle))
     }
 
-    /// Asks to go on when the next command may be done.
-    pub fn wake_next(&mut self, shared: &mut Shared) {
-        let next = self.path.next_end(|way| self.later(Line::of_way(way)));
-        if let Some(next) = next {
-            let next = next.max(shared.wheel.now() + 1);
-            shared.wake(&mut self.wake, next, Due::ClusterPath);
-        }
+    /// Gives the first cycle in which a command may be done; `None`: none is on its way.
+    pub fn next_end(&self) -> Option<u64> {
+        self.path.next_end(|way| self.later(Line::of_way(way)))
     }
 }

@@ -15,11 +15,11 @@ use pinion_isa::{Access, Cause, Exception, MemoryKind, Outcome, Privilege};
 
 use crate::cluster::Clusters;
 use crate::cluster::hpu::Waiting;
-use crate::cluster::instruction_cache::InstructionPort;
 use crate::cluster::pe_interconnect::{DRIVER, Performed};
 use crate::listener::{Fault, Listener};
 use crate::memory::PERIPHERALS;
 use crate::shared::Shared;
+use pinion_instruction_cache::InstructionPort;
 
 impl Clusters {
     /// Lets a core go on at cycle `now`: performs what it was to do in this cycle, then lets it run

@@ -6,10 +6,10 @@ use pinion_isa::{Instruction, Op};
 
 use crate::Machine;
 use crate::cluster::hpu::driver::register;
-use crate::cluster::instruction_cache::InstructionCache;
 use crate::cluster::own_l1::is_plain;
 use crate::cluster::pe_interconnect::DRIVER;
 use crate::memory::PERIPHERALS;
+use pinion_instruction_cache::InstructionCache;
 
 /// Says where every cluster's cores find their own L1, beside its address.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@ use pinion_cores::pulp::prefetch_buffer::{Arrival, PrefetchBuffer};
 use pinion_isa::{DecodedProgram, Extensions};
 
 use super::{InstructionCache, InstructionPort, program_port};
-use crate::Machine;
 use pinion_sim::queued_port::QueuedPort;
+use pinion_spin_machine::Machine;
 
 const BASE: u32 = 0x1d00_0300;
 
@@ -20,7 +20,7 @@ struct Bench {
 impl Bench {
     /// Takes a program as its instructions' lengths: `nop` and `c.nop`.
     fn new(lengths: &[u8]) -> Self {
-        let machine: Machine = crate::testing::machine();
+        let machine: Machine = super::machine();
         let mut cache = InstructionCache::new(&machine, 0);
         cache.turn_on(0, std::iter::empty());
         let mut bytes = Vec::new();
