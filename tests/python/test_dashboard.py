@@ -5,6 +5,7 @@ What needs a network device runs in a network namespace of its own: this file ru
 
 from __future__ import annotations
 
+import html as html_module
 import http.client
 import json
 import os
@@ -198,6 +199,44 @@ def test_whatever_runs_live_has_metrics(
     live = begin(*words)
     assert live.metrics()[metric] >= 0
     assert "<h2>Summary</h2>" in live.get("/")[1]
+
+
+def source(live: Live) -> dict[str, int]:
+    """Gives what the page says of lines: how often each ran, by its text."""
+    parts = {part["heading"]: part["html"] for part in json.loads(live.get("/parts")[1])}
+    html = parts.get("Source, while somebody looked", "")
+    rows = re.findall(r"<td>([^<]*)</td><td>\d+</td><td><code>(.*?)</code></td></tr>", html)
+    return {html_module.unescape(line).strip(): int(times.replace(",", "")) for times, line in rows if times}
+
+
+@inside
+def test_source_is_told_of_while_somebody_looks(begin: Callable[..., Live]) -> None:
+    live = begin("up", EXAMPLES / "udp_echo")
+    assert echoes(3) == 3
+    # Nobody looked yet, and metrics are no look; the first question begins it.
+    live.metrics()
+    assert source(live) == {}
+    came = echoes(5)
+    lines = source(live)
+    assert len(lines) > 3 and max(lines.values()) >= came
+    calls = [times for line, times in lines.items() if "spin_send_packet" in line]
+    assert calls == [came], lines
+    # Whoever stops looking misses what comes then.
+    time.sleep(3.5)
+    assert live.get("/document")[0] == 200
+    echoes(4)
+    after = source(live)
+    assert [times for line, times in after.items() if "spin_send_packet" in line] == [came]
+
+
+@inside
+def test_source_of_a_live_nanoservice(begin: Callable[..., Live]) -> None:
+    live = begin("up", EXAMPLES / "nanopu_echo", "--set", "transport.kind=udp")
+    assert source(live) == {}
+    came = echoes(5, 47000)
+    assert came == 5
+    lines = source(live)
+    assert max(lines.values()) >= came, lines
 
 
 @inside

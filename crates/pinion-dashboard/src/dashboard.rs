@@ -4,8 +4,9 @@
 use std::time::Instant;
 
 use pinion_app::error::Result;
+use pinion_observe::profile::Rows;
 use pinion_observe::words::seconds;
-use pinion_page::{Latencies, Page};
+use pinion_page::{Latencies, Page, annotated};
 use pinion_run::watch::Seen;
 use pinion_spin::PacketRecord;
 
@@ -61,6 +62,8 @@ impl Dashboard {
     /// Looks at what is simulated: samples what its units hold, and shows it to who waits for that.
     pub fn sees(&mut self, seen: &mut dyn Seen) {
         self.levels.sample(self.begun.elapsed(), |tell| seen.state(tell));
+        // Every instruction is heard while somebody looks; a run that nobody looks at is as fast as without.
+        seen.listen(self.desk.is_followed());
         if !self.desk.is_asked() {
             return;
         }
@@ -97,6 +100,13 @@ impl Dashboard {
         }
         if let Some(curves) = self.levels.curves() {
             page.curves("Queues and units over time", &curves);
+        }
+        // Nothing ran yet for whoever has just come.
+        if let Some(profile) = seen.profile().filter(|profile| profile.sum().instructions > 0) {
+            let source = annotated(&profile, &Rows::of(&profile));
+            if !source.is_empty() {
+                page.html("Source, while somebody looked", source);
+            }
         }
         page
     }

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::door::Door;
 use crate::http::{Answer, Request};
@@ -15,6 +15,8 @@ use crate::http::{Answer, Request};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Gives a request so long to come, and its reader to take the answer.
 const LONGEST_TALK: Duration = Duration::from_secs(5);
+/// Who has not asked for so long does not follow the run any more; a page asks once a second.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 /// Requests at a time.
 const MOST_TALKS: usize = 16;
 
@@ -37,6 +39,8 @@ pub struct Desk(Arc<(Mutex<Tray>, Condvar)>);
 #[derive(Default)]
 struct Tray {
     is_asked: bool,
+    /// When a page asked last.
+    asked: Option<Instant>,
     /// How often something was shown.
     times: u64,
     shown: Option<Arc<Shown>>,
@@ -48,6 +52,11 @@ impl Desk {
         self.tray().is_asked
     }
 
+    /// Tells whether somebody follows the run.
+    pub fn is_followed(&self) -> bool {
+        self.tray().asked.is_some_and(|asked| asked.elapsed() < LONGEST_PAUSE)
+    }
+
     /// Shows how the run stands.
     pub fn show(&self, shown: Shown) {
         let mut tray = self.tray();
@@ -56,10 +65,13 @@ impl Desk {
         self.0.1.notify_all();
     }
 
-    /// Waits for what is shown next; `None`: the run does not get to it.
-    fn ask(&self) -> Option<Arc<Shown>> {
+    /// Waits for what is shown next, for somebody who follows the run or not; `None`: the run does not get to it.
+    fn ask(&self, is_followed: bool) -> Option<Arc<Shown>> {
         let mut tray = self.tray();
         tray.is_asked = true;
+        if is_followed {
+            tray.asked = Some(Instant::now());
+        }
         let before = tray.times;
         let waited = self.0.1.wait_timeout_while(tray, PATIENCE, |tray| tray.times == before);
         let (tray, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +148,7 @@ fn answer(path: &str, desk: &Desk) -> Answer {
             return Answer::text("404 Not Found", what);
         }
     };
-    match desk.ask() {
+    match desk.ask(matches!(path, "/" | "/parts")) {
         Some(shown) => Answer::of(kind, of(&shown)),
         None => Answer::text("503 Service Unavailable", "the run does not get to it; ask again"),
     }
@@ -174,6 +186,7 @@ mod tests {
             said.starts_with("HTTP/1.1 200 OK\r\n") && said.ends_with("\r\n\r\nm 1\n"),
             "{said}"
         );
-        assert!(!desk.is_asked());
+        // Metrics are no page.
+        assert!(!desk.is_asked() && !desk.is_followed());
     }
 }

@@ -28,6 +28,9 @@ function put(part, number) {
     drawn.take(JSON.parse(curves.querySelector("script").textContent));
     return;
   }
+  // What somebody has folded or unfolded stays so.
+  const folds = [...section.querySelectorAll("details")].map((one) => one.open);
+  fresh.content.querySelectorAll("details").forEach((one, at) => { one.open = folds[at] ?? one.open; });
   section.replaceChildren(heading, fresh.content);
   section.querySelectorAll(".curves").forEach(drawCurves);
 }

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use pinion_observe::profile::Profile;
 use pinion_observe::report::{Report, Sink};
 use pinion_sim::Time;
 
@@ -35,6 +36,14 @@ pub trait Seen {
 
     /// Tells names and numbers of what its units hold.
     fn state(&self, tell: &mut dyn FnMut(&str, u64));
+
+    /// Listens to every instruction from now on, or no longer; what cannot do that goes on as it did.
+    fn listen(&mut self, _closely: bool) {}
+
+    /// Gives where cycles went while it listened.
+    fn profile(&self) -> Option<Profile<'_>> {
+        None
+    }
 }
 
 /// Tells how far a run is.

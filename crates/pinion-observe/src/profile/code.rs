@@ -28,7 +28,7 @@ pub struct Slot {
 }
 
 /// Numbers a program's instructions and functions as they come.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CodeMap<'a> {
     image: &'a Image,
     extensions: Extensions,

@@ -30,6 +30,7 @@ use pinion_app::error::Result;
 const RUNTIME: u32 = BEFORE;
 
 /// Keeps the account of a NIC's HPUs.
+#[derive(Clone)]
 pub struct HpuProfile<'a> {
     app: &'a App,
     clock: Clock,
@@ -44,6 +45,8 @@ pub struct HpuProfile<'a> {
     handled: HashMap<u64, u64>,
     packets: BTreeMap<(ContextId, u32), PacketRow>,
     cycles: u64,
+    /// Whether nobody heard what an HPU did before its first instruction.
+    is_partial: bool,
 }
 
 impl<'a> HpuProfile<'a> {
@@ -67,7 +70,21 @@ impl<'a> HpuProfile<'a> {
             handled: HashMap::default(),
             packets: BTreeMap::new(),
             cycles: 0,
+            is_partial: false,
         }
+    }
+
+    /// Takes note that it does not hear what happens for a while.
+    pub fn pause(&mut self) {
+        self.is_partial = true;
+        self.ledger.interrupt();
+        self.lost.fill((Stalls::default(), [0; Cause::COUNT]));
+        self.handled.clear();
+    }
+
+    /// Puts together what it has heard so far.
+    pub fn so_far(&self) -> Profile<'a> {
+        self.clone().profile()
     }
 
     fn instruction(&mut self, record: &InstructionRecord) {
@@ -113,6 +130,9 @@ impl<'a> HpuProfile<'a> {
         }
         *before = *lost;
         let Some(last) = last else {
+            if self.is_partial {
+                return Gap::default();
+            }
             gap.later[Cause::Idle as usize] = left; // the machine was ready: the HPU waited
             return gap;
         };

@@ -71,7 +71,7 @@ struct Hart {
 }
 
 /// Counts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ledger {
     harts: Vec<Hart>,
     stacks: Stacks,
@@ -104,6 +104,11 @@ impl Ledger {
     #[inline]
     pub fn last(&self, hart: usize) -> Option<At> {
         self.harts[hart].last
+    }
+
+    /// Forgets where harts are: nobody hears what they do until their next instruction.
+    pub fn interrupt(&mut self) {
+        self.harts.iter_mut().for_each(|hart| (hart.last, hart.chain) = (None, ROOT));
     }
 
     /// Counts an instruction of a hart, and the cycles since its last one: they belong to the class of

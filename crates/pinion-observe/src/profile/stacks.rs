@@ -23,7 +23,7 @@ pub struct Node {
 }
 
 /// Holds the chains of calls that came, as a tree.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stacks {
     nodes: Vec<Node>,
     children: HashMap<(u32, u32), u32>,

@@ -4,6 +4,7 @@ use pinion_nanopu::Cycle;
 use pinion_nanopu::event::NanoPu;
 use pinion_sim::probe::Both;
 
+use crate::profile::Profile;
 use pinion_app::error::Result;
 
 /// Hears a nanoPU, and is told up to which cycle everything has been heard.
@@ -19,6 +20,14 @@ pub trait Settling: pinion_nanopu::event::Listener {
     /// Tells whether it wants to hear nothing more.
     fn is_over(&self) -> bool {
         false
+    }
+
+    /// Listens closely from now on, or no longer, where it is one that can.
+    fn listen(&mut self, _closely: bool) {}
+
+    /// Gives where cycles went while it listened closely, where it is one that can.
+    fn profile(&self) -> Option<Profile<'_>> {
+        None
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use pinion_observe::profile::Profile;
 use pinion_observe::report::{Ending, Report};
 use pinion_sim::node::{RestoreError, SaveError, Saved, flits};
 use pinion_sim::{Clock, Time};
@@ -68,6 +69,14 @@ pub trait Inside {
 
     /// Tells names and numbers of what units hold.
     fn state(&self, tell: &mut dyn FnMut(&str, u64));
+
+    /// Listens to every instruction from now on, or no longer, where it can.
+    fn listen(&mut self, _closely: bool) {}
+
+    /// Gives where cycles went while it listened.
+    fn profile(&self) -> Option<Profile<'_>> {
+        None
+    }
 
     /// Saves the nodes; what comes in is kept elsewhere, and so are books.
     ///
@@ -285,6 +294,14 @@ impl<I: Inside, F: FnMut(&mut Cycles<I>) -> Box<dyn Report>> Seen for Summed<I, 
 
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
         self.cycles.inside.state(tell);
+    }
+
+    fn listen(&mut self, closely: bool) {
+        self.cycles.inside.listen(closely);
+    }
+
+    fn profile(&self) -> Option<Profile<'_>> {
+        self.cycles.inside.profile()
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
+use pinion_sim::probe::Both;
 use pinion_spin::{PacketRecord, Units};
 
 use super::guest::{self, Guest, Lent};
@@ -15,6 +16,7 @@ use crate::watch::{Observer, Seen};
 use pinion_app::app::App;
 use pinion_app::error::Result;
 use pinion_observe::fault::Fault;
+use pinion_observe::profile::{HpuProfile, Profile};
 use pinion_observe::report::{Collector, Ending, Outputs, Report, Sink, Summary};
 
 /// Runs an application on a device until the observer stops it or the time is over; a guest may take part.
@@ -36,6 +38,8 @@ pub fn run(
         collector: Collector::new(outputs, links(app, LinkType::Ethernet), app.context_names())?,
         slices: Slices::default(),
         faults: Faults::default(),
+        profile: HpuProfile::new(app),
+        listens: false,
     };
     let driven = drive(&mut handlers, &mut outside, options, (guest, observer))?;
     let Handlers { nic, collector, slices, mut faults, .. } = handlers;
@@ -57,6 +61,9 @@ struct Handlers<'a> {
     collector: Collector,
     slices: Slices,
     faults: Faults,
+    /// Where cycles went while somebody listened, and whether somebody does.
+    profile: HpuProfile<'a>,
+    listens: bool,
 }
 
 impl Seen for Handlers<'_> {
@@ -73,6 +80,17 @@ impl Seen for Handlers<'_> {
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
         self.nic.state(tell);
     }
+
+    fn listen(&mut self, closely: bool) {
+        if closely && !self.listens {
+            self.profile.pause();
+        }
+        self.listens = closely;
+    }
+
+    fn profile(&self) -> Option<Profile<'_>> {
+        Some(self.profile.so_far())
+    }
 }
 
 impl Subject for Handlers<'_> {
@@ -81,11 +99,15 @@ impl Subject for Handlers<'_> {
     }
 
     fn simulate(&mut self, outside: &mut Outside, observer: &mut dyn Observer) -> Result<()> {
-        let Self { app, nic, collector, slices, faults } = self;
+        let Self { app, nic, collector, slices, faults, profile, listens } = self;
         let Outside { device, queue, pace, .. } = outside;
         let slice = slices.next(queue, (nic.now(), None), |until, queue| {
             let mut passing = Passing { device, faults, app, observer };
-            let outcome = nic.run(until, queue, &mut collector.ears(&mut passing));
+            let mut ears = collector.ears(&mut passing);
+            let outcome = match *listens {
+                true => nic.run(until, queue, &mut Both::new(&mut ears, &mut *profile)),
+                false => nic.run(until, queue, &mut ears),
+            };
             queue.ran(until.ps());
             device.take_error()?;
             collector.take_error().map_or(Ok(()), Err)?;
@@ -98,7 +120,7 @@ impl Subject for Handlers<'_> {
     }
 
     fn lend(&mut self) -> Lent<'_> {
-        let Self { app, nic, collector, slices, faults } = self;
+        let Self { app, nic, collector, slices, faults, .. } = self;
         Lent::Handlers(guest::Handlers { app, nic, collector, slices, faults })
     }
 }

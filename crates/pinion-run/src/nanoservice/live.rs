@@ -15,6 +15,7 @@ use pinion_sim::node::{Node as _, RestoreError, SaveError, Saved};
 use super::ears::Ears;
 use super::frames::{Frames, Matching, Outputs};
 use super::hang;
+use super::profile::Watched;
 use super::run::{PEER_IP, Settling};
 use super::said::Said;
 use super::setup::Setup;
@@ -26,6 +27,7 @@ use crate::watch::Observer;
 use pinion_app::error::Result;
 use pinion_app::service::Service;
 use pinion_app::tape::Played;
+use pinion_observe::profile::Profile;
 use pinion_observe::report::{Ending, Report};
 
 /// Gives the node's address on a network: the machine's if it lies there, else the first that is
@@ -58,14 +60,15 @@ pub fn run(
 ) -> Result<Summary> {
     let ip = node_ip(&setup, options.address);
     let device = Device::open(options, false)?.for_nodes([ip, ip]);
-    let live = Live::new(service, &mut setup, (ip, device.mac()), outputs, Deaf)?;
+    let ears = Watched::new(service, &setup);
+    let live = Live::new(service, &mut setup, (ip, device.mac()), outputs, ears)?;
     let mut outside = Outside::new(device, options, 0);
     let cycles = Cycles::boot(live, setup.clock, &mut outside, observer)?;
     if let Some(tape) = &options.tape {
         tape.peer(setup.address.next_hop_mac);
         tape.ready(cycles.ready);
     }
-    let report = |cycles: &mut Cycles<Live<&Service, Deaf>>| -> Box<dyn Report> {
+    let report = |cycles: &mut Cycles<Live<&Service, Watched<'_>>>| -> Box<dyn Report> {
         Box::new(so_far(cycles, &setup, Ending::Finished))
     };
     let mut summed = Summed { cycles, report };
@@ -239,6 +242,14 @@ impl<S: Borrow<Service>, L: Settling> Inside for Live<S, L> {
 
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
         self.end.state(tell);
+    }
+
+    fn listen(&mut self, closely: bool) {
+        self.end.ears.other.listen(closely);
+    }
+
+    fn profile(&self) -> Option<Profile<'_>> {
+        self.end.ears.other.profile()
     }
 
     fn save(&self) -> std::result::Result<Saved, SaveError> {

@@ -20,6 +20,7 @@ use pinion_observe::profile::{
 const PROGRAM: u32 = BEFORE;
 
 /// Keeps the account of a node's harts.
+#[derive(Clone)]
 pub struct HartProfile<'a> {
     service: &'a Service,
     machine: String,
@@ -28,6 +29,8 @@ pub struct HartProfile<'a> {
     /// By hart: cycles with nothing to do, as far as they are known.
     idle: Vec<Cycle>,
     cycles: Cycle,
+    /// Whether nobody heard what a hart did before its first instruction.
+    is_partial: bool,
 }
 
 impl<'a> HartProfile<'a> {
@@ -42,14 +45,23 @@ impl<'a> HartProfile<'a> {
             ledger: Ledger::new(harts),
             idle: vec![0; harts],
             cycles: 0,
+            is_partial: false,
         }
+    }
+
+    /// Takes note that it does not hear what happens for a while.
+    fn pause(&mut self) {
+        self.is_partial = true;
+        self.ledger.interrupt();
     }
 
     fn retired(&mut self, hart: usize, cycle: Cycle, pc: u64, waits: Waits) {
         let slot = self.code.number(pc);
         let at = At { class: PROGRAM, slot, cycle };
         let last = self.ledger.last(hart);
-        let idle = waits.idle - std::mem::replace(&mut self.idle[hart], waits.idle);
+        let before = std::mem::replace(&mut self.idle[hart], waits.idle);
+        // A debugger may have gone back.
+        let idle = waits.idle.saturating_sub(before);
         let gap = self.gap(last, at, idle, waits.operands);
         self.ledger.step(&self.code, hart, at, &gap);
     }
@@ -57,7 +69,10 @@ impl<'a> HartProfile<'a> {
     /// Says what the cycles since a hart's last instruction went by.
     fn gap(&self, last: Option<At>, at: At, idle: Cycle, operands: Cycle) -> Gap {
         let mut gap = Gap::default();
-        let mut left = at.cycle - last.map_or(0, |last| last.cycle);
+        if self.is_partial && last.is_none() {
+            return gap;
+        }
+        let mut left = at.cycle.saturating_sub(last.map_or(0, |last| last.cycle));
         let mut take = |most: Cycle| {
             let taken = most.min(left);
             left -= taken;
@@ -120,3 +135,41 @@ impl Hears<NanoPu> for HartProfile<'_> {
 }
 
 impl Settling for HartProfile<'_> {}
+
+/// Keeps the account of a live node's harts while somebody looks at it.
+pub struct Watched<'a> {
+    profile: HartProfile<'a>,
+    listens: bool,
+}
+
+impl<'a> Watched<'a> {
+    /// Makes a listener that does not listen yet.
+    pub fn new(service: &'a Service, setup: &Setup) -> Self {
+        Self { profile: HartProfile::new(service, setup), listens: false }
+    }
+}
+
+impl Hears<NanoPu> for Watched<'_> {
+    fn interest(&self) -> Retirements {
+        if self.listens { self.profile.interest() } else { Retirements::default() }
+    }
+
+    fn hear(&mut self, told: &Told<'_>) {
+        if self.listens {
+            self.profile.hear(told);
+        }
+    }
+}
+
+impl Settling for Watched<'_> {
+    fn listen(&mut self, closely: bool) {
+        if closely && !self.listens {
+            self.profile.pause();
+        }
+        self.listens = closely;
+    }
+
+    fn profile(&self) -> Option<Profile<'_>> {
+        Some(self.profile.clone().profile(0))
+    }
+}
