@@ -4,7 +4,7 @@
 //! full, it makes the drivers keep theirs. (Paper §III-B2; RTL: the
 //! cluster's command arbiter, spill_register.)
 
-use super::{Clusters, SPILL_ENTRIES};
+use super::Clusters;
 use crate::UnitEventKind;
 use crate::cluster::hpu::driver::CommandSlot;
 use crate::listener::Listener;
@@ -32,23 +32,23 @@ impl Clusters {
         listener: &mut dyn Listener,
     ) -> bool {
         let units = &mut self.each[cluster as usize];
-        if units.commands.spill.len() >= SPILL_ENTRIES {
-            return false; // an interface takes one and wakes this cluster
+        let (granted, next) = units.commands.grant(now);
+        if let Some(next) = next {
+            self.wake_cluster_command(shared, next, cluster);
         }
-        let Some(hpu) = units.commands.arbiter.grant(&units.commands.requests) else {
-            return false;
-        };
+        let Some(hpu) = granted else { return false };
         let core = self.core_id(cluster, hpu);
         let Some(id) = self.drivers[core].queue.pop_front() else { return false };
         let more = !self.drivers[core].queue.is_empty();
         let units = &mut self.each[cluster as usize];
-        units.commands.requests.set(hpu, more);
-        let again = !units.commands.requests.is_empty();
+        if more {
+            units.commands.arbiter.ask(now + 1, hpu);
+        }
         let command = core as u32 * shared.machine.command.per_hpu + id;
         units.commands.spill.push_back((command, now));
         let is_oldest = units.commands.spill.len() == 1;
         shared.tell(listener, || unit(UnitEventKind::CommandOut, now, cluster, hpu, id, 0));
-        if again {
+        if more {
             self.wake_cluster_command(shared, now + 1, cluster);
         }
         is_oldest

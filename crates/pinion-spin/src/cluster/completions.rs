@@ -6,8 +6,6 @@
 //! and they their cores. (Paper §III-B2; RTL scheduler: a spill register per cluster,
 //! and a round robin over them.)
 
-use pinion_sim::arbiter::{Requests, RoundRobin};
-
 use super::{Clusters, SPILL_ENTRIES};
 use crate::UnitEventKind;
 use crate::cluster::hpu::Waiting;
@@ -15,13 +13,13 @@ use crate::listener::Listener;
 use crate::shared::{Shared, unit};
 use crate::task::Task;
 use crate::wake::{Due, Wake};
+use pinion_sim::arbiter::Arbiter;
 
 /// Holds the arbiter over the clusters.
 #[derive(Clone, Debug)]
 pub struct CompletionArbiter {
-    arbiter: RoundRobin,
-    /// Clusters with a completion in their spill register.
-    requests: Requests,
+    /// Chooses among clusters with a completion in their spill register.
+    arbiter: Arbiter,
     /// When it takes the next one.
     pub wake: Wake,
 }
@@ -29,11 +27,7 @@ pub struct CompletionArbiter {
 impl CompletionArbiter {
     /// Makes an idle arbiter of so many clusters.
     pub fn new(clusters: u32) -> Self {
-        Self {
-            arbiter: RoundRobin::default(),
-            requests: Requests::new(clusters),
-            wake: Wake::default(),
-        }
+        Self { arbiter: Arbiter::new(clusters), wake: Wake::default() }
     }
 }
 
@@ -58,19 +52,21 @@ impl Clusters {
         listener: &mut dyn Listener,
     ) {
         let units = &mut self.each[cluster as usize];
-        if !units.feedback.can_grant() {
-            return; // where it is full, the root takes one and wakes this cluster
+        let (granted, next) = units.feedback.grant(now);
+        if let Some(next) = next {
+            self.wake_cluster_feedback(shared, next, cluster);
         }
-        let Some(hpu) = units.feedback.arbiter.grant(&units.feedback.requests) else { return };
-        units.feedback.requests.set(hpu, false);
-        let again = !units.feedback.requests.is_empty();
+        let Some(hpu) = granted else { return };
         let core = self.core_id(cluster, hpu);
         let Some(task) = self.drivers[core].completion.take() else { return };
         self.free_room(shared, now, cluster, &task);
         let units = &mut self.each[cluster as usize];
+        let is_oldest = units.feedback.spill.is_empty();
         units.feedback.spill.push_back((task, now));
-        self.completions.requests.set(cluster, true);
-        self.wake_feedback(shared, now + 1);
+        if is_oldest {
+            self.completions.arbiter.ask(now + 1, cluster);
+            self.wake_feedback(shared, now + 1);
+        }
         let packet = &shared.packets[task.packet];
         let (message, address) = (packet.record.message, packet.address);
         shared.tell(listener, || {
@@ -78,9 +74,6 @@ impl Clusters {
         });
         if !self.each[cluster as usize].scheduler.is_ready() {
             self.wake_accept(shared, now + 1, cluster);
-        }
-        if again {
-            self.wake_cluster_feedback(shared, now + 1, cluster);
         }
         self.drain_bounced(shared, now, core);
         // What waited for this completion to leave goes on a cycle later.
@@ -98,17 +91,22 @@ impl Clusters {
     /// Takes the next completion out of the clusters, with its cluster.
     #[inline]
     pub fn take_completion(&mut self, shared: &mut Shared, now: u64) -> Option<(u32, Task)> {
-        let cluster = self.completions.arbiter.grant(&self.completions.requests)?;
-        let units = &mut self.each[cluster as usize];
-        let was_full = units.feedback.spill.len() >= SPILL_ENTRIES;
-        let (task, _) = units.feedback.spill.pop_front()?;
-        let more = !units.feedback.spill.is_empty();
-        self.completions.requests.set(cluster, more);
+        let arbiter = &mut self.completions.arbiter;
+        let taken = arbiter.grant(now).and_then(|cluster| {
+            let spill = &mut self.each[cluster as usize].feedback.spill;
+            let was_full = spill.len() >= SPILL_ENTRIES;
+            let (task, _) = spill.pop_front()?;
+            if let Some((_, came)) = spill.front() {
+                arbiter.ask((came + 1).max(now + 1), cluster);
+            }
+            Some((cluster, task, was_full))
+        });
+        if let Some(next) = arbiter.next(now) {
+            self.wake_feedback(shared, next);
+        }
+        let (cluster, task, was_full) = taken?;
         if was_full {
             self.wake_cluster_feedback(shared, now + 1, cluster);
-        }
-        if !self.completions.requests.is_empty() {
-            self.wake_feedback(shared, now + 1);
         }
         Some((cluster, task))
     }

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
 use pinion_instruction_cache::{InstructionCache, program_port};
-use pinion_sim::arbiter::{Requests, RoundRobin};
+use pinion_sim::arbiter::Arbiter;
 use pinion_sim::queued_port::QueuedPort;
 
 use crate::Machine;
@@ -44,9 +44,7 @@ pub const SPILL_ENTRIES: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Outlet<T> {
     /// Chooses whose comes next.
-    pub arbiter: RoundRobin,
-    /// HPUs that have something for it.
-    pub requests: Requests,
+    pub arbiter: Arbiter,
     /// What is on its way, with the cycle it came here.
     pub spill: VecDeque<(T, u64)>,
     /// When it takes the next one.
@@ -56,17 +54,20 @@ pub struct Outlet<T> {
 impl<T> Outlet<T> {
     fn new(hpus: u32) -> Self {
         Self {
-            arbiter: RoundRobin::default(),
-            requests: Requests::new(hpus),
+            arbiter: Arbiter::new(hpus),
             spill: VecDeque::with_capacity(SPILL_ENTRIES),
             wake: Wake::default(),
         }
     }
 
-    /// Says whether somebody has something for it, and its spill register room.
+    /// Chooses the HPU whose comes at cycle `now`, if there is room, and says when there may be
+    /// another. Where it is full, whoever takes the next one of it wakes its cluster.
     #[inline]
-    pub fn can_grant(&self) -> bool {
-        !self.requests.is_empty() && self.spill.len() < SPILL_ENTRIES
+    fn grant(&mut self, now: u64) -> (Option<u32>, Option<u64>) {
+        if self.spill.len() >= SPILL_ENTRIES {
+            return (None, None);
+        }
+        (self.arbiter.grant(now), self.arbiter.next(now))
     }
 }
 

@@ -72,11 +72,11 @@ impl Clusters {
                 core.turn = None;
                 self.dma_ports.reads.forget_load(turn);
             }
-            let core = &self.cores[id];
             // The access has come to the other cluster's L1, or to L2 packet memory.
-            let place = shared.memories.place(access.address, core.cluster);
-            let value = place.and_then(|place| self.touch(shared, id, access, place));
-            return value.map_or_else(|| fault(access), |value| Performed::Done { value, next });
+            return match shared.memories.place(access.address, self.cores[id].cluster) {
+                Some(place) => self.answer_remote(shared, id, access, place, next),
+                None => fault(access),
+            };
         }
         match shared.memories.place(access.address, core.cluster) {
             Some(Place::L1 { cluster, offset }) if cluster == core.cluster => {
@@ -200,6 +200,22 @@ impl Clusters {
             self.resume(shared, id, start + LOOKAHEAD_CYCLES);
             return Performed::Wait(Waiting::Nothing);
         }
+        self.answer_remote(shared, id, access, place, next)
+    }
+
+    /// Answers an access to a memory that is not the own L1: what needs a load's result behind it waits a cycle
+    /// for it, as behind any load (rows kvcache-single_64, filter-burst of the applications).
+    fn answer_remote(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        place: Place,
+        next: u64,
+    ) -> Performed {
+        if access.kind != MemoryKind::Store {
+            self.cores[id].model.loaded = access.rd;
+        }
         match self.touch(shared, id, access, place) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),
@@ -227,10 +243,7 @@ impl Clusters {
             return Performed::Wait(Waiting::Nothing);
         }
         self.dma_ports.reads.forget_load(turn);
-        match self.touch(shared, id, access, place) {
-            Some(value) => Performed::Done { value, next },
-            None => fault(access),
-        }
+        self.answer_remote(shared, id, access, place, next)
     }
 
     /// Reads or changes the bytes of an access.

@@ -271,8 +271,7 @@ impl Nic {
                 clusters.assign(shared, now, cluster, listener);
             }
             Due::ClusterFeedback(cluster)
-                if clusters.each[cluster as usize].feedback.wake.take(now)
-                    && clusters.each[cluster as usize].feedback.can_grant() =>
+                if clusters.each[cluster as usize].feedback.wake.take(now) =>
             {
                 clusters.cluster_feedback(shared, now, cluster, listener);
             }

@@ -58,6 +58,17 @@ fn instructions_take_the_cycles_of_their_model() {
     }
 }
 
+/// What a load from another memory than the own L1 brings comes through the writeback stage, too: an instruction
+/// that needs it begins a cycle later than one that does not (RTL: riscv_controller, load stall).
+#[test]
+fn what_needs_a_far_load_waits_a_cycle_for_it() {
+    const L2: u32 = 0x1c00_07b7; // lui a5, 0x1c000
+    const OTHER: u32 = 0x0018_0813; // addi a6, a6, 1
+    let took = |code: &[u32]| cycles("ri5cy", code, COPIES);
+    let (needed, not_needed) = (took(&[L2, LOAD, ALU]), took(&[L2, LOAD, OTHER]));
+    assert_eq!(needed, not_needed + COPIES);
+}
+
 /// Divisors of zero: RI5CY counts their 32 leading zeros, Ibex sees them at once.
 #[test]
 fn division_by_zero_is_short_on_ibex() {

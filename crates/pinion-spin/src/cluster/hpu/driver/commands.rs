@@ -49,9 +49,12 @@ impl Clusters {
         let driver = &mut self.drivers[core];
         driver.slots[id as usize] =
             CommandSlot { busy: true, command: draft, packet: running.task.packet, turn: None };
+        let is_first = driver.queue.is_empty();
         driver.queue.push_back(id);
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
-        self.each[cluster as usize].commands.requests.set(hpu, true);
+        if is_first {
+            self.each[cluster as usize].commands.arbiter.ask(now + 1, hpu);
+        }
         self.wake_cluster_command(shared, now + 1, cluster);
         shared.tell(listener, || {
             let interface = Command::decode(&draft).map_or(3, |command| command.kind as u32);

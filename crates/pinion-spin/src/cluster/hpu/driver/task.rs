@@ -64,7 +64,7 @@ impl Clusters {
             driver.completion = Some(task);
             driver.completion_from = now + 1;
             let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
-            self.each[cluster as usize].feedback.requests.set(hpu, true);
+            self.each[cluster as usize].feedback.arbiter.ask(now + 1, hpu);
             self.wake_cluster_feedback(shared, now + 1, cluster);
         }
     }
@@ -169,7 +169,7 @@ impl Clusters {
     pub fn offer_completion(&mut self, shared: &mut Shared, now: u64, core: usize) {
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
         if self.drivers[core].can_complete(now + 1) {
-            self.each[cluster as usize].feedback.requests.set(hpu, true);
+            self.each[cluster as usize].feedback.arbiter.ask(now + 1, hpu);
             self.wake_cluster_feedback(shared, now + 1, cluster);
         }
     }
