@@ -177,6 +177,9 @@ fn nanoservices() {
     check("nanoservice", "examples/nanopu_echo", &[]);
     let document = check("nanoservice", "examples/nanopu_echo", &["--load", "requests=50"]);
     assert_eq!(document["load"]["answered"], 50);
+    let store = ["--load", "requests=50,gap=exp:2000,startup=1,store=64:64"];
+    let document = check("nanoservice", "examples/nanopu_cache", &store);
+    assert_eq!(document["pipeline"]["tables"][0]["size"], 64);
     let document = check("nanoservice", "tests/faults/service", &[]);
     assert!(!document["faults"].as_array().unwrap().is_empty());
 }
@@ -259,6 +262,9 @@ fn stages_of_p4_programs() {
         let externs = document["externs"].as_array().unwrap();
         assert_eq!(externs.len(), if part == "ingress" { 5 } else { 0 });
     }
+    let document = written("p4_pipeline", &["p4", "explain", "sdk/p4/telemetry/ingress.p4"]);
+    let lengths = ["tables", "events"].map(|name| document[name].as_array().unwrap().len());
+    assert_eq!(lengths, [1, 4]);
 }
 
 #[test]
