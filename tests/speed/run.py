@@ -54,9 +54,9 @@ AT_MOST = {
     "transport, P4": ("transport, built-in", 2.6),
     "handlers, as commands run them": ("handlers, heard by nobody", 1.01),
     # The summary's own: every frame is read for its latency, every word and message counted. That takes
-    # 0.8 %; how the compiler divides the two among its functions, which already the path of the checkout
-    # changes, moves it by a quarter of a percent.
-    "nanoservice, as commands run it": ("nanoservice, heard by nobody", 1.015),
+    # 1.2 % since the rest takes less; how the compiler divides the two among its functions, which already
+    # the path of the checkout changes, moves it by a quarter of a percent.
+    "nanoservice, as commands run it": ("nanoservice, heard by nobody", 1.02),
 }
 # What changes how cargo builds, beside the sources.
 FLAGS = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"]

@@ -4,6 +4,7 @@
 //! | module | out |
 //! |---|---|
 //! | [`report`] | statistics, captures and the summary of a run of packet handlers |
+//! | [`settling`] | who hears a nanoPU in parts of a run |
 //! | [`trace`] | every instruction and event, as text or for Perfetto |
 //! | [`fault`] | what went wrong, in words, with lines of source |
 //! | [`load`] | what became of requests, as JSON |
@@ -21,5 +22,6 @@ pub mod load;
 pub mod plot;
 pub mod profile;
 pub mod report;
+pub mod settling;
 pub mod trace;
 pub mod words;

@@ -5,7 +5,7 @@ use pinion_app::Result;
 use pinion_nanopu::event::{NanoPu, Retirements, Told};
 use pinion_net::fabric::Journal;
 use pinion_net::topology::Place;
-use pinion_observe::trace::Settling;
+use pinion_observe::settling::Settling;
 use pinion_run::cluster::{ClusterGauges, NetworkTracer};
 use pinion_sim::probe::Hears;
 use pinion_sim::{Clock, Time};

@@ -2,7 +2,7 @@
 
 use pinion_nanopu::event::{NanoPu, Retirements, Told};
 use pinion_observe::report::Sink;
-use pinion_observe::trace::Settling;
+use pinion_observe::settling::Settling;
 use pinion_run::watch::{Observer, Progress};
 use pinion_sim::probe::Hears;
 use pinion_sim::{Clock, Time};

@@ -113,7 +113,7 @@ impl Origins {
     }
 }
 
-fn live_service<L: pinion_observe::trace::Settling>(
+fn live_service<L: pinion_observe::settling::Settling>(
     service: &Arc<Service>,
     setup: &Setup,
     (kernel, peer): (Option<InterfaceAddress>, [u8; 6]),

@@ -286,6 +286,8 @@ impl HartInterface {
     }
 
     /// Tells the listener what happened before cycle `now`.
+    // Some fifty times a message: a call would be most of it.
+    #[inline(always)]
     pub fn advance(&mut self, now: Cycle, listener: &mut impl Listener) {
         self.scheduler.settle(now, &self.queues);
         if self.tell_rises(listener) {

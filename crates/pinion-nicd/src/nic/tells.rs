@@ -11,7 +11,8 @@ use pinion_debug::visit::nodes::{HearNode, Nodes};
 use pinion_debug::{Said, Target};
 use pinion_isa::elf::Image;
 use pinion_nanopu::waypoint::Met;
-use pinion_observe::trace::{Settling, Tracer};
+use pinion_observe::settling::Settling;
+use pinion_observe::trace::Tracer;
 use pinion_run::cluster::{NodeTracer, Target as Of};
 use pinion_run::nanoservice::Setup;
 use pinion_spin::{

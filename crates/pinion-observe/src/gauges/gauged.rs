@@ -6,7 +6,8 @@ use pinion_sim::probe::{Hears, Vocabulary};
 use pinion_spin::Spin;
 
 use super::{Gauges, NanoGauges, Sink};
-use crate::trace::{Settling, Tracer};
+use crate::settling::Settling;
+use crate::trace::Tracer;
 use pinion_app::error::Result;
 
 /// Hears a machine and passes on how its gauges change.

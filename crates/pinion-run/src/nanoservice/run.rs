@@ -30,7 +30,7 @@ use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
 use pinion_hardware::choice::Choice;
 use pinion_observe::report::Ending;
-pub use pinion_observe::trace::Settling;
+pub use pinion_observe::settling::Settling;
 
 /// Cycles from reset to the first look at how the run stands; each look is twice as far from the one
 /// before, up to [`MOST_LOOK_CYCLES`]. They are the same on every host: where cores that share memory

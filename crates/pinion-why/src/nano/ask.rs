@@ -3,7 +3,7 @@
 use pinion_app::error::Result;
 use pinion_app::service::Service;
 use pinion_nanopu::waypoint::Met;
-use pinion_observe::trace::Settling;
+use pinion_observe::settling::Settling;
 use pinion_run::nanoservice::Setup;
 
 use super::{Answer, Follower, WorkLines};
