@@ -82,7 +82,7 @@ def runs(folder: Path) -> dict[str, Callable[[], object]]:
         "differences": lambda: pinion.differences([b"abc"], [b"abd", b""], in_order=False),
         "Nic": lambda: pinion.Nic(app, machine=small),
         "Nic, a cluster": lambda: pinion.Nic(EXAMPLES / "cluster_echo", address="10.0.0.1/8"),
-        "Plan": lambda: pinion.Plan(app, {"cluster.count": [1, 2]}, packets=SOME, machine=small, out=folder, fresh=True),
+        "Plan": lambda: pinion.Plan(app, {"cluster.cores": [1, 2]}, packets=SOME, machine=small, out=folder, fresh=True),
     }
 
 

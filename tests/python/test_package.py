@@ -111,7 +111,7 @@ def test_figures_are_made_again() -> None:
     rows = figure.document["rows"]
     assert figure.table.to_pydict() == {name: [row[name] for row in rows] for name in rows[0]}
     assert figure.title in figure.text and figure.source in figure.text
-    other = pinion.figure("pspin-latency", quick=True, set={"cluster.count": 1})
+    other = pinion.figure("pspin-latency", quick=True, set={"core.ri5cy.jump_cycles": 4})
     assert other.document["rows"] != rows
     with pytest.raises(pinion.Error, match="pspin-fig8"):
         pinion.figure("pspin-fig80")
@@ -135,7 +135,7 @@ def test_ours_stand_beside_the_hardwares() -> None:
 
 CALIBRATION = """
 import os, pinion, signal, sys, threading, time
-threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     pinion.calibrate(folder=sys.argv[1], jobs=1)
 except KeyboardInterrupt:
