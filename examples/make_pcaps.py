@@ -83,11 +83,13 @@ def udp_frame(source_port, destination_port, payload, identification, back=False
     return ethernet(*macs, 0x0800, ipv4(*ends, 17, udp(*ends, *ports, payload), identification))
 
 
-def write_pcap(name, frames, gap_ns):
-    """Frames gap_ns apart, with nanosecond timestamps; the name is relative to this folder."""
+def write_pcap(name, frames, gap_ns, last_ns=0):
+    """Frames gap_ns apart, the last one last_ns later, with nanosecond timestamps; the name is relative to this
+    folder."""
     out = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)]
     for index, frame in enumerate(frames):
-        seconds, nanoseconds = divmod(index * gap_ns, 10**9)
+        at_ns = index * gap_ns + (last_ns if index == len(frames) - 1 else 0)
+        seconds, nanoseconds = divmod(at_ns, 10**9)
         out.append(struct.pack("<IIII", seconds, nanoseconds, len(frame), len(frame)) + frame)
     (HERE / name).write_bytes(b"".join(out))
 

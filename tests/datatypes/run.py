@@ -150,10 +150,11 @@ def run_on_nic(pinion, folder, machine, text, elements, seed, oracle, engine):
     write_app(folder, header, ENGINES[engine])
     packed = [source.randbytes(size) for _ in range(SLOTS)]
     piece = source.choice([1462, 1024, 700]) if size > 4000 else source.randint(1, 400)
-    # Messages in parallel, each in order. In the end one whose slot is taken.
+    # Messages in parallel, each in order. In the end one whose slot is taken: it comes when others have begun,
+    # for handlers that begin together may take a slot in any order.
     messages = [slmp_frames(message, data, piece) for message, data in enumerate(packed)]
     frames = in_turn(messages) + slmp_frames(SLOTS, source.randbytes(min(size, piece)), piece)
-    write_pcap(folder / "in.pcap", frames, source.choice([100, 20000]))
+    write_pcap(folder / "in.pcap", frames, source.choice([100, 20000]), last_ns=100_000)
     done = subprocess.run(
         # A capture does not wait for acknowledgements, so the receive FIFO has to take all of it.
         [pinion, "run", folder, "--machine", machine, "--set", "inbound.fifo_bytes=67108864",
