@@ -6,7 +6,7 @@
 //! the readers' requests in by turns; two remappers of ids follow, and a demultiplexer to the memories'
 //! ports, all without registers. Everybody shares this way, so who waits keeps others waiting: a
 //! remapper that holds a request to read which nobody takes lets none to write pass, and the other way
-//! round ([`Gate`]); a master's burst to another memory than its last waits until that has answered; a
+//! round (`gate`); a master's burst to another memory than its last waits until that has answered; a
 //! request to write is taken together with its first data only; and of all that the memories read, one
 //! beat comes back in a cycle. (RTL: axi_mux, axi_id_remap, axi_demux, axi_to_mem_interleaved.)
 
