@@ -15,13 +15,11 @@ use pinion_sim::block::{Block, Needs};
 use pinion_sim::time::Clock;
 
 pub use jbsq::JbsqSeat;
+pub use pinion_sim::block::PATIENCE_CYCLES;
 pub use thread_scheduler::{Did, Expected, SchedulerSeat};
 
 /// Counts cycles of the node's clock since reset.
 pub type Cycle = u64;
-
-/// Cycles that blocks are given to answer when nothing else goes on in the node.
-pub const PATIENCE_CYCLES: Cycle = 100_000;
 
 /// Names a unit that hardware can stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,10 +14,10 @@ use crate::Cycle;
 use crate::event::Deaf;
 use crate::hart_interface::{Command, HartInterface};
 use crate::machine::node::Machine;
-use crate::nic::receive::{Receive, Requests};
+use crate::nic::receive::Receive;
 use crate::nic::transmit::Transmit;
 use crate::node::NodeError;
-use crate::transport::{self, Address, Change, ControlRequest, Credit, Delivered, Transport};
+use crate::transport::{self, Address, Transport};
 
 /// CSRs: context, command (1 binds), micro-command (1 is "message done").
 const CONTEXT: u16 = 0x053;
@@ -39,26 +39,6 @@ pub struct Message {
 
 /// IPv4 address of the first node; the others follow.
 pub const FIRST_ADDRESS: u32 = 0x0a00_0002;
-
-struct ToTransmit<'a>(&'a mut Transmit);
-
-impl Requests for ToTransmit<'_> {
-    fn control(&mut self, request: ControlRequest) {
-        self.0.control(request);
-    }
-    fn delivered(&mut self, delivered: Delivered) {
-        self.0.delivered(delivered);
-    }
-    fn credit(&mut self, credit: Credit) {
-        self.0.credit(credit);
-    }
-    fn frame(&mut self, at: Cycle, frame: Vec<u8>) {
-        self.0.made(at, frame);
-    }
-    fn change_tables(&mut self, changes: &[Change]) {
-        self.0.change_tables(changes);
-    }
-}
 
 /// Is a NIC whose messages are written and read by a script.
 pub struct Messenger {
@@ -184,7 +164,7 @@ impl Messenger {
     }
 
     fn advance(&mut self, now: Cycle) {
-        self.receive.advance(now, &mut ToTransmit(&mut self.transmit), &mut self.hart, &mut Deaf);
+        self.receive.advance(now, &mut self.transmit, &mut self.hart, &mut Deaf);
         let out = &mut self.out;
         let mut send = |first: Cycle, last: Cycle, frame: &[u8]| {
             out.push_back((first, last, frame.to_vec()));

@@ -15,7 +15,6 @@ mod end;
 mod hardware;
 mod port;
 mod program;
-mod requests;
 mod sleep;
 
 use std::collections::VecDeque;
@@ -34,7 +33,6 @@ use crate::nic::transmit::Transmit;
 use crate::transport::{self, Address};
 use crate::waypoint::Waypoint;
 use port::{Port, Post, PostKind};
-use requests::ToTransmit;
 
 pub(crate) use end::tell_core;
 pub use end::{Chip, NodeEnd, Sink};
@@ -249,12 +247,7 @@ impl Node {
         for hart in 0..self.posts.len() {
             self.take_posts(hart, now, listener);
         }
-        self.receive.advance(
-            now,
-            &mut ToTransmit(&mut self.transmit),
-            &mut self.interfaces,
-            listener,
-        );
+        self.receive.advance(now, &mut self.transmit, &mut self.interfaces, listener);
         let mut out = |first: Cycle, last: Cycle, frame: &[u8]| sink.frame(first, last, frame);
         self.transmit.advance(now, &mut out, listener);
         self.now = self.now.max(now + 1);

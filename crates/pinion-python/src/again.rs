@@ -31,8 +31,17 @@ pub fn call(
     keywords: &[(&str, Option<&Bound<'_, PyAny>>)],
 ) -> String {
     let given = given.iter().map(|value| shown(value));
-    let keywords = keywords.iter();
-    let keywords = keywords.filter_map(|(key, value)| Some(format!("{key}={}", shown((*value)?))));
+    let keywords = keywords.iter().filter_map(|(key, value)| Some((*key, shown((*value)?))));
+    called(name, given, keywords)
+}
+
+/// Writes a call whose values are written.
+fn called<K: std::fmt::Display>(
+    name: &str,
+    given: impl Iterator<Item = String>,
+    keywords: impl Iterator<Item = (K, String)>,
+) -> String {
+    let keywords = keywords.map(|(key, value)| format!("{key}={value}"));
     format!("{name}({})", given.chain(keywords).collect::<Vec<_>>().join(", "))
 }
 
@@ -62,8 +71,7 @@ fn made(value: &Bound<'_, PyAny>) -> Option<String> {
     };
     let given = given.iter().map(|value| shown(&value));
     let keywords = keywords.iter().filter(|(_, value)| !value.is_none());
-    let keywords = keywords.map(|(key, value)| format!("{key}={}", shown(&value)));
-    Some(format!("{name}({})", given.chain(keywords).collect::<Vec<_>>().join(", ")))
+    Some(called(&name, given, keywords.map(|(key, value)| (key, shown(&value)))))
 }
 
 /// Writes a text as Python has it, whose texts JSON's are.

@@ -235,13 +235,12 @@ impl Asked {
     ) -> pinion_app::Result<RunOptions> {
         let answers = self.peer.unwrap_or(true);
         Ok(RunOptions {
-            traffic: source.requests(service, setup, answers, &self.changes)?,
             answers,
             cycles: self.cycles,
             patience: self.patience.unwrap_or(PATIENCE_CYCLES),
             link_cycles: self.link_cycles.unwrap_or(Link::PUBLISHED_CYCLES),
             start: self.start,
-            hardware: None,
+            ..RunOptions::of(source.requests(service, setup, answers, &self.changes)?)
         })
     }
 

@@ -29,6 +29,9 @@ impl Port {
     }
 }
 
+/// Cycles that blocks are given to answer when nothing else goes on in their machine.
+pub const PATIENCE_CYCLES: u64 = 100_000;
+
 /// Says what a unit needs of a block that stands for it.
 #[derive(Clone, Debug)]
 pub struct Needs {

@@ -25,6 +25,11 @@ impl HartInterface {
         self.hardware.get().filter(|seat| !seat.compares())
     }
 
+    /// Gives it to be told something.
+    fn block_mut(&mut self) -> Option<&mut SchedulerSeat> {
+        self.hardware.get_mut().filter(|seat| !seat.compares())
+    }
+
     /// Tells the block what the program did in cycle `at`.
     #[inline]
     pub(super) fn did(&mut self, at: Cycle, did: Did) {
@@ -35,7 +40,7 @@ impl HartInterface {
 
     /// Gives the context that should run, as a read that retires in `now` sees it, and its priority.
     pub(super) fn target(&mut self, now: Cycle) -> (u16, u8) {
-        if let Some(seat) = self.hardware.get_mut().filter(|seat| !seat.compares()) {
+        if let Some(seat) = self.block_mut() {
             let (target, priority) = seat.target(now);
             return (target.unwrap_or(NO_CONTEXT), priority);
         }
@@ -58,7 +63,7 @@ impl HartInterface {
     /// Gives the first cycle from `from` to `to` in which the line is up. A block knows nothing of what lies
     /// ahead of `known`: with one, the next cycle in which the line may be up stands for the end of time.
     pub fn pulse(&mut self, from: Cycle, to: Cycle, known: Cycle) -> Option<Cycle> {
-        match self.hardware.get_mut().filter(|seat| !seat.compares()) {
+        match self.block_mut() {
             None => self.interrupt(from..to.saturating_add(1)),
             Some(seat) if to == Cycle::MAX => {
                 Some(seat.was_up(from).unwrap_or(seat.cycle().max(from)))
@@ -70,9 +75,7 @@ impl HartInterface {
     /// Tells the listener when a block in the scheduler's place raised the line; says whether there is one.
     pub(super) fn tell_rises(&mut self, listener: &mut impl Listener) -> bool {
         let (hart, running) = (self.hart, self.context());
-        let Some(seat) = self.hardware.get_mut().filter(|seat| !seat.compares()) else {
-            return false;
-        };
+        let Some(seat) = self.block_mut() else { return false };
         while let Some((at, target)) = seat.next_rise() {
             let target = target.unwrap_or(NO_CONTEXT);
             listener.event(at, Event::ThreadInterrupt { hart, running, target });

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::{Event, NanoPu, Told};
 use pinion_nanopu::machine::transmit::{TransmitFixes, TransmitSection};
+use pinion_nanopu::nic::receive::Requests as _;
 use pinion_nanopu::nic::transmit::Transmit;
 use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
 use pinion_nanopu::transport::ndp::Ndp;

@@ -28,14 +28,9 @@ pub struct MemoryPort {
 }
 
 impl MemoryPort {
-    /// Says whether a burst that it took was not read to its end.
+    /// Says whether a burst that it took was not read to its end: it takes no other then.
     pub fn is_reading(&self) -> bool {
         self.to_read > 0
-    }
-
-    /// Says whether it can take a request to read.
-    pub fn is_free(&self) -> bool {
-        self.to_read == 0
     }
 
     /// Says whether it has something to give back.

@@ -362,7 +362,7 @@ impl AxiPath {
         if let Some((master, burst)) = asking {
             let memory = burst.memory;
             let port = &mut self.ports[memory as usize];
-            let is_free = port.is_free();
+            let is_free = !port.is_reading();
             let reads = port.has_room();
             let (read, write) = port.serve(reads, data == asked);
             written |= write;

@@ -6,6 +6,8 @@
 //! and they their cores. (Paper §III-B2; RTL scheduler: a spill register per cluster,
 //! and a round robin over them.)
 
+use pinion_sim::arbiter::Arbiter;
+
 use super::{Clusters, SPILL_ENTRIES};
 use crate::UnitEventKind;
 use crate::cluster::hpu::Waiting;
@@ -13,7 +15,6 @@ use crate::listener::Listener;
 use crate::shared::{Shared, unit};
 use crate::task::Task;
 use crate::wake::{Due, Wake};
-use pinion_sim::arbiter::Arbiter;
 
 /// Holds the arbiter over the clusters.
 #[derive(Clone, Debug)]
@@ -96,8 +97,8 @@ impl Clusters {
             let spill = &mut self.each[cluster as usize].feedback.spill;
             let was_full = spill.len() >= SPILL_ENTRIES;
             let (task, _) = spill.pop_front()?;
-            if let Some((_, came)) = spill.front() {
-                arbiter.ask((came + 1).max(now + 1), cluster);
+            if !spill.is_empty() {
+                arbiter.ask(now + 1, cluster);
             }
             Some((cluster, task, was_full))
         });

@@ -20,9 +20,7 @@ pub use cluster_scheduler::SchedulerSeat;
 pub use command_unit::CommandSeat;
 pub use dispatcher::DispatcherSeat;
 pub use mpq_engine::MpqSeat;
-
-/// Cycles that blocks are given to answer when nothing else goes on in the NIC.
-pub const PATIENCE_CYCLES: u64 = 100_000;
+pub use pinion_sim::block::PATIENCE_CYCLES;
 
 /// Names a unit that hardware can stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -90,13 +90,12 @@ pub fn run_options(args: &RunArgs, service: &Service, setup: &Setup) -> Result<R
     let given = &args.service;
     let answers = given.peer != Some(PeerKind::None);
     let options = RunOptions {
-        traffic: traffic(args, service, setup, answers)?,
         answers,
         cycles: given.cycles,
         patience: given.patience.unwrap_or(run::PATIENCE_CYCLES),
         link_cycles: args.link.as_deref().map_or(Ok(Link::PUBLISHED_CYCLES), link_cycles)?,
         start: given.start,
-        hardware: None,
+        ..RunOptions::of(traffic(args, service, setup, answers)?)
     };
     if options.link_cycles == 0 {
         return Err(Error::Usage("--link 0: a link has at least a cycle of latency".to_owned()));

@@ -21,6 +21,7 @@ pub mod egress;
 pub mod global_transmit;
 pub mod packet_generator;
 pub mod packetization;
+mod requests;
 pub mod timers;
 mod words;
 
@@ -33,15 +34,12 @@ use self::global_transmit::{GlobalTransmit, MOST, NotQueued, Word};
 use self::packet_generator::PacketGenerator;
 use self::packetization::{Acknowledged, Packetization};
 use self::timers::Timers;
-use super::{ControlRequest, Credit, Delivered};
+use super::{Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
 use crate::machine::transmit::{TransmitLatency, TransmitSection, TransmitSectionError};
-use crate::transport::{Address, Change, Transport};
+use crate::transport::{Address, Transport};
 use crate::waypoint::Waypoint;
-
-/// Frames of the ingress pipeline that may wait for the arbiter.
-const MOST_MADE: usize = 64;
 
 /// Holds something that concerns a message and takes effect later.
 #[derive(Clone, Copy, Debug)]
@@ -170,46 +168,9 @@ impl Transmit {
         self.queues.room(hart)
     }
 
-    /// Takes a request for control frames. Requests come in order of their cycles.
-    pub fn control(&mut self, request: ControlRequest) {
-        self.generator.push(request);
-        self.note(Unit::Generator);
-    }
-
     /// Counts the control frames that may still be asked for before one is dropped.
     pub fn control_room(&self) -> usize {
         self.generator.room()
-    }
-
-    /// Takes an acknowledgement. Acknowledgements and credit come in order of their cycles, an
-    /// acknowledgement before the credit of the same frame.
-    pub fn delivered(&mut self, delivered: Delivered) {
-        let at = delivered.at + self.notice_cycles;
-        self.notices.push_back((at, Notice::Delivered(delivered)));
-        self.note(Unit::Notices);
-    }
-
-    /// Takes credit, or the wish to get a packet again.
-    pub fn credit(&mut self, credit: Credit) {
-        self.notices.push_back((credit.at + self.notice_cycles, Notice::Credit(credit)));
-        self.note(Unit::Notices);
-    }
-
-    /// Takes a frame that the ingress pipeline has made; one too many is dropped and counted.
-    pub fn made(&mut self, at: Cycle, frame: Vec<u8>) {
-        if self.made.len() >= MOST_MADE {
-            self.counters.made_frames_dropped += 1;
-            return;
-        }
-        // Frames of events come later than those of packets that began after them.
-        let place = self.made.partition_point(|(other, _)| *other <= at);
-        self.made.insert(place, (at, frame));
-        self.note(Unit::Arbiter);
-    }
-
-    /// Changes tables of the transport's program.
-    pub fn change_tables(&mut self, changes: &[Change]) {
-        self.transport.change_tables(changes);
     }
 
     /// Tells when the RTL would have stopped itself, and why; with all fixes on it never does.

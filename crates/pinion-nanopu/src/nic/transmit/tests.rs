@@ -8,6 +8,8 @@ use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use super::*;
 use crate::event::Deaf;
 use crate::machine::transmit::{BufferClass, TransmitFixes};
+use crate::nic::ControlRequest;
+use crate::nic::receive::Requests as _;
 use crate::transport::ndp::Ndp;
 use crate::transport::raw::Raw;
 use crate::transport::udp::Udp;
