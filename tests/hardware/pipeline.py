@@ -2,7 +2,8 @@
 what its vectors say, compiled by Verilator.
 
 Two runs: with everybody ready, in which every request and every packet has to come in its cycle, one packet
-in each; and with pauses at all ports, drawn at random, in which order and contents count.
+in each; and with pauses at all ports, drawn at random, in which order and contents count. Controls that share
+register arrays run together, with everybody ready: each has packets or events in cycles that the vectors say.
 """
 
 import subprocess
@@ -15,7 +16,7 @@ PATIENCE = 900
 # By transport: what a load of real messages is asked for with.
 PROGRAMS = ["ndp", "homa", "raw", "udp", "dctcp", "credit"]
 # Programs with tables that are more than transports, which no load speaks; random packets go to them.
-MORE = ["vxlan", "balancer", "cache", "othello"]
+MORE = ["vxlan", "telemetry", "balancer", "cache", "othello"]
 LOAD = "requests=400,gap=exp:400"
 # A program, and what of its module is changed to what.
 MUTANT = ("sdk/p4/ndp/ingress.p4", "= 38'h1 <<", "= 38'h2 <<")
@@ -26,7 +27,7 @@ SMALL = [OPERATORS, EVENTS]
 
 DRIVER = """\
 // Made by tests/hardware/pipeline.py: packets in, requests and packets out compared.
-#include "V{module}.h"
+#include "V{top}.h"
 #include "verilated.h"
 #include <cstdint>
 #include <cstdio>
@@ -81,43 +82,74 @@ static bool lucky() {{
     return (drawn >> 20) % 4 != 0;
 }}
 
-static const int UNITS = {units};
-static const int FROM[] = {{{froms}}}, TO[] = {{{tos}}};
-
+static bool pauses;
+static uint64_t cycle = 0, quiet = 0;
+{controls}
 int main(int argc, char **argv) {{
-    if (argc < 3) return 2;
-    const bool pauses = argv[2][0] == 'p';
-    std::ifstream lines(argv[1]);
-    std::string line;
-    while (std::getline(lines, line) && line != "packets") {{}}
+    if (argc < {words}) return 2;
+    pauses = argv[1][0] == 'p';
     VerilatedContext context;
-    V{module} top{{&context}};
+    V{top} top{{&context}};
     top.clock = 0, top.reset = 1, top.eval();
     top.clock = 1, top.eval();
     top.reset = 0;
+{make}
+    for (; {goes_on}; ++cycle) {{
+        top.clock = 0;
+{set}
+        top.eval();
+        ++quiet;
+{see}
+        top.clock = 1;
+        top.eval();
+    }}
+{finish}
+    printf("%lu cycles\\n", (unsigned long)cycle);
+    return 0;
+}}
+"""
+# A control: what comes to it and leaves it, by ports of which all names begin alike.
+CONTROL = """\
 
+struct Control{number} {{
+    static const int UNITS = {units};
+    static constexpr int FROM[] = {{{froms}}}, TO[] = {{{tos}}};
+    static constexpr int REQUEST[] = {{{requests}}}, RESPONSE[] = {{{responses}}};
+    V{top} &top;
+    std::ifstream lines;
+    std::string line;
+    bool timed = false;
     // Packets that are inside, and the number of the first of them; the one that comes next.
     std::deque<Packet> inside;
-    uint64_t first = 0, fed = 0, cycle = 0, quiet = 0;
+    uint64_t first = 0, fed = 0;
     Packet next;
-    bool has_next = false;
-    // By unit: the packet whose request is awaited, and what is to be answered when.
-    std::vector<uint64_t> awaited(UNITS + 1, 0);
-    std::vector<std::deque<std::pair<uint64_t, Words>>> answers(UNITS + 1);
-    auto fail = [&](const char *what, uint64_t packet) {{
-        printf("cycle %lu, packet %lu: %s\\n", (unsigned long)cycle, (unsigned long)packet, what);
+    bool has_next = false, offers = false;
+    // By unit: whether its answer is offered, the packet whose request is awaited, what is to be answered when.
+    bool offered[UNITS + 1] = {{}};
+    std::vector<uint64_t> awaited = std::vector<uint64_t>(UNITS + 1, 0);
+    std::vector<std::deque<std::pair<uint64_t, Words>>> answers{{UNITS + 1}};
+
+    Control{number}(V{top} &top, const char *file) : top(top), lines(file) {{
+        while (std::getline(lines, line) && line != "packets") timed = timed || line == "timed";
+        read();
+    }}
+
+    void fail(const char *what, uint64_t packet) {{
+        printf("cycle %lu, {module}, packet %lu: %s\\n", (unsigned long)cycle, (unsigned long)packet, what);
         exit(1);
-    }};
-    auto read = [&]() {{
-        if (!std::getline(lines, line)) return false;
+    }}
+
+    void read() {{
+        has_next = (bool)std::getline(lines, line);
+        if (!has_next) return;
         std::istringstream words(line);
         next = Packet();
+        if (timed) words >> next.cycle;
         auto take = [&](Words &list, int count) {{
             for (std::string word; count-- > 0 && words >> word;) list.push_back(word);
         }};
         take(next.inputs, {inputs});
         next.requests.resize(UNITS + 1), next.responses.resize(UNITS + 1);
-        static const int REQUEST[] = {{{requests}}}, RESPONSE[] = {{{responses}}};
         for (int unit = 0; unit < UNITS; ++unit) {{
             std::string asks;
             words >> asks;
@@ -126,24 +158,25 @@ int main(int argc, char **argv) {{
             take(next.responses[unit], RESPONSE[unit]);
         }}
         take(next.outputs, {outputs});
-        return true;
-    }};
-    has_next = read();
-    for (; has_next || !inside.empty(); ++cycle) {{
-        top.clock = 0;
+    }}
+
+    bool goes_on() const {{ return has_next || !inside.empty(); }}
+
+    void set() {{
         // Who offers goes on offering.
-        static bool offers = false;
-        offers = has_next && (offers || !pauses || lucky());
-        top.in_valid = offers;
+        offers = has_next && next.cycle <= cycle && (offers || !pauses || lucky());
+        top.{prefix}in_valid = offers;
         if (offers) {{
 {set_inputs}
         }}
-        top.out_ready = !pauses || lucky();
+        top.{prefix}out_ready = !pauses || lucky();
 {set_units}
-        top.eval();
-        if (++quiet > 1000) fail("nothing moves any more", first);
+    }}
+
+    void see() {{
+        if (quiet > 1000) fail("nothing moves any more", first);
 {see_units}
-        if (top.out_valid && top.out_ready) {{
+        if (top.{prefix}out_valid && top.{prefix}out_ready) {{
             quiet = 0;
             if (inside.empty()) fail("a packet leaves that never came", first);
             Packet &packet = inside.front();
@@ -154,29 +187,29 @@ int main(int argc, char **argv) {{
             inside.pop_front();
             ++first;
         }}
-        if (offers && top.in_ready) {{
+        if (offers && top.{prefix}in_ready) {{
             next.cycle = cycle;
             inside.push_back(next);
             ++fed, offers = false;
-            has_next = read();
+            read();
         }} else if (offers && !pauses) fail("it does not take a packet in every cycle", fed);
-        top.clock = 1;
-        top.eval();
     }}
-    for (int unit = 0; unit < UNITS; ++unit)
-        if (!answers[unit].empty()) fail("an answer was not taken", fed);
-    printf("%lu packets in %lu cycles\\n", (unsigned long)fed, (unsigned long)cycle);
-    return 0;
-}}
+
+    void finish() {{
+        for (int unit = 0; unit < UNITS; ++unit)
+            if (!answers[unit].empty()) fail("an answer was not taken", fed);
+        printf("{module}: %lu packets\\n", (unsigned long)fed);
+    }}
+}};
 """
 SEE_UNIT = """\
-        if (top.{name}_request_valid && top.{name}_request_ready) {{
+        if (top.{prefix}{name}_request_valid && top.{prefix}{name}_request_ready) {{
             quiet = 0;
             uint64_t &at = awaited[{number}];
             while (at < first || (at < first + inside.size() && !inside[at - first].asks[{number}])) ++at;
             // A request may leave in the cycle in which its packet comes.
             const bool is_new = at == first + inside.size();
-            if (is_new && !(top.in_valid && next.asks[{number}])) fail("{name} is asked by nobody", at);
+            if (is_new && !(offers && next.asks[{number}])) fail("{name} is asked by nobody", at);
             const Packet &packet = is_new ? next : inside[at - first];
             if (!pauses && cycle != (is_new ? cycle : packet.cycle) + FROM[{number}])
                 fail("{name} is asked in another cycle", at);
@@ -186,17 +219,16 @@ SEE_UNIT = """\
         }}"""
 PUSH = "answers[{number}].emplace_back(cycle + TO[{number}] - FROM[{number}], packet.responses[{number}]);"
 SET_ANSWER = """\
-        static bool {name}_offers = false;
-        {name}_offers = !answers[{number}].empty() && answers[{number}].front().first <= cycle
-                        && ({name}_offers || !pauses || lucky());
-        top.{name}_response_valid = {name}_offers;
-        if ({name}_offers) {{
+        offered[{number}] = !answers[{number}].empty() && answers[{number}].front().first <= cycle
+                      && (offered[{number}] || !pauses || lucky());
+        top.{prefix}{name}_response_valid = offered[{number}];
+        if (offered[{number}]) {{
 {fields}
         }}"""
 TAKE_ANSWER = """\
-        if ({name}_offers && top.{name}_response_ready) {{
+        if (offered[{number}] && top.{prefix}{name}_response_ready) {{
             answers[{number}].pop_front();
-            {name}_offers = false;
+            offered[{number}] = false;
         }}"""
 
 
@@ -219,6 +251,9 @@ class Ports:
                     name, begin, end, answers = words
                     unit = {"name": name, "from": begin, "to": end, "answers": answers == "1"}
                     self.units.append(unit | {"request": [], "response": []})
+                elif kind == "timed":
+                    # Lines begin with a cycle.
+                    continue
                 elif kind in ("request", "response"):
                     self.units[-1][kind].append(words[0])
                 else:
@@ -231,31 +266,29 @@ def lines_of(ports, template, indent):
     return "\n".join(" " * indent + line for line in made)
 
 
-def driver(ports):
-    """The program that drives a pipeline."""
+def control(number, ports, top, prefix):
+    """What drives the module of a control: the ports of `top` that begin with a prefix."""
     set_units, see_units = [], []
-    for number, unit in enumerate(ports.units):
-        name = unit["name"]
-        set_units.append(f"        top.{name}_request_ready = !pauses || lucky();")
+    for unit_number, unit in enumerate(ports.units):
+        names = {"name": unit["name"], "number": unit_number, "prefix": prefix}
+        set_units.append(f"        top.{prefix}{unit['name']}_request_ready = !pauses || lucky();")
         fails = (
-            f"if (!is(top.{{port}}, packet.requests[{number}][{{n}}])) fail(\"{{port}} differs\", at);"
+            f"if (!is(top.{prefix}{{port}}, packet.requests[{unit_number}][{{n}}]))"
+            ' fail("{port} differs", at);'
         )
-        answer = PUSH.format(number=number) if unit["answers"] else ""
-        see_units.append(
-            SEE_UNIT.format(
-                name=name, number=number, fields=lines_of(unit["request"], fails, 12), answer=answer
-            )
-        )
+        answer = PUSH.format(**names) if unit["answers"] else ""
+        fields = lines_of(unit["request"], fails, 12)
+        see_units.append(SEE_UNIT.format(fields=fields, answer=answer, **names))
         if unit["answers"]:
-            fields = f"put(top.{{port}}, answers[{number}].front().second[{{n}}]);"
-            set_units.append(
-                SET_ANSWER.format(
-                    name=name, number=number, fields=lines_of(unit["response"], fields, 12)
-                )
-            )
-            see_units.append(TAKE_ANSWER.format(name=name, number=number))
-    differs = 'if (!is(top.{port}, packet.outputs[{n}])) fail("{port} differs", first);'
-    return DRIVER.format(
+            puts = f"put(top.{prefix}{{port}}, answers[{unit_number}].front().second[{{n}}]);"
+            fields = lines_of(unit["response"], puts, 12)
+            set_units.append(SET_ANSWER.format(fields=fields, **names))
+            see_units.append(TAKE_ANSWER.format(**names))
+    differs = f"if (!is(top.{prefix}{{port}}, packet.outputs[{{n}}]))" + ' fail("{port} differs", first);'
+    return CONTROL.format(
+        number=number,
+        top=top,
+        prefix=prefix,
         module=ports.module,
         cycles=ports.cycles,
         units=len(ports.units),
@@ -265,10 +298,29 @@ def driver(ports):
         outputs=len(ports.outputs),
         requests=", ".join(str(len(unit["request"])) for unit in ports.units) or "0",
         responses=", ".join(str(len(unit["response"])) for unit in ports.units) or "0",
-        set_inputs=lines_of(ports.inputs, "put(top.{port}, next.inputs[{n}]);", 12),
+        set_inputs=lines_of(ports.inputs, f"put(top.{prefix}{{port}}, next.inputs[{{n}}]);", 12),
         set_units="\n".join(set_units),
         see_units="\n".join(see_units),
         see_outputs=lines_of(ports.outputs, differs, 12),
+    )
+
+
+def driver(top, controls):
+    """The program that drives a module: its controls, each with the prefix of its ports."""
+    numbers = range(len(controls))
+
+    def each(text):
+        return "\n".join("    " + text.format(n=n, word=n + 2) for n in numbers)
+
+    return DRIVER.format(
+        top=top,
+        words=2 + len(controls),
+        controls="".join(control(n, controls[n][0], top, controls[n][1]) for n in numbers),
+        make=each("Control{n} control_{n}(top, argv[{word}]);"),
+        goes_on=" || ".join(f"control_{n}.goes_on()" for n in numbers),
+        set=each("    control_{n}.set();"),
+        see=each("    control_{n}.see();"),
+        finish=each("control_{n}.finish();"),
     )
 
 
@@ -322,16 +374,30 @@ def check_pipeline(pinion, program, has_frames, packets, folder):
     need("verilator", "iverilog", "yosys")
     random = ["--vectors", str(packets)]
     files = make(pinion, program, folder, *random)
-    for vectors in sorted(folder.glob("*.vectors")):
-        ports = Ports(vectors)
+    vectors = sorted(folder.glob("*.vectors"))
+    if around := [path for path in files if path.stem.endswith("_all")]:
+        # Register arrays stand between controls: in cycles in which several change one, order counts.
+        controls = [(Ports(path), prefix_of(path, around[0])) for path in vectors]
+        lint(around[0].stem, files, folder)
+        built = build(around[0].stem, controls, files, folder)
+        run(built, vectors, "random packets and events", ways=("ready",))
+        return
+    for path in vectors:
+        ports = Ports(path)
         others = [path for path in files if path.stem != ports.module and path.stem.startswith("p4_")]
         own = [path for path in files if path not in others]
         lint(ports.module, own, folder)
-        built = build(ports, own, folder)
-        run(built, ports, folder, "random packets")
+        built = build(ports.module, [(ports, "")], own, folder)
+        run(built, [path], "random packets")
     if has_frames:
         make(pinion, program, folder, *random, "--frames", traffic(pinion, program, folder))
-        run(built, ports, folder, "frames of a run")
+        run(built, vectors, "frames of a run")
+
+
+def prefix_of(vectors, around):
+    """What names of a control's ports begin with in the module around all."""
+    _, _, event = vectors.stem.partition(around.stem.removesuffix("all") + "on_")
+    return f"{event or 'packet'}_"
 
 
 def check_mutant(pinion, folder):
@@ -342,10 +408,11 @@ def check_mutant(pinion, folder):
     text = files[0].read_text()
     check(text.count(change) == 1, f"“{change}” is {text.count(change)} times in {files[0].name}")
     files[0].write_text(text.replace(change, to))
-    ports = Ports(next(folder.glob("*.vectors")))
-    built = build(ports, files, folder)
+    vectors = next(folder.glob("*.vectors"))
+    ports = Ports(vectors)
+    built = build(ports.module, [(ports, "")], files, folder)
     try:
-        run(built, ports, folder, "random packets")
+        run(built, [vectors], "random packets")
     except Difference:
         return
     raise Difference("what the changed module does counts as right")
@@ -365,28 +432,27 @@ def lint(module, files, folder):
             raise Difference(f"{tool} complains of {module}:\n{said}")
 
 
-def build(ports, files, folder):
-    """Compiles a pipeline with what drives it."""
+def build(top, controls, files, folder):
+    """Compiles a module with what drives its controls."""
     source = folder / "driver.cpp"
-    source.write_text(driver(ports))
+    source.write_text(driver(top, controls))
     status, text = call(
         "verilator",
         *("--cc", "--exe", "--build", "--quiet", "-CFLAGS", "-O0"),
         *("-MAKEFLAGS", "OPT_GLOBAL=-O0"),
-        *("--top-module", ports.module, "--Mdir", folder / f"made_{ports.module}"),
-        *("-o", folder / f"driven_{ports.module}"),
+        *("--top-module", top, "--Mdir", folder / f"made_{top}"),
+        *("-o", folder / f"driven_{top}"),
         *files,
         source,
     )
     check(not status, f"verilator ended with {status}:\n{text[-3000:]}")
-    return folder / f"driven_{ports.module}"
+    return folder / f"driven_{top}"
 
 
-def run(built, ports, folder, what):
-    """Runs it both ways."""
-    vectors = folder / f"{ports.module}.vectors"
-    for way in ("ready", "pauses"):
+def run(built, vectors, what, ways=("ready", "pauses")):
+    """Runs it both ways, or as is said."""
+    for way in ways:
         done = subprocess.run(
-            [built, vectors, way], capture_output=True, text=True, timeout=PATIENCE, check=False
+            [built, way, *vectors], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
-        check(not done.returncode, f"{ports.module}, {what}, {way}: {done.stdout}{done.stderr}")
+        check(not done.returncode, f"{built.name}, {what}, {way}: {done.stdout}{done.stderr}")

@@ -74,8 +74,11 @@ def pipeline_row(pinion, program):
     with scratch() as made:
         folder = Path(made)
         files = pipeline.make(pinion, program, folder, "--vectors", "0")
-        ports = pipeline.Ports(next(folder.glob("*.vectors")))
-        top = ports.module
+        ports = pipeline.Ports(min(folder.glob("*.vectors")))
+        # Of a program with controls that share register arrays, all of it.
+        around = [path.stem for path in files if path.stem.endswith("_all")]
+        top = around[0] if around else ports.module
+        files = [path for path in files if around or not path.stem.startswith("p4_") or path.stem == top]
         netlist = folder / "netlist.json"
         cells, _ = cells_of(files, f"synth_ecp5 -top {top} -json {netlist}")
         gates, depth = gates_of(files, top)

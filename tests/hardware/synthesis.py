@@ -12,6 +12,8 @@ from tools import call, scratch
 # Simple gates and multiplexers of two inputs, as standard cells have them.
 GATES = "AND,NAND,OR,NOR,XOR,XNOR,MUX"
 # Of the report of the longest path between flip-flops.
+# Seconds for a synthesis: register arrays of 4 KiB as flip-flops take a quarter of an hour.
+PATIENCE = 3600
 DEPTH = re.compile(r"Longest topological path in \S+ \(length=(\d+)\)")
 
 
@@ -27,7 +29,9 @@ def cells_of(files, script):
     with scratch() as folder:
         counts = Path(folder) / "stat.json"
         status, text = call(
-            "yosys", "-q", "-p", f"read_verilog -sv {names}; {script}; tee -q -o {counts} stat -json"
+            *("yosys", "-q", "-p"),
+            f"read_verilog -sv {names}; {script}; tee -q -o {counts} stat -json",
+            limit=PATIENCE,
         )
         check(not status and counts.exists(), f"yosys ended with {status}:\n{text[-2000:]}")
         return json.loads(counts.read_text())["design"]["num_cells_by_type"], text

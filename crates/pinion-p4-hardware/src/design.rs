@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::shared::Shared;
 use pinion_p4::graph::{Graph, Kind, NodeId};
 use pinion_p4::lnic::unit::{Array, Unit};
 use pinion_p4::program::{Binary, Program, Slot, Step, StepKind, Unary, Value, ValueKind};
@@ -19,6 +20,8 @@ pub(super) enum Part {
     Port,
     /// A register array inside.
     Array(Array),
+    /// One that other controls reach, too.
+    Shared(Array),
     /// Stages that pass something on.
     Delay,
 }
@@ -61,8 +64,8 @@ impl Design {
     ///
     /// # Errors
     /// What of the program has no hardware.
-    pub fn of(program: &Program) -> Result<Self, String> {
-        let mut builder = Builder::new(program);
+    pub fn of(program: &Program, shared: &[Shared]) -> Result<Self, String> {
+        let mut builder = Builder::new(program, shared);
         let mut state = builder.parse()?;
         builder.floor = program.stages.parser;
         let taken = builder.taken;
@@ -108,6 +111,7 @@ pub(super) struct State {
 
 pub(super) struct Builder<'p> {
     pub program: &'p Program,
+    shared: &'p [Shared],
     pub graph: Graph,
     times: Vec<u32>,
     /// The first stage in which new values are computed.
@@ -121,11 +125,12 @@ pub(super) struct Builder<'p> {
 }
 
 impl<'p> Builder<'p> {
-    fn new(program: &'p Program) -> Self {
+    fn new(program: &'p Program, shared: &'p [Shared]) -> Self {
         let mut graph = Graph::default();
         let (no, payload) = (graph.constant(0, 1), graph.constant(0, LENGTH_BITS));
         Self {
             program,
+            shared,
             graph,
             times: Vec::new(),
             floor: 0,
@@ -386,6 +391,9 @@ impl<'p> Builder<'p> {
                 let cycles = program.stages.externs[number as usize];
                 let cycles = cycles.ok_or_else(|| format!("{} has no stage", external.name))?;
                 let part = match Unit::bind(external) {
+                    Ok(Unit::Array(array)) if Shared::find(self.shared, external).is_some() => {
+                        Part::Shared(array)
+                    }
                     Ok(Unit::Array(array)) => Part::Array(array),
                     Ok(Unit::Delay { .. }) => Part::Delay,
                     _ => Part::Port,

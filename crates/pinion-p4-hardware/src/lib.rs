@@ -4,19 +4,27 @@
 //! A packet's headers come with `in_valid`; a word moves in a cycle in which `valid` and `ready` are both
 //! up. Externs are ports to the units beside the pipeline, each with its request in the stage that `pinion p4
 //! explain` tells; register arrays are inside. While a unit is not ready, or owes an answer, the
-//! whole pipeline waits.
+//! whole pipeline waits. Controls of events are modules beside it ([`Whole`]); a register array that
+//! several controls reach stands between them, in a module around all.
 
+mod arrays;
 mod design;
+mod names;
 mod parser;
+mod shared;
+mod together;
 mod values;
 mod vectors;
 mod verilog;
+mod whole;
 
+pub use together::Together;
 pub use vectors::Vectors;
+pub use whole::{Around, Control, Whole};
 
 use design::{Design, WORD_BITS};
-use pinion_p4::lnic::unit::Unit;
-use pinion_p4::program::{Event, Program, Slot};
+use pinion_p4::program::{Program, Slot};
+use shared::Shared;
 
 /// The module of register arrays, which modules with any want beside them.
 pub const REGISTER_ARRAY: &str = include_str!("../../../hardware/rtl/nanopu/register_array.sv");
@@ -36,6 +44,8 @@ pub enum Answer {
     None,
     /// The extern is part of the pipeline.
     Inside,
+    /// A register array beside the pipeline, which others reach too: it moves as the pipeline does.
+    Beside,
 }
 
 /// Ports of an extern.
@@ -57,6 +67,13 @@ pub struct UnitPorts {
     pub request: Vec<(String, u32)>,
     /// Its answer.
     pub response: Vec<(String, u32)>,
+}
+
+impl UnitPorts {
+    /// Tells whether it is reached by ports, `valid` and `ready`.
+    pub fn is_port(&self) -> bool {
+        matches!(self.answer, Answer::Port | Answer::None)
+    }
 }
 
 /// Ports of a pipeline.
@@ -88,26 +105,18 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    /// Makes the hardware of a program from a file of this name.
+    /// Makes the hardware of a program, or of an event's control, as a module of this name; `shared` are
+    /// register arrays that other controls reach, too.
     ///
     /// # Errors
     /// What of the program has no hardware.
-    pub fn of(program: &Program, file: &str) -> Result<Self, String> {
-        shared_arrays(program)?;
-        Self::module(program, module_name(file), file)
-    }
-
-    /// Makes the hardware of an event's control, a module of its own.
-    ///
-    /// # Errors
-    /// What of the control has no hardware.
-    pub fn of_event(event: &Event, file: &str) -> Result<Self, String> {
-        let module = format!("{}_on_{}", module_name(file), event.kind.name());
-        Self::module(&event.program, module, file)
-    }
-
-    fn module(program: &Program, module: String, file: &str) -> Result<Self, String> {
-        let design = Design::of(program)?;
+    fn module(
+        program: &Program,
+        module: String,
+        file: &str,
+        shared: &[Shared],
+    ) -> Result<Self, String> {
+        let design = Design::of(program, shared)?;
         for (request, external) in design.requests.iter().zip(&program.externs) {
             let Some(request) = request else { continue };
             let known = |node: &u32| design.times[*node as usize] <= request.from;
@@ -116,13 +125,13 @@ impl Hardware {
             }
         }
         let about = about(program, &module, file);
-        let (text, ports) = verilog::write(program, &design, &module, &about);
+        let (text, ports) = verilog::write(program, &design, &module, &about, shared);
         Ok(Self { module, text, ports })
     }
 
     /// Tells whether it has register arrays, and wants [`REGISTER_ARRAY`] beside it.
     pub fn has_arrays(&self) -> bool {
-        self.ports.units.iter().any(|unit| unit.is_array)
+        self.ports.units.iter().any(|unit| unit.is_array && unit.answer == Answer::Inside)
     }
 
     /// Gives the MHz from which a 64-byte word a cycle is the paper's 200 Gbit/s.
@@ -136,34 +145,13 @@ impl Hardware {
     }
 }
 
-/// Refuses a register array that two controls reach: in hardware it is inside the module of one.
-fn shared_arrays(program: &Program) -> Result<(), String> {
-    let mut arrays: Vec<(&str, &str)> = Vec::new();
-    for control in [program].into_iter().chain(program.events.iter().map(|event| &event.program)) {
-        let own = &control.blocks[1];
-        for external in
-            control.externs.iter().filter(|it| matches!(Unit::bind(it), Ok(Unit::Array(_))))
-        {
-            if let Some((_, first)) = arrays.iter().find(|(name, _)| *name == external.name) {
-                return Err(format!(
-                    "{first} and {own} both reach {}, and a register array has one port in hardware; let one of \
-                     them keep what the other wants to know in an array of its own",
-                    external.name
-                ));
-            }
-            arrays.push((&external.name, own));
-        }
-    }
-    Ok(())
-}
-
 /// Makes a module's name of a file's: its folder's and its own.
 fn module_name(file: &str) -> String {
     let mut parts = file.rsplit(['/', '\\']);
     let own = parts.next().unwrap_or("").trim_end_matches(".p4");
     let folder = parts.next().filter(|folder| !folder.is_empty() && !folder.starts_with('.'));
     let name = folder.map_or(own.to_owned(), |folder| format!("{folder}_{own}"));
-    format!("p4_{}", values::plain(&name))
+    format!("p4_{}", names::plain(&name))
 }
 
 /// Writes what a module is, to its reader.

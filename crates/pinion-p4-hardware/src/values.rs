@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::design::{Design, Part};
+use super::names::{literal, plain};
+use super::shared::Shared;
 use pinion_p4::graph::{Kind, NodeId};
 use pinion_p4::program::{Binary, Program, Slot, Unary};
 
@@ -26,6 +28,8 @@ pub(super) struct Writer<'d> {
     pub program: &'d Program,
     pub design: &'d Design,
     pub module: &'d str,
+    /// Register arrays that other controls reach, too.
+    pub shared: &'d [Shared],
     /// The stage in which everything leaves.
     pub last: u32,
     pub names: HashMap<NodeId, String>,
@@ -34,23 +38,6 @@ pub(super) struct Writer<'d> {
     /// Bits of values that somebody has used.
     pub used: HashMap<(u32, NodeId), Vec<bool>>,
     pub text: String,
-}
-
-/// Writes a name as Verilog has it: a place's without the region of headers.
-pub(super) fn plain(name: &str) -> String {
-    let name = name.strip_prefix("hdr.").unwrap_or(name);
-    name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
-}
-
-pub(super) fn range(width: u32) -> String {
-    match width {
-        1 => String::new(),
-        _ => format!("[{}:0] ", width - 1),
-    }
-}
-
-pub(super) fn literal(value: u128, width: u32) -> String {
-    format!("{width}'h{value:x}")
 }
 
 impl Writer<'_> {

@@ -4,7 +4,8 @@
 //! First the ports, a line each: `module NAME`, `cycles N`, `input PORT BITS`, `unit NAME FROM TO 0|1` (it
 //! answers by ports), `request PORT BITS` and `response PORT BITS` of the unit before, `output PORT BITS`,
 //! then `packets`. Then a line for each packet, words in hexadecimal with spaces between: its inputs; for each unit 1
-//! if it is asked, the request, and what it answers; its outputs. A `-` is of no concern.
+//! if it is asked, the request, and what it answers; its outputs. A `-` is of no concern. Where controls share
+//! register arrays, `timed` stands in front of `packets`, and the cycle in which a packet comes begins its line.
 
 use std::fmt::Write as _;
 
@@ -140,6 +141,13 @@ impl<'p> Vectors<'p> {
         Ok(Self { program, hardware, flat, packet, reference, random, still })
     }
 
+    /// Exchanges what a register array holds.
+    pub(super) fn exchange(&mut self, external: usize, with: &mut Vec<u64>) {
+        if let Own::Array(_, entries) = &mut self.reference.units[external] {
+            std::mem::swap(entries, with);
+        }
+    }
+
     /// Writes what the ports are.
     pub fn head(&self) -> String {
         let ports = &self.hardware.ports;
@@ -152,7 +160,7 @@ impl<'p> Vectors<'p> {
             line("input", "in_length", super::design::LENGTH_BITS);
         }
         ports.inputs.iter().for_each(|(_, port, bits)| line("input", port, *bits));
-        for unit in ports.units.iter().filter(|unit| unit.answer != Answer::Inside) {
+        for unit in ports.units.iter().filter(|unit| unit.is_port()) {
             let answers = u8::from(unit.answer == Answer::Port);
             line("unit", &format!("{} {} {}", unit.name, unit.from, unit.to), answers.into());
             unit.request.iter().for_each(|(port, bits)| line("request", port, *bits));
@@ -203,7 +211,7 @@ impl<'p> Vectors<'p> {
         if parsed.is_ok() {
             self.packet.process(&self.flat, &[], &mut self.reference, &mut out);
         }
-        for unit in ports.units.iter().filter(|unit| unit.answer != Answer::Inside) {
+        for unit in ports.units.iter().filter(|unit| unit.is_port()) {
             let asked = &self.reference.asked[unit.external];
             words.push(u8::from(asked.is_some()).to_string());
             let answers = unit.answer == Answer::Port;

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use super::design::{Design, LENGTH_BITS, Part, Request};
-use super::values::{Definition, Writer, literal, plain, range};
+use super::names::{literal, plain, range};
+use super::shared::Shared;
+use super::values::{Definition, Writer};
 use super::{Answer, Ports, UnitPorts};
 use pinion_p4::graph::{Kind, NodeId};
-use pinion_p4::lnic::unit::{Array, Place};
 use pinion_p4::program::{Program, Slot};
 
 /// Characters of a line of the text, or little more.
@@ -20,11 +21,13 @@ pub(super) fn write(
     design: &Design,
     module: &str,
     about: &str,
+    shared: &[Shared],
 ) -> (String, Ports) {
     let mut writer = Writer {
         program,
         design,
         module,
+        shared,
         last: program.stages.cycles.max(1),
         names: HashMap::new(),
         defined: BTreeMap::new(),
@@ -38,8 +41,65 @@ pub(super) fn write(
     (writer.text, ports)
 }
 
-/// A port: its direction, bits and name.
-type Port = (&'static str, u32, String);
+/// A port of a module.
+pub(super) struct Port {
+    /// Its direction.
+    pub way: &'static str,
+    pub bits: u32,
+    pub name: String,
+    /// It leads to a register array between controls.
+    pub is_inner: bool,
+}
+
+/// Lists the ports of a program's module.
+pub(super) fn port_list(ports: &Ports, shared: &[Shared], program: &Program) -> Vec<Port> {
+    let (input, output) = ("input ", "output");
+    let mut list: Vec<Port> = Vec::new();
+    let mut add = |way, bits, name: &str| {
+        list.push(Port { way, bits, name: name.to_owned(), is_inner: false });
+    };
+    add(input, 1, "clock");
+    add(input, 1, "reset");
+    add(input, 1, "in_valid");
+    add(output, 1, "in_ready");
+    if ports.header_bits > 0 {
+        add(input, ports.header_bits, "in_header");
+        add(input, LENGTH_BITS, "in_length");
+    }
+    ports.inputs.iter().for_each(|(_, name, bits)| add(input, *bits, name));
+    for unit in ports.units.iter().filter(|unit| unit.is_port()) {
+        let name = &unit.name;
+        add(output, 1, &format!("{name}_request_valid"));
+        add(input, 1, &format!("{name}_request_ready"));
+        unit.request.iter().for_each(|(port, bits)| add(output, *bits, port));
+        if unit.answer == Answer::Port {
+            add(input, 1, &format!("{name}_response_valid"));
+            add(output, 1, &format!("{name}_response_ready"));
+            unit.response.iter().for_each(|(port, bits)| add(input, *bits, port));
+        }
+    }
+    add(output, 1, "out_valid");
+    add(input, 1, "out_ready");
+    if ports.header_bits > 0 {
+        add(output, 1, "out_taken");
+        add(output, 1, "out_short");
+        add(output, LENGTH_BITS, "out_payload");
+    }
+    ports.outputs.iter().for_each(|(_, name, bits)| add(output, *bits, name));
+    if ports.sent_bits > 0 {
+        add(output, ports.sent_bits, "out_header");
+        add(output, LENGTH_BITS, "out_header_bytes");
+    }
+    for unit in ports.units.iter().filter(|unit| unit.answer == Answer::Beside) {
+        let Some(array) = Shared::find(shared, &program.externs[unit.external]) else { continue };
+        let mut inner = |way, bits, port: &str| {
+            list.push(Port { way, bits, name: format!("{}_{port}", unit.name), is_inner: true });
+        };
+        array.request().into_iter().for_each(|(port, bits)| inner(output, bits, port));
+        inner(input, array.width, "new_value");
+    }
+    list
+}
 
 impl Writer<'_> {
     /// Lists the ports.
@@ -81,9 +141,10 @@ impl Writer<'_> {
                 answer: match (&request.part, request.is_event) {
                     (Part::Port, false) => Answer::Port,
                     (Part::Port, true) => Answer::None,
+                    (Part::Shared(_), _) => Answer::Beside,
                     _ => Answer::Inside,
                 },
-                is_array: matches!(request.part, Part::Array(_)),
+                is_array: matches!(request.part, Part::Array(_) | Part::Shared(_)),
                 request: fields("request", &external.request),
                 response: fields("response", &external.response),
             });
@@ -99,54 +160,16 @@ impl Writer<'_> {
         }
     }
 
-    fn port_list(&self, ports: &Ports) -> Vec<Port> {
-        let (input, output) = ("input ", "output");
-        let mut list: Vec<Port> = Vec::new();
-        let mut add = |way, bits, name: &str| list.push((way, bits, name.to_owned()));
-        add(input, 1, "clock");
-        add(input, 1, "reset");
-        add(input, 1, "in_valid");
-        add(output, 1, "in_ready");
-        if ports.header_bits > 0 {
-            add(input, ports.header_bits, "in_header");
-            add(input, LENGTH_BITS, "in_length");
-        }
-        ports.inputs.iter().for_each(|(_, name, bits)| add(input, *bits, name));
-        for unit in ports.units.iter().filter(|unit| unit.answer != Answer::Inside) {
-            let name = &unit.name;
-            add(output, 1, &format!("{name}_request_valid"));
-            add(input, 1, &format!("{name}_request_ready"));
-            unit.request.iter().for_each(|(port, bits)| add(output, *bits, port));
-            if unit.answer == Answer::Port {
-                add(input, 1, &format!("{name}_response_valid"));
-                add(output, 1, &format!("{name}_response_ready"));
-                unit.response.iter().for_each(|(port, bits)| add(input, *bits, port));
-            }
-        }
-        add(output, 1, "out_valid");
-        add(input, 1, "out_ready");
-        if ports.header_bits > 0 {
-            add(output, 1, "out_taken");
-            add(output, 1, "out_short");
-            add(output, LENGTH_BITS, "out_payload");
-        }
-        ports.outputs.iter().for_each(|(_, name, bits)| add(output, *bits, name));
-        if ports.sent_bits > 0 {
-            add(output, ports.sent_bits, "out_header");
-            add(output, LENGTH_BITS, "out_header_bytes");
-        }
-        list
-    }
-
-    fn line(&mut self, text: impl AsRef<str>) {
+    pub(super) fn line(&mut self, text: impl AsRef<str>) {
         self.text += text.as_ref();
         self.text.push('\n');
     }
 
     fn module(&mut self, ports: &Ports, about: &str) {
         self.text += about;
-        let list = self.port_list(ports);
-        let has_arrays = ports.units.iter().any(|unit| unit.is_array);
+        let list = port_list(ports, self.shared, self.program);
+        let mut inside = ports.units.iter().filter(|unit| unit.answer == Answer::Inside);
+        let has_arrays = inside.any(|unit| unit.is_array);
         self.line("`default_nettype none\n");
         match has_arrays {
             true => self.line(format!(
@@ -156,8 +179,8 @@ impl Writer<'_> {
             )),
             false => self.line(format!("module {} (", self.module)),
         }
-        let width = list.iter().map(|(_, bits, _)| range(*bits).len()).max().unwrap_or(0);
-        for (n, (way, bits, name)) in list.iter().enumerate() {
+        let width = list.iter().map(|port| range(port.bits).len()).max().unwrap_or(0);
+        for (n, Port { way, bits, name, .. }) in list.iter().enumerate() {
             let comma = if n + 1 < list.len() { "," } else { "" };
             let range = range(*bits);
             self.line(format!("    {way} wire {range:width$}{name}{comma}"));
@@ -187,7 +210,7 @@ impl Writer<'_> {
                 last - 1
             )),
         }
-        let units = ports.units.iter().filter(|unit| unit.answer != Answer::Inside);
+        let units = ports.units.iter().filter(|unit| unit.is_port());
         for unit in units {
             let name = &unit.name;
             self.line(format!("    wire {name}_asks, {name}_waits;"));
@@ -196,7 +219,7 @@ impl Writer<'_> {
     }
 
     /// Writes the condition that a packet is in a stage.
-    fn held(&self, stage: u32) -> String {
+    pub(super) fn held(&self, stage: u32) -> String {
         match stage {
             0 => "in_valid".to_owned(),
             _ => format!("held[{stage}]"),
@@ -268,6 +291,7 @@ impl Writer<'_> {
             match &request.part {
                 Part::Port => self.request(unit, request, ports),
                 Part::Array(array) => self.array(unit, request, array),
+                Part::Shared(array) => self.shared_array(unit, request, array),
                 Part::Delay => {}
             }
         }
@@ -298,7 +322,7 @@ impl Writer<'_> {
     /// Lists what units must do for the pipeline to move on, without one of the requests.
     fn ready(&self, ports: &Ports, without: Option<usize>) -> Vec<String> {
         let mut terms = Vec::new();
-        for unit in ports.units.iter().filter(|unit| unit.answer != Answer::Inside) {
+        for unit in ports.units.iter().filter(|unit| unit.is_port()) {
             let name = &unit.name;
             if Some(unit.external) != without {
                 terms.push(format!("(~{name}_asks | {name}_request_ready)"));
@@ -308,45 +332,6 @@ impl Writer<'_> {
             }
         }
         terms
-    }
-
-    /// Writes a register array.
-    fn array(&mut self, unit: &UnitPorts, request: &Request, array: &Array) {
-        let external = &self.program.externs[unit.external];
-        let bits = |place: Place| place.map_or(1, |place| external.request[place].1);
-        let data = array.data.iter().map(|place| bits(*place)).max().unwrap_or(1);
-        let opcode = array.opcode.iter().map(|place| bits(*place)).max().unwrap_or(1);
-        let width = external.response.first().map_or(1, |(_, width)| *width);
-        let name = &unit.name;
-        self.line(format!("    wire {}{name}_new_value;", range(width)));
-        self.line(format!(
-            "    register_array #(\n        .ENTRIES(ENTRIES), .INDEX_BITS({}), .DATA_BITS({data}), \
-             .OPCODE_BITS({opcode}),\n        .WIDTH({width}), .LATENCY({})\n    ) {name} (",
-            bits(array.index),
-            unit.to - unit.from
-        ));
-        self.line("        .clock(clock), .reset(reset), .advance(advance),");
-        let (held, asked) = (self.held(unit.from), self.all(unit.from, request.asked));
-        self.line(format!("        .request_valid({held} & {asked}),"));
-        for (port, place, width) in [
-            ("index", array.index, bits(array.index)),
-            ("predicate", array.predicate, 1),
-            ("data_1", array.data[1], data),
-            ("opcode_1", array.opcode[1], opcode),
-            ("data_0", array.data[0], data),
-            ("opcode_0", array.opcode[0], opcode),
-        ] {
-            let node = place.map(|place| request.fields[place]);
-            let own = node.map_or(width, |node| self.width(node));
-            let value = node.map_or(literal(0, width), |node| self.all(unit.from, node));
-            let value = match (port, own < width) {
-                ("predicate", _) if own > 1 => format!("|{value}"),
-                (_, true) => format!("{{{}, {value}}}", literal(0, width - own)),
-                _ => value,
-            };
-            self.line(format!("        .{port}({value}),"));
-        }
-        self.line(format!("        .new_value({name}_new_value)\n    );"));
     }
 
     /// Writes what leaves, and who waits for whom.
@@ -373,7 +358,7 @@ impl Writer<'_> {
         }
         self.sent(ports);
         self.line("");
-        for unit in ports.units.iter().filter(|unit| unit.answer != Answer::Inside) {
+        for unit in ports.units.iter().filter(|unit| unit.is_port()) {
             let name = &unit.name;
             if unit.answer == Answer::Port
                 && let Some(request) = &design.requests[unit.external]
@@ -438,7 +423,7 @@ impl Writer<'_> {
         if ports.header_bits > 0 {
             names.push("in_header".to_owned());
         }
-        for unit in ports.units.iter().filter(|unit| unit.answer != Answer::Inside) {
+        for unit in ports.units.iter().filter(|unit| unit.is_port()) {
             if unit.answer == Answer::Port {
                 names.extend(unit.response.iter().map(|(port, _)| port.clone()));
             } else {

@@ -3,8 +3,19 @@
 #[path = "../../pinion-p4/tests/support/mod.rs"]
 mod support;
 
-use pinion_p4_hardware::{Answer, Hardware, Vectors};
+use pinion_p4_hardware::{Answer, Hardware, Together, Vectors, Whole};
 use support::{SHIPPED, check, program};
+
+/// Makes the module of a program's packets.
+fn packets(program: &pinion_p4::program::Program, file: &str) -> Hardware {
+    Whole::of(program, file).unwrap().controls.remove(0).hardware
+}
+
+/// Tells whether a line of the head is a word of the lines behind it.
+fn is_port(line: &str) -> bool {
+    let kinds = ["input ", "output ", "request ", "response ", "unit "];
+    kinds.iter().any(|kind| line.starts_with(kind))
+}
 
 #[test]
 fn every_program_has_hardware_of_as_many_stages() {
@@ -14,7 +25,7 @@ fn every_program_has_hardware_of_as_many_stages() {
         let file = format!("sdk/p4/{name}.p4");
         let checked = pinion_p4::load(&file, &pinion_p4::library::Library).unwrap();
         let program = checked.program.unwrap();
-        let hardware = Hardware::of(&program, &file).unwrap();
+        let hardware = packets(&program, &file);
         assert_eq!(hardware.module, format!("p4_{}", name.replace('/', "_")));
         assert_eq!(hardware.ports.cycles, program.stages.cycles.max(1));
         let asked = program.stages.externs.iter().flatten().count();
@@ -22,9 +33,7 @@ fn every_program_has_hardware_of_as_many_stages() {
         let mut vectors = Vectors::new(&program, &hardware, 7).unwrap();
         let head = vectors.head();
         // A packet's line has a word for each port, and one for each unit.
-        let kinds = ["input ", "output ", "request ", "response ", "unit "];
-        let ports = head.lines().filter(|line| kinds.iter().any(|kind| line.starts_with(kind)));
-        let words = ports.count();
+        let words = head.lines().filter(|line| is_port(line)).count();
         for _ in 0..100 {
             assert_eq!(vectors.line(None).split(' ').count(), words, "{name}");
         }
@@ -35,7 +44,7 @@ fn every_program_has_hardware_of_as_many_stages() {
 fn ndp_asks_its_units_in_the_stages_that_are_explained() {
     let file = "sdk/p4/ndp/ingress.p4";
     let checked = pinion_p4::load(file, &pinion_p4::library::Library).unwrap();
-    let hardware = Hardware::of(&checked.program.unwrap(), file).unwrap();
+    let hardware = packets(&checked.program.unwrap(), file);
     let units: Vec<_> = hardware
         .ports
         .units
@@ -58,7 +67,7 @@ fn ndp_asks_its_units_in_the_stages_that_are_explained() {
 #[test]
 fn what_is_always_so_needs_no_ports() {
     let checked = check(&program("", "hdr.eth.type = 7;"));
-    let hardware = Hardware::of(&checked.program.unwrap(), "a/own-one.p4").unwrap();
+    let hardware = packets(&checked.program.unwrap(), "a/own-one.p4");
     assert_eq!(hardware.module, "p4_a_own_one");
     assert!(hardware.ports.inputs.is_empty() && hardware.ports.units.is_empty());
     assert!(hardware.ports.outputs.is_empty());
@@ -74,7 +83,7 @@ fn a_header_that_is_extracted_under_a_condition_has_no_hardware() {
     let checked = check(&text);
     let said = checked.found.to_text(&checked.sources, false);
     let program = checked.program.unwrap_or_else(|| panic!("{said}"));
-    let why = Hardware::of(&program, "test.p4").unwrap_err();
+    let why = Whole::of(&program, "test.p4").unwrap_err();
     assert!(why.contains("extracts hdr.ipv4 under a condition"), "{why}");
 }
 
@@ -83,7 +92,8 @@ fn tables_are_ports_and_each_event_is_a_module() {
     let file = "../../tests/hardware/p4/handlers.p4";
     let checked = pinion_p4::load(file, &pinion_p4::library::Library).unwrap();
     let program = checked.program.unwrap();
-    let hardware = Hardware::of(&program, file).unwrap();
+    let whole = Whole::of(&program, file).unwrap();
+    let hardware = &whole.controls[0].hardware;
     let tables: Vec<_> =
         hardware.ports.units.iter().filter(|unit| unit.to - unit.from == 2).collect();
     let names: Vec<_> = tables.iter().map(|unit| (unit.name.as_str(), unit.answer)).collect();
@@ -91,20 +101,68 @@ fn tables_are_ports_and_each_event_is_a_module() {
     let bits: Vec<u32> = tables[0].response.iter().map(|(_, bits)| *bits).collect();
     assert_eq!(bits, [1, 8, 16, 128]);
     // Of the deparser's headers the timer's control makes Ethernet's valid, and no other.
-    let timer = Hardware::of_event(&program.events[0], file).unwrap();
-    assert_eq!(timer.ports.sent_bits, 8 * 14);
-    let modules = program.events.iter().map(|event| Hardware::of_event(event, file).unwrap());
-    let modules: Vec<_> = modules.map(|module| (module.module, module.ports.cycles)).collect();
-    let names = [("p4_p4_handlers_on_timer", 2), ("p4_p4_handlers_on_drop", 3)];
-    assert_eq!(modules, names.map(|(name, cycles)| (name.to_owned(), cycles)));
+    assert_eq!(whole.controls[2].hardware.ports.sent_bits, 8 * 14);
+    let modules = whole.controls[1..].iter().map(|control| &control.hardware);
+    let modules: Vec<_> = modules.map(|it| (it.module.as_str(), it.ports.cycles)).collect();
+    assert_eq!(modules, [("p4_p4_handlers_on_drop", 3), ("p4_p4_handlers_on_timer", 2)]);
+    assert!(whole.around.is_none() && whole.has_arrays());
+}
+
+/// Telemetry, of which some text is another.
+fn telemetry(changes: &[(&str, &str)]) -> pinion_p4::program::Program {
+    let file = "sdk/p4/telemetry/ingress.p4";
+    let mut text = pinion_p4::library::text(file).unwrap();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let checked = check(&text);
+    let said = checked.found.to_text(&checked.sources, false);
+    checked.program.unwrap_or_else(|| panic!("{said}"))
 }
 
 #[test]
-fn an_array_that_two_controls_reach_has_no_hardware() {
-    let file = "sdk/p4/telemetry/ingress.p4";
-    let checked = pinion_p4::load(file, &pinion_p4::library::Library).unwrap();
-    let why = Hardware::of(&checked.program.unwrap(), file).unwrap_err();
-    let wanted =
-        "OnDelivery and OnTimer both reach deliveries_ifElseRaw, and a register array has one port";
-    assert!(why.starts_with(wanted), "{why}");
+fn an_array_that_two_controls_reach_stands_between_them() {
+    let program = telemetry(&[]);
+    let whole = Whole::of(&program, "telemetry/ingress.p4").unwrap();
+    let shares: Vec<_> = whole.controls.iter().filter(|it| it.shares()).map(|it| it.name).collect();
+    assert_eq!(shares, ["delivery", "timer"]);
+    let around = whole.around.as_ref().unwrap();
+    assert_eq!((around.module.as_str(), around.arrays), ("p4_telemetry_ingress_all", 1));
+    // The first in a cycle has the lowest port.
+    let wires = "{timer_deliveries_ifElseRaw_advance, delivery_deliveries_ifElseRaw_advance}";
+    assert!(around.text.contains(wires), "{}", around.text);
+    // A timer's postcard has what deliveries before it, and in its cycle, have counted.
+    let mut all = Together::new(&whole, 5).unwrap();
+    let mut seen = [0; 6];
+    for _ in 0..1000 {
+        for (control, line) in all.cycle(None) {
+            let words = all.head(control).lines().filter(|line| is_port(line)).count();
+            assert_eq!(line.split(' ').count(), 1 + words);
+            seen[control] += 1;
+        }
+    }
+    assert!(seen[..5].iter().all(|count| *count > 500), "{seen:?}");
+}
+
+#[test]
+fn ports_of_an_array_that_are_asked_at_different_times_are_refused() {
+    let later = telemetry(&[
+        (
+            "    UserExtern<timer_req_t, dummy_t>(1) startTimer_event;",
+            "    UserExtern<timer_req_t, dummy_t>(1) startTimer_event;\n    UserExtern<MsgID_t, MsgID_t>(3) late_delay;",
+        ),
+        (
+            "        more.index = event.dst_context;",
+            "        MsgID_t late;\n        late_delay.apply(event.dst_context, late);\n        more.index = late;",
+        ),
+    ]);
+    let why = Whole::of(&later, "test.p4").unwrap_err();
+    assert!(why.contains("OnTimer asks it 3 cycles sooner"), "{why}");
+    let slower = telemetry(&[(
+        "UserExtern<ifElseRaw_req_t, ifElseRaw_resp_t>(2) deliveries_ifElseRaw;\n    ContextID_t",
+        "UserExtern<ifElseRaw_req_t, ifElseRaw_resp_t>(3) deliveries_ifElseRaw;\n    ContextID_t",
+    )]);
+    let why = Whole::of(&slower, "test.p4").unwrap_err();
+    assert!(why.contains("takes 2 cycles in OnDelivery and 3 in OnTimer"), "{why}");
 }

@@ -14,7 +14,7 @@ use pinion_p4::explain::Explanation;
 use pinion_p4::library::Library;
 use pinion_p4::program::Program;
 use pinion_p4::{Checked, load};
-use pinion_p4_hardware::{Answer, Hardware, REGISTER_ARRAY, Vectors};
+use pinion_p4_hardware::{Answer, Control, REGISTER_ARRAY, Together, Vectors, Whole};
 use serde_json::{Value, json};
 
 use super::Status;
@@ -102,62 +102,68 @@ fn hardware(args: &P4HardwareArgs) -> Result<Status> {
     let name = args.file.display().to_string();
     let no_hardware =
         |why: String| Error::Usage(format!("{name} cannot be made as hardware: {why}"));
-    let whole = Hardware::of(program, &name).map_err(no_hardware)?;
-    let mut modules = vec![(program, whole)];
-    for event in &program.events {
-        let module = Hardware::of_event(event, &name).map_err(no_hardware)?;
-        modules.push((&event.program, module));
-    }
+    let whole = Whole::of(program, &name).map_err(no_hardware)?;
     std::fs::create_dir_all(&args.out)
         .map_err(|why| Error::Usage(format!("cannot make {}: {why}", args.out.display())))?;
     let mut written: Vec<PathBuf> = Vec::new();
-    for (program, hardware) in &modules {
-        let path = args.out.join(format!("{}.sv", hardware.module));
-        write_whole(&path, hardware.text.as_bytes())?;
-        written.push(path);
-        let arrays = args.out.join("register_array.sv");
-        if hardware.has_arrays() && !written.contains(&arrays) {
-            write_whole(&arrays, REGISTER_ARRAY.as_bytes())?;
-            written.push(arrays);
-        }
-        if args.vectors.is_some() {
-            let path = args.out.join(format!("{}.vectors", hardware.module));
-            write_vectors(args, program, hardware, &path)?;
+    let mut write = |name: String, text: &str| -> Result<()> {
+        let path = args.out.join(name);
+        if !written.contains(&path) {
+            write_whole(&path, text.as_bytes())?;
             written.push(path);
         }
+        Ok(())
+    };
+    for Control { hardware, .. } in &whole.controls {
+        write(format!("{}.sv", hardware.module), &hardware.text)?;
     }
+    if let Some(around) = &whole.around {
+        write(format!("{}.sv", around.module), &around.text)?;
+    }
+    if whole.has_arrays() {
+        write("register_array.sv".to_owned(), REGISTER_ARRAY)?;
+    }
+    written.extend(write_vectors(args, &whole)?);
     let mut text = String::new();
-    for (_, hardware) in &modules {
-        let ports = &hardware.ports;
-        let inside = ports.units.iter().filter(|unit| unit.is_array).count();
-        let beside = ports.units.iter().filter(|unit| unit.answer != Answer::Inside).count();
+    for Control { hardware, .. } in &whole.controls {
+        let units = &hardware.ports.units;
+        let are = |answer: Answer| {
+            units.iter().filter(|unit| unit.is_array && unit.answer == answer).count()
+        };
+        let beside = match are(Answer::Beside) {
+            0 => String::new(),
+            arrays => format!(", {} beside", count(arrays, "register array")),
+        };
         text += &format!(
-            "{}: {}, a header a cycle; ports to {}, {} inside\n",
+            "{}: {}, a header a cycle; ports to {}, {} inside{beside}\n",
             hardware.module,
-            count(ports.cycles as usize, "stage"),
-            count(beside, "unit"),
-            count(inside, "register array")
+            count(hardware.ports.cycles as usize, "stage"),
+            count(units.iter().filter(|unit| unit.is_port()).count(), "unit"),
+            count(are(Answer::Inside), "register array")
         );
     }
-    let whole = &modules[0].1;
+    if let Some(around) = &whole.around {
+        text += &format!(
+            "{}: all of these, and {} that several reach\n",
+            around.module,
+            count(around.arrays, "register array")
+        );
+    }
+    let packets = &whole.controls[0].hardware;
     let written: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
     output::print(&format!(
         "{text}200 Gbit/s from {} MHz on, at a word of 64 bytes a cycle; less than 10 ns a packet above {} MHz\n\
          written: {}\n",
-        whole.rate_mhz(),
-        whole.latency_mhz(),
+        packets.rate_mhz(),
+        packets.latency_mhz(),
         written.join(", ")
     ));
     Ok(Status::Success)
 }
 
-/// Writes what the hardware must do with packets.
-fn write_vectors(
-    args: &P4HardwareArgs,
-    program: &Program,
-    hardware: &Hardware,
-    path: &Path,
-) -> Result<()> {
+/// Writes what the hardware must do with packets, if that is wanted; gives the files.
+fn write_vectors(args: &P4HardwareArgs, whole: &Whole) -> Result<Vec<PathBuf>> {
+    let Some(packets) = args.vectors else { return Ok(Vec::new()) };
     let mut frames = Vec::new();
     if let Some(capture) = &args.frames {
         for frame in CaptureReader::open(capture).map_err(usage)? {
@@ -167,20 +173,43 @@ fn write_vectors(
             return Err(Error::Usage(format!("{} has no packets", capture.display())));
         }
     }
-    let mut vectors = Vectors::new(program, hardware, args.seed).map_err(Error::Usage)?;
-    let mut write = || -> std::io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
-        file.write_all(vectors.head().as_bytes())?;
-        for n in 0..args.vectors.unwrap_or(0) {
-            let frame = match frames.len() {
-                0 => None,
-                count => Some(&frames[(n % count as u64) as usize][..]),
-            };
-            writeln!(file, "{}", vectors.line(frame))?;
-        }
-        file.flush()
+    let frame = |n: u64| match frames.len() {
+        0 => None,
+        count => Some(&frames[(n % count as u64) as usize][..]),
     };
-    write().map_err(|why| Error::Usage(format!("cannot write {}: {why}", path.display())))
+    let path = |control: &Control| args.out.join(format!("{}.vectors", control.hardware.module));
+    let paths: Vec<PathBuf> = whole.controls.iter().map(path).collect();
+    let write = || -> std::result::Result<(), String> {
+        let said = |why: std::io::Error| why.to_string();
+        if whole.around.is_some() {
+            let mut all = Together::new(whole, args.seed)?;
+            let files: std::io::Result<Vec<File>> = paths.iter().map(File::create).collect();
+            let mut files: Vec<_> = files.map_err(said)?.into_iter().map(BufWriter::new).collect();
+            for (control, file) in files.iter_mut().enumerate() {
+                file.write_all(all.head(control).as_bytes()).map_err(said)?;
+            }
+            for n in 0..packets {
+                for (control, line) in all.cycle(frame(n)) {
+                    writeln!(files[control], "{line}").map_err(said)?;
+                }
+            }
+            return files.iter_mut().try_for_each(|file| file.flush().map_err(said));
+        }
+        for (control, path) in whole.controls.iter().zip(&paths) {
+            let mut vectors = Vectors::new(control.program, &control.hardware, args.seed)?;
+            let mut file = BufWriter::new(File::create(path).map_err(said)?);
+            file.write_all(vectors.head().as_bytes()).map_err(said)?;
+            for n in 0..packets {
+                writeln!(file, "{}", vectors.line(frame(n))).map_err(said)?;
+            }
+            file.flush().map_err(said)?;
+        }
+        Ok(())
+    };
+    write().map_err(|why| {
+        Error::Usage(format!("cannot write what packets do, to {}: {why}", args.out.display()))
+    })?;
+    Ok(paths)
 }
 
 fn usage(problem: impl std::fmt::Display) -> Error {
