@@ -2,8 +2,8 @@
 //! acknowledgement comes in. Everything beside the transport answers at once.
 //!
 //! `cargo bench -p pinion-nanopu --bench transport -- KIND ROUNDS` goes that many rounds with a transport of
-//! that kind (`ndp`, `p4`, …), each four packets through its pipelines: `tests/speed/transport.py` counts
-//! the host instructions of that. Without a kind the time of a round is told of those that are compared.
+//! that kind (`ndp`, `p4`, …; `p4/NAME` for programs of `sdk/p4`), each four packets through its pipelines, or two of
+//! one that acknowledges nothing: `tests/speed/run.py transport` counts the host instructions of that. Without a kind the time of a round is told of those that are compared.
 
 use std::path::Path;
 use std::time::Instant;
@@ -51,7 +51,12 @@ impl Externs for Nic {
 fn transport(kind: &str) -> Box<dyn Transport> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::env::set_current_dir(&root).expect("the folder of the sources");
-    let overrides = [format!("transport.kind={kind}")];
+    let (kind, programs) = kind.split_once('/').unwrap_or((kind, ""));
+    let mut overrides = vec![format!("transport.kind={kind}")];
+    if !programs.is_empty() {
+        let parts = ["ingress", "egress"];
+        overrides.extend(parts.map(|it| format!("transport.{it}=sdk/p4/{programs}/{it}.p4")));
+    }
     let machine: Machine =
         pinion_sim::config::load_file(&root.join("machines/nanopu.toml"), &overrides)
             .expect("the published machine, and a kind that it has")
@@ -72,12 +77,14 @@ fn rounds(kind: &str, rounds: u32) -> u64 {
     let here = Address { ip: 0x0a00_0002, ..Address::default() };
     let there = Address { ip: 0x0a00_0001, ..Address::default() };
     let (mut nic, mut frame) = (Nic::default(), Vec::new());
+    // A context is a port of UDP's.
+    let dst_context = if kind.ends_with("udp") { 47_002 } else { 2 };
     for round in 0..rounds {
         let message = Outgoing {
             tx_msg_id: (round % 127) as u16,
             dst_ip: here.ip,
             src_context: 1,
-            dst_context: 2,
+            dst_context,
             msg_len: 8,
             ..Outgoing::default()
         };

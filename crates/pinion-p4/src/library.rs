@@ -2,7 +2,7 @@
 //! `xsa.p4`, `lnic.p4`, headers of protocols), which lie in `sdk/p4` of a checkout.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::preprocessor::Files;
 
@@ -44,18 +44,34 @@ fn reason(error: &std::io::Error) -> String {
     }
 }
 
+/// Gives where a file lies that is named in another one.
+fn beside(name: &str, from: Option<&str>) -> PathBuf {
+    from.map(Path::new).and_then(Path::parent).unwrap_or(Path::new("")).join(name)
+}
+
 impl Files for Library {
     fn read(&self, name: &str, from: Option<&str>, own: bool) -> Result<(String, String), String> {
         if own {
-            let beside = from.map(Path::new).and_then(Path::parent).unwrap_or(Path::new(""));
-            let path = beside.join(name);
+            let path = beside(name, from);
             match fs::read_to_string(&path) {
                 Ok(text) => return Ok((path.to_string_lossy().into_owned(), text)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(reason(&error)),
             }
+        }
+        Shipped.read(name, from, own)
+    }
+}
+
+/// Reads files of the library alone, whatever lies in the folder at hand.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shipped;
+
+impl Files for Shipped {
+    fn read(&self, name: &str, from: Option<&str>, own: bool) -> Result<(String, String), String> {
+        if own {
             // A file of the library includes others beside it.
-            if let Ok(found) = shipped(&path.to_string_lossy()) {
+            if let Ok(found) = shipped(&beside(name, from).to_string_lossy()) {
                 return Ok(found);
             }
             if from.is_none() {

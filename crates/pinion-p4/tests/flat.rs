@@ -4,6 +4,7 @@
 mod support;
 
 use pinion_p4::flat::{Flat, Interface, Packet, Rejected, Units, Words, index};
+use pinion_p4::lnic::Pipelines;
 use pinion_p4::program::{
     Key, Program, Slot, Step, StepKind, Target, Value, ValueKind, binary, mask, unary,
 };
@@ -374,4 +375,60 @@ fn what_nobody_reads_costs_nothing() {
     let flat = Flat::compile(&egress.program.unwrap(), &interface).unwrap();
     let [parser, control] = flat.operations();
     assert!(parser <= 1 && control <= 9, "{parser} and {control} operations");
+}
+
+#[test]
+fn a_byte_whose_bits_are_asked_for_goes_every_way() {
+    let set = |bit: u32| format!("(hdr.eth.dst & {bit}) != 0");
+    let [one, two, four, sixteen] = [1, 2, 4, 16].map(set);
+    let text = program(
+        "",
+        &format!(
+            "smeta.reason = 0;
+            if ({one}) {{
+                smeta.reason = {sixteen} ? 8w1 : 2;
+            }} else {{
+                smeta.reason = 3;
+                if ({two}) {{ smeta.reason = smeta.reason + 4; }}
+                if ({four}) {{ smeta.reason = smeta.reason + 8; }}
+                if ({two} && !({sixteen})) {{ smeta.reason = smeta.reason + 16; }}
+            }}"
+        ),
+    );
+    let checked = check(&text);
+    let said = checked.found.to_text(&checked.sources, false);
+    let checked = checked.program.unwrap_or_else(|| panic!("{said}"));
+    let find = |name: &str| checked.find(name).unwrap();
+    let reason = [find("smeta.reason")];
+    let interface = Interface {
+        fields: &[(find("hdr.eth.dst"), 0)],
+        record_bytes: 80,
+        valid: &[0],
+        decided: &reason,
+        ..Interface::default()
+    };
+    let flat = Flat::compile(&checked, &interface).unwrap();
+    let mut packet = Packet::new(&flat);
+    for byte in 0..=u8::MAX {
+        let is = |bit: u8| byte & bit != 0;
+        let also = |holds: bool, more: u64| if holds { more } else { 0 };
+        let expected = match is(1) {
+            true => 2 - u64::from(is(16)),
+            false => 3 + also(is(2), 4) + also(is(4), 8) + also(is(2) && !is(16), 16),
+        };
+        let mut record = [0; 80];
+        record[5] = byte;
+        packet.process(&flat, &record, &mut Alike(&checked), &mut Vec::new());
+        assert_eq!(packet.get(flat.decided(reason[0]).unwrap()), expected, "{byte:#x}");
+    }
+}
+
+#[test]
+fn what_the_nic_says_of_a_packet_is_sent_as_it_is() {
+    // The others say something else, or not always the same.
+    let wanted = [("ndp", Some(64)), ("homa", None), ("raw", None), ("udp", None), ("vxlan", None)];
+    for (name, bytes) in wanted {
+        let programs = Pipelines::shipped(name).unwrap_or_else(|(_, why)| panic!("{why}"));
+        assert_eq!(programs.egress.flat.sends_record(), bytes, "{name}");
+    }
 }

@@ -176,6 +176,7 @@ impl<'p> Compiler<'p> {
                     && let Some(bits) = self.graph.as_constant(bits)
                 {
                     if let Some((at, mask)) = self.in_byte(state, value, bits) {
+                        self.note_byte(value, bits, (at, mask));
                         return match if_equal {
                             true => Op::JumpIfByteClear { at, mask, to: 0 },
                             false => Op::JumpIfByteAny { at, mask, to: 0 },
@@ -216,6 +217,16 @@ impl<'p> Compiler<'p> {
         match wanted {
             true => Op::JumpIfZero { condition, to: 0 },
             false => Op::JumpIfSet { condition, to: 0 },
+        }
+    }
+
+    /// Takes note of a bit of the packet that is asked for.
+    fn note_byte(&mut self, value: NodeId, bits: u128, (at, mask): (u16, u8)) {
+        if let Kind::Field(bit) = self.graph.get(value).kind {
+            let asked = Asked { at, mask, bit, width: self.graph.width(value), bits };
+            if mask.is_power_of_two() && !self.asked.contains(&asked) {
+                self.asked.push(asked);
+            }
         }
     }
 
@@ -322,6 +333,63 @@ impl<'p> Compiler<'p> {
     /// Lets a jump lead here.
     pub(super) fn land(&mut self, jump: usize) {
         land(&mut self.ops, jump);
+    }
+}
+
+/// A bit of the packet that is asked for: of a byte, and of the field that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub at: u16,
+    pub mask: u8,
+    bit: u32,
+    width: u32,
+    bits: u128,
+}
+
+impl<'p> Compiler<'p> {
+    /// Follows the control once for each value that bits of a byte may have, as far as it asks for them: where it
+    /// goes by several, the byte is looked at once.
+    pub(super) fn by_byte(&mut self, begin: &State, asked: &[Asked]) {
+        let Some(first) = asked.first() else { return };
+        let splits = self.splits;
+        let table = beside(&mut self.flat.switches, [0; 256]);
+        self.ops.push(Op::Switch { at: first.at, table });
+        for asked in asked {
+            let field = self.graph.number(Kind::Field(asked.bit), asked.width);
+            let bits = self.graph.constant(asked.bits, asked.width);
+            let masked = self.graph.binary(Binary::And, field, bits, asked.width);
+            self.told.push(masked);
+        }
+        // By value of all bits: whether there is a way for it.
+        let mut is_done = vec![false; 1 << asked.len()];
+        for set in 0..is_done.len() {
+            if is_done[set] {
+                continue;
+            }
+            let start = self.ops.len().min(usize::from(u16::MAX)) as u16;
+            let mut state = begin.clone();
+            for (n, (asked, masked)) in asked.iter().zip(self.told.clone()).enumerate() {
+                let value = if set >> n & 1 != 0 { asked.bits } else { 0 };
+                let value = self.graph.constant(value, asked.width);
+                state.facts.push((masked, value));
+            }
+            (self.splits, self.looked) = (splits, 0);
+            self.walk(state, &self.program.control, None);
+            // Bits that nobody looked at may be anything.
+            for (other, is_done) in is_done.iter_mut().enumerate() {
+                *is_done |= (other ^ set) & self.looked == 0;
+            }
+            let mask_of = |bits: usize| {
+                let chosen = asked.iter().enumerate().filter(|(n, _)| bits >> n & 1 != 0);
+                chosen.fold(0, |all, (_, asked)| all | asked.mask)
+            };
+            let (looked, wanted) = (mask_of(self.looked), mask_of(set & self.looked));
+            for (value, to) in (0..=u8::MAX).zip(&mut self.flat.switches[usize::from(table)]) {
+                if value & looked == wanted {
+                    *to = start;
+                }
+            }
+        }
     }
 }
 

@@ -5,12 +5,19 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::branch::Asked;
 use super::{Flat, Interface, Op, Register, Site};
 use crate::graph::{Graph, Kind, NodeId};
 use crate::program::{Program, Slot, Step, StepKind, Value, ValueKind, visit};
 
 /// Places where ways may part for good.
 const MOST_SPLITS: u32 = 48;
+/// Bits of the first byte that a control asks about, of which a table is made: fewer are asked one by one, more
+/// would make too many ways.
+const LEAST_ASKED: usize = 2;
+const MOST_ASKED: usize = 5;
+/// Operations of a control with such a table, at most.
+const MOST_SWITCHED: usize = 4096;
 /// Operators on top of each other that wait until somebody wants their value.
 pub(super) const DEEPEST: u32 = 24;
 
@@ -99,6 +106,11 @@ pub(super) struct Compiler<'p> {
     pub(super) depth: u32,
     /// There are more registers than fit.
     pub(super) is_full: bool,
+    /// Bits of the packet that ways part by.
+    pub(super) asked: Vec<Asked>,
+    /// Such bits whose values are told when the control begins, and those that were looked at since.
+    pub(super) told: Vec<NodeId>,
+    pub(super) looked: usize,
 }
 
 impl Flat {
@@ -108,8 +120,22 @@ impl Flat {
     /// The program has more operations or values than fit.
     pub fn compile(program: &Program, interface: &Interface) -> Result<Self, String> {
         // Ways that stay apart make faster and longer programs.
-        Compiler::compile(program, interface, MOST_SPLITS)
-            .or_else(|_| Compiler::compile(program, interface, 0))
+        let plain = Compiler::compile(program, interface, MOST_SPLITS, &[]);
+        let Ok((flat, mut asked)) = plain else {
+            return Compiler::compile(program, interface, 0, &[]).map(|(flat, _)| flat);
+        };
+        let Some(Op::JumpIfByteClear { at: first, .. } | Op::JumpIfByteAny { at: first, .. }) =
+            flat.control.first()
+        else {
+            return Ok(flat);
+        };
+        asked.retain(|asked| asked.at == *first);
+        if !(LEAST_ASKED..=MOST_ASKED).contains(&asked.len()) {
+            return Ok(flat);
+        }
+        let switched = Compiler::compile(program, interface, MOST_SPLITS, &asked);
+        let switched = switched.ok().filter(|(it, _)| it.control.len() <= MOST_SWITCHED);
+        Ok(switched.map_or(flat, |(switched, _)| switched))
     }
 }
 
@@ -118,7 +144,8 @@ impl<'p> Compiler<'p> {
         program: &'p Program,
         interface: &'p Interface<'p>,
         splits: u32,
-    ) -> Result<Flat, String> {
+        asked: &[Asked],
+    ) -> Result<(Flat, Vec<Asked>), String> {
         let mut compiler = Self {
             program,
             interface,
@@ -138,17 +165,24 @@ impl<'p> Compiler<'p> {
             unique: 0,
             depth: 0,
             is_full: false,
+            asked: Vec::new(),
+            told: Vec::new(),
+            looked: 0,
         };
         compiler.find_flags();
         compiler.reserve();
         let begin = compiler.control_state();
-        compiler.walk(begin, &program.control, None);
+        match asked {
+            [] => _ = compiler.walk(begin, &program.control, None),
+            asked => compiler.by_byte(&begin, asked),
+        }
         compiler.flat.control = std::mem::take(&mut compiler.ops);
         compiler.block = Block::Parser;
         compiler.splits = splits;
         compiler.parser();
         compiler.flat.parser = std::mem::take(&mut compiler.ops);
-        compiler.finish()
+        let asked = std::mem::take(&mut compiler.asked);
+        compiler.finish().map(|flat| (flat, asked))
     }
 
     fn finish(mut self) -> Result<Flat, String> {

@@ -3,8 +3,9 @@
 use super::compile::{Compiler, State};
 use super::send::{Copied, Plan, Put};
 use super::wide::{Operand, WideKind, WideOp, put_bits};
-use super::{Op, Register};
-use crate::graph::Kind;
+use super::{Op, Register, Said, SaidValue};
+use crate::graph::{Kind, NodeId};
+use crate::program::{Binary, mask};
 
 impl Compiler<'_> {
     /// Takes a header out of the packet: its fields are loaded when somebody wants them.
@@ -67,13 +68,17 @@ impl Compiler<'_> {
         }
         let mut plan = Plan { length: bytes as usize, ..Plan::default() };
         plan.bytes.resize(bytes as usize + 8, 0);
+        plan.constant.resize(plan.bytes.len(), 0);
         plan.same.resize(plan.bytes.len() / 8, 0);
         let mut bit = 0;
         for node in sent {
             let (node, width) = (self.known(state, node), self.graph.width(node));
             let kind = self.graph.get(node).kind;
-            if let Kind::Constant(value) = kind {
+            if self.is_said(state, node, bit) {
+                (bit / 8..(bit + width) / 8).for_each(|byte| plan.copy(byte, byte));
+            } else if let Kind::Constant(value) = kind {
                 put_bits(&mut plan.bytes, bit as usize, width as usize, value);
+                put_bits(&mut plan.constant, bit as usize, width as usize, mask(u128::MAX, width));
             } else if let Kind::Field(from) = kind
                 && (from % 8, bit % 8, width % 8) == (0, 0, 0)
             {
@@ -91,6 +96,7 @@ impl Compiler<'_> {
             }
             bit += width;
         }
+        plan.leave_constants(self.interface.said);
         plan.shorten();
         self.flat.plans.push(plan);
         let plan = (self.flat.plans.len() - 1).min(usize::from(u16::MAX)) as u16;
@@ -98,7 +104,77 @@ impl Compiler<'_> {
     }
 }
 
+impl Compiler<'_> {
+    /// Tells whether the record says this value at the bit from which it is sent.
+    fn is_said(&mut self, state: &State, node: NodeId, bit: u32) -> bool {
+        let width = self.graph.width(node);
+        let said = self.interface.said.iter().filter(|said| (said.bit, said.width) == (bit, width));
+        bit % 8 == 0
+            && width % 8 == 0
+            && said.into_iter().any(|said| {
+                let is_same = match said.value {
+                    SaidValue::Number(value) => self.graph.as_constant(node) == Some(value),
+                    SaidValue::Field(at) => self.graph.get(node).kind == Kind::Field(at),
+                    SaidValue::Sum(at, number) => self.is_sum(node, at, number),
+                };
+                is_same && said.when.is_none_or(|(bit, is_set)| self.is_bit(state, bit, is_set))
+            })
+    }
+
+    /// Tells whether a value is the sum of a field and a number.
+    fn is_sum(&self, node: NodeId, at: u32, number: u128) -> bool {
+        let Kind::Binary(Binary::Add, one, other) = self.graph.get(node).kind else { return false };
+        let is = |field, constant| {
+            self.graph.get(field).kind == Kind::Field(at)
+                && self.graph.as_constant(constant) == Some(number)
+        };
+        is(one, other) || is(other, one)
+    }
+
+    /// Tells whether a bit of the record is known to be set, or not to be.
+    fn is_bit(&mut self, state: &State, bit: u32, is_set: bool) -> bool {
+        let fields = self
+            .interface
+            .fields
+            .iter()
+            .map(|(slot, first)| (*first, self.program.slots[*slot as usize].width));
+        let Some((first, width)) =
+            fields.into_iter().find(|(first, width)| (*first..first + width).contains(&bit))
+        else {
+            return false;
+        };
+        let field = self.graph.number(Kind::Field(first), width);
+        let mask = self.graph.constant(1 << (first + width - 1 - bit), width);
+        let zero = self.graph.constant(0, width);
+        let masked = self.graph.binary(Binary::And, field, mask, width);
+        [(Binary::Unequal, is_set), (Binary::Equal, !is_set)].into_iter().any(
+            |(operator, holds)| {
+                let test = self.graph.binary(operator, masked, zero, 1);
+                let test = self.known(state, test);
+                self.graph.as_constant(test) == Some(holds.into())
+            },
+        )
+    }
+}
+
 impl Plan {
+    /// Leaves bytes to the record that are always the same and that it has anyway.
+    fn leave_constants(&mut self, said: &[Said]) {
+        let mut always = vec![0; self.bytes.len()];
+        for said in said.iter().filter(|said| said.when.is_none()) {
+            let SaidValue::Number(value) = said.value else { continue };
+            if said.bit + said.width <= 8 * always.len() as u32 {
+                put_bits(&mut always, said.bit as usize, said.width as usize, value);
+                let bytes = said.bit as usize / 8..(said.bit + said.width) as usize / 8;
+                let is_sent = bytes.clone().all(|byte| self.constant[byte] == u8::MAX);
+                if is_sent && self.bytes[bytes.clone()] == always[bytes.clone()] {
+                    self.bytes[bytes.clone()].fill(0);
+                    bytes.for_each(|byte| self.copy(byte as u32, byte as u32));
+                }
+            }
+        }
+    }
+
     fn put(&mut self, bit: u32, width: u32, register: Register) {
         self.puts.extend(Put::parts(bit, width, register, self.bytes.len()));
     }

@@ -179,6 +179,11 @@ enum Op {
         key: u16,
         to: u16,
     },
+    /// Goes on where a [table](Flat::switches) says for a byte of the packet.
+    Switch {
+        at: u16,
+        table: u16,
+    },
     /// Counts a read of what is not there if a register is zero.
     Watch {
         flag: Register,
@@ -281,10 +286,37 @@ pub struct Interface<'a> {
     pub fields: &'a [(Slot, u32)],
     /// Bytes of the record.
     pub record_bytes: u32,
+    /// What the record says where headers have it that are usual: a program whose headers say it there, too, sends
+    /// these bytes as they are.
+    pub said: &'a [Said],
     /// Headers that are valid when the control begins.
     pub valid: &'a [u32],
     /// The deparser's headers are sent.
     pub deparses: bool,
+}
+
+/// A value that stands in the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    /// Its first bit there.
+    pub bit: u32,
+    /// Its bits.
+    pub width: u32,
+    /// What it is.
+    pub value: SaidValue,
+    /// The bit of the record that has to be set for it, or not to be.
+    pub when: Option<(u32, bool)>,
+}
+
+/// What a value in the record is.
+#[derive(Clone, Copy, Debug)]
+pub enum SaidValue {
+    /// A number.
+    Number(u128),
+    /// The field at another bit.
+    Field(u32),
+    /// The sum of the field at another bit and a number.
+    Sum(u32, u128),
 }
 
 /// A place of the program that asks an extern.
@@ -321,6 +353,8 @@ pub struct Flat {
     bits: Vec<SomeBits>,
     /// Masks of eight bytes, and what they have under them.
     keys: Vec<[u64; 2]>,
+    /// By byte: the operation that comes next.
+    switches: Vec<[u16; 256]>,
     plans: Vec<send::Plan>,
     /// Control and deparser, if they are that simple.
     sending: Option<send::Sending>,

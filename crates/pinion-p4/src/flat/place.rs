@@ -100,6 +100,15 @@ impl<'p> Compiler<'p> {
         }
     }
 
+    /// Gives what tests have told of a value.
+    fn fact(&mut self, state: &State, node: NodeId) -> Option<NodeId> {
+        let (_, value) = state.facts.iter().rfind(|(known, _)| *known == node)?;
+        if let Some(told) = self.told.iter().position(|told| *told == node) {
+            self.looked |= 1 << told;
+        }
+        Some(*value)
+    }
+
     fn resolve(
         &mut self,
         state: &State,
@@ -107,9 +116,8 @@ impl<'p> Compiler<'p> {
         deepest: u32,
         done: &mut HashMap<NodeId, NodeId>,
     ) -> NodeId {
-        let fact = |node| state.facts.iter().rfind(|(known, _)| *known == node);
-        if let Some((_, value)) = fact(node) {
-            return *value;
+        if let Some(value) = self.fact(state, node) {
+            return value;
         }
         if let Some(known) = done.get(&node) {
             return *known;
@@ -121,7 +129,7 @@ impl<'p> Compiler<'p> {
         let resolved: Vec<NodeId> =
             operands.iter().map(|of| self.resolve(state, *of, deepest - 1, done)).collect();
         let known = self.graph.with(node, &operands, &resolved);
-        let known = fact(known).map_or(known, |(_, value)| *value);
+        let known = self.fact(state, known).unwrap_or(known);
         done.insert(node, known);
         known
     }

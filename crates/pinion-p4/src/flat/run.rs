@@ -233,6 +233,10 @@ impl Packet {
                         jump!(to);
                     }
                 }
+                Op::Switch { at, table } => {
+                    let byte = bytes[base + usize::from(at)];
+                    jump!(flat.switches[usize::from(table)][usize::from(byte)]);
+                }
                 Op::Watch { flag, site } => note(&mut self.missed, site, word!(flag)),
                 Op::Need { bytes: count } => {
                     if base + usize::from(count) > bytes.len() {

@@ -14,6 +14,8 @@ pub(super) struct Plan {
     pub(super) bytes: Vec<u8>,
     /// How many of these are sent.
     pub(super) length: usize,
+    /// By byte: bits that are always the same.
+    pub(super) constant: Vec<u8>,
     /// By eight bytes: those that are the record's in the same place, all ones.
     pub(super) same: Vec<u64>,
     pub(super) copies: Vec<Copied>,
@@ -44,6 +46,14 @@ impl Plan {
         bytes.copy_from_slice(&self.bytes);
         same.copy_from_slice(&self.same);
         self.short = Some(short);
+    }
+
+    /// Tells whether the record is sent as it is.
+    fn is_record(&self) -> bool {
+        let is_same = |byte: usize| {
+            self.same.get(byte / 8).is_some_and(|word| word.to_ne_bytes()[byte % 8] == u8::MAX)
+        };
+        self.copies.is_empty() && self.puts.is_empty() && (0..self.length).all(is_same)
     }
 }
 
@@ -208,6 +218,14 @@ impl Flat {
         }
         out.truncate(start + plan.length);
         true
+    }
+
+    /// Gives the bytes of the record that are sent as they are, if the program does nothing else.
+    pub fn sends_record(&self) -> Option<usize> {
+        let ways = &self.sending.as_ref()?.ways;
+        let plans = ways.each_ref().map(|way| &self.plans[usize::from(way.plan)]);
+        let length = plans[0].length;
+        plans.iter().all(|plan| plan.is_record() && plan.length == length).then_some(length)
     }
 
     /// Finds out whether the program is as simple as that.

@@ -1,6 +1,6 @@
 //! What fields of programs mean: those of headers that others look at, those of metadata, parameters.
 
-use crate::flat::{Flat, Packet, Register};
+use crate::flat::{Flat, Packet, Register, Said, SaidValue};
 use crate::program::{Program, Slot};
 
 /// Fields of a frame that others than the program look at.
@@ -60,6 +60,10 @@ pub const HEAD_BYTES: usize = 64;
 /// number the message has, how many bytes are behind the headers, and, in a byte each, whether the packet
 /// begins a message and whether it was sent before.
 pub const RECORD_CREDIT: usize = 64;
+/// Where the record says which use of its number the message has.
+pub const RECORD_GENERATION: usize = 66;
+/// Where the record says how many bytes are behind the headers.
+pub const RECORD_PAYLOAD: usize = 68;
 /// Where the record says which priority a grant gives.
 pub const RECORD_RANK: usize = 72;
 
@@ -79,13 +83,46 @@ pub(super) const EGRESS: [(&str, u32); 20] = [
     ("meta.buf_size_class", 8 * 48),
     ("meta.credit", 8 * RECORD_CREDIT as u32),
     ("meta.grant_offset", 8 * RECORD_CREDIT as u32),
-    ("meta.generation", 8 * 66),
-    ("meta.payload_len", 8 * 68),
+    ("meta.generation", 8 * RECORD_GENERATION as u32),
+    ("meta.payload_len", 8 * RECORD_PAYLOAD as u32),
     ("meta.is_new_msg", 8 * 71 - 1),
     ("meta.is_rtx", 8 * 72 - 1),
     ("meta.grant_prio", 8 * RECORD_RANK as u32),
     ("meta.rank", 8 * RECORD_RANK as u32),
 ];
+
+/// Bytes of a frame's headers from IPv4 on, where the NIC's own transports have them.
+const IP_HEADERS_BYTES: u128 = 50;
+/// The bit of [`RECORD_BYTES`] that is set for data.
+const IS_DATA: u32 = 8 * 35 - 1;
+
+/// Lists what the egress program's record says as frames of the NIC's own transports do (`Header::write`), beside
+/// fields: what never changes, the length that IPv4 gives, and where NDP has what `credit` and
+/// `generation` say. `protocol` is the program's own.
+pub(super) fn said(protocol: u8) -> Vec<Said> {
+    let mut said = Vec::new();
+    let mut say = |byte: u32, bytes: u32, value, when| {
+        said.push(Said { bit: 8 * byte, width: 8 * bytes, value, when });
+    };
+    // Ethernet's type, version and type of service of IPv4.
+    for (byte, value) in [(12, 0x08), (13, 0x00), (14, 0x45), (15, 0)] {
+        say(byte, 1, SaidValue::Number(value), None);
+    }
+    say(16, 2, SaidValue::Sum(8 * RECORD_PAYLOAD as u32, IP_HEADERS_BYTES), None);
+    // Identification, fragment, time to live, protocol, no checksum.
+    for (byte, value) in (18..).zip([0, 1, 0, 0, 64, protocol, 0, 0]) {
+        say(byte, 1, SaidValue::Number(value.into()), None);
+    }
+    for byte in 49..62 {
+        say(byte, 1, SaidValue::Number(0), None);
+    }
+    let (credit, generation) = (8 * RECORD_CREDIT as u32, 8 * RECORD_GENERATION as u32);
+    say(42, 2, SaidValue::Field(generation), Some((IS_DATA, true)));
+    say(62, 2, SaidValue::Number(0), Some((IS_DATA, true)));
+    say(42, 2, SaidValue::Field(credit), Some((IS_DATA, false)));
+    say(62, 2, SaidValue::Field(generation), Some((IS_DATA, false)));
+    said
+}
 
 /// Bytes of a frame at which fields stand that others look at; beyond its end for those it has not.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::flat::{Flat, Interface, Register};
-use crate::library::Library;
+use crate::library::{Library, Shipped};
+use crate::preprocessor::Files;
 use crate::program::{Program, Slot, StepKind, TableShape, ValueKind, visit};
 use crate::source::Sources;
 use crate::stages::fewest_headers;
@@ -27,7 +28,7 @@ use alone::Told;
 use bind::Units;
 use bound::at_sites;
 use event::Handler;
-use fields::{EGRESS, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes, parameters};
+use fields::{EGRESS, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes, parameters, said};
 use places::Head;
 use unit::{Unit, normal};
 
@@ -143,9 +144,8 @@ struct Read {
 }
 
 /// Reads a program.
-fn read(name: &str) -> Result<Read, String> {
-    let checked =
-        crate::load(name, &Library).map_err(|why| format!("cannot read {name}: {why}"))?;
+fn read(name: &str, files: &dyn Files) -> Result<Read, String> {
+    let checked = crate::load(name, files).map_err(|why| format!("cannot read {name}: {why}"))?;
     if checked.found.errors() > 0 {
         return Err(format!(
             "{name} is no program:\n\n{}",
@@ -180,13 +180,7 @@ impl Pipelines {
         egress: &str,
         tables: Option<&str>,
     ) -> Result<Self, (&'static str, String)> {
-        let ingress = (ingress, Ingress::load(ingress).map_err(|why| ("transport.ingress", why))?);
-        let before = ingress.1.tables.len();
-        let egress =
-            (egress, Egress::load(egress, before).map_err(|why| ("transport.egress", why))?);
-        let mut both =
-            Self { ingress: ingress.1, egress: egress.1, changes: Vec::new(), changes_text: None };
-        let (ingress, egress) = (ingress.0, egress.0);
+        let mut both = Self::read([ingress, egress], &Library)?;
         if let Some(file) = tables {
             let (changes, text) = both.entries(file).map_err(|why| ("transport.tables", why))?;
             (both.changes, both.changes_text) = (changes, Some(text));
@@ -199,6 +193,26 @@ impl Pipelines {
             return Err(("transport.egress", why));
         }
         Ok(both)
+    }
+
+    /// Reads the two programs of this name that Pinion comes with.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn shipped(name: &str) -> Result<Self, (&'static str, String)> {
+        let files = ["ingress", "egress"].map(|part| format!("sdk/p4/{name}/{part}.p4"));
+        Self::read(files.each_ref().map(String::as_str), &Shipped)
+    }
+
+    fn read(
+        [ingress, egress]: [&str; 2],
+        files: &dyn Files,
+    ) -> Result<Self, (&'static str, String)> {
+        let ingress = Ingress::load(ingress, files).map_err(|why| ("transport.ingress", why))?;
+        let before = ingress.tables.len();
+        let egress =
+            Egress::load(egress, files, before).map_err(|why| ("transport.egress", why))?;
+        Ok(Self { ingress, egress, changes: Vec::new(), changes_text: None })
     }
 
     /// Lists all tables, those of the ingress program first.
@@ -244,8 +258,8 @@ impl Pipelines {
 }
 
 impl Ingress {
-    fn load(name: &str) -> Result<Self, String> {
-        let read = read(name)?;
+    fn load(name: &str, files: &dyn Files) -> Result<Self, String> {
+        let read = read(name, files)?;
         let program = &read.program;
         let mut bound = Units::default();
         let units = bound.bind(&read, program)?;
@@ -306,6 +320,7 @@ impl Ingress {
             decided: &decided,
             known: &known,
             unread: &unread,
+            said: &[],
             deparses,
         })?;
         let asked = program.externs.iter().position(|e| normal(&e.name) == "getrxmsginfo");
@@ -343,8 +358,8 @@ impl Ingress {
 }
 
 impl Egress {
-    fn load(name: &str, before: usize) -> Result<Self, String> {
-        let read = read(name)?;
+    fn load(name: &str, files: &dyn Files, before: usize) -> Result<Self, String> {
+        let read = read(name, files)?;
         let program = &read.program;
         let mut bound = Units { before, ..Units::default() };
         let units = bound.bind(&read, program)?;
@@ -397,21 +412,23 @@ impl Egress {
             .filter_map(|(name, bit)| Some((program.find(&format!("meta.{name}"))?, *bit)));
         let fields: Vec<(Slot, u32)> = told.collect();
         let window = alone::written(program, "meta.meta.window");
+        let at = program_slot_at(program, PROTOCOL_OFFSET);
+        let protocol = protocol_fields.iter().find(|(slot, _)| Some(*slot) == at);
+        let protocol = protocol.map_or(0, |(_, value)| *value);
         let interface = Interface {
             inputs: &inputs,
             decided: window.as_slice(),
             fields: &fields,
             record_bytes: RECORD_BYTES as u32,
+            said: &said(protocol),
             deparses: true,
             ..Interface::default()
         };
         let (flat, watched) = read.compile(&interface)?;
-        let at = program_slot_at(program, PROTOCOL_OFFSET);
-        let protocol = protocol_fields.iter().find(|(slot, _)| Some(*slot) == at);
         Ok(Self {
             parameters: Parameters::of(program, &flat),
             header_bytes,
-            protocol: protocol.map_or(0, |(_, value)| *value),
+            protocol,
             window: window.and_then(|slot| flat.decided(slot)),
             watched,
             text: read.sources.merged(),

@@ -199,8 +199,9 @@ pub struct Start {
     pub cancel: Place,
 }
 
-/// A unit that an extern stands for.
+/// A unit that an extern stands for. Its kind is a byte of its own, so that it is found at once.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub enum Unit {
     /// Reassembly: which message?
     Lookup(Lookup),

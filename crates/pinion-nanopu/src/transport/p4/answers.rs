@@ -4,7 +4,10 @@ use pinion_net::frame::internet_checksum;
 use pinion_net::frame::lnic::{Flags, Header};
 use pinion_p4::flat::{Flat, REGISTERS, Units, Words};
 
-use crate::transport::{ControlRequest, Credit, Delivered, Externs, MAX_PACKETS, Refusal};
+use crate::Cycle;
+use crate::transport::{
+    ControlRequest, Credit, Delivered, DropReason, Externs, MAX_PACKETS, MessageInfo, Refusal,
+};
 use pinion_p4::lnic::kept::{Fields, Kept};
 use pinion_p4::lnic::unit::{Answer, Arrived, Lookup, Place, Priority, Sum, Unit, Wish};
 
@@ -80,10 +83,10 @@ pub(super) struct Answers<'a> {
     externs: &'a mut dyn Externs,
     /// Priority that the packet grants, which goes to packetization with its credit.
     priority: u8,
-    /// Reassembly was asked.
-    pub(super) asked: bool,
-    /// What it said: the message, or why it does not take the packet.
-    pub(super) taken: Option<Result<u16, Refusal>>,
+    /// What reassembly said if it was asked: the message, or why it does not take the packet.
+    pub(super) taken: Option<Result<u16, DropReason>>,
+    /// The cycle in which requests take effect.
+    at: Cycle,
 }
 
 impl<'a> Answers<'a> {
@@ -95,7 +98,8 @@ impl<'a> Answers<'a> {
         externs: &'a mut dyn Externs,
     ) -> Self {
         let priority = header.grant_priority;
-        Self { units, kept, header, externs, priority, asked: false, taken: None }
+        let at = externs.now();
+        Self { units, kept, header, externs, priority, taken: None, at }
     }
 
     #[inline(always)]
@@ -106,26 +110,27 @@ impl<'a> Answers<'a> {
             true => self.externs.message(self.header, is_trimmed),
             false => self.externs.message(&self.asked_for(fields, ask), is_trimmed),
         };
-        self.asked = true;
-        self.taken = Some(answer.map(|message| message.rx_id));
-        let refusal = answer.err();
-        let (is_known, is_finished) = refusal.as_ref().map_or((false, false), known);
-        let message = match answer {
-            Ok(message) | Err(Refusal::Duplicate { message }) => Some(message),
-            Err(_) => None,
-        };
-        let mut put = |place, value| put(registers, place, value);
-        put(fields.fail, refusal.is_some().into());
-        put(fields.rx_msg_id, message.map_or(0, |message| message.rx_id.into()));
-        put(fields.is_new_msg, message.is_some_and(|message| message.new).into());
-        put(fields.is_new_pkt, (!is_known).into());
-        // These take a while, and not every program reads them.
-        if fields.is_last_pkt.is_some() {
-            put(fields.is_last_pkt, message.is_some_and(|message| message.complete()).into());
+        match answer {
+            Ok(message) => {
+                self.taken = Some(Ok(message.rx_id));
+                tell(fields, registers, Some(message), [false; 3]);
+            }
+            Err(refusal) => self.refuse(fields, registers, refusal),
         }
-        put(fields.ack_no, message.map_or(0, |message| message.in_order().into()));
-        put(fields.is_finished_msg, is_finished.into());
-        put(fields.has_no_buffer, (refusal == Some(Refusal::NoBuffer)).into());
+    }
+
+    /// Tells a program that reassembly does not take its packet, and why.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, fields: &Lookup, registers: &mut Words, refusal: Refusal) {
+        self.taken = Some(Err(refusal.into()));
+        let (is_known, is_finished) = known(&refusal);
+        let message = match refusal {
+            Refusal::Duplicate { message } => Some(message),
+            _ => None,
+        };
+        tell(fields, registers, message, [true, is_known, is_finished]);
+        put(registers, fields.has_no_buffer, (refusal == Refusal::NoBuffer).into());
     }
 
     /// Puts the fields of a request into the packet's header.
@@ -151,7 +156,7 @@ impl<'a> Answers<'a> {
     fn delivered(&mut self, fields: &Arrived, ask: Fields) {
         let packets = ask.get(fields.delivered_pkts);
         let mut delivered = Delivered {
-            at: self.externs.now(),
+            at: self.at,
             tx_msg_id: ask.or(fields.tx_msg_id, self.header.tx_msg_id.into()) as u16,
             packet: MAX_PACKETS as u8,
             and_all_before: false,
@@ -185,7 +190,7 @@ impl<'a> Answers<'a> {
         let (again, more) = (ask.get(fields.rtx) != 0, ask.get(fields.update_credit) != 0);
         let own = self.header;
         self.externs.credit(Credit {
-            at: self.externs.now(),
+            at: self.at,
             tx_msg_id: ask.or(fields.tx_msg_id, own.tx_msg_id.into()) as u16,
             retransmit: again.then(|| ask.or(fields.rtx_pkt_offset, own.pkt_offset.into()) as u8),
             credit: more.then(|| ask.or(fields.new_credit, own.pull_offset.into()) as u16),
@@ -198,7 +203,7 @@ impl<'a> Answers<'a> {
         let flags = Flags(flag.unwrap_or(ask.get(fields.flags) as u8));
         let own = self.header;
         self.externs.control(ControlRequest {
-            at: self.externs.now(),
+            at: self.at,
             answers: if fields.is_known { *own } else { self.answered(fields, ask) },
             acknowledge: flags.has(Flags::ACK),
             negative: flags.has(Flags::NACK),
@@ -271,6 +276,31 @@ impl Units for Answers<'_> {
             Unit::Sum(_) => {}
         }
     }
+}
+
+/// Puts down what reassembly says of a packet: its message, and whether it is refused, came before, or belongs to a message
+/// that was delivered before.
+#[inline(always)]
+fn tell(
+    fields: &Lookup,
+    registers: &mut Words,
+    message: Option<MessageInfo>,
+    [fails, is_known, is_finished]: [bool; 3],
+) {
+    let mut put = |place, value| put(registers, place, value);
+    put(fields.fail, fails.into());
+    put(fields.rx_msg_id, message.map_or(0, |message| message.rx_id.into()));
+    put(fields.is_new_msg, message.is_some_and(|message| message.new).into());
+    put(fields.is_new_pkt, (!is_known).into());
+    // These take a while, and not every program reads them.
+    if fields.is_last_pkt.is_some() {
+        put(fields.is_last_pkt, message.is_some_and(|message| message.complete()).into());
+    }
+    if fields.ack_no.is_some() {
+        put(fields.ack_no, message.map_or(0, |message| message.in_order().into()));
+    }
+    put(fields.is_finished_msg, is_finished.into());
+    put(fields.has_no_buffer, 0);
 }
 
 /// Tells a refusal apart: whether the packet came before, and its message was delivered before.

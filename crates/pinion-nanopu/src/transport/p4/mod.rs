@@ -25,7 +25,7 @@ use pinion_p4::lnic::fields::{HEAD_BYTES, Parameters, RECORD_BYTES};
 use pinion_p4::lnic::kept::Kept;
 
 use self::answers::{Alone, Answers};
-use self::record::{addresses, egress_record, read_fields};
+use self::record::{addresses, egress_headers, egress_record, read_fields};
 use self::sent::{SEND_NOTHING, SEND_PACKET, send_out};
 use super::{
     Address, Change, ControlRules, Counts, DropReason, EventKind, Externs, Happening, Made,
@@ -75,6 +75,8 @@ pub struct P4 {
     /// All frames that the ingress program takes are laid out as NDP's, and nothing else is looked at before its
     /// control.
     is_plain: bool,
+    /// Frames of the egress program are what the NIC says of them, where its own transports say it.
+    sends_record: bool,
     /// What the control finds of the frame at hand: its first bytes, and zeros.
     head: [u8; RECORD_BYTES],
     /// By control of an event: its registers.
@@ -124,12 +126,14 @@ impl P4 {
             && numbers.control_port == 0
             && program.flat.is_line(LNIC_HEADER_BYTES)
             && !program.parameters.are_of_packets();
+        let sends_record = pipelines.egress.flat.sends_record() == Some(LNIC_HEADER_BYTES);
         let (is_again, is_new, is_dropped, window, made) = (false, false, false, None, None);
         Self {
             pipelines,
             ingress,
             egress,
             is_plain,
+            sends_record,
             head: [0; RECORD_BYTES],
             events,
             kept,
@@ -269,6 +273,36 @@ impl P4 {
         let payload = self.decide_alone(&told, frame, payload, &mut header)?;
         Ok((header, payload))
     }
+
+    /// Writes a frame of a program that does more than to send what the NIC says.
+    #[inline(never)]
+    fn write_any(&mut self, (header, payload, bytes): (&Header, &[u8], u16), frame: &mut Vec<u8>) {
+        let program = &self.pipelines.egress;
+        let is_data = header.flags.has(Flags::DATA);
+        let is_first = is_data && self.is_new;
+        let marks = [is_first, is_data && self.is_again];
+        let record = egress_record(header, program.protocol, bytes, marks);
+        let granted = self.granted.take().filter(|_| is_data);
+        (self.is_again, self.is_new) = (false, false);
+        let parameters = &program.parameters;
+        self.egress.set(parameters.packet_length, bytes.into());
+        if parameters.payload_sum.is_some() {
+            self.egress.set(parameters.payload_sum, u64::from(!internet_checksum(payload)));
+        }
+        let start = frame.len();
+        tell_time(&mut self.egress, &program.parameters, &self.kept[1]);
+        if !program.flat.send(&record, frame) {
+            let mut units =
+                Alone { units: &program.asked, kept: &mut self.kept[1], frame: &[], granted };
+            self.egress.process(&program.flat, &record, &mut units, frame);
+        }
+        let window = program.window.filter(|_| is_first);
+        self.window = window.map(|window| self.egress.get(window) as u16);
+        frame.extend_from_slice(payload);
+        if frame.len() < start + SHORTEST_FRAME_BYTES {
+            frame.resize(start + SHORTEST_FRAME_BYTES, 0);
+        }
+    }
 }
 
 impl Transport for P4 {
@@ -306,7 +340,7 @@ impl Transport for P4 {
         let mut answers = Answers::new(&program.asked, &mut self.kept[0], header, externs);
         let mut out = Vec::new();
         self.ingress.process(&program.flat, &self.head, &mut answers, &mut out);
-        let (asked, taken) = (answers.asked, answers.taken);
+        let taken = answers.taken;
         let send = program.send.map_or(SEND_NOTHING, |send| self.ingress.get(send));
         if send != SEND_NOTHING {
             send_out((&mut self.made, &mut self.kept[0]), send, out, payload);
@@ -315,15 +349,15 @@ impl Transport for P4 {
             }
         }
         let is_dropped = program.drop.is_some_and(|drop| self.ingress.get(drop) != 0);
-        match (is_dropped, asked, taken) {
-            (_, true, Some(Err(refusal))) => Verdict::Drop(refusal.into()),
-            (true, ..) => {
+        match (is_dropped, taken) {
+            (_, Some(Err(refusal))) => Verdict::Drop(refusal),
+            (true, _) => {
                 Self::reason(program, &self.ingress).map_or(Verdict::Consume, Verdict::Drop)
             }
-            (false, true, Some(Ok(rx_id))) => Verdict::Reassemble { rx_id },
-            (false, ..) if !program.has_reassembly => Verdict::Whole,
+            (false, Some(Ok(rx_id))) => Verdict::Reassemble { rx_id },
+            (false, None) if !program.has_reassembly => Verdict::Whole,
             // The program lets a packet through that it has asked nobody about.
-            (false, ..) => Verdict::Drop(DropReason::HeaderLies),
+            (false, None) => Verdict::Drop(DropReason::HeaderLies),
         }
     }
 
@@ -361,37 +395,13 @@ impl Transport for P4 {
 
     fn write(&mut self, header: &Header, payload: &[u8], frame: &mut Vec<u8>) {
         let program = &self.pipelines.egress;
-        let is_data = header.flags.has(Flags::DATA);
-        let (credit, generation) = match is_data {
-            true => (0, header.pull_offset),
-            false => (header.pull_offset, header.answers),
-        };
-        let payload_bytes = payload.len().min(usize::from(u16::MAX)) as u64;
-        let is_first = is_data && self.is_new;
-        let flags = u64::from(is_first) << 8 | u64::from(is_data && self.is_again);
-        let more =
-            u64::from(credit) << 48 | u64::from(generation) << 32 | payload_bytes << 16 | flags;
-        let record = egress_record(header, more);
-        let granted = self.granted.take().filter(|_| is_data);
-        (self.is_again, self.is_new) = (false, false);
-        let parameters = &program.parameters;
-        self.egress.set(parameters.packet_length, payload_bytes);
-        if parameters.payload_sum.is_some() {
-            self.egress.set(parameters.payload_sum, u64::from(!internet_checksum(payload)));
+        let bytes = payload.len().min(usize::from(u16::MAX)) as u16;
+        if self.sends_record {
+            frame.extend_from_slice(&egress_headers(header, program.protocol, bytes));
+            frame.extend_from_slice(payload);
+            return;
         }
-        let start = frame.len();
-        tell_time(&mut self.egress, &program.parameters, &self.kept[1]);
-        if !program.flat.send(&record, frame) {
-            let mut units =
-                Alone { units: &program.asked, kept: &mut self.kept[1], frame: &[], granted };
-            self.egress.process(&program.flat, &record, &mut units, frame);
-        }
-        let window = program.window.filter(|_| is_first);
-        self.window = window.map(|window| self.egress.get(window) as u16);
-        frame.extend_from_slice(payload);
-        if frame.len() < start + SHORTEST_FRAME_BYTES {
-            frame.resize(start + SHORTEST_FRAME_BYTES, 0);
-        }
+        self.write_any((header, payload, bytes), frame);
     }
 
     fn window(&mut self) -> Option<u16> {

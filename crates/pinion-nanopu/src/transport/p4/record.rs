@@ -1,10 +1,15 @@
 //! What the NIC and its programs say to each other of a frame. In: frames, or what is to become of one. Out: the
 //! header that the NIC goes by, and the record that the egress program goes by.
 
-use pinion_net::frame::lnic::{Flags, Header};
+use pinion_net::frame::ETHERNET_HEADER_BYTES;
+use pinion_net::frame::lnic::{Flags, Header, LNIC_HEADER_BYTES};
 use pinion_p4::flat::Packet;
 use pinion_p4::lnic::Ingress;
-use pinion_p4::lnic::fields::{RECORD_BYTES, Seen};
+use pinion_p4::lnic::fields::{
+    RECORD_BYTES, RECORD_CREDIT, RECORD_GENERATION, RECORD_PAYLOAD, RECORD_RANK, Seen,
+};
+
+use super::PLAIN_IPV4;
 
 /// Reads what stands in the same place of every frame that goes over IPv4.
 pub(super) fn addresses(frame: &[u8]) -> Header {
@@ -20,33 +25,58 @@ pub(super) fn addresses(frame: &[u8]) -> Header {
     header
 }
 
-/// Writes what the NIC says of a packet that is to go, as [`RECORD_BYTES`] says; `more` is what no header has.
+/// Writes what the NIC says of a packet that is to go where frames of its own transports say it: the beginning of
+/// the egress program's record.
 #[inline]
-pub(super) fn egress_record(header: &Header, more: u64) -> [u8; RECORD_BYTES] {
-    let mac = |[a, b, c, d, e, f]: [u8; 6]| u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
-    let (dst_mac, src_mac) = (mac(header.dst_mac), mac(header.src_mac));
-    let (src_ip, dst_ip) = (u64::from(header.src_ip), u64::from(header.dst_ip));
-    let (msg_len, flags) = (u64::from(header.msg_len), u64::from(header.flags.0));
-    let contexts = u64::from(header.src_context) << 24 | u64::from(header.dst_context) << 8;
-    let words: [u64; RECORD_BYTES / 8] = [
-        dst_mac << 16 | src_mac >> 32,
-        src_mac << 32,
-        0,
-        src_ip << 16 | dst_ip >> 16,
-        dst_ip << 48 | flags << 40 | contexts | msg_len >> 8,
-        msg_len << 56
-            | u64::from(header.pkt_offset) << 48
-            | u64::from(header.tx_msg_id) << 16
-            | u64::from(header.buf_ptr),
-        u64::from(header.buf_size_class) << 56,
-        0,
-        more,
-        u64::from(header.grant_priority) << 56,
-    ];
+pub(super) fn egress_headers(
+    header: &Header,
+    protocol: u8,
+    payload_bytes: u16,
+) -> [u8; LNIC_HEADER_BYTES] {
+    let mut head = [0; LNIC_HEADER_BYTES];
+    let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
+    let ip_bytes = (LNIC_HEADER_BYTES - ETHERNET_HEADER_BYTES) as u16;
+    let answers = if header.flags.has(Flags::DATA) { 0 } else { header.answers };
+    put(0, &header.dst_mac);
+    put(6, &header.src_mac);
+    put(12, &[0x08, 0x00, PLAIN_IPV4, 0]);
+    put(16, &ip_bytes.wrapping_add(payload_bytes).to_be_bytes());
+    put(18, &[0, 1, 0, 0, 64, protocol, 0, 0]);
+    put(26, &header.src_ip.to_be_bytes());
+    put(30, &header.dst_ip.to_be_bytes());
+    put(34, &[header.flags.0]);
+    put(35, &header.src_context.to_be_bytes());
+    put(37, &header.dst_context.to_be_bytes());
+    put(39, &header.msg_len.to_be_bytes());
+    put(41, &[header.pkt_offset]);
+    put(42, &header.pull_offset.to_be_bytes());
+    put(44, &header.tx_msg_id.to_be_bytes());
+    put(46, &header.buf_ptr.to_be_bytes());
+    put(48, &[header.buf_size_class]);
+    put(62, &answers.to_be_bytes());
+    head
+}
+
+/// Writes all that the NIC says of a packet that is to go, as [`RECORD_BYTES`] says; `begins` and `again` tell whether
+/// it begins its message, and whether it was sent before.
+pub(super) fn egress_record(
+    header: &Header,
+    protocol: u8,
+    payload_bytes: u16,
+    [begins, again]: [bool; 2],
+) -> [u8; RECORD_BYTES] {
+    let (credit, generation) = match header.flags.has(Flags::DATA) {
+        true => (0, header.pull_offset),
+        false => (header.pull_offset, header.answers),
+    };
     let mut record = [0; RECORD_BYTES];
-    for (bytes, word) in record.as_chunks_mut().0.iter_mut().zip(words) {
-        *bytes = word.to_be_bytes();
-    }
+    let mut put = |at: usize, bytes: &[u8]| record[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, &egress_headers(header, protocol, payload_bytes));
+    put(RECORD_CREDIT, &credit.to_be_bytes());
+    put(RECORD_GENERATION, &generation.to_be_bytes());
+    put(RECORD_PAYLOAD, &payload_bytes.to_be_bytes());
+    put(RECORD_PAYLOAD + 2, &[begins.into(), again.into()]);
+    put(RECORD_RANK, &[header.grant_priority]);
     record
 }
 
