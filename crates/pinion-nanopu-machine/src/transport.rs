@@ -54,7 +54,8 @@ pub struct TransportSection {
 }
 
 impl TransportSection {
-    /// Gives the P4 programs, which are compiled when first wanted; copies of the section share them.
+    /// Gives the P4 programs, which are compiled when first wanted; copies of the section share them. Raw
+    /// messages and UDP are programs that Pinion comes with.
     ///
     /// # Errors
     /// The key of the program that is wrong, and what is wrong with it.
@@ -63,7 +64,11 @@ impl TransportSection {
             return Ok(Arc::clone(compiled));
         }
         let tables = Some(&*self.tables).filter(|file| !file.is_empty());
-        let compiled = Arc::new(Pipelines::load(&self.ingress, &self.egress, tables)?);
+        let compiled = match self.kind.shipped() {
+            Some(name) => Pipelines::shipped(name)?,
+            None => Pipelines::load(&self.ingress, &self.egress, tables)?,
+        };
+        let compiled = Arc::new(compiled);
         Ok(Arc::clone(self.compiled.get_or_init(|| compiled)))
     }
 
@@ -181,4 +186,15 @@ pub enum TransportKind {
     Udp,
     /// What two P4 programs say.
     P4,
+}
+
+impl TransportKind {
+    /// Names the programs of a kind that Pinion comes with; none of kinds that are no programs, or others'.
+    fn shipped(self) -> Option<&'static str> {
+        match self {
+            Self::Raw => Some("raw"),
+            Self::Udp => Some("udp"),
+            Self::Ndp | Self::Homa | Self::P4 => None,
+        }
+    }
 }

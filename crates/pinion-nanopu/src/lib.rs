@@ -8,7 +8,7 @@
 //! | unit | file | in → out | holds | waits for | paper |
 //! |---|---|---|---|---|---|
 //! | ingress | [`nic::receive`]: `ingress.rs` | frames from the pins → verdicts, requests to the transmit side, payload | frames not decided about | nothing: it takes a flit in every cycle | §2.1, §3.1 |
-//! | transport | [`transport`]: `ndp.rs`, `homa.rs`, `raw.rs`, `udp.rs` | a header → what happens to the frame, control frames; a message → its packets' headers | per-message credit | nothing: it is part of both pipelines | §2.1, §3.1 |
+//! | transport | [`transport`]: `ndp.rs`, `homa.rs`; `p4/` with programs, those of UDP and raw messages among them | a header → what happens to the frame, control frames; a message → its packets' headers | per-message credit | nothing: it is part of both pipelines | §2.1, §3.1 |
 //! | reassembly buffer | `reassembly.rs`, `message_table.rs` | packets → whole messages | payload in buffers of size classes, which message a packet belongs to | a free buffer (or drops), the last packet | §2.1, §3.1 |
 //! | global receive queues | `global_receive.rs` | whole messages → their words | 64 B words of each context | room in the context's queue | §2.2 |
 //! | core selection (JBSQ) | [`jbsq.rs`](nic::receive::jbsq), [`core_selection.rs`](nic::receive::core_selection) | a message's context → a hart | who serves which context, messages outstanding at each | a hart with fewer than *k* | §2.3, §3.2 |

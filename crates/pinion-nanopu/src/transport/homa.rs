@@ -300,12 +300,11 @@ mod tests {
         let programs =
             Pipelines::load("sdk/p4/homa/ingress.p4", "sdk/p4/homa/egress.p4", None).unwrap();
         let numbers = Numbers {
-            control_port: 0,
             rtt_packets,
             messages,
             overcommitment,
             acknowledge_again: true,
-            port_base: 0,
+            ..Numbers::default()
         };
         let built_in = Homa::new(rtt_packets, messages, overcommitment.into(), true);
         [Box::new(built_in), Box::new(P4::new(Arc::new(programs), numbers))]

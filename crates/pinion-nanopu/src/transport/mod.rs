@@ -15,11 +15,9 @@ mod header;
 pub mod homa;
 pub mod ndp;
 pub mod p4;
-pub mod raw;
 mod requests;
 #[cfg(test)]
 pub(crate) mod testing;
-pub mod udp;
 
 use pinion_net::frame::lnic::{Flags, Header, NotLnic};
 
@@ -47,24 +45,19 @@ pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> 
             let overcommitment = section.homa.overcommitment.max(1).into();
             Box::new(homa::Homa::new(rtt_packets, messages, overcommitment, again))
         }
-        TransportKind::P4 => {
+        TransportKind::Raw | TransportKind::Udp | TransportKind::P4 => {
             let pipelines = section.pipelines().unwrap_or_else(|(key, why)| panic!("{key}: {why}"));
-            let port_base = section.udp.port_base;
-            let acknowledge_again = again;
-            let overcommitment = section.homa.overcommitment.max(1);
-            let control_port = section.control_port;
             let numbers = p4::Numbers {
+                kind: section.kind,
                 rtt_packets,
                 messages,
-                acknowledge_again,
-                overcommitment,
-                port_base,
-                control_port,
+                acknowledge_again: again,
+                overcommitment: section.homa.overcommitment.max(1),
+                port_base: section.udp.port_base,
+                control_port: section.control_port,
             };
             Box::new(p4::P4::new(pipelines, numbers))
         }
-        TransportKind::Raw => Box::new(raw::Raw),
-        TransportKind::Udp => Box::new(udp::Udp::new(section.udp.port_base)),
     }
 }
 

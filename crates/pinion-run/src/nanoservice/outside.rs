@@ -6,8 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use pinion_nanopu::Cycle;
-use pinion_nanopu::machine::transport::TransportKind;
-use pinion_nanopu::transport::raw::RAW_PROTOCOL;
+use pinion_nanopu::machine::transport::{RAW_PROTOCOL, TransportKind};
 use pinion_net::frame::lnic::Flags;
 use pinion_net::load::{Flavour, LoadReport, LoadSource, LoadSpec, Peer, flits};
 use pinion_sim::Clock;

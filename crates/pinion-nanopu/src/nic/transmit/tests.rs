@@ -8,11 +8,11 @@ use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 use super::*;
 use crate::event::Deaf;
 use crate::machine::transmit::{BufferClass, TransmitFixes};
+use crate::machine::transport::TransportKind;
 use crate::nic::ControlRequest;
 use crate::nic::receive::Requests as _;
 use crate::transport::ndp::Ndp;
-use crate::transport::raw::Raw;
-use crate::transport::udp::Udp;
+use crate::transport::testing::shipped;
 
 const OWN: Address =
     Address { mac: [2, 0, 0, 0, 0, 2], next_hop_mac: [2, 0, 0, 0, 0, 1], ip: 0x0a00_0002 };
@@ -376,8 +376,8 @@ fn data_packets_tell_which_use_of_their_id_they_are() {
 
 #[test]
 fn without_acknowledgements_a_message_is_done_when_it_has_left() {
-    let transports: [(Box<dyn Transport>, usize); 2] =
-        [(Box::new(Raw), 72), (Box::new(Udp::new(9000)), 60)];
+    let transports =
+        [(shipped(TransportKind::Raw, 0), 72), (shipped(TransportKind::Udp, 9000), 60)];
     for (transport, bytes) in transports {
         let section = section(TransmitFixes::ALL);
         let mut transmit = Transmit::new(&section, 4, 4, 2, OWN, transport).unwrap();

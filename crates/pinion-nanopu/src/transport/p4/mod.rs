@@ -8,11 +8,15 @@
 
 mod answers;
 mod control;
+mod numbers;
 mod record;
 mod sent;
+#[cfg(test)]
+mod shipped;
 
 use std::sync::Arc;
 
+pub use self::numbers::Numbers;
 use pinion_net::frame::internet_checksum;
 use pinion_net::frame::lnic::{
     CONTROL_PAYLOAD_BYTES, Flags, HOMA_PROTOCOL, Header, LNIC_HEADER_BYTES,
@@ -32,6 +36,7 @@ use super::{
     Outgoing, PipelineCycles, SendRules, Transport, Verdict, data_header,
 };
 use crate::Cycle;
+use crate::machine::transport::TransportKind;
 
 /// First bits of an IPv4 frame that the published programs look at: version 4, 20 bytes of header.
 const PLAIN_IPV4: u8 = 0x45;
@@ -48,23 +53,6 @@ const LONGEST_FRAME: usize = u16::MAX as usize;
 
 /// Bytes of the shortest frame on an Ethernet, without its check sequence (IEEE 802.3).
 const SHORTEST_FRAME_BYTES: usize = 60;
-
-/// Numbers of the NIC that its programs are told.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Numbers {
-    /// Packets of a message that may be under way before any answer.
-    pub rtt_packets: u16,
-    /// Messages that come in at a time.
-    pub messages: usize,
-    /// Packets that come again are to be answered again.
-    pub acknowledge_again: bool,
-    /// Messages that may have grants at the same time.
-    pub overcommitment: u8,
-    /// Port of context 0.
-    pub port_base: u16,
-    /// UDP port at which tables are changed; 0: none.
-    pub control_port: u16,
-}
 
 /// Decides as its programs do.
 #[derive(Clone)]
@@ -307,7 +295,11 @@ impl P4 {
 
 impl Transport for P4 {
     fn name(&self) -> &'static str {
-        "p4"
+        match self.numbers.kind {
+            TransportKind::Raw => "raw",
+            TransportKind::Udp => "udp",
+            _ => "p4",
+        }
     }
 
     fn parse<'f>(&mut self, frame: &'f [u8]) -> Result<(Header, &'f [u8]), DropReason> {
@@ -413,7 +405,8 @@ impl Transport for P4 {
     }
 
     fn cycles(&self) -> Option<PipelineCycles> {
-        Some(self.pipelines.cycles())
+        // Of transports that are part of the machine it says how long they take.
+        (self.numbers.kind == TransportKind::P4).then(|| self.pipelines.cycles())
     }
 
     fn is_event_driven(&self) -> bool {

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Listener;
-use pinion_nanopu::machine::transport::TransportKind;
+use pinion_nanopu::machine::transport::{RAW_PROTOCOL, TransportKind};
 use pinion_nanopu::node::Progress;
-use pinion_nanopu::{Cycle, transport::raw::RAW_PROTOCOL};
 use pinion_net::frame::lnic::{CONTROL_PAYLOAD_BYTES, Flags, Header, NDP_PROTOCOL};
 use pinion_net::load::flits;
 
