@@ -322,6 +322,12 @@ impl Traffic for Packets {
             }
         }
     }
+
+    fn reuse(&mut self, bytes: Vec<u8>) {
+        if let Origin::Generator(generator) = &mut self.origin {
+            generator.reuse(bytes);
+        }
+    }
 }
 
 /// Puts an Ethernet header before a raw IP packet.

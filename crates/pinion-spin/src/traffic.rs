@@ -52,6 +52,10 @@ pub enum Offer {
 pub trait Traffic {
     /// Gives the next frame. The NIC asks only when it has room for one.
     fn next(&mut self) -> Offer;
+
+    /// Takes the bytes of a frame back that the NIC is done with, for a source that makes the next one in
+    /// their place.
+    fn reuse(&mut self, _bytes: Vec<u8>) {}
 }
 
 impl<F: FnMut() -> Offer> Traffic for F {

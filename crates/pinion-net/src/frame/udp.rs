@@ -64,18 +64,20 @@ impl UdpFrames {
         Self { header, ip_sum, udp_sum }
     }
 
-    /// Builds a frame whose payload of so many bytes, zero before, is filled in.
+    /// Builds a frame whose payload of so many bytes, zero before, is filled in, in the room of one that
+    /// is not needed any more.
     ///
     /// # Errors
     /// [`FrameError::TooLong`] when the payload exceeds 65,507 bytes.
     pub fn build(
         &self,
-        src: Ipv4Addr,
-        src_port: u16,
+        mut frame: Vec<u8>,
+        (src, src_port): (Ipv4Addr, u16),
         payload_bytes: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<Vec<u8>, FrameError> {
-        let mut frame = Vec::with_capacity(UDP_FRAME_HEADER_BYTES + payload_bytes);
+        frame.clear();
+        frame.reserve_exact(UDP_FRAME_HEADER_BYTES + payload_bytes);
         frame.extend_from_slice(&self.header);
         frame.resize(UDP_FRAME_HEADER_BYTES + payload_bytes, 0);
         let (header, payload) = frame.split_at_mut(UDP_FRAME_HEADER_BYTES);
@@ -113,5 +115,6 @@ pub fn build_udp_frame(
     payload: &[u8],
 ) -> Result<Vec<u8>, FrameError> {
     let fill = |bytes: &mut [u8]| bytes.copy_from_slice(payload);
-    UdpFrames::new(ends, dst_port).build(ends.src, src_port, payload.len(), fill)
+    let from = (ends.src, src_port);
+    UdpFrames::new(ends, dst_port).build(Vec::new(), from, payload.len(), fill)
 }

@@ -20,6 +20,8 @@ pub(super) struct FrameBuilder {
     fill: Body,
     udp: UdpFrames,
     body: Vec<u8>,
+    /// A frame that is not needed any more.
+    spent: Vec<u8>,
 }
 
 impl FrameBuilder {
@@ -30,7 +32,13 @@ impl FrameBuilder {
             fill: Body::new(spec.payload, spec.seed),
             udp: UdpFrames::new(&spec.ends, spec.dst_port),
             body: Vec::new(),
+            spent: Vec::new(),
         }
+    }
+
+    /// Takes a frame back whose room the next one may have.
+    pub(super) fn reuse(&mut self, frame: Vec<u8>) {
+        self.spent = frame;
     }
 
     /// Returns the bytes after the headers in a frame of `frame_bytes`.
@@ -40,11 +48,11 @@ impl FrameBuilder {
 
     pub(super) fn build(&mut self, at: Position, bytes: usize, slmp: SlmpHeader) -> Vec<u8> {
         let bytes = self.body_bytes(bytes);
-        let (src, port) = self.flow(at.message);
+        let from @ (src, port) = self.flow(at.message);
         let built = match self.spec.kind {
             Kind::Udp => {
-                let fill = &mut self.fill;
-                self.udp.build(src, port, bytes, |body| fill.fill(body, at.frame))
+                let (room, fill) = (std::mem::take(&mut self.spent), &mut self.fill);
+                self.udp.build(room, from, bytes, |body| fill.fill(body, at.frame))
             }
             kind => {
                 self.fill_body(bytes, at);

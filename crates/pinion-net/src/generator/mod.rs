@@ -102,6 +102,11 @@ impl Generator {
         self.spec.total_frames()
     }
 
+    /// Takes a frame back that is not needed any more: the next one may have its room.
+    pub fn reuse(&mut self, frame: Vec<u8>) {
+        self.builder.reuse(frame);
+    }
+
     /// Works out which packet of which message the k-th frame is. Messages are equally long, so
     /// those that take turns start and end together, and no state is needed.
     fn place(&self, k: u64) -> Position {

@@ -10,7 +10,7 @@ mod rate;
 pub use rate::{Rate, RateError};
 
 /// Picoseconds in a second.
-const PS_PER_S: u128 = 1_000_000_000_000;
+const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// Says which bits occupy the wire besides the frame itself.
 ///
@@ -66,10 +66,40 @@ impl Pacing {
     }
 }
 
+/// Says what a bit takes, in lowest terms: then whole numbers of 64 bits hold nearly every time.
+#[derive(Debug, Clone, Copy)]
+struct BitPeriod {
+    numerator_ps: u64,
+    denominator: u64,
+}
+
+impl BitPeriod {
+    fn at(bits_per_s: u64) -> Self {
+        let (mut divisor, mut rest) = (PS_PER_S, bits_per_s);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        Self { numerator_ps: PS_PER_S / divisor, denominator: bits_per_s / divisor }
+    }
+
+    /// Gives when so many bits have passed, rounded up to a picosecond.
+    #[inline]
+    fn until(self, bits: u128) -> u64 {
+        let short = u64::try_from(bits).ok();
+        if let Some(ps) = short.and_then(|bits| bits.checked_mul(self.numerator_ps)) {
+            return ps.div_ceil(self.denominator);
+        }
+        let ps = (bits * u128::from(self.numerator_ps)).div_ceil(u128::from(self.denominator));
+        u64::try_from(ps).unwrap_or(u64::MAX)
+    }
+}
+
 /// Turns frames into arrival times.
 #[derive(Debug, Clone)]
 pub struct Pacer {
     pacing: Pacing,
+    /// What a bit takes at a fixed rate.
+    period: Option<BitPeriod>,
     sent_bits: u128,
     last_ps: u64,
 }
@@ -77,20 +107,24 @@ pub struct Pacer {
 impl Pacer {
     /// Starts at time 0.
     pub fn new(pacing: Pacing) -> Self {
-        Self { pacing, sent_bits: 0, last_ps: 0 }
+        let period = match pacing {
+            Pacing::Fixed(rate, _) => rate.bits_per_s().map(BitPeriod::at),
+            Pacing::AsRecorded | Pacing::Unlimited => None,
+        };
+        Self { pacing, period, sent_bits: 0, last_ps: 0 }
     }
 
     /// Returns when the next frame's last bit arrives; times beyond `u64::MAX` ps (213 days)
     /// stay there.
+    #[inline]
     pub fn arrival_ps(&mut self, recorded_ps: u64, frame_bytes: usize) -> u64 {
         match self.pacing {
             Pacing::AsRecorded => self.last_ps = self.last_ps.max(recorded_ps),
             Pacing::Unlimited => {}
-            Pacing::Fixed(rate, bits) => {
-                if let Some(bits_per_s) = rate.bits_per_s() {
+            Pacing::Fixed(_, bits) => {
+                if let Some(period) = self.period {
                     let arrived_bits = self.sent_bits + u128::from(bits.until_arrived(frame_bytes));
-                    let ps = (arrived_bits * PS_PER_S).div_ceil(u128::from(bits_per_s));
-                    self.last_ps = u64::try_from(ps).unwrap_or(u64::MAX);
+                    self.last_ps = period.until(arrived_bits);
                     self.sent_bits += u128::from(bits.of_frame(frame_bytes));
                 }
             }

@@ -323,3 +323,18 @@ fn random_texts_never_panic() {
         }
     }
 }
+
+#[test]
+fn frames_in_the_room_of_others_are_the_same() {
+    for text in ["udp,size=64:3/1500:1/80:2,count=50,payload=zero", "icmp,size=100,count=5"] {
+        let plain = frames(text);
+        let mut generator = Generator::new(GeneratorSpec::parse(text).unwrap());
+        for frame in plain {
+            let again = generator.next().unwrap();
+            assert_eq!(again.bytes, frame.bytes, "{text}");
+            let mut spent = again.bytes;
+            spent.fill(0xff);
+            generator.reuse(spent);
+        }
+    }
+}

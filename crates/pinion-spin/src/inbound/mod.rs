@@ -67,6 +67,8 @@ pub struct InboundEngine {
     read_admitted: u64,
     /// Whether the first frame waits for room.
     waits: bool,
+    /// The bytes of the last frame that was taken, for the source.
+    spent: Vec<u8>,
     /// Whether the source is not asked until `reopen`.
     paused: bool,
     ended: bool,
@@ -104,6 +106,7 @@ impl InboundEngine {
             her_from: 0,
             next_packet: 0,
             read_admitted: 0,
+            spent: Vec::new(),
             ended: false,
         }
     }
@@ -300,6 +303,9 @@ impl InboundEngine {
         if self.paused || self.ended {
             return None;
         }
+        if self.spent.capacity() > 0 {
+            traffic.reuse(std::mem::take(&mut self.spent));
+        }
         match traffic.next() {
             Offer::Frame(frame) => {
                 shared.totals.packets_in += 1;
@@ -411,6 +417,7 @@ impl InboundEngine {
         if self.writing.len() == 1 {
             self.wake_her(shared, start + beats);
         }
+        self.spent = frame.bytes;
         true
     }
 
