@@ -123,16 +123,28 @@ fn descend(mut word: u64, pointer: u32) -> u32 {
 }
 
 impl RoundRobin {
-    /// Serves the only requester.
+    /// Serves the only requester: the pointer, in search of the next one, goes round and comes back to it.
+    #[inline]
     pub fn serve_alone(&mut self, requester: u32) {
         self.pointer = requester;
     }
 
     /// Serves one of the requesters and moves on.
+    #[inline]
     pub fn grant(&mut self, requests: &Requests) -> Option<u32> {
-        if requests.is_empty() {
-            return None;
+        match requests.len() {
+            0 => None,
+            1 => {
+                let only = requests.lowest_of(requests.summary)?;
+                self.serve_alone(only);
+                Some(only)
+            }
+            _ => self.choose(requests),
         }
+    }
+
+    /// Serves one of several.
+    fn choose(&mut self, requests: &Requests) -> Option<u32> {
         let index = descend(requests.summary, self.pointer >> WORD_LEVELS);
         let low = index * 64 + descend(requests.words[index as usize], self.pointer);
         self.pointer = requests.first_round(self.pointer + 1).unwrap_or(0);
@@ -170,7 +182,18 @@ impl Arbiter {
     /// Chooses among those who ask at cycle `now`; the chosen one asks no longer.
     #[inline]
     pub fn grant(&mut self, now: u64) -> Option<u32> {
-        let Self { requests, coming, .. } = self;
+        let Self { order, requests, coming } = self;
+        if requests.is_empty()
+            && let [(from, only)] = coming[..]
+        {
+            // Nearly always.
+            if from > now {
+                return None;
+            }
+            coming.clear();
+            order.serve_alone(only);
+            return Some(only);
+        }
         coming.retain(|&(from, requester)| {
             let waits = from > now;
             if !waits {
@@ -178,8 +201,8 @@ impl Arbiter {
             }
             waits
         });
-        let requester = self.order.grant(&self.requests)?;
-        self.requests.set(requester, false);
+        let requester = order.grant(requests)?;
+        requests.set(requester, false);
         Some(requester)
     }
 

@@ -214,6 +214,9 @@ impl ClusterDma {
 
     /// Tells whether another read of L2 may be on its way.
     fn can_read(&mut self, now: u64, ports: &SharedPorts) -> bool {
+        if self.running.len() < self.most_reads {
+            return true; // nearly always
+        }
         let ends = self.running.iter().filter_map(|running| {
             let end = ports.reads.burst_end(running.read?.0)? + self.read_end_cycles;
             (end > now).then_some(end)

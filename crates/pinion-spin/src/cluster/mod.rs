@@ -60,11 +60,17 @@ impl<T> Outlet<T> {
         }
     }
 
+    /// Tells whether it takes another one.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.spill.len() < SPILL_ENTRIES
+    }
+
     /// Chooses the HPU whose comes at cycle `now`, if there is room, and says when there may be
     /// another. Where it is full, whoever takes the next one of it wakes its cluster.
     #[inline]
     fn grant(&mut self, now: u64) -> (Option<u32>, Option<u64>) {
-        if self.spill.len() >= SPILL_ENTRIES {
+        if !self.has_room() {
             return (None, None);
         }
         (self.arbiter.grant(now), self.arbiter.next(now))

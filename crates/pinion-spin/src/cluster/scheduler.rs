@@ -28,6 +28,8 @@ pub struct ClusterScheduler {
     freed: Option<(u64, u32, u32)>,
     buffer_address: u32,
     last_accept: u64,
+    /// HPUs that have no task, a bit for each: one of them may take the next, once it is idle.
+    pub without_task: u64,
     /// When it takes the task in its spill register.
     pub accepts: Wake,
     /// When it gives its oldest task to an HPU.
@@ -59,6 +61,7 @@ impl ClusterScheduler {
             freed: None,
             buffer_address: base + machine.packet_buffer_offset(),
             last_accept: NEVER,
+            without_task: u64::MAX >> (u64::BITS - machine.cluster.cores.clamp(1, u64::BITS)),
             accepts: Wake::default(),
             assigns: Wake::default(),
         }
@@ -138,6 +141,15 @@ impl ClusterScheduler {
     pub fn waiting(&self) -> (usize, usize) {
         (usize::from(self.spill.is_some()), self.queue.len())
     }
+}
+
+/// Gives the cores of a set of a cluster's HPUs, the lowest number first.
+fn cores_of(first: usize, mut hpus: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (hpus != 0).then(|| hpus.trailing_zeros() as usize)?;
+        hpus &= hpus - 1;
+        Some(first + lowest)
+    })
 }
 
 impl Clusters {
@@ -236,13 +248,11 @@ impl Clusters {
             return self.wake_assign(shared, ready, cluster);
         }
         let first = self.core_id(cluster, 0);
-        let cores = first..first + self.cores_each as usize;
-        let idle = cores.clone().find(|&core| self.is_idle(core, now));
-        let Some(core) = idle else {
+        let without_task = self.each[cluster as usize].scheduler.without_task;
+        let Some(core) = cores_of(first, without_task).find(|&core| self.is_idle(core, now)) else {
             // A doorbell in this very cycle makes an HPU idle in the next.
-            let soon = cores.filter(|&core| {
-                self.drivers[core].running.is_none() && self.cores[core].waiting != Waiting::Ever
-            });
+            let soon = cores_of(first, without_task)
+                .filter(|&core| self.cores[core].waiting != Waiting::Ever);
             if let Some(at) = soon.map(|core| self.drivers[core].idle_from).min() {
                 self.wake_assign(shared, at.max(now + 1), cluster);
             }

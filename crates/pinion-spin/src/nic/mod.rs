@@ -102,24 +102,56 @@ impl Nic {
             return Some(self.end_of_run());
         }
         for _ in 0..most {
-            let Some(is_first) = self.step(horizon, traffic, listener) else {
+            // With packets inside, all is quiet only if nothing is due at all.
+            if self.shared.packets.live() == 0 && self.is_quiet() {
                 return Some(self.end_of_run());
-            };
-            // Within a cycle nothing but progress comes up.
-            if is_first && self.is_still() {
-                return Some(Outcome::Stuck(self.describe_stuck(self.standstill.cycle())));
             }
-            if self.shared.hardware.has_failed() {
-                return Some(Outcome::Idle); // who runs it asks why
+            if let Some(due) = self.shared.wheel.pop_due() {
+                // Within a cycle nothing but progress comes up.
+                if self.standstill.note_another() {
+                    self.standstill.note_last(Step::Event(due));
+                }
+                self.handle(self.shared.wheel.now(), due, traffic, listener);
+            } else {
+                let Some(step) = self.next_step(horizon) else {
+                    return Some(self.end_of_run());
+                };
+                let is_first = self.standstill.note(step);
+                self.take(step, traffic, listener);
+                if is_first && self.is_still() {
+                    return Some(Outcome::Stuck(self.describe_stuck(self.standstill.cycle())));
+                }
             }
-            if self.standstill.is_one() {
-                return Some(Outcome::Stuck(self.describe_standstill()));
-            }
-            if self.clusters.ended {
-                return Some(self.end_of_run());
+            if self.shared.hardware.has_failed() || self.clusters.ended || self.standstill.is_one()
+            {
+                return Some(self.end_early());
             }
         }
         None
+    }
+
+    /// Takes the first step of a cycle, or one of a lane.
+    #[inline]
+    fn take(&mut self, step: Step, traffic: &mut dyn Traffic, listener: &mut dyn Listener) {
+        match step {
+            Step::Event(due) => self.handle(self.shared.wheel.now(), due, traffic, listener),
+            Step::Lane(cluster) => {
+                let now = self.standstill.cycle();
+                self.clusters.run_lane(&mut self.shared, cluster, now, listener);
+            }
+        }
+    }
+
+    /// Says how a run ends that a core, a block of hardware or a standstill ends.
+    #[cold]
+    fn end_early(&mut self) -> Outcome {
+        if self.shared.hardware.has_failed() {
+            return Outcome::Idle; // who runs it asks why
+        }
+        if self.standstill.is_one() {
+            return Outcome::Stuck(self.describe_standstill());
+        }
+        self.end_of_run()
     }
 
     /// Takes one step of a run, for callers that look in between; `None`: there may be more to do.
@@ -156,33 +188,6 @@ impl Nic {
     /// was ready.
     fn cycle_until(&self, until: Time) -> u64 {
         if until == Time::MAX { u64::MAX } else { self.shared.clock.cycle_at(until) }
-    }
-
-    /// Takes the next step due at or before `until`, and says whether it is the first of its cycle.
-    #[inline(always)]
-    fn step(
-        &mut self,
-        until: u64,
-        traffic: &mut dyn Traffic,
-        listener: &mut dyn Listener,
-    ) -> Option<bool> {
-        // With packets inside, all is quiet only if nothing is due at all.
-        if self.shared.packets.live() == 0 && self.is_quiet() {
-            return None;
-        }
-        let step = match self.shared.wheel.pop_due() {
-            Some(due) => Step::Event(due),
-            None => self.next_step(until)?,
-        };
-        let is_first = self.standstill.note(step);
-        match step {
-            Step::Event(due) => self.handle(self.shared.wheel.now(), due, traffic, listener),
-            Step::Lane(cluster) => {
-                let now = self.standstill.cycle();
-                self.clusters.run_lane(&mut self.shared, cluster, now, listener);
-            }
-        }
-        Some(is_first)
     }
 
     /// Gives the first step of a later cycle, due at or before `until`, and lets time go on: an event
@@ -271,7 +276,8 @@ impl Nic {
                 clusters.assign(shared, now, cluster, listener);
             }
             Due::ClusterFeedback(cluster)
-                if clusters.each[cluster as usize].feedback.wake.take(now) =>
+                if clusters.each[cluster as usize].feedback.wake.take(now)
+                    && clusters.each[cluster as usize].feedback.has_room() =>
             {
                 clusters.cluster_feedback(shared, now, cluster, listener);
             }

@@ -6,7 +6,7 @@ use pinion_isa::{Cause, Op, disassemble_xpulp};
 use pinion_sim::{Clock, Wheel};
 
 use super::contexts::handlers;
-use super::standstill::Standstill;
+use super::standstill::{Standstill, Step};
 use super::{Due, Nic};
 use crate::cluster::Clusters;
 use crate::cluster::hpu::{Core, Waiting};
@@ -211,7 +211,12 @@ impl Nic {
         }
         let mut nothing = || crate::Offer::Nothing;
         let limit = start + BOOT_LIMIT_CYCLES;
-        while self.step(limit, &mut nothing, &mut Deaf).is_some() && !self.standstill.is_one() {}
+        while !self.is_quiet() && !self.standstill.is_one() {
+            let due = self.shared.wheel.pop_due().map(Step::Event);
+            let Some(step) = due.or_else(|| self.next_step(limit)) else { break };
+            self.standstill.note(step);
+            self.take(step, &mut nothing, &mut Deaf);
+        }
         let waiting =
             self.clusters.cores.iter().filter(|core| core.waiting == Waiting::Task).count();
         if waiting != self.clusters.cores.len() {

@@ -45,11 +45,23 @@ impl Standstill {
     /// Counts a step; says whether it is the first of its cycle.
     #[inline]
     pub(super) fn note(&mut self, step: Step) -> bool {
-        self.steps += 1;
-        if self.steps > MOST_STEPS {
-            self.last = Some(step);
+        if self.note_another() {
+            self.note_last(step);
         }
         self.steps == 1
+    }
+
+    /// Counts a step; `true`: there are too many, and this one is to be noted.
+    #[inline]
+    pub(super) fn note_another(&mut self) -> bool {
+        self.steps += 1;
+        self.is_one()
+    }
+
+    /// Notes the step that was one too many.
+    #[cold]
+    pub(super) fn note_last(&mut self, step: Step) {
+        self.last = Some(step);
     }
 
     /// Says whether time stands still.

@@ -35,7 +35,14 @@ impl Clusters {
         let time = match self.due_access(shared, id, now, listener) {
             Ok(access) => {
                 let since = self.cores[id].since;
-                match self.perform(shared, id, &access, now, listener) {
+                let register = self.near.driver_register(&access);
+                let performed = match register.filter(|_| !shared.interest.instructions) {
+                    Some(register) => {
+                        self.access_own_driver(shared, id, &access, register, now, listener)
+                    }
+                    None => self.perform(shared, id, &access, now, listener),
+                };
+                match performed {
                     Performed::Done { value, next } => {
                         self.finish(shared, id, &access, value, since, next)
                     }

@@ -59,6 +59,8 @@ pub struct Permissions {
     found: [(u32, u32); 2],
     /// By right: the first of those addresses, and how many of them begin a word within the range.
     words: [(u32, u32); 2],
+    /// By right: whether that range is the packet's, which is another with the next task.
+    of_packet: [bool; 2],
 }
 
 impl Default for Permissions {
@@ -69,6 +71,7 @@ impl Default for Permissions {
             owner: None,
             found: [NOTHING; 2],
             words: [(0, 0); 2],
+            of_packet: [false; 2],
         }
     }
 }
@@ -102,7 +105,7 @@ type Owner = (u32, u32, (u32, u32));
 impl Permissions {
     /// Sets the regions for a task.
     pub fn set(&mut self, machine: &Machine, context: &ExecutionContext, subject: &Subject) {
-        (self.found, self.words) = ([NOTHING; 2], [(0, 0); 2]);
+        self.forget_found_packet();
         let (l1_packet, l2_packet) = match machine.protection.pmp {
             PmpPolicy::Context => (subject.l1_packet, subject.l2_packet),
             PmpPolicy::Rtl => {
@@ -115,6 +118,7 @@ impl Permissions {
         if self.owner == owner {
             return;
         }
+        (self.found, self.words) = ([NOTHING; 2], [(0, 0); 2]);
         (self.owner, self.count) = (owner, FIRST_OF_CONTEXT);
         self.grant(OUTPUT_DEVICE, false, true);
         match machine.protection.pmp {
@@ -125,9 +129,19 @@ impl Permissions {
 
     /// Takes the packet out of the regions: its task is over, and somebody else's may lie there next.
     pub fn forget_packet(&mut self) {
-        (self.found, self.words) = ([NOTHING; 2], [(0, 0); 2]);
+        self.forget_found_packet();
         self.regions[L1_PACKET] = Region::default();
         self.regions[L2_PACKET] = Region::default();
+    }
+
+    /// Forgets what look-ups have found of the packet; what is the context's stays.
+    #[inline]
+    fn forget_found_packet(&mut self) {
+        for right in 0..self.found.len() {
+            if std::mem::take(&mut self.of_packet[right]) {
+                (self.found[right], self.words[right]) = (NOTHING, (0, 0));
+            }
+        }
     }
 
     /// Sets what the runtime needs before the first task: the peripherals and its own stack.
@@ -208,14 +222,16 @@ impl Permissions {
     }
 
     fn look_up(&mut self, address: u32, last: u32, right: Right) -> bool {
-        let region = self.regions[..self.count].iter().find(|region| {
+        let found = self.regions[..self.count].iter().position(|region| {
             let granted = match right {
                 Right::Read => region.read,
                 Right::Write => region.write,
             };
             granted && region.first <= address && last <= region.last && address <= last
         });
-        let Some(region) = region else { return false };
+        let Some(index) = found else { return false };
+        let region = &self.regions[index];
+        self.of_packet[right as usize] = index < FIRST_OF_CONTEXT;
         self.found[right as usize] = (region.first, region.last);
         let words = (region.last - region.first).saturating_sub(WORD_BYTES - 2);
         self.words[right as usize] = (region.first, words);
@@ -278,6 +294,16 @@ mod tests {
         permissions.set(&machine(), &context(), &next);
         assert!(permissions.allows(0x1040_4440, 4, Right::Write), "its context's next packet");
         assert!(!permissions.allows(0x1040_4400, 4, Right::Read), "no longer its packet");
+        for right in [Right::Read, Right::Write] {
+            assert!(permissions.allows(0x1040_4440, 4, right), "found once");
+            permissions.forget_packet();
+            assert!(!permissions.allows(0x1040_4440, 4, right), "and not once more");
+            permissions.set(&machine(), &context(), &next);
+            assert!(permissions.allows(0x1040_0c00, 4, right), "its stack");
+            permissions.forget_packet();
+            assert!(permissions.found(0x1040_0c00, right), "what is its context's is found again");
+            permissions.set(&machine(), &context(), &next);
+        }
         let other = ExecutionContext { handler_memory_address: 0x1c30_1000, ..context() };
         permissions.set(&machine(), &other, &Subject { context: (0, 1), ..SUBJECT });
         assert!(permissions.allows(0x1c30_1000, 4, Right::Write), "its context was replaced");

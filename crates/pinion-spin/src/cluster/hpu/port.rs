@@ -2,10 +2,12 @@
 
 use pinion_cores::port::{Destinations, HeldLines};
 use pinion_cores::pulp::run_ahead::Stop;
-use pinion_isa::{Instruction, Op};
+use pinion_isa::{Access, Instruction, MemoryKind, Op};
 
 use crate::Machine;
+use crate::cluster::hpu::Permissions;
 use crate::cluster::hpu::driver::register;
+use crate::cluster::hpu::permissions::Right;
 use crate::cluster::own_l1::is_plain;
 use crate::cluster::pe_interconnect::DRIVER;
 use crate::memory::PERIPHERALS;
@@ -16,12 +18,35 @@ use pinion_instruction_cache::InstructionCache;
 pub struct NearMemory {
     bytes: u32,
     alias: u32,
+    /// Whether every core finds its driver where the published machine has it, and may touch it, whatever
+    /// its task.
+    has_driver: bool,
 }
 
 impl NearMemory {
     /// Takes the numbers from a machine.
     pub fn new(machine: &Machine) -> Self {
-        Self { bytes: machine.l1.bytes, alias: machine.l1.alias }
+        let l1 = &machine.l1;
+        let each = register::BASE.wrapping_sub(l1.base) / l1.stride.max(1);
+        let hidden =
+            each < machine.cluster.count || register::BASE.wrapping_sub(l1.alias) < l1.bytes;
+        let mut permissions = Permissions::default();
+        permissions.set_idle(machine, 0, 0);
+        let mut open = [Right::Read, Right::Write].into_iter().flat_map(|right| {
+            [0, register::PAGE - 4].map(|offset| (register::BASE + offset, right))
+        });
+        let is_open = open.all(|(address, right)| permissions.allows(address, 4, right));
+        Self { bytes: l1.bytes, alias: l1.alias, has_driver: is_open && !hidden }
+    }
+
+    /// Gives the offset of the driver's register that an access of a word goes to; `None`: it goes elsewhere,
+    /// or is another access.
+    #[inline]
+    pub fn driver_register(&self, access: &Access<u32>) -> Option<u32> {
+        let offset = access.address.wrapping_sub(register::BASE);
+        let is_word = access.bytes == 4 && offset.is_multiple_of(4);
+        let is_plain = matches!(access.kind, MemoryKind::Load | MemoryKind::Store);
+        (offset < register::PAGE && is_word && is_plain && self.has_driver).then_some(offset)
     }
 
     /// Tells whether an address is one by which every core finds its own: programs have few of those.

@@ -1,6 +1,6 @@
 //! The driver's registers as its core reads and writes them.
 
-use pinion_isa::Access;
+use pinion_isa::{Access, MemoryKind};
 
 use super::register;
 use crate::cluster::Clusters;
@@ -11,6 +11,29 @@ use crate::listener::Listener;
 use crate::shared::Shared;
 
 impl Clusters {
+    /// Performs a core's access of a word to its own driver: what [`Clusters::perform`] comes to in the end,
+    /// for everybody may.
+    #[inline]
+    pub fn access_own_driver(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        offset: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
+        let performed = self.access_driver(shared, id, access, offset, now, listener);
+        if let Performed::Done { .. } = performed
+            && access.kind != MemoryKind::Store
+        {
+            self.cores[id].model.loaded = access.rd;
+        }
+        performed
+    }
+
+    /// Accesses a register of a core's driver, whose answer lies in the lowest byte of its word.
+    #[inline]
     pub fn access_driver(
         &mut self,
         shared: &mut Shared,
@@ -37,6 +60,7 @@ impl Clusters {
 
     /// Accesses the half of the registers that holds the task. It looks at whole addresses, and for
     /// the doorbell not at whether it is read or written.
+    #[inline]
     fn access_task(
         &mut self,
         shared: &mut Shared,

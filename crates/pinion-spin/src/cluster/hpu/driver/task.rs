@@ -49,6 +49,7 @@ impl Clusters {
             instret: 0,
             failed: false,
         });
+        self.each[cluster as usize].scheduler.without_task &= !(1 << hpu);
         if self.cores[core].waiting == Waiting::Task {
             self.resume(shared, core, now + 1);
         }
@@ -122,6 +123,7 @@ impl Clusters {
     ) {
         let Some(running) = self.drivers[core].running.take() else { return };
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
+        self.each[cluster as usize].scheduler.without_task |= 1 << hpu;
         let task = running.task;
         let started = running.started.unwrap_or(running.assigned);
         let instructions = self.cores[core].model.hart.instret - running.instret;
