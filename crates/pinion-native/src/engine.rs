@@ -25,9 +25,9 @@ use crate::layout::ContextLayout;
 use crate::memory::Memory;
 use crate::mpq::{Mpq, Task};
 use crate::outbox::Outbox;
-use crate::packets::{Packet, Packets, place};
+use crate::packets::{Packet, Packets};
 use crate::watchdog::{FLOOR_NS, Watchdog};
-use crate::worker::{Done, Given, Job, Ran, Shared, Worker, l1_slot_bytes};
+use crate::worker::{Done, Given, Job, Ran, Shared, Worker, l1_slot_bytes, place};
 use crate::{services, signals};
 use start::{check_cluster_data, initialise, man};
 use tell::{tell_handler, tell_packet};
@@ -91,6 +91,10 @@ pub struct Engine {
     alone_slots: Range<u32>,
     since_look: u32,
     is_inline: bool,
+    /// Whether packets that are messages of their own may wait for each other.
+    may_wait: bool,
+    /// Bytes of the largest packet.
+    most_bytes: usize,
     handlers: bool,
     shared: Arc<Shared>,
     /// The inline worker's signals belong to the thread that made the engine.
@@ -152,6 +156,8 @@ impl Engine {
             alone_slots,
             since_look: 0,
             is_inline: setup.workers <= 1,
+            may_wait: setup.workers <= 1 && !setup.observed,
+            most_bytes: bytes as usize,
             handlers: setup.handlers,
             shared,
             not_send: PhantomData,
@@ -163,6 +169,25 @@ impl Engine {
         self.totals.packets_in += 1;
         self.totals.bytes_in += frame.bytes.len() as u64;
         let verdict = self.matching.classify(frame.bytes);
+        let is_taken = match verdict {
+            Verdict::Matched { context, message, end_of_message: true } if self.may_wait => {
+                self.add_alone((context, message.id), &frame)
+            }
+            _ => false,
+        };
+        if !is_taken {
+            self.take(verdict, frame, listener);
+        }
+        self.since_look += 1;
+        if self.since_look >= FRAMES_PER_LOOK {
+            self.since_look = 0;
+            self.collect(false, listener);
+        }
+    }
+
+    /// Takes a frame that goes none of the shortest ways.
+    #[inline(never)]
+    fn take(&mut self, verdict: Verdict, frame: Incoming<'_>, listener: &mut dyn Listener) {
         let Verdict::Matched { context, message, end_of_message } = verdict else {
             self.totals.unmatched += 1;
             let time = self.time();
@@ -170,7 +195,7 @@ impl Engine {
         };
         self.totals.matched += 1;
         let seen = frame.bytes.get(frame.skip as usize..).unwrap_or(&[]);
-        if seen.len() > self.shared.machine.inbound.max_packet_bytes as usize {
+        if seen.len() > self.most_bytes {
             return self.drop_frame(frame.bytes, DropReason::TooLarge, listener);
         }
         let number = self.next_number;
@@ -179,31 +204,20 @@ impl Engine {
             true => self.mpq.queue_of_alone((context, message.id)),
             false => None,
         };
-        if let Some(queue) = alone
-            && !self.shared.timed
-        {
-            self.add_alone((number, context, message.id, queue), seen);
-        } else {
-            self.run_waiting();
-            let packet = Packet {
-                number,
-                tag: frame.tag,
-                context,
-                message: message.id,
-                bytes: seen.len() as u32,
-                end_of_message,
-                arrival_ns: self.now_ns(),
-                ..Packet::default()
-            };
-            match alone {
-                Some(queue) => self.run_alone_timed(packet, queue, seen, listener),
-                None => self.enqueue(packet, seen, frame.bytes, listener),
-            }
-        }
-        self.since_look += 1;
-        if self.since_look >= FRAMES_PER_LOOK {
-            self.since_look = 0;
-            self.collect(false, listener);
+        self.run_waiting();
+        let packet = Packet {
+            number,
+            tag: frame.tag,
+            context,
+            message: message.id,
+            bytes: seen.len() as u32,
+            end_of_message,
+            arrival_ns: self.now_ns(),
+            ..Packet::default()
+        };
+        match alone {
+            Some(queue) => self.run_alone_timed(packet, queue, seen, listener),
+            None => self.enqueue(packet, seen, frame.bytes, listener),
         }
     }
 

@@ -5,8 +5,6 @@ use std::ops::Range;
 
 use pinion_spin::Machine;
 
-use crate::worker::BLOCK_BYTES;
-
 /// Says that there is no packet.
 pub const NONE: u32 = u32::MAX;
 /// Aligns slots: a cache line.
@@ -118,27 +116,5 @@ impl std::ops::Index<u32> for Packets {
 impl std::ops::IndexMut<u32> for Packets {
     fn index_mut(&mut self, slot: u32) -> &mut Packet {
         &mut self.slots[slot as usize]
-    }
-}
-
-/// Puts a packet into a slot of the packet buffer.
-///
-/// # Safety
-/// The slot has room for it and nobody else touches it.
-#[inline]
-pub unsafe fn place(packet: &[u8], slot: u32) {
-    type Block = [u8; BLOCK_BYTES];
-    let (from, to, bytes) = (packet.as_ptr(), slot as *mut u8, packet.len());
-    // SAFETY: the caller's promise; blocks lie within the packet, the last one ends with it.
-    unsafe {
-        if bytes < BLOCK_BYTES {
-            return std::ptr::copy_nonoverlapping(from, to, bytes);
-        }
-        let last = bytes - BLOCK_BYTES;
-        let copy = |at: usize| {
-            to.add(at).cast::<Block>().write(from.add(at).cast::<Block>().read());
-        };
-        (0..last).step_by(BLOCK_BYTES).for_each(copy);
-        copy(last);
     }
 }

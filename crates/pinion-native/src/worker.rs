@@ -235,6 +235,17 @@ impl Worker {
     /// Puts a job behind those that wait, for which there must be room, with its packet in L1.
     #[inline]
     pub fn add(&mut self, context: &ContextLayout, job: Given) {
+        self.add_with(context, job, None);
+    }
+
+    /// Does the same with a packet that is not in L2 yet either: both places are written at once.
+    #[inline]
+    pub fn add_new(&mut self, context: &ContextLayout, job: Given, packet: &[u8]) {
+        self.add_with(context, job, Some(packet));
+    }
+
+    #[inline(always)]
+    fn add_with(&mut self, context: &ContextLayout, job: Given, new: Option<&[u8]>) {
         let bytes = job.bytes.min(context.l1_bytes);
         let at = self.l1_packet + self.l1_taken;
         let home = match self.clusters.is_power_of_two() {
@@ -256,7 +267,12 @@ impl Worker {
         // SAFETY: the packet's places are this worker's alone until the handler has returned, and are
         // rounded up to blocks; no handler runs.
         unsafe {
-            copy_blocks(job.l2_address as *const u8, at as *mut u8, bytes as usize);
+            if let Some(packet) = new {
+                place(packet, job.l2_address);
+                place(packet.get(..bytes as usize).unwrap_or(packet), at);
+            } else {
+                copy_blocks(job.l2_address as *const u8, at as *mut u8, bytes as usize);
+            }
             if self.words.is_wide() {
                 let driver = &mut (*self.block).driver;
                 let words = self.words.count();
@@ -389,6 +405,28 @@ unsafe fn copy_blocks(from: *const u8, to: *mut u8, bytes: usize) {
     for block in 0..bytes.div_ceil(BLOCK_BYTES) {
         // SAFETY: the caller's promise; arrays of bytes need no alignment.
         unsafe { to.add(block).write(from.add(block).read()) };
+    }
+}
+
+/// Puts a packet into its place in L2 or L1.
+///
+/// # Safety
+/// The place has room for it and nobody else touches it.
+#[inline]
+pub unsafe fn place(packet: &[u8], slot: u32) {
+    type Block = [u8; BLOCK_BYTES];
+    let (from, to, bytes) = (packet.as_ptr(), slot as *mut u8, packet.len());
+    // SAFETY: the caller's promise; blocks lie within the packet, the last one ends with it.
+    unsafe {
+        if bytes < BLOCK_BYTES {
+            return std::ptr::copy_nonoverlapping(from, to, bytes);
+        }
+        let last = bytes - BLOCK_BYTES;
+        let copy = |at: usize| {
+            to.add(at).cast::<Block>().write(from.add(at).cast::<Block>().read());
+        };
+        (0..last).step_by(BLOCK_BYTES).for_each(copy);
+        copy(last);
     }
 }
 

@@ -4,43 +4,48 @@
 use pinion_spin::{HandlerKind, Listener};
 
 use super::tell::{tell_handler, tell_packet};
-use super::{Engine, Workers};
-use crate::packets::{Packet, place};
-use crate::worker::{BLOCK_BYTES, Done, Given, Job};
+use super::{Engine, Incoming, Workers};
+use crate::packets::Packet;
+use crate::worker::{BLOCK_BYTES, Done, Given, Job, place};
 
 /// Slots of the packet buffer in which they lie one behind the other.
 pub(super) const SLOTS: u32 = 8;
 
 impl Engine {
     /// Takes a message that is one packet without its queue, the shortest way: it waits until its handler is
-    /// run with those of others. The packet is given by number, context, message and the queue that it
-    /// would take.
+    /// run with those of others. `false`: it cannot, and nothing is done.
     #[inline]
-    pub(super) fn add_alone(
-        &mut self,
-        (packet, context, message, queue): (u64, u32, u32, u32),
-        seen: &[u8],
-    ) {
-        let Workers::Inline(worker) = &mut self.workers else { return };
+    pub(super) fn add_alone(&mut self, (context, message): (u32, u32), frame: &Incoming) -> bool {
+        let seen = frame.bytes.get(frame.skip as usize..).unwrap_or(&[]);
+        if seen.len() > self.most_bytes {
+            return false;
+        }
+        let Some(queue) = self.mpq.queue_of_alone((context, message)) else { return false };
+        let Workers::Inline(worker) = &mut self.workers else { return false };
         if !worker.has_room(seen.len()) || seen.len() > self.alone.len() {
             self.run_waiting();
         }
+        let packet = self.next_number;
+        self.next_number += 1;
+        self.totals.matched += 1;
         let (l2_address, bytes) = (self.alone.start, seen.len() as u32);
         self.alone.start += bytes.next_multiple_of(BLOCK_BYTES as u32);
-        // SAFETY: the range is as large as the largest packet, and what is free of it nobody has.
-        unsafe { place(seen, l2_address) };
         self.waiting += 1;
         let layout = &self.shared.contexts[context as usize];
-        let Workers::Inline(worker) = &mut self.workers else { return };
+        let Workers::Inline(worker) = &mut self.workers else { return false };
         let given = |handler| Given { handler, context, message, queue, packet, l2_address, bytes };
         if let Some(handler) = layout.only_handler {
-            return worker.add(layout, given(handler));
+            worker.add_new(layout, given(handler), seen);
+            return true;
         }
+        // SAFETY: the range is as large as the largest packet, and what is free of it nobody has.
+        unsafe { place(seen, l2_address) };
         // What one of its handlers writes to the packet the next one finds in its copy.
         worker.run_waiting();
         for handler in layout.handlers.into_iter().filter(|handler| *handler != 0) {
             worker.execute(layout, given(handler));
         }
+        true
     }
 
     /// Runs the handlers of the packets that wait.
