@@ -155,8 +155,27 @@ pub trait HeldLines {
         self.has(line, now) && self.has(line.wrapping_add(1), now)
     }
 
+    /// Gives how many lines directly before and behind a line are there with their next one, up to
+    /// `most` on either side.
+    fn around(&self, line: u32, now: Cycle, most: u32) -> [u32; 2] {
+        around_one_by_one(self, line, now, most)
+    }
+
     /// Counts the changes of what is there: while it stays the same, so does what was there.
     fn changes(&self) -> u64;
+}
+
+/// Gives [`HeldLines::around`] by asking for one line after the other.
+pub fn around_one_by_one(
+    cache: &(impl HeldLines + ?Sized),
+    line: u32,
+    now: Cycle,
+    most: u32,
+) -> [u32; 2] {
+    let has = |line: &u32| cache.has_with_next(*line, now);
+    let before = (1..=most).map(|far| line.wrapping_sub(far)).take_while(has).count();
+    let behind = (1..=most).map(|far| line.wrapping_add(far)).take_while(has).count();
+    [before as u32, behind as u32]
 }
 
 /// Says what a cache answers a request for a line.

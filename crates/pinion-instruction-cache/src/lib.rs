@@ -52,6 +52,9 @@ impl Entry {
 
 const EMPTY: u32 = u32::MAX;
 
+/// Bits of a word that has one for each line.
+const WORD_BITS: usize = 64;
+
 /// Chooses ways for a core by an 8-bit shift register with inverted linear feedback (bits 7, 3, 2, 1).
 #[derive(Clone, Copy, Debug)]
 struct RandomWays(u8);
@@ -112,6 +115,10 @@ pub struct InstructionCache {
     /// By line of program memory: the cycle from which it and the next one are there, [`NEVER`] if
     /// one is not.
     pairs: Vec<u64>,
+    /// By line, too, a bit each: both are there once the last one has come.
+    paired: Vec<u64>,
+    /// No line was or will be written later than this, as far as is known.
+    last_ready: u64,
     /// The first of those lines.
     first_line: u32,
     on: bool,
@@ -130,6 +137,7 @@ impl InstructionCache {
         let config = &machine.instruction_cache;
         let entries = (config.bytes / config.line_bytes) as usize;
         let ways = config.ways as usize;
+        let lines = (machine.program.bytes / config.line_bytes) as usize + 1;
         Self {
             entries: vec![Entry { line: EMPTY, written: 0, again: 0, turn: NEVER }; entries],
             ways,
@@ -142,7 +150,10 @@ impl InstructionCache {
             accepted_to_written: config.miss_cycles.saturating_sub(TO_CONTROLLER_CYCLES + 1),
             cluster,
             bypass_cycles: config.bypass_cycles,
-            pairs: vec![NEVER; (machine.program.bytes / config.line_bytes) as usize + 1],
+            pairs: vec![NEVER; lines],
+            // With a word on either side in which nothing is there.
+            paired: vec![0; lines / WORD_BITS + 3],
+            last_ready: 0,
             first_line: machine.program.base / config.line_bytes,
             on: false,
             requested: false,
@@ -221,8 +232,14 @@ impl InstructionCache {
     fn note_pair(&mut self, line: u32) {
         let ready = |line| self.find(line).map_or(NEVER, |index| self.entries[index].ready());
         let both = ready(line).max(ready(line.wrapping_add(1)));
-        if let Some(pair) = self.pairs.get_mut(line.wrapping_sub(self.first_line) as usize) {
+        let index = line.wrapping_sub(self.first_line) as usize;
+        if let Some(pair) = self.pairs.get_mut(index) {
             *pair = both;
+            let (word, bit) = (index / WORD_BITS + 1, index % WORD_BITS);
+            self.paired[word] = self.paired[word] & !(1 << bit) | u64::from(both != NEVER) << bit;
+            if both != NEVER {
+                self.last_ready = self.last_ready.max(both);
+            }
         }
     }
 
@@ -382,6 +399,24 @@ impl HeldLines for InstructionCache {
             Some(&ready) => ready <= now && self.on,
             None => self.has(line, now) && self.has(line.wrapping_add(1), now),
         }
+    }
+
+    #[inline]
+    fn around(&self, line: u32, now: u64, most: u32) -> [u32; 2] {
+        let index = line.wrapping_sub(self.first_line) as usize;
+        if index >= self.pairs.len() || !self.on {
+            return [0, 0];
+        }
+        if self.last_ready > now {
+            return port::around_one_by_one(self, line, now, most);
+        }
+        // The bits before the line's, the last one first, and those behind it.
+        let (word, bit) = (index / WORD_BITS + 1, (index % WORD_BITS) as u32);
+        let words =
+            |word: usize| u128::from(self.paired[word + 1]) << 64 | u128::from(self.paired[word]);
+        let before = (words(word - 1) << (64 - bit)).leading_ones();
+        let behind = (words(word) >> bit >> 1).trailing_ones();
+        [before.min(most), behind.min(most)]
     }
 
     #[inline(always)]

@@ -72,3 +72,25 @@ fn replaces_at_random() {
     assert_eq!(pass(), 320);
     assert!((100..145).contains(&pass()));
 }
+
+/// Lines come and go at random; each way to look around finds the same of them.
+#[test]
+fn looks_around_as_if_line_by_line() {
+    let mut both = cache();
+    let mut random = pinion_sim::random::Xorshift32::new(5);
+    let first = both.0.first_line;
+    let mut found = 0;
+    for round in 0..400 {
+        let line = first + random.draw() % 300;
+        data(&mut both, line, [(0, 1000 + 20 * round)]);
+        for near in line - 40..line + 40 {
+            // The cycle in which it comes, too.
+            for now in [1000 + 20 * round, 1009 + 20 * round, 1020 + 20 * round] {
+                let around = both.0.around(near, now, 32);
+                assert_eq!(around, port::around_one_by_one(&both.0, near, now, 32), "{near} {now}");
+                found = found.max(around[0] + around[1]);
+            }
+        }
+    }
+    assert!(found > 3, "no lines beside each other: {found}");
+}

@@ -155,12 +155,10 @@ impl PrefetchBuffer {
         if !self.enter(pc, time, &cache) {
             return None;
         }
-        let has = |line: &u32| cache.has_with_next(*line, time);
-        let before = (1..=RUN_LINES).map(|far| self.line.wrapping_sub(far)).take_while(has).count();
-        let behind = (1..=RUN_LINES).map(|far| self.line.wrapping_add(far)).take_while(has).count();
+        let [before, behind] = cache.around(self.line, time, RUN_LINES);
         let half_word = |line: u32| line << cache.line_shift() >> 1;
-        let lines = (before + 1 + behind) as u32;
-        let reach = Reach::new(half_word(self.line - before as u32), half_word(lines), base);
+        let lines = before + 1 + behind;
+        let reach = Reach::new(half_word(self.line - before), half_word(lines), base);
         self.run = Run { reach, changes: cache.changes() };
         Some(reach)
     }

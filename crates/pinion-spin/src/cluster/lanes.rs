@@ -10,11 +10,12 @@ use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
 use pinion_cores::pulp::lean::{Start, run_lean, run_to_near};
 use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
-use pinion_sim::calendar::{CORES, Calendar, NEVER, Turns};
+use pinion_sim::calendar::{CORES, NEVER};
 
 use super::Clusters;
+use super::lane::HELD;
 use super::own_l1::OwnL1;
-use super::tcdm_interconnect::{Bank, L1Banks, MOST_BANKS};
+use super::tcdm_interconnect::MOST_BANKS;
 use crate::cluster::hpu::port::Port;
 use crate::cluster::hpu::trace::{Before, Executed, Traced};
 use crate::cluster::hpu::{Core, Waiting};
@@ -29,70 +30,6 @@ pub const LOOKAHEAD_CYCLES: u64 = 8;
 /// may do that far ahead, once up to an access and once behind it, an access included that waits long.
 pub const AHEAD_CYCLES: u64 = LOOKAHEAD_CYCLES + 3 * RUN_AHEAD_CYCLES;
 
-/// Holds the next own-L1 accesses of a cluster's cores.
-#[derive(Clone, Debug)]
-pub struct Lane {
-    /// When they are due.
-    calendar: Calendar,
-    /// By core: its access.
-    due: [Due; CORES],
-}
-
-/// Describes an access that is due.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(16))]
-struct Due {
-    address: u32,
-    /// Place of the instruction in the program, and [`HELD`].
-    place: u32,
-    /// What its bank had served when it came, in the lower bits: its place among equals is of then.
-    served: u32,
-    /// The number of that bank.
-    bank: u32,
-}
-
-/// Marks the place of an access that had to wait for its bank.
-pub const HELD: u32 = 1 << 31;
-
-impl Lane {
-    /// Makes an empty lane.
-    pub fn new() -> Self {
-        Self { calendar: Calendar::new(), due: [Due::default(); CORES] }
-    }
-
-    /// Puts a core in, to be served at `time`.
-    #[inline(always)]
-    fn enter(&mut self, core: usize, time: u64, (address, place): (u32, u32), banks: &L1Banks) {
-        let bank = banks.rules.index(address);
-        let served = banks.banks[bank].served;
-        self.due[core % CORES] = Due { address, place, served: served as u32, bank: bank as u32 };
-        self.calendar.enter(core, time, Bank::order_after(served, core));
-    }
-
-    /// Lets a core wait whose bank is busy at `now`; gives the cycles.
-    #[cold]
-    #[inline(never)]
-    fn hold(&mut self, core: usize, now: u64, banks: &L1Banks) -> u64 {
-        let Due { address, place, .. } = self.due[core % CORES];
-        let free_at = banks.bank(address).free_at;
-        // Those who wait for it take turns when it is free.
-        self.enter(core, free_at, (address, place | HELD), banks);
-        free_at - now
-    }
-
-    /// Gives a core another turn of this cycle if its bank has served others since, so that its place
-    /// among equals is another now; `None`: it is the same.
-    #[cold]
-    #[inline(never)]
-    fn turn_later(&mut self, turns: Turns, core: usize, bank: &Bank) -> Option<Turns> {
-        let due = &mut self.due[core % CORES];
-        let before = Bank::order_after(u64::from(due.served), core);
-        due.served = bank.served as u32;
-        let order = bank.order(core);
-        (order != before).then(|| self.calendar.turn_at(turns, core, order))
-    }
-}
-
 impl Clusters {
     /// Puts a core into its cluster's lane: its next access goes to its own L1 at `time`.
     fn enter_lane(&mut self, id: usize, time: u64, address: u32) {
@@ -106,7 +43,7 @@ impl Clusters {
     /// Takes a core out of its lane.
     pub fn leave_lane(&mut self, id: usize) {
         let core = &self.cores[id];
-        self.lanes[core.cluster as usize].calendar.leave(core.index as usize);
+        self.lanes[core.cluster as usize].leave(core.index as usize);
     }
 
     /// Gives the cluster whose lane is due first and the cycle.
@@ -178,23 +115,21 @@ impl Clusters {
             let mut turns = lane.calendar.begin(now);
             while let Some(index) = lane.calendar.turn(&mut turns) {
                 if reservations {
+                    turns = lane.spread(turns, index);
                     lane.calendar.put_back(turns);
                     return Some((index, Stop::Shared, now)); // others' reservations may break
                 }
                 let due = lane.due[index % CORES];
-                let access = (due.address, due.place, due.bank as usize % MOST_BANKS);
-                let Some(core) = cores.get_mut(index) else { continue };
+                let access = (due.address, due.place, usize::from(due.bank) % MOST_BANKS);
                 let bank = &l1.banks.banks[access.2];
                 if bank.free_at > now {
-                    core.model.stalls.l1 += lane.hold(index, now, l1.banks);
+                    lane.hold(index, now, l1.banks, cores);
                     continue;
                 }
-                if bank.served as u32 != due.served
-                    && let Some(later) = lane.turn_later(turns, index, bank)
-                {
-                    turns = later;
+                if bank.served as u32 != due.served && lane.turn_later(&mut turns, index, bank) {
                     continue;
                 }
+                let Some(core) = cores.get_mut(index) else { continue };
                 let instruction = if TRACED { code.at(access.1 & !HELD) } else { None };
                 let before = instruction.map(|instruction| Before::new(&core.model, instruction));
                 let found = if TRACED { l1.found(access.0) } else { 0 };
@@ -202,10 +137,15 @@ impl Clusters {
                 let mut time = match l1.access::<XPULP>(core, program, now, access, &mut start) {
                     Ok(next) => next,
                     Err(stop) => {
+                        turns = lane.spread(turns, index);
                         lane.calendar.put_back(turns);
                         return Some((index, stop, now));
                     }
                 };
+                if access.1 & HELD != 0 {
+                    lane.served(index, now, l1.banks, cores);
+                }
+                let Some(core) = cores.get_mut(index) else { continue };
                 if let Some(before) = before {
                     self.executed.push(before.accessed(core, time - 1, access.0, found));
                 }

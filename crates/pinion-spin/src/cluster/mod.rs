@@ -8,6 +8,7 @@ pub mod completions;
 pub mod dma;
 pub mod event_unit;
 pub mod hpu;
+pub mod lane;
 pub mod lanes;
 mod own_l1;
 pub mod packet_ring;
@@ -34,7 +35,7 @@ use crate::wake::{Due, Wake};
 
 use completions::CompletionArbiter;
 use dma::SharedPorts;
-use lanes::Lane;
+use lane::Lane;
 
 /// Registers between a cluster and what all clusters share hold this many entries (RTL:
 /// spill_register, which breaks all paths and keeps full throughput).

@@ -14,7 +14,7 @@ use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege
 use super::hpu::Core;
 use super::hpu::permissions::Right;
 use super::hpu::trace::found_at;
-use super::lanes::HELD;
+use super::lane::HELD;
 use super::tcdm_interconnect::{L1Banks, MOST_BANKS};
 use crate::memory::{read_value, write_value};
 
@@ -33,8 +33,8 @@ pub struct OwnL1<'a> {
 impl OwnL1<'_> {
     /// Executes a core's access to `address` at `now`, when its bank is free; gives the cycle of the
     /// instruction after it, and what the core goes on with, or why it cannot. `place` is that of the
-    /// instruction in the program, whose micro-operations are `micro`, and `bank` numbers its bank; one
-    /// that is [`HELD`] goes the longer way.
+    /// instruction in the program, whose micro-operations are `micro`, [`HELD`] if it has waited, and
+    /// `bank` numbers its bank.
     #[inline(always)]
     pub fn access<const XPULP: bool>(
         &mut self,
@@ -44,16 +44,17 @@ impl OwnL1<'_> {
         (address, place, bank): (u32, u32, usize),
         start: &mut Start,
     ) -> Result<u64, Stop> {
+        let (place, held) = (place & !HELD, place & HELD != 0);
         let Some(one) = micro.get(place as usize).filter(|one| self.touch_word(core, one, address))
         else {
             let next = self.step_any::<XPULP>(core, code, now)?;
             *start = Start::of(&mut core.model, code);
-            start.waited |= place & HELD != 0;
+            start.waited |= held;
             return Ok(next);
         };
         let place = place + u32::from(one.step);
         let stalls = one.flags.stalls_next();
-        *start = Start { place, loaded: one.loaded, stalls, ..Start::NONE };
+        *start = Start { place, loaded: one.loaded, stalls, waited: held, response: 0 };
         if XPULP && core.model.loops_back(code, place) {
             start.place = code.place(core.model.hart.pc);
         }

@@ -114,12 +114,6 @@ impl L1Banks {
         Self { banks: Box::new([Bank::default(); MOST_BANKS]), rules }
     }
 
-    /// Gives the bank of an address.
-    #[inline(always)]
-    pub fn bank(&self, address: u32) -> &Bank {
-        &self.banks[self.rules.index(address)]
-    }
-
     /// Gives the cycle at which an access that asks in cycle `now` is served.
     #[inline]
     fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {

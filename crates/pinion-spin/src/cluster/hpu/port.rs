@@ -84,6 +84,11 @@ impl HeldLines for Port<'_> {
     }
 
     #[inline(always)]
+    fn around(&self, line: u32, now: u64, most: u32) -> [u32; 2] {
+        self.cache.around(line, now, most)
+    }
+
+    #[inline(always)]
     fn changes(&self) -> u64 {
         self.cache.changes()
     }
