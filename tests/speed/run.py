@@ -48,6 +48,7 @@ BENCH = BUILD[:-1]
 BENCHES = {
     "transport": ("pinion-nanopu", []),
     "listening": ("pinion-run", ["pinion-run", "pinion-observe", "pinion-app"]),
+    "packets": ("pinion-spin", []),
 }
 # By run: the one that it is compared with, and how many times its instructions it may take.
 AT_MOST = {
