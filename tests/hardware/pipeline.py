@@ -6,6 +6,7 @@ in each; and with pauses at all ports, drawn at random, in which order and conte
 register arrays run together, with everybody ready: each has packets or events in cycles that the vectors say.
 """
 
+import re
 import subprocess
 
 from common import REPOSITORY, Difference, check
@@ -18,8 +19,14 @@ PROGRAMS = ["ndp", "homa", "raw", "udp", "dctcp", "credit"]
 # Programs with tables that are more than transports, which no load speaks; random packets go to them.
 MORE = ["vxlan", "telemetry", "balancer", "cache", "othello"]
 LOAD = "requests=400,gap=exp:400"
-# A program, and what of its module is changed to what.
-MUTANT = ("sdk/p4/ndp/ingress.p4", "= 38'h1 <<", "= 38'h2 <<")
+# By title: a program, a module, how often what stands in it, and what it becomes.
+MUTANTS = {
+    "the wrong packets have arrived": ("sdk/p4/ndp/ingress.p4", "", 1, r"= 38'h1 <<", "= 38'h2 <<"),
+    "a timer comes before a delivery of its cycle": (
+        *("sdk/p4/telemetry/ingress.p4", "_all", 9),
+        *(r"\{(timer_\w+), (delivery_\w+)\}", r"{\2, \1}"),
+    ),
+}
 OPERATORS = "tests/hardware/p4/operators.p4"
 # Tables of each kind, and controls of events, each a module of its own.
 EVENTS = "tests/hardware/p4/handlers.p4"
@@ -400,19 +407,21 @@ def prefix_of(vectors, around):
     return f"{event or 'packet'}_"
 
 
-def check_mutant(pinion, folder):
+def check_mutant(pinion, mutant, folder):
     """The comparison finds a module that does something else."""
     need("verilator")
-    program, change, to = MUTANT
+    program, ending, times, change, to = mutant
     files = make(pinion, program, folder, "--vectors", "1000")
-    text = files[0].read_text()
-    check(text.count(change) == 1, f"“{change}” is {text.count(change)} times in {files[0].name}")
-    files[0].write_text(text.replace(change, to))
-    vectors = next(folder.glob("*.vectors"))
-    ports = Ports(vectors)
-    built = build(ports.module, [(ports, "")], files, folder)
+    vectors = sorted(folder.glob("*.vectors"))
+    changed = folder / f"{vectors[0].stem}{ending}.sv"
+    text, found = re.subn(change, to, changed.read_text())
+    check(found == times, f"“{change}” is {found} times in {changed.name}")
+    changed.write_text(text)
+    prefixes = [prefix_of(path, changed) if ending else "" for path in vectors]
+    controls = [(Ports(path), prefix) for path, prefix in zip(vectors, prefixes)]
+    built = build(changed.stem, controls, files, folder)
     try:
-        run(built, [vectors], "random packets")
+        run(built, vectors, "random packets", ways=("ready",))
     except Difference:
         return
     raise Difference("what the changed module does counts as right")

@@ -55,10 +55,11 @@ def tests_of_pipelines(arguments):
                 arguments.pinion, program, has_frames, arguments.packets, folder
             ),
         )
-    yield (
-        "mutant of a pipeline: the wrong packets have arrived",
-        lambda folder: pipeline.check_mutant(arguments.pinion, folder),
-    )
+    for title, mutant in pipeline.MUTANTS.items():
+        yield (
+            f"mutant of a pipeline: {title}",
+            lambda folder, mutant=mutant: pipeline.check_mutant(arguments.pinion, mutant, folder),
+        )
 
 
 def result(title, test):

@@ -4,6 +4,7 @@
 mod support;
 
 use pinion_p4_hardware::{Answer, Hardware, Together, Vectors, Whole};
+use pinion_sim::random::SplitMix64;
 use support::{SHIPPED, check, program};
 
 /// Makes the module of a program's packets.
@@ -165,4 +166,33 @@ fn ports_of_an_array_that_are_asked_at_different_times_are_refused() {
     )]);
     let why = Whole::of(&slower, "test.p4").unwrap_err();
     assert!(why.contains("takes 2 cycles in OnDelivery and 3 in OnTimer"), "{why}");
+}
+
+#[test]
+fn what_is_left_of_a_program_has_hardware_or_is_refused() {
+    let mut random = SplitMix64::new(11);
+    let mut made = 0;
+    for name in ["telemetry/ingress", "ndp/ingress", "cache/ingress", "vxlan/egress", "udp/ingress"] {
+        let text = pinion_p4::library::text(&format!("sdk/p4/{name}.p4")).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for _ in 0..60 {
+            // A line goes, comes twice, or changes places with another.
+            let mut other = lines.clone();
+            let mut draw = || (random.draw() % lines.len() as u64) as usize;
+            let (one, two) = (draw(), draw());
+            match draw() % 3 {
+                0 => _ = other.remove(one),
+                1 => other.insert(two, lines[one]),
+                _ => other.swap(one, two),
+            }
+            let Some(program) = check(&other.join("\n")).program else { continue };
+            let Ok(whole) = Whole::of(&program, "test.p4") else { continue };
+            let mut all = Together::new(&whole, 1).unwrap();
+            for _ in 0..8 {
+                all.cycle(None);
+            }
+            made += 1;
+        }
+    }
+    assert!(made > 50, "{made}");
 }
