@@ -172,7 +172,8 @@ fn ports_of_an_array_that_are_asked_at_different_times_are_refused() {
 fn what_is_left_of_a_program_has_hardware_or_is_refused() {
     let mut random = SplitMix64::new(11);
     let mut made = 0;
-    for name in ["telemetry/ingress", "ndp/ingress", "cache/ingress", "vxlan/egress", "udp/ingress"] {
+    for name in ["telemetry/ingress", "ndp/ingress", "cache/ingress", "vxlan/egress", "udp/ingress"]
+    {
         let text = pinion_p4::library::text(&format!("sdk/p4/{name}.p4")).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         for _ in 0..60 {

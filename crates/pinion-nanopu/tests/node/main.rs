@@ -1,5 +1,6 @@
 //! Whole-machine tests of a nanoPU node.
 
+mod by_rfc;
 mod dctcp;
 mod echo;
 mod overrides;

@@ -7,6 +7,7 @@ use pinion_nanopu::Cycle;
 use pinion_nanopu::transport;
 use pinion_net::frame::internet_checksum;
 
+use crate::by_rfc::{Taken, raw, udp};
 use crate::saved::{END, Seen, messages, run, state};
 use crate::support::{self, Random};
 
@@ -127,41 +128,40 @@ fn homa_in_p4_is_homa() {
 }
 
 #[test]
-fn raw_in_p4_is_raw() {
-    let mut random = Random::new(0x9472, "raw_in_p4_is_raw");
+fn raw_messages_take_the_cycles_of_their_program() {
+    let mut random = Random::new(0x9472, "raw_messages_take_the_cycles_of_their_program");
     for faithful in [false, true] {
         compare("raw", faithful, &mut random);
     }
 }
 
 #[test]
-fn udp_in_p4_is_udp() {
-    let mut random = Random::new(0x9473, "udp_in_p4_is_udp");
+fn udp_takes_the_cycles_of_its_program() {
+    let mut random = Random::new(0x9473, "udp_takes_the_cycles_of_its_program");
     for faithful in [false, true] {
         compare("udp", faithful, &mut random);
     }
 }
 
 #[test]
-fn what_strangers_send_is_taken_and_refused_alike() {
+fn what_strangers_send_is_taken_and_refused_as_the_rfcs_say() {
     let mut random = Random::new(0x9474, "what_strangers_send");
     for name in ["raw", "udp"] {
-        let mut both = kinds(name).map(|kind| {
-            let kind: Vec<&str> = kind.iter().map(String::as_str).collect();
-            transport::build(&support::machine(false, &kind).transport, 1)
-        });
+        let kind = format!("transport.kind={name}");
+        let mut side = transport::build(&support::machine(false, &[&kind]).transport, 1);
         let mut seen = BTreeMap::new();
         for _ in 0..60 {
-            let frames = messages(both[0].as_mut(), 47_000..47_004, &mut random);
+            let frames = messages(side.as_mut(), 47_000..47_004, &mut random);
             for (_, frame) in spoil(frames, &mut random) {
-                let [ours, in_p4] = both.each_mut().map(|side| {
-                    side.parse(&frame).map(|(header, payload)| {
-                        let whose = (header.src_ip, header.src_context, header.dst_context);
-                        (whose, header.msg_len, payload.to_vec())
-                    })
+                let found = side.parse(&frame).map(|(header, payload)| Taken {
+                    src_ip: header.src_ip,
+                    contexts: (header.src_context, header.dst_context),
+                    msg_len: header.msg_len,
+                    payload: payload.to_vec(),
                 });
-                assert_eq!(ours, in_p4, "{name}: {frame:02x?}");
-                *seen.entry(ours.map(|_| ()).map_err(|why| why.name())).or_insert(0) += 1;
+                let expected = if name == "raw" { raw(&frame) } else { udp(&frame, 47_000) };
+                assert_eq!(found, expected, "{name}: {frame:02x?}");
+                *seen.entry(found.map(|_| ()).map_err(|why| why.name())).or_insert(0) += 1;
             }
         }
         println!("{name}: {seen:?}");
