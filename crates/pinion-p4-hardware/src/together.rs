@@ -16,10 +16,15 @@ const SELDOM: u64 = 3;
 /// Makes lines for controls, cycle by cycle.
 pub struct Together<'p> {
     controls: Vec<One<'p>>,
-    /// By array: the ports, and what it holds.
-    arrays: Vec<(Vec<(usize, usize)>, Vec<u64>)>,
+    arrays: Vec<Array>,
     random: SplitMix64,
     cycle: u64,
+}
+
+/// A register array: its ports, by control and extern there, and what it holds.
+struct Array {
+    ports: Vec<(usize, usize)>,
+    entries: Vec<u64>,
 }
 
 /// A control, and the cycles from what comes to what the model does with it.
@@ -44,7 +49,8 @@ impl<'p> Together<'p> {
             controls.push(One { vectors, looked_up, coming: VecDeque::new() });
         }
         let shared = whole.around.iter().flat_map(|around| &around.shared);
-        let arrays = shared.map(|ports| (ports.clone(), vec![0; ENTRIES])).collect();
+        let arrays = shared.map(|ports| Array { ports: ports.clone(), entries: vec![0; ENTRIES] });
+        let arrays = arrays.collect();
         Ok(Self { controls, arrays, random, cycle: 0 })
     }
 
@@ -58,7 +64,7 @@ impl<'p> Together<'p> {
     pub fn cycle(&mut self, frame: Option<&[u8]>) -> Vec<(usize, String)> {
         let mut lines = Vec::new();
         for number in 0..self.controls.len() {
-            let comes = self.random.draw() % SELDOM != 0;
+            let comes = !self.random.draw().is_multiple_of(SELDOM);
             let one = &mut self.controls[number];
             if comes {
                 one.coming.push_back(self.cycle);
@@ -81,7 +87,7 @@ impl<'p> Together<'p> {
 
     /// Gives a control the arrays that it shares, or takes them back.
     fn lend(&mut self, control: usize) {
-        for (ports, entries) in &mut self.arrays {
+        for Array { ports, entries } in &mut self.arrays {
             for (_, external) in ports.iter().filter(|(number, _)| *number == control) {
                 self.controls[control].vectors.exchange(*external, entries);
             }

@@ -109,8 +109,8 @@ impl Compiler<'_> {
     fn is_said(&mut self, state: &State, node: NodeId, bit: u32) -> bool {
         let width = self.graph.width(node);
         let said = self.interface.said.iter().filter(|said| (said.bit, said.width) == (bit, width));
-        bit % 8 == 0
-            && width % 8 == 0
+        bit.is_multiple_of(8)
+            && width.is_multiple_of(8)
             && said.into_iter().any(|said| {
                 let is_same = match said.value {
                     SaidValue::Number(value) => self.graph.as_constant(node) == Some(value),
