@@ -84,7 +84,8 @@ impl Crew {
         let threads = self.members.iter().filter_map(|member| member.thread.as_ref());
         let watched = |(index, thread): (usize, &JoinHandle<()>)| Watched {
             block: block::address(index as u32) as *mut _,
-            thread: thread.as_pthread_t(),
+            // A number with glibc, a pointer with musl.
+            thread: thread.as_pthread_t() as libc::pthread_t,
         };
         threads.enumerate().map(watched).collect()
     }
