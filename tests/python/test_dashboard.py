@@ -128,13 +128,13 @@ def wait(until: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def echoes(count: int, port: int = 9500) -> int:
+def echoes(count: int, port: int = 9500, address: str = CARD) -> int:
     """Sends datagrams to the card; gives how many came back."""
     came = 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.settimeout(3)
         for number in range(count):
-            link.sendto(bytes([number % 256]) * 200, (CARD, port))
+            link.sendto(bytes([number % 256]) * 200, (address, port))
             try:
                 came += link.recv(2048) == bytes([number % 256]) * 200
             except TimeoutError:
@@ -201,10 +201,17 @@ def test_whatever_runs_live_has_metrics(
     assert "<h2>Summary</h2>" in live.get("/")[1]
 
 
+SOURCE = "Source, while somebody looked"
+
+
+def parts(live: Live) -> dict[str, str]:
+    """Gives the page's parts by their headings."""
+    return {part["heading"]: part["html"] for part in json.loads(live.get("/parts")[1])}
+
+
 def source(live: Live) -> dict[str, int]:
     """Gives what the page says of lines: how often each ran, by its text."""
-    parts = {part["heading"]: part["html"] for part in json.loads(live.get("/parts")[1])}
-    html = parts.get("Source, while somebody looked", "")
+    html = parts(live).get(SOURCE, "")
     rows = re.findall(r"<td>([^<]*)</td><td>\d+</td><td><code>(.*?)</code></td></tr>", html)
     return {html_module.unescape(line).strip(): int(times.replace(",", "")) for times, line in rows if times}
 
@@ -239,12 +246,107 @@ def test_source_of_a_live_nanoservice(begin: Callable[..., Live]) -> None:
     assert max(lines.values()) >= came, lines
 
 
-@inside
-def test_a_cluster_has_metrics_by_node(begin: Callable[..., Live], tmp_path: Path) -> None:
+RACK = """
+[cluster]
+name = "rack"
+
+[[node]]
+name = "nic"
+app = "EXAMPLES/udp_echo"
+count = 2
+
+[[node]]
+name = "service"
+app = "EXAMPLES/nanopu_echo"
+set = ["transport.kind=udp"]
+"""
+
+
+@pytest.fixture
+def rack(tmp_path: Path) -> Path:
     file = tmp_path / "rack.toml"
-    node = f'[[node]]\nname = "nic"\napp = "{EXAMPLES}/icmp_echo"\ncount = 2\n'
-    file.write_text(f'[cluster]\nname = "rack"\n\n{node}')
-    metrics = begin("up", file, address="10.0.0.1/8").metrics()
+    file.write_text(RACK.replace("EXAMPLES", str(EXAMPLES)))
+    return file
+
+
+@inside
+def test_source_of_a_live_cluster_is_that_of_its_groups(begin: Callable[..., Live], rack: Path) -> None:
+    live = begin("up", rack, address="10.0.0.1/8")
+    assert source(live) == {}
+    # Both nodes of a group are in one account.
+    came = sum(echoes(3, address=f"10.0.0.{node}") for node in (2, 3))
+    assert came == 6 and echoes(2, 47000, "10.0.0.4") == 2
+    lines = source(live)
+    assert [times for line, times in lines.items() if "spin_send_packet" in line] == [came], lines
+    html = parts(live)[SOURCE]
+    names = re.findall("<h3>(.*?)</h3>", html)
+    assert names == ["nic", "service"] and "nanopu_echo" in html.split("<h3>service")[1]
+    # Who comes again is shown the same, without that anything were read again.
+    assert source(live) == lines
+    live.end()
+
+
+HOST_PROGRAM = """
+#include "fpspin/fpspin.h"
+#include <unistd.h>
+
+int main(void)
+{
+    fpspin_ctx_t ctx;
+    fpspin_ruleset_t rules = {
+        .mode = FPSPIN_MODE_AND,
+        .r = { FPSPIN_RULE_IP, FPSPIN_RULE_IP_PROTO(1),
+               ((struct fpspin_rule){ .idx = 8, .mask = 0xff00, .start = 0x0800, .end = 0x0800 }),
+               FPSPIN_RULE_FALSE },
+    };
+    if (!fpspin_init(&ctx, "/dev/pspin0", "echo.elf", 0, &rules, 1, FPSPIN_HOSTDMA_PAGES_DEFAULT))
+        return 1;
+    puts("ready");
+    fflush(stdout);
+    while (1)
+        sleep(10);
+}
+"""
+
+
+@inside
+def test_source_of_what_a_host_program_loads(
+    begin: Callable[..., Live], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinion = os.environ["PINION"]
+    monkeypatch.setenv("PINION_NIC_DIR", str(tmp_path))
+    (tmp_path / "host.c").write_text(HOST_PROGRAM)
+    for words in (
+        ["fpspin", "compile", "host.c", "-o", "host"],
+        ["build", str(EXAMPLES / "icmp_echo/fpspin"), "--machine", "fpspin", "--out", "echo.elf"],
+    ):
+        subprocess.run([pinion, *words], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    live = begin("nic", "--machine", "fpspin")
+    assert source(live) == {}
+
+    def pings(count: int) -> int:
+        command = ["ping", "-q", "-c", str(count), "-i", "0.01", CARD]
+        told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        found = re.search(r"(\d+) received", told)
+        return int(found[1]) if found else 0
+
+    with subprocess.Popen([tmp_path / "host"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as host:
+        try:
+            assert host.stdout is not None and host.stdout.readline() == "ready\n"
+            source(live)
+            assert pings(4) == 4
+            lines = source(live)
+        finally:
+            host.kill()
+    assert len(lines) > 3 and max(lines.values()) >= 4, parts(live)
+    # Another page's script is let in here no more than elsewhere.
+    token = {"Authorization": f"Bearer {live.token}"}
+    assert live.get("/parts", **token, Origin="http://evil.example")[0] == 403
+
+
+@inside
+def test_a_cluster_has_metrics_by_node(begin: Callable[..., Live], rack: Path) -> None:
+    metrics = begin("up", rack, address="10.0.0.1/8").metrics()
     frames = [name for name in metrics if name.startswith("pinion_nodes_frames_in{")]
     assert len(frames) >= 2 and any('node="0"' in name for name in frames)
 

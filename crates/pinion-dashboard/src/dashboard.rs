@@ -4,9 +4,9 @@
 use std::time::Instant;
 
 use pinion_app::error::Result;
-use pinion_observe::profile::Rows;
+use pinion_observe::profile::{Profile, Rows, Sources};
 use pinion_observe::words::seconds;
-use pinion_page::{Latencies, Page, annotated};
+use pinion_page::{Latencies, Page, annotated, escaped};
 use pinion_run::watch::Seen;
 use pinion_spin::PacketRecord;
 
@@ -24,6 +24,7 @@ pub struct Dashboard {
     latencies: Latencies,
     levels: Levels,
     slowest: Slowest,
+    sources: Sources,
     begun: Instant,
     _server: Server,
 }
@@ -42,6 +43,7 @@ impl Dashboard {
             latencies: Latencies::default(),
             levels: Levels::default(),
             slowest: Slowest::default(),
+            sources: Sources::default(),
             begun: Instant::now(),
             _server: Server::start(listener, door, desk.clone()),
             desk,
@@ -80,7 +82,7 @@ impl Dashboard {
         });
     }
 
-    fn page(&self, summary: &str, seen: &dyn Seen) -> Page {
+    fn page(&mut self, summary: &str, seen: &dyn Seen) -> Page {
         let mut page = Page::live(&self.title);
         let running = seconds(self.begun.elapsed().as_secs_f64());
         let simulated = seen.simulated();
@@ -101,13 +103,25 @@ impl Dashboard {
         if let Some(curves) = self.levels.curves() {
             page.curves("Queues and units over time", &curves);
         }
-        // Nothing ran yet for whoever has just come.
-        if let Some(profile) = seen.profile().filter(|profile| profile.sum().instructions > 0) {
-            let source = annotated(&profile, &Rows::of(&profile));
-            if !source.is_empty() {
-                page.html("Source, while somebody looked", source);
-            }
+        let source = source(&seen.profiles(), &mut self.sources);
+        if !source.is_empty() {
+            page.html("Source, while somebody looked", source);
         }
         page
     }
+}
+
+/// Shows the source of programs with the cycles of each line; of several, each with its name.
+fn source(profiles: &[Profile<'_>], sources: &mut Sources) -> String {
+    let mut html = String::new();
+    // Nothing ran yet for whoever has just come.
+    for profile in profiles.iter().filter(|profile| profile.sum().instructions > 0) {
+        let rows = Rows::with(profile, sources);
+        let own = annotated(profile, &rows, sources);
+        if !own.is_empty() && profiles.len() > 1 {
+            html.push_str(&format!("<h3>{}</h3>", escaped(&profile.app)));
+        }
+        html.push_str(&own);
+    }
+    html
 }

@@ -3,25 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use pinion_observe::profile::{Count, Profile, Rows};
+use pinion_observe::profile::{Count, Profile, Rows, Sources};
 use pinion_observe::words::count;
 
 use crate::page::escaped;
 
 /// Lists the application's own files of source with what each line took; empty where nothing tells lines.
-pub fn annotated(profile: &Profile<'_>, rows: &Rows) -> String {
+pub fn annotated(profile: &Profile<'_>, rows: &Rows, sources: &mut Sources) -> String {
     let mut counts: BTreeMap<(&str, u32), Count> = BTreeMap::new();
     for row in rows.lines.iter().filter(|row| row.line > 0) {
         counts.entry((&row.file, row.line)).or_default().add(&row.count);
     }
     let busy = profile.sum().busy().max(1);
-    let covered = profile.coverage();
+    let covered = profile.coverage_with(sources);
     let shown = counts.iter().filter(|((file, _), _)| covered.contains_key(*file));
     let most = shown.map(|(_, count)| count.busy()).max().unwrap_or(0).max(1);
     let mut html = String::new();
     for (file, lines) in &covered {
         // What was compiled elsewhere is left out.
-        let Ok(source) = std::fs::read_to_string(file) else { continue };
+        let Some(source) = sources.text(file) else { continue };
         let all: u64 = (1..)
             .zip(source.lines())
             .filter_map(|(number, _)| Some(counts.get(&(file.as_str(), number))?.busy()))

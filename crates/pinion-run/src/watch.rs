@@ -40,9 +40,9 @@ pub trait Seen {
     /// Listens to every instruction from now on, or no longer; what cannot do that goes on as it did.
     fn listen(&mut self, _closely: bool) {}
 
-    /// Gives where cycles went while it listened.
-    fn profile(&self) -> Option<Profile<'_>> {
-        None
+    /// Gives where cycles went while it listened, by program.
+    fn profiles(&self) -> Vec<Profile<'_>> {
+        Vec::new()
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
+use pinion_sim::probe::Both;
 use pinion_spin::matching::ContextMatch;
 use pinion_spin::{
     ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, PacketRecord, Spin,
@@ -17,6 +18,7 @@ use super::holder::Holder;
 use super::images::Loaded;
 use super::log::{Line, Log};
 use super::script::Script;
+use super::watched::Watched;
 use pinion_app::error::{Error, Result};
 use pinion_app::tape::Tape;
 use pinion_debug::visit::{Effects, Written};
@@ -74,6 +76,8 @@ pub struct Board {
     pub script: Option<Script>,
     /// What programs write, if that is kept or known.
     exchange: Option<Exchange>,
+    /// Who hears where cycles go, while somebody looks.
+    pub watched: Watched,
 }
 
 impl Board {
@@ -113,6 +117,7 @@ impl Board {
             tape: options.tape.clone(),
             script: None,
             exchange,
+            watched: Watched::default(),
             machine,
         })
     }
@@ -170,6 +175,7 @@ impl Board {
             }
         };
         let (images, holders, machine) = (&self.images, &self.holders, &self.machine);
+        let mut watched = self.watched.ears(machine, images);
         let (log, told, nic) = (&mut self.log, &mut self.faults_told, &mut self.nic);
         let (seen, left_behind) = (&mut self.seen, &mut self.left_behind);
         let (collector, outside) = (&mut self.collector, &mut self.outside);
@@ -179,7 +185,11 @@ impl Board {
         let slice = self.slices.next(&mut outside.queue, times, |until, queue| {
             let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
             let ears = collector.ears(&mut hearing);
-            let outcome = nic.run(until, queue, &mut Counting { ears, seen, holders, left_behind });
+            let mut counting = Counting { ears, seen, holders, left_behind };
+            let outcome = match watched.as_deref_mut() {
+                Some(watched) => nic.run(until, queue, &mut Both::new(&mut counting, watched)),
+                None => nic.run(until, queue, &mut counting),
+            };
             if let (Some(tape), Some(exchange)) = (tape, exchange) {
                 exchange.take().into_iter().for_each(|news| tape.host(&Deed::wrote(news).line()));
             }

@@ -26,6 +26,7 @@ mod socket;
 mod status;
 mod tells;
 mod visitor;
+mod watched;
 mod windows;
 
 use std::cell::Cell;
@@ -40,6 +41,7 @@ use nix::sys::time::TimeSpec;
 use pinion_spin::Machine;
 
 use pinion_app::error::{Error, Result};
+use pinion_observe::profile::Profile;
 use pinion_observe::report::{Outputs, Report, Summary};
 use pinion_run::live::{Driven, LONGEST_WAIT, Options as LiveOptions};
 use pinion_run::watch::{Observer, Progress, Seen};
@@ -174,6 +176,14 @@ impl Seen for House {
 
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
         self.board.nic.state(tell);
+    }
+
+    fn listen(&mut self, closely: bool) {
+        self.board.watched.listen(closely);
+    }
+
+    fn profiles(&self) -> Vec<Profile<'_>> {
+        self.board.watched.profiles()
     }
 }
 

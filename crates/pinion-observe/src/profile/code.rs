@@ -1,6 +1,8 @@
 //! A program's instructions as a profile counts them: what each does to the stack of calls, what it is
 //! part of, where it was written.
 
+use std::borrow::Cow;
+
 use pinion_isa::elf::Image;
 use pinion_isa::{Class, Extensions, Instruction, decode};
 use rustc_hash::FxHashMap as HashMap;
@@ -30,7 +32,7 @@ pub struct Slot {
 /// Numbers a program's instructions and functions as they come.
 #[derive(Clone, Debug)]
 pub struct CodeMap<'a> {
-    image: &'a Image,
+    image: Cow<'a, Image>,
     extensions: Extensions,
     numbers: HashMap<u64, u32>,
     slots: Vec<Slot>,
@@ -41,6 +43,11 @@ pub struct CodeMap<'a> {
 impl<'a> CodeMap<'a> {
     /// Numbers the instructions of a program.
     pub fn new(image: &'a Image, extensions: Extensions) -> Self {
+        Self::of(Cow::Borrowed(image), extensions)
+    }
+
+    /// Does the same for a program that it may have as its own.
+    pub fn of(image: Cow<'a, Image>, extensions: Extensions) -> Self {
         let (numbers, function_numbers) = (HashMap::default(), HashMap::default());
         let (slots, functions) = (Vec::new(), Vec::new());
         Self { image, extensions, numbers, slots, functions, function_numbers }
@@ -106,8 +113,8 @@ impl<'a> CodeMap<'a> {
     }
 
     /// Gives the program.
-    pub fn image(&self) -> &'a Image {
-        self.image
+    pub fn image(&self) -> &Image {
+        &self.image
     }
 }
 

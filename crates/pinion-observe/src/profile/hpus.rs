@@ -5,15 +5,18 @@
 //! blame: branches and arithmetic of the earlier one, waits for an instruction, an operand, a bank or a
 //! command of the later; the way of an access far away of the access.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use rustc_hash::FxHashMap as HashMap;
 
 use pinion_isa::Extensions;
+use pinion_isa::elf::Image;
 use pinion_sim::{Clock, Time};
 use pinion_spin::{
-    ContextId, Event, HandlerKind, HandlerRecord, Hears, InstructionRecord, Interest, PacketRecord,
-    RunningTask, Spin, Stalls,
+    ContextId, Event, HandlerKind, HandlerRecord, Hears, InstructionRecord, Interest, Machine,
+    PacketRecord, RunningTask, Spin, Stalls,
 };
 
 use super::cause::{Cause, Cycles};
@@ -21,7 +24,7 @@ use super::code::CodeMap;
 use super::ledger::{At, BEFORE, Gap, Key, Ledger};
 use super::stacks::ROOT;
 use super::{Class, Hart, PacketRow, Profile};
-use crate::trace::{Tracer, clock, handler_name};
+use crate::trace::{Tracer, handler_name};
 use crate::words::kind_name;
 use pinion_app::app::App;
 use pinion_app::error::Result;
@@ -32,10 +35,13 @@ const RUNTIME: u32 = BEFORE;
 /// Keeps the account of a NIC's HPUs.
 #[derive(Clone)]
 pub struct HpuProfile<'a> {
-    app: &'a App,
+    /// The application, where it is one's.
+    app: Option<&'a App>,
+    machine: String,
     clock: Clock,
-    /// HPUs of a cluster.
+    /// HPUs of a cluster, and of a NIC.
     cores: u32,
+    hpus: u32,
     code: CodeMap<'a>,
     ledger: Ledger,
     /// By HPU: what it had lost by its last instruction, and what of it no cycle was found for yet.
@@ -52,18 +58,35 @@ pub struct HpuProfile<'a> {
 impl<'a> HpuProfile<'a> {
     /// Makes a listener for an application's machine.
     pub fn new(app: &'a App) -> Self {
-        let machine = &app.machine.value;
+        Self::of_nodes(app, 1)
+    }
+
+    /// Makes a listener for so many NICs that run an application.
+    pub fn of_nodes(app: &'a App, nodes: usize) -> Self {
+        let image = Cow::Borrowed(&app.image);
+        Self { app: Some(app), ..Self::of(&app.machine.value, image, nodes) }
+    }
+
+    /// Makes a listener for a machine whose programs others have loaded.
+    pub fn of_image(machine: &Machine, image: Image) -> HpuProfile<'static> {
+        HpuProfile::of(machine, Cow::Owned(image), 1)
+    }
+
+    fn of(machine: &Machine, image: Cow<'a, Image>, nodes: usize) -> Self {
         let cores = machine.cluster.cores;
-        let harts = (machine.units.count.max(1) * machine.cluster.count * cores) as usize;
+        let hpus = machine.units.count.max(1) * machine.cluster.count * cores;
+        let harts = hpus as usize * nodes;
         let extensions = match machine.core.xpulp {
             true => Extensions::PSPIN.with(Extensions::XPULP),
             false => Extensions::PSPIN,
         };
         Self {
-            app,
-            clock: clock(app),
+            app: None,
+            machine: machine.name.clone(),
+            clock: Clock::from_hz(machine.clock.frequency_mhz * 1_000_000),
             cores,
-            code: CodeMap::new(&app.image, extensions),
+            hpus,
+            code: CodeMap::of(image, extensions),
             ledger: Ledger::new(harts),
             lost: vec![(Stalls::default(), [0; Cause::COUNT]); harts],
             runs: HashMap::default(),
@@ -87,8 +110,9 @@ impl<'a> HpuProfile<'a> {
         self.clone().profile()
     }
 
-    fn instruction(&mut self, record: &InstructionRecord) {
-        let hart = (record.cluster * self.cores + record.hpu) as usize;
+    /// Hears an instruction of one of several NICs.
+    pub fn instruction(&mut self, node: usize, record: &InstructionRecord) {
+        let hart = node * self.hpus as usize + (record.cluster * self.cores + record.hpu) as usize;
         let class = record.task.map_or(RUNTIME, |task| class_of(&task));
         let slot = self.code.number(u64::from(record.pc));
         let at = At { class, slot, cycle: record.cycle };
@@ -152,7 +176,8 @@ impl<'a> HpuProfile<'a> {
     fn packet(&mut self, record: &PacketRecord) {
         let handler = self.handled.remove(&record.packet).unwrap_or(0);
         let to = record.bytes.max(1).next_power_of_two();
-        let context = &self.app.contexts[record.context.0 as usize].name;
+        let Some(app) = self.app else { return };
+        let context = &app.contexts[record.context.0 as usize].name;
         let row = self.packets.entry((record.context, to)).or_insert_with(|| PacketRow {
             context: context.clone(),
             to_bytes: to,
@@ -170,14 +195,14 @@ impl<'a> HpuProfile<'a> {
 
     /// Puts the profile together.
     pub fn profile(self) -> Profile<'a> {
-        let machine = &self.app.machine.value;
         let mut classes = vec![Class { name: "runtime, between tasks".into(), ..Class::default() }];
-        for (index, context) in self.app.contexts.iter().enumerate() {
+        let contexts = self.app.map_or(&[][..], |app| &app.contexts);
+        for (index, context) in contexts.iter().enumerate() {
             let id = ContextId(index as u32);
             for kind in KINDS {
                 let (runs, cycles) = self.runs.get(&(id, kind)).copied().unwrap_or_default();
                 classes.push(Class {
-                    name: handler_name(self.app, id, kind).to_owned(),
+                    name: self.app.map_or("", |app| handler_name(app, id, kind)).to_owned(),
                     context: Some(context.name.clone()),
                     kind: Some(kind_name(kind)),
                     runs,
@@ -188,9 +213,10 @@ impl<'a> HpuProfile<'a> {
         let name = |hart: u32| format!("{}.{}", hart / self.cores, hart % self.cores);
         let harts = (0..self.ledger.harts() as u32).map(|hart| Hart { name: name(hart) });
         Profile {
-            app: self.app.manifest.app.name.clone(),
-            elf: self.app.built.elf.clone(),
-            machine: machine.name.clone(),
+            app: self.app.map_or_else(String::new, |app| app.manifest.app.name.clone()),
+            elf: self.app.map_or_else(PathBuf::new, |app| app.built.elf.clone()),
+            file: None,
+            machine: self.machine,
             hart_word: "HPU",
             cycles: self.cycles,
             harts: harts.collect(),
@@ -240,7 +266,7 @@ impl Hears<Spin> for HpuProfile<'_> {
 
     fn hear(&mut self, event: &Event<'_>) {
         match event {
-            Event::Instruction(record) => self.instruction(record),
+            Event::Instruction(record) => self.instruction(0, record),
             Event::HandlerDone(record) => self.handler(record),
             Event::PacketDone(record) => self.packet(record),
             _ => {}

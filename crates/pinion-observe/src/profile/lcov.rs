@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::Profile;
-use crate::fault::program::{Code, Program};
+use super::{Profile, Sources};
 use crate::words::written;
 
 /// Lines of a file, and how often each was executed.
@@ -34,6 +33,11 @@ impl Profile<'_> {
 
     /// Counts how often each line of the application's own files was executed.
     pub fn coverage(&self) -> BTreeMap<String, Lines> {
+        self.coverage_with(&mut Sources::default())
+    }
+
+    /// Does the same with what was read before.
+    pub fn coverage_with(&self, sources: &mut Sources) -> BTreeMap<String, Lines> {
         let mut times: BTreeMap<u64, u64> = BTreeMap::new();
         for (key, count) in self.ledger.cells() {
             *times.entry(self.code.slot(key.slot).pc).or_default() += count.instructions;
@@ -43,12 +47,11 @@ impl Profile<'_> {
         for (pc, _) in image.instructions(extensions) {
             times.entry(pc).or_default();
         }
-        let bytes = std::fs::read(&self.elf).unwrap_or_default();
-        let program = Program::new(image, bytes, Code::RiscV(extensions));
-        let debug = program.debug();
+        let addresses: Vec<u64> = times.keys().copied().collect();
+        let places = sources.places(self, &addresses);
         let mut files: BTreeMap<String, Lines> = BTreeMap::new();
         for (pc, times) in times {
-            for place in debug.places(pc).iter().filter(|place| !place.is_of_sdk()) {
+            for place in places[&pc].iter().filter(|place| !place.is_of_sdk()) {
                 let (Some(file), Some(line)) = (&place.file, place.line) else { continue };
                 let all = files.entry(file.clone()).or_default().entry(line).or_default();
                 *all = times.max(*all);

@@ -9,6 +9,7 @@
 //! | the account | `ledger.rs` |
 //! | who hears a sPIN NIC | `hpus.rs` |
 //! | sums by function and line | `rows.rs` |
+//! | where instructions were written, read once | `sources.rs` |
 //! | what comes out | `text.rs`, `listing.rs`, `json.rs`, `flame.rs`, `speedscope.rs`, `pprof/`, `lcov.rs` |
 
 mod cause;
@@ -21,11 +22,13 @@ mod ledger;
 mod listing;
 mod pprof;
 mod rows;
+mod sources;
 mod speedscope;
 mod stacks;
 mod text;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use cause::{Cause, Cycles};
 pub use code::{CodeMap, Slot};
@@ -35,6 +38,7 @@ pub use ledger::{At, BEFORE, Count, Gap, Key, Ledger};
 pub use listing::Listing;
 pub use pprof::format as pprof_format;
 pub use rows::Rows;
+pub use sources::Sources;
 pub use stacks::{Flow, ROOT};
 
 /// Names a class of work: a handler of a context, or what harts do besides.
@@ -79,6 +83,8 @@ pub struct Profile<'a> {
     pub app: String,
     /// Its program.
     pub elf: PathBuf,
+    /// Its bytes, where they lie in no file.
+    pub file: Option<Arc<[u8]>>,
     /// Name of the machine.
     pub machine: String,
     /// Name of a hart of it.
@@ -101,6 +107,12 @@ impl Profile<'_> {
     /// Gives the cycles of all harts.
     pub fn total(&self) -> u64 {
         self.cycles * self.harts.len() as u64
+    }
+
+    /// Reads the program; nothing where it is gone.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let read = || std::fs::read(&self.elf).unwrap_or_default();
+        self.file.as_ref().map_or_else(read, |file| file.to_vec())
     }
 
     /// Adds up everything that was counted.

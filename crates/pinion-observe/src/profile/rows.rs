@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Count, Profile};
-use crate::fault::program::{Code, Place, Program};
+use super::{Count, Profile, Sources};
+use crate::fault::program::Place;
 
 /// What a function took, without those that it calls.
 #[derive(Clone, Debug)]
@@ -49,12 +49,14 @@ pub struct Rows {
 impl Rows {
     /// Reads the program's debug information and adds up.
     pub fn of(profile: &Profile<'_>) -> Self {
-        let bytes = std::fs::read(&profile.elf).unwrap_or_default();
-        let program =
-            Program::new(profile.code.image(), bytes, Code::RiscV(profile.code.extensions()));
-        let debug = program.debug();
-        let places: Vec<Vec<Place>> =
-            profile.code.slots().iter().map(|slot| debug.places(slot.pc)).collect();
+        Self::with(profile, &mut Sources::default())
+    }
+
+    /// Does the same with what was read before.
+    pub fn with(profile: &Profile<'_>, sources: &mut Sources) -> Self {
+        let addresses: Vec<u64> = profile.code.slots().iter().map(|slot| slot.pc).collect();
+        let known = sources.places(profile, &addresses);
+        let places: Vec<Vec<Place>> = addresses.iter().map(|pc| known[pc].clone()).collect();
         let mut functions: BTreeMap<String, Count> = BTreeMap::new();
         let mut lines: BTreeMap<(String, u32, String), Count> = BTreeMap::new();
         for (key, count) in profile.ledger.cells() {

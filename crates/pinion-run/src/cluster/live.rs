@@ -17,12 +17,14 @@ use super::plan::{Plan, Target};
 use super::run::{RunOptions, build, complete, failed, share, sum_up};
 use super::summary::{Ended, Summary};
 use super::tracing::{NetworkTracer, Tracing};
+use super::watched::Watched;
 use crate::live::guest::{Books, Guest};
 use crate::live::{Cycles, Device, Holds, Inside, Options, Outside, Summed, drive};
 use crate::nanoservice::said::whole_lines;
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 use pinion_app::tape::Played;
+use pinion_observe::profile::Profile;
 use pinion_observe::report::{Ending, Report};
 
 /// Runs a cluster on a device until the observer stops it, the time is over, all programs have ended that
@@ -43,7 +45,9 @@ pub fn run(
     let nodes = [0, outside_node - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));
     let device = Device::open(live, false)?.for_nodes(nodes);
     let outside = Some((outside_node, device.mac()));
-    let inside = Live::new(plan, options, outside, Tracing::default())?;
+    let (watched, nodes) = Watched::new(plan);
+    let mut inside = Live::new(plan, options, outside, Tracing { nodes, network: None })?;
+    inside.watched = watched;
     let mut outside = Outside::new(device, live, 0);
     if let Some(tape) = &live.tape {
         tape.peer(outside.device.mac());
@@ -124,6 +128,8 @@ pub struct Live<'a> {
     names: Vec<String>,
     outside_node: Option<usize>,
     watch: Watch<'a>,
+    /// Who hears where cycles go, while somebody looks.
+    watched: Watched<'a>,
     /// Nothing happens until a frame comes.
     rests: bool,
     /// By node: the bytes of its programs' output that were passed on.
@@ -202,7 +208,8 @@ impl<'a> Live<'a> {
         let printed = vec![0; plan.nodes()];
         let names = plan.names.clone();
         let outside_node = outside.map(|(node, _)| node);
-        Ok(Self { fabric, names, outside_node, watch, rests: false, printed })
+        let watched = Watched::default();
+        Ok(Self { fabric, names, outside_node, watch, watched, rests: false, printed })
     }
 
     /// Keeps what comes in from elsewhere, so that it can be saved.
@@ -276,6 +283,14 @@ impl Inside for Live<'_> {
 
     fn state(&self, tell: &mut dyn FnMut(&str, u64)) {
         self.fabric.state(tell);
+    }
+
+    fn listen(&mut self, closely: bool) {
+        self.watched.listen(closely);
+    }
+
+    fn profiles(&self) -> Vec<Profile<'_>> {
+        self.watched.profiles()
     }
 
     fn save(&self) -> std::result::Result<Saved, SaveError> {

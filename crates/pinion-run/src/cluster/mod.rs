@@ -28,6 +28,8 @@ mod spin_end;
 mod summary;
 mod text;
 mod tracing;
+#[cfg(target_os = "linux")]
+mod watched;
 mod words;
 
 pub use check::check;

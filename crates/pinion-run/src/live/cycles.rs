@@ -73,9 +73,9 @@ pub trait Inside {
     /// Listens to every instruction from now on, or no longer, where it can.
     fn listen(&mut self, _closely: bool) {}
 
-    /// Gives where cycles went while it listened.
-    fn profile(&self) -> Option<Profile<'_>> {
-        None
+    /// Gives where cycles went while it listened, by program.
+    fn profiles(&self) -> Vec<Profile<'_>> {
+        Vec::new()
     }
 
     /// Saves the nodes; what comes in is kept elsewhere, and so are books.
@@ -300,8 +300,8 @@ impl<I: Inside, F: FnMut(&mut Cycles<I>) -> Box<dyn Report>> Seen for Summed<I, 
         self.cycles.inside.listen(closely);
     }
 
-    fn profile(&self) -> Option<Profile<'_>> {
-        self.cycles.inside.profile()
+    fn profiles(&self) -> Vec<Profile<'_>> {
+        self.cycles.inside.profiles()
     }
 }
 

@@ -88,8 +88,8 @@ impl Seen for Handlers<'_> {
         self.listens = closely;
     }
 
-    fn profile(&self) -> Option<Profile<'_>> {
-        Some(self.profile.so_far())
+    fn profiles(&self) -> Vec<Profile<'_>> {
+        vec![self.profile.so_far()]
     }
 }
 

@@ -248,8 +248,8 @@ impl<S: Borrow<Service>, L: Settling> Inside for Live<S, L> {
         self.end.ears.other.listen(closely);
     }
 
-    fn profile(&self) -> Option<Profile<'_>> {
-        self.end.ears.other.profile()
+    fn profiles(&self) -> Vec<Profile<'_>> {
+        self.end.ears.other.profile().into_iter().collect()
     }
 
     fn save(&self) -> std::result::Result<Saved, SaveError> {

@@ -26,6 +26,8 @@ pub struct HartProfile<'a> {
     machine: String,
     code: CodeMap<'a>,
     ledger: Ledger,
+    /// Harts of a node.
+    node_harts: usize,
     /// By hart: cycles with nothing to do, as far as they are known.
     idle: Vec<Cycle>,
     cycles: Cycle,
@@ -36,13 +38,20 @@ pub struct HartProfile<'a> {
 impl<'a> HartProfile<'a> {
     /// Makes a listener for a nanoservice's machine.
     pub fn new(service: &'a Service, setup: &Setup) -> Self {
+        Self::of_nodes(service, setup, 1)
+    }
+
+    /// Makes a listener for so many nodes that run a nanoservice.
+    pub fn of_nodes(service: &'a Service, setup: &Setup, nodes: usize) -> Self {
         let machine = &setup.machine.value;
-        let harts = machine.core.count as usize;
+        let node_harts = machine.core.count as usize;
+        let harts = node_harts * nodes;
         Self {
             service,
             machine: machine.name.clone(),
             code: CodeMap::new(&service.image, Extensions::RV64GC),
             ledger: Ledger::new(harts),
+            node_harts,
             idle: vec![0; harts],
             cycles: 0,
             is_partial: false,
@@ -50,9 +59,16 @@ impl<'a> HartProfile<'a> {
     }
 
     /// Takes note that it does not hear what happens for a while.
-    fn pause(&mut self) {
+    pub fn pause(&mut self) {
         self.is_partial = true;
         self.ledger.interrupt();
+    }
+
+    /// Hears one of several nodes.
+    pub fn hear_node(&mut self, node: usize, told: &Told<'_>) {
+        if let Told::Retired { hart, at, pc, waits, .. } = *told {
+            self.retired(node * self.node_harts + usize::from(hart), at, pc, waits);
+        }
     }
 
     fn retired(&mut self, hart: usize, cycle: Cycle, pc: u64, waits: Waits) {
@@ -110,6 +126,7 @@ impl<'a> HartProfile<'a> {
         Profile {
             app: name.clone(),
             elf: self.service.built.elf.clone(),
+            file: None,
             machine: self.machine,
             hart_word: "hart",
             cycles: self.cycles,
@@ -128,9 +145,7 @@ impl Hears<NanoPu> for HartProfile<'_> {
     }
 
     fn hear(&mut self, told: &Told<'_>) {
-        if let Told::Retired { hart, at, pc, waits, .. } = *told {
-            self.retired(usize::from(hart), at, pc, waits);
-        }
+        self.hear_node(0, told);
     }
 }
 

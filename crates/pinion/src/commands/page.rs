@@ -8,7 +8,7 @@ use pinion::gauges::{NANO_CHARTS, NIC_CHARTS};
 use pinion::nanoservice::run::RunOptions;
 use pinion::nanoservice::{self, HartProfile, Setup};
 use pinion::page::{Curves, Latencies, Page, annotated};
-use pinion::profile::{HpuProfile, Profile, Rows};
+use pinion::profile::{HpuProfile, Profile, Rows, Sources};
 use pinion::report::{Ending, Outputs, Report, Sink, write_whole};
 use pinion::run::{self, Finished};
 use pinion::service::Service;
@@ -118,9 +118,10 @@ fn way(page: &mut Page, args: &RunArgs, ending: &Ending) {
 
 /// Adds where cycles went, and the source.
 fn cycles(page: &mut Page, profile: &Profile<'_>) {
-    let rows = Rows::of(profile);
+    let mut sources = Sources::default();
+    let rows = Rows::with(profile, &mut sources);
     page.text("Where cycles went", &profile.to_text(&rows, TOP, false));
-    let source = annotated(profile, &rows);
+    let source = annotated(profile, &rows, &mut sources);
     if !source.is_empty() {
         page.html("Source", source);
     }
