@@ -183,3 +183,91 @@ def test_whatever_was_given_is_in_the_command(name: str, text: str, frame: bytes
     copied = copy["nic"].packets.to_pydict()
     nic.run()
     assert copied == nic.packets.to_pydict()
+
+
+def asked(thing: object) -> list[str]:
+    """What a thing can be asked without more: its properties, and functions that take nothing."""
+    names = [name for name in dir(type(thing)) if not name.startswith("_")]
+    words = ("__repr__", "__str__", "__len__", "__iter__", "__getnewargs__", "__getnewargs_ex__", "_repr_html_", "_repr_svg_")
+    names += [name for name in words if name in vars(type(thing))]
+    properties = {name for name in names if not callable(getattr(type(thing), name))}
+    taken = {"keys", "show", "to_pydict", "pull", "stop", "snapshot", *words}
+    return [f".{name}" if name in properties else f".{name}()" for name in names if name in properties | taken]
+
+
+def things(folder: Path) -> dict[str, object]:
+    """One of every class."""
+    app = pinion.App(UDP)
+    result = pinion.run(app, SOME, handlers=True, messages=True, queues=True, host_memory=["echo"])
+    frames = pinion.run(ECHO, FRAMES)
+    nic = pinion.Nic(app)
+    nic.push(*pinion.run(app, SOME).frames)
+    nic.run()
+    machine = pinion.Machine("pspin", cluster__count=1)
+    plan = pinion.Plan(app, {"packet.count": [5]}, packets=SOME, out=folder, jobs=1)
+    figure = pinion.figure("pspin-latency", quick=True)
+    tables = {f"result.{name}": getattr(result, name) for name in ("packets", "handlers", "messages", "harts", "queues")}
+    return {
+        "app": app,
+        "program": app.build()[0],
+        "machine": machine,
+        "entry": machine.entries[2],
+        "generator": SOME,
+        "load": pinion.Load(requests=3),
+        "requests": pinion.Messages(folder / "it's"),
+        "result": result,
+        "result of frames": frames,
+        **tables,
+        "packets of frames": frames.packets,
+        "figure": figure,
+        "figure.table": figure.table,
+        "calibration": pinion.calibrate("empty-single_64", folder=REPOSITORY / "tests/calibration/pspin"),
+        "why": pinion.why(app, SOME, p99=True),
+        "profile": pinion.profile(app, SOME),
+        "plan": plan,
+        "sweep": plan.run(),
+        "nic": nic,
+        "nic.packets": nic.packets,
+        "snapshot": nic.snapshot(),
+        "memory": nic.memory,
+    }
+
+
+def test_whatever_a_thing_is_asked_can_be_asked_again(tmp_path: Path) -> None:
+    """Every property and every function without arguments; of each class one command is run, and all can be read."""
+    classes = {thing for thing in vars(pinion._pinion).values() if isinstance(thing, type)}  # type: ignore[attr-defined]
+    every = things(tmp_path)
+    assert classes <= {type(thing) for thing in every.values()}
+    for name, thing in every.items():
+        words = asked(thing)
+        assert words, name
+        for word in words:
+            replay = defect(lambda: eval(f"thing{word}", {"thing": thing}))
+            if len(words_of := shlex.split(replay)) == 3:
+                assert compile(words_of[2], name, "exec") and words_of[2].rstrip().endswith(word), (name, word, replay)
+        done = again(replay, tmp_path)
+        assert done.returncode == 0, (name, word, replay, done.stderr)
+
+
+def test_what_things_are_asked_with_arguments(tmp_path: Path) -> None:
+    every: Any = things(tmp_path)
+    calls: list[Callable[[], object]] = [
+        lambda: every["machine"]["cluster.count"],
+        lambda: "cluster.count" in every["machine"],
+        lambda: every["result.packets"]["her_ns"],
+        lambda: every["result.packets"].__arrow_c_stream__(),
+        lambda: every["sweep"].__arrow_c_stream__(),
+        lambda: every["plan"].work(0),
+        lambda: every["memory"]["1 + 1"],
+        lambda: pinion.Generator("udp", size=64, count="it's"),
+        lambda: pinion.Load(requests=2),
+        lambda: pinion.Messages(tmp_path / "a b"),
+        lambda: pinion.machines(),
+        lambda: pinion.figures(),
+    ]
+    for number, call in enumerate(calls):
+        replay = defect(call)
+        done = again(replay, tmp_path)
+        assert done.returncode == 0, (number, replay, done.stderr)
+    assert "there is no event" in str(pytest.raises(pinion.UsageError, every["nic"].on, "rain").value)
+    assert "nic.on(\"packet\"" in defect(lambda: every["nic"].on("packet", print)).replace(".on", "nic.on")

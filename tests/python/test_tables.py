@@ -100,9 +100,112 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
         pinion.run(EXAMPLES / "cluster_echo", parquet=tmp_path)
     with pytest.raises(pinion.UsageError, match="queues= follows"):
         pinion.run(ECHO, PINGS, queues=True, check=True)
-    with pytest.raises(pinion.UsageError, match="messages= of packet handlers puts"):
-        pinion.run(ECHO, PINGS, messages=True, parquet=tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [{}, {"queues": True}, {"check": True}, {"engine": "native"}], ids=str)
+@pytest.mark.parametrize(
+    ("app", "packets"),
+    [
+        (EXAMPLES / "reduce", None),
+        (EXAMPLES / "aggregate", None),
+        (UDP, pinion.Generator("udp,dport=9500,size=64,count=400")),
+    ],
+    ids=lambda given: getattr(given, "name", ""),
+)
+def test_messages_of_handlers_go_to_a_file(app: Path, packets: Any, words: Any, tmp_path: Path) -> None:
+    """As they end, messages are what their packets are together when all is known."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    kept = pinion.run(app, packets, messages=True, **words)
+    written = pinion.run(app, packets, messages=True, parquet=tmp_path, **words)
+    assert kept.messages is not None and written.messages is None
+    rows = parquet.read_table(written.parquet["messages"]).to_pylist()
+    assert rows and all(row["packets"] > 0 for row in rows)
+    own = [dict(zip(kept.messages.column_names, row)) for row in zip(*kept.messages.to_pydict().values())]
+    if "engine" in words:
+        # The native engine's times are this computer's.
+        for row in rows + own:
+            for name in [name for name in row if name.endswith("_ns")]:
+                del row[name]
+    else:
+        ended = [row["completion_ns"] for row in rows]
+        assert ended == sorted(ended)
+    key = repr
+    assert sorted(rows, key=key) == sorted(own, key=key)
+
+
+def test_messages_of_handlers_take_no_more_memory_when_there_are_more(tmp_path: Path) -> None:
+    """Packets that are messages of their own, in a process that says what it needed at most."""
+    script = (
+        "import resource, sys, pinion\n"
+        "packets = pinion.Generator('udp,dport=9500,size=64,rate=20g', count=sys.argv[2])\n"
+        "pinion.run(sys.argv[1], packets, messages=True, parquet=sys.argv[3])\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+
+    def most(count: int) -> int:
+        words = [sys.executable, "-c", script, str(UDP), str(count), str(tmp_path / str(count))]
+        return int(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+    # A piece of rows is held, and what Parquet has of a piece behind it.
+    assert most(150_000) < most(75_000) * 1.15
+
+
+TAKERS = ["polars", "pandas", "pyarrow", "duckdb"]
+
+
+def taken(library: str, table: Any) -> dict[str, list[Any]]:
+    """Gives a table's columns as a library has them that took it by the PyCapsule interface."""
+    if library == "polars":
+        return dict(pytest.importorskip("polars").DataFrame(table).to_dict(as_series=False))
+    if library == "pandas":
+        frame = pytest.importorskip("pandas").DataFrame.from_arrow(table)
+        return {name: [None if value != value else value for value in frame[name]] for name in frame.columns}
+    arrow = pytest.importorskip("pyarrow")
+    if library == "pyarrow":
+        return dict(arrow.table(table).to_pydict())
+    found = pytest.importorskip("duckdb").from_arrow(table)
+    rows = found.fetchall()
+    return {name: [row[place] for row in rows] for place, name in enumerate(found.columns)}
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pinion.Table]:
+    """Every table there is: of handlers, of a nanoservice, of a cluster, of a sweep, a figure, a Nic."""
+    wanted = {"messages": True, "queues": True}
+    load = pinion.Load(requests=20, gap="exp:900")
+    results = {
+        "handlers": pinion.run(EXAMPLES / "reduce", handlers=True, **wanted),
+        "nanoservice": pinion.run(EXAMPLES / "nanopu_echo", load, **wanted),
+        "cluster": pinion.run(EXAMPLES / "cluster_echo", **wanted),
+    }
+    names = ("packets", "handlers", "messages", "harts", "queues")
+    found = {
+        f"{what}.{name}": table
+        for what, result in results.items()
+        for name in names
+        if (table := getattr(result, name)) is not None and len(table)
+    }
+    nic = pinion.Nic(UDP)
+    nic.push(*pinion.run(UDP, pinion.Generator("udp,dport=9500,size=64,count=3")).frames)
+    nic.run()
+    figure = pinion.figure("pspin-latency", quick=True)
+    return {**found, "nic.packets": nic.packets, "figure": figure.table}
+
+
+@pytest.mark.parametrize("library", TAKERS)
+def test_libraries_take_every_table_as_it_is(library: str, tables: dict[str, pinion.Table]) -> None:
+    assert {
+        *("handlers.packets", "handlers.handlers", "handlers.messages", "handlers.harts", "handlers.queues"),
+        *("nanoservice.packets", "nanoservice.messages", "nanoservice.harts", "nanoservice.queues"),
+        *("cluster.messages", "cluster.harts", "cluster.queues"),
+    } <= set(tables)
+    for name, table in tables.items():
+        columns = taken(library, table)
+        own = table.to_pydict()
+        assert list(columns) == table.column_names, name
+        for column, values in own.items():
+            assert columns[column] == values, (name, column)
 
 
 def test_a_table_in_a_file_is_the_one_in_memory(tmp_path: Path) -> None:

@@ -1,10 +1,56 @@
 //! A call of Python, to be made again. In: what it was given, lines of a script. Out: the command that an
 //! `InternalError` names.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
+
+/// What a command can make again.
+pub trait Made {
+    /// Gives the command that makes it and then asks it something, as Python writes that behind it: `.text`.
+    fn again(&self, asked: &str) -> String;
+}
+
+/// Gives, for what follows in Python what was made, the command that makes it and asks that.
+pub type Origin = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// Says that an expression of Python makes it.
+pub fn origin(made: String) -> Origin {
+    Arc::new(move |asked| script(&[format!("{made}{asked}")]))
+}
+
+/// Says that it is part of something: `.table`.
+pub fn part(whole: &Origin, part: &'static str) -> Origin {
+    let whole = Arc::clone(whole);
+    Arc::new(move |asked| whole(&format!("{part}{asked}")))
+}
+
+/// What a function was given, as Python writes it.
+pub trait Given {
+    /// Writes it.
+    fn in_python(&self) -> String;
+}
+
+impl Given for &str {
+    fn in_python(&self) -> String {
+        text(self)
+    }
+}
+
+impl Given for usize {
+    fn in_python(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Given for Option<&Bound<'_, PyAny>> {
+    fn in_python(&self) -> String {
+        self.map_or_else(|| "None".to_owned(), shown)
+    }
+}
 
 /// Bytes of a script that fits into a command; a longer one goes to a file.
 const LONGEST_COMMAND: usize = 4096;
@@ -35,6 +81,13 @@ pub fn call(
     called(name, given, keywords)
 }
 
+/// Gives the command that calls a class with a text and keywords.
+pub fn with_keywords(name: &str, given: &str, keywords: Option<&Bound<'_, PyDict>>) -> String {
+    let keywords = keywords.into_iter().flat_map(|dict| dict.iter());
+    let keywords = keywords.map(|(key, value)| (key.to_string(), shown(&value)));
+    script(&[called(name, std::iter::once(text(given)), keywords)])
+}
+
 /// Writes a call whose values are written.
 fn called<K: std::fmt::Display>(
     name: &str,
@@ -47,7 +100,7 @@ fn called<K: std::fmt::Display>(
 
 /// Writes a value as Python has it; one of this package by what makes it.
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
-    if let Some(made) = made(value) {
+    if let Some(made) = errors::untried(|| made(value)) {
         return made;
     }
     let path = value.py().import("os").and_then(|os| os.call_method1("fspath", (value,)));

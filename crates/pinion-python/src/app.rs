@@ -9,11 +9,13 @@ use pinion_app::assets::{cache_dir, fnv1a};
 use pinion_app::build::BuildType;
 use pinion_app::service::AnyApp;
 use pinion_app::{Error, manifest};
+use pinion_python_guard::guarded;
 use pinion_run::cluster::{self, Plan};
 use pinion_run::nanoservice::Setup;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::again::{Made, Origin};
 use crate::machine::{Machine, Newargs, text_of_path};
 use crate::{again, errors};
 
@@ -65,7 +67,7 @@ pub struct App {
 }
 
 /// A program that was built.
-#[pyclass(frozen, module = "pinion", get_all)]
+#[pyclass(frozen, module = "pinion")]
 pub struct Program {
     /// The ELF.
     elf: PathBuf,
@@ -73,6 +75,19 @@ pub struct Program {
     compiler: Option<String>,
     /// What the compiler wrote.
     messages: String,
+    origin: Origin,
+}
+
+impl Made for Program {
+    fn again(&self, asked: &str) -> String {
+        (self.origin)(asked)
+    }
+}
+
+impl Made for App {
+    fn again(&self, asked: &str) -> String {
+        again::script(&[self.in_python() + asked])
+    }
 }
 
 /// What an application is made of that is written in a string.
@@ -82,6 +97,7 @@ struct Text<'t> {
     manifest: String,
 }
 
+#[guarded]
 #[pymethods]
 impl App {
     #[new]
@@ -209,16 +225,19 @@ impl App {
     #[pyo3(signature = (machine=None))]
     fn build(&self, py: Python<'_>, machine: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Program>> {
         let options = self.options(machine)?;
+        let machine = machine.map(again::shown).unwrap_or_default();
+        let made = format!("{}.build({machine})", self.in_python());
         errors::detached_as(py, &["pinion", "build", &self.path.display().to_string()], || {
             if self.kind == Kind::Cluster {
                 let plan = Plan::load(&self.cluster_file()?, &options)?;
-                return Ok(plan.built().map(Program::of).collect());
+                let built = (0..).zip(plan.built());
+                return Ok(built.map(|(place, built)| Program::of(built, &made, place)).collect());
             }
             let app = AnyApp::load(&self.path, &options)?;
             if let AnyApp::Nanoservice(service) = &app {
                 Setup::new(service, &options)?;
             }
-            Ok(vec![Program::of(app.built())])
+            Ok(vec![Program::of(app.built(), &made, 0)])
         })
     }
 
@@ -267,6 +286,23 @@ impl App {
         Ok(options)
     }
 
+    /// Writes what makes it, in Python.
+    fn in_python(&self) -> String {
+        let path = |path: &Path| {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            again::text(&path.display().to_string())
+        };
+        let Self { elf, cc, build_dir, .. } = self;
+        let given = [
+            Some(path(&self.path)),
+            elf.as_ref().map(|elf| format!("elf={}", path(elf))),
+            cc.as_ref().map(|cc| format!("cc={}", again::text(cc))),
+            self.debug.then(|| "debug=True".to_owned()),
+            build_dir.as_ref().map(|folder| format!("build_dir={}", path(folder))),
+        ];
+        format!("pinion.App({})", given.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+
     /// Gives the same, wherever the working directory is.
     pub fn absolute(self) -> PyResult<Self> {
         let absolute = |path: Option<PathBuf>| path.map(std::path::absolute).transpose();
@@ -292,14 +328,34 @@ impl App {
 }
 
 impl Program {
-    fn of(built: &pinion_app::build::Built) -> Self {
+    fn of(built: &pinion_app::build::Built, made: &str, place: usize) -> Self {
         let messages = String::from_utf8_lossy(&built.messages).into_owned();
-        Self { elf: built.elf.clone(), compiler: built.compiler.clone(), messages }
+        let origin = again::origin(format!("{made}[{place}]"));
+        Self { elf: built.elf.clone(), compiler: built.compiler.clone(), messages, origin }
     }
 }
 
+#[guarded]
 #[pymethods]
 impl Program {
+    /// The ELF.
+    #[getter]
+    fn elf(&self) -> PathBuf {
+        self.elf.clone()
+    }
+
+    /// The compiler; `None` when the program was up to date or made elsewhere.
+    #[getter]
+    fn compiler(&self) -> Option<&str> {
+        self.compiler.as_deref()
+    }
+
+    /// What the compiler wrote.
+    #[getter]
+    fn messages(&self) -> &str {
+        &self.messages
+    }
+
     fn __repr__(&self) -> String {
         format!("<pinion.Program {}>", self.elf.display())
     }

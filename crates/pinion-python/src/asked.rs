@@ -140,10 +140,6 @@ impl Asked {
                  engine=\"native\"",
             ),
             (
-                self.messages && self.parquet.is_some() && app.kind == Kind::Handlers,
-                "messages= of packet handlers puts packets together that parquet= does not keep",
-            ),
-            (
                 self.parquet.is_some()
                     && app.kind == Kind::Cluster
                     && !(self.messages || self.queues),

@@ -23,6 +23,14 @@ fn tried<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// Does work of the package's own that is not what a tested defect is in.
+pub fn untried<T>(work: impl FnOnce() -> T) -> T {
+    let is_tried = IS_TRIED.swap(false, Ordering::Relaxed);
+    let done = work();
+    IS_TRIED.store(is_tried, Ordering::Relaxed);
+    done
+}
+
 /// Does work with the interpreter released; what goes wrong becomes an exception. `again` gives the command
 /// that does it once more, for a defect.
 pub fn detached<T: Send>(
@@ -50,6 +58,23 @@ pub fn attached<T>(
 ) -> PyResult<T> {
     let done = catch_unwind(AssertUnwindSafe(|| tried(work)));
     done.unwrap_or_else(|panic| Err(internal(py, panic.as_ref(), &again())))
+}
+
+/// Does what Python asked of an object; a panic becomes an exception, with the command that asks it again.
+pub fn guarded<T>(
+    again: impl FnOnce() -> String,
+    work: impl FnOnce() -> PyResult<T>,
+) -> PyResult<T> {
+    shielded(again, || tried(work))
+}
+
+/// Does the same with what guards its work itself, and is not what a tested defect is in.
+pub fn shielded<T>(
+    again: impl FnOnce() -> String,
+    work: impl FnOnce() -> PyResult<T>,
+) -> PyResult<T> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|panic| Err(Python::attach(|py| internal(py, panic.as_ref(), &again()))))
 }
 
 /// Writes a command as a shell takes it.

@@ -11,15 +11,16 @@ use pinion_calibration::Jobs;
 use pinion_calibration::sets::Set;
 use pinion_figures::figure::{self, Observer, Produced, Request, chart};
 use pinion_observe::words::columns;
+use pinion_python_guard::guarded;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors;
-use crate::html;
+use crate::again::{Made, Origin};
 use crate::machine::{Machine, overrides, text_of_path};
 use crate::progress::Heard;
 use crate::result::document;
 use crate::table::Table;
+use crate::{again, errors, html};
 
 /// How often it is looked whether Ctrl-C was pressed.
 const BEAT: Duration = Duration::from_millis(10);
@@ -31,6 +32,13 @@ pub struct Figure {
     json: String,
     svg: String,
     table: Py<Table>,
+    origin: Origin,
+}
+
+impl Made for Figure {
+    fn again(&self, asked: &str) -> String {
+        (self.origin)(asked)
+    }
 }
 
 /// Our numbers beside the hardware's.
@@ -39,12 +47,21 @@ pub struct Calibration {
     text: String,
     is_ok: bool,
     table: Py<Table>,
+    origin: Origin,
+}
+
+impl Made for Calibration {
+    fn again(&self, asked: &str) -> String {
+        (self.origin)(asked)
+    }
 }
 
 /// Lists the figures that can be made again.
 #[pyfunction]
-pub fn figures() -> Vec<String> {
-    figure::figures().iter().map(|figure| figure.name().to_owned()).collect()
+pub fn figures(py: Python<'_>) -> PyResult<Vec<String>> {
+    let again = || again::script(&["pinion.figures()".to_owned()]);
+    let names = || figure::figures().iter().map(|figure| figure.name().to_owned()).collect();
+    errors::attached(py, again, || Ok(names()))
 }
 
 /// Makes a published figure again, and compares it with what was published.
@@ -107,7 +124,9 @@ pub fn make(
     let rows = produced.table.to_json();
     let table = Table::of_json(&names, rows.as_array().map_or(&[], Vec::as_slice))?;
     let json = figure::to_json(&produced).to_string();
-    Ok(Figure { produced, json, svg, table: Py::new(py, table)? })
+    let origin = again::origin(in_python(name, &request));
+    let table = Py::new(py, table.made_by(again::part(&origin, ".table")))?;
+    Ok(Figure { produced, json, svg, table, origin })
 }
 
 /// Runs what was measured on the published RTL, and puts our numbers beside.
@@ -149,7 +168,23 @@ pub fn calibrate(
     }
     let (text, is_ok, rows) = compared?;
     let names = ["set", "row", "metric", "ours", "rtl", "error", "pass"].map(str::to_owned);
-    Ok(Calibration { text, is_ok, table: Py::new(py, Table::of_json(&names, &rows)?)? })
+    let row = row.map_or_else(|| "None".to_owned(), again::text);
+    let folder = own.map(|folder| format!(", folder={}", again::text(&folder)));
+    let made = format!("pinion.calibrate({row}{})", folder.unwrap_or_default());
+    let origin = again::origin(made);
+    let table = Table::of_json(&names, &rows)?.made_by(again::part(&origin, ".table"));
+    Ok(Calibration { text, is_ok, table: Py::new(py, table)?, origin })
+}
+
+/// Writes the call that makes a figure again.
+fn in_python(name: &str, request: &Request) -> String {
+    let set = request.set.iter().filter_map(|set| set.split_once('='));
+    let set = set.map(|(key, value)| format!("{}: {}", again::text(key), again::text(value)));
+    let set = set.collect::<Vec<_>>().join(", ");
+    let machine = request.machine.as_deref().map_or_else(|| "None".to_owned(), again::text);
+    let quick = if request.quick { "True" } else { "False" };
+    let (name, seed) = (again::text(name), request.seed);
+    format!("pinion.figure({name}, quick={quick}, machine={machine}, set={{{set}}}, seed={seed})")
 }
 
 fn at_least_one(py: Python<'_>, jobs: usize) -> PyResult<usize> {
@@ -196,6 +231,7 @@ fn compared(
     Ok((text, is_ok, rows))
 }
 
+#[guarded]
 #[pymethods]
 impl Figure {
     /// Its name.
@@ -243,14 +279,11 @@ impl Figure {
     /// The table and the comparison that the command prints.
     #[getter]
     fn text(&self) -> String {
-        let Produced { definition, table, comparisons, .. } = &self.produced;
-        let rows = columns(&table.to_text());
-        let compared = columns(&figure::comparison_rows(comparisons));
-        format!("{}\n{}\n\n{rows}\n{compared}", definition.title, definition.source)
+        self.told()
     }
 
     fn __str__(&self) -> String {
-        self.text()
+        self.told()
     }
 
     fn __repr__(&self) -> String {
@@ -262,6 +295,17 @@ impl Figure {
     }
 }
 
+impl Figure {
+    /// Gives what the command prints.
+    fn told(&self) -> String {
+        let Produced { definition, table, comparisons, .. } = &self.produced;
+        let rows = columns(&table.to_text());
+        let compared = columns(&figure::comparison_rows(comparisons));
+        format!("{}\n{}\n\n{rows}\n{compared}", definition.title, definition.source)
+    }
+}
+
+#[guarded]
 #[pymethods]
 impl Calibration {
     /// The tables that the command prints.

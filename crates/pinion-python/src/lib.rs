@@ -17,8 +17,8 @@
 //! | `expect` | `describe()`, `differences()`: frames in words |
 //! | `tables` | the tables of a run |
 //! | `table` | `Table`: columns by the Arrow PyCapsule interface |
-//! | `messages`, `queues` | what a run says of messages, and of what units held over time |
-//! | `stream`, `drain` | tables that go to files while a run goes on |
+//! | `messages`, `flows`, `queues` | what a run says of messages, and of what units held over time |
+//! | `stream`, `drain`, `gather` | tables that go to files while a run goes on |
 //! | `replay`, `again` | the command that shows a defect again: Pinion's, or a call of Python |
 //! | `errors` | exceptions, and a panic as one |
 //!
@@ -32,6 +32,8 @@ mod drain;
 mod errors;
 mod expect;
 mod figure;
+mod flows;
+mod gather;
 mod html;
 mod machine;
 mod messages;

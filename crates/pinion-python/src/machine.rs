@@ -7,18 +7,30 @@ use pinion_app::app::Options;
 use pinion_app::{assets, machine};
 use pinion_nanopu::machine::node::Machine as NanoPu;
 use pinion_observe::words::machine_table;
+use pinion_python_guard::guarded;
 use pinion_sim::config;
 use pinion_spin::Machine as Spin;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyIterator, PyString, PyTuple};
 
+use crate::again::{Made, Origin};
 use crate::{again, errors, html};
+
+/// Writes what makes a machine, in Python.
+fn in_python(name: &str, overrides: &[String], faithful: bool) -> String {
+    let pairs = overrides.iter().filter_map(|text| text.split_once('='));
+    let pairs = pairs.map(|(key, value)| format!("{}: {}", again::text(key), again::text(value)));
+    let pairs = pairs.collect::<Vec<_>>().join(", ");
+    let faithful = if faithful { ", faithful=True" } else { "" };
+    format!("pinion.Machine({}, {{{pairs}}}{faithful})", again::text(name))
+}
 
 /// Lists the machines that Pinion comes with.
 #[pyfunction]
-pub fn machines() -> Vec<String> {
-    assets::machines()
+pub fn machines(py: Python<'_>) -> PyResult<Vec<String>> {
+    let again = || again::script(&["pinion.machines()".to_owned()]);
+    errors::attached(py, again, || Ok(assets::machines()))
 }
 
 /// What makes an object again that was pickled: arguments and keywords.
@@ -37,8 +49,24 @@ pub struct Machine {
 
 /// A number of a machine.
 #[pyclass(frozen, module = "pinion")]
-pub struct Entry(config::Entry);
+pub struct Entry {
+    entry: config::Entry,
+    origin: Origin,
+}
 
+impl Made for Entry {
+    fn again(&self, asked: &str) -> String {
+        (self.origin)(asked)
+    }
+}
+
+impl Made for Machine {
+    fn again(&self, asked: &str) -> String {
+        again::script(&[self.in_python() + asked])
+    }
+}
+
+#[guarded]
 #[pymethods]
 impl Machine {
     #[new]
@@ -59,19 +87,17 @@ impl Machine {
             let key = key.extract::<String>()?.replace("__", ".");
             texts.push(format!("{key}={}", value_text(&value)?));
         }
-        let pairs = texts.iter().filter_map(|text| text.split_once('='));
-        let pairs =
-            pairs.map(|(key, value)| format!("{}: {}", again::text(key), again::text(value)));
-        let given = format!("{}, {{{}}}", again::text(&name), pairs.collect::<Vec<_>>().join(", "));
-        let mut command = vec!["pinion", "machine", "show", &name];
-        command.extend(texts.iter().flat_map(|text| ["--set", text]));
-        let (name, texts) = (name.clone(), texts.clone());
         let again = || match faithful {
-            false => errors::shell(&command),
+            false => {
+                let mut command = vec!["pinion", "machine", "show", &name];
+                command.extend(texts.iter().flat_map(|text| ["--set", text]));
+                errors::shell(&command)
+            }
             // The command that shows machines does not ask for that.
-            true => again::script(&[format!("pinion.Machine({given}, faithful=True)")]),
+            true => again::script(&[in_python(&name, &texts, true)]),
         };
-        errors::detached(py, again, || Self::load(name, texts, faithful))
+        let load = || Self::load(name.clone(), texts.clone(), faithful);
+        errors::detached(py, again, load)
     }
 
     /// The name it was given, or its file.
@@ -101,7 +127,13 @@ impl Machine {
     /// Every number, in the order of its file.
     #[getter]
     fn entries(&self) -> Vec<Entry> {
-        self.entries.iter().cloned().map(Entry).collect()
+        let made = self.in_python();
+        let origin = |place| again::origin(format!("{made}.entries[{place}]"));
+        let one = |(place, entry): (usize, &config::Entry)| Entry {
+            entry: entry.clone(),
+            origin: origin(place),
+        };
+        self.entries.iter().enumerate().map(one).collect()
     }
 
     /// The keys of all numbers, in the order of its file.
@@ -123,7 +155,8 @@ impl Machine {
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        self.keys().into_pyobject(py)?.try_iter()
+        let keys: Vec<&str> = self.entries.iter().map(|entry| entry.key.as_str()).collect();
+        keys.into_pyobject(py)?.try_iter()
     }
 
     fn __contains__(&self, key: &str) -> bool {
@@ -179,6 +212,12 @@ impl Machine {
         Ok(Self { name, overrides, faithful, kind, entries })
     }
 
+    /// Writes what makes it, in Python.
+    fn in_python(&self) -> String {
+        let Self { name, overrides, faithful, .. } = self;
+        in_python(name, overrides, *faithful)
+    }
+
     /// Makes a run be made on it.
     pub fn choose(&self, options: &mut Options) {
         options.machine = Some(self.name.clone());
@@ -187,47 +226,48 @@ impl Machine {
     }
 }
 
+#[guarded]
 #[pymethods]
 impl Entry {
     /// Its name, as an override has it.
     #[getter]
     fn key(&self) -> &str {
-        &self.0.key
+        &self.entry.key
     }
 
     /// What it is.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        value_of(py, &self.0.value)
+        value_of(py, &self.entry.value)
     }
 
     /// Its unit.
     #[getter]
     fn unit(&self) -> Option<&str> {
-        self.0.unit.as_deref()
+        self.entry.unit.as_deref()
     }
 
     /// Where it comes from: a paper's section or table, a module of the RTL.
     #[getter]
     fn source(&self) -> Option<&str> {
-        self.0.source.as_deref()
+        self.entry.source.as_deref()
     }
 
     /// What a reader should know of it.
     #[getter]
     fn note(&self) -> Option<&str> {
-        self.0.note.as_deref()
+        self.entry.note.as_deref()
     }
 
     /// Whether it was changed.
     #[getter]
     fn overridden(&self) -> bool {
-        self.0.overridden
+        self.entry.overridden
     }
 
     fn __repr__(&self) -> String {
-        let unit = self.0.unit.as_deref().map(|unit| format!(" {unit}")).unwrap_or_default();
-        format!("<pinion.Entry {} = {}{unit}>", self.0.key, self.0.value)
+        let unit = self.entry.unit.as_deref().map(|unit| format!(" {unit}")).unwrap_or_default();
+        format!("<pinion.Entry {} = {}{unit}>", self.entry.key, self.entry.value)
     }
 }
 

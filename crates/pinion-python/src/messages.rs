@@ -1,5 +1,5 @@
-//! Messages and frames, one by one. In: what a nanoPU says of them, or packets of a sPIN NIC that are through. Out: a
-//! row for each, and what is new, for functions that hear it.
+//! A nanoPU's messages and frames, one by one. In: what it says of them. Out: a row for each, and what is new, for
+//! functions that hear it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,6 @@ use pinion_observe::settling::Settling;
 use pinion_observe::trace::Works;
 use pinion_sim::probe::Hears;
 use pinion_sim::{Clock, Time};
-use pinion_spin::PacketRecord;
 
 /// A message of a nanoPU.
 #[derive(Clone, Debug, Default)]
@@ -296,64 +295,4 @@ pub struct NodeFrame {
     pub time: Time,
     /// Its bytes.
     pub bytes: u32,
-}
-
-/// A message to packet handlers: packets of one context that belong together.
-#[derive(Clone, Debug)]
-pub struct Flow {
-    /// Its context.
-    pub context: u32,
-    /// Its number there.
-    pub message: u32,
-    /// Packets.
-    pub packets: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// When its first packet arrived.
-    pub first_arrival: Time,
-    /// When its first handler began.
-    pub first_handler: Option<Time>,
-    /// When the completion of its last packet came back.
-    pub last_completion: Time,
-    /// Instructions of its handlers.
-    pub instructions: u64,
-    /// Whether one of its handlers failed.
-    pub failed: bool,
-}
-
-/// Puts packets together that are of one message; a number that comes again behind a message's end is
-/// another message.
-pub fn flows(packets: &[PacketRecord]) -> Vec<Flow> {
-    let mut order: Vec<&PacketRecord> = packets.iter().collect();
-    order.sort_by_key(|record| (record.arrival, record.packet));
-    let (mut flows, mut open) = (Vec::<Flow>::new(), HashMap::new());
-    for record in order {
-        let key = (record.context.0, record.message);
-        let place = *open.entry(key).or_insert(flows.len());
-        if place == flows.len() {
-            flows.push(Flow {
-                context: record.context.0,
-                message: record.message,
-                packets: 0,
-                bytes: 0,
-                first_arrival: record.arrival,
-                first_handler: None,
-                last_completion: record.completion,
-                instructions: 0,
-                failed: false,
-            });
-        }
-        let flow = &mut flows[place];
-        flow.packets += 1;
-        flow.bytes += u64::from(record.bytes);
-        let first = [flow.first_handler, record.handler_start].into_iter().flatten().min();
-        flow.first_handler = first;
-        flow.last_completion = flow.last_completion.max(record.completion);
-        flow.instructions += record.instructions;
-        flow.failed |= record.failed;
-        if record.end_of_message {
-            open.remove(&key);
-        }
-    }
-    flows
 }

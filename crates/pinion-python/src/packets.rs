@@ -8,13 +8,15 @@ use pinion_app::manifest::Manifest;
 use pinion_app::service::Service;
 use pinion_app::traffic::{self, Pace, Packets};
 use pinion_net::capture::{LinkType, TimedFrame};
+use pinion_python_guard::guarded;
 use pinion_run::nanoservice::{Script, Setup, Traffic};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString, PyTuple};
 
+use crate::again::Made;
 use crate::machine::text_of_path;
 use crate::time::time_of_ns;
-use crate::{arrow, errors};
+use crate::{again, arrow, errors};
 
 /// Packets made to order.
 #[pyclass(frozen, module = "pinion", from_py_object)]
@@ -37,12 +39,14 @@ pub struct Messages {
     path: PathBuf,
 }
 
+#[guarded]
 #[pymethods]
 impl Generator {
     #[new]
     #[pyo3(signature = (spec, **options))]
-    fn new(spec: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        Ok(Self { spec: with_options(spec, options)? })
+    fn new(py: Python<'_>, spec: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let again = || again::with_keywords("pinion.Generator", spec, options);
+        errors::attached(py, again, || Ok(Self { spec: with_options(spec, options)? }))
     }
 
     /// The specification, as `pinion run --generate` takes it.
@@ -60,12 +64,14 @@ impl Generator {
     }
 }
 
+#[guarded]
 #[pymethods]
 impl Load {
     #[new]
     #[pyo3(signature = (spec="", **options))]
-    fn new(spec: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        Ok(Self { spec: with_options(spec, options)? })
+    fn new(py: Python<'_>, spec: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let again = || again::with_keywords("pinion.Load", spec, options);
+        errors::attached(py, again, || Ok(Self { spec: with_options(spec, options)? }))
     }
 
     /// The specification, as `pinion run --load` takes it.
@@ -83,11 +89,13 @@ impl Load {
     }
 }
 
+#[guarded]
 #[pymethods]
 impl Messages {
     #[new]
     fn new(path: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { path: text_of_path(path)?.into() })
+        let again = || again::script(&[again::call("pinion.Messages", &[path], &[])]);
+        errors::attached(path.py(), again, || Ok(Self { path: text_of_path(path)?.into() }))
     }
 
     /// The file.
@@ -103,6 +111,25 @@ impl Messages {
 
     fn __repr__(&self) -> String {
         format!("pinion.Messages('{}')", self.path.display())
+    }
+}
+
+impl Made for Generator {
+    fn again(&self, asked: &str) -> String {
+        again::script(&[format!("pinion.Generator({}){asked}", again::text(&self.spec))])
+    }
+}
+
+impl Made for Load {
+    fn again(&self, asked: &str) -> String {
+        again::script(&[format!("pinion.Load({}){asked}", again::text(&self.spec))])
+    }
+}
+
+impl Made for Messages {
+    fn again(&self, asked: &str) -> String {
+        let path = self.path.display().to_string();
+        again::script(&[format!("pinion.Messages({}){asked}", again::text(&path))])
     }
 }
 

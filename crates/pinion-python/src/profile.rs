@@ -6,10 +6,12 @@ use pinion_app::app::{App as Handlers, Options};
 use pinion_app::service::Service;
 use pinion_observe::profile::{HpuProfile, Profile as Counted, Rows};
 use pinion_observe::report::Outputs;
+use pinion_python_guard::guarded;
 use pinion_run::nanoservice::{self, HartProfile, Setup};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::again::{Made, Origin};
 use crate::app::{App, Kind};
 use crate::asked::Asked;
 use crate::packets::{Changes, Source};
@@ -28,6 +30,13 @@ pub struct Profile {
     flame: String,
     pprof: Vec<u8>,
     lcov: String,
+    origin: Option<Origin>,
+}
+
+impl Made for Profile {
+    fn again(&self, asked: &str) -> String {
+        self.origin.as_ref().map_or_else(String::new, |origin| origin(asked))
+    }
 }
 
 /// Tells where every cycle of every hart went, by handler, function, line and cause.
@@ -76,7 +85,7 @@ pub fn profile(
     });
     match watch.raised {
         Some(raised) => Err(raised),
-        None => profile,
+        None => Ok(Profile { origin: Some(replay.origin(packets)), ..profile? }),
     }
 }
 
@@ -97,6 +106,7 @@ impl Shown<'_> {
             flame: counted.to_flame_graph(&rows)?,
             pprof: counted.to_pprof(&rows),
             lcov: counted.to_lcov(),
+            origin: None,
         })
     }
 }
@@ -135,6 +145,7 @@ impl Asked {
     }
 }
 
+#[guarded]
 #[pymethods]
 impl Profile {
     /// What the command prints.

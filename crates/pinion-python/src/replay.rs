@@ -2,12 +2,14 @@
 //! which an `InternalError` names.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pinion_app::app::Options;
 use pinion_app::build::BuildType;
 use pinion_net::capture::{CaptureWriter, LinkType};
 use pyo3::prelude::*;
 
+use crate::again::Origin;
 use crate::app::App;
 use crate::packets::Source;
 use crate::{again, errors};
@@ -66,13 +68,30 @@ impl Replay {
 
     /// Gives the command, with what came in.
     pub fn command(&self, packets: Option<&Bound<'_, PyAny>>) -> String {
-        let source = Source::read(packets).unwrap_or(Source::Standard);
-        let mut words = self.words.clone();
-        words.extend(self.incoming(source).into_iter().flatten());
+        let words = self.whole(packets);
         match self.keywords.is_empty() {
             true => errors::shell(&words),
             false => again::script(&[in_python(&words, &self.keywords)]),
         }
+    }
+
+    /// Says what makes again what a call gave.
+    pub fn origin(self, packets: Option<&Bound<'_, PyAny>>) -> Origin {
+        let packets = packets.map(|packets| packets.clone().unbind());
+        Arc::new(move |asked| {
+            let made = Python::attach(|py| {
+                let packets = packets.as_ref().map(|packets| packets.bind(py));
+                in_python(&self.whole(packets), &self.keywords)
+            });
+            again::script(&[made + asked])
+        })
+    }
+
+    fn whole(&self, packets: Option<&Bound<'_, PyAny>>) -> Vec<String> {
+        let source = Source::read(packets).unwrap_or(Source::Standard);
+        let mut words = self.words.clone();
+        words.extend(self.incoming(source).into_iter().flatten());
+        words
     }
 
     /// Says what comes in; frames go to a file.
@@ -103,7 +122,7 @@ impl Replay {
     }
 }
 
-/// Writes a command that runs an application as a call of `pinion.run`.
+/// Writes a command that runs an application as a call of `pinion.run`, `why` or `profile`.
 fn in_python(words: &[String], keywords: &[String]) -> String {
     let (mut app, mut run, mut set) = (vec![again::text(&words[2])], Vec::new(), Vec::new());
     let (mut machine, mut packets, mut is_faithful) = (None, "None".to_owned(), false);
@@ -112,7 +131,7 @@ fn in_python(words: &[String], keywords: &[String]) -> String {
         let name = option.trim_start_matches("--").replace('-', "_");
         match name.as_str() {
             "faithful" => is_faithful = true,
-            "check" => run.push("check=True".to_owned()),
+            "check" | "p99" => run.push(format!("{name}=True")),
             _ => {
                 let word = rest.next().map_or("", String::as_str);
                 let text = again::text(word);
@@ -144,8 +163,10 @@ fn in_python(words: &[String], keywords: &[String]) -> String {
             let faithful = if is_faithful { ", faithful=True" } else { "" };
             run.push(format!("machine=pinion.Machine({name}, {set}{faithful})"));
         }
-        None => run.push(format!("set={set}")),
+        None if set.len() > 2 => run.push(format!("set={set}")),
+        None => {}
     }
     run.extend(keywords.iter().cloned());
-    format!("pinion.run(pinion.App({}), {packets}, {})", app.join(", "), run.join(", "))
+    let given = [vec![format!("pinion.App({})", app.join(", ")), packets], run].concat();
+    format!("pinion.{}({})", words[1], given.join(", "))
 }

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use pinion_observe::report::Report;
+use pinion_python_guard::guarded;
 use pinion_sim::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 
+use crate::again::{Made, Origin, part};
 use crate::html;
 use crate::table::Table;
 
@@ -51,6 +53,7 @@ pub struct Result {
     queues: Option<Py<Table>>,
     files: Vec<(&'static str, PathBuf)>,
     host_memory: Py<PyDict>,
+    origin: Origin,
 }
 
 /// What a summary says, whatever ran.
@@ -118,13 +121,17 @@ pub struct Kept {
     pub host_memory: Vec<(String, Vec<u8>)>,
 }
 
-fn table(py: Python<'_>, table: Option<Table>) -> PyResult<Option<Py<Table>>> {
-    table.map(|table| Py::new(py, table)).transpose()
+impl Made for Result {
+    fn again(&self, asked: &str) -> String {
+        (self.origin)(asked)
+    }
 }
 
 impl Result {
     /// Puts it together.
-    pub fn new(py: Python<'_>, told: Told, kept: Kept) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, told: Told, kept: Kept, origin: Origin) -> PyResult<Self> {
+        let one = |table: Table, name| Py::new(py, table.made_by(part(&origin, name)));
+        let table = |table: Option<Table>, name| table.map(|table| one(table, name)).transpose();
         let bytes = |frame: &[u8]| PyBytes::new(py, frame).unbind();
         let host_memory = PyDict::new(py);
         for (context, memory) in &kept.host_memory {
@@ -140,17 +147,19 @@ impl Result {
             notices: kept.notices,
             frames: kept.departed.iter().map(|(time, frame)| (*time, bytes(frame))).collect(),
             unmatched: kept.unmatched.iter().map(|frame| bytes(frame)).collect(),
-            packets: Py::new(py, kept.packets)?,
-            handlers: table(py, kept.handlers)?,
-            messages: table(py, kept.messages)?,
-            harts: table(py, kept.harts)?,
-            queues: table(py, kept.queues)?,
+            packets: one(kept.packets, ".packets")?,
+            handlers: table(kept.handlers, ".handlers")?,
+            messages: table(kept.messages, ".messages")?,
+            harts: table(kept.harts, ".harts")?,
+            queues: table(kept.queues, ".queues")?,
             files: kept.files,
             host_memory: host_memory.unbind(),
+            origin,
         })
     }
 }
 
+#[guarded]
 #[pymethods]
 impl Result {
     /// The JSON document of `pinion run --json`, as a dictionary.

@@ -14,6 +14,7 @@ use pinion_net::fabric::Alone;
 use pinion_net::link::Link;
 use pinion_observe::gauges::{Gauges as _, NanoGauges, NicGauges};
 use pinion_observe::report::{Ending, Outputs};
+use pinion_observe::trace::Tracer;
 use pinion_run::cluster::{self, ClusterGauges, Plan};
 use pinion_run::nanoservice::run::{PATIENCE_CYCLES, RunOptions};
 use pinion_run::nanoservice::{self, Setup};
@@ -23,9 +24,11 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::again::Origin;
 use crate::app::{App, Kind};
 use crate::asked::Asked;
 use crate::drain::{Drain, Windows};
+use crate::gather::Flows;
 use crate::machine::overrides;
 use crate::messages::Log;
 use crate::packets::{Changes, Source};
@@ -107,8 +110,7 @@ pub fn run(
             Kind::Cluster => asked.cluster(&app, options, &mut watch),
         }
     })?;
-    let again = || replay.command(packets.as_ref());
-    give(py, done, watch, &asked, &again)
+    give(py, done, watch, &asked, replay.origin(packets.as_ref()))
 }
 
 fn is_native(py: Python<'_>, engine: Option<&str>) -> PyResult<bool> {
@@ -125,10 +127,11 @@ fn give(
     done: Done,
     watch: Watch,
     asked: &Asked,
-    again: &dyn Fn() -> String,
+    origin: Origin,
 ) -> PyResult<RunResult> {
     let Asked { handlers, messages, .. } = *asked;
     let wants = Wants { handlers, messages, parquet: asked.parquet.is_some() };
+    let again = || origin("");
     let tables = errors::attached(py, again, || tables(py, &done, &watch, wants))?;
     let departed = match done.rows {
         Rows::Packets(_) => watch.departed,
@@ -147,7 +150,7 @@ fn give(
         files: done.files,
         host_memory: done.host_memory,
     };
-    let result = RunResult::new(py, done.told, kept)?;
+    let result = RunResult::new(py, done.told, kept, origin)?;
     match watch.raised {
         Some(raised) if raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
             debug_assert_eq!(done.ending, Ending::Interrupted);
@@ -182,8 +185,14 @@ impl Asked {
         if let Some(folder) = &self.parquet {
             watch.stream = Some(Stream::begin(folder, app.context_names(), self.handlers)?);
         }
-        let (finished, queues) = self.go(&app, packets, &outputs, watch)?;
+        let begin = |folder: &PathBuf| Flows::begin(folder, app.context_names());
+        let mut flows = self.parquet.as_ref().filter(|_| self.messages).map(begin).transpose()?;
+        if self.is_native {
+            watch.flows = flows.take();
+        }
+        let (finished, queues) = self.go(&app, packets, &outputs, watch, flows.as_mut())?;
         let mut files = watch.stream.take().map_or(Ok(Vec::new()), Stream::finish)?;
+        files.extend(flows.or(watch.flows.take()).map(Flows::finish).transpose()?);
         files.extend(ended(queues.as_ref())?);
         let memory = |name: &String| Ok((name.clone(), finished.host_memory(&app, name)?));
         Ok(Done {
@@ -204,26 +213,36 @@ impl Asked {
         packets: Packets,
         outputs: &Outputs,
         watch: &mut Watch,
+        flows: Option<&mut Flows>,
     ) -> pinion_app::Result<(Finished, Option<History>)> {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         if self.is_native {
             let workers = self.workers.unwrap_or(1);
             return Ok((pinion_run::native::run(app, packets, workers, outputs, watch)?, None));
         }
-        if self.queues {
-            let gauges = NicGauges::new(app, false);
-            let changes = History::new(gauges.gauges(), self.parquet.as_deref())?;
-            let mut gauges = gauges.followed(changes.clone());
-            let finished = pinion_run::run::trace(app, packets, outputs, watch, &mut gauges)?;
-            return Ok((finished, Some(changes)));
+        let gauges = NicGauges::new(app, false);
+        let changes = || History::new(gauges.gauges(), self.parquet.as_deref());
+        let changes = self.queues.then(changes).transpose()?;
+        let mut followed = changes.clone().map(|changes| gauges.followed(changes));
+        let mut checker = self.checks.then(|| Checker::new(app));
+        let followed = followed.as_mut().map(|gauges| gauges as &mut dyn Tracer);
+        // Who follows queues does not check.
+        let other = followed.or(checker.as_mut().map(|checker| checker as &mut dyn Tracer));
+        let flows = flows.map(|flows| flows as &mut dyn Tracer);
+        let mut finished = match (flows, other) {
+            (None, None) => pinion_run::run::run(app, packets, outputs, watch)?,
+            (Some(one), None) | (None, Some(one)) => {
+                pinion_run::run::trace(app, packets, outputs, watch, one)?
+            }
+            (Some(flows), Some(other)) => {
+                let mut both = Both::new(flows, other);
+                pinion_run::run::trace(app, packets, outputs, watch, &mut both)?
+            }
+        };
+        if let Some(checker) = checker {
+            finished.summary.check = Some(checker.verdict(app));
         }
-        if !self.checks {
-            return Ok((pinion_run::run::run(app, packets, outputs, watch)?, None));
-        }
-        let mut checker = Checker::new(app);
-        let mut finished = pinion_run::run::trace(app, packets, outputs, watch, &mut checker)?;
-        finished.summary.check = Some(checker.verdict(app));
-        Ok((finished, None))
+        Ok((finished, changes))
     }
 
     /// Tells how a nanoservice is to be run.

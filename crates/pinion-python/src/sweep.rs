@@ -13,10 +13,12 @@ use pinion_figures::sweep::{
 };
 use pinion_observe::report::write_whole;
 use pinion_observe::words::columns;
+use pinion_python_guard::guarded;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCapsule, PyDict, PyString};
 
+use crate::again::Made;
 use crate::app::App;
 use crate::html;
 use crate::machine::{text_of_path, value_text};
@@ -51,6 +53,7 @@ pub struct Sweep {
 /// What came of a point, for `Plan.outcome`: what `Plan.measure` gave, or what went wrong.
 type Came = (Option<String>, Option<String>);
 
+#[guarded]
 #[pymethods]
 impl Plan {
     #[new]
@@ -264,6 +267,18 @@ impl Plan {
     }
 }
 
+impl Made for Plan {
+    fn again(&self, asked: &str) -> String {
+        again::script(&[format!("{}{asked}", self.made)])
+    }
+}
+
+impl Made for Sweep {
+    fn again(&self, asked: &str) -> String {
+        again::script(&[format!("{}{asked}", self.made)])
+    }
+}
+
 impl Plan {
     /// Says what calls one of its functions again.
     fn again(&self, call: String) -> impl FnOnce() -> String + '_ {
@@ -299,6 +314,7 @@ impl Plan {
     }
 }
 
+#[guarded]
 #[pymethods]
 impl Sweep {
     /// A row for each point: its values, what was measured, and its `problem`.
@@ -386,7 +402,7 @@ impl Sweep {
     }
 
     fn __str__(&self) -> String {
-        self.text()
+        columns(&self.outcome.to_text())
     }
 
     fn __repr__(&self) -> String {
@@ -403,8 +419,10 @@ impl Sweep {
 
 impl Sweep {
     fn of(py: Python<'_>, outcome: Outcome, plan: &str) -> PyResult<Self> {
-        let table = Py::new(py, Table::of_columns(&outcome.columns())?)?;
-        Ok(Self { outcome, table, made: format!("{plan}.run()") })
+        let made = format!("{plan}.run()");
+        let table = Table::of_columns(&outcome.columns())?;
+        let table = table.made_by(again::origin(format!("{made}.table")));
+        Ok(Self { outcome, table: Py::new(py, table)?, made })
     }
 }
 

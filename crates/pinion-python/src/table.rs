@@ -12,14 +12,17 @@ use arrow_array::{
 };
 use pinion_figures::sweep::{self, Data};
 use pinion_observe::plot::{Panel, panels};
+use pinion_python_guard::guarded;
 use pinion_sim::Time;
 use pinion_spin::{HandlerRecord, PacketRecord, Stalls};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
+use crate::again::{Made, Origin};
+use crate::flows::Flow;
 use crate::html;
-use crate::messages::{Flow, Message, NodeFrame};
+use crate::messages::{Message, NodeFrame};
 
 /// The name that the interface gives a stream's capsule.
 pub const STREAM: &CStr = c"arrow_array_stream";
@@ -37,29 +40,40 @@ type Column<'n> = (&'n str, ArrayRef, bool);
 
 /// A table, by column.
 #[pyclass(frozen, module = "pinion")]
-pub struct Table(RecordBatch);
+pub struct Table {
+    batch: RecordBatch,
+    /// What makes it, if that is known.
+    origin: Option<Origin>,
+}
 
+impl Made for Table {
+    fn again(&self, asked: &str) -> String {
+        self.origin.as_ref().map_or_else(String::new, |origin| origin(asked))
+    }
+}
+
+#[guarded]
 #[pymethods]
 impl Table {
     /// The names of its columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
-        self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.names()
     }
 
     /// How many rows it has.
     #[getter]
     fn num_rows(&self) -> usize {
-        self.0.num_rows()
+        self.batch.num_rows()
     }
 
     fn __len__(&self) -> usize {
-        self.0.num_rows()
+        self.batch.num_rows()
     }
 
     /// Gives a column as a list; `None` where there is no value.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
-        match self.0.column_by_name(name) {
+        match self.batch.column_by_name(name) {
             Some(column) => values(py, column.as_ref()),
             None => Err(PyKeyError::new_err(name.to_owned())),
         }
@@ -68,7 +82,7 @@ impl Table {
     /// Gives a dictionary from each column's name to its list.
     fn to_pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (field, column) in self.0.schema().fields().iter().zip(self.0.columns()) {
+        for (field, column) in self.batch.schema().fields().iter().zip(self.batch.columns()) {
             dict.set_item(field.name(), values(py, column.as_ref())?)?;
         }
         Ok(dict)
@@ -83,17 +97,17 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface lets a producer that cannot cast give what it has.
         let _ = requested_schema;
-        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
     }
 
     fn _repr_html_(&self) -> String {
-        let names: Vec<String> = self.column_names();
-        let shown = self.0.num_rows().min(SHOWN_ROWS);
-        let columns = Self(self.0.slice(0, shown)).to_columns();
+        let names: Vec<String> = self.names();
+        let shown = self.batch.num_rows().min(SHOWN_ROWS);
+        let columns = Self::of(self.batch.slice(0, shown)).to_columns();
         let mut rows = vec![names];
         rows.extend((0..shown).map(|row| columns.iter().map(|one| one.data.text(row)).collect()));
-        let heading = match self.0.num_rows() {
+        let heading = match self.batch.num_rows() {
             all if all > shown => format!("{all} rows, the first {shown}"),
             all => format!("{all} rows"),
         };
@@ -101,19 +115,33 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        format!("<pinion.Table {} rows: {}>", self.0.num_rows(), self.column_names().join(", "))
+        format!("<pinion.Table {} rows: {}>", self.batch.num_rows(), self.names().join(", "))
     }
 }
 
 impl Table {
+    fn of(batch: RecordBatch) -> Self {
+        Self { batch, origin: None }
+    }
+
+    /// Says what makes it.
+    #[must_use]
+    pub fn made_by(self, origin: Origin) -> Self {
+        Self { origin: Some(origin), ..self }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
     /// Counts its rows.
     pub fn rows(&self) -> usize {
-        self.0.num_rows()
+        self.batch.num_rows()
     }
 
     fn new<'n>(columns: impl IntoIterator<Item = Column<'n>>) -> PyResult<Self> {
         let made = RecordBatch::try_from_iter_with_nullable(columns);
-        made.map(Self).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        made.map(Self::of).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
     /// Makes the table of packets: the columns of `pinion run --packets`.
@@ -236,7 +264,7 @@ impl Table {
     /// Draws packets' latencies over their arrivals, in SVG; `None`: it is no table of packets, or empty.
     pub fn latencies(&self) -> PyResult<Option<String>> {
         let numbers = |name: &str| {
-            let column = self.0.column_by_name(name)?;
+            let column = self.batch.column_by_name(name)?;
             column.as_any().downcast_ref::<Float64Array>().map(Float64Array::values)
         };
         let columns = (numbers("arrival_ns"), numbers("her_ns"), numbers("completion_ns"));
@@ -257,7 +285,7 @@ impl Table {
     pub fn to_columns(&self) -> Vec<sweep::Column> {
         let column =
             |(name, array): (String, &ArrayRef)| sweep::Column { name, data: data(array.as_ref()) };
-        self.column_names().into_iter().zip(self.0.columns()).map(column).collect()
+        self.names().into_iter().zip(self.batch.columns()).map(column).collect()
     }
 
     /// Makes the table of a sweep.

@@ -7,7 +7,8 @@ use pinion_sim::probe::Both;
 use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::prelude::*;
 
-use crate::messages::{Log, NodeFrame, flows};
+use crate::flows::flows;
+use crate::messages::{Log, NodeFrame};
 use crate::queues::History;
 use crate::result::Told;
 use crate::stream;
@@ -98,7 +99,7 @@ pub fn tables(py: Python<'_>, done: &Done, watch: &Watch, wants: Wants) -> PyRes
                     handlers: is_there
                         .then(|| Table::of_handlers(handlers, contexts))
                         .transpose()?,
-                    messages: wants.messages.then(messages).transpose()?,
+                    messages: (wants.messages && !wants.parquet).then(messages).transpose()?,
                     harts: is_there.then(|| Table::of_hpus(handlers)).transpose()?,
                     queues,
                 }

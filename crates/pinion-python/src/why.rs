@@ -5,12 +5,14 @@ use pinion_app::app::{App as Handlers, Options};
 use pinion_app::service::Service;
 use pinion_net::fabric::Alone;
 use pinion_observe::report::Outputs;
+use pinion_python_guard::guarded;
 use pinion_run::cluster;
 use pinion_run::nanoservice::{self, Setup};
 use pinion_why::{Which, nano};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::again::{Made, Origin};
 use crate::app::{App, Kind};
 use crate::asked::Asked;
 use crate::html;
@@ -29,6 +31,13 @@ pub struct Why {
     text: String,
     json: String,
     svg: Option<String>,
+    origin: Option<Origin>,
+}
+
+impl Made for Why {
+    fn again(&self, asked: &str) -> String {
+        self.origin.as_ref().map_or_else(String::new, |origin| origin(asked))
+    }
 }
 
 /// Tells why a packet, or a message to a nanoservice, took as long as it did, or was dropped.
@@ -84,7 +93,7 @@ pub fn why(
     });
     match (watch.raised, told?) {
         (Some(raised), _) => Err(raised),
-        (None, Some(told)) => Ok(told),
+        (None, Some(told)) => Ok(Why { origin: Some(replay.origin(given.as_ref())), ..told }),
         (None, None) => Err(errors::usage(py, "the run ended before the answer was known")),
     }
 }
@@ -128,7 +137,7 @@ impl Asked {
         let Some(answer) = answer else { return Ok(None) };
         let (text, json) = (answer.to_text(), answer.to_json().to_string());
         let svg = picture(which, || answer.to_svg())?;
-        Ok(Some(Why { name: app.name.clone(), text, json, svg }))
+        Ok(Some(Why { name: app.name.clone(), text, json, svg, origin: None }))
     }
 
     fn of_message(
@@ -150,7 +159,7 @@ impl Asked {
         let Some(answer) = answer else { return Ok(None) };
         let (text, json) = (answer.to_text(), answer.to_json().to_string());
         let svg = picture(which, || answer.to_svg())?;
-        Ok(Some(Why { name: app.name.clone(), text, json, svg }))
+        Ok(Some(Why { name: app.name.clone(), text, json, svg, origin: None }))
     }
 }
 
@@ -173,7 +182,7 @@ impl Asked {
         pinion_why::cluster::ask(which, &plan, &mut hear, &mut |answer| {
             let (text, json) = (answer.to_text(), answer.to_json().to_string());
             let svg = picture(which, || answer.to_svg())?;
-            Ok(Why { name: app.name.clone(), text, json, svg })
+            Ok(Why { name: app.name.clone(), text, json, svg, origin: None })
         })
     }
 }
@@ -186,6 +195,7 @@ fn picture(
     if matches!(which, Which::Dropped(_)) { Ok(None) } else { draw() }
 }
 
+#[guarded]
 #[pymethods]
 impl Why {
     /// What the command prints.

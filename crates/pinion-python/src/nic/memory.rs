@@ -3,12 +3,14 @@
 
 use pinion_debug::symbols::{Answer, Kind, Memory as Reads, Names, Symbols, Value};
 use pinion_observe::fault::Program;
+use pinion_python_guard::guarded;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::Nic;
 use super::stepped::At;
+use crate::again::Made;
 use crate::{again, errors};
 
 /// Structures within structures that are followed.
@@ -24,11 +26,13 @@ pub struct Memory {
     pub(super) node: usize,
 }
 
+#[guarded]
 #[pymethods]
 impl Memory {
     /// Gives what a C expression comes to, as the first cluster sees it.
     fn __getitem__<'py>(&self, py: Python<'py>, expression: &str) -> PyResult<Bound<'py, PyAny>> {
-        self.get(py, expression, 0)
+        let call = || format!("[{}]", again::text(expression));
+        errors::attached(py, self.again(call), || self.evaluated(py, expression, 0))
     }
 
     /// Gives what a C expression comes to, as a cluster sees it.
@@ -77,6 +81,12 @@ impl Memory {
                 }
             }
         })
+    }
+}
+
+impl Made for Memory {
+    fn again(&self, asked: &str) -> String {
+        Memory::again(self, || asked.to_owned())()
     }
 }
 

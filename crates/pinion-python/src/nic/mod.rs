@@ -25,13 +25,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use pinion_app::app::App as Handlers;
 use pinion_app::service::Service;
+use pinion_python_guard::guarded;
 use pinion_sim::Time;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::again::{Made, Origin};
 use crate::app::{App, Kind};
-use crate::messages::{Log, flows};
+use crate::flows::flows;
+use crate::messages::Log;
 use crate::packets::Source;
 use crate::table::Table;
 use crate::time::time_of_ns;
@@ -86,6 +89,7 @@ struct State {
     steps: Steps,
 }
 
+#[guarded]
 #[pymethods]
 impl Nic {
     #[new]
@@ -256,7 +260,7 @@ impl Nic {
     fn on<'py>(
         slf: &Bound<'py, Self>,
         event: &str,
-        function: Option<Bound<'py, PyAny>>,
+        function: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let events = slf.get().events;
@@ -269,7 +273,7 @@ impl Nic {
             return partial.call1((slf.getattr("on")?, name));
         };
         slf.get().heard().entry(name).or_default().push(function.clone().unbind());
-        Ok(function)
+        Ok(function.clone())
     }
 
     /// Takes the frames that left since the last time.
@@ -295,22 +299,27 @@ impl Nic {
 
     /// A row per packet that is through.
     #[getter]
-    fn packets(&self, py: Python<'_>) -> PyResult<Table> {
-        errors::attached(py, self.again(|| "nic.packets".to_owned()), || {
-            Table::of_packets(&self.state(py)?.told.packets, &self.contexts())
+    fn packets(slf: &Bound<'_, Self>) -> PyResult<Table> {
+        let (py, nic) = (slf.py(), slf.get());
+        errors::attached(py, nic.again(|| "nic.packets".to_owned()), || {
+            let table = Table::of_packets(&nic.state(py)?.told.packets, &nic.contexts())?;
+            Ok(table.made_by(part(slf, "packets")))
         })
     }
 
     /// A row per message.
     #[getter]
-    fn messages(&self, py: Python<'_>) -> PyResult<Table> {
-        errors::attached(py, self.again(|| "nic.messages".to_owned()), || {
-            let state = self.state(py)?;
-            if self.events == ears::OF_HANDLERS {
-                return Table::of_flows(&flows(&state.told.packets), &self.contexts());
-            }
-            let rows: Vec<_> = self.logs.iter().flat_map(Log::rows).collect();
-            Table::of_messages(&rows)
+    fn messages(slf: &Bound<'_, Self>) -> PyResult<Table> {
+        let (py, nic) = (slf.py(), slf.get());
+        errors::attached(py, nic.again(|| "nic.messages".to_owned()), || {
+            let state = nic.state(py)?;
+            let table = if nic.events == ears::OF_HANDLERS {
+                Table::of_flows(&flows(&state.told.packets), &nic.contexts())?
+            } else {
+                let rows: Vec<_> = nic.logs.iter().flat_map(Log::rows).collect();
+                Table::of_messages(&rows)?
+            };
+            Ok(table.made_by(part(slf, "messages")))
         })
     }
 
@@ -393,20 +402,22 @@ impl Nic {
     }
 
     /// Gives all that it is now, to come back to.
-    fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
-        errors::attached(py, self.again(|| "nic.snapshot()".to_owned()), || {
-            let state = self.state(py)?;
+    fn snapshot(slf: &Bound<'_, Self>) -> PyResult<Snapshot> {
+        let (py, nic) = (slf.py(), slf.get());
+        errors::attached(py, nic.again(|| "nic.snapshot()".to_owned()), || {
+            let state = nic.state(py)?;
             let saved = state.stepped.save().map_err(|error| errors::exception(py, &error))?;
             let State { now, last, told, pulled, steps, .. } = &*state;
-            let (told, identity) = (told.clone(), Arc::clone(&self.identity));
+            let (told, identity) = (told.clone(), Arc::clone(&nic.identity));
             let (now, last, pulled, steps) = (*now, *last, *pulled, steps.count());
-            Ok(Snapshot { saved, now, last, told, pulled, steps, identity })
+            let origin = part(slf, "snapshot()");
+            Ok(Snapshot { saved, now, last, told, pulled, steps, identity, origin })
         })
     }
 
     /// Makes it what it was when a snapshot of it was taken.
     fn restore(&self, py: Python<'_>, snapshot: &Snapshot) -> PyResult<()> {
-        let Snapshot { saved, now, last, told, pulled, steps, identity } = snapshot;
+        let Snapshot { saved, now, last, told, pulled, steps, identity, .. } = snapshot;
         if !Arc::ptr_eq(identity, &self.identity) {
             return Err(errors::usage(py, "that is a snapshot of another Nic"));
         }
@@ -441,6 +452,18 @@ impl Nic {
             Ok(html::table(&format!("{} at {}", self.name, state.now), &rows))
         })
     }
+}
+
+impl Made for Nic {
+    fn again(&self, asked: &str) -> String {
+        Nic::again(self, || format!("nic{asked}"))()
+    }
+}
+
+/// Says what makes a part of a NIC again.
+fn part(nic: &Bound<'_, Nic>, part: &'static str) -> Origin {
+    let nic = nic.clone().unbind();
+    Arc::new(move |asked| Made::again(nic.get(), &format!(".{part}{asked}")))
 }
 
 impl Nic {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use pinion_python_guard::guarded;
 use pinion_sim::Time;
 use pinion_sim::node::Saved;
 use pyo3::prelude::*;
 
 use super::ears::Told;
+use crate::again::{Made, Origin};
 
 /// What a NIC was at a moment.
 #[pyclass(frozen, module = "pinion")]
@@ -19,8 +21,16 @@ pub struct Snapshot {
     /// How much had been done to it.
     pub(super) steps: usize,
     pub(super) identity: Arc<()>,
+    pub(super) origin: Origin,
 }
 
+impl Made for Snapshot {
+    fn again(&self, asked: &str) -> String {
+        (self.origin)(asked)
+    }
+}
+
+#[guarded]
 #[pymethods]
 impl Snapshot {
     /// The time of the moment, in nanoseconds of simulated time.
