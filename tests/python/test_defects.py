@@ -235,7 +235,7 @@ def things(folder: Path) -> dict[str, object]:
 
 def test_whatever_a_thing_is_asked_can_be_asked_again(tmp_path: Path) -> None:
     """Every property and every function without arguments; of each class one command is run, and all can be read."""
-    classes = {thing for thing in vars(pinion._pinion).values() if isinstance(thing, type)}  # type: ignore[attr-defined]
+    classes = {thing for thing in vars(pinion._pinion).values() if isinstance(thing, type)}
     every = things(tmp_path)
     assert classes <= {type(thing) for thing in every.values()}
     for name, thing in every.items():

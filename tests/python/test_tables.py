@@ -172,7 +172,7 @@ def taken(library: str, table: Any) -> dict[str, list[Any]]:
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pinion.Table]:
     """Every table there is: of handlers, of a nanoservice, of a cluster, of a sweep, a figure, a Nic."""
-    wanted = {"messages": True, "queues": True}
+    wanted: dict[str, Any] = {"messages": True, "queues": True}
     load = pinion.Load(requests=20, gap="exp:900")
     results = {
         "handlers": pinion.run(EXAMPLES / "reduce", handlers=True, **wanted),
