@@ -48,10 +48,14 @@ impl Flows {
         self.order.1.insert(record.packet, record.clone());
         while let Some(record) = self.order.1.remove(&self.order.0) {
             self.order.0 += 1;
-            self.parts.begin(taken(&record));
-            let done = self.parts.end(&record);
-            self.write(done);
+            self.next(&record);
         }
+    }
+
+    fn next(&mut self, record: &PacketRecord) {
+        self.parts.begin(taken(record));
+        let done = self.parts.end(record);
+        self.write(done);
     }
 
     fn write(&mut self, done: Option<Flow>) {
@@ -65,6 +69,10 @@ impl Flows {
     /// # Errors
     /// When something could not be written, now or before.
     pub fn finish(mut self) -> Result<Done> {
+        // Behind a packet that was never through.
+        for record in std::mem::take(&mut self.order.1).into_values() {
+            self.next(&record);
+        }
         self.error.take().map_or(Ok(()), Err)?;
         self.parts.take_rest().try_for_each(|flow| self.written.add(flow))?;
         self.written.finish()
