@@ -28,7 +28,7 @@ LAYERS = [
     ["pinion-cores", "pinion-host", "pinion-net", "pinion-p4", "pinion-perfetto"],
     ["pinion-nanopu-machine", "pinion-p4-hardware", "pinion-spin-machine"],
     ["pinion-nanopu-hardware"],
-    ["pinion-instruction-cache"],
+    ["pinion-instruction-cache", "pinion-l2-port"],
     ["pinion-nanopu", "pinion-spin"],
     ["pinion-native", "pinion-pspinsim"],
     ["pinion-app"],

@@ -28,6 +28,7 @@ TABLE = [
     ("crates/pinion-matching/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin-machine/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-instruction-cache/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-l2-port/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-cores/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-isa/*", [*RUST, *SIMULATED, "pspinsim"]),

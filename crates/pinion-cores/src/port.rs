@@ -189,8 +189,8 @@ pub enum Answer {
 
 /// The instruction side of such a core's port. Requests come in the core's turn.
 pub trait InstructionPort: HeldLines {
-    /// Tells whether there is a cache, and it is on; otherwise lines are read past it.
-    fn is_on(&self) -> bool;
+    /// Tells whether lines asked for in cycle `now` are kept; otherwise each jump reads its line anew.
+    fn keeps(&self, now: Cycle) -> bool;
 
     /// Asks for a line in cycle `now`.
     fn request(&mut self, line: u32, now: Cycle) -> Answer;
@@ -200,9 +200,6 @@ pub trait InstructionPort: HeldLines {
     /// # Errors
     /// The cycle in which to ask again: then it may be known.
     fn serve(&mut self) -> Result<Cycle, Cycle>;
-
-    /// Reads a line past the cache, which is off; gives the cycle from which it can be executed.
-    fn bypass(&mut self, now: Cycle) -> Cycle;
 }
 
 /// The data side of a core's port whose accesses the machine performs, in the order of all cores'.

@@ -42,7 +42,7 @@ impl HeldLines for Lines {
 }
 
 impl InstructionPort for Lines {
-    fn is_on(&self) -> bool {
+    fn keeps(&self, _: u64) -> bool {
         true
     }
 
@@ -58,10 +58,6 @@ impl InstructionPort for Lines {
 
     fn serve(&mut self) -> Result<u64, u64> {
         unreachable!("every request is answered at once")
-    }
-
-    fn bypass(&mut self, now: u64) -> u64 {
-        now
     }
 }
 
@@ -113,6 +109,7 @@ fn pipeline(ri5cy: bool) -> Pipeline {
         division: if ri5cy { Division::LeadingZeros } else { Division::Fixed },
         div_base_cycles: 3,
         csr_cycles: 2,
+        csr_status_cycles: 5,
         trap_cycles: 4,
         mret_cycles: 4,
     }

@@ -22,7 +22,7 @@ impl Bench {
     fn new(lengths: &[u8]) -> Self {
         let machine: Machine = super::machine();
         let mut cache = InstructionCache::new(&machine, 0);
-        cache.turn_on(0, std::iter::empty());
+        cache.turn_on(0);
         let mut bytes = Vec::new();
         for &length in lengths {
             bytes.extend_from_slice(if length == 2 { &[1, 0] } else { &[0x13, 0, 0, 0] });

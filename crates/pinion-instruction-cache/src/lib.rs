@@ -19,9 +19,16 @@ use pinion_spin_machine::Machine;
 /// buffer (RTL: icache_bank_mp_128).
 const TO_CONTROLLER_CYCLES: u64 = 3;
 
+/// The same where the cache is off: the buffer alone.
+const PAST_TO_CONTROLLER_CYCLES: u64 = 1;
+
 /// Cycles from the controller's turn to the data of a core that is to look again (RTL:
 /// merge_refill_cam_128_16, retry_fetch).
 const RETRY_CYCLES: u64 = 2;
+
+/// Cycles from the store that turns the cache on to the last request that goes past it (RTL:
+/// mp_pf_icache_ctrl_unit behind the peripherals' interconnect).
+const TO_CONTROL_CYCLES: u64 = 2;
 
 /// Stands for a line that is not there.
 const NEVER: u64 = u64::MAX;
@@ -62,8 +69,9 @@ struct RandomWays(u8);
 impl RandomWays {
     fn next(&mut self, ways: usize) -> usize {
         let fed = self.0 >> 7 ^ self.0 >> 3 ^ self.0 >> 2 ^ self.0 >> 1;
+        let way = usize::from(self.0 >> 1) % ways;
         self.0 = self.0 << 1 | (!fed & 1);
-        usize::from(self.0) % ways
+        way
     }
 }
 
@@ -75,8 +83,9 @@ struct Request {
     /// Cycle from which it waits for its turn.
     from: u64,
     line: u32,
-    /// Where the line is to be written: what the core found free when it looked.
-    place: usize,
+    /// Where the line is to be written: what the core found free when it looked; nowhere if it reads
+    /// past the cache.
+    place: Option<usize>,
     state: State,
 }
 
@@ -111,7 +120,6 @@ pub struct InstructionCache {
     accepted_to_written: u64,
     /// The cluster's index.
     cluster: u32,
-    bypass_cycles: u64,
     /// By line of program memory: the cycle from which it and the next one are there, [`NEVER`] if
     /// one is not.
     pairs: Vec<u64>,
@@ -121,8 +129,8 @@ pub struct InstructionCache {
     last_ready: u64,
     /// The first of those lines.
     first_line: u32,
-    on: bool,
-    requested: bool,
+    /// The cycle from which it is on.
+    on_from: u64,
     misses: u64,
     /// Counts what was filled or turned on.
     changes: u64,
@@ -149,48 +157,27 @@ impl InstructionCache {
             requests: Vec::new(),
             accepted_to_written: config.miss_cycles.saturating_sub(TO_CONTROLLER_CYCLES + 1),
             cluster,
-            bypass_cycles: config.bypass_cycles,
             pairs: vec![NEVER; lines],
             // With a word on either side in which nothing is there.
             paired: vec![0; lines / WORD_BITS + 3],
             last_ready: 0,
             first_line: machine.program.base / config.line_bytes,
-            on: false,
-            requested: false,
+            on_from: NEVER,
             misses: 0,
             changes: 0,
         }
     }
 
-    /// Asks for the cache to be turned on: it happens once no core of the cluster fetches.
-    pub fn request_on(&mut self) {
-        self.requested = true;
-    }
-
-    /// Says whether it waits to be turned on.
-    pub fn is_requested(&self) -> bool {
-        self.requested && !self.on
-    }
-
-    /// Says whether it is on.
-    pub fn is_on(&self) -> bool {
-        self.on
-    }
-
-    /// Turns it on; it has the lines of the waiting cores and those that they have asked for ahead.
-    pub fn turn_on(&mut self, now: u64, waiting_lines: impl Iterator<Item = u32>) {
-        self.on = true;
-        self.changes += 1;
-        for line in waiting_lines {
-            for line in [line, line.wrapping_add(1)] {
-                if self.find(line).is_none() {
-                    let written = now.saturating_sub(1);
-                    let place = self.free_place(line, written);
-                    let entry = Entry { line, written, again: written, turn: NEVER };
-                    self.fill(place.unwrap_or(self.set(line).start), entry);
-                }
-            }
+    /// Has it turned on by a store at cycle `now`, empty; gives the cycle in which the store is answered:
+    /// it waits until every line is invalid. A core goes on with the line it holds.
+    pub fn turn_on(&mut self, now: u64) -> u64 {
+        if self.on_from != NEVER {
+            return now;
         }
+        self.on_from = now + TO_CONTROL_CYCLES;
+        self.free_at = self.on_from + u64::from(self.sets_mask) + 1;
+        self.changes += 1;
+        self.free_at
     }
 
     /// Gives the number of lines that had to be refilled.
@@ -252,6 +239,9 @@ impl InstructionCache {
         port: &mut QueuedPort,
     ) -> Answer {
         self.settle(now, port);
+        if from < self.on_from {
+            return self.ask(core, line, from + PAST_TO_CONTROLLER_CYCLES, None);
+        }
         let has = |index: usize| self.entries[index].written <= from;
         if self.find(line).is_some_and(has) {
             return Answer::Data(from + HIT_CYCLES);
@@ -260,7 +250,11 @@ impl InstructionCache {
         let place = self
             .free_place(line, from)
             .unwrap_or_else(|| self.set(line).start + self.random[core].next(ways));
-        let from = from + TO_CONTROLLER_CYCLES;
+        self.ask(core, line, from + TO_CONTROLLER_CYCLES, Some(place))
+    }
+
+    /// Lets a core's request wait for its turn at the controller from a cycle on.
+    fn ask(&mut self, core: usize, line: u32, from: u64, place: Option<usize>) -> Answer {
         self.requests.retain(|request| request.core != core);
         self.requests.push(Request { core, from, line, place, state: State::Waits });
         Answer::Later(from)
@@ -323,6 +317,10 @@ impl InstructionCache {
             let mut line = None;
             for request in &mut self.requests {
                 if request.state == State::Refills(turn) {
+                    if request.place.is_none() {
+                        request.state = State::Served(written);
+                        continue;
+                    }
                     request.state = State::Served(written + HIT_CYCLES);
                     line = Some(request.line);
                 }
@@ -337,7 +335,11 @@ impl InstructionCache {
 
     /// Lets the controller take a request.
     fn take_turn(&mut self, turn: u64, request: Request, port: &mut QueuedPort) -> State {
-        let Request { line, place, .. } = request;
+        let line = request.line;
+        let Some(place) = request.place else {
+            port.ask(self.cluster, turn + 1);
+            return State::Refills(turn);
+        };
         let found = self.find(line);
         if let Some(index) = found {
             let entry = self.entries[index];
@@ -362,12 +364,6 @@ impl InstructionCache {
         }
         State::Refills(turn)
     }
-
-    /// Reads a line past the cache, which is off; gives the cycle from which it can be executed.
-    pub fn bypass(&mut self, now: u64, port: &mut QueuedPort) -> u64 {
-        self.prefer_next();
-        now + self.bypass_cycles + port.take(self.cluster, now)
-    }
 }
 
 /// The cache as the port of a core in its turn: it may ask for lines.
@@ -390,13 +386,13 @@ impl HeldLines for InstructionCache {
 
     #[inline(always)]
     fn has(&self, line: u32, now: u64) -> bool {
-        self.on && self.find(line).is_some_and(|index| self.entries[index].ready() <= now)
+        self.find(line).is_some_and(|index| self.entries[index].ready() <= now)
     }
 
     #[inline(always)]
     fn has_with_next(&self, line: u32, now: u64) -> bool {
         match self.pairs.get(line.wrapping_sub(self.first_line) as usize) {
-            Some(&ready) => ready <= now && self.on,
+            Some(&ready) => ready <= now,
             None => self.has(line, now) && self.has(line.wrapping_add(1), now),
         }
     }
@@ -404,7 +400,7 @@ impl HeldLines for InstructionCache {
     #[inline]
     fn around(&self, line: u32, now: u64, most: u32) -> [u32; 2] {
         let index = line.wrapping_sub(self.first_line) as usize;
-        if index >= self.pairs.len() || !self.on {
+        if index >= self.pairs.len() {
             return [0, 0];
         }
         if self.last_ready > now {
@@ -442,8 +438,8 @@ impl HeldLines for InstructionPort<'_> {
 }
 
 impl port::InstructionPort for InstructionPort<'_> {
-    fn is_on(&self) -> bool {
-        self.cache.is_on()
+    fn keeps(&self, now: u64) -> bool {
+        self.cache.on_from <= now
     }
 
     fn request(&mut self, line: u32, from: u64) -> Answer {
@@ -452,10 +448,6 @@ impl port::InstructionPort for InstructionPort<'_> {
 
     fn serve(&mut self) -> Result<u64, u64> {
         self.cache.serve(self.core, self.now, self.program)
-    }
-
-    fn bypass(&mut self, now: u64) -> u64 {
-        self.cache.bypass(now, self.program)
     }
 }
 

@@ -125,7 +125,7 @@ fn descend(mut word: u64, pointer: u32) -> u32 {
 impl RoundRobin {
     /// Serves the only requester: the pointer, in search of the next one, goes round and comes back to it.
     #[inline]
-    pub fn serve_alone(&mut self, requester: u32) {
+    fn serve_alone(&mut self, requester: u32) {
         self.pointer = requester;
     }
 

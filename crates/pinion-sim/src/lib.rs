@@ -7,7 +7,6 @@ pub mod axi_path;
 pub mod block;
 pub mod calendar;
 pub mod config;
-pub mod cycle_book;
 pub mod digits;
 pub mod machine;
 pub mod node;

@@ -1,13 +1,13 @@
 //! A port that takes bursts of some length from several requesters, each of which queues in front of it.
 //!
 //! In: requests, by requester, with the cycle from which each is there. Out: the cycle in which each is
-//! accepted. Holds what waits: the port takes one when it is free, from the requesters by turns. Besides,
-//! bursts can be booked at once. (RTL: axi_mux with axi_ar_buffer in front, in PsPIN's prog_mem.)
+//! accepted. Holds one queue: requests enter it one a cycle, by turns where several are there, and the port
+//! takes them in that order. (RTL: axi_mux with axi_ar_buffer in front, and the queue of axi_to_mem behind it,
+//! in PsPIN's prog_mem.)
 
 use std::collections::VecDeque;
 
 use crate::arbiter::{Requests, RoundRobin};
-use crate::cycle_book::CycleBook;
 
 /// Orders requests.
 #[derive(Clone, Debug)]
@@ -19,8 +19,8 @@ pub struct QueuedPort {
     asking: Requests,
     turns: RoundRobin,
     free_at: u64,
-    /// What was booked at once.
-    book: CycleBook,
+    /// The cycle from which requests are seen that were not there at the last choice.
+    seen_from: u64,
     beats: u32,
 }
 
@@ -34,18 +34,9 @@ impl QueuedPort {
             asking: Requests::new(requesters),
             turns: RoundRobin::default(),
             free_at: 0,
-            book: CycleBook::default(),
+            seen_from: 0,
             beats,
         }
-    }
-
-    /// Books a requester's burst at once, in the first gap between others of the kind from cycle `now` on;
-    /// gives the cycles it has to wait.
-    pub fn take(&mut self, requester: u32, now: u64) -> u64 {
-        self.turns.serve_alone(requester);
-        let at = self.book.take(now, self.beats);
-        self.free_at = self.free_at.max(at + u64::from(self.beats));
-        at - now
     }
 
     /// Lets a requester ask for a burst from a cycle on.
@@ -64,14 +55,16 @@ impl QueuedPort {
 
     /// Gives the cycle in which the next request may be accepted.
     pub fn next(&self) -> u64 {
-        let first = self.waiting.iter().filter_map(VecDeque::front).min();
-        first.map_or(self.free_at, |&from| self.free_at.max(from))
+        let accepted =
+            self.accepted.iter().filter_map(VecDeque::front).map(|&(_, cycle)| cycle).min();
+        let waiting = self.first().map_or(self.free_at, |from| self.free_at.max(from));
+        accepted.map_or(waiting, |cycle| cycle.min(waiting))
     }
 
-    /// Accepts requests in the cycles up to `by`.
+    /// Lets those who ask in the cycles up to `by` enter the queue, one a cycle.
     fn accept(&mut self, by: u64) {
-        while self.waiting.iter().any(|waiting| !waiting.is_empty()) {
-            let cycle = self.next();
+        while let Some(first) = self.first() {
+            let cycle = first.max(self.seen_from);
             if cycle > by {
                 return;
             }
@@ -81,11 +74,18 @@ impl QueuedPort {
             }
             let Some(requester) = self.turns.grant(&self.asking) else { return };
             let requester = requester as usize;
+            let at = cycle.max(self.free_at);
             if let Some(from) = self.waiting[requester].pop_front() {
-                self.accepted[requester].push_back((from, cycle));
+                self.accepted[requester].push_back((from, at));
             }
-            self.free_at = cycle + u64::from(self.beats);
+            self.free_at = at + u64::from(self.beats);
+            self.seen_from = cycle + 1;
         }
+    }
+
+    /// Gives the cycle from which the first of those who wait asks.
+    fn first(&self) -> Option<u64> {
+        self.waiting.iter().filter_map(VecDeque::front).min().copied()
     }
 }
 
@@ -93,11 +93,11 @@ impl QueuedPort {
 mod tests {
     use super::*;
 
-    /// RTL axi_mux: who waits is served by turns, whoever came first.
+    /// RTL axi_mux: who comes in the same cycle is served by turns.
     #[test]
     fn requesters_are_served_by_turns() {
         let mut port = QueuedPort::new(4, 2);
-        [101, 102, 103].into_iter().for_each(|from| port.ask(0, from));
+        [101, 102, 103, 103].into_iter().for_each(|from| port.ask(0, from));
         port.ask(1, 103);
         port.ask(2, 103);
         assert_eq!(port.next(), 101);
@@ -105,15 +105,8 @@ mod tests {
         let mut accepted = |requester| -> Vec<_> {
             std::iter::from_fn(|| port.take_accepted(requester, 200)).collect()
         };
-        assert_eq!(accepted(1), [(103, 105)]);
-        assert_eq!(accepted(2), [(103, 107)]);
-        assert_eq!(accepted(0), [(101, 101), (102, 103), (103, 109)]);
-    }
-
-    #[test]
-    fn what_is_booked_at_once_follows_beat_by_beat() {
-        let mut port = QueuedPort::new(1, 2);
-        assert_eq!([100, 100, 100].map(|now| port.take(0, now)), [0, 2, 4]);
-        assert_eq!([200, 210, 205].map(|now| port.take(0, now)), [0; 3], "in any order");
+        assert_eq!(accepted(1), [(103, 107)]);
+        assert_eq!(accepted(2), [(103, 109)]);
+        assert_eq!(accepted(0), [(101, 101), (102, 103), (103, 105), (103, 111)]);
     }
 }

@@ -62,6 +62,8 @@ impl Machine {
         self.check_pipelines()?;
         between("l1.banks", self.l1.banks, 16, 1024)?;
         power("l1.banks", self.l1.banks)?;
+        between("l2_packet.banks", self.l2_packet.banks, 1, 1024)?;
+        between("l2_packet.bank_bytes", self.l2_packet.bank_bytes, 1, 1024)?;
         between("l1.bytes", self.l1.bytes, 4096, 2 << 20)?;
         power("l1.packet_slot_bytes", self.l1.packet_slot_bytes)?;
         between("l1.packet_buffer_rings", self.l1.packet_buffer_rings, 1, 64)?;
@@ -153,6 +155,7 @@ impl Machine {
                 pipeline.mulh_cycles,
                 pipeline.div_base_cycles,
                 pipeline.csr_cycles,
+                pipeline.csr_status_cycles,
                 pipeline.trap_cycles,
                 pipeline.mret_cycles,
             ];

@@ -224,8 +224,6 @@ pub struct InstructionCache {
     pub miss_cycles: u64,
     /// Cycles of program memory port that a refill's beats take.
     pub refill_port_cycles: u64,
-    /// Cycles a line takes while the cache is off.
-    pub bypass_cycles: u64,
 }
 
 /// Describes a cluster's L1 memory.

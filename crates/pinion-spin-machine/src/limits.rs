@@ -136,7 +136,6 @@ impl Machine {
             ("matching.latency_cycles", self.matching.latency_cycles),
             ("instruction_cache.miss_cycles", cache.miss_cycles),
             ("instruction_cache.refill_port_cycles", cache.refill_port_cycles),
-            ("instruction_cache.bypass_cycles", cache.bypass_cycles),
             ("l1.amo_cycles", l1.amo_cycles),
             ("l1.remote_load_cycles", l1.remote_load_cycles),
             ("l1.remote_store_cycles", l1.remote_store_cycles),
@@ -185,6 +184,7 @@ impl Machine {
                 pipeline.mulh_cycles,
                 pipeline.div_base_cycles,
                 pipeline.csr_cycles,
+                pipeline.csr_status_cycles,
                 pipeline.trap_cycles,
                 pipeline.mret_cycles,
             ];

@@ -20,7 +20,7 @@
 //! | protection | `cluster/hpu/permissions.rs` | §III-B3 | the cores' PMP, set by `hpu_driver` |
 //! | core | `cluster/hpu/core.rs`, `cluster/hpu/execute.rs`, `pulp` of `pinion-cores` | §III-B2 | RI5CY |
 //! | event unit, peripherals | `cluster/event_unit.rs`, `cluster/peripherals.rs` | §III-B2 | `event_unit_flex`, `core_demux`, `periph_demux` |
-//! | PE interconnect, L2 | `cluster/pe_interconnect.rs`, `cluster/read_port.rs`, `memory.rs` | §III-A | `per2axi`, `l2_xbar`, AXI multiplexers |
+//! | PE interconnect, L2 | `cluster/pe_interconnect.rs`, `pinion-l2-port`, `memory.rs` | §III-A | `per2axi`, `l2_xbar`, AXI multiplexers |
 //! | command unit | `cluster/commands.rs`, `command_unit.rs`, `command/` | §III-B2 | command frontend |
 //! | NIC-host interconnect (NHI) | `command/cluster_path.rs`, `axi_path` of `pinion-sim` | §III-A | `nhi_xbar`, `cluster_noc` |
 //! | off-cluster DMA | `off_cluster_dma.rs` | §III-A | off-cluster DMA |

@@ -14,12 +14,16 @@ pub enum Due {
     Accept(u32),
     /// A cluster's DMA engine issues a transfer.
     DmaIssue(u32),
+    /// A read of L2 of a DMA engine goes to the port.
+    DmaRead,
     /// A cluster's DMA engine completes a transfer.
     DmaDone(u32),
     /// A cluster's scheduler gives a task to an HPU.
     Assign(u32),
     /// A core goes on.
     Core { core: u16, generation: u32 },
+    /// A core that waits asks whether the line behind has come.
+    Line(u16),
     /// A cluster's completions leave.
     ClusterFeedback(u32),
     /// Completions reach the MPQ engine.

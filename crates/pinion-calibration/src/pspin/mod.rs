@@ -2,6 +2,7 @@
 //! compared. Timing comes from the units; nothing here knows any row by name.
 
 pub mod applications;
+pub mod instructions;
 mod passage;
 pub mod set;
 
@@ -66,14 +67,20 @@ fn measured(results: &[Measured]) -> Passages {
 
 /// Runs a row's program on its packets.
 fn run_row(set: &Set, machine: &Machine, row: &Row) -> Result<Passages> {
+    let (mut nic, frames) = nic_and_frames(set, machine, row)?;
+    Ok(Passages::through(&mut nic, frames))
+}
+
+/// Loads a row's program, and makes its packets.
+fn nic_and_frames(set: &Set, machine: &Machine, row: &Row) -> Result<(Nic, Vec<Frame>)> {
     let path = set.program(row);
     let image = Image::read(&path)?;
     let context = context(&image, row)?;
-    let mut nic = nic(machine, &image, vec![context])?;
+    let nic = nic(machine, &image, vec![context])?;
     let scenario = set.scenario(row)?;
     let packets = scenario.iter().map(|it| (ContextId(0), *it));
     let frames = frames(packets, |packet| set::contents(packet.packet, packet.bytes));
-    Ok(Passages::through(&mut nic, frames))
+    Ok((nic, frames))
 }
 
 /// Builds a NIC whose packets come with their messages.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pinion_sim::Time;
-use pinion_spin::{Event, Frame, Hears, Nic, Offer, Outcome, Spin};
+use pinion_spin::{Event, Frame, Hears, Listener, Nic, Offer, Outcome, Spin};
 
 use crate::{Comparison, Tolerance};
 
@@ -45,14 +45,19 @@ impl Passages {
     /// Sends frames, whose tags are the packets' numbers, through a NIC.
     pub fn through(nic: &mut Nic, frames: Vec<Frame>) -> Self {
         let mut passages = Self::default();
+        passages.problem = Self::heard_through(nic, frames, &mut passages);
+        passages
+    }
+
+    /// Sends frames through a NIC, heard by somebody; says why not all of them completed.
+    pub fn heard_through(nic: &mut Nic, frames: Vec<Frame>, listener: &mut dyn Listener) -> String {
         let mut frames = frames.into_iter();
         let mut source = || frames.next().map_or(Offer::End, Offer::Frame);
-        passages.problem = match nic.run(LONGEST, &mut source, &mut passages) {
+        match nic.run(LONGEST, &mut source, listener) {
             Outcome::Finished => String::new(),
             Outcome::Stuck(report) => report,
             _ => format!("it is not through after {LONGEST} of simulated time"),
-        };
-        passages
+        }
     }
 
     /// Gives the mean latency.

@@ -1,6 +1,7 @@
 //! What instructions cost in a small core's pipeline, ready to be looked up.
 
-use pinion_isa::{Class, DecodedProgram, Instruction, Op};
+use pinion_isa::csr::number::MSTATUS;
+use pinion_isa::{Class, DecodedProgram, Instruction, Op, Privilege};
 
 use super::section::{Division, Pipeline};
 use super::{Core, Stalls};
@@ -21,6 +22,8 @@ pub struct Costs {
     /// Cycles from an instruction that traps to the first of the trap handler.
     pub trap: u64,
     pub(super) mret: u64,
+    csr: u64,
+    csr_status: u64,
     /// Offset of a line's last half word.
     last_half: u32,
     /// Whether the cores have Xpulp: its hardware loops and moving base registers.
@@ -45,7 +48,7 @@ impl Costs {
         by_class[Class::Mul as usize] = core.mul_cycles;
         by_class[Class::MulHigh as usize] = core.mulh_cycles;
         by_class[Class::Div as usize] = 0;
-        by_class[Class::Csr as usize] = core.csr_cycles;
+        by_class[Class::Csr as usize] = 0;
         for class in [
             Class::Load,
             Class::Store,
@@ -69,6 +72,8 @@ impl Costs {
             response: core.response_cycles,
             trap: core.trap_cycles,
             mret: core.mret_cycles,
+            csr: core.csr_cycles,
+            csr_status: core.csr_status_cycles,
             last_half: line_bytes - HALF_WORD_BYTES,
             xpulp,
         }
@@ -107,6 +112,20 @@ impl Costs {
     #[inline(always)]
     pub fn accesses(&self, class: Class) -> bool {
         self.by_class[class as usize] == MEMORY
+    }
+
+    /// Gives the cycles of an instruction whose class does not say them; a CSR is read at `now`.
+    pub(super) fn of(&self, core: &mut Core, instruction: &Instruction, now: u64) -> u64 {
+        if instruction.class != Class::Csr {
+            return self.division(core, instruction);
+        }
+        core.hart.csr.cycle = now;
+        match instruction.csr() {
+            // Read or written, it waits until the pipeline is empty (RTL riscv_decoder, csr_status_o);
+            // of a user it traps instead.
+            MSTATUS if core.hart.privilege == Privilege::Machine => self.csr_status,
+            _ => self.csr,
+        }
     }
 
     /// Gives the cycles of a division: RI5CY's divider skips the divisor's leading zeros one by one.

@@ -227,12 +227,6 @@ impl PrefetchBuffer {
         let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
         let straddles = offset + length > line_bytes;
         (self.line, self.entered, self.run) = (self.line(), false, NO_RUN);
-        if !cache.is_on() {
-            let time = cache.bypass(arrival.time);
-            (self.line, self.data_at) = (line, 0);
-            (self.start, self.bytes) = (line * line_bytes, line_bytes);
-            return Ok(time);
-        }
         let mut time = arrival.time;
         let last = line + u32::from(straddles);
         if arrival.jumped || self.line == NO_LINE {
@@ -255,6 +249,34 @@ impl PrefetchBuffer {
         }
         self.open_window(&Arrival { time, ..*arrival }, length, program, cache);
         Ok(time)
+    }
+
+    /// Lets the instruction behind one that waits come to the decode stage, and ask for the next line
+    /// if it is time: it does so while the core waits, if its own line is here.
+    pub fn look_ahead(
+        &mut self,
+        behind: &Arrival,
+        program: &DecodedProgram<u32>,
+        cache: &mut impl InstructionPort,
+    ) {
+        let is_here = self.line() == behind.pc >> cache.line_shift();
+        if !is_here || self.later.is_some() || self.covers(behind.pc) {
+            return;
+        }
+        (self.line, self.entered, self.run) = (self.line(), false, NO_RUN);
+        let length = program.get(behind.pc).map_or(2, |instruction| u32::from(instruction.length));
+        self.open_window(behind, length, program, cache);
+    }
+
+    /// Asks whether the line asked for ahead has come; gives the cycle in which to ask again if not.
+    pub fn ask_again(&mut self, now: u64, cache: &mut impl InstructionPort) -> Option<u64> {
+        let later = self.later?;
+        let served = if now < later { Err(later) } else { cache.serve() };
+        match served {
+            Ok(data_at) => (self.data_at, self.later) = (data_at, None),
+            Err(again) => self.later = Some(again),
+        }
+        self.later
     }
 
     /// Asks for a line that a core needs where it arrived.
@@ -317,6 +339,9 @@ impl PrefetchBuffer {
                     window = (pc, if pc < end - 2 { end - 2 } else { end });
                 }
             }
+        }
+        if !cache.keeps(arrival.time) {
+            window = (pc, pc + length);
         }
         (self.start, self.bytes) = (window.0, window.1 - window.0);
     }

@@ -3,7 +3,7 @@
 //! In: a core, what it may see of its port, its program, and its local time. Out: why it stopped, and
 //! when; the machine does what it stopped for when its turn comes, and calls again.
 
-use pinion_isa::{Class, DecodedProgram, Instruction, Outcome};
+use pinion_isa::{DecodedProgram, Instruction, Outcome};
 
 use super::code::waits_for;
 use super::costs::{Costs, MEMORY};
@@ -90,11 +90,9 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
                 return port.destination(instruction, address);
             }
             if cycles == 0 {
-                cycles = costs.division(core, instruction);
+                cycles = costs.of(core, instruction, *time);
             }
             core.stalls.arithmetic += cycles - 1;
-        } else if instruction.class == Class::Csr {
-            core.hart.csr.cycle = *time;
         }
         let before = if W::WATCHES { Some(watch.before(core, instruction)) } else { None };
         let outcome = core.hart.execute(instruction);

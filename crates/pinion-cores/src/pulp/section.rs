@@ -46,6 +46,8 @@ pub struct Pipeline {
     pub div_base_cycles: u64,
     /// CSR access.
     pub csr_cycles: u64,
+    /// Access to `mstatus`, before which the pipeline empties.
+    pub csr_status_cycles: u64,
     /// Extra cycles of taking an exception.
     pub trap_cycles: u64,
     /// `mret`.

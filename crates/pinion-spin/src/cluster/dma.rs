@@ -1,22 +1,24 @@
 //! A cluster's DMA engine: packet copies from L2 and the transfers that cores ask for.
 //!
-//! In: transfers, in order. Out: their completion cycles. Holds the queue of one engine; the port to
-//! L2 that all clusters' engines share grants transfers in the order they reach it. Makes nobody
-//! wait but later transfers. (Paper §III-B2; RTL: cluster DMA, dma_noc; latency 11 + beats.)
+//! In: transfers, in order. Out: their completion cycles. Holds the queue of one engine; reads of L2 go
+//! through [`ReadMux`] to the port that all clusters share. Makes nobody wait but later transfers. (Paper §III-B2; RTL: cluster DMA, dma_noc; latency 11 + beats.)
 
 use std::collections::VecDeque;
 
 use super::Clusters;
-use super::read_port::{ReadId, ReadPort};
 use crate::listener::Listener;
 use crate::machine::DmaReach;
 use crate::memory::Place;
 use crate::shared::{Shared, unit};
 use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
+use pinion_l2_port::mux::ReadMux;
+use pinion_l2_port::reads::{ReadId, ReadPort};
 
 /// What the error slave answers that stands where an engine does not reach (measured).
 pub const ERROR_WORD: u32 = 0xbadc_ab1e;
+/// Cycles from the end of a read of L2 to that of the next one: the engine's two sides take turns.
+const SHORTEST_CYCLES: u64 = 2;
 /// AXI bursts do not cross pages.
 const PAGE_BYTES: u32 = 4096;
 
@@ -73,6 +75,10 @@ const fn reaches(reach: DmaReach, place: Place, own: u32) -> bool {
 /// Grants the port between the clusters and L2, one direction each.
 #[derive(Clone, Debug)]
 pub struct SharedPorts {
+    /// Where the engines' reads of L2 come together.
+    pub mux: ReadMux,
+    /// When that looks again.
+    pub mux_wake: Wake,
     /// Reads of L2: the engines' bursts, and between them the cores' loads from packet memory.
     pub reads: ReadPort,
     write_free_at: u64,
@@ -81,32 +87,44 @@ pub struct SharedPorts {
 impl SharedPorts {
     /// Makes idle ports.
     pub fn new(machine: &Machine) -> Self {
-        Self { reads: ReadPort::new(machine), write_free_at: 0 }
+        let mux = ReadMux::new(machine.cluster.count);
+        Self { mux, mux_wake: Wake::default(), reads: ReadPort::new(machine), write_free_at: 0 }
     }
 }
 
-/// Holds a transfer that was issued.
+/// Holds what an engine issues at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// What it moves.
+    pub transfer: Transfer,
+    /// The address at which the whole transfer begins.
+    pub begins: u32,
+    /// Whether the whole transfer is done with it.
+    pub last: bool,
+}
+
+/// Holds a part that was issued.
 #[derive(Clone, Copy, Debug)]
 struct Running {
-    transfer: Transfer,
+    part: Part,
     done: u64,
-    /// Its read of L2, and when that was to have gone through.
-    read: Option<(ReadId, u64)>,
+    /// Its read of L2, the cycles from that's end to its own, and those from the one before it.
+    read: Option<(ReadId, u64, u64)>,
 }
 
 /// Holds one cluster's engine.
 #[derive(Clone, Debug)]
 pub struct ClusterDma {
-    waiting: VecDeque<Transfer>,
+    waiting: VecDeque<Part>,
     running: VecDeque<Running>,
     /// Half cycles from which the engine can issue the next transfer.
     issue_from_halves: u64,
     last_done: u64,
+    /// When the last of its reads of L2 was done: to be so, and really.
+    last_read: [u64; 2],
     /// Its reads of L2 that may be on their way, and cycles from a read's last beat to its end there.
     most_reads: usize,
     read_end_cycles: u64,
-    /// Cycle before which that many are.
-    reads_from: u64,
     index: u32,
     port_bytes: u32,
     latency_cycles: u64,
@@ -121,8 +139,8 @@ pub struct ClusterDma {
 /// Says when a transfer that was issued moves its data and when it is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Issued {
-    /// The transfer.
-    pub transfer: Transfer,
+    /// The part.
+    pub part: Part,
     /// Cycle of its first beat.
     pub first_beat: u64,
     /// Its beats.
@@ -139,9 +157,9 @@ impl ClusterDma {
             running: VecDeque::with_capacity(64),
             issue_from_halves: 0,
             last_done: 0,
+            last_read: [0; 2],
             most_reads: machine.dma.engine_reads as usize,
             read_end_cycles: machine.dma.port_return_cycles + 1,
-            reads_from: 0,
             index,
             port_bytes: machine.dma.port_bytes,
             latency_cycles: machine.dma.latency_cycles,
@@ -153,18 +171,36 @@ impl ClusterDma {
         }
     }
 
-    /// Queues a transfer; gives the cycle at which `issue` should be called.
-    pub fn request(&mut self, now: u64, transfer: Transfer) -> u64 {
-        self.waiting.push_back(transfer);
-        self.next_cycle().max(now)
+    /// Queues a transfer; says whether no other waits.
+    pub fn request(&mut self, mut transfer: Transfer) -> bool {
+        let waits = !self.waiting.is_empty();
+        let begins = transfer.from;
+        // Reads of L2 are bursts of their own to either side of a page's end.
+        while self.read_cycles(&transfer, 1).is_some()
+            && let first = PAGE_BYTES - transfer.from % PAGE_BYTES
+            && first < transfer.bytes
+        {
+            let part = Transfer { bytes: first, ..transfer };
+            self.waiting.push_back(Part { transfer: part, begins, last: false });
+            transfer.from += first;
+            transfer.to += first;
+            transfer.bytes -= first;
+        }
+        self.waiting.push_back(Part { transfer, begins, last: true });
+        !waits
     }
 
-    /// Issues the next transfer if it is time.
+    /// Says from when on the next transfer can be issued, and whether it reads L2.
+    pub fn next(&self) -> Option<(u64, bool)> {
+        let part = self.waiting.front()?;
+        let reads = self.read_cycles(&part.transfer, 1).is_some();
+        Some((self.issue_from_halves.div_ceil(2), reads))
+    }
+
+    /// Issues the next transfer.
     pub fn issue(&mut self, now: u64, ports: &mut SharedPorts) -> Option<Issued> {
-        if now < self.next_cycle() {
-            return None;
-        }
-        let transfer = *self.waiting.front()?;
+        let part = self.waiting.pop_front()?;
+        let transfer = part.transfer;
         let beat = |address: u32| {
             let span = u64::from(address % self.port_bytes) + u64::from(transfer.bytes);
             span.div_ceil(u64::from(self.port_bytes))
@@ -176,46 +212,54 @@ impl ClusterDma {
             Route::Local => beats *= self.local_beat_cycles,
             Route::FromL2 | Route::FromHandlerMemory | Route::Remote => {}
         }
-        let read_cycles = match transfer.route {
-            Route::FromL2 | Route::WithinL2 => Some(beats),
-            Route::FromHandlerMemory => Some(beats + self.handler_memory_cycles),
-            Route::ToL2 | Route::Local | Route::Remote => None,
+        let extra = match transfer.requester {
+            Requester::Scheduler => 0,
+            Requester::Core(_) => self.core_latency_cycles,
         };
-        if read_cycles.is_some() && !self.can_read(now, ports) {
-            return None;
-        }
-        self.waiting.pop_front();
-        let (read, issued) = match read_cycles {
+        let (read, issue_from_halves) = match self.read_cycles(&transfer, beats) {
             Some(cycles) => {
-                let (burst, end) = ports.reads.book_burst(now, self.index, start, cycles);
+                let place = (transfer.route == Route::FromL2).then_some(transfer.from);
+                let (burst, end) = ports.reads.book_burst(now, self.index, (start, cycles), place);
                 start = end - cycles;
-                (Some((burst, end)), now)
+                let behind = beats.max(SHORTEST_CYCLES);
+                (Some((burst, end, behind)), 2 * (now + 1))
             }
             None => {
                 // It goes through behind what is read of L2.
                 start = start.max(self.reads_end(ports));
-                (None, start)
+                (None, 2 * start + self.service_halves(&transfer, beats))
             }
         };
         if matches!(transfer.route, Route::ToL2 | Route::WithinL2) {
             ports.write_free_at = start + beats;
         }
-        self.issue_from_halves =
-            self.issue_from_halves.max(2 * issued) + self.service_halves(&transfer, beats);
-        let extra = match transfer.requester {
-            Requester::Scheduler => 0,
-            Requester::Core(_) => self.core_latency_cycles,
-        };
-        let done = (start + self.latency_cycles + beats + extra).max(self.last_done);
+        self.issue_from_halves = self.issue_from_halves.max(issue_from_halves);
+        let mut done = start + self.latency_cycles + beats + extra;
+        let read = read.map(|(burst, end, behind)| {
+            let after = done - end;
+            done = done.max(self.last_read[0] + behind);
+            self.last_read[0] = done;
+            (burst, after, behind)
+        });
+        done = done.max(self.last_done);
         self.last_done = done;
-        self.running.push_back(Running { transfer, done, read });
-        Some(Issued { transfer, first_beat: done - beats - 1, beats, done })
+        self.running.push_back(Running { part, done, read });
+        Some(Issued { part, first_beat: done - beats - 1, beats, done })
     }
 
-    /// Tells whether another read of L2 may be on its way.
-    fn can_read(&mut self, now: u64, ports: &SharedPorts) -> bool {
+    /// Gives the cycles of L2's port that a transfer of some beats takes, if it reads L2.
+    fn read_cycles(&self, transfer: &Transfer, beats: u64) -> Option<u64> {
+        match transfer.route {
+            Route::FromL2 | Route::WithinL2 => Some(beats),
+            Route::FromHandlerMemory => Some(beats + self.handler_memory_cycles),
+            Route::ToL2 | Route::Local | Route::Remote => None,
+        }
+    }
+
+    /// Gives the cycle before which no other read of L2 may be on its way, as things stand.
+    pub fn reads_from(&self, now: u64, ports: &SharedPorts) -> u64 {
         if self.running.len() < self.most_reads {
-            return true; // nearly always
+            return now; // nearly always
         }
         let ends = self.running.iter().filter_map(|running| {
             let end = ports.reads.burst_end(running.read?.0)? + self.read_end_cycles;
@@ -223,20 +267,13 @@ impl ClusterDma {
         });
         let (count, first) =
             ends.fold((0, u64::MAX), |(count, first), end| (count + 1, first.min(end)));
-        if count >= self.most_reads {
-            self.reads_from = first;
-        }
-        count < self.most_reads
+        if count < self.most_reads { now } else { first }
     }
 
     /// Gives the cycle its last read of L2 has gone through, as things stand; 0 if none is under way.
     fn reads_end(&self, ports: &SharedPorts) -> u64 {
         let mut reads = self.running.iter().rev().filter_map(|running| running.read);
-        reads.next().and_then(|(burst, _)| ports.reads.burst_end(burst)).unwrap_or(0)
-    }
-
-    fn next_cycle(&self) -> u64 {
-        self.issue_from_halves.div_ceil(2).max(self.reads_from)
+        reads.next().and_then(|(burst, ..)| ports.reads.burst_end(burst)).unwrap_or(0)
     }
 
     /// Gives the half cycles for which a transfer keeps the engine: each of its bursts, which end at
@@ -249,27 +286,25 @@ impl ClusterDma {
         burst(first) + if rest > 0 { burst(rest) } else { 0 }
     }
 
-    /// Gives the cycle of the next issue, if transfers wait.
-    pub fn next_issue(&self) -> Option<u64> {
-        (!self.waiting.is_empty()).then_some(self.next_cycle())
-    }
-
-    /// Takes the transfer that completes at cycle `now`: they do so in the order they were issued.
+    /// Takes the part that completes at cycle `now`: they do so in the order they were issued.
     ///
     /// # Errors
     /// The cycle at which the next one completes, if that is later: others went before it.
-    pub fn complete(&mut self, now: u64, ports: &mut SharedPorts) -> Result<Option<Transfer>, u64> {
+    pub fn complete(&mut self, now: u64, ports: &mut SharedPorts) -> Result<Option<Part>, u64> {
         let Some(first) = self.running.front() else { return Ok(None) };
-        if let Some((burst, end)) = first.read {
-            let moved = ports.reads.burst_end(burst).map_or(0, |at| at.saturating_sub(end));
-            if first.done + moved > now {
-                return Err(first.done + moved);
+        if let Some((burst, after, behind)) = first.read {
+            // Its read may have been moved meanwhile.
+            let end = ports.reads.burst_end(burst).map_or(first.done, |end| end + after);
+            let done = end.max(self.last_read[1] + behind);
+            if done > now {
+                return Err(done);
             }
+            self.last_read[1] = now;
             ports.reads.forget_burst(burst);
         } else if first.done > now {
             return Err(first.done);
         }
-        Ok(self.running.pop_front().map(|running| running.transfer))
+        Ok(self.running.pop_front().map(|running| running.part))
     }
 }
 
@@ -277,19 +312,50 @@ impl Clusters {
     /// Queues a transfer in a cluster's DMA engine.
     #[inline]
     pub fn request_dma(&mut self, shared: &mut Shared, now: u64, cluster: u32, transfer: Transfer) {
-        let at = self.each[cluster as usize].dma.request(now, transfer);
-        self.wake_dma_issue(shared, at, cluster);
+        if self.each[cluster as usize].dma.request(transfer) {
+            self.offer_transfer(shared, now, cluster);
+        }
     }
 
-    /// Lets a cluster's DMA engine issue a transfer at `cycle`.
+    /// Lets a cluster's DMA engine ask for its next transfer, from cycle `from` on.
     #[inline]
-    pub fn wake_dma_issue(&mut self, shared: &mut Shared, cycle: u64, cluster: u32) {
-        shared.wake(&mut self.each[cluster as usize].dma.issues, cycle, Due::DmaIssue(cluster));
+    fn offer_transfer(&mut self, shared: &mut Shared, from: u64, cluster: u32) {
+        let engine = &mut self.each[cluster as usize].dma;
+        match engine.next() {
+            None => {}
+            Some((at, true)) => {
+                let at = at.max(from);
+                self.dma_ports.mux.ask(at, cluster);
+                self.wake_dma_read(shared, at + 1);
+            }
+            Some((at, false)) => {
+                shared.wake(&mut engine.issues, at.max(from), Due::DmaIssue(cluster));
+            }
+        }
     }
 
-    /// Lets a cluster's DMA engine issue its next transfer.
+    fn wake_dma_read(&mut self, shared: &mut Shared, cycle: u64) {
+        shared.wake(&mut self.dma_ports.mux_wake, cycle, Due::DmaRead);
+    }
+
+    /// Lets a read of L2 go of those that the DMA engines asked for up to the cycle before: all of that cycle
+    /// are there now.
+    pub fn dma_read(&mut self, shared: &mut Shared, now: u64, listener: &mut dyn Listener) {
+        let asked = now - 1;
+        let Some(cluster) = self.dma_ports.mux.choose(asked) else { return };
+        let from = self.each[cluster as usize].dma.reads_from(asked, &self.dma_ports);
+        if from > asked {
+            return self.wake_dma_read(shared, from + 1);
+        }
+        self.issue_transfer(shared, asked, cluster, listener);
+        if let Some(next) = self.dma_ports.mux.pass(asked) {
+            self.wake_dma_read(shared, next + 1);
+        }
+    }
+
+    /// Lets a cluster's DMA engine issue its next transfer, and ask for the one behind it.
     #[inline]
-    pub fn dma_issue(
+    pub fn issue_transfer(
         &mut self,
         shared: &mut Shared,
         now: u64,
@@ -299,7 +365,7 @@ impl Clusters {
         let units = &mut self.each[cluster as usize];
         if let Some(issued) = units.dma.issue(now, &mut self.dma_ports) {
             let base = shared.machine.l1.base + cluster * shared.machine.l1.stride;
-            for address in [issued.transfer.to, issued.transfer.from] {
+            for address in [issued.part.transfer.to, issued.part.transfer.from] {
                 let offset = address.wrapping_sub(base);
                 if offset < shared.machine.l1.bytes {
                     units.banks.dma(issued.first_beat, issued.beats, offset);
@@ -308,9 +374,7 @@ impl Clusters {
             shared.wheel.push(issued.done, Due::DmaDone(cluster));
             self.tell_transfer(shared, now, cluster, &issued, listener);
         }
-        if let Some(at) = self.each[cluster as usize].dma.next_issue() {
-            self.wake_dma_issue(shared, at.max(now + 1), cluster);
-        }
+        self.offer_transfer(shared, now + 1, cluster);
     }
 
     /// Completes a transfer: the bytes are there now.
@@ -323,8 +387,8 @@ impl Clusters {
         listener: &mut dyn Listener,
     ) {
         let engine = &mut self.each[cluster as usize].dma;
-        let transfer = match engine.complete(now, &mut self.dma_ports) {
-            Ok(Some(transfer)) => transfer,
+        let Part { transfer, begins, last } = match engine.complete(now, &mut self.dma_ports) {
+            Ok(Some(part)) => part,
             Ok(None) => return,
             Err(later) => return shared.wheel.push(later, Due::DmaDone(cluster)),
         };
@@ -335,10 +399,13 @@ impl Clusters {
         if let (Some(from), Some(to)) = places {
             self.move_bytes(shared, cluster, &transfer, from, to);
         }
+        if !last {
+            return;
+        }
         match transfer.requester {
             Requester::Scheduler => {
                 shared.tell(listener, || {
-                    unit(UnitEventKind::DmaResponse, now, cluster, 0, 0, transfer.from)
+                    unit(UnitEventKind::DmaResponse, now, cluster, 0, 0, begins)
                 });
                 self.copied(shared, now, cluster);
             }
@@ -395,7 +462,7 @@ mod tests {
     fn takes_eleven_cycles_and_one_per_beat() {
         let (mut dma, mut ports) = (ClusterDma::new(&machine(), 0), SharedPorts::new(&machine()));
         for (at, bytes, cycles) in [(100, 64, 12), (200, 1024, 27), (300, 1025, 28)] {
-            dma.request(at, copy(bytes));
+            dma.request(copy(bytes));
             let issued = dma.issue(at, &mut ports).expect("idle");
             assert_eq!(issued.done - at, cycles, "{bytes} bytes");
             assert!(matches!(dma.complete(issued.done, &mut ports), Ok(Some(_))));
@@ -409,7 +476,7 @@ mod tests {
         let mut ports = SharedPorts::new(&machine);
         let mut done = Vec::new();
         for engine in &mut engines {
-            engine.request(0, copy(1024));
+            engine.request(copy(1024));
             done.extend(engine.issue(0, &mut ports).map(|issued| issued.done));
         }
         assert_eq!(done, [27, 43]);

@@ -14,7 +14,6 @@ mod own_l1;
 pub mod packet_ring;
 pub mod pe_interconnect;
 pub mod peripherals;
-pub mod read_port;
 pub mod scheduler;
 pub mod tcdm_interconnect;
 

@@ -73,11 +73,12 @@ impl Clusters {
                 self.access_dma(shared, id, word - part::PUBLIC_DMA, access, now, listener)
             }
             part::CACHE..part::PUBLIC_DMA => {
-                if write && access.data != 0 {
-                    let cluster = self.cores[id].cluster as usize;
-                    self.each[cluster].cache.request_on();
-                }
-                done(0, now)
+                let next = if write && access.data != 0 {
+                    self.each[self.cores[id].cluster as usize].cache.turn_on(now)
+                } else {
+                    now
+                };
+                done(0, next)
             }
             part::EVENT_UNIT..part::CACHE => done(0, now),
             part::TIMER..part::EVENT_UNIT => {
@@ -232,21 +233,6 @@ impl Clusters {
             self.resume(shared, core, now + 1);
         }
         self.offer_completion(shared, now, core);
-    }
-
-    /// Turns a cluster's instruction cache on once none of its cores fetches.
-    pub fn core_waits(&mut self, id: usize, now: u64) {
-        let cluster = self.cores[id].cluster;
-        if !self.each[cluster as usize].cache.is_requested() {
-            return;
-        }
-        let first = self.core_id(cluster, 0);
-        let cores = first..first + self.cores_each as usize;
-        let cores = &self.cores[cores];
-        if cores.iter().all(|core| core.waiting != Waiting::Nothing) {
-            let lines = cores.iter().map(|core| core.model.buffer.line());
-            self.each[cluster as usize].cache.turn_on(now, lines);
-        }
     }
 }
 

@@ -36,6 +36,8 @@ pub struct InboundEngine {
     pub frames_wake: Wake,
     /// When the oldest packet's HER is handed over.
     pub her_wake: Wake,
+    /// Packets that it has begun to write: from which cycle, in how many, and where to.
+    pub written: Vec<(u64, u64, u32)>,
     /// Frames that wait for room, or, where the source waits, for their arrival as well.
     fifo: VecDeque<Frame>,
     /// What the matching engine said of the first of them.
@@ -93,6 +95,7 @@ impl InboundEngine {
             buffer: PacketBuffer::new(machine),
             frames_wake: Wake::default(),
             her_wake: Wake::default(),
+            written: Vec::new(),
             fifo: VecDeque::new(),
             known: None,
             arrives: None,
@@ -390,6 +393,7 @@ impl InboundEngine {
         let beats = shared.machine.inbound.port_cycles(bytes);
         let ready = now + shared.machine.inbound.latency_cycles;
         let (burst, start) = self.port.book(now, Side::Stream, ready, beats);
+        self.written.push((start, beats, address));
         self.take_from = now + 1;
         let record = PacketRecord {
             packet: self.next_packet,

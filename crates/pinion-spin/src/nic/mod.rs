@@ -250,8 +250,12 @@ impl Nic {
                     clusters.run_core(shared, core, now, listener);
                 }
             }
+            Due::Line(core) => clusters.ask_for_line(shared, usize::from(core), now),
             Due::Inbound if inbound.frames_wake.take(now) => {
                 inbound.take_frames(shared, matching, now, traffic, listener);
+                for (start, beats, address) in inbound.written.drain(..) {
+                    clusters.dma_ports.reads.note_write(now, start, beats, address);
+                }
             }
             Due::Her if inbound.her_wake.take(now) => {
                 let mut to = HerPath { mpq, matching };
@@ -265,7 +269,10 @@ impl Nic {
                 self.accept(now, cluster, listener);
             }
             Due::DmaIssue(cluster) if clusters.each[cluster as usize].dma.issues.take(now) => {
-                clusters.dma_issue(shared, now, cluster, listener);
+                clusters.issue_transfer(shared, now, cluster, listener);
+            }
+            Due::DmaRead if clusters.dma_ports.mux_wake.take(now) => {
+                clusters.dma_read(shared, now, listener);
             }
             Due::DmaDone(cluster) => clusters.dma_done(shared, now, cluster, listener),
             Due::Assign(cluster)

@@ -80,7 +80,9 @@ impl Nic {
             format!("cluster {cluster} HPU {hpu} at pc {pc:#010x}")
         };
         let who = match self.standstill.last {
-            Some(Step::Event(Due::Core { core: id, .. } | Due::Watchdog(id))) => core(id.into()),
+            Some(Step::Event(Due::Core { core: id, .. } | Due::Line(id) | Due::Watchdog(id))) => {
+                core(id.into())
+            }
             Some(Step::Event(due)) => format!("{due:?}"),
             Some(Step::Lane(cluster)) => {
                 let first = self.clusters.core_id(cluster as u32, 0);

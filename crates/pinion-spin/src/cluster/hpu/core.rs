@@ -1,8 +1,8 @@
 //! The core of an HPU: a hart and what its pipeline remembers between instructions.
 
-use crate::cluster::read_port::ReadId;
 use pinion_cores::pulp;
 use pinion_isa::{Access, HartConfig, Reservation};
+use pinion_l2_port::reads::ReadId;
 
 use super::Permissions;
 use crate::Machine;

@@ -19,6 +19,7 @@ use crate::cluster::pe_interconnect::{DRIVER, Performed};
 use crate::listener::{Fault, Listener};
 use crate::memory::PERIPHERALS;
 use crate::shared::Shared;
+use crate::wake::Due;
 use pinion_instruction_cache::InstructionPort;
 
 impl Clusters {
@@ -46,7 +47,9 @@ impl Clusters {
                     Performed::Done { value, next } => {
                         self.finish(shared, id, &access, value, since, next)
                     }
-                    Performed::Wait(waiting) => return self.suspend(id, access, waiting, now),
+                    Performed::Wait(waiting) => {
+                        return self.suspend(shared, id, access, waiting, now);
+                    }
                     Performed::Fault(exception) => self.trap(shared, id, exception, now, listener),
                 }
             }
@@ -127,6 +130,9 @@ impl Clusters {
         let before = self.before(shared, id);
         let core = &mut self.cores[id];
         core.model.waited = next > since + 1;
+        if access.kind == MemoryKind::EventLoad {
+            core.model.left = next - 1; // the instruction behind it comes to the decode stage now
+        }
         if self.costs.xpulp {
             core.model.jumped |= core.model.hart.complete_xpulp(access, value);
         } else {
@@ -140,10 +146,40 @@ impl Clusters {
     }
 
     /// Leaves a core waiting; whoever has what it waits for lets it go on.
-    fn suspend(&mut self, id: usize, access: Access<u32>, waiting: Waiting, time: u64) {
+    fn suspend(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: Access<u32>,
+        waiting: Waiting,
+        now: u64,
+    ) {
         let core = &mut self.cores[id];
         (core.pending, core.waiting) = (Some(access), waiting);
-        self.core_waits(id, time);
+        if access.kind == MemoryKind::EventLoad {
+            return; // nothing moves behind it (RTL riscv_controller, ELW_EXE)
+        }
+        let pc = core.model.hart.pc;
+        let Some(instruction) = self.program.get(pc) else { return };
+        let pc = pc + u32::from(instruction.length);
+        let behind = Arrival { pc, time: now + 1, left: now, jumped: false };
+        let cache = &mut self.each[core.cluster as usize].cache;
+        let (index, program) = (core.index as usize, &mut self.program_port);
+        let mut port = InstructionPort { core: index, now, cache, program };
+        core.model.buffer.look_ahead(&behind, &self.program, &mut port);
+        self.ask_for_line(shared, id, now);
+    }
+
+    /// Lets a core that waits ask whether the line it has asked for ahead has come, until it has: refills
+    /// take their turns when they are due, not when the core goes on.
+    pub fn ask_for_line(&mut self, shared: &mut Shared, id: usize, now: u64) {
+        let core = &mut self.cores[id];
+        let cache = &mut self.each[core.cluster as usize].cache;
+        let (index, program) = (core.index as usize, &mut self.program_port);
+        let mut port = InstructionPort { core: index, now, cache, program };
+        if let Some(again) = core.model.buffer.ask_again(now, &mut port) {
+            shared.wheel.push(again, Due::Line(id as u16));
+        }
     }
 
     /// Brings a core the instruction it goes to; gives the cycle from which it can execute it.

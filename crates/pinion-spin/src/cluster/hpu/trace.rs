@@ -263,7 +263,7 @@ impl Clusters {
         if !shared.interest.units {
             return;
         }
-        let transfer = &issued.transfer;
+        let transfer = &issued.part.transfer;
         let (hpu, packet) = match transfer.requester {
             Requester::Scheduler => (None, None),
             Requester::Core(core) => {

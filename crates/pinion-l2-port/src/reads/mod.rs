@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use pinion_sim::turn_port::Side;
 
-use crate::Machine;
+use pinion_spin_machine::Machine;
 
 mod flow;
 
@@ -28,7 +28,24 @@ struct Burst {
     beats: u64,
     start: u64,
     end: u64,
+    /// The bank of its first beat, if it reads the packet buffer.
+    bank: Option<u64>,
 }
+
+/// Holds a packet that is written to the packet buffer: from this cycle of the port on, a beat a cycle.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    from: u64,
+    beats: u64,
+    bank: u64,
+}
+
+/// Cycles from the one in which a read's first beat could go to that in which a packet's beat is written to the
+/// same bank at the same time, as the inbound engine counts (RTL: axi_buf in front of
+/// axi_to_mem_banked_2p; measured, rows empty-burst_64 and to_host_l1-burst_64).
+const WRITE_LEAD_CYCLES: u64 = 6;
+/// Cycles for which a write is remembered after its last beat: a burst is placed anew from its start.
+const LATE_CYCLES: u64 = 64;
 
 /// Holds a load.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +111,10 @@ pub struct ReadPort {
     seen: u64,
     /// By side: the first that its owner has not forgotten.
     done: [ReadId; 2],
+    /// What is being written, of late.
+    writes: VecDeque<Write>,
+    banks: u64,
+    bank_bytes: u32,
     lead_cycles: u64,
     return_cycles: u64,
 }
@@ -111,26 +132,96 @@ impl ReadPort {
             free_at: 0,
             seen: 0,
             done: [0; 2],
+            writes: VecDeque::new(),
+            banks: u64::from(machine.l2_packet.banks),
+            bank_bytes: machine.l2_packet.bank_bytes,
             lead_cycles: machine.dma.port_lead_cycles,
             return_cycles: machine.dma.port_return_cycles,
         }
     }
 
-    /// Books a burst of `beats` cycles that an engine could read from cycle `ready` on; gives its name,
-    /// and the cycle it has gone through as things stand.
-    pub fn book_burst(&mut self, now: u64, engine: u32, ready: u64, beats: u64) -> (ReadId, u64) {
+    /// Books a burst that an engine could read from cycle `ready` on, in `beats` cycles, of some address of
+    /// the packet buffer or of elsewhere; gives its name, and the cycle it has gone through as things stand.
+    pub fn book_burst(
+        &mut self,
+        now: u64,
+        engine: u32,
+        (ready, beats): (u64, u64),
+        address: Option<u32>,
+    ) -> (ReadId, u64) {
         self.seen = self.seen.max(now);
         let meets = self.meets_loads();
         let ready = ready + self.lead_cycles;
-        let start = ready.max(self.free_at);
-        self.free_at = start + beats;
+        let bank = address.map(|address| self.bank(address));
+        let mut burst = Burst { engine, ready, beats, start: 0, end: 0, bank };
+        self.place(&mut burst, self.free_at);
+        self.free_at = burst.end;
         let id = self.booked.first_burst + self.booked.bursts.len() as u64;
-        self.booked.bursts.push_back(Burst { engine, ready, beats, start, end: self.free_at });
+        self.booked.bursts.push_back(burst);
         if meets {
             self.plan();
         }
         let last = self.booked.bursts.len() - 1;
         (id, self.booked.bursts[last].end - self.lead_cycles)
+    }
+
+    fn bank(&self, address: u32) -> u64 {
+        u64::from(address / self.bank_bytes) % self.banks
+    }
+
+    /// Says when a burst is read, where the port is free from a cycle on: a beat waits while its bank is
+    /// written.
+    fn place(&self, burst: &mut Burst, free_at: u64) {
+        let mut cycle = burst.ready.max(free_at);
+        let until = cycle + burst.beats;
+        let meets = |write: &&Write| write.from < until && cycle < write.from + write.beats;
+        let meets = burst.bank.filter(|_| self.writes.iter().any(|write| meets(&write)));
+        burst.start = cycle;
+        burst.end = until;
+        let Some(bank) = meets else { return };
+        for beat in 0..burst.beats {
+            while self.is_written((bank + beat) % self.banks, cycle) {
+                cycle += 1;
+            }
+            if beat == 0 {
+                burst.start = cycle;
+            }
+            cycle += 1;
+        }
+        burst.end = cycle;
+    }
+
+    fn is_written(&self, bank: u64, cycle: u64) -> bool {
+        self.writes.iter().any(|write| {
+            let beat = cycle.wrapping_sub(write.from);
+            beat < write.beats && (write.bank + beat) % self.banks == bank
+        })
+    }
+
+    /// Notes that a packet is written to an address of the packet buffer in the inbound engine's cycles from
+    /// `start` on: bursts that would read its banks meanwhile wait. While cores load from there, that is
+    /// left out.
+    pub fn note_write(&mut self, now: u64, start: u64, beats: u64, address: u32) {
+        let from = (start + self.lead_cycles).saturating_sub(WRITE_LEAD_CYCLES);
+        while self.writes.front().is_some_and(|write| write.from + write.beats + LATE_CYCLES < now)
+        {
+            self.writes.pop_front();
+        }
+        self.writes.push_back(Write { from, beats, bank: self.bank(address) });
+        if self.seen.max(now) <= self.flows_until {
+            return;
+        }
+        let first = self.booked.bursts.iter().position(|burst| burst.end > from);
+        let Some(first) = first else { return };
+        let mut free_at = first.checked_sub(1).map_or(0, |before| self.booked.bursts[before].end);
+        for index in first..self.booked.bursts.len() {
+            let mut burst = self.booked.bursts[index];
+            let not_before = free_at.max(burst.start);
+            self.place(&mut burst, not_before);
+            free_at = burst.end;
+            self.booked.bursts[index] = burst;
+        }
+        self.free_at = free_at;
     }
 
     /// Books a load of `beats` cycles that core `core` could make at cycle `now`; gives its name and the cycle it is
@@ -253,8 +344,13 @@ impl ReadPort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::machine;
     use pinion_sim::random::SplitMix64;
+
+    /// Loads the published machine.
+    fn machine() -> Machine {
+        let text = include_str!("../../../../machines/pspin.toml");
+        pinion_sim::config::load("pspin.toml", text, &[]).expect("a valid machine").value
+    }
 
     fn port() -> ReadPort {
         let mut machine = machine();
@@ -265,7 +361,8 @@ mod tests {
     #[test]
     fn bursts_alone_stream() {
         let mut port = port();
-        let ends: Vec<u64> = (0..4).map(|engine| port.book_burst(10, engine, 10, 8).1).collect();
+        let ends: Vec<u64> =
+            (0..4).map(|engine| port.book_burst(10, engine, (10, 8), None).1).collect();
         assert_eq!(ends, [18, 26, 34, 42]);
     }
 
@@ -276,11 +373,28 @@ mod tests {
         assert_eq!(starts, [10, 11, 12, 13]);
     }
 
+    /// A packet's beat that is written to a burst's bank in its cycle goes first, and what waits behind the
+    /// burst comes later; other banks are no matter.
+    #[test]
+    fn a_beat_waits_while_its_bank_is_written() {
+        let ends = |offset: u32| {
+            let mut port = port();
+            let read = [0, 1].map(|engine| {
+                port.book_burst(100, engine, (100, 4), Some(0x1c40_0000 + 256 * engine)).0
+            });
+            // The inbound engine's cycle 108 is the port's 102.
+            port.note_write(101, 108, 1, 0x1c40_0000 + 32 * 64 + offset);
+            read.map(|burst| port.burst_end(burst).expect("booked"))
+        };
+        assert_eq!(ends(128), [105, 109], "the third beat of the first");
+        assert_eq!(ends(192), [104, 108], "the fourth one's bank, a cycle too soon");
+    }
+
     /// A load takes a beat's place, and the burst ends a cycle later.
     #[test]
     fn a_load_goes_before_the_next_beat() {
         let mut port = port();
-        let (burst, end) = port.book_burst(10, 0, 10, 8);
+        let (burst, end) = port.book_burst(10, 0, (10, 8), None);
         assert_eq!(end, 18);
         assert_eq!(port.book_load(13, 5, 1).1, 13);
         assert_eq!(port.burst_end(burst), Some(19));
@@ -294,7 +408,7 @@ mod tests {
         let loads = |engines: &[u32]| {
             let mut port = port();
             for &engine in engines {
-                port.book_burst(10, engine, 10, 8);
+                port.book_burst(10, engine, (10, 8), None);
             }
             let ids = [5, 6, 7].map(|core| port.book_load(12, core, 1).0);
             ids.map(|id| port.load_start(id).expect("booked"))
@@ -319,7 +433,7 @@ mod tests {
                 now += random(9);
                 if random(3) == 0 {
                     let beats = 1 + random(16);
-                    let (id, _) = port.book_burst(now, random(4) as u32, now, beats);
+                    let (id, _) = port.book_burst(now, random(4) as u32, (now, beats), None);
                     bursts.push((id, now, beats));
                 } else {
                     loads.push((port.book_load(now, random(32) as u32, 1).0, now));
@@ -361,8 +475,8 @@ mod tests {
                 if random(4) == 0 {
                     let (engine, beats) = (random(4) as u32, 1 + random(8));
                     let (kept, other) = (
-                        keeps.book_burst(now, engine, now, beats),
-                        forgets.book_burst(now, engine, now, beats),
+                        keeps.book_burst(now, engine, (now, beats), None),
+                        forgets.book_burst(now, engine, (now, beats), None),
                     );
                     assert_eq!(kept, other, "{seed}, {step}");
                 } else {
