@@ -147,6 +147,8 @@ module nanopu_nic #(
         if (write_memory) memory[write_place] <= write_data;
         if (packet_begins) owners[packet_id] <= {packet_context[CONTEXT-1:0], packet_source};
     end
+    // A wire of its own: Yosys 0.23 does not take a memory's word where a port is connected.
+    wire [511:0]       place_data = memory[read_place];
     wire [47:0]        message_source;
     wire [CONTEXT-1:0] message_context;
     assign {message_context, message_source} = owners[message_id];
@@ -163,7 +165,7 @@ module nanopu_nic #(
         .clock(clock), .reset(reset), .message_valid(message_valid), .message_ready(message_ready),
         .message_id(message_id), .message_word(message_word), .message_bytes(message_bytes),
         .message_source(message_source), .message_context(message_context), .read_word(read_place),
-        .read_data(memory[read_place]), .freed_valid(freed_valid), .freed_id(freed_id),
+        .read_data(place_data), .freed_valid(freed_valid), .freed_id(freed_id),
         .arrived_valid(arrived_valid), .arrived_context(arrived_context), .there(there),
         .take_context(take_context), .take_header(take_header), .take_ready(take_ready),
         .take_data(take_data), .take_valid(take_valid), .take_last(take_last)
