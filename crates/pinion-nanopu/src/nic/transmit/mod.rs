@@ -357,6 +357,3 @@ impl Transmit {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

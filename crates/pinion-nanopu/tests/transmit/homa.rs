@@ -7,9 +7,9 @@ use pinion_net::frame::lnic::HOMA_PROTOCOL;
 
 use super::fuzz::Random;
 use super::*;
-use crate::transport::Verdict;
-use crate::transport::homa::Homa;
 use crate::transport::testing::Asked;
+use pinion_nanopu::transport::homa::Homa;
+use pinion_nanopu::transport::{Transport as _, Verdict};
 
 const RTT_PACKETS: u16 = 3;
 const OVERCOMMITMENT: usize = 3;

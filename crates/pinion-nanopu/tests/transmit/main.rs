@@ -5,14 +5,29 @@ mod homa;
 
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 
-use super::*;
-use crate::event::Deaf;
-use crate::machine::transmit::{BufferClass, TransmitFixes};
-use crate::machine::transport::TransportKind;
-use crate::nic::ControlRequest;
-use crate::nic::receive::Requests as _;
-use crate::transport::ndp::Ndp;
-use crate::transport::testing::shipped;
+use pinion_nanopu::Cycle;
+use pinion_nanopu::event::Deaf;
+use pinion_nanopu::machine;
+use pinion_nanopu::machine::transmit::{BufferClass, TransmitFixes, TransmitSection};
+use pinion_nanopu::machine::transport::TransportKind;
+use pinion_nanopu::nic::receive::Requests as _;
+use pinion_nanopu::nic::transmit::Transmit;
+use pinion_nanopu::nic::transmit::counters::Counters;
+use pinion_nanopu::nic::{ControlRequest, Credit, Delivered};
+use pinion_nanopu::transport::Address;
+use pinion_nanopu::transport::ndp::Ndp;
+
+#[path = "."]
+mod transport {
+    //! Transports, and what their own tests ask them with.
+
+    pub use pinion_nanopu::transport::*;
+
+    #[path = "../../src/transport/testing.rs"]
+    pub mod testing;
+}
+
+use transport::testing::shipped;
 
 const OWN: Address =
     Address { mac: [2, 0, 0, 0, 0, 2], next_hop_mac: [2, 0, 0, 0, 0, 1], ip: 0x0a00_0002 };
