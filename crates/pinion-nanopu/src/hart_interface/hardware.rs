@@ -53,7 +53,7 @@ impl HartInterface {
         let Some(seat) = self.hardware.get_mut() else { return };
         if seat.compares() {
             self.scheduler.settle(to, &self.queues);
-            while let Some(told) = self.scheduler.next_told() {
+            while let Some(told) = self.scheduler.next_told(to) {
                 seat.follow(told);
             }
         }

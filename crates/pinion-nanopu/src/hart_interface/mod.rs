@@ -185,7 +185,8 @@ impl HartInterface {
                 }
             }
             0x060 | 0x061 => {
-                self.scheduler.settle(now + 1, &self.queues);
+                // The new bound holds from the next cycle on.
+                self.scheduler.settle(now + 2, &self.queues);
                 if csr == 0x060 {
                     self.did(now, Did::MessageCycles(value));
                     self.scheduler.message_cycles = value;

@@ -121,6 +121,38 @@ fn an_overrun_lowers_the_priority_for_good_or_until_the_message_ends() {
 }
 
 #[test]
+fn a_bound_counts_that_is_reached_in_the_cycle_of_a_restart() {
+    for (restart, lowered) in [(3022, None), (3023, Some(3024))] {
+        let mut hart = hart([0, 0], HartInterfaceFixes::ALL);
+        message(&mut hart, 0, 20);
+        command(&mut hart, IDLE, 22);
+        read(&mut hart, 30);
+        message(&mut hart, 1, 40);
+        hart.write_csr(COMMAND, 4, restart);
+        assert_eq!(hart.interrupt(3000..4000), lowered, "restarted in cycle {restart}");
+    }
+}
+
+#[test]
+fn a_thread_is_bounded_from_the_cycle_behind_its_switch() {
+    let mut hart = hart([0, 0], HartInterfaceFixes::ALL);
+    message(&mut hart, 1, 20);
+    hart.write_csr(CONTEXT, 1, 5000);
+    assert_eq!([5001, 5002, 5003].map(|at| hart.read_csr(0x059, at)), [Some(0), Some(0), Some(1)]);
+}
+
+#[test]
+fn a_word_behind_the_interrupt_taken_asks_again() {
+    let mut hart = hart([1, 0], HartInterfaceFixes::ALL);
+    message(&mut hart, 1, 20);
+    hart.interrupt_taken(23);
+    pulses(&mut hart, 50);
+    assert_eq!(hart.interrupt_at(100), Some(100));
+    hart.interrupt_taken(110);
+    assert_eq!(hart.interrupt(111..2000), None);
+}
+
+#[test]
 fn time_without_a_message_counts_only_in_the_rtl() {
     for (fixes, priority) in [(HartInterfaceFixes::NONE, 1), (HartInterfaceFixes::ALL, 0)] {
         let mut hart = hart([0, 0], fixes);

@@ -95,6 +95,8 @@ pub struct ThreadScheduler {
     /// Bound contexts in the order in which they were bound.
     bound: Vec<u16>,
     running: u16,
+    /// First cycle in which its timers are compared.
+    running_from: Cycle,
     bounded: bool,
     /// Bound of a message's time.
     pub message_cycles: u64,
@@ -110,6 +112,8 @@ pub struct ThreadScheduler {
     announced: usize,
     /// An interrupt was asked for and not taken yet, since this cycle (sticky).
     wanted: Option<Cycle>,
+    /// First cycle whose pulse asks for one that was not taken yet.
+    asks_from: Cycle,
     /// The outputs in each cycle that is settled, if somebody wants them.
     told: Option<VecDeque<Expected>>,
 }
@@ -125,6 +129,7 @@ impl ThreadScheduler {
             threads: vec![thread; usize::from(contexts)],
             bound: Vec::new(),
             running: 0,
+            running_from: 0,
             bounded: section.bounded,
             message_cycles: section.message_cycles,
             idle_cycles: section.idle_cycles,
@@ -141,6 +146,7 @@ impl ThreadScheduler {
             pulses: VecDeque::new(),
             announced: 0,
             wanted: None,
+            asks_from: 0,
             told: None,
         }
     }
@@ -182,18 +188,24 @@ impl ThreadScheduler {
     /// Switches to a context in cycle `at`.
     pub fn switch(&mut self, context: u16, at: Cycle, queues: &[ContextQueue]) {
         self.settle(at + 1, queues);
+        // What ran is still compared in this cycle; what follows, in the next.
+        if self.overrun(&self.clocks, at + 1) == at + 1 {
+            self.clocks.lowered = true;
+            self.windows.push_back(Window { from: at + 1, to: at + 2, cause: Cause::Done });
+        }
         self.keep_lowered();
-        self.running = context;
+        (self.running, self.running_from) = (context, at + 1);
         self.clocks.lowered = false;
         self.clocks.rotated = None;
         if self.target(at + 2, queues).0 == context {
-            self.wanted = None;
+            (self.wanted, self.asks_from) = (None, at + 3);
         }
     }
 
     /// Restarts both timers in cycle `at`.
     pub fn start_timers(&mut self, at: Cycle, queues: &[ContextQueue]) {
-        self.settle(at + 1, queues);
+        // In this cycle they are compared as they are.
+        self.settle(at + 2, queues);
         self.clocks.message_zero = at + 1;
         self.clocks.idle_zero = at + 1;
     }
@@ -238,7 +250,13 @@ impl ThreadScheduler {
     /// Hears that the hart took the interrupt.
     pub fn taken(&mut self, at: Cycle, queues: &[ContextQueue]) {
         self.settle(at, queues);
-        self.wanted = None;
+        (self.wanted, self.asks_from) = (None, at);
+        // What was told ahead did not know of it.
+        let mut told = self.told.take();
+        for expected in told.iter_mut().flatten().filter(|expected| expected.cycle >= at) {
+            expected.is_up = self.up(expected.cycle..expected.cycle + 1, queues).is_some();
+        }
+        self.told = told;
     }
 
     /// Looks at the cycles that still see a queue as it is before a read of x30 in cycle `at`.
@@ -276,9 +294,11 @@ impl ThreadScheduler {
         self.told = Some(VecDeque::new());
     }
 
-    /// Gives what the outputs are in the next cycle, of those that are settled.
-    pub fn next_told(&mut self) -> Option<Expected> {
-        self.told.as_mut()?.pop_front()
+    /// Gives what the outputs are in the next cycle, of those before `to` that are settled.
+    pub fn next_told(&mut self, to: Cycle) -> Option<Expected> {
+        let told = self.told.as_mut()?;
+        told.front().filter(|expected| expected.cycle < to)?;
+        told.pop_front()
     }
 
     /// Looks at all cycles before `to` for pulses.
@@ -288,7 +308,6 @@ impl ThreadScheduler {
         }
         let mut clocks = self.clocks;
         let mut pulses = std::mem::take(&mut self.pulses);
-        let before = pulses.len();
         self.walk(&mut clocks, self.settled..to, queues, |pulse| {
             match pulses.back_mut() {
                 Some(last) if last.to >= pulse.from && pulses_agree(last, &pulse) => {
@@ -299,8 +318,10 @@ impl ThreadScheduler {
             false
         });
         self.pulses = pulses;
-        if self.pulses.len() > before && self.wanted.is_none() {
-            self.wanted = self.pulses.get(before).map(|pulse| pulse.from);
+        if self.wanted.is_none() {
+            let from = self.settled.max(self.asks_from);
+            let asks = self.pulses.iter().find(|pulse| pulse.to > from);
+            self.wanted = asks.map(|pulse| pulse.from.max(from));
         }
         while self.announced > KEPT_PULSES {
             self.pulses.pop_front();
@@ -393,6 +414,7 @@ impl ThreadScheduler {
         // The RTL times what runs whether or not there is a message.
         let always = Some(0).filter(|_| !self.fixes.restore_priority);
         let since = thread.and_then(|thread| thread.active_since.or(always));
+        let from = from.max(self.running_from + 1);
         match since.filter(|_| self.bounded && self.priority(clocks, self.running) == 0) {
             Some(since) if self.fixes.restore_priority => {
                 (clocks.message_zero.max(since) + self.message_cycles + 1).max(from)
@@ -404,6 +426,7 @@ impl ThreadScheduler {
 
     /// Gives the cycle behind that in which the idle timer runs out on what runs.
     fn rotation(&self, clocks: &Clocks, from: Cycle) -> Cycle {
+        let from = from.max(self.running_from + 1);
         let at = (clocks.idle_zero + self.idle_cycles + 1).max(from);
         let thread = self.threads.get(usize::from(self.running));
         let active = thread.and_then(|thread| thread.active_since);
