@@ -22,7 +22,10 @@ rtl! {
     "common/queue.sv" as "queue.sv",
     "common/round_robin.sv" as "round_robin.sv",
     "nanopu/jbsq.sv" as "jbsq.sv",
+    "nanopu/message_table.sv" as "message_table.sv",
+    "nanopu/reassembly.sv" as "reassembly.sv",
     "nanopu/thread_scheduler.sv" as "thread_scheduler.sv",
+    "nanopu/timers.sv" as "timers.sv",
     "spin/cluster_scheduler.sv" as "cluster_scheduler.sv",
     "spin/command_unit.sv" as "command_unit.sv",
     "spin/dispatcher.sv" as "dispatcher.sv",
@@ -91,6 +94,10 @@ const fn what(unit: Unit) -> &'static str {
         Unit::NanoPu(NanoPuUnit::ThreadScheduler) => {
             "nanoPU: the context that should run, its interrupt; one at each hart"
         }
+        Unit::NanoPu(NanoPuUnit::Reassembly) => {
+            "nanoPU: each packet's message, room for it, messages that are complete"
+        }
+        Unit::NanoPu(NanoPuUnit::Timers) => "nanoPU: messages whose time is over",
     }
 }
 

@@ -5,8 +5,7 @@ use pinion_nanopu_machine::node::Machine;
 use pinion_nanopu_machine::receive::SelectionPolicy;
 use pinion_sim::block::{Block, Needs, Port, bits_for, power_of_two};
 
-use crate::Cycle;
-use crate::Seat;
+use crate::{Cycle, Placed, Seat};
 
 const BIND_VALID: usize = 0;
 const BIND_CONTEXT: usize = 1;
@@ -92,11 +91,6 @@ impl JbsqSeat {
     /// Says whether it runs beside the model.
     pub fn compares(&self) -> bool {
         self.seat.compares
-    }
-
-    /// Gives what has ended the run.
-    pub fn failure(&self) -> Option<&str> {
-        self.seat.failure.as_deref()
     }
 
     /// Lets the block take all cycles before one.
@@ -190,9 +184,14 @@ impl JbsqSeat {
         ));
         None
     }
+}
 
-    /// Describes the block, and what it has not answered.
-    pub fn describe(&self) -> String {
+impl Placed for JbsqSeat {
+    fn failure(&self) -> Option<&str> {
+        self.seat.failure.as_deref()
+    }
+
+    fn describe(&self) -> String {
         let text = self.seat.block.describe();
         match self.refused {
             Some((since, context)) => format!(

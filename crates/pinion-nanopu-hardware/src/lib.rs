@@ -6,7 +6,9 @@
 //! cycles up to there.
 
 mod jbsq;
+mod reassembly;
 mod thread_scheduler;
+mod timers;
 
 use std::fmt;
 
@@ -16,7 +18,9 @@ use pinion_sim::time::Clock;
 
 pub use jbsq::JbsqSeat;
 pub use pinion_sim::block::PATIENCE_CYCLES;
+pub use reassembly::{Answer, Asked, ReassemblySeat};
 pub use thread_scheduler::{Did, Expected, SchedulerSeat};
+pub use timers::TimersSeat;
 
 /// Counts cycles of the node's clock since reset.
 pub type Cycle = u64;
@@ -28,24 +32,30 @@ pub enum Unit {
     Jbsq,
     /// Each hart's thread scheduler.
     ThreadScheduler,
+    /// Reassembly with its message table.
+    Reassembly,
+    /// The retransmission timers.
+    Timers,
 }
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 2] = [Self::Jbsq, Self::ThreadScheduler];
+    pub const ALL: [Self; 4] = [Self::Jbsq, Self::ThreadScheduler, Self::Reassembly, Self::Timers];
 
     /// Gives its name, which is its module's, too.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Jbsq => "jbsq",
             Self::ThreadScheduler => "thread_scheduler",
+            Self::Reassembly => "reassembly",
+            Self::Timers => "timers",
         }
     }
 
     /// Gives how many of it a machine has.
     pub const fn count(self, machine: &Machine) -> u32 {
         match self {
-            Self::Jbsq => 1,
+            Self::Jbsq | Self::Reassembly | Self::Timers => 1,
             Self::ThreadScheduler => machine.core.count,
         }
     }
@@ -58,6 +68,8 @@ impl Unit {
         match self {
             Self::Jbsq => jbsq::needs(machine),
             Self::ThreadScheduler => thread_scheduler::needs(machine),
+            Self::Reassembly => reassembly::needs(machine),
+            Self::Timers => timers::needs(machine),
         }
     }
 }
@@ -66,6 +78,15 @@ impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Is a block at a unit's place.
+pub trait Placed {
+    /// Gives what has ended the run.
+    fn failure(&self) -> Option<&str>;
+
+    /// Describes the block, and what it has not answered.
+    fn describe(&self) -> String;
 }
 
 /// Holds a block with the cycle it is in.

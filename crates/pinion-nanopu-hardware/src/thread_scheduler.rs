@@ -7,8 +7,7 @@ use std::ops::Range;
 use pinion_nanopu_machine::node::Machine;
 use pinion_sim::block::{Block, Needs, Port, bits_for, power_of_two};
 
-use crate::Cycle;
-use crate::Seat;
+use crate::{Cycle, Placed, Seat};
 
 const ENTER_VALID: usize = 0;
 const ENTER_CONTEXT: usize = 1;
@@ -178,16 +177,6 @@ impl SchedulerSeat {
     /// Says whether it runs beside the model.
     pub fn compares(&self) -> bool {
         self.seat.compares
-    }
-
-    /// Gives what has ended the run.
-    pub fn failure(&self) -> Option<&str> {
-        self.seat.failure.as_deref()
-    }
-
-    /// Describes the block.
-    pub fn describe(&self) -> String {
-        self.seat.block.describe()
     }
 
     /// Hears of words that enter a queue, the first in cycle `at`; those that are not `kept` are thrown
@@ -406,5 +395,15 @@ impl SchedulerSeat {
     /// Gives the next cycle in which the line came up, and the context that should run then, once.
     pub fn next_rise(&mut self) -> Option<(Cycle, Option<u16>)> {
         self.rises.pop_front()
+    }
+}
+
+impl Placed for SchedulerSeat {
+    fn failure(&self) -> Option<&str> {
+        self.seat.failure.as_deref()
+    }
+
+    fn describe(&self) -> String {
+        self.seat.block.describe()
     }
 }

@@ -5,7 +5,9 @@ use pinion_sim::block::Block;
 use super::Node;
 use crate::Cycle;
 use crate::core::{Activity, interrupts};
-use crate::hardware::{JbsqSeat, PATIENCE_CYCLES, SchedulerSeat, Unit};
+use crate::hardware::{
+    JbsqSeat, PATIENCE_CYCLES, Placed, ReassemblySeat, SchedulerSeat, TimersSeat, Unit,
+};
 use crate::machine::node::Machine;
 
 /// Says why a node stopped whose block went wrong.
@@ -35,16 +37,16 @@ impl Node {
         machine: &Machine,
     ) {
         self.hardware.has_blocks = true;
-        let mut blocks = blocks.into_iter();
-        match unit {
-            Unit::Jbsq => {
-                if let Some(block) = blocks.next() {
-                    self.receive.set_hardware(JbsqSeat::new(block, compares, machine));
+        for (hart, block) in (0..).zip(blocks) {
+            match unit {
+                Unit::Jbsq => self.receive.set_jbsq(JbsqSeat::new(block, compares, machine)),
+                Unit::Reassembly => {
+                    self.receive.set_reassembly(ReassemblySeat::new(block, compares, machine));
                 }
-            }
-            Unit::ThreadScheduler => {
-                for ((hart, interface), block) in (0..).zip(&mut self.interfaces).zip(blocks) {
-                    interface.set_hardware(SchedulerSeat::new(block, compares, machine, hart));
+                Unit::Timers => self.transmit.set_timers(TimersSeat::new(block, compares, machine)),
+                Unit::ThreadScheduler => {
+                    let seat = SchedulerSeat::new(block, compares, machine, hart);
+                    self.interfaces[usize::from(hart)].set_hardware(seat);
                 }
             }
         }
@@ -55,16 +57,19 @@ impl Node {
         if !self.hardware.has_blocks {
             return None;
         }
+        self.blocks().find_map(Placed::failure)
+    }
+
+    /// Gives the blocks.
+    fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
         let schedulers = self.interfaces.iter().filter_map(|interface| interface.hardware());
-        let jbsq = self.receive.hardware().and_then(JbsqSeat::failure);
-        jbsq.or_else(|| schedulers.filter_map(SchedulerSeat::failure).next())
+        let schedulers = schedulers.map(|seat| seat as &dyn Placed);
+        self.receive.blocks().chain(schedulers).chain(self.transmit.blocks())
     }
 
     /// Describes the blocks and what they have not answered.
     pub fn describe_hardware(&self) -> Vec<String> {
-        let jbsq = self.receive.hardware().map(JbsqSeat::describe);
-        let schedulers = self.interfaces.iter().filter_map(|interface| interface.hardware());
-        jbsq.into_iter().chain(schedulers.map(SchedulerSeat::describe)).collect()
+        self.blocks().map(Placed::describe).collect()
     }
 
     /// Lets the blocks take the cycles before `limit` of which everything is known.

@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod homa;
+mod timers;
 
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 

@@ -159,7 +159,7 @@ impl MessageTable {
     }
 
     /// Gives which use of its id a message with this number has; the RTL does not tell.
-    fn generation(&self, number: u16) -> u16 {
+    pub fn generation(&self, number: u16) -> u16 {
         if self.remembers() { number } else { 0 }
     }
 

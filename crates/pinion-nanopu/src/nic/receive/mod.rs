@@ -34,7 +34,7 @@ use reassembly::{Reassembly, WORDS};
 use super::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::JbsqSeat;
+use crate::hardware::{JbsqSeat, Placed, ReassemblySeat};
 use crate::hart_interface::HartInterface;
 use crate::machine::receive::{ReceiveSection, ReceiveSectionError};
 use crate::transport::{Change, EventKind};
@@ -203,6 +203,7 @@ impl Receive {
             self.pump(harts, listener);
         }
         self.selection.clock(now);
+        self.reassembly.clock(now);
         while self.stopped.is_none() {
             let [lookup, gone, dispatch, delivery, timer] = self.next_events();
             let at = lookup.min(gone).min(dispatch).min(delivery).min(timer);
@@ -229,13 +230,20 @@ impl Receive {
     }
 
     /// Puts a block into JBSQ's place, or beside it.
-    pub fn set_hardware(&mut self, seat: JbsqSeat) {
+    pub fn set_jbsq(&mut self, seat: JbsqSeat) {
         self.selection.set_hardware(seat);
     }
 
-    /// Gives JBSQ's block, if it has one.
-    pub fn hardware(&self) -> Option<&JbsqSeat> {
-        self.selection.hardware()
+    /// Puts a block into reassembly's place, or beside it.
+    pub fn set_reassembly(&mut self, seat: ReassemblySeat) {
+        self.reassembly.set_hardware(seat);
+    }
+
+    /// Gives the blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
+        let jbsq = self.selection.hardware().map(|seat| seat as &dyn Placed);
+        let reassembly = self.reassembly.hardware().map(|seat| seat as &dyn Placed);
+        jbsq.into_iter().chain(reassembly)
     }
 
     /// Gives what became of every frame so far.
@@ -321,6 +329,7 @@ impl Receive {
                         let header_bytes = frame.bytes.len().saturating_sub(payload.len());
                         let out = self.ingress.payload_out(&frame, header_bytes, listener);
                         let complete = self.reassembly.write(rx_id, &header, payload);
+                        self.reassembly.written(rx_id, out, complete);
                         let waypoint = Waypoint::Packet {
                             frame: number,
                             message: self.reassembly.number(rx_id),
@@ -430,7 +439,13 @@ impl Receive {
 
     /// Takes the next complete message.
     fn next_assembled(&mut self, at: Cycle) -> Option<Delivery> {
-        let (_, rx_id) = self.assembled.pop_front()?;
+        let (ready, rx_id) = self.assembled.front_mut()?;
+        let rx_id = *rx_id;
+        if !self.reassembly.take(rx_id, at) {
+            *ready = at + 1;
+            return None;
+        }
+        self.assembled.pop_front();
         let header = self.reassembly.header(rx_id);
         let served = self.selection.is_bound(header.dst_context);
         let lane = if served { self.selection.lane(header) } else { 0 };

@@ -12,6 +12,7 @@ use pinion_net::frame::lnic::Header;
 
 use super::message_table::{Fingerprint, Key, MessageTable};
 use crate::Cycle;
+use crate::hardware::{Answer, Asked, InLoop, ReassemblySeat};
 use crate::machine::receive::{DATAPATH_BYTES, ReceiveSection};
 use crate::nic::grow;
 use crate::transport::{DropReason, MAX_PACKETS, MessageInfo, Packets, Refusal};
@@ -61,6 +62,8 @@ pub struct Reassembly {
     quota: u16,
     packet_bytes: u16,
     header_checks: bool,
+    /// The block in its place, or beside it.
+    hardware: InLoop<ReassemblySeat>,
 }
 
 impl Reassembly {
@@ -85,7 +88,31 @@ impl Reassembly {
             quota: reassembly.context_buffers.unwrap_or(u16::MAX),
             packet_bytes: reassembly.packet_bytes,
             header_checks: section.fixes.header_checks,
+            hardware: InLoop::default(),
         }
+    }
+
+    /// Puts a block into its place, or beside it.
+    pub fn set_hardware(&mut self, seat: ReassemblySeat) {
+        self.hardware = InLoop::new(seat);
+    }
+
+    /// Gives its block, if it has one.
+    pub fn hardware(&self) -> Option<&ReassemblySeat> {
+        self.hardware.get()
+    }
+
+    /// Lets the block take all cycles before one.
+    pub fn clock(&mut self, to: Cycle) {
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.clock(to);
+        }
+    }
+
+    /// Gives the block, if it hears of a message: one that is put together.
+    fn block_of(&mut self, rx_id: u16) -> Option<&mut ReassemblySeat> {
+        let is_known = self.slots[usize::from(rx_id)].key.is_some();
+        self.hardware.get_mut().filter(|_| is_known)
     }
 
     /// Finds a data packet's message or begins one; the packet counts as received unless it was
@@ -104,12 +131,63 @@ impl Reassembly {
         let bit: Packets = if trimmed { 0 } else { 1 << header.pkt_offset };
         let key = self.table.key(header);
         let known = self.table.get(key, header);
+        if known.is_none() && self.table.was_delivered(key, header, payload, now) {
+            return Err(Refusal::Finished);
+        }
+        if known.is_none() && !self.has_share(header.dst_context) {
+            return Err(Refusal::Quota);
+        }
+        let given = self.ask(key, header, trimmed, known, now)?;
+        let found = self.enter(header, (key, known), (packets, bit), given);
+        if let Some(seat) = self.hardware.get_mut().filter(|seat| seat.compares()) {
+            let message = |message: &MessageInfo, is_duplicate| Answer::Message {
+                id: message.rx_id,
+                begins: message.new.then(|| self.slots[usize::from(message.rx_id)].buffer),
+                is_duplicate,
+            };
+            seat.follow(match &found {
+                Ok(found) => message(found, false),
+                Err(Refusal::Duplicate { message: found }) => message(found, true),
+                Err(_) => Answer::NoRoom,
+            });
+        }
+        found
+    }
+
+    /// Asks the block about a packet of a message that is `known` or begins; gives the id and buffer that the
+    /// one in the unit's place gives a new message.
+    fn ask(
+        &mut self,
+        key: Key,
+        header: &Header,
+        is_trimmed: bool,
+        known: Option<u16>,
+        now: Cycle,
+    ) -> Result<Option<(u16, u16)>, Refusal> {
+        let Some(seat) = self.hardware.get_mut() else { return Ok(None) };
+        let generation = self.table.generation(header.pull_offset);
+        let (bytes, number) = (header.msg_len, header.pkt_offset);
+        seat.ask(now, Asked { key, generation, bytes, number, is_trimmed });
+        if seat.compares() {
+            return Ok(None);
+        }
+        match seat.answer(known) {
+            Some(Answer::Message { id, begins, .. }) => Ok(begins.map(|buffer| (id, buffer))),
+            Some(Answer::NoRoom) | None => Err(Refusal::NoBuffer),
+        }
+    }
+
+    /// Enters a packet into its message, which it begins unless it is known.
+    fn enter(
+        &mut self,
+        header: &Header,
+        (key, known): (Key, Option<u16>),
+        (packets, bit): (u8, Packets),
+        given: Option<(u16, u16)>,
+    ) -> Result<MessageInfo, Refusal> {
         let rx_id = match known {
             Some(rx_id) => rx_id,
-            None if self.table.was_delivered(key, header, payload, now) => {
-                return Err(Refusal::Finished);
-            }
-            None => self.begin(header, Some(key), packets)?,
+            None => self.begin(header, Some(key), packets, given)?,
         };
         let slot = &mut self.slots[usize::from(rx_id)];
         let message = MessageInfo {
@@ -134,7 +212,10 @@ impl Reassembly {
         if packets > 1 || header.pkt_offset > 0 {
             return Err(Refusal::Bad(DropReason::Oversize));
         }
-        let rx_id = self.begin(header, None, packets)?;
+        if !self.has_share(header.dst_context) {
+            return Err(Refusal::Quota);
+        }
+        let rx_id = self.begin(header, None, packets, None)?;
         self.slots[usize::from(rx_id)].received = 1;
         Ok(rx_id)
     }
@@ -166,6 +247,18 @@ impl Reassembly {
             place[tail.start] = u64::from_be_bytes(last);
         }
         slot.received.count_ones() == u32::from(slot.packets)
+    }
+
+    /// Tells the block that a packet's payload is in its buffer in cycle `at`, and `completes` its message.
+    pub fn written(&mut self, rx_id: u16, at: Cycle, completes: bool) {
+        if let Some(seat) = self.block_of(rx_id) {
+            seat.write(at, rx_id, completes);
+        }
+    }
+
+    /// Takes a message that is complete in cycle `at`; false while the block in the unit's place does not offer it.
+    pub fn take(&mut self, rx_id: u16, at: Cycle) -> bool {
+        self.block_of(rx_id).is_none_or(|seat| seat.take(at, rx_id).is_some())
     }
 
     /// Gives a message's number: messages are counted from 0 as they begin.
@@ -200,6 +293,9 @@ impl Reassembly {
 
     /// Takes the buffer and the id of a delivered message back.
     pub fn free(&mut self, rx_id: u16, now: Cycle) {
+        if let Some(seat) = self.block_of(rx_id) {
+            seat.free(now, rx_id);
+        }
         let slot = self.slots[usize::from(rx_id)];
         if let Some(key) = slot.key {
             self.table.remove(key, slot.fingerprint, now);
@@ -238,16 +334,43 @@ impl Reassembly {
         Ok(packets as u8)
     }
 
-    /// Gives a new message an id and a buffer.
-    fn begin(&mut self, header: &Header, key: Option<Key>, packets: u8) -> Result<u16, Refusal> {
-        let held = self.held.get_mut(usize::from(header.dst_context));
-        if held.as_ref().is_some_and(|held| **held >= self.quota) {
-            return Err(Refusal::Quota);
+    /// Says whether a context may hold another buffer.
+    fn has_share(&self, context: u16) -> bool {
+        self.held.get(usize::from(context)).is_none_or(|held| *held < self.quota)
+    }
+
+    /// Finds the id and the buffer of a new message, with its class; those `given`, if there are.
+    fn room(
+        &mut self,
+        header: &Header,
+        given: Option<(u16, u16)>,
+    ) -> Result<(u16, u16, usize), Refusal> {
+        if let Some((rx_id, buffer)) = given {
+            self.free_ids.retain(|other| *other != rx_id);
+            let is_here = |class: &mut Class| {
+                let place = class.free.iter().position(|other| *other == buffer);
+                place.and_then(|place| class.free.remove(place)).is_some()
+            };
+            let class = self.classes.iter_mut().position(is_here).ok_or(Refusal::NoBuffer)?;
+            return Ok((rx_id, buffer, class));
         }
         let fits = |class: &Class| class.bytes >= header.msg_len && !class.free.is_empty();
         let class = self.classes.iter().position(fits).ok_or(Refusal::NoBuffer)?;
         let buffer = self.classes[class].free.pop_front().ok_or(Refusal::NoBuffer)?;
         let rx_id = self.free_ids.pop_front().ok_or(Refusal::NoBuffer)?;
+        Ok((rx_id, buffer, class))
+    }
+
+    /// Gives a new message an id and a buffer.
+    fn begin(
+        &mut self,
+        header: &Header,
+        key: Option<Key>,
+        packets: u8,
+        given: Option<(u16, u16)>,
+    ) -> Result<u16, Refusal> {
+        let (rx_id, buffer, class) = self.room(header, given)?;
+        let held = self.held.get_mut(usize::from(header.dst_context));
         held.into_iter().for_each(|held| *held += 1);
         key.into_iter().for_each(|key| self.table.insert(key, header, rx_id));
         grow(&mut self.buffers[usize::from(buffer)], usize::from(header.msg_len).div_ceil(8));

@@ -37,6 +37,7 @@ use self::timers::Timers;
 use super::{Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
+use crate::hardware::{Placed, TimersSeat};
 use crate::machine::transmit::{TransmitLatency, TransmitSection, TransmitSectionError};
 use crate::transport::{Address, Transport};
 use crate::waypoint::Waypoint;
@@ -168,6 +169,16 @@ impl Transmit {
         self.queues.room(hart)
     }
 
+    /// Puts a block into the timers' place, or beside them.
+    pub fn set_timers(&mut self, seat: TimersSeat) {
+        self.timers.set_hardware(seat);
+    }
+
+    /// Gives the blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
+        self.timers.hardware().map(|seat| seat as &dyn Placed).into_iter()
+    }
+
     /// Counts the control frames that may still be asked for before one is dropped.
     pub fn control_room(&self) -> usize {
         self.generator.room()
@@ -270,6 +281,7 @@ impl Transmit {
         if words || self.words_wake <= now {
             self.find_words_wake();
         }
+        self.timers.clock(now);
         if self.strict_words
             && let Some(at) = self.queues.overflow(now)
         {
@@ -314,7 +326,7 @@ impl Transmit {
             Notice::Delivered(delivered) => {
                 match self.packetization.delivered(&delivered, &mut self.counters) {
                     Acknowledged::Complete => {
-                        self.timers.cancel(delivered.tx_msg_id);
+                        self.timers.cancel(delivered.tx_msg_id, at);
                         listener.event(at, Event::TimerCancel);
                         let message = self.packetization.number(delivered.tx_msg_id);
                         listener.waypoint(at, Waypoint::Freed { message });
@@ -347,7 +359,7 @@ impl Transmit {
 
     /// Lets a timer run out.
     fn time_out(&mut self, at: Cycle, listener: &mut impl Listener) {
-        let Some(id) = self.timers.expire(at) else {
+        let Some((at, id)) = self.timers.expire(at) else {
             return;
         };
         listener.event(at, Event::Timeout);

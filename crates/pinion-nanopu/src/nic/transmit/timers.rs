@@ -11,6 +11,7 @@
 //! cycle in which the scan meets an entry is arithmetic.
 
 use crate::Cycle;
+use crate::hardware::{InLoop, TimersSeat};
 use crate::machine::transmit::TimerSection;
 
 /// Ends the queue of set timers.
@@ -49,6 +50,8 @@ pub struct Timers {
     /// The scan before this cycle is history.
     floor: Cycle,
     next: Next,
+    /// The block in their place, or beside them.
+    hardware: InLoop<TimersSeat>,
 }
 
 impl Timers {
@@ -63,23 +66,53 @@ impl Timers {
             last: NONE,
             floor: 0,
             next: Next::Never,
+            hardware: InLoop::default(),
+        }
+    }
+
+    /// Puts a block into their place, or beside them.
+    pub fn set_hardware(&mut self, seat: TimersSeat) {
+        self.hardware = InLoop::new(seat);
+    }
+
+    /// Gives their block, if they have one.
+    pub fn hardware(&self) -> Option<&TimersSeat> {
+        self.hardware.get()
+    }
+
+    /// Lets the block take all cycles before one.
+    pub fn clock(&mut self, to: Cycle) {
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.clock(to);
         }
     }
 
     /// Sets the timer of `id`; the write to its entry happens in cycle `at`.
     pub fn set(&mut self, id: u16, at: Cycle) {
-        self.cancel(id);
+        let was_set = self.forget(id);
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.set(id, at, !was_set);
+        }
         let comparing = self.since_comparison(0, at).is_multiple_of(self.per_entry);
         let delay = if comparing { self.per_entry } else { 1 };
         self.delay_scan(delay, at);
         self.append(id, at);
     }
 
-    /// Cancels the timer of `id`, if it is set.
-    pub fn cancel(&mut self, id: u16) {
+    /// Cancels the timer of `id` in cycle `at`, if it is set.
+    pub fn cancel(&mut self, id: u16, at: Cycle) {
+        if self.forget(id)
+            && let Some(seat) = self.hardware.get_mut()
+        {
+            seat.cancel(id, at);
+        }
+    }
+
+    /// Takes the timer of `id` out of the queue; tells whether it was set.
+    fn forget(&mut self, id: u16) -> bool {
         let Entry { before, after, set, .. } = self.entries[usize::from(id)];
         if !set {
-            return;
+            return false;
         }
         self.entries[usize::from(id)].set = false;
         match before {
@@ -91,10 +124,20 @@ impl Timers {
             after => self.entries[usize::from(after)].before = before,
         }
         self.look_again();
+        true
+    }
+
+    /// Gives the block in their place.
+    fn block(&mut self) -> Option<&mut TimersSeat> {
+        self.hardware.get_mut().filter(|seat| !seat.compares())
     }
 
     /// Tells when [`expire`](Self::expire) has something to do.
     pub fn next(&self) -> Option<Cycle> {
+        if let Some(seat) = self.hardware.get().filter(|seat| !seat.compares()) {
+            // Nobody knows ahead what it will say.
+            return (self.first != NONE).then(|| seat.next());
+        }
         match self.next {
             Next::Never => None,
             Next::NotBefore(at) | Next::Expires(at, _) => Some(at),
@@ -102,14 +145,27 @@ impl Timers {
     }
 
     /// Does what is due in cycle `at`, which is that of [`next`](Self::next): gives the message
-    /// that times out, whose timer then runs again, or finds out when one will.
-    pub fn expire(&mut self, at: Cycle) -> Option<u16> {
+    /// that times out, whose timer then runs again, and when, or finds out when one will.
+    pub fn expire(&mut self, at: Cycle) -> Option<(Cycle, u16)> {
+        if let Some(seat) = self.block() {
+            let id = seat.expired(at)?;
+            if !self.entries.get(usize::from(id)).is_some_and(|entry| entry.set) {
+                self.block().into_iter().for_each(|seat| seat.refuse(id));
+                return None;
+            }
+            self.forget(id);
+            self.append(id, at);
+            return Some((at, id));
+        }
         match self.next {
             Next::Expires(due, id) if due <= at => {
-                self.cancel(id);
+                self.forget(id);
                 self.delay_scan(1, due + 1);
                 self.append(id, due);
-                Some(id)
+                if let Some(seat) = self.hardware.get_mut() {
+                    seat.follow(due, id);
+                }
+                Some((due, id))
             }
             _ => {
                 self.find();
@@ -192,8 +248,8 @@ mod tests {
     fn next(timers: &mut Timers) -> Option<(Cycle, u16)> {
         loop {
             let at = timers.next()?;
-            if let Some(id) = timers.expire(at) {
-                return Some((at, id));
+            if let Some(expired) = timers.expire(at) {
+                return Some(expired);
             }
         }
     }
@@ -207,7 +263,7 @@ mod tests {
         assert_eq!(next(&mut timers), Some((3331, 1)));
         assert_eq!(next(&mut timers), Some((3331 + 3073, 1)));
         assert_eq!(next(&mut timers), Some((3331 + 2 * 3073, 1)));
-        timers.cancel(1);
+        timers.cancel(1, 9000);
         assert_eq!(next(&mut timers), None);
     }
 
@@ -239,8 +295,8 @@ mod tests {
             for id in 0..3 {
                 timers.set(id, 100 * u64::from(id));
             }
-            timers.cancel(cancelled);
-            timers.cancel(cancelled);
+            timers.cancel(cancelled, 300);
+            timers.cancel(cancelled, 301);
             let expired: Vec<_> = (0..2).map(|_| next(&mut timers).unwrap().1).collect();
             assert!(!expired.contains(&cancelled), "{cancelled}: {expired:?}");
             assert_ne!(expired[0], expired[1]);
