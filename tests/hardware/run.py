@@ -5,8 +5,8 @@ proofs find mutants, and that units do what the published hardware's did, cycle 
     python3 tests/hardware/run.py [--all] [--jobs N] [--pinion FILE] [--packets N] [UNIT]...
 
 Of each unit's mutants the first is tried, or with --all every one. Then the pipelines that `pinion p4 hardware`
-makes of P4 programs run beside the model; those alone with `p4` as UNIT, and none of them where the command is not
-built. Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
+makes of P4 programs run beside the model; those alone with `p4` as UNIT; and the test bench of `pinion hardware new`,
+alone with `bench`; none of them where the command is not built. Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
 so. Exit status 0 when all is well.
 """
 
@@ -20,6 +20,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
+import bench  # noqa: E402
 import checks  # noqa: E402
 import pipeline  # noqa: E402
 import replay  # noqa: E402
@@ -28,6 +29,8 @@ from tools import HARDWARE, scratch  # noqa: E402
 
 # What stands for the pipelines of P4 programs, and the command that makes them.
 PIPELINES = "p4"
+# What stands for the test bench of `pinion hardware new`.
+BENCH = "bench"
 PINION = REPOSITORY / "target/debug/pinion"
 
 
@@ -83,9 +86,9 @@ def main():
     parser.add_argument("units", nargs="*", metavar="UNIT")
     arguments = parser.parse_args()
     units = tomllib.loads((HARDWARE / "units.toml").read_text())
-    chosen = arguments.units or [*units, PIPELINES]
-    if unknown := [name for name in chosen if name not in units and name != PIPELINES]:
-        sys.exit(f"there is no unit {unknown[0]}; there are {', '.join(units)}, {PIPELINES}")
+    chosen = arguments.units or [*units, PIPELINES, BENCH]
+    if unknown := [name for name in chosen if name not in units and name not in (PIPELINES, BENCH)]:
+        sys.exit(f"there is no unit {unknown[0]}; there are {', '.join(units)}, {PIPELINES}, {BENCH}")
     mutants = None if arguments.all else 1
     named = [name for name in chosen if name in units]
     # Parts that another's lint reads, too, unless they are named or all is asked for.
@@ -93,6 +96,9 @@ def main():
     tests = [test for name in named if name not in parts for test in tests_of(name, units[name], mutants)]
     if PIPELINES in chosen and arguments.pinion.exists():
         tests += tests_of_pipelines(arguments)
+    if BENCH in chosen and arguments.pinion.exists():
+        for title, test in (("test bench", bench.check_bench), ("mutant of a test bench", bench.check_mutant)):
+            tests.append((title, lambda folder, test=test: test(arguments.pinion.absolute(), folder)))
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, arguments.jobs)) as pool:
         for line, failed in pool.map(lambda test: result(*test), tests):

@@ -1,6 +1,6 @@
 //! `--hardware UNIT,UNIT=FILE`: reads it, makes the blocks, and puts them into a NIC.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pinion_nanopu::machine::node::Machine as NanoPu;
 use pinion_nanopu::node::Node;
@@ -11,6 +11,7 @@ use pinion_spin::hardware::Blocks;
 use crate::HardwareError;
 use crate::bench::Bench;
 use crate::library::Source;
+use crate::ports::Recorder;
 use crate::units::{self, Unit};
 use crate::verilator::{self, Verilator};
 
@@ -20,6 +21,8 @@ pub struct Choice {
     sources: Vec<Source>,
     compares: bool,
     folder: PathBuf,
+    /// Units whose ports are written, and where.
+    recorded: Vec<(Unit, PathBuf)>,
 }
 
 /// How a message begins that tells of a difference from the model.
@@ -42,17 +45,35 @@ impl Choice {
                 Some((name, file)) => (name, Some(PathBuf::from(file))),
                 None => (text.as_str(), None),
             };
-            let unit = units::find(name.trim()).ok_or_else(|| HardwareError::UnknownUnit {
-                given: text.clone(),
-                unit: name.to_owned(),
-                known: units::names(),
-            })?;
+            let unit = find("--hardware", text, name)?;
             if sources.iter().any(|source| source.unit == unit) {
                 return Err(HardwareError::Twice { unit: unit.name() });
             }
             sources.push(Source { unit, file });
         }
-        Ok(Self { sources, compares, folder })
+        Ok(Self { sources, compares, folder, recorded: Vec::new() })
+    }
+
+    /// Reads units whose ports are to be written, each with a file: the model's, so that they may not be
+    /// hardware beside.
+    ///
+    /// # Errors
+    /// When hardware cannot stand for one of them, one is named twice, or a file is missing.
+    pub fn and_ports(mut self, texts: &[String]) -> Result<Self, HardwareError> {
+        for text in texts {
+            let (name, file) = text.split_once('=').ok_or_else(|| {
+                HardwareError::Usage(format!("--ports {text}: give a file, too: {text}=ports.csv"))
+            })?;
+            let unit = find("--ports", text, name)?;
+            let mut others = self.sources.iter().map(|source| source.unit);
+            if others.any(|other| other == unit)
+                || self.recorded.iter().any(|(other, _)| *other == unit)
+            {
+                return Err(HardwareError::Twice { unit: unit.name() });
+            }
+            self.recorded.push((unit, file.into()));
+        }
+        Ok(self)
     }
 
     /// Gives the first file of somebody's own.
@@ -68,10 +89,20 @@ impl Choice {
         };
         let names: Vec<String> = self.sources.iter().map(name).collect();
         let names = names.join(", ");
+        let mut said = Vec::new();
         match self.compares {
-            true => format!("{names} ran as hardware beside the model, the same in every cycle"),
-            false => format!("{names} was hardware"),
+            _ if self.sources.is_empty() => {}
+            true => {
+                said.push(format!(
+                    "{names} ran as hardware beside the model, the same in every cycle"
+                ));
+            }
+            false => said.push(format!("{names} was hardware")),
         }
+        let file =
+            |(unit, file): &(Unit, PathBuf)| format!("{} has the ports of {unit}", file.display());
+        said.extend(self.recorded.iter().map(file));
+        said.join("; ")
     }
 
     /// Makes the blocks and puts them into a NIC.
@@ -86,14 +117,22 @@ impl Choice {
                 machine.units.count
             )));
         }
-        let verilator = verilator::find()?;
         let mut blocks = Blocks::default();
+        for (recorded, file) in &self.recorded {
+            let Unit::Spin(unit) = *recorded else {
+                return Err(elsewhere(*recorded, "packet handlers run on a sPIN NIC"));
+            };
+            let needs = of_machine(*recorded, &machine.name, unit.needs(&machine))?;
+            let made = recorders(*recorded, file, &needs, unit.count(&machine))?;
+            blocks.seat(unit, made, true, &machine);
+        }
+        let verilator = self.verilator()?;
         for source in &self.sources {
             let Unit::Spin(unit) = source.unit else {
                 return Err(elsewhere(source.unit, "packet handlers run on a sPIN NIC"));
             };
             let needs = of_machine(source.unit, &machine.name, unit.needs(&machine))?;
-            let made = self.make(source, &needs, unit.count(&machine), &verilator)?;
+            let made = self.make(source, &needs, unit.count(&machine), verilator.as_ref())?;
             blocks.seat(unit, made, self.compares, &machine);
         }
         nic.set_hardware(blocks);
@@ -105,16 +144,29 @@ impl Choice {
     /// # Errors
     /// As [`Choice::seat`].
     pub fn seat_in_node(&self, node: &mut Node, machine: &NanoPu) -> Result<(), HardwareError> {
-        let verilator = verilator::find()?;
+        for (recorded, file) in &self.recorded {
+            let Unit::NanoPu(unit) = *recorded else {
+                return Err(elsewhere(*recorded, "a nanoservice runs on a nanoPU"));
+            };
+            let needs = of_machine(*recorded, &machine.name, unit.needs(machine))?;
+            let made = recorders(*recorded, file, &needs, unit.count(machine))?;
+            node.set_hardware(unit, made, true, machine);
+        }
+        let verilator = self.verilator()?;
         for source in &self.sources {
             let Unit::NanoPu(unit) = source.unit else {
                 return Err(elsewhere(source.unit, "a nanoservice runs on a nanoPU"));
             };
             let needs = of_machine(source.unit, &machine.name, unit.needs(machine))?;
-            let made = self.make(source, &needs, unit.count(machine), &verilator)?;
+            let made = self.make(source, &needs, unit.count(machine), verilator.as_ref())?;
             node.set_hardware(unit, made, self.compares, machine);
         }
         Ok(())
+    }
+
+    /// Finds Verilator, if there are blocks for it.
+    fn verilator(&self) -> Result<Option<Verilator>, HardwareError> {
+        (!self.sources.is_empty()).then(verilator::find).transpose()
     }
 
     fn make(
@@ -122,9 +174,10 @@ impl Choice {
         source: &Source,
         needs: &Needs,
         count: u32,
-        verilator: &Verilator,
+        verilator: Option<&Verilator>,
     ) -> Result<Vec<Box<dyn Block>>, HardwareError> {
         let unit = source.unit;
+        let Some(verilator) = verilator else { return Ok(Vec::new()) };
         let library = source.make(needs, verilator)?;
         (0..count)
             .map(|number| {
@@ -138,6 +191,37 @@ impl Choice {
             })
             .collect()
     }
+}
+
+/// Finds the unit that an option names.
+fn find(option: &'static str, given: &str, name: &str) -> Result<Unit, HardwareError> {
+    units::find(name.trim()).ok_or_else(|| HardwareError::UnknownUnit {
+        option,
+        given: given.to_owned(),
+        unit: name.to_owned(),
+        known: units::names(),
+    })
+}
+
+/// Makes what writes the ports of a unit, one file each where there are several: `ports.csv`, `ports-1.csv`.
+fn recorders(
+    unit: Unit,
+    file: &Path,
+    needs: &Needs,
+    count: u32,
+) -> Result<Vec<Box<dyn Block>>, HardwareError> {
+    (0..count)
+        .map(|number| {
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+            let end = file.extension().map(|end| format!(".{}", end.to_string_lossy()));
+            let path = match number {
+                0 => file.to_owned(),
+                _ => file.with_file_name(format!("{stem}-{number}{}", end.unwrap_or_default())),
+            };
+            let recorder = Recorder::new(unit.name().to_owned(), needs, &path)?;
+            Ok(Box::new(recorder) as Box<dyn Block>)
+        })
+        .collect()
 }
 
 /// Refuses a unit that the other machine has.

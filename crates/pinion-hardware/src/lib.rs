@@ -12,12 +12,14 @@
 //! | [`library`] | makes the shared library, after a look at the block's ports |
 //! | [`loaded`] | loads it; all that is unsafe |
 //! | [`bench`](mod@bench) | a block, cycle by cycle: what was expected, what came, the waves |
+//! | [`ports`] | writes what the model says of a unit's ports, for a test bench |
 //! | [`skeleton`] | a block of one's own to begin with |
 
 pub mod bench;
 pub mod choice;
 pub mod library;
 pub mod loaded;
+pub mod ports;
 pub mod skeleton;
 pub mod units;
 pub mod verilator;
@@ -30,8 +32,10 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum HardwareError {
     /// There is no such unit, or none that hardware can stand for.
-    #[error("--hardware {given}: hardware can stand for {known}; it cannot for `{unit}`")]
+    #[error("{option} {given}: hardware can stand for {known}; it cannot for `{unit}`")]
     UnknownUnit {
+        /// The option.
+        option: &'static str,
         /// What was written.
         given: String,
         /// The unit's name in it.

@@ -17,8 +17,8 @@ pub struct EngineArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
     /// Units that are hardware, simulated by Verilator, in the model's place: mpq_engine, dispatcher,
-    /// cluster_scheduler, command_unit; of a nanoservice jbsq, thread_scheduler; each with a file of your
-    /// own, as in mpq_engine=mine.sv, or without
+    /// cluster_scheduler, command_unit; of a nanoservice jbsq, thread_scheduler, reassembly, timers; each with a
+    /// file of your own, as in mpq_engine=mine.sv, or without
     #[arg(long, value_name = "UNIT[=FILE],…", value_delimiter = ',')]
     pub hardware: Vec<String>,
     /// Run them beside the model, and stop at the first cycle in which they differ
@@ -27,6 +27,10 @@ pub struct EngineArgs {
     /// Folder for the last 200 cycles (VCD) of a block that differs or stops answering [default: .]
     #[arg(long, value_name = "DIR", requires = "hardware")]
     pub waves: Option<PathBuf>,
+    /// Write what goes in and out of units in each cycle, as the model has it, as CSV for test benches of
+    /// hardware: mpq_engine=ports.csv; of a unit that is there several times ports-1.csv, too (repeatable)
+    #[arg(long, value_name = "UNIT=FILE")]
+    pub ports: Vec<String>,
 }
 
 /// Says what runs handlers.
@@ -169,7 +173,8 @@ pub struct RunArgs {
 }
 
 /// Options that choose what runs handlers.
-pub const ENGINE: [&str; 5] = ["--engine", "--workers", "--hardware", "--compare", "--waves"];
+pub const ENGINE: [&str; 6] =
+    ["--engine", "--workers", "--hardware", "--compare", "--waves", "--ports"];
 
 /// Options that go with nanoservices, and with clusters where they are said to.
 pub const SERVICE: [&str; 6] =
@@ -214,6 +219,7 @@ impl RunArgs {
             "--hardware" => !self.engine.hardware.is_empty(),
             "--compare" => self.engine.compare,
             "--waves" => self.engine.waves.is_some(),
+            "--ports" => !self.engine.ports.is_empty(),
             "--load" => service.load.is_some(),
             "--messages" => service.messages.is_some(),
             "--peer" => service.peer.is_some(),

@@ -16,9 +16,9 @@ pub fn choose(
     manifest: &Manifest,
     options: &mut Options,
 ) -> Result<Option<u32>> {
-    if args.engine == EngineKind::Native && !args.hardware.is_empty() {
+    if args.engine == EngineKind::Native && !(args.hardware.is_empty() && args.ports.is_empty()) {
         return Err(Error::Usage(
-            "--hardware: units of the simulated NIC are hardware; --engine native has none"
+            "--hardware, --ports: units of the simulated NIC are hardware; --engine native has none"
                 .to_owned(),
         ));
     }
@@ -43,14 +43,14 @@ pub fn choose(
 
 /// Gives the units that are to be hardware, if some are.
 pub fn hardware(args: &EngineArgs) -> Result<Option<Choice>> {
-    if args.hardware.is_empty() {
+    if args.hardware.is_empty() && args.ports.is_empty() {
         return Ok(None);
     }
     let folder = args.waves.clone().unwrap_or_else(|| ".".into());
     if !folder.is_dir() {
         return Err(Error::Usage(format!("--waves: {} is no folder", folder.display())));
     }
-    Ok(Some(Choice::read(&args.hardware, args.compare, folder)?))
+    Ok(Some(Choice::read(&args.hardware, args.compare, folder)?.and_ports(&args.ports)?))
 }
 
 /// Refuses what does not go with blocks of hardware.
@@ -69,10 +69,10 @@ pub fn refuse_with_hardware(args: &RunArgs, hardware: &Choice) -> Result<()> {
 
 /// Refuses `--hardware` where it cannot be.
 pub fn refuse_hardware(args: &EngineArgs, what: &str) -> Result<()> {
-    match args.hardware.is_empty() {
+    match args.hardware.is_empty() && args.ports.is_empty() {
         true => Ok(()),
         false => Err(Error::Usage(format!(
-            "--hardware goes with `pinion run`, on one simulated machine; {what}"
+            "--hardware, and --ports, go with `pinion run`, on one simulated machine; {what}"
         ))),
     }
 }
