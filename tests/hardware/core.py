@@ -8,7 +8,7 @@ import subprocess
 import tomllib
 
 from common import REPOSITORY, Difference, check
-from tools import FOLDER, HARDWARE, RTL, call, need
+from tools import FOLDER, HARDWARE, RTL, need, verilate
 
 CALIBRATION = REPOSITORY / "tests/calibration/pspin2"
 PATIENCE = 600
@@ -61,17 +61,13 @@ class Harness:
         need("verilator")
         self.folder, self.program = folder, folder / "core"
         files = [FOLDER / "cached_core.sv"] if cached else []
-        status, text = call(
-            "verilator",
-            *("--cc", "--exe", "--build", "--quiet", "--prefix", "Vhpu_core"),
-            *("--top-module", "cached_core" if cached else "hpu_core"),
-            *("-CFLAGS", f"-DCACHED={int(cached)}", "--Mdir", folder / "made", "-o", self.program),
+        verilate(
+            *(folder / "made", self.program, "--prefix", "Vhpu_core"),
+            *("--top-module", "cached_core" if cached else "hpu_core", "-CFLAGS", f"-DCACHED={int(cached)}"),
             *(RTL / file for file in unit["files"]),
-            *files,
-            FOLDER / "hpu_core.cpp",
+            *(*files, FOLDER / "hpu_core.cpp"),
             limit=PATIENCE,
         )
-        check(not status, f"verilator ended with {status}:\n{text[-3000:]}")
 
     def tasks(self, program, handlers):
         """Runs handlers one after the other; gives each one's lines, words each."""

@@ -4,7 +4,7 @@ first difference with both sides and a waveform of the cycles before."""
 import subprocess
 
 from common import Difference, check
-from tools import MADE, RTL, call, need
+from tools import MADE, RTL, need, verilate
 
 # Cycles of a waveform, and seconds for a compilation and for a run.
 WINDOW = 200
@@ -99,17 +99,13 @@ class Block:
 
     def build(self, program, options):
         """Compiles the block; one that writes waveforms takes twice as long."""
-        status, text = call(
-            "verilator",
-            *("--cc", "--exe", "--build", "--quiet", "--top-module", self.name, *options),
+        return verilate(
+            *(self.folder / f"made-{program}", self.folder / program, "--top-module", self.name, *options),
             *(f"-G{key}={value}" for key, value in self.parameters.items()),
-            *("--Mdir", self.folder / f"made-{program}", "-o", self.folder / program),
             *(RTL / file for file in self.unit["files"]),
             self.folder / "driver.cpp",
             limit=PATIENCE,
         )
-        check(not status, f"verilator ended with {status}:\n{text[-3000:]}")
-        return self.folder / program
 
     def differs(self, cycles):
         """Compares a run: for each cycle, what goes in and what must come out, by port; a port that is

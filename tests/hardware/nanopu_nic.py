@@ -28,7 +28,7 @@ FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
 from common import REPOSITORY, Difference, Skip, check  # noqa: E402
-from tools import HARDWARE, RTL, call, need, scratch  # noqa: E402
+from tools import HARDWARE, RTL, need, scratch, verilate  # noqa: E402
 
 NAME = "nanopu_nic"
 PATIENCE = 7200
@@ -169,19 +169,14 @@ def program(harts, folder):
     """The NIC, compiled."""
     need("verilator")
     unit = tomllib.loads((HARDWARE / "units.toml").read_text())[NAME]
-    status, text = call(
-        "verilator",
-        *("--cc", "--exe", "--build", "--quiet", "-O3", "--top-module", NAME, "-fno-inline"),
-        *("-CFLAGS", f"-DNIC_HARTS={harts}", "-MAKEFLAGS", "VK_PCH_I_FAST= VK_PCH_I_SLOW="),
-        *("-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"),
+    return verilate(
+        *(folder / "made", folder / NAME, "-O3", "--top-module", NAME, "-fno-inline"),
+        *("-CFLAGS", f"-DNIC_HARTS={harts}", "-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"),
         *(f"-G{key}={value}" for key, value in {"HARTS": harts, **PARAMETERS}.items()),
-        *("--Mdir", folder / "made", "-o", folder / NAME),
         *(RTL / name for name in unit["files"]),
         FOLDER / "nanopu_nic.cpp",
         limit=PATIENCE,
     )
-    check(not status, f"verilator ended with {status}:\n{text[-3000:]}")
-    return folder / NAME
 
 
 def run_nic(nic, stimulus, cycles, folder):

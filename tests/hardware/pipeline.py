@@ -10,7 +10,7 @@ import re
 import subprocess
 
 from common import REPOSITORY, Difference, check
-from tools import call, need
+from tools import call, need, verilate
 
 # Seconds for a run.
 PATIENCE = 900
@@ -445,17 +445,12 @@ def build(top, controls, files, folder):
     """Compiles a module with what drives its controls."""
     source = folder / "driver.cpp"
     source.write_text(driver(top, controls))
-    status, text = call(
-        "verilator",
-        *("--cc", "--exe", "--build", "--quiet", "-CFLAGS", "-O0"),
-        *("-MAKEFLAGS", "OPT_GLOBAL=-O0"),
-        *("--top-module", top, "--Mdir", folder / f"made_{top}"),
-        *("-o", folder / f"driven_{top}"),
+    return verilate(
+        *(folder / f"made_{top}", folder / f"driven_{top}"),
+        *("-CFLAGS", "-O0", "-MAKEFLAGS", "OPT_GLOBAL=-O0", "--top-module", top),
         *files,
         source,
     )
-    check(not status, f"verilator ended with {status}:\n{text[-3000:]}")
-    return folder / f"driven_{top}"
 
 
 def run(built, vectors, what, ways=("ready", "pauses")):

@@ -1,6 +1,8 @@
 """The tools that take SystemVerilog: where they are, and what to say where they are not."""
 
+import contextlib
 import functools
+import hashlib
 import os
 import re
 import shutil
@@ -81,6 +83,40 @@ def call(tool, *arguments, cwd=None, limit=600):
     except subprocess.TimeoutExpired:
         raise Difference(f"{tool} took more than {limit} s: {' '.join(map(str, arguments))}") from None
     return done.returncode, done.stdout
+
+
+def verilate(made, program, *arguments, limit=600):
+    """Has Verilator make a program in a folder. What of it is Verilator's own is compiled once for the same
+    optimisations, and kept; macros of the program do not matter to it."""
+    texts = [str(argument) for argument in arguments]
+    options = [text for text in texts if text.startswith(("-O", "OPT_", "--trace", "--threads"))]
+    version = call("verilator", "--version")[1]
+    digest = hashlib.sha256("\0".join([str(find("verilator")), version, *options]).encode()).hexdigest()
+    kept = MADE / f"verilator-{digest[:16]}"
+    made.mkdir(parents=True, exist_ok=True)
+    old = []
+    for path in kept.glob("*.o"):
+        shutil.copy(path, made)
+        # Not to be made anew, although what Verilator writes is younger.
+        old += ["-MAKEFLAGS", f"-o {path.name}"]
+    status, text = call(
+        "verilator",
+        *("--cc", "--exe", "--build", "--quiet", "-MAKEFLAGS", "VK_PCH_I_FAST= VK_PCH_I_SLOW=", *old),
+        *("--Mdir", made, "-o", program, *arguments),
+        limit=limit,
+    )
+    if status:
+        raise Difference(f"verilator ended with {status}:\n{text[-3000:]}")
+    if not kept.exists():
+        with scratch() as folder:
+            fresh = Path(folder) / "objects"
+            fresh.mkdir()
+            for path in made.glob("verilated*.o"):
+                shutil.copy(path, fresh)
+            # What another one kept meanwhile is the same.
+            with contextlib.suppress(OSError):
+                fresh.rename(kept)
+    return program
 
 
 def scratch():
