@@ -5,6 +5,10 @@
 //! and the same components in every window as far as that goes: their state is in its processor's
 //! caches. A thread that is through takes from the others' shares. Which thread does what changes
 //! nothing but time.
+//!
+//! On a computer that has other things to do a thread may wait for milliseconds until another one's share of
+//! microseconds is done. What a window took longer than its work the leader owes: it does the next windows
+//! alone, while the others sleep, until it has done some times as much work.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -19,6 +23,10 @@ use super::shared::Shared;
 /// Below so much work, in nanoseconds of the host, a window is one thread's: meeting others takes
 /// about half a microsecond.
 const ALONE_NS: u64 = 2_000;
+
+/// Work that is done alone for each nanosecond that was waited for in vain: a busy computer costs a part of
+/// one thread's time at most, 1 / `ALONE_PER_WAIT`.
+const ALONE_PER_WAIT: u64 = 4;
 
 /// Parts of a thread's share above which a component is dealt by itself.
 const LARGE: u64 = 8;
@@ -35,6 +43,8 @@ pub(super) struct Crew<'a, N> {
     over: AtomicBool,
     /// By component: how long its windows took lately, in nanoseconds of the host.
     costs: Vec<AtomicU32>,
+    /// Work, in nanoseconds of the host, that the leader does alone before it asks the others again.
+    alone: AtomicU64,
 }
 
 /// One thread's share of the work; two in a line of the cache would slow each other.
@@ -57,6 +67,7 @@ impl<'a, N: Node + Send> Crew<'a, N> {
             end: AtomicU64::new(0),
             over: AtomicBool::new(false),
             costs: zeros(),
+            alone: AtomicU64::new(0),
         }
     }
 
@@ -86,16 +97,22 @@ impl<'a, N: Node + Send> Crew<'a, N> {
             return;
         }
         let total: u64 = active.iter().map(|&index| self.cost(index)).sum();
-        if active.len() < 2 || total < ALONE_NS {
+        let alone = self.alone.load(Ordering::Relaxed);
+        if active.len() < 2 || total < ALONE_NS || alone > 0 {
+            self.alone.store(alone.saturating_sub(total), Ordering::Relaxed);
             let mut begun = Instant::now();
             active.iter().for_each(|&index| begun = self.measured(index as usize, end, begun));
             return;
         }
+        let begun = Instant::now();
         self.deal(active, total);
         self.end.store(end, Ordering::Release);
         self.barrier.wait();
         self.share(0);
         assert!(self.barrier.wait(), "a thread of the fabric failed");
+        let took = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let waited = took.saturating_sub(total);
+        self.alone.store(waited.saturating_mul(ALONE_PER_WAIT), Ordering::Relaxed);
     }
 
     /// Ends the run for all threads; only the leader calls it.
