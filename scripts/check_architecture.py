@@ -24,6 +24,7 @@ CRATE_LINES = 14_000
 
 # From the lowest to the highest; those of one layer do not know each other.
 LAYERS = [
+    ["pinion-output"],
     ["pinion-assets", "pinion-capture", "pinion-isa", "pinion-matching", "pinion-python-guard", "pinion-sim"],
     ["pinion-cores", "pinion-host", "pinion-net", "pinion-p4", "pinion-perfetto"],
     ["pinion-nanopu-machine", "pinion-p4-hardware", "pinion-spin-machine"],

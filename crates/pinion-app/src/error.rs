@@ -85,6 +85,12 @@ pub enum Error {
     },
 }
 
+impl From<pinion_output::OutputError> for Error {
+    fn from(error: pinion_output::OutputError) -> Self {
+        Self::File { action: "write", path: error.path, source: error.source }
+    }
+}
+
 impl Error {
     /// Makes an error about a file.
     pub fn file(action: &'static str, path: &Path, source: std::io::Error) -> Self {

@@ -9,12 +9,12 @@
 //! third file, `host.jsonl`, a line for each, and a row says in front of which slice's end it was.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pinion_net::capture::{CaptureReader, CaptureWriter, LinkType};
+use pinion_output::OutputFile;
 use pinion_sim::Time;
 
 use crate::error::{Error, Result};
@@ -46,9 +46,9 @@ pub struct Tape(Arc<Mutex<Writing>>);
 
 struct Writing {
     frames: Option<CaptureWriter>,
-    steps: Option<csv::Writer<BufWriter<File>>>,
+    steps: Option<csv::Writer<BufWriter<OutputFile>>>,
     /// What host programs did, once one did something, and its lines.
-    host: Option<(BufWriter<File>, u64)>,
+    host: Option<(BufWriter<OutputFile>, u64)>,
     /// Frames have come since the last slice was over.
     has_new: bool,
     path: PathBuf,
@@ -68,7 +68,8 @@ impl Tape {
     /// When they cannot be made.
     pub fn create(folder: &Path) -> Result<Self> {
         let path = folder.join(STEPS);
-        let file = File::create(&path).map_err(|error| Error::file("create", &path, error))?;
+        let file =
+            OutputFile::create(&path).map_err(|error| Error::file("create", &path, error))?;
         let frames = CaptureWriter::create(folder.join(FRAMES), LinkType::Ethernet)?;
         let frames = Some(frames.under_its_name()?);
         let mut steps = csv::Writer::from_writer(BufWriter::new(file));
@@ -147,7 +148,8 @@ impl Writing {
     fn host_line(&mut self, line: &str) -> Result<u64> {
         let path = self.path.with_file_name(HOST);
         if self.host.is_none() {
-            let file = File::create(&path).map_err(|error| Error::file("create", &path, error))?;
+            let file =
+                OutputFile::create(&path).map_err(|error| Error::file("create", &path, error))?;
             self.host = Some((BufWriter::new(file), 0));
         }
         let Some((file, lines)) = &mut self.host else { return Ok(0) };

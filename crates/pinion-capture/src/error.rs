@@ -149,3 +149,9 @@ pub enum CaptureError {
         detail: String,
     },
 }
+
+impl From<pinion_output::OutputError> for CaptureError {
+    fn from(error: pinion_output::OutputError) -> Self {
+        Self::Write { path: error.path, source: error.source }
+    }
+}

@@ -1,15 +1,14 @@
 //! Writes a capture. In: frames and their times. Out: a classic pcap file with nanosecond
 //! timestamps. Holds a write buffer.
 //!
-//! The file grows under a temporary name in the same folder and gets its final name in
-//! [`CaptureWriter::finish`], so the final name never holds half a run. A writer that is dropped
-//! unfinished removes what it wrote. A destination that exists and is no regular file (a FIFO,
-//! `/dev/stdout`) is written directly.
+//! The file gets its final name in [`CaptureWriter::finish`], so the final name never holds half a run. A
+//! writer that is dropped unfinished removes what it wrote ([`Partial`]).
 
 use super::{CaptureError, LinkType};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use pinion_output::{OutputFile, Partial};
 
 /// Magic number of a pcap file with nanosecond timestamps.
 const MAGIC_NS: u32 = 0xa1b2_3c4d;
@@ -23,8 +22,9 @@ const NS_PER_S: u128 = 1_000_000_000;
 /// Writes frames to a pcap file; complete only after [`CaptureWriter::finish`].
 pub struct CaptureWriter {
     path: PathBuf,
-    temporary: Option<PathBuf>,
-    out: Option<BufWriter<File>>,
+    /// `None`: it has its final name.
+    partial: Option<Partial>,
+    out: BufWriter<OutputFile>,
     base_ns: u64,
     packets_written: u64,
 }
@@ -35,11 +35,7 @@ impl CaptureWriter {
     /// # Errors
     /// [`CaptureError::Write`] when the folder is missing or not writable.
     pub fn create(path: impl AsRef<Path>, link: LinkType) -> Result<Self, CaptureError> {
-        // What a symbolic link points to is replaced, not the link.
-        let path = path.as_ref();
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let failed = |source| CaptureError::Write { path: path.clone(), source };
-        let (file, temporary) = open_output(&path).map_err(failed)?;
+        let (file, partial) = Partial::create(path.as_ref())?;
         let mut header = Vec::with_capacity(24);
         header.extend(MAGIC_NS.to_le_bytes());
         header.extend(2u16.to_le_bytes());
@@ -48,9 +44,9 @@ impl CaptureWriter {
         header.extend(SNAP_BYTES.to_le_bytes());
         header.extend(link.number().to_le_bytes());
         let mut writer = Self {
-            path,
-            temporary,
-            out: Some(BufWriter::with_capacity(64 * 1024, file)),
+            path: partial.target().to_owned(),
+            partial: Some(partial),
+            out: BufWriter::with_capacity(64 * 1024, file),
             base_ns: 0,
             packets_written: 0,
         };
@@ -93,10 +89,7 @@ impl CaptureWriter {
     /// # Errors
     /// [`CaptureError::Write`].
     pub fn under_its_name(mut self) -> Result<Self, CaptureError> {
-        if let Some(temporary) = self.temporary.take() {
-            fs::rename(temporary, &self.path)
-                .map_err(|source| CaptureError::Write { path: self.path.clone(), source })?;
-        }
+        self.partial.take().map_or(Ok(()), Partial::keep)?;
         Ok(self)
     }
 
@@ -105,8 +98,7 @@ impl CaptureWriter {
     /// # Errors
     /// [`CaptureError::Write`] when the system refuses.
     pub fn flush(&mut self) -> Result<(), CaptureError> {
-        let flushed = self.out.as_mut().map_or(Ok(()), BufWriter::flush);
-        flushed.map_err(|source| CaptureError::Write { path: self.path.clone(), source })
+        self.out.flush().map_err(|source| CaptureError::Write { path: self.path.clone(), source })
     }
 
     /// Returns the number of packets written so far.
@@ -119,22 +111,15 @@ impl CaptureWriter {
     /// # Errors
     /// [`CaptureError::Write`]; the final name is then untouched.
     pub fn finish(mut self) -> Result<u64, CaptureError> {
-        let path = self.path.clone();
-        let failed = |source| CaptureError::Write { path: path.clone(), source };
-        if let Some(mut out) = self.out.take() {
-            out.flush().map_err(failed)?;
-        }
-        if let Some(temporary) = &self.temporary {
-            fs::rename(temporary, &self.path).map_err(failed)?;
-            self.temporary = None;
-        }
+        self.flush()?;
+        self.partial.take().map_or(Ok(()), Partial::keep)?;
         Ok(self.packets_written)
     }
 
     fn put(&mut self, parts: &[&[u8]]) -> Result<(), CaptureError> {
-        let Some(out) = &mut self.out else { return Ok(()) };
         for part in parts {
-            out.write_all(part)
+            self.out
+                .write_all(part)
                 .map_err(|source| CaptureError::Write { path: self.path.clone(), source })?;
         }
         Ok(())
@@ -144,36 +129,4 @@ impl CaptureWriter {
         let number = self.packets_written + 1;
         CaptureError::Unwritable { path: self.path.clone(), number, detail: detail.to_string() }
     }
-}
-
-impl Drop for CaptureWriter {
-    fn drop(&mut self) {
-        self.out = None;
-        if let Some(temporary) = self.temporary.take() {
-            // Nobody is left to tell; a leftover under a temporary name does no harm.
-            let _ = fs::remove_file(temporary);
-        }
-    }
-}
-
-fn open_output(path: &Path) -> io::Result<(File, Option<PathBuf>)> {
-    match fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-        }
-        Ok(meta) if !meta.is_file() => {
-            return Ok((OpenOptions::new().write(true).open(path)?, None));
-        }
-        _ => {}
-    }
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-    for attempt in 0.. {
-        let process = std::process::id();
-        let temporary = path.with_file_name(format!(".{name}.{process}-{attempt}.partial"));
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => {}
-            result => return result.map(|file| (file, Some(temporary))),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }

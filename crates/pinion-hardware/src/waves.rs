@@ -1,9 +1,9 @@
 //! Writes the last cycles of a block as a waveform (VCD): its ports, and what was expected of them.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
+use pinion_output::Partial;
 use vcd::{IdCode, TimescaleUnit, Value};
 
 use crate::library::Found;
@@ -30,7 +30,8 @@ pub fn write<'a>(
     first: u64,
     rows: impl Iterator<Item = &'a Row>,
 ) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+    let (file, partial) = Partial::create(path).map_err(|error| error.source)?;
+    let mut file = BufWriter::new(file);
     let mut to = vcd::Writer::new(&mut file);
     to.comment("a cycle is two units of time; model_… is what the model did")?;
     to.timescale(1, TimescaleUnit::NS)?;
@@ -69,5 +70,6 @@ pub fn write<'a>(
         }
     }
     to.flush()?;
-    file.flush()
+    file.flush()?;
+    partial.keep().map_err(|error| error.source)
 }

@@ -1,13 +1,12 @@
 //! Tables that go to files while a run goes on. In: packets that are through, runs of handlers, messages, what
 //! units held. Out: Parquet, a piece after the other, so that a run of any length takes no more memory.
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use pinion_app::{Error, Result};
 use pinion_figures::sweep::{ParquetError, Pieces};
-use pinion_observe::report::Partial;
+use pinion_output::{OutputFile, Partial};
 use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::PyResult;
 
@@ -26,7 +25,7 @@ type Tabled<R> = Box<dyn Fn(&[R]) -> PyResult<Table> + Send>;
 pub struct Written<R> {
     name: &'static str,
     path: PathBuf,
-    pieces: Pieces<BufWriter<File>>,
+    pieces: Pieces<BufWriter<OutputFile>>,
     partial: Partial,
     rows: Vec<R>,
     table: Tabled<R>,

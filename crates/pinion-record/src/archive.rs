@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use pinion_app::error::{Error, Result};
 use pinion_app::tape;
-use pinion_observe::report::Partial;
+use pinion_output::{OutputFile, Partial};
 use tar::{Archive, Builder, EntryType, Header};
 
 /// Ends the name of a recording whose run goes on.
@@ -21,7 +21,7 @@ pub struct Writer {
 /// Where what is written goes first.
 enum Place {
     /// An archive under a temporary name.
-    Archive(Builder<BufWriter<File>>, Partial),
+    Archive(Builder<BufWriter<OutputFile>>, Partial),
     /// A folder beside it, which becomes an archive at the end.
     Folder(Unfinished),
 }
@@ -98,7 +98,8 @@ impl Writer {
                 builder.append_data(&mut header(bytes.len() as u64), name, bytes)
             }
             Place::Folder(unfinished) => {
-                unfinished.place(name).and_then(|path| fs::write(path, bytes))
+                let place = unfinished.place(name).and_then(|path| OutputFile::create(&path));
+                place.and_then(|mut to| to.write_all(bytes))
             }
         };
         added.map_err(|error| self.failed(error))
@@ -118,7 +119,7 @@ impl Writer {
             Place::Archive(builder, _) => builder.append_data(&mut header(bytes), name, file),
             Place::Folder(unfinished) => unfinished
                 .place(name)
-                .and_then(File::create)
+                .and_then(|path| OutputFile::create(&path))
                 .and_then(|mut to| std::io::copy(&mut file, &mut to))
                 .map(drop),
         };
@@ -146,7 +147,7 @@ impl Writer {
         };
         let written = builder.into_inner().and_then(|mut file| file.flush());
         written.map_err(|error| Error::file("write", &target, error))?;
-        partial.keep()
+        Ok(partial.keep()?)
     }
 
     fn failed(&self, error: std::io::Error) -> Error {

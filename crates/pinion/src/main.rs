@@ -7,6 +7,8 @@
 
 mod cli;
 mod commands;
+#[cfg(test)]
+mod failing_disk;
 mod output;
 
 use std::io::Write as _;

@@ -7,7 +7,7 @@
 //! a journal of a later version, or a damaged one, is not taken for one that has less.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::{Measured, Numbers};
 use pinion_app::assets::fnv1a;
 use pinion_app::error::{Error, Result};
+use pinion_output::OutputFile;
 
 /// Version of what stands in a line.
 const FORMAT: u64 = 1;
@@ -35,7 +36,7 @@ pub struct Entry {
 /// Keeps rows by their keys.
 pub struct Journal {
     path: PathBuf,
-    file: Mutex<File>,
+    file: Mutex<OutputFile>,
     known: HashMap<u64, Entry>,
     numbers: &'static Numbers,
 }
@@ -60,7 +61,8 @@ impl Journal {
         };
         let mut options = OpenOptions::new();
         options.create(true).append(true);
-        let mut file = options.open(path).map_err(|error| Error::file("write", path, error))?;
+        let mut file =
+            OutputFile::open(path, &options).map_err(|error| Error::file("write", path, error))?;
         if fresh {
             file.set_len(0).map_err(|error| Error::file("write", path, error))?;
         } else if !text.is_empty() && !text.ends_with('\n') {

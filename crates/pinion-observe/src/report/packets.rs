@@ -1,12 +1,10 @@
 //! One line per packet, as CSV: records of completed packets come in, a file goes out. It grows
 //! under a temporary name and gets its final one when the run ends.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
 
+use pinion_output::{OutputFile, Partial};
 use pinion_sim::Time;
 use pinion_spin::PacketRecord;
 
@@ -41,85 +39,8 @@ const HEADER: [&str; 24] = [
 
 /// Writes the packets' file.
 pub struct PacketFile {
-    writer: csv::Writer<BufWriter<File>>,
+    writer: csv::Writer<BufWriter<OutputFile>>,
     partial: Partial,
-}
-
-/// A file under its temporary name; removed unless it is kept. A target that exists and is no
-/// regular file (a FIFO, `/dev/null`) is written directly.
-pub struct Partial {
-    temporary: Option<PathBuf>,
-    target: PathBuf,
-}
-
-impl Partial {
-    /// Creates the file.
-    ///
-    /// # Errors
-    /// When it cannot be created.
-    pub fn create(target: &Path) -> Result<(File, Self)> {
-        let is_special = fs::metadata(target).is_ok_and(|meta| !meta.is_file());
-        let temporary = (!is_special).then(|| {
-            let name = target.file_name().map(|name| name.to_string_lossy().into_owned());
-            let name = format!(".{}.{}.partial", name.unwrap_or_default(), std::process::id());
-            target.with_file_name(name)
-        });
-        let file = match &temporary {
-            Some(path) => File::create(path),
-            None => fs::OpenOptions::new().write(true).open(target),
-        };
-        let file = file.map_err(|error| Error::file("write", target, error))?;
-        open_partials().extend(temporary.clone());
-        Ok((file, Self { temporary, target: target.to_owned() }))
-    }
-
-    /// Gives the file its final name.
-    ///
-    /// # Errors
-    /// When it cannot have it.
-    pub fn keep(mut self) -> Result<()> {
-        if let Some(temporary) = &self.temporary {
-            fs::rename(temporary, &self.target)
-                .map_err(|error| Error::file("write", &self.target, error))?;
-            open_partials().remove(temporary);
-            self.temporary = None;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            // Nobody is left to tell; a leftover under a temporary name does no harm.
-            let _ = fs::remove_file(temporary);
-            open_partials().remove(temporary);
-        }
-    }
-}
-
-/// Lists the files of this process that have their temporary names: an end of the process that
-/// unwinds nothing must remove them.
-static OPEN_PARTIALS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-
-fn open_partials() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    OPEN_PARTIALS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes every file that is not complete, for a process that ends at once.
-pub fn remove_partials() {
-    for path in open_partials().iter() {
-        // Nobody is left to tell.
-        let _ = fs::remove_file(path);
-    }
-}
-
-/// Writes a whole file at once, under its final name only when complete.
-pub fn write_whole(target: &Path, bytes: &[u8]) -> Result<()> {
-    use std::io::Write as _;
-    let (mut file, partial) = Partial::create(target)?;
-    file.write_all(bytes).map_err(|error| Error::file("write", target, error))?;
-    partial.keep()
 }
 
 impl PacketFile {
@@ -163,14 +84,14 @@ impl PacketFile {
             u8::from(record.failed).to_string(),
         ];
         let written = self.writer.write_record(&fields);
-        written.map_err(|error| failed(&self.partial.target, error))
+        written.map_err(|error| failed(self.partial.target(), error))
     }
 
     /// Completes the file.
     pub fn finish(mut self) -> Result<()> {
         let flushed = self.writer.flush();
-        flushed.map_err(|error| Error::file("write", &self.partial.target, error))?;
-        self.partial.keep()
+        flushed.map_err(|error| Error::file("write", self.partial.target(), error))?;
+        Ok(self.partial.keep()?)
     }
 }
 
@@ -190,6 +111,7 @@ fn ns(time: Time) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn times_are_exact() {

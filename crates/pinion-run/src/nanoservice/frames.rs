@@ -7,7 +7,6 @@
 //! that carries the same time of sending.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +20,8 @@ use super::run::PEER_IP;
 use super::waiting::{Key, Waiting};
 use super::wire::{Direction, Wire};
 use pinion_app::error::{Error, Result};
-use pinion_observe::report::{Histogram, Partial};
+use pinion_observe::report::Histogram;
+use pinion_output::{OutputFile, Partial};
 
 const HEAD: [&str; 17] = [
     "frame",
@@ -98,7 +98,7 @@ pub struct Frames {
     last_peer: u32,
     among_others: bool,
     rows: Vec<(Cycle, bool, Row)>,
-    csv: Option<(csv::Writer<BufWriter<File>>, Partial, PathBuf)>,
+    csv: Option<(csv::Writer<BufWriter<OutputFile>>, Partial, PathBuf)>,
     pcap: Option<CaptureWriter>,
     written: u64,
     error: Option<Error>,
@@ -292,7 +292,7 @@ fn note_error(kept: &mut Option<Error>, result: Result<()>) {
     }
 }
 
-fn open(path: &Path) -> Result<(csv::Writer<BufWriter<File>>, Partial, PathBuf)> {
+fn open(path: &Path) -> Result<(csv::Writer<BufWriter<OutputFile>>, Partial, PathBuf)> {
     let (file, partial) = Partial::create(path)?;
     let mut writer = csv::Writer::from_writer(BufWriter::new(file));
     let failed = |error| Error::file("write", path, std::io::Error::other(error));

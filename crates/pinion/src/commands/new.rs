@@ -1,11 +1,13 @@
 //! `pinion new NAME`: a folder with a small application that builds and runs as it is.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use pinion::Error;
 use pinion::assets;
 use pinion::error::Result;
+use pinion_output::OutputFile;
 
 use super::Status;
 use crate::cli::NewArgs;
@@ -196,5 +198,6 @@ fn is_name(name: &str) -> bool {
 pub fn write(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
-    fs::write(path, text).map_err(|error| Error::file("write", path, error))
+    let written = OutputFile::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Error::file("write", path, error))
 }

@@ -1,15 +1,15 @@
 //! `pinion p4`: programs of packet pipelines, checked, explained, and as hardware.
 
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use pinion::Error;
 use pinion::document::Document;
 use pinion::error::Result;
-use pinion::report::write_whole;
+use pinion::report::{Partial, write_whole};
 use pinion::{Bar, waterfall};
 use pinion_net::capture::CaptureReader;
+use pinion_output::OutputFile;
 use pinion_p4::explain::Explanation;
 use pinion_p4::library::Library;
 use pinion_p4::program::Program;
@@ -161,6 +161,30 @@ fn hardware(args: &P4HardwareArgs) -> Result<Status> {
     Ok(Status::Success)
 }
 
+/// A file of text that is complete or not there.
+struct Lines {
+    file: BufWriter<OutputFile>,
+    partial: Partial,
+}
+
+impl Lines {
+    fn create(path: &Path) -> Result<Self> {
+        let (file, partial) = Partial::create(path)?;
+        Ok(Self { file: BufWriter::new(file), partial })
+    }
+
+    fn write(&mut self, text: &str) -> Result<()> {
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|error| Error::file("write", self.partial.target(), error))
+    }
+
+    fn keep(mut self) -> Result<()> {
+        let flushed = self.file.flush();
+        flushed.map_err(|error| Error::file("write", self.partial.target(), error))?;
+        Ok(self.partial.keep()?)
+    }
+}
+
 /// Writes what the hardware must do with packets, if that is wanted; gives the files.
 fn write_vectors(args: &P4HardwareArgs, whole: &Whole) -> Result<Vec<PathBuf>> {
     let Some(packets) = args.vectors else { return Ok(Vec::new()) };
@@ -179,36 +203,31 @@ fn write_vectors(args: &P4HardwareArgs, whole: &Whole) -> Result<Vec<PathBuf>> {
     };
     let path = |control: &Control| args.out.join(format!("{}.vectors", control.hardware.module));
     let paths: Vec<PathBuf> = whole.controls.iter().map(path).collect();
-    let write = || -> std::result::Result<(), String> {
-        let said = |why: std::io::Error| why.to_string();
-        if whole.around.is_some() {
-            let mut all = Together::new(whole, args.seed)?;
-            let files: std::io::Result<Vec<File>> = paths.iter().map(File::create).collect();
-            let mut files: Vec<_> = files.map_err(said)?.into_iter().map(BufWriter::new).collect();
-            for (control, file) in files.iter_mut().enumerate() {
-                file.write_all(all.head(control).as_bytes()).map_err(said)?;
-            }
-            for n in 0..packets {
-                for (control, line) in all.cycle(frame(n)) {
-                    writeln!(files[control], "{line}").map_err(said)?;
-                }
-            }
-            return files.iter_mut().try_for_each(|file| file.flush().map_err(said));
+    if whole.around.is_some() {
+        let mut all = Together::new(whole, args.seed).map_err(Error::Usage)?;
+        let files: Result<Vec<Lines>> = paths.iter().map(|path| Lines::create(path)).collect();
+        let mut files = files?;
+        for (control, file) in files.iter_mut().enumerate() {
+            file.write(&all.head(control))?;
         }
-        for (control, path) in whole.controls.iter().zip(&paths) {
-            let mut vectors = Vectors::new(control.program, &control.hardware, args.seed)?;
-            let mut file = BufWriter::new(File::create(path).map_err(said)?);
-            file.write_all(vectors.head().as_bytes()).map_err(said)?;
-            for n in 0..packets {
-                writeln!(file, "{}", vectors.line(frame(n))).map_err(said)?;
+        for n in 0..packets {
+            for (control, line) in all.cycle(frame(n)) {
+                files[control].write(&format!("{line}\n"))?;
             }
-            file.flush().map_err(said)?;
         }
-        Ok(())
-    };
-    write().map_err(|why| {
-        Error::Usage(format!("cannot write what packets do, to {}: {why}", args.out.display()))
-    })?;
+        files.into_iter().try_for_each(Lines::keep)?;
+        return Ok(paths);
+    }
+    for (control, path) in whole.controls.iter().zip(&paths) {
+        let vectors = Vectors::new(control.program, &control.hardware, args.seed);
+        let mut vectors = vectors.map_err(Error::Usage)?;
+        let mut file = Lines::create(path)?;
+        file.write(&vectors.head())?;
+        for n in 0..packets {
+            file.write(&format!("{}\n", vectors.line(frame(n))))?;
+        }
+        file.keep()?;
+    }
     Ok(paths)
 }
 
