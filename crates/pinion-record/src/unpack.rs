@@ -1,7 +1,7 @@
 //! A recording comes in; a folder with everything that its run reads goes out.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use pinion_app::error::{Error, Result};
 use pinion_app::manifest::CLUSTER_FILE_NAME;
@@ -60,6 +60,18 @@ impl Recording {
         }
         let text = text_of(&folder.path().join(head::FILE_NAME))?;
         let head = read_head(path, &text)?;
+        // Anybody may have made it: it names nothing of this computer's.
+        let is_plain = |name: &String| {
+            let mut parts = Path::new(name).components();
+            !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+        };
+        if let Some((option, name)) = head.files.iter().find(|(_, name)| !is_plain(name)) {
+            return Err(Error::Usage(format!(
+                "the recording {} is damaged: {}: {option} names {name}, which is no file of its own",
+                path.display(),
+                head::FILE_NAME
+            )));
+        }
         let slices = is_unfinished.then(|| tape::trim(folder.path())).transpose()?;
         if slices == Some(0) {
             return Err(Error::Usage(format!(
