@@ -76,12 +76,19 @@ COMMANDS = {
         None,
     ),
     "bench": (["bench", "busy", "--seconds", "1000", "--json", "bench.json"], None),
+    # While Verilator and the compiler make the block.
+    "run --hardware": (
+        ["run", "app", "--generate", "udp,count=10", "--hardware", "mpq_engine", "--json", "out.json"],
+        None,
+    ),
     "up": (["up", "app", "--tap", "pin0", "--json", "out.json"], ["out.json"]),
     "nic": (["nic", "--machine", "fpspin", "--tap", "pin0", "--json", "out.json"], ["out.json"]),
 }
 # What needs a device runs in a network namespace of its own.
 IN_NAMESPACE = {"up", "nic"}
 WAITS = {"up", "nic"}
+# What they have made when they are interrupted, below a cache of their own.
+MAKES = {"run --hardware": "pinion/hardware/.made-*/rtl"}
 
 
 def cpu_seconds(pid):
@@ -136,6 +143,10 @@ def interrupt(pinion, folder, name, which):
     if name in IN_NAMESPACE:
         command = ["unshare", "--map-root-user", "--net", *command]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "PINION_NIC_DIR": str(folder / "nic")}
+    if name in MAKES:
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        environment["XDG_CACHE_HOME"] = str(folder / "cache")
+        environment["PINION_VERILATOR"] = str(find_verilator())
     before = set(folder.rglob("*"))
     with (folder / "said.txt").open("w+") as said:
         process = subprocess.Popen(
@@ -144,7 +155,8 @@ def interrupt(pinion, folder, name, which):
         started = time.monotonic()
         while process.poll() is None and time.monotonic() - started < MOST_START_S:
             is_ready = name in WAITS and "Ctrl-C ends" in (folder / "said.txt").read_text()
-            if is_ready or cpu_seconds(process.pid) > CPU_BEFORE_S:
+            has_made = name in MAKES and any((folder / "cache").glob(MAKES[name]))
+            if is_ready or has_made or (name not in MAKES and cpu_seconds(process.pid) > CPU_BEFORE_S):
                 break
             time.sleep(0.02)
         if process.poll() is not None:
@@ -202,6 +214,12 @@ def check(path):
         raise Broken(f"{path.name} is empty")
 
 
+def find_verilator():
+    """Where Verilator is, as Pinion looks for it."""
+    own = REPOSITORY / ".toolchain/venv/bin/verilator-cli"
+    return own if own.exists() else shutil.which("verilator")
+
+
 def left_out(pinion, name):
     """Why a command cannot be tried here, if it cannot."""
     if name in IN_NAMESPACE:
@@ -212,6 +230,8 @@ def left_out(pinion, name):
         )
         if tried.returncode or not Path("/dev/net/tun").exists():
             return "there are no network namespaces, or no TAP devices"
+    if name == "run --hardware" and not (find_verilator() and shutil.which("make")):
+        return "there is no Verilator, or no make"
     if name == "run native" and not shutil.which("cc"):
         return "there is no C compiler"
     if name == "figure" and not any(
@@ -225,7 +245,8 @@ def left_out(pinion, name):
 def run(pinion, most=1):
     """Runs all; yields a title and what is wrong, if something is. `most` says how often each."""
     signals = [signal.SIGINT, signal.SIGTERM]
-    with tempfile.TemporaryDirectory(prefix="pinion-interrupted-") as place:
+    # Verilator and the compiler may write a moment longer than who has started them.
+    with tempfile.TemporaryDirectory(prefix="pinion-interrupted-", ignore_cleanup_errors=True) as place:
         folder = Path(place)
         prepare(folder, pinion)
         for number, name in enumerate(COMMANDS):

@@ -11,6 +11,7 @@ use pinion::Error;
 use pinion::app::App;
 use pinion::check::Checker;
 use pinion::error::Result;
+use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
 use pinion::record::Subject;
 use pinion::report::{Outputs, Sink, write_whole};
@@ -75,7 +76,7 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     build::show_messages(&app);
     let dumps = dumps(&args.host_dump, &app)?;
     keep.begin(args, Subject::Handlers(&app))?;
-    let mut watch = Watch::new(!args.quiet);
+    let mut watch = Watch::behind(hardware.as_ref(), !args.quiet);
     let outputs = outputs(&args.report);
     let finished = match (args.check, &args.html) {
         (true, _) => check(&app, packets, &outputs, &mut watch)?,
@@ -189,7 +190,8 @@ fn conclude(
 
 /// Shows handlers' output and progress, and notices interruptions.
 pub struct Watch {
-    interrupted: Arc<AtomicBool>,
+    /// `None`: it is not looked at yet, and an interruption ends the process.
+    interrupted: Option<Arc<AtomicBool>>,
     bar: Option<ProgressBar>,
     may_show: bool,
 }
@@ -197,8 +199,17 @@ pub struct Watch {
 impl Watch {
     /// Starts to watch; a bar is shown on a terminal only.
     pub fn new(may_show: bool) -> Self {
-        let may_show = may_show && std::io::stderr().is_terminal();
-        Self { interrupted: interrupt::flag(), bar: None, may_show }
+        let may_show = shows(may_show);
+        Self { interrupted: Some(interrupt::flag()), bar: None, may_show }
+    }
+
+    /// Starts to watch a run in front of which blocks of hardware are made, which takes its time and looks at
+    /// nothing: an interruption ends that at once.
+    pub fn behind(hardware: Option<&Choice>, may_show: bool) -> Self {
+        match hardware {
+            None => Self::new(may_show),
+            Some(_) => Self { interrupted: None, bar: None, may_show: shows(may_show) },
+        }
     }
 
     /// Removes the bar.
@@ -239,6 +250,10 @@ impl Watch {
     }
 }
 
+fn shows(may_show: bool) -> bool {
+    may_show && std::io::stderr().is_terminal()
+}
+
 fn new_bar(total: Option<u64>) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
     let template = match total {
@@ -264,7 +279,7 @@ impl Sink for Watch {
 impl Observer for Watch {
     fn goes_on(&mut self, progress: &Progress) -> bool {
         self.show(progress);
-        !self.interrupted.load(Ordering::Relaxed)
+        !self.interrupted.get_or_insert_with(interrupt::flag).load(Ordering::Relaxed)
     }
 
     fn console(&mut self, text: &str) {

@@ -29,7 +29,7 @@ pub fn run(args: &RunArgs, manifest: Manifest, keep: &mut Keep) -> Result<Status
     }
     let hardware = run.hardware.as_ref().map(Choice::summary);
     keep.begin(args, Subject::Nanoservice(&service, &setup))?;
-    let mut watch = Watch::new(!args.quiet);
+    let mut watch = Watch::behind(run.hardware.as_ref(), !args.quiet);
     let outputs = outputs(&args.report);
     let mut summary = match (args.check, &args.html) {
         (true, _) => nanoservice::check(&service, &setup, run, &outputs, &mut watch)?,
