@@ -14,7 +14,7 @@
 
 mod dashboard;
 mod door;
-mod http;
+pub mod http;
 mod levels;
 mod metrics;
 mod server;

@@ -2,7 +2,9 @@
 //! Threads take the requests; the run's own thread is asked for what to show, and lays it on the desk between
 //! two of its turns.
 
-use std::net::{TcpListener, TcpStream};
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -13,11 +15,11 @@ use crate::http::{Answer, Request};
 
 /// Waits so long for the run to show how it stands.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Gives a request so long to come, and its reader to take the answer.
+/// Gives a request so long to come whole, and its reader as long again to take the answer.
 const LONGEST_TALK: Duration = Duration::from_secs(5);
 /// Who has not asked for so long does not follow the run any more; a page asks once a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
-/// Requests at a time.
+/// Answers at a time, and connections that have not said yet who they are.
 const MOST_TALKS: usize = 16;
 
 /// What is shown.
@@ -89,6 +91,61 @@ pub struct Server {
     address: Option<std::net::SocketAddr>,
 }
 
+/// Connections whose requests are still to come, the oldest first. Anybody of this computer may make as many as
+/// he likes, and say nothing on them: so a new one is heard, and the oldest goes.
+#[derive(Clone, Default)]
+struct Waiting(Arc<Mutex<VecDeque<(u64, TcpStream)>>>);
+
+impl Waiting {
+    fn all(&self) -> MutexGuard<'_, VecDeque<(u64, TcpStream)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, number: u64, stream: &TcpStream) -> io::Result<()> {
+        let mut all = self.all();
+        if all.len() >= MOST_TALKS
+            && let Some((_, oldest)) = all.pop_front()
+        {
+            // Its thread finds it closed.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        all.push_back((number, stream.try_clone()?));
+        Ok(())
+    }
+
+    fn remove(&self, number: u64) {
+        self.all().retain(|(own, _)| *own != number);
+    }
+}
+
+/// A connection that is there until a moment, however slowly the other side takes or gives.
+struct Until<'s>(&'s TcpStream, Instant);
+
+impl Until<'_> {
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.1.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.set_read_timeout(Some(self.left()?))?;
+        self.0.read(bytes)
+    }
+}
+
+impl Write for Until<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.set_write_timeout(Some(self.left()?))?;
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 impl Server {
     /// Begins to take requests.
     pub fn start(listener: TcpListener, door: Door, desk: Desk) -> Self {
@@ -96,21 +153,22 @@ impl Server {
         let over = Arc::clone(&ends);
         thread::spawn(move || {
             let (door, talks) = (Arc::new(door), Arc::new(AtomicUsize::new(0)));
-            for stream in listener.incoming() {
+            let waiting = Waiting::default();
+            for (number, stream) in (0..).zip(listener.incoming()) {
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                let (door, desk, talks) = (Arc::clone(&door), desk.clone(), Arc::clone(&talks));
-                if talks.fetch_add(1, Ordering::Relaxed) >= MOST_TALKS {
-                    // Whoever asks so often asks again.
-                    talks.fetch_sub(1, Ordering::Relaxed);
+                if waiting.add(number, &stream).is_err() {
                     continue;
                 }
+                let (door, desk, talks) = (Arc::clone(&door), desk.clone(), Arc::clone(&talks));
+                let waiting = waiting.clone();
                 thread::spawn(move || {
+                    let request = Request::read(&mut Until(&stream, Instant::now() + LONGEST_TALK));
+                    waiting.remove(number);
                     // Who hangs up is not answered.
-                    let _ = talk(stream, &door, &desk);
-                    talks.fetch_sub(1, Ordering::Relaxed);
+                    let _ = request.and_then(|it| talk(&stream, it.as_ref(), &door, &desk, &talks));
                 });
             }
         });
@@ -126,14 +184,25 @@ impl Drop for Server {
     }
 }
 
-fn talk(mut stream: TcpStream, door: &Door, desk: &Desk) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(LONGEST_TALK))?;
-    stream.set_write_timeout(Some(LONGEST_TALK))?;
-    let answer = match Request::read(&mut stream)? {
+fn talk(
+    stream: &TcpStream,
+    request: Option<&Request>,
+    door: &Door,
+    desk: &Desk,
+    talks: &AtomicUsize,
+) -> io::Result<()> {
+    let answer = match request {
         None => Answer::text("400 Bad Request", "this is no request"),
-        Some(request) => door.check(&request).unwrap_or_else(|| answer(&request.path, desk)),
+        Some(request) => door.check(request).unwrap_or_else(|| {
+            let answer = match talks.fetch_add(1, Ordering::Relaxed) >= MOST_TALKS {
+                true => Answer::text("503 Service Unavailable", "too many ask at a time"),
+                false => answer(&request.path, desk),
+            };
+            talks.fetch_sub(1, Ordering::Relaxed);
+            answer
+        }),
     };
-    answer.write(&mut stream)
+    answer.write(&mut Until(stream, Instant::now() + LONGEST_TALK))
 }
 
 fn answer(path: &str, desk: &Desk) -> Answer {
@@ -156,8 +225,6 @@ fn answer(path: &str, desk: &Desk) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-
     use super::*;
 
     #[test]
@@ -188,5 +255,28 @@ mod tests {
         );
         // Metrics are no page.
         assert!(!desk.is_asked() && !desk.is_followed());
+    }
+
+    #[test]
+    fn who_says_nothing_keeps_nobody_out() {
+        let (door, listener) = Door::open("127.0.0.1:0").unwrap();
+        let own = listener.local_addr().unwrap();
+        let _server = Server::start(listener, door, Desk::default());
+        let silent: Vec<TcpStream> = (0..200)
+            .map(|_| {
+                let mut stream = TcpStream::connect(own).unwrap();
+                // The oldest are closed already.
+                let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: ");
+                stream
+            })
+            .collect();
+        let mut said = String::new();
+        let mut stream = TcpStream::connect(own).unwrap();
+        stream.set_read_timeout(Some(LONGEST_TALK / 2)).unwrap();
+        let head = format!("GET /metrics HTTP/1.1\r\nHost: {own}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with("HTTP/1.1 401"), "{said}");
+        drop(silent);
     }
 }
