@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Wrong inputs for every reader, guided by coverage: `cargo fuzz` with the targets of crates/pinion-fuzz.
 
-    python3 scripts/coverage.py [--seconds 600] [--sanitizer address] [--quick-build] [--keep FOLDER] [TARGET]...
+    python3 scripts/coverage.py [--seconds 600] [--sanitizer address] [--quick-build] [--keep FOLDER] [--built PROGRAM]
+                                [TARGET]...
 
 Needs nightly Rust and cargo-fuzz (`cargo install cargo-fuzz`). Each target begins with the inputs that the stable
 driver begins with and those of earlier runs in fuzz/corpus, which are made few again at the end. Prints how many
 inputs each target took, how much of its code they reach (edges of all there are, those of other targets' code too)
 and how many inputs that takes. An input that fails lies in fuzz/artifacts/TARGET, and the exit status is 1; mended,
-it belongs into crates/pinion-fuzz/corpus/TARGET. --quick-build optimises less; --keep puts the build elsewhere.
+it belongs into crates/pinion-fuzz/corpus/TARGET. --quick-build optimises less; --keep puts the build elsewhere; --built
+takes the binary of an earlier one.
 """
 
 import argparse
@@ -32,6 +34,8 @@ def run(*command, **more):
 
 def build(arguments, name):
     """Builds the binary of one target, which serves for all; gives it."""
+    if arguments.built:
+        return Path(arguments.built).absolute()
     if not shutil.which("cargo-fuzz"):
         sys.exit("there is no cargo-fuzz: cargo install cargo-fuzz")
     folder = Path(arguments.keep or FUZZ / "target").absolute()
@@ -93,6 +97,7 @@ def main():
     parser.add_argument("--sanitizer", default="none", help="what is built in: none or address")
     parser.add_argument("--quick-build", action="store_true")
     parser.add_argument("--keep", metavar="FOLDER", help="where the build goes [default: fuzz/target]")
+    parser.add_argument("--built", metavar="PROGRAM", help="what an earlier run has built")
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     arguments = parser.parse_args()
     known = names((FUZZ / "Cargo.toml").read_text())

@@ -1,4 +1,4 @@
-//! What other programs say: host programs to a NIC, and editors to the debugger.
+//! What other programs say: host programs to a NIC, editors to the debugger, and browsers to a live page.
 
 use std::io::{Cursor, sink};
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use pinion_app::{Error, tape};
+use pinion_dashboard::http::Request;
 use pinion_debug::dap;
 use pinion_nicd::nic::{Allowed, Options, replay};
 use pinion_observe::report::Outputs;
@@ -34,6 +35,15 @@ pub const EDITOR: Target = Target::text("editor", editor, 2000).words(&[
     "\"seq\":",
     "arguments",
     "disconnect",
+]);
+pub const HTTP: Target = Target::text("http", http, 20_000).words(&[
+    "GET /metrics?token=0123456789abcdef HTTP/1.1\r\n",
+    "Host: 127.0.0.1:80\r\n",
+    "Cookie: pinion-80=0123456789abcdef; a=b\r\n",
+    "Authorization: Bearer 0123456789abcdef\r\n",
+    "Origin: null\r\n",
+    "\r\n\r\n",
+    "POST",
 ]);
 
 /// Messages as a recording has them, a line each: they are answered as those of a socket.
@@ -84,6 +94,19 @@ fn editor(input: &[u8]) -> String {
     };
     match dap::serve(Cursor::new(input.to_vec()), sink(), &mut launcher) {
         Ok(_) => "ended".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A request as it comes from a browser, or from somebody else's page in it.
+fn http(input: &[u8]) -> String {
+    match Request::read(&mut &*input) {
+        Ok(Some(request)) => {
+            let names = ["host", "origin", "cookie", "authorization", "sec-fetch-site"];
+            let has = names.map(|name| request.header(name).map_or('-', |_| 'x'));
+            format!("a request {}", has.iter().collect::<String>())
+        }
+        Ok(None) => "no request".to_owned(),
         Err(error) => error.to_string(),
     }
 }

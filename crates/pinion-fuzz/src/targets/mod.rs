@@ -2,6 +2,7 @@
 
 mod binaries;
 mod captures;
+mod debuggers;
 mod documents;
 mod frames;
 mod messages;
@@ -47,7 +48,7 @@ impl Target {
 }
 
 /// All targets.
-pub static TARGETS: [Target; 26] = [
+pub static TARGETS: [Target; 31] = [
     binaries::ELF,
     binaries::DEBUG_INFORMATION,
     binaries::CODE,
@@ -66,14 +67,19 @@ pub static TARGETS: [Target; 26] = [
     specs::SET,
     specs::RULES,
     specs::WORDS,
+    specs::HARDWARE,
     frames::FRAMES,
     programs::P4,
     programs::P4_ENTRIES,
     programs::P4_PACKETS,
     messages::SOCKET,
     messages::EDITOR,
+    messages::HTTP,
+    debuggers::GDB,
+    debuggers::CONSOLE,
     recordings::RECORDING,
     recordings::TAPE,
+    recordings::JOURNAL,
 ];
 
 /// Finds a target.

@@ -1,6 +1,7 @@
-//! Recordings: the archive, and the tape of what came in live.
+//! Recordings: the archive, the tape of what came in live, and a sweep's journal.
 
 use pinion_app::tape::{self, Played};
+use pinion_figures::sweep::{Entry, Journal, OF_HANDLERS};
 use pinion_record::{Recording, is_recording};
 
 use super::{Target, folder, put, said};
@@ -20,6 +21,17 @@ pub const TAPE: Target = Target::text("tape", played, 2000).words(&[
     "peer,",
     "what,value",
     "18446744073709551615",
+]);
+pub const JOURNAL: Target = Target::text("journal", journal, 3000).words(&[
+    "\"format\":1",
+    "\"key\":\"00000000000000ff\"",
+    "\"measured\":",
+    "\"problem\":",
+    "\"check\":",
+    "null",
+    "1e999",
+    "#cut off",
+    "\n",
 ]);
 
 fn recording(input: &[u8]) -> String {
@@ -77,4 +89,15 @@ fn played(input: &[u8]) -> String {
             return format!("{trimmed} {}", slices.min(4));
         }
     }
+}
+
+/// A journal's file; and each of its lines as if its digest were right.
+fn journal(input: &[u8]) -> String {
+    let folder = folder();
+    let path = put(folder.path(), "journal.jsonl", input);
+    let opened = said(Journal::open(&path, &OF_HANDLERS, false));
+    let text = String::from_utf8_lossy(input);
+    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let read = lines.filter(|line| Entry::from_json(&OF_HANDLERS, line).is_some()).count();
+    format!("{opened} {}", read.min(2))
 }

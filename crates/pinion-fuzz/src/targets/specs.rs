@@ -1,5 +1,6 @@
 //! What stands behind options: traffic, loads, faults, changes of a machine, rules, rates and times.
 
+use pinion_hardware::choice::Choice;
 use pinion_net::fault::FaultSpec;
 use pinion_net::generator::{Generator, GeneratorSpec};
 use pinion_net::load::LoadSpec;
@@ -71,6 +72,16 @@ pub const WORDS: Target = Target::text("words", words, 10_000).words(&[
     "KiB", "MiB", "GiB", "ns", "us", "ms", "s", "g", "m", "bit/s", "Gbit/s", "/24", "10.0.0.1",
     "cycles", "end", "..",
 ]);
+pub const HARDWARE: Target = Target::text("hardware", hardware, 5000).words(&[
+    "command_unit",
+    "cluster_scheduler",
+    "dispatcher",
+    "mpq_engine",
+    "jbsq",
+    "thread_scheduler",
+    "=own.sv",
+    ",",
+]);
 
 fn generate(input: &[u8]) -> String {
     let text = text(input);
@@ -112,6 +123,15 @@ fn rules(input: &[u8]) -> String {
         )
     });
     format!("{} {}", both.concat(), said(message))
+}
+
+/// Units that are hardware.
+fn hardware(input: &[u8]) -> String {
+    let texts: Vec<String> = text(input).split(',').map(str::to_owned).collect();
+    match Choice::read(&texts, input.len() % 2 == 1, "waves".into()) {
+        Ok(choice) => format!("{} {}", choice.summary(), choice.own_file().is_some()),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// Single words.
