@@ -3,9 +3,10 @@
 
     python3 scripts/check_dependencies.py
 
-Needs only cargo and Python, and takes no time. Advisories are asked for by `cargo deny`, where that and its
-database are installed, without the network; else they are left out, and it says so. Also checks that Cargo.lock is current, names no other registry than the public one and
-has a checksum for every package. Exit status 0 when all is well.
+Needs only cargo and Python, and takes no time. Where `cargo deny` is installed it is asked too, without the
+network: about licences, duplicates and sources, and about advisories if their database is there; what cannot be
+asked is left out, and it says so. Also checks that Cargo.lock is current, names no other registry than the public
+one and has a checksum for every package. Exit status 0 when all is well.
 """
 
 import json
@@ -90,17 +91,25 @@ def check_build_scripts(packages, allowed):
         yield f"{name} runs none, or is no dependency: strike it off deny.toml"
 
 
-def advisories():
-    """What is known to be wrong with dependencies: whether it was asked, and what was said."""
+def deny(*what):
+    """What `cargo deny` says against dependencies, without the network."""
+    command = ["cargo", "deny", "--offline", "--all-features", "check", *what]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    return done.stderr.strip() or f"exit status {done.returncode}" if done.returncode else ""
+
+
+def second_opinion():
+    """What `cargo deny` is asked: a title, whether it was asked, and what was said."""
     home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     installed = subprocess.run(["cargo", "deny", "--version"], capture_output=True, check=False)
     if installed.returncode:
-        return False, "cargo deny is not installed"
-    if not any(home.glob("advisory-db*/*")):
-        return False, "there is no database of advisories (cargo deny fetch)"
-    command = ["cargo", "deny", "--offline", "--all-features", "check", "advisories"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    return True, done.stderr.strip() if done.returncode else ""
+        yield "cargo deny, advisories", False, "it is not installed (cargo install cargo-deny --locked)"
+        return
+    yield "cargo deny: licences, bans, sources", True, deny("licenses", "bans", "sources")
+    if any(home.glob("advisory-dbs/*/crates")):
+        yield "cargo deny: advisories", True, deny("advisories")
+    else:
+        yield "cargo deny: advisories", False, "there is no database of them (cargo deny fetch)"
 
 
 def check_lock(lock, registries):
@@ -144,12 +153,12 @@ def main():
         print(f"{'FAIL' if found else 'ok  '} {name} of {len(packages)} packages")
         for problem in found:
             print(f"     {problem}")
-    was_asked, said = advisories()
-    if not was_asked:
-        print(f"skip advisories: {said}")
-    else:
-        print(f"{'FAIL' if said else 'ok  '} advisories{': ' + said if said else ''}")
-    return 1 if any(problems.values()) or (was_asked and said) else 0
+    is_well = not any(problems.values())
+    for title, was_asked, said in second_opinion():
+        verdict = "skip" if not was_asked else "FAIL" if said else "ok  "
+        print(f"{verdict} {title}{': ' + said if said else ''}")
+        is_well &= not was_asked or not said
+    return 0 if is_well else 1
 
 
 if __name__ == "__main__":
