@@ -2,14 +2,14 @@
 """Wrong inputs for every reader, guided by coverage: `cargo fuzz` with the targets of crates/pinion-fuzz.
 
     python3 scripts/coverage.py [--seconds 600] [--sanitizer address] [--quick-build] [--keep FOLDER] [--built PROGRAM]
-                                [TARGET]...
+                                [--seeds FOLDER] [TARGET]...
 
 Needs nightly Rust and cargo-fuzz (`cargo install cargo-fuzz`). Each target begins with the inputs that the stable
 driver begins with and those of earlier runs in fuzz/corpus, which are made few again at the end. Prints how many
 inputs each target took, how much of its code they reach (edges of all there are, those of other targets' code too)
 and how many inputs that takes. An input that fails lies in fuzz/artifacts/TARGET, and the exit status is 1; mended,
 it belongs into crates/pinion-fuzz/corpus/TARGET. --quick-build optimises less; --keep puts the build elsewhere; --built
-takes the binary of an earlier one.
+takes the binary of an earlier one, and --seeds what `pinion-fuzz --export` wrote.
 """
 
 import argparse
@@ -98,6 +98,7 @@ def main():
     parser.add_argument("--quick-build", action="store_true")
     parser.add_argument("--keep", metavar="FOLDER", help="where the build goes [default: fuzz/target]")
     parser.add_argument("--built", metavar="PROGRAM", help="what an earlier run has built")
+    parser.add_argument("--seeds", metavar="FOLDER", help="the first inputs, written before")
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     arguments = parser.parse_args()
     known = names((FUZZ / "Cargo.toml").read_text())
@@ -105,7 +106,10 @@ def main():
         sys.exit(f"there is no target {unknown[0]}; there are {', '.join(known)}")
     program, failed = build(arguments, known[0]), []
     with tempfile.TemporaryDirectory(prefix="pinion-seeds-") as seeds:
-        first_inputs(seeds)
+        if arguments.seeds:
+            seeds = arguments.seeds
+        else:
+            first_inputs(seeds)
         print(f"{'target':18} {'executions':>11} {'per s':>7} {'edges':>7} {'of':>8} {'inputs':>7}", flush=True)
         for target in arguments.targets or known:
             row, is_well = fuzz(program, target, arguments.seconds, Path(seeds) / target)
