@@ -15,8 +15,10 @@ use crate::http::{Answer, Request};
 
 /// Waits so long for the run to show how it stands.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Gives a request so long to come whole, and its reader as long again to take the answer.
+/// Gives a request so long to come whole.
 const LONGEST_TALK: Duration = Duration::from_secs(5);
+/// Gives its reader so long to take the answer: a long page through a slow tunnel, at worst.
+const LONGEST_ANSWER: Duration = Duration::from_secs(30);
 /// Who has not asked for so long does not follow the run any more; a page asks once a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 /// Answers at a time, and connections that have not said yet who they are.
@@ -202,7 +204,7 @@ fn talk(
             answer
         }),
     };
-    answer.write(&mut Until(stream, Instant::now() + LONGEST_TALK))
+    answer.write(&mut Until(stream, Instant::now() + LONGEST_ANSWER))
 }
 
 fn answer(path: &str, desk: &Desk) -> Answer {

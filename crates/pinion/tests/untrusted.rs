@@ -179,3 +179,28 @@ fn nothing_is_written_into_the_folder() {
         "sources and link; the folder, cc and its trace"
     );
 }
+
+#[test]
+fn what_never_ends_is_not_read() {
+    let folder = Folder::new("endless", "");
+    let manifest = folder.0.join("app/app.toml");
+    let run = ["run", "app", "--untrusted", "--generate", "udp,count=1"];
+    let refuses = |part: &str| {
+        let (status, said) = folder.pinion(&run);
+        assert!(status == Some(2) && said.contains(part), "{said}");
+    };
+    let made = Command::new("mkfifo").arg(folder.0.join("app/pipe")).status().unwrap();
+    assert!(made.success());
+    let context = "[[context]]\nname = \"all\"\npayload = \"a_ph\"\n";
+    fs::write(&manifest, format!("[app]\nname = \"app\"\nelf = \"pipe\"\n{context}")).unwrap();
+    refuses("neither file nor folder");
+    let sparse = fs::File::create(folder.0.join("app/large")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    fs::write(&manifest, format!("[app]\nname = \"app\"\nelf = \"large\"\n{context}")).unwrap();
+    refuses("longer than 256 MiB");
+    for endless in ["/dev/zero", "pipe"] {
+        fs::remove_file(&manifest).unwrap();
+        symlink(endless, &manifest).unwrap();
+        refuses("no plain file");
+    }
+}

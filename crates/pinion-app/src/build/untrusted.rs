@@ -113,6 +113,9 @@ pub fn check(manifest: &Manifest, options: &Options) -> Result<()> {
     check_paths(manifest)
 }
 
+/// Bytes of a file that a manifest names, at most.
+const LARGEST_BYTES: u64 = 256 << 20;
+
 /// Tells whether an option of the compiler can do nothing but change code or warnings.
 fn is_harmless(flag: &str) -> bool {
     let is_plain =
@@ -132,7 +135,8 @@ fn is_harmless(flag: &str) -> bool {
     is_level || WITH_VALUE.iter().any(has_value) && is_plain(flag)
 }
 
-/// Refuses files of the manifest that lie outside of its folder, links followed.
+/// Refuses files of the manifest that lie outside of its folder, links followed, and what is no file or never
+/// ends.
 fn check_paths(manifest: &Manifest) -> Result<()> {
     let app = &manifest.app;
     let mut paths: Vec<(String, &Path)> = Vec::new();
@@ -167,6 +171,17 @@ fn check_paths(manifest: &Manifest) -> Result<()> {
             let problem = format!(
                 "`{}` lies outside of the application's folder, which --untrusted does not allow",
                 path.display()
+            );
+            return Err(manifest.error_at(&key, problem).into());
+        }
+        // A pipe is never at its end.
+        let is_usable = fs::metadata(&found)
+            .is_ok_and(|meta| meta.is_dir() || meta.is_file() && meta.len() <= LARGEST_BYTES);
+        if !is_usable {
+            let problem = format!(
+                "`{}` is neither file nor folder, or longer than {} MiB, which --untrusted does not allow",
+                path.display(),
+                LARGEST_BYTES >> 20
             );
             return Err(manifest.error_at(&key, problem).into());
         }

@@ -165,6 +165,9 @@ pub fn locate(app: &Path) -> PathBuf {
     if app.is_dir() { app.join(FILE_NAME) } else { app.to_owned() }
 }
 
+/// Bytes of a manifest at most.
+const LARGEST_BYTES: u64 = 4 << 20;
+
 /// Loads and checks the manifest of `app`, which is a folder or the manifest itself.
 ///
 /// # Errors
@@ -177,6 +180,12 @@ pub fn load(app: &Path) -> Result<Manifest, ConfigError> {
     if !path.is_file() && dir.join(CLUSTER_FILE_NAME).is_file() {
         let problem = "the folder holds a cluster, which `pinion run`, `build`, `sweep` and `trace` \
                        take; name one of its applications";
+        let source = std::io::Error::other(problem);
+        return Err(ConfigError::Read { path: path.display().to_string(), source });
+    }
+    // Somebody else's may be a pipe, or a device that never ends.
+    if std::fs::metadata(&path).is_ok_and(|meta| !meta.is_file() || meta.len() > LARGEST_BYTES) {
+        let problem = format!("it is no plain file, or longer than {} MiB", LARGEST_BYTES >> 20);
         let source = std::io::Error::other(problem);
         return Err(ConfigError::Read { path: path.display().to_string(), source });
     }
