@@ -9,7 +9,7 @@ import subprocess
 
 ALL = ["*"]
 # What is compiled of Rust, and everything that runs it.
-RUST = ["format", "architecture", "clippy", "cargo", "rustdoc"]
+RUST = ["format", "architecture", "clippy", "without-jit", "cargo", "rustdoc"]
 SIMULATED = [
     *("speed", "examples", "cluster", "datatypes", "native", "faults", "fpspin", "captures"),
     *("promises", "tracks", "golden", "docs", "python"),
@@ -30,6 +30,7 @@ TABLE = [
     ("crates/pinion-instruction-cache/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-l2-port/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-translate/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-cores/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-isa/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-sim/*", [*RUST, *SIMULATED, "pspinsim"]),
