@@ -1,4 +1,7 @@
-//! The lean loop against the interpreter, its reference: random programs, the same state at every stop.
+//! The lean loop against the interpreter, its reference, with translated code and without: random programs,
+//! the same state at every stop.
+
+use std::ops::Range;
 
 use pinion_cores::port::{Answer, Destinations, HeldLines, InstructionPort, Stop};
 use pinion_cores::pulp::code::Code;
@@ -18,6 +21,9 @@ const LINE_SHIFT: u32 = 4;
 const LINE_BYTES: u32 = 1 << LINE_SHIFT;
 const PROGRAMS: u64 = 400;
 const STOPS: u64 = 400;
+/// Places of a program that are translated before it runs, and stops between which another one is.
+const PLACES: u64 = 8;
+const STOPS_EACH: u64 = 20;
 
 /// A cache that has some lines from some cycle on.
 #[derive(Clone)]
@@ -213,16 +219,31 @@ fn accesses(bench: &mut Bench, code: &Code, stop: &Stop) -> bool {
     true
 }
 
+/// Chooses what lies around a place.
+fn within(place: u32, random: &mut Xorshift64) -> Range<u32> {
+    let mut some = || 32 + random.draw() as u32 % 64;
+    place.saturating_sub(some())..place.saturating_add(some())
+}
+
+/// Compares a core that ran ahead with the reference.
+fn assert_same(bench: &Bench, reference: &Bench, at: &str) {
+    assert_eq!(bench.time, reference.time, "{at}");
+    assert_eq!(bench.core.hart, reference.core.hart, "{at}");
+    assert_eq!(bench.core.stalls, reference.core.stalls, "{at}");
+    let rest = |core: &Core| (core.loaded, core.jumped, core.left, core.waited, core.buffer.line());
+    assert_eq!(rest(&bench.core), rest(&reference.core), "{at}");
+}
+
 #[test]
 fn agrees_with_the_interpreter() {
     let seed = std::env::var("PINION_TEST_SEED").map_or(1, |seed| seed.parse().expect("a number"));
     println!("replay: PINION_TEST_SEED={seed} cargo test -p pinion-cores --test lean");
     let mut random = Xorshift64::new(seed);
-    let (mut near, mut shared, mut retired) = (0u64, 0u64, 0u64);
+    let (mut near, mut shared, mut retired, mut translated) = (0u64, 0u64, 0u64, 0u64);
     for number in 0..PROGRAMS {
         let costs = Costs::new(&pipeline(number % 2 == 0), LINE_BYTES, false);
-        let mut code = Code::new(BASE, PROGRAM_BYTES, Extensions::PSPIN);
-        code.load(BASE, &program(&mut random));
+        let mut plain = Code::new(BASE, PROGRAM_BYTES, Extensions::PSPIN);
+        plain.load(BASE, &program(&mut random));
         let mut core = Core::new(&HartConfig::default(), BASE);
         for register in 1..8 {
             core.hart.x[register] = random.draw() as u32 >> (random.draw() % 32);
@@ -232,46 +253,62 @@ fn agrees_with_the_interpreter() {
             .map(|_| if random.draw().is_multiple_of(4) { u64::MAX } else { random.draw() % 200 });
         let lines = Lines { ready: ready.collect(), changes: 0 };
         let mut reference = Bench { core, lines, time: 10 };
-        let mut lean = reference.clone();
+        let mut lean = [reference.clone(), reference.clone()];
+        let mut hot = plain.clone();
+        hot.set_translated(true);
+        for _ in 0..PLACES {
+            let place = random.draw() as u32 % (PROGRAM_BYTES as u32 / 2);
+            hot.translate(place, within(place, &mut random), &costs);
+        }
+        let mut codes = [plain, hot];
         for stop_number in 0..STOPS {
             let port = Port(&reference.lines);
             let expected = run_ahead::<false, _, _>(
                 &mut reference.core,
                 &port,
                 &costs,
-                &code,
+                &codes[0],
                 &mut reference.time,
                 &mut Unwatched,
             );
-            let start = Start::of(&mut lean.core, &code);
-            let port = Port(&lean.lines);
-            let got = run_lean(&mut lean.core, port, &costs, &code, start, &mut lean.time);
-            let at = format!("program {number}, stop {stop_number}, pc {:#x}", lean.core.hart.pc);
-            assert_eq!(got, expected, "{at}");
-            assert_eq!(lean.time, reference.time, "{at}");
-            assert_eq!(lean.core.hart, reference.core.hart, "{at}");
-            assert_eq!(lean.core.stalls, reference.core.stalls, "{at}");
-            let rest = |core: &Core| {
-                (core.loaded, core.jumped, core.left, core.waited, core.buffer.line())
-            };
-            assert_eq!(rest(&lean.core), rest(&reference.core), "{at}");
-            near += u64::from(matches!(got, Stop::Near(_)));
-            shared += u64::from(matches!(got, Stop::Shared));
-            go_on(&mut reference, &code, &expected);
-            go_on(&mut lean, &code, &got);
+            shared += u64::from(expected == Stop::Shared);
+            near += u64::from(matches!(expected, Stop::Near(_)));
+            for (bench, code) in lean.iter_mut().zip(&mut codes) {
+                let start = Start::of(&mut bench.core, code);
+                if stop_number % STOPS_EACH == 0 {
+                    // Nothing, if it is not to translate.
+                    code.translate(start.place, within(start.place, &mut random), &costs);
+                }
+                let one = code.micro().get(start.place as usize);
+                translated += u64::from(one.is_some_and(|one| one.block != 0));
+                let port = Port(&bench.lines);
+                let got = run_lean(&mut bench.core, port, &costs, code, start, &mut bench.time);
+                let at =
+                    format!("program {number}, stop {stop_number}, pc {:#x}", bench.core.hart.pc);
+                assert_eq!(got, expected, "{at}");
+                assert_same(bench, &reference, &at);
+                go_on(bench, code, &got);
+            }
+            go_on(&mut reference, &codes[0], &expected);
             if stop_number == STOPS / 2 {
                 // A change of what the cache has, and of the program.
                 let line = random.draw() as usize % reference.lines.ready.len();
-                for bench in [&mut reference, &mut lean] {
+                for bench in lean.iter_mut().chain([&mut reference]) {
                     bench.lines.ready[line] = u64::MAX;
                     bench.lines.changes += 1;
                 }
                 let place = (random.draw() as u32 % PROGRAM_BYTES as u32) & !3;
-                code.load(BASE + place, &[0x13, 0x85, 0x15, 0x00]); // addi a0, a1, 1
+                for code in &mut codes {
+                    code.load(BASE + place, &[0x13, 0x85, 0x15, 0x00]); // addi a0, a1, 1
+                }
             }
         }
         retired += reference.core.hart.instret;
     }
-    println!("{retired} instructions, {near} stops at near memory, {shared} at what is shared");
+    println!(
+        "{retired} instructions, {near} stops at near memory, {shared} at what is shared; \
+         {translated} times at a block"
+    );
     assert!(near > 10_000 && shared > 10_000 && retired > 100_000, "too little was tried");
+    assert!(translated > 4_000 || !pinion_translate::AVAILABLE, "too little was translated");
 }

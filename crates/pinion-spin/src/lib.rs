@@ -67,7 +67,7 @@ pub use listener::{
     PacketPlace, PacketRecord, RunningTask, Spin, Stalls, TransferRecord, UnitEvent, UnitEventKind,
 };
 pub use message_state::MessageState;
-pub use nic::{ControlError, Nic, Outcome, SetupError};
+pub use nic::{ControlError, EngineCore, Nic, Outcome, SetupError};
 pub use node::{Cabling, NicNode};
 pub use pinion_matching as matching;
 pub use pinion_sim::probe::Hears;

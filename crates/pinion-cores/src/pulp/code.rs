@@ -5,217 +5,23 @@
 //! `auipc`, whether what follows waits for a load's result. Instructions that are seldom seen have the
 //! kind [`Kind::Other`] and go through the interpreter. A store to program memory forgets both.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
-use pinion_isa::{AmoOp, Class, DecodedProgram, Extensions, Instruction, Op};
+use pinion_isa::{Class, DecodedProgram, Extensions, Instruction, Op};
 
-use super::NO_REGISTER;
-
-/// Names what a micro-operation does: one for each way through the lean loop, so that its table of
-/// jumps has no gaps. What accesses memory comes first, and of that the accesses that are sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-#[expect(missing_docs, reason = "the instructions' own names")]
-pub enum Kind {
-    Lw,
-    Sw,
-    AmoAdd,
-    Lbu,
-    Lhu,
-    Lb,
-    Lh,
-    Sb,
-    Sh,
-    AmoSwap,
-    AmoXor,
-    AmoAnd,
-    AmoOr,
-    AmoMin,
-    AmoMax,
-    AmoMinu,
-    AmoMaxu,
-    Beq,
-    Bne,
-    Blt,
-    Bge,
-    Bltu,
-    Bgeu,
-    Jal,
-    Jalr,
-    Mul,
-    /// A multiplication's upper half or a division.
-    Long,
-    /// What the interpreter executes, and what is no instruction.
-    Other,
-    /// Puts its immediate into the register: `lui`, and `auipc`.
-    Set,
-    Addi,
-    Slti,
-    Sltiu,
-    Xori,
-    Ori,
-    Andi,
-    Slli,
-    Srli,
-    Srai,
-    Add,
-    Sub,
-    Sll,
-    Slt,
-    Sltu,
-    Xor,
-    Srl,
-    Sra,
-    Or,
-    And,
-}
-
-impl Kind {
-    /// Whether it does nothing but compute a value, in one cycle.
-    #[inline(always)]
-    pub const fn computes(self) -> bool {
-        self as u8 >= Self::Set as u8
-    }
-
-    /// Whether memory gets the sum of what it held, if the micro-operation keeps that, and of its
-    /// operand, if it writes: so for a load, a store and an atomic addition of a word, without a
-    /// choice among them.
-    #[inline(always)]
-    pub const fn is_sum(self) -> bool {
-        self as u8 <= Self::AmoAdd as u8
-    }
-
-    /// Gives the operation of an atomic that is no addition.
-    pub fn amo(self) -> Option<AmoOp> {
-        Some(match self {
-            Self::AmoSwap => AmoOp::Swap,
-            Self::AmoXor => AmoOp::Xor,
-            Self::AmoAnd => AmoOp::And,
-            Self::AmoOr => AmoOp::Or,
-            Self::AmoMin => AmoOp::Min,
-            Self::AmoMax => AmoOp::Max,
-            Self::AmoMinu => AmoOp::Minu,
-            Self::AmoMaxu => AmoOp::Maxu,
-            _ => return None,
-        })
-    }
-}
-
-/// Names an integer register: what the compiler knows to be below 32 needs no look at bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-#[rustfmt::skip]
-#[expect(missing_docs, reason = "the registers' own names")]
-pub enum Register {
-    X0, X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11, X12, X13, X14, X15,
-    X16, X17, X18, X19, X20, X21, X22, X23, X24, X25, X26, X27, X28, X29, X30, X31,
-}
-
-impl Register {
-    #[rustfmt::skip]
-    const ALL: [Self; 32] = {
-        use Register::*;
-        [X0, X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11, X12, X13, X14, X15,
-         X16, X17, X18, X19, X20, X21, X22, X23, X24, X25, X26, X27, X28, X29, X30, X31]
-    };
-
-    /// Names the register of a number, of which the lower five bits count.
-    pub const fn new(number: u8) -> Self {
-        Self::ALL[(number & 31) as usize]
-    }
-
-    /// Reads it.
-    #[inline(always)]
-    pub fn of(self, x: &[u32; 32]) -> u32 {
-        x[self as usize]
-    }
-
-    /// Writes it; x0 stays zero.
-    #[inline(always)]
-    pub fn set(self, x: &mut [u32; 32], value: u32) {
-        x[self as usize] = value;
-        x[0] = 0;
-    }
-}
-
-/// Holds an instruction, ready to be executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MicroOp {
-    /// Immediate; of `jal` and branches the place they go to.
-    pub imm: u32,
-    /// Instructions in a row, from this one on, that do nothing but compute: a run.
-    pub run: u16,
-    /// What it does.
-    pub kind: Kind,
-    /// Destination register; x0 when none.
-    pub rd: Register,
-    /// First source register.
-    pub rs1: Register,
-    /// Second source register.
-    pub rs2: Register,
-    /// Its length in half words.
-    pub step: u8,
-    /// Bits of an address that must be 0, lest the access lies in two words.
-    pub alignment: u8,
-    /// The destination register if it is loaded, else [`NO_REGISTER`].
-    pub loaded: u8,
-    /// What else is to be known of an access.
-    pub flags: Flags,
-}
-
-const _: () = assert!(size_of::<MicroOp>() <= 16);
-
-/// Says in bits what an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flags(u8);
-
-impl Flags {
-    const USED_NEXT: u8 = 1;
-    const WRITES: u8 = 2;
-    const KEEPS: u8 = 4;
-    const ATOMIC: u8 = 8;
-
-    /// How often the instruction behind it waits for the register that it loads: once or not at all.
-    #[inline(always)]
-    pub fn stalls_next(self) -> u64 {
-        u64::from(self.0 & Self::USED_NEXT)
-    }
-
-    /// Whether what memory held is part of what it holds then.
-    #[inline(always)]
-    pub const fn keeps(self) -> bool {
-        self.0 & Self::KEEPS != 0
-    }
-
-    /// Whether it writes memory.
-    #[inline(always)]
-    pub const fn writes(self) -> bool {
-        self.0 & Self::WRITES != 0
-    }
-
-    /// Whether it is an atomic.
-    #[inline(always)]
-    pub const fn is_atomic(self) -> bool {
-        self.0 & Self::ATOMIC != 0
-    }
-}
-
-/// Stands for an instruction that is not known.
-const UNKNOWN: MicroOp = MicroOp {
-    imm: 0,
-    run: 0,
-    kind: Kind::Other,
-    rd: Register::X0,
-    rs1: Register::X0,
-    rs2: Register::X0,
-    step: 0,
-    alignment: 0,
-    loaded: NO_REGISTER,
-    flags: Flags(0),
-};
+use super::micro_op::UNKNOWN;
+pub use super::micro_op::{Flags, Kind, MicroOp, Register};
+use super::prefetch_buffer::PrefetchBuffer;
+use super::run_ahead::run_ahead;
+use super::translated::{Placed, Translated, Went};
+use super::{Core, Costs, NO_REGISTER};
+use crate::port::{Destinations, HeldLines};
 
 /// Half words of the longest instruction: so far back does a change reach.
 const LONGEST: usize = 2;
+
+/// Stands for no place.
+const NOWHERE: u32 = u32::MAX;
 
 /// Instructions from which on a run is not made longer.
 const LONGEST_RUN: u16 = 1 << 15;
@@ -231,6 +37,10 @@ pub fn waits_for(instruction: &Instruction, loaded: u8) -> bool {
 pub struct Code {
     program: DecodedProgram<u32>,
     micro: Vec<MicroOp>,
+    /// What is executed in place of micro-operations, if anything is to be.
+    translated: Option<Box<Translated>>,
+    /// Where somebody is to be looked at who goes on from there.
+    wanted: u32,
 }
 
 impl Deref for Code {
@@ -246,7 +56,113 @@ impl Code {
     pub fn new(base: u32, bytes: usize, extensions: Extensions) -> Self {
         let program = DecodedProgram::new(base, bytes, extensions);
         let micro = vec![UNKNOWN; program.bytes() / 2];
-        Self { program, micro }
+        Self { program, micro, translated: None, wanted: NOWHERE }
+    }
+
+    /// Lets what is executed often be translated to this computer's own instructions, or not any more;
+    /// where Pinion is built without that, nothing ever is.
+    pub fn set_translated(&mut self, is_translated: bool) {
+        self.micro.iter_mut().for_each(|one| one.block = 0);
+        let is_possible = is_translated && pinion_translate::AVAILABLE;
+        self.translated = is_possible.then(|| Box::new(Translated::new(self.micro.len())));
+    }
+
+    /// Counts the work of a core, in cycles; says whether somebody is to look at one:
+    /// [`Self::look_behind_access`] or [`Self::look_back`].
+    #[inline(always)]
+    pub fn is_sample_due(&mut self, work: u64) -> bool {
+        self.translated.as_mut().is_some_and(|translated| translated.is_sample_due(work))
+    }
+
+    /// Looks at a core that goes on from a place behind an access, when all have retired so many
+    /// instructions: a place that is met often is translated.
+    pub fn look_behind_access(
+        &mut self,
+        port: impl HeldLines,
+        (place, time): (u32, u64),
+        retired: u64,
+        costs: &Costs,
+    ) {
+        let Some(translated) = &mut self.translated else { return };
+        let has_time = translated.sample(retired);
+        if translated.meet(place) && has_time {
+            self.translate_reached(port, (place, time), costs);
+        }
+    }
+
+    /// Looks at a core that has gone on from a place, when all have retired so many instructions: the next
+    /// one that goes on from there [is wanted](Self::is_wanted).
+    pub fn look_back(&mut self, place: u32, retired: u64) {
+        if self.translated.as_mut().is_some_and(|translated| translated.sample(retired)) {
+            self.wanted = place;
+        }
+    }
+
+    /// Says whether [`Self::look_ahead`] wants to see a core that goes on from a place.
+    #[inline(always)]
+    pub fn is_wanted(&self, place: u32) -> bool {
+        self.wanted == place
+    }
+
+    /// Looks at what a core is going to do from `time` on: what takes it longest is translated.
+    pub fn look_ahead<P: HeldLines + Destinations + Copy>(
+        &mut self,
+        core: &Core,
+        port: P,
+        time: u64,
+        costs: &Costs,
+    ) {
+        self.wanted = NOWHERE;
+        let (mut core, mut then, mut went) = (core.clone(), time, Went::default());
+        run_ahead::<false, _, _>(&mut core, &port, costs, self, &mut then, &mut went);
+        let base = self.program.base();
+        if let Some(place) = self.translated.as_mut().and_then(|one| one.choose(base, &went)) {
+            self.translate_reached(port, (place, time), costs);
+        }
+    }
+
+    /// Translates what begins at a place, as far as cores have it within reach at `time`.
+    fn translate_reached(
+        &mut self,
+        port: impl HeldLines,
+        (place, time): (u32, u64),
+        costs: &Costs,
+    ) {
+        let base = self.program.base();
+        let pc = base.wrapping_add(place << 1);
+        // A buffer that waits for nothing.
+        let reach = PrefetchBuffer::default().enter_run(pc, time, port, base);
+        let within = reach.map_or(0..0, |reach| reach.first..reach.end);
+        self.translate(place, within, costs);
+    }
+
+    /// Translates what begins at a place, as far as it lies `within` these, if anything is to be
+    /// translated and the place has not been looked at.
+    pub fn translate(&mut self, place: u32, within: Range<u32>, costs: &Costs) {
+        let Some(mut translated) = self.translated.take() else { return };
+        if let Some(number) = translated.translate(self, costs, place, &within) {
+            self.micro[place as usize].block = number;
+        }
+        self.translated = Some(translated);
+    }
+
+    /// Counts the blocks that are there.
+    pub fn blocks(&self) -> usize {
+        self.translated.as_ref().map_or(0, |translated| translated.count())
+    }
+
+    /// Gives the block of a number that a micro-operation has.
+    #[inline(always)]
+    pub(super) fn block(&self, number: u16) -> Option<&Placed> {
+        self.translated.as_ref()?.block(number)
+    }
+
+    /// Forgets the blocks that depend on what lies between two places.
+    fn forget_blocks(&mut self, first: usize, end: usize) {
+        let Some(translated) = &mut self.translated else { return };
+        for place in translated.forget(first as u32, end as u32) {
+            self.micro[place as usize].block = 0;
+        }
     }
 
     /// Gives the micro-operations by [place](DecodedProgram::place).
@@ -258,36 +174,40 @@ impl Code {
     /// Decodes the bits found at `pc`; see [`DecodedProgram::fill`].
     pub fn fill(&mut self, pc: u32, word: u32) -> Instruction {
         let instruction = self.program.fill(pc, word);
-        self.translate(pc, 2);
+        self.renew(pc, 2);
         instruction
     }
 
     /// Decodes the bytes at an address; see [`DecodedProgram::load`].
     pub fn load(&mut self, address: u32, bytes: &[u8]) {
         self.program.load(address, bytes);
-        self.translate(address, bytes.len() as u64);
+        self.renew(address, bytes.len() as u64);
     }
 
     /// Forgets what a store may have changed; see [`DecodedProgram::invalidate`].
     pub fn invalidate(&mut self, address: u32, bytes: u64) {
         self.program.invalidate(address, bytes);
-        self.translate(address, bytes);
+        self.renew(address, bytes);
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.program.clear();
+        self.forget_blocks(0, self.micro.len());
         self.micro.fill(UNKNOWN);
     }
 
     /// Makes the micro-operations anew that a change of `bytes` bytes at `address` may concern: those
     /// that begin before it may reach into it, look at what follows them, or lead to it in a run.
-    fn translate(&mut self, address: u32, bytes: u64) {
+    fn renew(&mut self, address: u32, bytes: u64) {
         let offset = i64::from(address) - i64::from(self.program.base());
         let end = offset.saturating_add(bytes.min(1 << 40) as i64).max(0) as usize;
+        let changed = (offset.max(0) as usize / 2).saturating_sub(1); // an instruction may begin before
+        let last = end.div_ceil(2).min(self.micro.len());
+        self.forget_blocks(changed, last);
         let first = (offset.max(0) as usize / 2).saturating_sub(2 * LONGEST);
         // From the end: a run goes on where the next one begins.
-        for place in (first..end.div_ceil(2).min(self.micro.len())).rev() {
+        for place in (first..last).rev() {
             self.micro[place] = self.micro_op(place as u32);
         }
         let mut same = 0;
@@ -325,7 +245,8 @@ impl Code {
             | flag(Flags::USED_NEXT, is_used_next);
         let loaded = if loads { rd } else { NO_REGISTER };
         let [rd, rs1, rs2] = [rd, instruction.rs1, instruction.rs2].map(Register::new);
-        let micro = MicroOp { imm, kind, rd, rs1, rs2, step, ..UNKNOWN };
+        let block = self.micro.get(place as usize).map_or(0, |one| one.block);
+        let micro = MicroOp { imm, kind, rd, rs1, rs2, step, block, ..UNKNOWN };
         let mut micro = MicroOp { alignment, loaded, flags: Flags(flags), ..micro };
         if kind.computes() {
             let next = self.micro.get(place as usize + usize::from(step)).unwrap_or(&UNKNOWN);
@@ -461,5 +382,43 @@ mod tests {
         assert_eq!(stalls(&[LW, ADD]), 1);
         assert_eq!(stalls(&[LW, NOP]), 0);
         assert_eq!(stalls(&[SW, NOP]), 0, "a store loads nothing, not even x0");
+    }
+
+    #[test]
+    fn blocks_are_forgotten_with_what_they_depend_on() {
+        let section = super::super::section::Pipeline {
+            load_use_cycles: 1,
+            response_cycles: 0,
+            branch_taken_cycles: 3,
+            jump_cycles: 2,
+            jump_behind_access: true,
+            mul_cycles: 1,
+            mulh_cycles: 5,
+            division: super::super::section::Division::LeadingZeros,
+            div_base_cycles: 3,
+            csr_cycles: 2,
+            trap_cycles: 4,
+            mret_cycles: 4,
+        };
+        let costs = Costs::new(&section, 16, false);
+        let mut code = code(&[ADDI, ADD, ADDI, LW, ADDI, ADD, ADDI]);
+        let blocks = |code: &Code| [0, 8].map(|place| code.micro()[place].block != 0);
+        let translate = |code: &mut Code| {
+            code.translate(0, 0..32, &costs);
+            code.translate(8, 0..32, &costs);
+        };
+        translate(&mut code);
+        assert_eq!(blocks(&code), [false; 2], "nothing is to be translated");
+        code.set_translated(true);
+        translate(&mut code);
+        let all = [pinion_translate::AVAILABLE; 2];
+        assert_eq!(blocks(&code), all);
+        code.invalidate(BASE + 8, 1);
+        assert_eq!(blocks(&code), [false, all[1]], "the third instruction of the first");
+        code.load(BASE + 8, &ADDI.to_le_bytes());
+        translate(&mut code);
+        assert_eq!(blocks(&code), all, "as before");
+        code.clear();
+        assert_eq!(blocks(&code), [false; 2]);
     }
 }

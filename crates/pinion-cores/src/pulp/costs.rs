@@ -103,9 +103,16 @@ impl Costs {
         if !self.is_last_half(pc) {
             return 0;
         }
-        let cycles = u64::from(program.get(pc).is_some_and(|instruction| instruction.length > 2));
+        let cycles = self.second_line_cycles(pc, program);
         stalls.fetch += cycles;
         cycles
+    }
+
+    /// Gives those cycles, and counts them nowhere.
+    #[inline(always)]
+    pub(super) fn second_line_cycles(&self, pc: u32, program: &DecodedProgram<u32>) -> u64 {
+        let is_long = || program.get(pc).is_some_and(|instruction| instruction.length > 2);
+        u64::from(self.is_last_half(pc) && is_long())
     }
 
     /// Tells whether an instruction accesses memory.

@@ -7,6 +7,7 @@
 //! a jump may go to any half word, and without Xpulp.
 
 use pinion_isa::{Class, Extensions};
+use pinion_translate::Counts;
 
 use super::code::{Code, Kind, MicroOp, waits_for};
 use super::costs::Costs;
@@ -131,6 +132,43 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
             (reach, ops) = (entered, within(micro, entered));
             continue 'run;
         };
+        if one.block != 0
+            && let Some(placed) = code.block(one.block)
+            && placed.lies_within(reach)
+            && !(start.waited && retired == 0)
+        {
+            let mut counts = Counts::default();
+            let left = placed.block.execute(&mut core.hart.x, now, yields_at, &mut counts);
+            core.stalls.branch += counts.branch;
+            core.stalls.arithmetic += counts.arithmetic;
+            core.stalls.fetch += counts.fetch;
+            (now, place) = (left.now, left.place());
+            retired += counts.retired;
+            if left.at_access() {
+                let Some(access) = ops.get(place as usize) else { break 'run End::Shared };
+                let address = access.rs1.of(&core.hart.x).wrapping_add(access.imm);
+                (core.left, core.jumped, passed) = (now, false, now);
+                if !port.is_near(address) {
+                    break 'run End::Far(address);
+                }
+                core.hart.instret += retired;
+                core.waited = false;
+                core.hart.pc = base.wrapping_add(place << 1);
+                core.buffer.note(core.hart.pc);
+                *time = now;
+                return Some((address, place));
+            }
+            (core.left, core.jumped) = (now - left.last_cycles(), left.jumped());
+            passed = now;
+            if left.yields() || !reach.contains(place) {
+                core.buffer.note(base.wrapping_add(placed.places[left.last_step()] << 1));
+                if left.yields() {
+                    break 'run End::Shared;
+                }
+                ops = &micro[..0];
+            }
+            continue 'run;
+        }
         now += u64::from(one.run);
         retired += u64::from(one.run);
         let x = &mut core.hart.x;

@@ -15,10 +15,12 @@
 pub mod code;
 pub mod costs;
 pub mod lean;
+mod micro_op;
 pub mod prefetch_buffer;
 pub mod run_ahead;
 pub mod section;
 mod stalls;
+mod translated;
 
 use pinion_isa::{Class, Hart, HartConfig, Instruction};
 

@@ -30,6 +30,11 @@ pub const LOOKAHEAD_CYCLES: u64 = 8;
 /// may do that far ahead, once up to an access and once behind it, an access included that waits long.
 pub const AHEAD_CYCLES: u64 = LOOKAHEAD_CYCLES + 3 * RUN_AHEAD_CYCLES;
 
+/// What a lane's turn, and a core's way from one event to the next, take of the host, as cycles of a core
+/// that computes: about.
+const TURN_WORK: u64 = 64;
+const RUN_WORK: u64 = 32;
+
 impl Clusters {
     /// Puts a core into its cluster's lane: its next access goes to its own L1 at `time`.
     fn enter_lane(&mut self, id: usize, time: u64, address: u32) {
@@ -95,6 +100,9 @@ impl Clusters {
         end: u64,
     ) -> Option<(usize, Stop, u64)> {
         let bound = shared.wheel.next_cycle().map_or(end, |event| event.min(end));
+        if !TRACED && !XPULP && self.program.is_sample_due(TURN_WORK) {
+            self.look_behind_access(cluster, end);
+        }
         let units = &mut self.each[cluster];
         let lane = &mut self.lanes[cluster];
         let each = self.cores_each as usize;
@@ -174,6 +182,43 @@ impl Clusters {
         }
     }
 
+    /// Looks where one of a lane's cores goes on behind its access: what cores often do may be translated.
+    #[cold]
+    #[inline(never)]
+    fn look_behind_access(&mut self, cluster: usize, cycle: u64) {
+        let index = (cycle % u64::from(self.cores_each)) as usize;
+        let place = self.lanes[cluster].due[index % CORES].place & !HELD;
+        let step = self.program.micro().get(place as usize).map_or(0, |access| access.step);
+        let place = place + u32::from(step);
+        let (retired, core) = (self.retired(), &self.cores[cluster * self.cores_each as usize]);
+        let cache = &self.each[cluster].cache;
+        let port = Port { cache, near: self.near, l1_base: core.l1_base };
+        self.program.look_behind_access(port, (place, cycle), retired, &self.costs);
+    }
+
+    /// Looks at a core that has gone on from a place, likewise.
+    #[cold]
+    #[inline(never)]
+    fn look_back(&mut self, place: u32) {
+        let retired = self.retired();
+        self.program.look_back(place, retired);
+    }
+
+    /// Looks at what a core is going to do.
+    #[cold]
+    #[inline(never)]
+    fn look_ahead(&mut self, id: usize, time: u64) {
+        let core = &self.cores[id];
+        let cache = &self.each[core.cluster as usize].cache;
+        let port = Port { cache, near: self.near, l1_base: core.l1_base };
+        self.program.look_ahead(&core.model, port, time, &self.costs);
+    }
+
+    /// Counts the instructions that all cores have retired.
+    fn retired(&self) -> u64 {
+        self.cores.iter().map(|core| core.model.hart.instret).sum()
+    }
+
     /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
     pub fn advance(
         &mut self,
@@ -211,12 +256,20 @@ impl Clusters {
         id: usize,
         time: &mut u64,
     ) -> Stop {
+        let place = self.program.place(self.cores[id].model.hart.pc);
+        if !TRACED && !XPULP && self.program.is_wanted(place) {
+            self.look_ahead(id, *time);
+        }
         let core = &mut self.cores[id];
         let cache = &self.each[core.cluster as usize].cache;
         let port = Port { cache, near: self.near, l1_base: core.l1_base };
         let start = Start::of(&mut core.model, &self.program);
-        let (costs, code) = (&self.costs, &self.program);
-        go_on::<TRACED, XPULP>(core, port, costs, code, start, time, &mut self.executed)
+        let (costs, code, begun) = (&self.costs, &self.program, *time);
+        let stop = go_on::<TRACED, XPULP>(core, port, costs, code, start, time, &mut self.executed);
+        if !TRACED && !XPULP && self.program.is_sample_due(RUN_WORK + *time - begun) {
+            self.look_back(place);
+        }
+        stop
     }
 
     /// Puts a core that stopped at `time` where it waits; what only it sees it does at once, for as

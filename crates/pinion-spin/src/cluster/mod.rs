@@ -115,6 +115,14 @@ impl Cluster {
     }
 }
 
+/// Makes an empty program memory, decoded; what is executed often is translated.
+fn program(machine: &Machine) -> Code {
+    let (base, bytes) = (machine.program.base, machine.program.bytes as usize);
+    let mut program = Code::new(base, bytes, machine.extensions());
+    program.set_translated(true);
+    program
+}
+
 /// Holds all clusters, their HPUs, and what they share.
 #[derive(Clone, Debug)]
 pub struct Clusters {
@@ -175,11 +183,7 @@ impl Clusters {
                 machine.core.xpulp,
             ),
             near: NearMemory::new(machine),
-            program: Code::new(
-                machine.program.base,
-                machine.program.bytes as usize,
-                machine.extensions(),
-            ),
+            program: program(machine),
             program_port: program_port(machine),
             dma_ports: SharedPorts::new(machine),
             l2_ports: [[0; 2]; 2],

@@ -79,6 +79,16 @@ fn own_l1(machine: &Machine, address: u32) -> Option<u32> {
     (offset < machine.l1.bytes).then_some(offset)
 }
 
+/// Names how this computer executes what cores do. No result depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineCore {
+    /// What is executed often is translated to its own instructions, where Pinion is built so.
+    #[default]
+    Translated,
+    /// All of it is interpreted.
+    Interpreter,
+}
+
 impl Nic {
     /// Makes a NIC without a program: its cores are held in reset, it has as many empty contexts as
     /// the matching engine has rulesets, and every frame takes the ordinary way to the host.
@@ -298,6 +308,16 @@ impl Nic {
         let base = self.shared.machine.l2_handler.base;
         let offset = |address: u32| address.wrapping_sub(base) as usize;
         Ok(self.shared.memories.share_handler_memory(offset(window.start)..offset(window.end))?)
+    }
+
+    /// Chooses how this computer executes what the cores do.
+    pub fn set_engine_core(&mut self, engine_core: EngineCore) {
+        self.clusters.program.set_translated(engine_core == EngineCore::Translated);
+    }
+
+    /// Counts the pieces of programs that are translated now.
+    pub fn translated_blocks(&self) -> usize {
+        self.clusters.program.blocks()
     }
 
     /// Zeroes all memories, so that the next program finds nothing of the last one's; the cores are

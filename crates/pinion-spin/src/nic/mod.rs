@@ -17,7 +17,7 @@ mod setup;
 mod standstill;
 mod state;
 
-pub use control::ControlError;
+pub use control::{ControlError, EngineCore};
 pub use setup::SetupError;
 
 use pinion_host::HostMemory;

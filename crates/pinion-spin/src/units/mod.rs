@@ -17,7 +17,7 @@ use pinion_sim::{Clock, Time};
 use crate::hardware::Blocks;
 use crate::listener::Listener;
 use crate::matching::{Limits, MatchingEngine};
-use crate::{ExecutionContext, Machine, Nic, Outcome, SetupError, Totals, Traffic};
+use crate::{EngineCore, ExecutionContext, Machine, Nic, Outcome, SetupError, Totals, Traffic};
 
 use level::Level;
 use outward::Outward;
@@ -87,6 +87,11 @@ impl Units {
         if let [only] = &mut self.nics[..] {
             only.exchange(exchange);
         }
+    }
+
+    /// Chooses how this computer executes what the units' cores do.
+    pub fn set_engine_core(&mut self, engine_core: EngineCore) {
+        self.nics.iter_mut().for_each(|nic| nic.set_engine_core(engine_core));
     }
 
     /// Writes memory of the only unit by address, as host programs do; `false`: there are several, or it lies
