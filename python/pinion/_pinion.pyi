@@ -633,6 +633,7 @@ def run(
     link: str | None = None,
     link_cycles: int | None = None,
     engine: Literal["simulator", "native"] | None = None,
+    engine_core: Literal["translated", "interpreter"] | None = None,
     workers: int | None = None,
     check: bool = False,
     handlers: bool = False,
@@ -660,7 +661,9 @@ def run(
     ``pace`` says when packets arrive (``"recorded"``, ``"max"``, or a rate in bit/s such as ``"100g"``);
     ``seed`` is a generator's or a cluster's; ``link`` are faults (``"loss=1%,reorder=5%"``).
     ``check`` looks at every access of memory. Of handlers: ``engine="native"`` runs them on this
-    computer, with so many ``workers``; ``handlers`` adds a row per handler to the summary, a table of its
+    computer, with so many ``workers``; ``engine_core="interpreter"`` interprets what simulated HPUs
+    execute, instead of translating what they execute often, with the same results (of clusters, too);
+    ``handlers`` adds a row per handler to the summary, a table of its
     runs and one of HPUs; ``host_memory`` names contexts whose host memory the result has. Of a nanoservice:
     ``link_cycles`` is the link's latency, ``peer`` whether the other end acknowledges, ``start`` the
     cycle of the first request. Of nanoservices and clusters: the run ends after ``cycles``, or when no

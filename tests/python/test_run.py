@@ -49,6 +49,17 @@ def test_checked_runs_give_what_the_command_gives(command: Command) -> None:
     assert "check" in result.summary
 
 
+def test_how_hpus_are_executed_changes_no_result() -> None:
+    usual = pinion.run(ECHO, PINGS).summary
+    interpreted = pinion.run(ECHO, PINGS, engine_core="interpreter").summary
+    assert interpreted["instructions"] == usual["instructions"] > 0
+    assert interpreted["cycles"] == usual["cycles"]
+    with pytest.raises(pinion.UsageError, match="engine_core= goes with"):
+        pinion.run(EXAMPLES / "nanopu_loopback", engine_core="interpreter")
+    with pytest.raises(pinion.UsageError, match="not with engine="):
+        pinion.run(ECHO, PINGS, engine="native", engine_core="interpreter")
+
+
 def test_the_native_engine_gives_the_same_frames() -> None:
     simulated = pinion.run(ECHO, PINGS)
     native = pinion.run(ECHO, PINGS, engine="native", workers=1)

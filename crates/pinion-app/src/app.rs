@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use pinion_isa::elf::Image;
 use pinion_sim::config::Loaded;
 use pinion_spin::matching::{ContextMatch, MatchingEngine, Ruleset};
-use pinion_spin::{ExecutionContext, Handler, Machine, Units};
+use pinion_spin::{EngineCore, ExecutionContext, Handler, Machine, Units};
 
 use crate::build::{self, Built, Layout};
 use crate::error::{Error, Result};
@@ -34,6 +34,8 @@ pub struct Options {
     pub faithful: bool,
     /// Name of an ELF to run instead of building.
     pub elf: Option<PathBuf>,
+    /// How this computer executes what the NIC's cores do.
+    pub engine_core: EngineCore,
     /// How to build; `build.native` makes an application for the native engine.
     pub build: build::Options,
 }
@@ -54,6 +56,8 @@ pub struct App {
     pub is_native: bool,
     /// Whether whoever wrote it may harm this computer.
     pub is_untrusted: bool,
+    /// How this computer executes what the NIC's cores do.
+    pub engine_core: EngineCore,
     /// The contexts' initial host memory.
     pub host_images: Vec<Vec<u8>>,
 }
@@ -111,6 +115,7 @@ impl App {
             contexts,
             is_native,
             is_untrusted,
+            engine_core: options.engine_core,
             host_images,
         };
         app.engine()?;
@@ -132,6 +137,7 @@ impl App {
             Units::new(machine, &self.image, self.contexts.clone(), engine).map_err(|error| {
                 Error::part(format!("cannot load {}", self.built.elf.display()), error)
             })?;
+        nic.set_engine_core(self.engine_core);
         for (context, image) in self.contexts.iter().zip(&self.host_images) {
             let written = nic.write_host(context.host_memory_address, image);
             debug_assert!(written, "contexts' windows lie within host memory");

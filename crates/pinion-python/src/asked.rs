@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use pinion_app::Error;
 
+use pinion_spin::EngineCore;
+
 use crate::again;
 use crate::app::{App, Kind};
 use crate::packets::{Changes, Source};
@@ -28,6 +30,8 @@ pub struct Asked {
     pub workers: Option<u32>,
     /// Whether the native engine runs the handlers.
     pub is_native: bool,
+    /// How this computer executes what simulated HPUs do.
+    pub engine_core: Option<EngineCore>,
     /// Whether every access of memory is checked.
     pub checks: bool,
     /// Whether handlers are told of one by one.
@@ -44,6 +48,13 @@ pub struct Asked {
     pub threads: Option<u16>,
 }
 
+fn core_name(engine_core: EngineCore) -> String {
+    match engine_core {
+        EngineCore::Translated => "translated".to_owned(),
+        EngineCore::Interpreter => "interpreter".to_owned(),
+    }
+}
+
 impl Asked {
     /// Says the same as the command does.
     pub fn words(&self) -> Vec<String> {
@@ -52,6 +63,7 @@ impl Asked {
         let peer = self.peer.map(|acks| if acks { "ack" } else { "none" }.to_owned());
         let pairs = [
             ("--engine", self.is_native.then(|| "native".to_owned())),
+            ("--engine-core", self.engine_core.map(core_name)),
             ("--workers", number(self.workers.map(u64::from))),
             ("--pace", pace.clone()),
             ("--seed", number(*seed)),
@@ -96,6 +108,7 @@ impl Asked {
             ("link", self.changes.link.is_some(), &[Kind::Handlers, Kind::Cluster]),
             ("link_cycles", self.link_cycles.is_some(), NANO),
             ("engine", self.is_native, HANDLERS),
+            ("engine_core", self.engine_core.is_some(), &[Kind::Handlers, Kind::Cluster]),
             ("workers", self.workers.is_some(), HANDLERS),
             ("handlers", self.handlers, HANDLERS),
             ("host_memory", !self.host_memory.is_empty(), HANDLERS),
@@ -124,6 +137,11 @@ impl Asked {
             (
                 self.workers.is_some() && !self.is_native,
                 "workers= goes with engine=\"native\"; the simulated machine has HPUs (cluster.count)",
+            ),
+            (
+                self.engine_core.is_some() && (self.is_native || self.checks),
+                "engine_core= says how simulated HPUs are executed: not with engine=\"native\", nor with \
+                 check=, which looks at every instruction",
             ),
             (self.workers == Some(0), "workers=0: the native engine has at least one"),
             (

@@ -20,6 +20,8 @@ use pinion_run::nanoservice::run::{PATIENCE_CYCLES, RunOptions};
 use pinion_run::nanoservice::{self, Setup};
 use pinion_run::run::Finished;
 use pinion_sim::probe::Both;
+use pinion_spin::EngineCore;
+use pinion_translate::AVAILABLE;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -46,7 +48,7 @@ use crate::{again, errors};
 #[pyfunction]
 #[pyo3(signature = (
     app, packets=None, *, machine=None, set=None, pace=None, seed=None, link=None, link_cycles=None, engine=None,
-    workers=None, check=false, handlers=false, messages=false, queues=false, host_memory=None, peer=None,
+    engine_core=None, workers=None, check=false, handlers=false, messages=false, queues=false, host_memory=None, peer=None,
     start=None, cycles=None, patience=None, threads=None, keep=true, parquet=None, progress=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
@@ -61,6 +63,7 @@ pub fn run(
     link: Option<String>,
     link_cycles: Option<u64>,
     engine: Option<&str>,
+    engine_core: Option<&str>,
     workers: Option<u32>,
     check: bool,
     handlers: bool,
@@ -82,6 +85,7 @@ pub fn run(
         link_cycles,
         workers,
         is_native: is_native(py, engine)?,
+        engine_core: engine_core_of(py, engine_core)?,
         checks: check,
         handlers,
         messages,
@@ -96,6 +100,7 @@ pub fn run(
     };
     let mut options = app.options(machine)?;
     options.overrides.extend(overrides(set)?);
+    options.engine_core = asked.engine_core.unwrap_or_default();
     let packets = again::kept(packets)?;
     let source = Source::read(packets.as_ref())?;
     let keeps = keep && asked.parquet.is_none();
@@ -118,6 +123,23 @@ fn is_native(py: Python<'_>, engine: Option<&str>) -> PyResult<bool> {
         None | Some("simulator") => Ok(false),
         Some("native") => Ok(true),
         Some(other) => Err(errors::usage(py, &format!("engine={other}: simulator or native"))),
+    }
+}
+
+fn engine_core_of(py: Python<'_>, engine_core: Option<&str>) -> PyResult<Option<EngineCore>> {
+    match engine_core {
+        None => Ok(None),
+        Some("interpreter") => Ok(Some(EngineCore::Interpreter)),
+        Some("translated") if AVAILABLE => Ok(Some(EngineCore::Translated)),
+        Some("translated") => {
+            let why = "engine_core=\"translated\": this package was built without translation (feature \
+                       jit, on x86-64 and AArch64); interpreter is what it has";
+            Err(errors::usage(py, why))
+        }
+        Some(other) => {
+            let why = format!("engine_core={other}: translated or interpreter");
+            Err(errors::usage(py, &why))
+        }
     }
 }
 

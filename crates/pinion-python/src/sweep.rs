@@ -109,6 +109,7 @@ impl Plan {
                 subject,
                 machine: options.machine,
                 faithful: options.faithful,
+                engine_core: options.engine_core,
                 cc: options.build.cc,
                 build_dir: options.build.folder,
                 untrusted: options.build.untrusted,

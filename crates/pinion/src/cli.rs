@@ -23,6 +23,7 @@ mod why;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use pinion_spin::EngineCore;
 
 pub use bench::BenchArgs;
 pub use dap::DapArgs;
@@ -148,6 +149,48 @@ pub struct AppArgs {
     /// folder, and no native engine
     #[arg(long)]
     pub untrusted: bool,
+    /// How this computer executes what a NIC's simulated HPUs do: code that is executed often as its own
+    /// instructions, or all of it interpreted; results are the same [default: translated, where this
+    /// pinion can]
+    #[arg(
+        long,
+        value_name = "translated|interpreter",
+        value_parser = EngineCoreKind::parser()
+    )]
+    pub engine_core: Option<EngineCoreKind>,
+}
+
+/// Says how this computer executes what simulated HPUs do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum EngineCoreKind {
+    /// What is executed often as its own instructions.
+    Translated,
+    /// Instruction by instruction.
+    Interpreter,
+}
+
+impl EngineCoreKind {
+    /// Makes a parser that takes what this build can do.
+    pub fn parser() -> impl clap::builder::TypedValueParser<Value = Self> {
+        use clap::builder::TypedValueParser as _;
+        clap::builder::EnumValueParser::<Self>::new().try_map(|kind| match kind {
+            Self::Translated if !pinion_translate::AVAILABLE => Err(
+                "this pinion was built without translation (feature jit, on x86-64 and AArch64); \
+                 interpreter is what it has",
+            ),
+            kind => Ok(kind),
+        })
+    }
+
+    /// Gives what was chosen, or the default: of somebody else's program nothing becomes code of this
+    /// computer unless that is asked for.
+    pub fn of(chosen: Option<Self>, untrusted: bool) -> EngineCore {
+        match chosen {
+            Some(Self::Interpreter) => EngineCore::Interpreter,
+            None if untrusted => EngineCore::Interpreter,
+            Some(Self::Translated) | None => EngineCore::Translated,
+        }
+    }
 }
 
 /// Says what a program is compiled for.

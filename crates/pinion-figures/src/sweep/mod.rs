@@ -41,6 +41,8 @@ pub use plot::{Choice, plot};
 pub use schedule::run;
 pub use subject::{ClusterFile, Subject};
 
+use pinion_spin::EngineCore;
+
 /// Says what to sweep and how.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -50,6 +52,8 @@ pub struct Request {
     pub machine: Option<String>,
     /// Follows the RTL where that lacks or breaks what the paper describes.
     pub faithful: bool,
+    /// Says how this computer executes what NICs' cores do; no result depends on it.
+    pub engine_core: EngineCore,
     /// Chooses the compiler.
     pub cc: Option<String>,
     /// Name of the folder for programs, instead of the user's cache.

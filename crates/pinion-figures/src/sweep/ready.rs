@@ -41,6 +41,7 @@ impl Ready {
             overrides: setting.overrides.clone(),
             faithful: request.faithful,
             elf: elf.map(Path::to_owned).or_else(|| request.elf.clone()),
+            engine_core: request.engine_core,
             build: build::Options { untrusted: request.untrusted, ..build::Options::default() },
         };
         // Handlers' programs are built before, each in a place of its own.

@@ -47,6 +47,7 @@ fn request(app: &Path, journal: PathBuf, set: &[&str]) -> Request {
         subject: Subject::load(app).unwrap(),
         machine: None,
         faithful: false,
+        engine_core: EngineCore::default(),
         untrusted: false,
         cc: None,
         build_dir: None,

@@ -66,6 +66,7 @@ fn socket(input: &[u8]) -> String {
             tape: None,
         },
         machine: machine().clone(),
+        engine_core: Default::default(),
         device: "input".to_owned(),
         contexts: None,
         allowed: Allowed::default(),

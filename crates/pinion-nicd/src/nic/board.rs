@@ -12,6 +12,7 @@ use pinion_spin::{
     ContextId, Event, ExecutionContext, Hears, Interest, Machine, Nic, PacketRecord, Spin,
 };
 
+use super::Options;
 use super::debugged::count;
 use super::deed::Deed;
 use super::holder::Holder;
@@ -28,7 +29,7 @@ use pinion_observe::fault::{Explained, Fault, Nic as FaultyNic, Program};
 use pinion_observe::report::{Collector, Ears, Ending, Links, Outputs, Sink, Subject, Summary};
 use pinion_run::live::queue::Queue;
 use pinion_run::live::slices::Slices;
-use pinion_run::live::{Device, Options as LiveOptions, Outside, SLICE_PS};
+use pinion_run::live::{Device, Outside, SLICE_PS};
 use pinion_run::watch::Observer;
 
 /// Tells of so many ended handlers on standard error; all are counted, and in the log.
@@ -82,12 +83,8 @@ pub struct Board {
 
 impl Board {
     /// Opens the device and makes a NIC without a program.
-    pub fn new(
-        mut machine: Machine,
-        options: &LiveOptions,
-        outputs: &Outputs,
-        log_lines: usize,
-    ) -> Result<Self> {
+    pub fn new(asked: &Options, outputs: &Outputs) -> Result<Self> {
+        let (mut machine, options) = (asked.machine.clone(), &asked.live);
         let device = Device::open(options, false)?;
         // Handlers may wait for a host program as long as their watchdog lets them: that is no
         // sign that the NIC is stuck.
@@ -95,6 +92,7 @@ impl Board {
         let mut nic = Nic::blank(machine.clone()).map_err(|error| {
             Error::part(format!("cannot make a NIC of {}", machine.name), error)
         })?;
+        nic.set_engine_core(asked.engine_core);
         let exchange = options.tape.as_ref().map(|_| Exchange::keeping());
         nic.exchange(exchange.clone());
         let links = Links { out: LinkType::Ethernet, input: LinkType::Ethernet };
@@ -102,7 +100,7 @@ impl Board {
         let names = (0..contexts).map(|context| context.to_string()).collect();
         Ok(Self {
             nic,
-            log: Log::new(log_lines),
+            log: Log::new(asked.log_lines),
             images: Vec::new(),
             holders: BTreeMap::new(),
             seen: vec![Seen::default(); contexts as usize],

@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use pinion_spin::Machine;
+use pinion_spin::{EngineCore, Machine};
 
 use pinion_app::error::{Error, Result};
 use pinion_observe::profile::Profile;
@@ -81,6 +81,8 @@ pub struct Options {
     pub live: LiveOptions,
     /// The machine.
     pub machine: Machine,
+    /// How this computer executes what its cores do.
+    pub engine_core: EngineCore,
     /// Name of the device.
     pub device: String,
     /// Number of the contexts that handler memory is shared among; `None`: as many as there are.
@@ -113,7 +115,7 @@ struct Peer {
 pub fn run(options: &Options, outputs: &Outputs, observer: &mut dyn Observer) -> Result<Summary> {
     let setting = check(options)?;
     let door = Door::open(&options.device, options.allowed.clone())?;
-    let board = Board::new(options.machine.clone(), &options.live, outputs, options.log_lines)?;
+    let board = Board::new(options, outputs)?;
     let (peers, debugged) = (BTreeMap::new(), Debugged::default());
     let mut house = House { board, setting, door, peers, next_peer: 0, debugged };
     let observer = &mut Limited::new(observer);

@@ -31,7 +31,7 @@ pub fn replay(
     let mut options = options.clone();
     (options.live.wire, options.live.bound) = (WireName::Nowhere, PATIENCE);
     let setting = check(&options)?;
-    let mut board = Board::new(options.machine, &options.live, outputs, options.log_lines)?;
+    let mut board = Board::new(&options, outputs)?;
     board.follow(Script::open(folder)?);
     let (observer, start) = (&mut Limited::new(observer), Instant::now());
     while observer.goes_on(&Progress::live(board.now(), start)) && board.slices.stuck.is_none() {

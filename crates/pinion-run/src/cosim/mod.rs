@@ -278,6 +278,7 @@ fn build(app: &App, contexts: Vec<ExecutionContext>, engine: MatchingEngine) -> 
     }
     let failed = |error| Error::part(format!("cannot load {}", app.built.elf.display()), error);
     let mut nic = Nic::new(machine, &app.image, contexts, engine).map_err(failed)?;
+    nic.set_engine_core(app.engine_core);
     for (context, image) in app.contexts.iter().zip(&app.host_images) {
         if !nic.write_host(context.host_memory_address, image) {
             return Err(Error::program(&app.built.elf, "its host memory does not fit"));

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::EngineCoreKind;
+
 /// What `pinion bench --help` says at its end.
 const NOTES: &str = "\
 All times are processor time, of the fastest of several runs on one thread, building the machine
@@ -26,6 +28,17 @@ pub struct BenchArgs {
     /// Processor time to spend on each application and machine
     #[arg(long, value_name = "SECONDS", default_value_t = 0.3)]
     pub seconds: f64,
+    /// Measure packet handlers, and the loops, with both engine cores beside each other: translated and
+    /// interpreter, as of pinion run --engine-core
+    #[arg(long, conflicts_with = "engine_core")]
+    pub engine_cores: bool,
+    /// How this computer executes what simulated HPUs do [default: translated, where this pinion can]
+    #[arg(
+        long,
+        value_name = "translated|interpreter",
+        value_parser = EngineCoreKind::parser()
+    )]
+    pub engine_core: Option<EngineCoreKind>,
     /// Write the numbers as JSON; `-` is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,

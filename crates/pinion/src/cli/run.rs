@@ -173,8 +173,8 @@ pub struct RunArgs {
 }
 
 /// Options that choose what runs handlers.
-pub const ENGINE: [&str; 6] =
-    ["--engine", "--workers", "--hardware", "--compare", "--waves", "--ports"];
+pub const ENGINE: [&str; 7] =
+    ["--engine", "--engine-core", "--workers", "--hardware", "--compare", "--waves", "--ports"];
 
 /// Options that go with nanoservices, and with clusters where they are said to.
 pub const SERVICE: [&str; 6] =
@@ -215,6 +215,7 @@ impl RunArgs {
         let (service, cluster, report) = (&self.service, &self.cluster, &self.report);
         match option {
             "--engine" => self.engine.engine != EngineKind::Simulator,
+            "--engine-core" => self.app.engine_core.is_some(),
             "--workers" => self.engine.workers.is_some(),
             "--hardware" => !self.engine.hardware.is_empty(),
             "--compare" => self.engine.compare,
@@ -287,6 +288,7 @@ mod tests {
             let arg = arg.unwrap_or_else(|| panic!("{option} is no option of pinion run"));
             let value = match *option {
                 "--engine" => "native",
+                "--engine-core" => "interpreter",
                 "--peer" => "ack",
                 "--build-type" => "debug",
                 _ => "1",

@@ -2,6 +2,7 @@
 //! that it fits, beside the RTL, and the same loops on QEMU and Spike where they are installed.
 
 mod against;
+mod engine_cores;
 mod host;
 #[cfg(unix)]
 mod loops;
@@ -16,11 +17,12 @@ use pinion::error::{Error, Result};
 use pinion::machine::{self, Kind};
 use pinion::sweep::Subject;
 use pinion::{assets, cluster};
+use pinion_spin::EngineCore;
 use serde::Serialize;
 use serde_json::json;
 
 use super::{Status, interrupt};
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, EngineCoreKind};
 use crate::output;
 use row::{Ran, Row};
 
@@ -42,15 +44,24 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
         return Err(Error::Usage(format!("--seconds {}: give a time above 0", args.seconds)));
     }
     let before = args.against.as_deref().map(against::read).transpose()?;
-    let (mut rows, mut left_out) = (Vec::new(), Vec::new());
+    engine_cores::check(args.engine_cores)?;
+    let (mut rows, mut left_out, mut interpreted) = (Vec::new(), Vec::new(), Vec::new());
     for app in apps(args)? {
         let subject = Subject::load(&app)?;
         for machine in machines(args, &subject) {
             if interrupt::happened() {
                 return Ok(Status::Interrupted);
             }
-            match measure(name(&app), &subject, machine.as_deref(), args.seconds) {
-                Ok(row) => rows.push(row),
+            let measured = |engine_core| {
+                measure(name(&app), &subject, machine.as_deref(), args.seconds, engine_core)
+            };
+            match measured(EngineCoreKind::of(args.engine_core, false)) {
+                Ok(row) => {
+                    if args.engine_cores && matches!(subject, Subject::Handlers(_)) {
+                        interpreted.push(measured(EngineCore::Interpreter)?);
+                    }
+                    rows.push(row);
+                }
                 Err(why) => left_out.push(LeftOut {
                     app: name(&app),
                     machine: machine.unwrap_or_else(|| OWN.to_owned()),
@@ -60,7 +71,10 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
         }
     }
     #[cfg(unix)]
-    let loops = if args.apps.is_empty() { loops::measure()? } else { loops::Loops::default() };
+    let loops = match args.apps.is_empty() {
+        true => loops::measure(EngineCoreKind::of(args.engine_core, false), args.engine_cores)?,
+        false => loops::Loops::default(),
+    };
     #[cfg(unix)]
     let (told, of_loops) = (loops.to_json(), loops.table(args.markdown));
     #[cfg(not(unix))]
@@ -72,10 +86,12 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
         "computer": host::describe(),
         "rtl_cycles_per_second": RTL_CYCLES_PER_SECOND,
         "rows": rows,
+        "interpreted": interpreted,
         "left_out": left_out,
         "loops": told,
     });
     let mut text = tables::whole(&document, &rows, &left_out, &of_loops, args.markdown);
+    text.push_str(&engine_cores::table(&rows, &interpreted, args.markdown));
     if let Some(before) = &before {
         text.push_str(&against::table(before, &document, args.markdown));
     }
@@ -122,8 +138,14 @@ fn name(app: &Path) -> String {
 }
 
 /// Measures an application on a machine: runs it until the runs together have taken so long.
-fn measure(app: String, subject: &Subject, machine: Option<&str>, seconds: f64) -> Result<Row> {
-    let (kind, mut once) = runs::prepare(subject, machine, seconds)?;
+fn measure(
+    app: String,
+    subject: &Subject,
+    machine: Option<&str>,
+    seconds: f64,
+    engine_core: EngineCore,
+) -> Result<Row> {
+    let (kind, mut once) = runs::prepare(subject, machine, seconds, engine_core)?;
     let mut best: Option<Ran> = None;
     let (mut spent, mut runs) = (0.0, 0);
     while spent < seconds && !interrupt::happened() {

@@ -12,11 +12,12 @@ use pinion::error::{Error, Result};
 use pinion::nanoservice::Setup;
 use pinion::service::{AnyApp, Service};
 
-use super::Status;
-use crate::cli::{AppArgs, BuildArgs, BuildKind};
+use super::{Status, engine};
+use crate::cli::{AppArgs, BuildArgs, BuildKind, EngineCoreKind};
 use crate::output;
 
 pub fn run(args: &BuildArgs) -> Result<Status> {
+    engine::refuse_core(&args.app, "nothing is run here")?;
     let mut options = options(&args.app);
     options.build.out = args.out.clone();
     options.build.force = args.force;
@@ -93,6 +94,7 @@ pub fn options(args: &AppArgs) -> Options {
         machine: args.machine.clone(),
         overrides: args.set.clone(),
         faithful: args.faithful,
+        engine_core: EngineCoreKind::of(args.engine_core, args.untrusted),
         ..Options::default()
     };
     options.build.cc = args.cc.clone();

@@ -123,6 +123,7 @@ pub fn prepare(args: &DebugArgs, recording: Option<Recording>) -> Result<Launche
 fn choose(args: &DebugArgs) -> Result<Box<dyn FnOnce() -> Result<Subject> + '_>> {
     let with = "with `pinion run`: a debugged run goes back and forth and has no end to sum up";
     DEBUG_REFUSES[1..].iter().try_for_each(|options| look::refuse(&args.run, options, with))?;
+    engine::refuse_core(&args.run.app, engine::INTERPRETED)?;
     if let Some(file) = pinion::cluster::locate(&args.run.app.app) {
         return Ok(Box::new(move || of_cluster(args, &file)));
     }

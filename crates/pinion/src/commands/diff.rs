@@ -37,6 +37,7 @@ pub fn run(args: &DiffArgs) -> Result<Status> {
     keep_files_apart(&args.run, &[])?;
     let with = "with `pinion run`: what differs is shown as text, and written by --json";
     PROFILE_REFUSES[1..].iter().try_for_each(|options| look::refuse(&args.run, options, with))?;
+    engine::refuse_core(&args.run.app, engine::INTERPRETED)?;
     engine::refuse(&args.run.engine, "runs of the simulated machine are compared")?;
     let mut both = [args.run.clone(), args.run.clone()];
     both[1].app.app = args.other.clone().unwrap_or_else(|| args.run.app.app.clone());

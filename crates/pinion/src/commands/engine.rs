@@ -1,13 +1,14 @@
-//! `--engine` and `--workers`: what runs the handlers.
+//! `--engine`, `--engine-core` and `--workers`: what runs the handlers.
 
 use pinion::Error;
 use pinion::app::Options;
+use pinion::cluster::{Group, Plan, Target};
 use pinion::error::Result;
 use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
 
 use super::look;
-use crate::cli::{EngineArgs, EngineKind, RunArgs};
+use crate::cli::{AppArgs, EngineArgs, EngineKind, RunArgs};
 
 /// Chooses the engine: gives the native engine's workers, or `None` for the simulator, after checking
 /// that the other options go with it.
@@ -82,6 +83,39 @@ pub fn refuse(args: &EngineArgs, what: &str) -> Result<()> {
     refuse_hardware(args, what)?;
     refuse_native(args, what)
 }
+
+/// Refuses `--engine-core` where nothing depends on it.
+pub fn refuse_core(args: &AppArgs, what: &str) -> Result<()> {
+    match args.engine_core {
+        None => Ok(()),
+        Some(_) => Err(Error::Usage(format!(
+            "--engine-core says how the HPUs of a simulated sPIN NIC are executed in a run; {what}"
+        ))),
+    }
+}
+
+/// Refuses it for an application that is a nanoservice; a cluster's nodes are not known yet.
+pub fn refuse_core_of_service(args: &AppArgs) -> Result<()> {
+    if args.engine_core.is_none() || pinion::cluster::locate(&args.app).is_some() {
+        return Ok(());
+    }
+    match pinion::manifest::load(&args.app)?.nanoservice() {
+        None => Ok(()),
+        Some(_) => refuse_core(args, "a nanoservice's harts are executed in one way alone"),
+    }
+}
+
+/// Refuses it for a cluster without such a NIC.
+pub fn refuse_core_of_cluster(args: &AppArgs, plan: &Plan) -> Result<()> {
+    let is_nic = |group: &Group| matches!(group.target, Target::Handlers { .. });
+    match plan.groups.iter().any(is_nic) {
+        true => Ok(()),
+        false => refuse_core(args, "no node of this cluster is one"),
+    }
+}
+
+/// Says why what looks at every instruction refuses `--engine-core`.
+pub const INTERPRETED: &str = "every instruction is looked at here, and all are interpreted";
 
 /// Refuses the native engine where there are no packet handlers.
 pub fn refuse_native(args: &EngineArgs, what: &str) -> Result<()> {

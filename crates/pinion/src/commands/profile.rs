@@ -37,6 +37,7 @@ pub fn run(args: &ProfileArgs) -> Result<Status> {
     ];
     keep_files_apart(&args.run, &files)?;
     refuse(args)?;
+    engine::refuse_core(&args.run.app, engine::INTERPRETED)?;
     if let Some(file) = cluster::locate(&args.run.app.app) {
         return profile_node(args, &file);
     }

@@ -37,6 +37,10 @@ pub fn run(args: &RunArgs) -> Result<Status> {
 /// Does the same, and keeps what is run and what comes of it.
 pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     keep_files_apart(args, &[("--html", args.html.as_ref())])?;
+    engine::refuse_core_of_service(&args.app)?;
+    if args.check {
+        engine::refuse_core(&args.app, engine::INTERPRETED)?;
+    }
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
         engine::refuse_hardware(&args.engine, "a cluster has several nodes")?;
         return cluster::run(args, &file, keep);
@@ -63,6 +67,9 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
         engine::refuse(&args.engine, "--record keeps a run that is the same each time")?;
     }
     let workers = engine::choose(&args.engine, &manifest, &mut options)?;
+    if workers.is_some() {
+        engine::refuse_core(&args.app, "--engine native has none")?;
+    }
     if workers.is_some() && args.pace.is_some() {
         return Err(Error::Usage(
             "--pace: the native engine takes packets as fast as it can".to_owned(),

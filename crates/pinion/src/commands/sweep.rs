@@ -12,8 +12,8 @@ use pinion::error::{Error, Result};
 use pinion::report::write_whole;
 use pinion::sweep::{self, Choice, Effort, Observer, Outcome, Progress, Request, Subject};
 
-use super::{Status, interrupt};
-use crate::cli::{BuildKind, SweepArgs};
+use super::{Status, engine, interrupt};
+use crate::cli::{BuildKind, EngineCoreKind, SweepArgs};
 use crate::output;
 
 /// The length of the bar in steps.
@@ -24,6 +24,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         let why = "--build-type debug goes with one run: its cycles are none to compare";
         return Err(Error::Usage(why.to_owned()));
     }
+    engine::refuse_core_of_service(&args.app)?;
     let subject = Subject::load(&args.app.app)?;
     let files = Files::new(&args.out, subject.name());
     let jobs = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -31,6 +32,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         subject,
         machine: args.app.machine.clone(),
         faithful: args.app.faithful,
+        engine_core: EngineCoreKind::of(args.app.engine_core, args.app.untrusted),
         untrusted: args.app.untrusted,
         cc: args.app.cc.clone(),
         build_dir: args.app.build_dir.clone(),

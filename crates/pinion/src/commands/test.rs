@@ -9,11 +9,12 @@ use pinion::report::write_whole;
 
 use super::look::Quiet;
 use super::run::Watch;
-use super::{Status, build, files};
+use super::{Status, build, engine, files};
 use crate::cli::TestArgs;
 use crate::output;
 
 pub fn run(args: &TestArgs) -> Result<Status> {
+    engine::refuse_core_of_service(&args.app)?;
     let outputs = [("--junit", &args.junit), ("--lcov", &args.lcov), ("--json", &args.json)];
     let outputs: Vec<_> =
         outputs.into_iter().filter_map(|(option, file)| Some((option, file.clone()?))).collect();

@@ -39,6 +39,7 @@ pub fn run(args: &TraceArgs) -> Result<Status> {
         let why = "--json - and the trace would both go to standard output: add --out FILE";
         return Err(Error::Usage(why.to_owned()));
     }
+    engine::refuse_core(&args.run.app, engine::INTERPRETED)?;
     if let Some(file) = pinion::cluster::locate(&args.run.app.app) {
         return cluster::trace(args, &file);
     }

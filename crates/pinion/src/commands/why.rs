@@ -126,6 +126,7 @@ enum Answered {
 
 impl Question<'_> {
     fn ask(&self) -> Result<Answered> {
+        engine::refuse_core(&self.run.app, engine::INTERPRETED)?;
         if let Some(file) = cluster::locate(&self.run.app.app) {
             let with = "with `pinion run`: why tells of one packet, message or request";
             look::refuse(self.run, &["--pcap", "--queue", "--histogram", "--curve"], with)?;

@@ -23,6 +23,7 @@ use pinion_isa::elf::Image;
 use pinion_nanopu::event::Deaf;
 use pinion_nanopu::machine::node::Machine;
 use pinion_nanopu::node::{Node, Progress};
+use pinion_spin::EngineCore;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -94,8 +95,8 @@ impl Loops {
     }
 }
 
-/// Measures the loops.
-pub fn measure() -> Result<Loops> {
+/// Measures the loops, on HPUs with an engine core, or with both if that is wanted.
+pub fn measure(engine_core: EngineCore, engine_cores: bool) -> Result<Loops> {
     let mut loops = Loops::default();
     let Some(gcc) = find_gcc(&Sdk::find(Part::Nanoservices)?) else {
         let why = "the loops: they need riscv64-unknown-elf-gcc (`pinion doctor`)";
@@ -105,16 +106,26 @@ pub fn measure() -> Result<Loops> {
     let folder = std::env::temp_dir().join(format!("pinion-bench-{}", std::process::id()));
     let failed = |error: std::io::Error| Error::Usage(format!("{}: {error}", folder.display()));
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    let measured = all(&gcc.command, &folder, &mut loops);
+    let measured = all(&gcc.command, &folder, &mut loops, (engine_core, engine_cores));
     std::fs::remove_dir_all(&folder).map_err(failed)?;
     measured.map(|()| loops)
 }
 
-fn all(gcc: &[String], folder: &Path, loops: &mut Loops) -> Result<()> {
+fn all(
+    gcc: &[String],
+    folder: &Path,
+    loops: &mut Loops,
+    (engine_core, engine_cores): (EngineCore, bool),
+) -> Result<()> {
     let absent = OTHERS.iter().filter(|(other, ..)| on_path(other).is_none());
     loops.left_out.extend(absent.map(|(other, ..)| format!("{other}, which is not installed")));
     for one in &programs::LOOPS {
-        loops.add(one.name, "pinion, 32 HPUs of pspin", on_hpus(one, folder)?);
+        let handlers = on_hpus(one, folder, engine_core)?;
+        loops.add(one.name, "pinion, 32 HPUs of pspin", handlers);
+        if engine_cores {
+            let handlers = on_hpus(one, folder, EngineCore::Interpreter)?;
+            loops.add(one.name, "pinion, 32 HPUs of pspin, interpreter", handlers);
+        }
         let ours = on_a_hart(&programs::compile(gcc, folder, one, Target::Bare64, TURNS)?)?;
         loops.add(one.name, "pinion, a hart of nanopu", ours);
         for (other, options, target) in OTHERS {
@@ -144,10 +155,10 @@ fn all(gcc: &[String], folder: &Path, loops: &mut Loops) -> Result<()> {
 }
 
 /// Runs a loop on every HPU of a NIC; gives instructions and processor time.
-fn on_hpus(one: &Loop, folder: &Path) -> Result<(u64, f64)> {
+fn on_hpus(one: &Loop, folder: &Path, engine_core: EngineCore) -> Result<(u64, f64)> {
     let folder = programs::handlers(folder, one, TURNS_ON_HPUS)?;
     let overrides = vec!["protection.watchdog=false".to_owned()];
-    let options = Options { overrides, ..Options::default() };
+    let options = Options { overrides, engine_core, ..Options::default() };
     let app = App::load(&folder, &options)?;
     let spec = format!("udp,size=64,count={HPUS},messages={HPUS}");
     let packets = Packets::generate(&spec, None, None)?;

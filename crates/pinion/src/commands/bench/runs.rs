@@ -21,6 +21,7 @@ use pinion::traffic::{self, Packets};
 use pinion::watch::Unobserved;
 use pinion_nanopu::event::Deaf;
 use pinion_net::fabric::Alone;
+use pinion_spin::EngineCore;
 
 use super::host::{Instructions, processor_seconds};
 use super::row::Ran;
@@ -40,8 +41,10 @@ pub fn prepare(
     subject: &Subject,
     machine: Option<&str>,
     seconds: f64,
+    engine_core: EngineCore,
 ) -> Result<(&'static str, Once)> {
-    let options = Options { machine: machine.map(str::to_owned), ..Options::default() };
+    let machine_name = machine.map(str::to_owned);
+    let options = Options { machine: machine_name, engine_core, ..Options::default() };
     Ok(match subject {
         Subject::Cluster(cluster) => ("cluster", of_cluster(&cluster.path, &options)?),
         Subject::Nanoservice(manifest) => {
