@@ -397,6 +397,7 @@ mod tests {
             division: super::super::section::Division::LeadingZeros,
             div_base_cycles: 3,
             csr_cycles: 2,
+            csr_status_cycles: 4,
             trap_cycles: 4,
             mret_cycles: 4,
         };
