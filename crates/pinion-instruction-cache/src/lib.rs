@@ -311,6 +311,7 @@ impl InstructionCache {
         while let Some((asked, accepted)) = port.take_accepted(self.cluster, by) {
             let turn = asked - 1;
             let written = accepted + self.accepted_to_written;
+            self.last_ready = self.last_ready.max(written + 1);
             for entry in self.entries.iter_mut().filter(|entry| entry.turn == turn) {
                 (entry.written, entry.again) = (written.min(entry.written), written);
             }
@@ -415,6 +416,19 @@ impl HeldLines for InstructionCache {
         [before.min(most), behind.min(most)]
     }
 
+    #[inline]
+    fn is_settled(&self, now: u64) -> bool {
+        self.last_ready <= now
+    }
+
+    #[inline]
+    fn gives(&self, line: u32, from: u64) -> Option<u64> {
+        let has = |index: usize| self.entries[index].written <= from;
+        let is_there =
+            self.on_from <= from && self.requests.is_empty() && self.find(line).is_some_and(has);
+        is_there.then_some(from + HIT_CYCLES)
+    }
+
     #[inline(always)]
     fn changes(&self) -> u64 {
         self.changes
@@ -430,6 +444,14 @@ impl HeldLines for InstructionPort<'_> {
     #[inline(always)]
     fn has(&self, line: u32, now: u64) -> bool {
         self.cache.has(line, now)
+    }
+
+    fn is_settled(&self, now: u64) -> bool {
+        self.cache.is_settled(now)
+    }
+
+    fn gives(&self, line: u32, from: u64) -> Option<u64> {
+        self.cache.gives(line, from)
     }
 
     fn changes(&self) -> u64 {

@@ -118,6 +118,12 @@ impl<E: Copy> Wheel<E> {
         let at = cycle.max(self.now);
         self.len += 1;
         self.next = self.next.min(at);
+        self.put(at, event);
+    }
+
+    /// Puts an event where its cycle's are.
+    #[inline]
+    fn put(&mut self, at: u64, event: E) {
         if at - self.now < SLOTS as u64 {
             self.place(at, event);
         } else {
@@ -158,12 +164,39 @@ impl<E: Copy> Wheel<E> {
             return None;
         }
         if self.next != self.now {
-            self.now = self.next;
-            if self.far_next - self.now < SLOTS as u64 {
-                self.bring_near();
-            }
+            self.arrive(self.next);
         }
         self.pop_due().map(|event| (self.now, event))
+    }
+
+    /// Moves events on, one after the other as they are due, to the later cycles that `to` gives for them,
+    /// up to the first that it gives none for or that is due after `until`.
+    #[inline]
+    pub fn move_on(&mut self, until: u64, mut to: impl FnMut(&E) -> Option<u64>) {
+        while self.next <= until && self.next.wrapping_sub(self.now) < SLOTS as u64 {
+            let now = self.next;
+            let index = (now & MASK) as usize;
+            let first = self.slots[index].popped;
+            let mut moved = first;
+            while let Some(&event) = self.slots[index].events.get(moved)
+                && let Some(cycle) = to(&event)
+            {
+                if moved == first {
+                    self.arrive(now);
+                }
+                moved += 1;
+                self.put(cycle.max(now + 1), event);
+            }
+            if moved == first {
+                return;
+            }
+            let slot = &mut self.slots[index];
+            slot.popped = moved;
+            if moved < slot.events.len() {
+                return;
+            }
+            self.empty(index);
+        }
     }
 
     /// Takes the next event if it is due in the current cycle.
@@ -178,15 +211,31 @@ impl<E: Copy> Wheel<E> {
         slot.popped += 1;
         self.len -= 1;
         if slot.popped == slot.events.len() {
-            slot.events.clear();
-            slot.popped = 0;
-            self.occupied &= !(1 << index);
-            // The current slot is empty, and what is far is later than what is near.
-            let behind = self.occupied.rotate_right(index as u32).trailing_zeros();
-            let near = self.now + u64::from(behind);
-            self.next = if self.occupied == 0 { self.far_next } else { near };
+            self.empty(index);
         }
         Some(event)
+    }
+
+    /// Lets time go on to the next event's cycle.
+    #[inline]
+    fn arrive(&mut self, cycle: u64) {
+        self.now = cycle;
+        if self.far_next - self.now < SLOTS as u64 {
+            self.bring_near();
+        }
+    }
+
+    /// Empties the current slot, whose events have all been taken, and looks for the next one.
+    #[inline]
+    fn empty(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.events.clear();
+        slot.popped = 0;
+        self.occupied &= !(1 << index);
+        // The current slot is empty, and what is far is later than what is near.
+        let behind = self.occupied.rotate_right(index as u32).trailing_zeros();
+        let near = self.now + u64::from(behind);
+        self.next = if self.occupied == 0 { self.far_next } else { near };
     }
 
     /// Takes what is near now out of the heap. Its slots have just become near, so that nothing was
@@ -229,6 +278,47 @@ mod tests {
         assert_eq!(order[..7], expected);
         assert_eq!(order[7], (100_000, 'd'));
         assert!(wheel.is_empty());
+    }
+
+    /// Events that are moved on come as if each had been taken out and pushed again.
+    #[test]
+    fn moves_on_as_if_each_was_pushed_again() {
+        let mut random = Xorshift64::new(3);
+        let (mut moving, mut pushed) = (Wheel::new(), Wheel::new());
+        for event in 0..40_u64 {
+            let cycle = random.draw() % 90;
+            moving.push(cycle, event);
+            pushed.push(cycle, event);
+        }
+        for round in 0..2_000 {
+            let until = pushed.now() + random.draw() % 20;
+            // Some stay for who takes events out.
+            let to = |event: &u64, now: u64| {
+                let kept = (now + event).is_multiple_of(13);
+                (!kept).then_some(
+                    now + 1 + (now * 7 + event) % if event.is_multiple_of(5) { 90 } else { 9 },
+                )
+            };
+            let mut due = moving.next_cycle();
+            moving.move_on(until, |event| {
+                due = pushed.next_cycle();
+                let to = to(event, due?)?;
+                let (_, other) = pushed.pop_until(until)?;
+                assert_eq!(*event, other, "round {round}");
+                pushed.push(to, other);
+                Some(to)
+            });
+            assert_eq!(moving.next_cycle(), pushed.next_cycle(), "round {round}");
+            assert_eq!(moving.len(), pushed.len());
+            let next = moving.pop_until(until);
+            assert_eq!(next, pushed.pop_until(until), "round {round}");
+            if let Some((now, event)) = next {
+                let cycle = now + random.draw() % 100;
+                moving.push(cycle, event);
+                pushed.push(cycle, event);
+            }
+        }
+        assert!(pushed.now() > 4_000, "{}", pushed.now());
     }
 
     #[test]

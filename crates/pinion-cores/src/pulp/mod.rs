@@ -16,17 +16,19 @@ pub mod code;
 pub mod costs;
 pub mod lean;
 mod micro_op;
+pub mod onward;
 pub mod prefetch_buffer;
 pub mod run_ahead;
 pub mod section;
 mod stalls;
 mod translated;
+mod turn;
 
 use pinion_isa::{Class, Hart, HartConfig, Instruction};
 
 pub use costs::Costs;
 use costs::REGISTER_BITS;
-use prefetch_buffer::PrefetchBuffer;
+use prefetch_buffer::{Arrival, PrefetchBuffer};
 pub use stalls::Stalls;
 
 /// Stands for no register.
@@ -74,6 +76,22 @@ impl Core {
         let loops = self.hart.loop_back(pc);
         self.jumped |= loops;
         loops
+    }
+
+    /// Says how the core comes to its next instruction, which leaves the decode stage at `time` if nothing
+    /// is in its way.
+    #[inline]
+    pub const fn arrival(&self, time: u64) -> Arrival {
+        Arrival { pc: self.hart.pc, time, left: self.left, jumped: self.jumped }
+    }
+
+    /// Notes that an instruction to which it came at `time` was fetched, and executes later or at once.
+    #[inline]
+    pub const fn fetched(&mut self, time: u64, executes: u64) {
+        if executes > time {
+            self.stalls.fetch += executes - time;
+            self.loaded = NO_REGISTER; // what was loaded came meanwhile
+        }
     }
 
     /// Gives the address that a memory instruction accesses. Always inlined: called, it costs

@@ -22,7 +22,7 @@ const JUMP_CYCLES: u64 = 2;
 const NO_LINE: u32 = u32::MAX;
 
 /// Holds a core's line and its request for the next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrefetchBuffer {
     /// First address that executes without a look at the buffer.
     start: u32,
@@ -48,7 +48,7 @@ pub struct PrefetchBuffer {
 }
 
 /// Remembers what a core came to, and what it asked for there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     arrival: Arrival,
     /// The last line it asked for; `None`: it waits for what was asked ahead.
@@ -56,14 +56,14 @@ struct Held {
 }
 
 /// Lines in sequence that a cache has, as it was after so many changes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     reach: Reach,
     changes: u64,
 }
 
 /// Says what executes without a look at the buffer, by [place](DecodedProgram::place).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reach {
     /// The first of it.
     pub first: u32,
@@ -92,7 +92,7 @@ const NO_RUN: Run = Run { reach: Reach { first: 0, end: 0 }, changes: u64::MAX }
 const RUN_LINES: u32 = 32;
 
 /// Says how a core came to an instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The instruction's address.
     pub pc: u32,
@@ -102,6 +102,56 @@ pub struct Arrival {
     pub left: u64,
     /// Whether the core jumped here.
     pub jumped: bool,
+}
+
+/// A cache that is asked only for what it gives without a change.
+struct Unnoticed<'a, C> {
+    cache: &'a C,
+    /// Whether it was not asked for anything else.
+    is_unnoticed: bool,
+}
+
+impl<C: HeldLines> HeldLines for Unnoticed<'_, C> {
+    fn line_shift(&self) -> u32 {
+        self.cache.line_shift()
+    }
+
+    fn has(&self, line: u32, now: u64) -> bool {
+        self.cache.has(line, now)
+    }
+
+    fn gives(&self, line: u32, from: u64) -> Option<u64> {
+        self.cache.gives(line, from)
+    }
+
+    fn is_settled(&self, now: u64) -> bool {
+        self.cache.is_settled(now)
+    }
+
+    fn changes(&self) -> u64 {
+        self.cache.changes()
+    }
+}
+
+impl<C: HeldLines> InstructionPort for Unnoticed<'_, C> {
+    fn keeps(&self, _: u64) -> bool {
+        true // one that does not has no lines
+    }
+
+    fn request(&mut self, line: u32, now: u64) -> Answer {
+        self.cache.gives(line, now).map_or_else(
+            || {
+                self.is_unnoticed = false;
+                Answer::Later(now)
+            },
+            Answer::Data,
+        )
+    }
+
+    fn serve(&mut self) -> Result<u64, u64> {
+        self.is_unnoticed = false;
+        Ok(0)
+    }
 }
 
 impl Default for PrefetchBuffer {
@@ -251,6 +301,17 @@ impl PrefetchBuffer {
         Ok(time)
     }
 
+    /// Says whether [`Self::look_ahead`] may ask the cache for something.
+    pub fn looks_ahead(&self, behind: &Arrival, cache: &impl HeldLines) -> bool {
+        let is_here = self.line() == behind.pc >> cache.line_shift();
+        is_here && self.later.is_none() && !self.covers(behind.pc)
+    }
+
+    /// Says whether it waits for a line that it has asked for.
+    pub fn is_waiting(&self) -> bool {
+        self.later.is_some()
+    }
+
     /// Lets the instruction behind one that waits come to the decode stage, and ask for the next line
     /// if it is time: it does so while the core waits, if its own line is here.
     pub fn look_ahead(
@@ -259,8 +320,7 @@ impl PrefetchBuffer {
         program: &DecodedProgram<u32>,
         cache: &mut impl InstructionPort,
     ) {
-        let is_here = self.line() == behind.pc >> cache.line_shift();
-        if !is_here || self.later.is_some() || self.covers(behind.pc) {
+        if !self.looks_ahead(behind, cache) {
             return;
         }
         (self.line, self.entered, self.run) = (self.line(), false, NO_RUN);
@@ -277,6 +337,42 @@ impl PrefetchBuffer {
             Err(again) => self.later = Some(again),
         }
         self.later
+    }
+
+    /// Fetches the instruction a core arrives at like [`Self::fetch`], if the cache notices nothing; `None`:
+    /// it would, and nothing is done.
+    #[inline]
+    pub fn fetch_unnoticed(
+        &mut self,
+        arrival: &Arrival,
+        program: &DecodedProgram<u32>,
+        cache: &impl HeldLines,
+    ) -> Option<u64> {
+        if self.later.is_some() || self.held.is_some() {
+            return None;
+        }
+        // What nearly always is noticed: a line that is not there, or the next one, asked for ahead.
+        let line_bytes = 1 << cache.line_shift();
+        let line = arrival.pc >> cache.line_shift();
+        let asks_ahead = arrival.pc % line_bytes + 2 * WORD_BYTES >= line_bytes;
+        if !cache.has(line, arrival.time) || asks_ahead && !cache.has(line + 1, arrival.time) {
+            return None;
+        }
+        let before = self.clone();
+        let mut port = Unnoticed { cache, is_unnoticed: true };
+        let fetched = self.fetch(arrival, program, &mut port);
+        if let Ok(time) = fetched
+            && port.is_unnoticed
+        {
+            return Some(time);
+        }
+        *self = before;
+        None
+    }
+
+    /// Goes some cycles on in time.
+    pub(super) fn go_on(&mut self, cycles: u64) {
+        self.data_at += cycles;
     }
 
     /// Asks for a line that a core needs where it arrived.

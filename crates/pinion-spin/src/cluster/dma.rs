@@ -443,6 +443,7 @@ impl Clusters {
             }
         }
         if let Place::Program(_) = to {
+            self.take_all_back();
             self.program.invalidate(transfer.to, u64::from(transfer.bytes));
         }
     }

@@ -232,7 +232,7 @@ mod tests {
                 atomics[core] = access.2;
                 lane.enter(core, access.0, (access.1, 0), &banks);
             }
-            if random.draw() % 20 == 0 {
+            if random.draw().is_multiple_of(20) {
                 // Somebody leaves, whatever it waits for, and comes again.
                 let who = random.draw() as usize % EACH;
                 lane.leave(who);
@@ -264,7 +264,7 @@ mod tests {
         loop {
             list.sort_unstable();
             if list[0].0 > cycle {
-                if random.draw() % 20 == 0 {
+                if random.draw().is_multiple_of(20) {
                     let who = random.draw() as usize % EACH;
                     let at = list.iter().position(|one| one.2 == who).expect("all are there");
                     let address = list.remove(at).3;

@@ -219,16 +219,17 @@ impl Clusters {
         self.cores.iter().map(|core| core.model.hart.instret).sum()
     }
 
-    /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
+    /// Lets a core run ahead from `time` until it touches something; puts it where it waits. Gives the
+    /// cycle of its turn if that is for what all see.
     pub fn advance(
         &mut self,
         shared: &mut Shared,
         id: usize,
         mut time: u64,
         listener: &mut dyn Listener,
-    ) {
+    ) -> Option<u64> {
         let stop = self.go_ahead(shared, id, &mut time, listener);
-        self.stopped(shared, id, stop, time, listener);
+        self.stopped(shared, id, stop, time, listener)
     }
 
     /// Lets a core run ahead from `time` until it touches something; says what.
@@ -273,34 +274,39 @@ impl Clusters {
     }
 
     /// Puts a core that stopped at `time` where it waits; what only it sees it does at once, for as
-    /// long as it may run ahead.
-    fn stopped(
+    /// long as it may run ahead. Gives the cycle of its turn if it has one among all events.
+    pub fn stopped(
         &mut self,
         shared: &mut Shared,
         id: usize,
         mut stop: Stop,
         mut time: u64,
         listener: &mut dyn Listener,
-    ) {
+    ) -> Option<u64> {
         let limit = time.saturating_add(RUN_AHEAD_CYCLES);
         loop {
             time = match stop {
-                Stop::Near(address) => return self.enter_lane(id, time, address),
-                Stop::Shared => return self.resume(shared, id, time),
+                Stop::Near(address) => {
+                    self.enter_lane(id, time, address);
+                    return None;
+                }
+                Stop::Shared => break,
                 Stop::Private => match self.access_private(shared, id, time) {
                     Some(next) => next,
-                    None => return self.resume(shared, id, time),
+                    None => break,
                 },
                 Stop::Trap(exception) => self.trap(shared, id, exception, time, listener),
             };
             if self.cores[id].waiting == Waiting::Ever {
-                return;
+                return None;
             }
             if time >= limit {
-                return self.resume(shared, id, time);
+                break;
             }
             stop = self.go_ahead(shared, id, &mut time, listener);
         }
+        self.resume(shared, id, time);
+        Some(time)
     }
 }
 

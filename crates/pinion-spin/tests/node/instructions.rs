@@ -17,8 +17,8 @@ const PROGRAMS: [(&str, [&str; 3]); 4] = [
 
 /// Hears instructions beside all else.
 #[derive(Default)]
-struct Tracer {
-    heard: Recorder,
+pub struct Tracer {
+    pub heard: Recorder,
     executed: Vec<InstructionRecord>,
 }
 
@@ -35,7 +35,7 @@ impl Hears<Spin> for Tracer {
     }
 }
 
-fn trace(nic: &mut Nic, frames: &[Frame]) -> Tracer {
+pub fn trace(nic: &mut Nic, frames: &[Frame]) -> Tracer {
     let mut tracer = Tracer::default();
     let mut frames = frames.iter().cloned();
     let mut next = || frames.next().map_or(Offer::End, Offer::Frame);

@@ -16,6 +16,7 @@ mod harness;
 mod hostile;
 mod instructions;
 mod limits;
+mod onward;
 mod order;
 mod overrides;
 mod registers;

@@ -10,6 +10,7 @@
 //! (RI5CY's are pinned by the `pipeline` calibration rows.)
 
 use pinion_cores::pulp::NO_REGISTER;
+use pinion_cores::pulp::onward::fetch_unnoticed;
 use pinion_cores::pulp::prefetch_buffer::Arrival;
 use pinion_isa::{Access, Cause, Exception, MemoryKind, Outcome, Privilege};
 
@@ -33,7 +34,11 @@ impl Clusters {
         now: u64,
         listener: &mut dyn Listener,
     ) {
-        let time = match self.due_access(shared, id, now, listener) {
+        if self.cores[id].is_onward {
+            return self.pass_line(shared, id, listener);
+        }
+        let mut fetched = false;
+        let time = match self.due_access(shared, id, now, &mut fetched, listener) {
             Ok(access) => {
                 let since = self.cores[id].since;
                 let register = self.near.driver_register(&access);
@@ -56,12 +61,16 @@ impl Clusters {
             Err(time) => time,
         };
         if self.cores[id].waiting != Waiting::Ever {
-            self.advance(shared, id, time, listener);
+            let yielded = self.advance(shared, id, time, listener);
+            // Whoever comes from one line to the next like this may go on for long.
+            if fetched && let Some(time) = yielded {
+                self.run_onward(shared, id, time);
+            }
         }
     }
 
     /// Gives the access that a core is to perform in its turn: the one that it waited with, or its next
-    /// instruction's.
+    /// instruction's. Writes to `fetched` whether it came to a line that the cache has.
     ///
     /// # Errors
     /// The cycle of its next instruction, if there is none to perform.
@@ -71,6 +80,7 @@ impl Clusters {
         shared: &mut Shared,
         id: usize,
         now: u64,
+        fetched: &mut bool,
         listener: &mut dyn Listener,
     ) -> Result<Access<u32>, u64> {
         let core = &mut self.cores[id];
@@ -84,7 +94,7 @@ impl Clusters {
             });
         };
         if !core.model.buffer.covers(core.model.hart.pc) {
-            return Err(self.fetch(id, now));
+            return Err(self.fetch(id, now, fetched));
         }
         if !self.costs.accesses(instruction.class) {
             return Err(now); // it only yielded
@@ -163,7 +173,12 @@ impl Clusters {
         let Some(instruction) = self.program.get(pc) else { return };
         let pc = pc + u32::from(instruction.length);
         let behind = Arrival { pc, time: now + 1, left: now, jumped: false };
-        let cache = &mut self.each[core.cluster as usize].cache;
+        let cluster = core.cluster;
+        if core.model.buffer.looks_ahead(&behind, &self.each[cluster as usize].cache) {
+            self.take_cluster_back(cluster, now);
+        }
+        let core = &mut self.cores[id];
+        let cache = &mut self.each[cluster as usize].cache;
         let (index, program) = (core.index as usize, &mut self.program_port);
         let mut port = InstructionPort { core: index, now, cache, program };
         core.model.buffer.look_ahead(&behind, &self.program, &mut port);
@@ -173,6 +188,11 @@ impl Clusters {
     /// Lets a core that waits ask whether the line it has asked for ahead has come, until it has: refills
     /// take their turns when they are due, not when the core goes on.
     pub fn ask_for_line(&mut self, shared: &mut Shared, id: usize, now: u64) {
+        let core = &self.cores[id];
+        if !core.model.buffer.is_waiting() {
+            return;
+        }
+        self.take_cluster_back(core.cluster, now);
         let core = &mut self.cores[id];
         let cache = &mut self.each[core.cluster as usize].cache;
         let (index, program) = (core.index as usize, &mut self.program_port);
@@ -182,25 +202,26 @@ impl Clusters {
         }
     }
 
-    /// Brings a core the instruction it goes to; gives the cycle from which it can execute it.
-    fn fetch(&mut self, id: usize, time: u64) -> u64 {
+    /// Brings a core the instruction it goes to; gives the cycle from which it can execute it. Writes to
+    /// `unnoticed` whether nobody noticed.
+    fn fetch(&mut self, id: usize, time: u64, unnoticed: &mut bool) -> u64 {
         let core = &mut self.cores[id];
-        let cache = &mut self.each[core.cluster as usize].cache;
-        let arrival = Arrival {
-            pc: core.model.hart.pc,
-            time,
-            left: core.model.left,
-            jumped: core.model.jumped,
-        };
+        let cluster = core.cluster;
+        let cache = &self.each[cluster as usize].cache;
+        if let Some(start) = fetch_unnoticed(&mut core.model, &self.program, cache, time) {
+            *unnoticed = true;
+            return start;
+        }
+        self.take_cluster_back(cluster, time);
+        let core = &mut self.cores[id];
+        let cache = &mut self.each[cluster as usize].cache;
         let index = core.index as usize;
         let mut port =
             InstructionPort { core: index, now: time, cache, program: &mut self.program_port };
+        let arrival = core.model.arrival(time);
         let fetched = core.model.buffer.fetch(&arrival, &self.program, &mut port);
         let start = fetched.unwrap_or_else(|again| again);
-        if start > time {
-            core.model.stalls.fetch += start - time;
-            core.model.loaded = NO_REGISTER; // what was loaded came meanwhile
-        }
+        core.model.fetched(time, start);
         start
     }
 

@@ -88,6 +88,16 @@ impl HeldLines for Port<'_> {
         self.cache.around(line, now, most)
     }
 
+    #[inline]
+    fn is_settled(&self, now: u64) -> bool {
+        self.cache.is_settled(now)
+    }
+
+    #[inline]
+    fn gives(&self, line: u32, from: u64) -> Option<u64> {
+        self.cache.gives(line, from)
+    }
+
     #[inline(always)]
     fn changes(&self) -> u64 {
         self.cache.changes()
