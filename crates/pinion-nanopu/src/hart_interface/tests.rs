@@ -152,6 +152,18 @@ fn a_word_behind_the_interrupt_taken_asks_again() {
     assert_eq!(hart.interrupt(111..2000), None);
 }
 
+/// However far was looked ahead: who asks for an interrupt late hears of what came before.
+#[test]
+fn a_pulse_that_nobody_has_looked_at_asks_as_long() {
+    for (fixes, up) in [(HartInterfaceFixes::NONE, None), (HartInterfaceFixes::ALL, Some(100))] {
+        let mut hart = hart([1, 0], fixes);
+        message(&mut hart, 1, 20);
+        assert_eq!(hart.interrupt(100..200), up);
+        hart.interrupt_taken(110);
+        assert_eq!(hart.interrupt(111..2000), None);
+    }
+}
+
 #[test]
 fn time_without_a_message_counts_only_in_the_rtl() {
     for (fixes, priority) in [(HartInterfaceFixes::NONE, 1), (HartInterfaceFixes::ALL, 0)] {

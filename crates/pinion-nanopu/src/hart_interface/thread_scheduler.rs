@@ -357,11 +357,16 @@ impl ThreadScheduler {
         if let Some(pulse) = recorded {
             return Some(pulse.from.max(range.start));
         }
-        let ahead = range.start.max(self.settled)..range.end;
+        // A pulse before the range that nobody has looked at yet asks for as long as one that was seen.
+        let asks = self.fixes.sticky_interrupt
+            && self.wanted.is_none()
+            && self.target(range.start, queues).0 != self.running;
+        let from = if asks { self.settled } else { range.start.max(self.settled) };
         let mut first = None;
-        self.walk(&mut self.clocks.clone(), ahead, queues, |pulse| {
-            first = Some(pulse.from);
-            true
+        self.walk(&mut self.clocks.clone(), from..range.end, queues, |pulse| {
+            let counts = pulse.to > range.start || pulse.to > self.asks_from;
+            first = counts.then_some(pulse.from.max(range.start));
+            counts
         });
         first
     }
