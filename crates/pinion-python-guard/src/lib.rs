@@ -40,11 +40,14 @@ fn guard(function: &mut ImplItemFn) {
         false => (quote!(::pyo3::PyResult<#returned>), quote!({ Ok(#body) })),
     };
     let (guard, asked) = match guards_itself(body.clone()) {
-        true => (quote!(shielded), quote!(String::new())),
-        false => (quote!(guarded), asked(function)),
+        true => (quote!(shielded), quote!("")),
+        false => {
+            let asked = asked(function);
+            (quote!(guarded), quote!(&#asked))
+        }
     };
     let guarded = quote!({
-        let again = move || crate::again::Made::again(#object, &#asked);
+        let again = move || crate::again::Made::again(#object, #asked);
         crate::errors::#guard(again, move || -> #returned #body)
     });
     function.sig.output = syn::parse_quote!(-> #returned);

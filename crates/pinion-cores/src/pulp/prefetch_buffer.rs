@@ -437,9 +437,27 @@ impl PrefetchBuffer {
             }
         }
         if !cache.keeps(arrival.time) {
-            window = (pc, pc + length);
+            // What may jump looks here again, so that the line is read anew.
+            window = (pc, Self::straight_end(pc, length, window.1, program));
         }
         (self.start, self.bytes) = (window.0, window.1 - window.0);
+    }
+
+    /// Gives the end of what follows an instruction before the first that may jump, by `limit`.
+    fn straight_end(pc: u32, length: u32, limit: u32, program: &DecodedProgram<u32>) -> u32 {
+        let straight = |pc: u32| {
+            program.get(pc).filter(|instruction| {
+                matches!(instruction.class, Class::Alu | Class::Load | Class::Store | Class::Csr)
+            })
+        };
+        let mut end = pc + length;
+        while end < limit
+            && straight(pc).is_some()
+            && let Some(next) = straight(end)
+        {
+            end += u32::from(next.length);
+        }
+        end.min(limit.max(pc + length))
     }
 
     /// Gives the cycle in which an instruction in the last word of the line that ends at `end` comes

@@ -40,9 +40,8 @@ struct Write {
     bank: u64,
 }
 
-/// Cycles from the one in which a read's first beat could go to that in which a packet's beat is written to the
-/// same bank at the same time, as the inbound engine counts (RTL: axi_buf in front of
-/// axi_to_mem_banked_2p; measured, rows empty-burst_64 and to_host_l1-burst_64).
+/// Cycles from the one in which a read's first beat could go to that in which a packet's beat is written to the same
+/// bank, as the inbound engine counts (RTL: axi_buf, axi_to_mem_banked_2p; rows empty-burst_64, to_host_l1-burst_64).
 const WRITE_LEAD_CYCLES: u64 = 6;
 /// Cycles for which a write is remembered after its last beat: a burst is placed anew from its start.
 const LATE_CYCLES: u64 = 64;
@@ -173,12 +172,13 @@ impl ReadPort {
     /// written.
     fn place(&self, burst: &mut Burst, free_at: u64) {
         let mut cycle = burst.ready.max(free_at);
-        let until = cycle + burst.beats;
-        let meets = |write: &&Write| write.from < until && cycle < write.from + write.beats;
-        let meets = burst.bank.filter(|_| self.writes.iter().any(|write| meets(&write)));
-        burst.start = cycle;
-        burst.end = until;
-        let Some(bank) = meets else { return };
+        (burst.start, burst.end) = (cycle, cycle + burst.beats);
+        let Some(bank) = burst.bank else { return };
+        let mut lately =
+            self.writes.iter().rev().take_while(|write| write.from + write.beats > cycle);
+        if !lately.any(|write| self.meets(burst, bank, write)) {
+            return; // nearly always
+        }
         for beat in 0..burst.beats {
             while self.is_written((bank + beat) % self.banks, cycle) {
                 cycle += 1;
@@ -189,6 +189,15 @@ impl ReadPort {
             cycle += 1;
         }
         burst.end = cycle;
+    }
+
+    /// Tells whether a burst may read a bank while a packet is written to it. Both go on by a bank a cycle.
+    fn meets(&self, burst: &Burst, bank: u64, write: &Write) -> bool {
+        let first = burst.start.max(write.from);
+        let waited = burst.end - burst.start > burst.beats;
+        let (read, written) = (bank + first - burst.start, write.bank + first - write.from);
+        first < burst.end.min(write.from + write.beats)
+            && (waited || read % self.banks == written % self.banks)
     }
 
     fn is_written(&self, bank: u64, cycle: u64) -> bool {
@@ -207,12 +216,15 @@ impl ReadPort {
         {
             self.writes.pop_front();
         }
-        self.writes.push_back(Write { from, beats, bank: self.bank(address) });
+        let write = Write { from, beats, bank: self.bank(address) };
+        self.writes.push_back(write);
         if self.seen.max(now) <= self.flows_until {
             return;
         }
-        let first = self.booked.bursts.iter().position(|burst| burst.end > from);
-        let Some(first) = first else { return };
+        let bursts = self.booked.bursts.iter().enumerate().rev();
+        let later = bursts.take_while(|(_, burst)| burst.end > from);
+        let met = later.filter(|(_, it)| it.bank.is_some_and(|bank| self.meets(it, bank, &write)));
+        let Some((first, _)) = met.last() else { return };
         let mut free_at = first.checked_sub(1).map_or(0, |before| self.booked.bursts[before].end);
         for index in first..self.booked.bursts.len() {
             let mut burst = self.booked.bursts[index];
@@ -346,14 +358,10 @@ mod tests {
     use super::*;
     use pinion_sim::random::SplitMix64;
 
-    /// Loads the published machine.
-    fn machine() -> Machine {
-        let text = include_str!("../../../../machines/pspin.toml");
-        pinion_sim::config::load("pspin.toml", text, &[]).expect("a valid machine").value
-    }
-
     fn port() -> ReadPort {
-        let mut machine = machine();
+        let text = include_str!("../../../../machines/pspin.toml");
+        let read = pinion_sim::config::load("pspin.toml", text, &[]).expect("a valid machine");
+        let mut machine: Machine = read.value;
         machine.dma.port_lead_cycles = 0;
         ReadPort::new(&machine)
     }

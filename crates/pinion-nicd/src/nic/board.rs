@@ -184,7 +184,7 @@ impl Board {
             let mut hearing = Hearing { device, log, told, machine, images, holders, observer };
             let ears = collector.ears(&mut hearing);
             let mut counting = Counting { ears, seen, holders, left_behind };
-            let outcome = match watched.as_deref_mut() {
+            let outcome = match watched.as_mut() {
                 Some(watched) => nic.run(until, queue, &mut Both::new(&mut counting, watched)),
                 None => nic.run(until, queue, &mut counting),
             };
