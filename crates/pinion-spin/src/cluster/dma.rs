@@ -17,7 +17,8 @@ use pinion_l2_port::reads::{ReadId, ReadPort};
 
 /// What the error slave answers that stands where an engine does not reach (measured).
 pub const ERROR_WORD: u32 = 0xbadc_ab1e;
-/// Cycles from the end of a read of L2 to that of the next one: the engine's two sides take turns.
+/// Cycles from the end of a read of L2 to that of the next one: the engine's two sides take turns
+/// (calibration row `empty-burst_64`).
 const SHORTEST_CYCLES: u64 = 2;
 /// AXI bursts do not cross pages.
 const PAGE_BYTES: u32 = 4096;

@@ -10,18 +10,19 @@
 //! (RI5CY's are pinned by the `pipeline` calibration rows.)
 
 use pinion_cores::pulp::NO_REGISTER;
+use pinion_cores::pulp::code::Code;
 use pinion_cores::pulp::onward::fetch_unnoticed;
 use pinion_cores::pulp::prefetch_buffer::Arrival;
+use pinion_instruction_cache::InstructionPort;
 use pinion_isa::{Access, Cause, Exception, MemoryKind, Outcome, Privilege};
 
 use crate::cluster::Clusters;
-use crate::cluster::hpu::Waiting;
+use crate::cluster::hpu::{Core, Waiting};
 use crate::cluster::pe_interconnect::{DRIVER, Performed};
 use crate::listener::{Fault, Listener};
 use crate::memory::PERIPHERALS;
 use crate::shared::Shared;
 use crate::wake::Due;
-use pinion_instruction_cache::InstructionPort;
 
 impl Clusters {
     /// Lets a core go on at cycle `now`: performs what it was to do in this cycle, then lets it run
@@ -177,11 +178,8 @@ impl Clusters {
         if core.model.buffer.looks_ahead(&behind, &self.each[cluster as usize].cache) {
             self.take_cluster_back(cluster, now);
         }
-        let core = &mut self.cores[id];
-        let cache = &mut self.each[cluster as usize].cache;
-        let (index, program) = (core.index as usize, &mut self.program_port);
-        let mut port = InstructionPort { core: index, now, cache, program };
-        core.model.buffer.look_ahead(&behind, &self.program, &mut port);
+        let (core, program, mut port) = self.instruction_port(id, now);
+        core.model.buffer.look_ahead(&behind, program, &mut port);
         self.ask_for_line(shared, id, now);
     }
 
@@ -193,10 +191,7 @@ impl Clusters {
             return;
         }
         self.take_cluster_back(core.cluster, now);
-        let core = &mut self.cores[id];
-        let cache = &mut self.each[core.cluster as usize].cache;
-        let (index, program) = (core.index as usize, &mut self.program_port);
-        let mut port = InstructionPort { core: index, now, cache, program };
+        let (core, _, mut port) = self.instruction_port(id, now);
         if let Some(again) = core.model.buffer.ask_again(now, &mut port) {
             shared.wheel.push(again, Due::Line(id as u16));
         }
@@ -213,16 +208,21 @@ impl Clusters {
             return start;
         }
         self.take_cluster_back(cluster, time);
-        let core = &mut self.cores[id];
-        let cache = &mut self.each[cluster as usize].cache;
-        let index = core.index as usize;
-        let mut port =
-            InstructionPort { core: index, now: time, cache, program: &mut self.program_port };
+        let (core, program, mut port) = self.instruction_port(id, time);
         let arrival = core.model.arrival(time);
-        let fetched = core.model.buffer.fetch(&arrival, &self.program, &mut port);
+        let fetched = core.model.buffer.fetch(&arrival, program, &mut port);
         let start = fetched.unwrap_or_else(|again| again);
         core.model.fetched(time, start);
         start
+    }
+
+    /// Gives a core, the program, and the core's port to its cluster's cache, with which it may ask for
+    /// lines at cycle `now`.
+    fn instruction_port(&mut self, id: usize, now: u64) -> (&mut Core, &Code, InstructionPort<'_>) {
+        let core = &mut self.cores[id];
+        let cache = &mut self.each[core.cluster as usize].cache;
+        let (index, program) = (core.index as usize, &mut self.program_port);
+        (core, &self.program, InstructionPort { core: index, now, cache, program })
     }
 
     /// Decodes the instruction at a core's program counter.
