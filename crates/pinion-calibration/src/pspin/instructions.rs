@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pinion_app::error::Result;
 use pinion_spin::{Event, Hears, Interest, Machine, Spin};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 use super::passage::Passages;
 use super::set::{Row, Set};
@@ -14,32 +14,30 @@ use crate::read;
 /// `mret`, which the hardware's traces leave out.
 const MRET: u32 = 0x3020_0073;
 
-/// An instruction that a core executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// An instruction that a core executed; on the hardware a cycle is a ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Step {
     /// The number of the packet whose task the core has, or had last.
     pub packet: u64,
     /// Cycle in which it left the decode stage; of an access, in which that was performed.
+    #[serde(rename = "ns")]
     pub cycle: u64,
     /// Cluster.
     pub cluster: u32,
     /// HPU within the cluster.
     pub core: u32,
     /// Its address.
+    #[serde(deserialize_with = "hexadecimal")]
     pub pc: u32,
     /// Its bits.
+    #[serde(rename = "instruction", deserialize_with = "hexadecimal")]
     pub word: u32,
 }
 
-/// A line of a trace: address and bits in hexadecimal digits.
-#[derive(Deserialize)]
-struct Line {
-    packet: u64,
-    ns: u64,
-    cluster: u32,
-    core: u32,
-    pc: String,
-    instruction: String,
+/// Reads digits alone.
+fn hexadecimal<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<u32, D::Error> {
+    let digits = String::deserialize(deserializer)?;
+    u32::from_str_radix(&digits, 16).map_err(de::Error::custom)
 }
 
 /// A task of the hardware's, in ns from the row's first HER.
@@ -66,17 +64,7 @@ pub fn traced(set: &Set, row: &Row) -> Result<Option<Vec<Step>>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let number = |digits: &str| u32::from_str_radix(digits, 16).unwrap_or_default();
-    let step = |line: &Line| Step {
-        packet: line.packet,
-        cycle: line.ns,
-        cluster: line.cluster,
-        core: line.core,
-        pc: number(&line.pc),
-        word: number(&line.instruction),
-    };
-    let lines: Vec<Line> = read(&path)?;
-    Ok(Some(lines.iter().map(step).collect()))
+    read(&path).map(Some)
 }
 
 /// Reads the tasks of a row.
