@@ -154,7 +154,7 @@ pub struct MicroOp {
     pub loaded: u8,
     /// What else is to be known of an access.
     pub flags: Flags,
-    /// Number of the [block](super::translated) that begins with it; 0: none does.
+    /// Number of the translated block that begins with it; 0: none does.
     pub block: u16,
 }
 
